@@ -15,6 +15,8 @@ export interface Dialect {
   readonly isOneOf: (column: string, type: 'BIGINT' | 'TEXT') => string;
   /** The names of our tables are in it: a table, and the condition up to the name. */
   readonly catalogue: string;
+  /** Whether a union that is sorted is read only as far as its limit needs. Otherwise each of its parts needs a limit. */
+  readonly mergesUnions: boolean;
   /** The place of the second in the first, from 1; 0: it is not in it. */
   readonly place: 'instr' | 'strpos';
 }
@@ -26,6 +28,7 @@ export const sqliteDialect: Dialect = {
   clustered: ' WITHOUT ROWID',
   isOneOf: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   catalogue: 'sqlite_schema WHERE name',
+  mergesUnions: true,
   place: 'instr',
 };
 
@@ -36,5 +39,6 @@ export const postgresDialect: Dialect = {
   clustered: '',
   isOneOf: (column, type) => `${column} = ANY(?::${type}[])`,
   catalogue: 'pg_tables WHERE schemaname = current_schema() AND tablename',
+  mergesUnions: false,
   place: 'strpos',
 };

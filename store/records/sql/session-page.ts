@@ -89,18 +89,24 @@ async function newest(
   { threads, single }: Sources,
   page: PlacedPage,
 ): Promise<EntryKey[]> {
-  const most = page.offset + page.limit;
   const parts = [
     threads === 0 ? [] : newestMatches(statements, sought, page.after),
     single === 0 ? [] : newestSingles(statements, sought, { single, after: page.after }),
   ].flat();
-  const limited = parts.map(
-    ({ sql }, index) => `SELECT thread, started_ms, uid FROM (${sql} LIMIT ?) AS part_${index}`,
-  );
-  if (limited.length === 0) return [];
-  const sql = `${limited.join(' UNION ALL ')} ${byNewest} LIMIT ? OFFSET ?`;
-  const values = parts.flatMap((part) => [...part.values, most]);
+  if (parts.length === 0) return [];
+  const limited = statements.dialect.mergesUnions ? parts : parts.map((part) => newestPart(part, page));
+  const sql = `${limited.map((part) => part.sql).join(' UNION ALL ')} ${byNewest} LIMIT ? OFFSET ?`;
+  const values = limited.flatMap((part) => part.values);
   return keysOf(await statements.all(sql, ...values, page.limit, page.offset));
+}
+
+/** As many of a part as the page may need. */
+function newestPart({ sql, values }: Condition, { limit, offset }: PlacedPage): Condition {
+  return condition(
+    `SELECT thread, started_ms, uid FROM (${sql} ${byNewest} LIMIT ?) AS part`,
+    ...values,
+    offset + limit,
+  );
 }
 
 function newestSingles(
@@ -114,7 +120,7 @@ function newestSingles(
   const [combo, time] = isFew ? ['combo', 'started_ms + 0'] : ['combo + 0', 'started_ms'];
   const isOf = combos && condition(statements.dialect.isOneOf(combo, 'BIGINT'), combos);
   const { sql, values } = allOf(condition('thread < 0'), between(time, span), isOf, behind(after, [time, 'uid']));
-  return condition(`SELECT thread, started_ms, uid FROM entry WHERE ${sql} ORDER BY ${time} DESC, uid DESC`, ...values);
+  return condition(`SELECT thread, ${time} AS started_ms, uid FROM entry WHERE ${sql}`, ...values);
 }
 
 /** Groups and sorts whatever matches. */

@@ -43,13 +43,12 @@ export async function newestOf(
   return keysOf(await statements.all(`SELECT ${from} WHERE ${sql}`, ...values));
 }
 
-/** One row for each thread counted so, the newest first: no other facet of it that matches is newer. Those behind a place, if one is given. */
+/** One row for each thread counted so: no other facet of it that matches is newer. Those behind a place, if one is given. */
 export function newestMatches(
   statements: Statements,
   { combos, comboEntries, span, thread }: Sought,
   after: Place | undefined,
 ): Condition {
-  const order = 'ORDER BY last_ms DESC, last_uid DESC';
   const columns = 'last_ms AS started_ms, last_uid AS uid';
   if (combos === undefined) {
     const { sql, values } = allOf(
@@ -57,7 +56,7 @@ export function newestMatches(
       isThread('id', thread),
       behind(after, ['last_ms', 'last_uid']),
     );
-    return condition(`SELECT id AS thread, ${columns} FROM thread WHERE ${sql} ${order}`, ...values);
+    return condition(`SELECT id AS thread, ${columns} FROM thread WHERE ${sql}`, ...values);
   }
   const isFew = comboEntries <= fewOfCombos;
   const isOf = (column: string): Condition => condition(statements.dialect.isOneOf(column, 'BIGINT'), combos);
@@ -73,7 +72,7 @@ export function newestMatches(
     isThread('thread', thread),
     condition(`NOT EXISTS (SELECT 1 FROM facet AS other WHERE ${newer.sql})`, ...newer.values),
   );
-  return condition(`SELECT thread, ${columns} FROM facet WHERE ${sql} ${order}`, ...values);
+  return condition(`SELECT thread, ${columns} FROM facet WHERE ${sql}`, ...values);
 }
 
 function isThread(column: string, thread: number | undefined): Condition | undefined {
