@@ -52,6 +52,7 @@ export const fleetExamples = {
       endpoints: ['chat', 'embeddings'],
       only_deterministic: false,
       share_concurrent: false,
+      share_patience: '1s',
       engine: 'memory',
       without: [],
     },
