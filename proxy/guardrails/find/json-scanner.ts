@@ -91,10 +91,12 @@ export class JsonScanner {
     this.#longNumber = undefined;
     if (long !== undefined) return `${escaped(long.end())}"`;
     if (number === '') return '';
-    const scanner = this.#open();
-    const plain = withoutExponent(number);
-    const told = scanner.push(plain) + scanner.end();
-    return told === plain ? number : JSON.stringify(told);
+    for (const written of new Set([withoutExponent(number), number])) {
+      const scanner = this.#open();
+      const told = scanner.push(written) + scanner.end();
+      if (told !== written) return JSON.stringify(told);
+    }
+    return number;
   }
 
   /** The text is over: gives the rest. */

@@ -74,7 +74,8 @@ const mayHide = /\\|\d[eE]/;
 function* hasAny(finder: Finder, text: string, form: TextForm): Generator<undefined, boolean, undefined> {
   if (form === 'json' && mayHide.test(text)) return true;
   const margin = finder.window + 2;
-  const { slice } = finder;
+  // A shorter slice than its margins would mostly read these.
+  const slice = Math.max(finder.slice, margin);
   if (text.length <= slice + margin) return text !== '' && finder.mayFind(text);
   for (let start = 0; start < text.length; start += slice) {
     if (finder.mayFind(text.slice(Math.max(0, start - margin), start + slice + margin))) return true;

@@ -121,6 +121,8 @@ await test('a number in JSON is looked at as a whole, wherever it is cut, and on
     const reading = new JsonScanner(() => scanner(finder));
     t.equal(`${reading.push(`[${written}`)}${reading.push('] ')}${reading.end()}`, '["<card>"] ', written);
   }
+  const decimals = new JsonScanner(() => scanner(new PatternFinder(['\\.0$'], 64, 'p')));
+  t.equal(decimals.push('[41.0,410]') + decimals.end(), '["41<p>",410]', 'as it is written, too');
   const long = new JsonScanner(() => scanner(new PatternFinder(['7+'], 64, 'p')));
   const digits = '7'.repeat(10) + '1'.repeat(1500) + '7'.repeat(10);
   const told = [...digits.split(''), ',', '1', ']'].reduce((sum, piece) => sum + long.push(piece), long.push('['));
