@@ -42,10 +42,21 @@ export function widthOf(code: number): number {
   return code > 0xffff ? 2 : 1;
 }
 
+/**
+ * The code point at an offset; half of one where the text has no more. `codePointAt` of a text that was cut from another one may read
+ * behind its end: a fault of V8's Maglev compiler, seen with Node 24.18 and 26.10.
+ */
+export function codeAt(text: string, at: number): number {
+  const high = text.charCodeAt(at);
+  if ((high & 0xfc00) !== 0xd800 || at + 1 >= text.length) return high;
+  const low = text.charCodeAt(at + 1);
+  return (low & 0xfc00) === 0xdc00 ? (high - 0xd800) * 0x400 + (low - 0xdc00) + 0x10000 : high;
+}
+
 /** The code point that ends at an offset; -1 at the beginning. */
 export function codeBefore(text: string, at: number): number {
   if (at === 0) return -1;
   const low = text.charCodeAt(at - 1);
   const isPair = low >= 0xdc00 && low <= 0xdfff && at > 1 && (text.charCodeAt(at - 2) & 0xfc00) === 0xd800;
-  return isPair ? (text.codePointAt(at - 2) ?? low) : low;
+  return isPair ? codeAt(text, at - 2) : low;
 }

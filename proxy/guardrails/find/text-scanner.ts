@@ -1,5 +1,5 @@
 // Reads a text piece by piece, and puts something in the place of what is found. What it gives does not depend on where the pieces end.
-import { codeBefore, type Finder, type Follower, type Found, widthOf } from './finder.ts';
+import { codeAt, codeBefore, type Finder, type Follower, type Found, widthOf } from './finder.ts';
 
 /** What comes in the place of what was found. */
 export type Replace = (found: Found, value: string) => string;
@@ -37,7 +37,7 @@ export class TextScanner {
     this.#held += text;
     let told = '';
     while (this.#at < this.#held.length) {
-      const code = this.#held.codePointAt(this.#at) as number;
+      const code = codeAt(this.#held, this.#at);
       // Half a character waits for the other one.
       if (this.#at === this.#held.length - 1 && (code & 0xfc00) === 0xd800) break;
       this.#follower.step(code, this.#base + this.#at);
@@ -81,7 +81,7 @@ export class TextScanner {
     this.#readings += view.length;
     const isSpent = this.#readings > freeReadings + mostReadings * this.#furthest;
     const start = first - this.#base;
-    const end = isSpent ? this.#at : start + widthOf(this.#held.codePointAt(start) ?? 0);
+    const end = isSpent ? this.#at : start + widthOf(codeAt(this.#held, start));
     const told = this.#held.slice(0, end);
     this.#restart(end);
     return told;

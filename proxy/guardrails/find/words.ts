@@ -1,5 +1,5 @@
 // Finds words in any case, however many there are (Aho and Corasick, 1975): one step for each character.
-import { codeBefore, type Finder, type Follower, type Found, usualSlice, widthOf } from './finder.ts';
+import { codeAt, codeBefore, type Finder, type Follower, type Found, usualSlice, widthOf } from './finder.ts';
 
 /** Stands in the automaton before a character that follows no word character. */
 const mayBegin = -1;
@@ -65,7 +65,7 @@ export class WordFinder implements Finder {
     const follower = this.follow();
     follower.reset(codeBefore(text, from));
     for (let at = from; at < text.length; ) {
-      const code = text.codePointAt(at) as number;
+      const code = codeAt(text, at);
       follower.step(code, at);
       if (follower.complete !== Number.POSITIVE_INFINITY && (isAnyEnough || follower.begun > follower.complete)) break;
       at += widthOf(code);
