@@ -60,6 +60,11 @@ export interface KeptResponses {
 /** Kinds of kept items. */
 const [response, responseHome, responseBegun] = ['response', 'response_home', 'response_begun'];
 
+/** Its provider still makes it, in the background. */
+export function isUnderWay({ status }: JsonObject): boolean {
+  return status === 'queued' || status === 'in_progress';
+}
+
 /** `resp_` and 1 to 128 letters, digits, hyphens or underscores. */
 export function isResponseId(id: string): boolean {
   return /^resp_[A-Za-z0-9_-]{1,128}$/.test(id);

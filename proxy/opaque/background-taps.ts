@@ -1,6 +1,7 @@
 // Responses in the background that pass through: what one costs is told when it is read, and charged then, once.
 import { type JsonObject, textOf, writeJson } from '../dialects/json.ts';
 import type { Gateway } from '../gateway.ts';
+import { isResponseId, isUnderWay } from '../kept-responses.ts';
 import { chargeBackground } from '../stages/charge-background.ts';
 import { ResponseTap } from '../stored-responses/response-tap.ts';
 import { mostKeptBytes } from '../stored-responses/stored-responses.ts';
@@ -17,14 +18,15 @@ interface PassedAnswer {
 }
 
 /** Reading one, or cancelling it. */
-const later = /^responses\/(resp_[A-Za-z0-9_-]{1,128})(?:\/cancel)?$/;
+const later = /^responses\/([^/]+)(?:\/cancel)?$/;
 
 /** Empty: the answer is about no such response. */
 export function backgroundTaps(passed: PassedAnswer, parts: Gateway): readonly ResponseTap[] {
   const { endpoint, knock, answer } = passed;
   const isBegin = endpoint === 'responses' && knock.method === 'POST' && !answer.stream;
   const id = later.exec(endpoint)?.[1];
-  if (!isBegin && (id === undefined || knock.method === 'DELETE')) return [];
+  const isLater = id !== undefined && isResponseId(id) && knock.method !== 'DELETE';
+  if (!isBegin && !isLater) return [];
   const take = (response: JsonObject): void => {
     if (id === undefined) remember(response, passed, parts);
     else void chargeBackground(readOf(id, response, passed), parts);
@@ -33,9 +35,8 @@ export function backgroundTaps(passed: PassedAnswer, parts: Gateway): readonly R
 }
 
 function remember(response: JsonObject, { target, knock }: PassedAnswer, { storedResponses }: Gateway): void {
-  const { id, status } = response;
-  if (status !== 'queued' && status !== 'in_progress') return;
-  storedResponses.remember(textOf(id) ?? '', knock.principal.userPath, homeOf(target), target.model);
+  if (!isUnderWay(response)) return;
+  storedResponses.remember(textOf(response['id']) ?? '', knock.principal.userPath, homeOf(target), target.model);
 }
 
 function readOf(

@@ -5,6 +5,7 @@ import { type Call, memberOf } from '../call/call.ts';
 import { type JsonObject, parseObject, textOf } from '../dialects/json.ts';
 import { storedResponse } from '../dialects/responses/stored-response.ts';
 import type { Gateway } from '../gateway.ts';
+import { isUnderWay } from '../kept-responses.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { ResponseTap } from '../stored-responses/response-tap.ts';
@@ -59,13 +60,13 @@ function tapOf(answer: Answer, { home, reading, routed, target }: Accepted, kept
   const userPath = principal?.userPath ?? '/';
   const take = (response: JsonObject, bytes: number): void => {
     const id = textOf(response['id']) ?? '';
-    const { status = 'completed' } = response;
     if (home !== undefined) {
       // Each stream begins so, too.
-      const isBegun = !answer.stream && (status === 'queued' || status === 'in_progress');
+      const isBegun = !answer.stream && isUnderWay(response);
       storedResponses.remember(id, userPath, home, isBegun ? target.model : undefined);
       return;
     }
+    const { status = 'completed' } = response;
     if (status !== 'completed' && status !== 'incomplete') return;
     const spoken = routed.call === call ? reading?.translated.spoken.body : undefined;
     const asked = spoken ?? { ...parseObject(body.toString('utf8')), ...previous(continues) };
