@@ -1,5 +1,6 @@
 // Opens the response cache, and says when it does not lie where the configuration wants it.
 import type { Log } from '../plane/log-events.ts';
+import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { cacheStores } from '../store/cache/open.ts';
 import { neighbourStores } from '../store/cache/semantic/open.ts';
 import { ResponseCache, type ResponseCacheOptions } from './cache/response-cache.ts';
@@ -35,5 +36,5 @@ export function openCache(settings: OpenCacheSettings, log: Log): OpenCache {
     warn: (sentence) => log.warn(sentence),
   });
   const cache = new ResponseCache({ open, semantic, captures, nowMs });
-  return { cache, reconnect: (...given) => stores.reconnect(...given) };
+  return { cache, reconnect: reconnectInTurn(stores, neighbours) };
 }

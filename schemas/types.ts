@@ -1091,9 +1091,9 @@ export interface SemanticLayer {
    */
   with_system: boolean;
   /**
-   * Where embeddings lie. embedded: in the memory of each proxy, with sqlite-vec. postgres: in the database of DATABASE_URL, for all proxies; its server needs the extension pgvector.
+   * Where embeddings lie. embedded: in the memory of each proxy, with sqlite-vec. postgres: in the database of DATABASE_URL, for all proxies; its server needs the extension pgvector. redis: in the Redis of REDIS_URL, for all proxies; it must be version 8 or newer.
    */
-  engine: 'embedded' | 'postgres';
+  engine: 'embedded' | 'postgres' | 'redis';
   /**
    * How long a request waits for its embedding and for the nearest one; then it goes on without. Milliseconds.
    */

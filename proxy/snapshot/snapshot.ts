@@ -160,7 +160,7 @@ export interface SemanticSettings {
   readonly mostTurns: number;
   /** Only requests with the same system prompt are compared. */
   readonly withSystem: boolean;
-  readonly engine: 'embedded' | 'postgres';
+  readonly engine: 'embedded' | 'postgres' | 'redis';
   readonly timeoutMs: number;
   readonly mostEntries: number;
 }

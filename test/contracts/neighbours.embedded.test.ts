@@ -25,10 +25,14 @@ await test('embedded: once closed it refuses, and drops what is put', async (t) 
 });
 
 await test('embedded: what an engine lacks is told before it is opened', async (t) => {
-  const stores = neighbourStores({ databaseUrl: undefined });
+  const none = { databaseUrl: undefined, redisUrl: undefined, redisPrefix: 'gateway' };
+  const stores = neighbourStores(none);
   t.equal(stores.missing('embedded'), undefined);
   t.equal(stores.missing('postgres'), 'there is no DATABASE_URL');
-  t.equal(neighbourStores({ databaseUrl: 'postgresql://db/x' }).missing('postgres'), undefined);
+  t.equal(stores.missing('redis'), 'there is no REDIS_URL');
+  const all = neighbourStores({ ...none, databaseUrl: 'postgresql://db/x', redisUrl: 'redis://host' });
+  t.equal(all.missing('postgres'), undefined);
+  t.equal(all.missing('redis'), undefined);
   const missing = missingExtension(() => {
     throw new Error('Unsupported platform\nat a place');
   });

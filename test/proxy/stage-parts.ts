@@ -126,7 +126,8 @@ export function cacheOf(clock: () => number = nowMs): ResponseCache {
 /** A semantic layer that is off. */
 function semanticOf(): SemanticLayer {
   return new SemanticLayer({
-    open: (wanted) => neighbourStores({ databaseUrl: undefined }).open(wanted),
+    open: (wanted) =>
+      neighbourStores({ databaseUrl: undefined, redisUrl: undefined, redisPrefix: 'gateway' }).open(wanted),
     nowMs,
     warn: () => undefined,
   });

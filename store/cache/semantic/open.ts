@@ -3,8 +3,9 @@ import { openEmbeddedNeighbours } from './embedded.ts';
 import { missingExtension } from './extension.ts';
 import type { Neighbours } from './neighbours.ts';
 import { openPostgresNeighbours } from './postgres.ts';
+import { openRedisNeighbours, type RedisNeighbours } from './redis.ts';
 
-export type NeighbourEngine = 'embedded' | 'postgres';
+export type NeighbourEngine = 'embedded' | 'postgres' | 'redis';
 
 export interface NeighbourSettings {
   readonly engine: NeighbourEngine;
@@ -15,21 +16,41 @@ export interface NeighbourStores {
   /** What an engine lacks in this process, as a sentence; undefined: nothing that shows without asking a server. */
   missing(engine: NeighbourEngine): string | undefined;
   open(settings: NeighbourSettings): Neighbours;
+  /** The address of Redis may be renewed while the process runs; see `RedisStore`. Without Redis that changes nothing. */
+  reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
 }
 
 /** Deadline of a question. Milliseconds. */
 const timeoutMs = 1_000;
 
-export function neighbourStores({ databaseUrl }: { readonly databaseUrl: string | undefined }): NeighbourStores {
+export function neighbourStores(settings: {
+  readonly databaseUrl: string | undefined;
+  readonly redisUrl: string | undefined;
+  readonly redisPrefix: string;
+}): NeighbourStores {
+  const { databaseUrl, redisPrefix: prefix } = settings;
+  let { redisUrl } = settings;
+  let opened: RedisNeighbours | undefined;
   return {
     missing(engine) {
       if (engine === 'embedded') return missingExtension();
+      if (engine === 'redis') return redisUrl === undefined ? 'there is no REDIS_URL' : undefined;
       return databaseUrl === undefined ? 'there is no DATABASE_URL' : undefined;
     },
     open({ engine, mostEntries }) {
       if (engine === 'embedded') return openEmbeddedNeighbours({ mostEntries, timeoutMs });
+      if (engine === 'redis') {
+        if (redisUrl === undefined) throw new Error('there is no REDIS_URL');
+        opened = openRedisNeighbours({ redisUrl, prefix, mostEntries, timeoutMs });
+        return opened;
+      }
       if (databaseUrl === undefined) throw new Error('there is no DATABASE_URL');
       return openPostgresNeighbours({ databaseUrl, mostEntries, timeoutMs });
+    },
+    async reconnect(url, onTrouble) {
+      if (redisUrl === undefined) return false;
+      redisUrl = url;
+      return (await opened?.reconnect(url, onTrouble)) ?? true;
     },
   };
 }

@@ -6,11 +6,11 @@ export const mostReplyBytes = 16 * 1024 * 1024;
 export const mostReplyValues = 65_536;
 
 const [carriageReturn, lineFeed, minus, zero, nine] = [0x0d, 0x0a, 0x2d, 0x30, 0x39];
-const [simple, failure, integer, nothing] = [0x2b, 0x2d, 0x3a, 0x5f];
+const [simple, failure, integer, double, truth, nothing] = [0x2b, 0x2d, 0x3a, 0x2c, 0x23, 0x5f];
 const [text, verbatim, list, push, map] = [0x24, 0x3d, 0x2a, 0x3e, 0x25];
 
 /** Types whose line is all there is; those of a length in bytes; those of a number of values. Others no answer to us has. */
-const inLine: ReadonlySet<number> = new Set([simple, failure, integer, nothing]);
+const inLine: ReadonlySet<number> = new Set([simple, failure, integer, double, truth, nothing]);
 const inBytes: ReadonlySet<number> = new Set([text, verbatim]);
 const inValues: ReadonlySet<number> = new Set([list, push, map]);
 
@@ -110,6 +110,8 @@ export class ReplyGuard {
     this.#type = 0;
     this.#isLineEnding = false;
     if (inLine.has(type)) {
+      // The client skips one character, whatever is there.
+      if (type === truth && this.#lineBytes !== 1) return foreign;
       this.#missing -= 1;
       return undefined;
     }

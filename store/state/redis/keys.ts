@@ -35,6 +35,10 @@ export interface RedisKeys {
   /** A sorted set of all cached answers: key → when it ends, in milliseconds; and a hash: key → bytes, and in the field `all` their sum. */
   readonly cachedEnds: string;
   readonly cachedSizes: string;
+  /** The vector set of that partition, by every proxy: key of an answer → its vector, and as its attribute when it ends. It ends with the last. */
+  placed(partition: string): string;
+  /** A sorted set of all vectors: partition and key → when it ends, in milliseconds. */
+  readonly placedEnds: string;
   /** A stream, by every process that serves requests: in the field `record` a record as JSON. The control plane removes those it has stored. */
   readonly journal: string;
   /** A number beside it: bytes of its records. */
@@ -68,6 +72,8 @@ export function redisKeys(prefix: string): RedisKeys {
     cached: (name) => key(`cached:${name}`),
     cachedEnds: key('cached-ends'),
     cachedSizes: key('cached-sizes'),
+    placed: (partition) => key(`placed:${partition}`),
+    placedEnds: key('placed-ends'),
     journal: key('journal'),
     journalBytes: key('journal-bytes'),
   };

@@ -181,7 +181,11 @@ await test('the layer is asked by so many at once, and left alone for a moment w
   let nowMs = 0;
   const told: string[] = [];
   const warn = (sentence: string) => told.push(sentence);
-  const opening = () => neighbourStores({ databaseUrl: undefined }).open({ engine: 'embedded', mostEntries: 1 });
+  const opening = () =>
+    neighbourStores({ databaseUrl: undefined, redisUrl: undefined, redisPrefix: 'gateway' }).open({
+      engine: 'embedded',
+      mostEntries: 1,
+    });
   const layer = new SemanticLayer({ open: opening, nowMs: () => nowMs, warn });
   for (let index = 0; index < 64; index += 1) t.equal(layer.enter(), undefined);
   t.equal(layer.enter(), 'busy');

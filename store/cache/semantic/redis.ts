@@ -1,0 +1,150 @@
+// The semantic cache in Redis, for all proxies: a vector set for each partition, which Redis has since version 8.
+import { type RedisAddress, redisAddress } from '../../state/redis/address.ts';
+import { RedisConnection } from '../../state/redis/connection.ts';
+import { type RedisKeys, redisKeys } from '../../state/redis/keys.ts';
+import type { RedisScript } from '../../state/redis/scripts.ts';
+import { StoreUnavailable } from '../../state/store-unavailable.ts';
+import {
+  mostPuts,
+  type Neighbour,
+  type NeighbourStatus,
+  type Neighbours,
+  type Place,
+  type PlacedAnswer,
+  similarityOf,
+} from './neighbours.ts';
+import { announceVectorScript, forgetVectorScript } from './redis-scripts.ts';
+
+export interface RedisNeighbourOptions {
+  readonly redisUrl: string;
+  readonly prefix: string;
+  readonly mostEntries: number;
+  /** Deadline of a question. */
+  readonly timeoutMs: number;
+}
+
+/** The connection moves to a renewed address; see `RedisStore`. */
+export interface RedisNeighbours extends Neighbours {
+  reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
+}
+
+/** Vectors that one put drops at most: each holds the server up for some 0.4 ms. */
+const portionVectors = 10;
+const mostAtOnce = 256;
+
+/** Throws a TypeError for what is no address. Connects at once. */
+export function openRedisNeighbours(options: RedisNeighbourOptions): RedisNeighbours {
+  return new VectorSets(options);
+}
+
+class VectorSets implements RedisNeighbours {
+  readonly #keys: RedisKeys;
+  readonly #timeoutMs: number;
+  readonly #connection: RedisConnection;
+  #address: RedisAddress;
+  #most: number;
+  #puts = 0;
+  #status: NeighbourStatus = { entries: 0, dropped: 0 };
+
+  constructor({ redisUrl, prefix, mostEntries, timeoutMs }: RedisNeighbourOptions) {
+    this.#keys = redisKeys(prefix);
+    this.#most = mostEntries;
+    this.#timeoutMs = timeoutMs;
+    this.#address = redisAddress(redisUrl);
+    this.#connection = new RedisConnection(this.#settings());
+  }
+
+  async ready(): Promise<void> {
+    await this.#explained(this.#connection.ask(['VCARD', this.#keys.placed('')]));
+  }
+
+  async nearest({ partition, vector }: Place, nowMs: number): Promise<Neighbour | undefined> {
+    const set = this.#keys.placed(partition);
+    const filter = `.end > ${Math.floor(nowMs)}`;
+    const asked = ['WITHSCORES', 'COUNT', '1', 'FILTER', filter] as const;
+    const told = await this.#explained(this.#connection.ask(['VSIM', set, 'FP32', bytesOf(vector), ...asked]));
+    const [key, score] = Array.isArray(told) ? (told as string[]) : [];
+    // Redis gives 1 for the same direction and 0 for the opposite one.
+    return key === undefined ? undefined : { key, similarity: similarityOf(2 - 2 * Number(score)) };
+  }
+
+  put(placed: PlacedAnswer, nowMs: number): void {
+    if (this.#puts >= mostPuts) {
+      this.#drop();
+      return;
+    }
+    this.#puts += 1;
+    const written = this.#write(placed, nowMs).catch(() => this.#drop());
+    void written.then(() => {
+      this.#puts -= 1;
+    });
+  }
+
+  forget(partition: string, key: string): void {
+    this.#run(forgetVectorScript, [partition, key]).catch(() => undefined);
+  }
+
+  resize(mostEntries: number): void {
+    this.#most = mostEntries;
+  }
+
+  status(): NeighbourStatus {
+    return this.#status;
+  }
+
+  async reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean> {
+    this.#address = redisAddress(redisUrl);
+    return this.#connection.renew(this.#settings(), onTrouble);
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  async #write({ partition, vector, key, expiresAtMs }: PlacedAnswer, nowMs: number): Promise<void> {
+    const [now, end] = [Math.floor(nowMs), Math.floor(expiresAtMs)];
+    const numbers = [now, end, this.#most, portionVectors].map(String);
+    const told = await this.#run(announceVectorScript, [partition, key, ...numbers]);
+    const [entries = 0, isAmongThem = 0] = told as number[];
+    this.#status = { ...this.#status, entries };
+    if (isAmongThem === 0) return;
+    const set = this.#keys.placed(partition);
+    // Not within a script: with CAS, what takes milliseconds is done in a thread of its own.
+    const how = ['CAS', 'NOQUANT', 'SETATTR', `{"end":${end}}`];
+    await this.#connection.ask(['VADD', set, 'FP32', bytesOf(vector), key, ...how]);
+    const left = String(Math.max(1, end - now));
+    await Promise.all(['NX', 'GT'].map((when) => this.#connection.ask(['PEXPIRE', set, left, when])));
+  }
+
+  #run(script: RedisScript, values: readonly (string | Buffer)[]): Promise<unknown> {
+    return this.#connection.script(script, [this.#keys.placedEnds, this.#keys.placed('')], values);
+  }
+
+  #drop(): void {
+    this.#status = { ...this.#status, dropped: this.#status.dropped + 1 };
+  }
+
+  #settings() {
+    return { address: this.#address, timeoutMs: this.#timeoutMs, mostAtOnce };
+  }
+
+  /** An older server does not know the commands. */
+  async #explained<Told>(asked: Promise<Told>): Promise<Told> {
+    try {
+      return await asked;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || !/unknown command/i.test(error.message)) throw error;
+      const place = `${this.#address.host}:${this.#address.port}`;
+      throw new StoreUnavailable(
+        'denied',
+        `the semantic cache on ${place} needs Redis 8 or newer: its vector sets`,
+        error,
+      );
+    }
+  }
+}
+
+/** Floats of 32 bits, in the byte order of this machine: it must be that of the server's. */
+function bytesOf({ buffer, byteOffset, byteLength }: Place['vector']): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
