@@ -155,12 +155,22 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
     this.#isOver = true;
     this.held?.release();
     this.body.destroy();
+    this.#nameLate();
     try {
       settle(this, this.gateway);
     } catch (error) {
       this.#giveUp(error);
     }
     this.capture?.release();
+  }
+
+  /** The record says the model that a long body has asked for, and what that costs. */
+  #nameLate(): void {
+    const { accepted, aim } = this;
+    const named = aim?.namedLate?.();
+    if (aim === undefined || named === undefined) return;
+    this.aim = { ...aim, call: { model: named.model, stream: false } };
+    if (accepted !== undefined) this.accepted = { ...accepted, target: { ...accepted.target, ...named } };
   }
 
   /** Nothing can be answered: a client must not wait for it. */

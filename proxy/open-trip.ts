@@ -78,6 +78,11 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     return this.endpoint.path;
   }
 
+  /** It counts tokens. */
+  get isFree(): boolean {
+    return this.row.operation === 'count_tokens';
+  }
+
   /** The consumer of a request whose body was read. */
   get admitted(): ConsumerAllowance {
     if (this.consumer === undefined) throw new Error('a body was read before the consumer was admitted');

@@ -31,6 +31,8 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
   deadlineMs = Number.POSITIVE_INFINITY;
   /** Sees each piece as it comes. */
   seen: ((piece: Buffer) => void) | undefined;
+  /** Sees each piece as it goes to the provider. */
+  passed: ((piece: Buffer) => void) | undefined;
   readonly #exchange: Exchange;
   readonly #bounds: BodyBounds;
   readonly #deadlines: Deadlines;
@@ -96,7 +98,7 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
   override _read(): void {
     const early = this.#early;
     this.#early = [];
-    for (const chunk of early) this.push(chunk);
+    for (const chunk of early) this.#pass(chunk);
     if (this.#hasEnded) this.push(null);
     else this.#readOn();
   }
@@ -138,6 +140,11 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
     request.on('data', this.#take).on('end', this.#end);
   }
 
+  #pass(chunk: Buffer): boolean {
+    this.passed?.(chunk);
+    return this.push(chunk);
+  }
+
   #hold(): void {
     this.deadlineMs = Number.POSITIVE_INFINITY;
     this.#exchange.request.pause();
@@ -156,7 +163,7 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
     } else if (this.#gathering !== undefined) {
       this.#early.push(chunk);
       this.#checkGathered();
-    } else if (!this.push(chunk)) this.#hold();
+    } else if (!this.#pass(chunk)) this.#hold();
   };
 
   readonly #end = (): void => {

@@ -1,4 +1,6 @@
 // The type of a door of opaque calls: a row that says what is served there, and where its calls go.
+
+import type { Price } from '../../schemas/prices/price.ts';
 import type { Tap } from '../answer.ts';
 import type { HeldBody } from '../body-budget.ts';
 import type { Exchange } from '../connection/exchange.ts';
@@ -39,6 +41,8 @@ export interface OpaqueTarget {
   readonly isPassed?: boolean;
   /** The model of the config that it is: what comes of the call is remembered of it. Absent: of nothing, because no model is asked. */
   readonly remembered?: Target | undefined;
+  /** What that costs, where it is known only when the body was sent. */
+  readonly price?: Price | undefined;
   /** From the host on, with its query. */
   readonly path: string;
   /** Names and values in turn, without the key, the framing and what the provider is configured to get. */
@@ -70,6 +74,14 @@ export interface Aim {
   readonly tap: (answer: UpstreamAnswer, target: OpaqueTarget) => Tapped;
   /** The operation whose format the answer has; absent: none. */
   readonly operation?: Operation | undefined;
+  /** The model that the body has turned out to ask for as it passed; absent: none, or it was known before. */
+  readonly namedLate?: () => NamedLate | undefined;
+}
+
+/** Of a body that was too long to be read before it was sent. */
+export interface NamedLate {
+  readonly model: string;
+  readonly price: Price | undefined;
 }
 
 /** What is asked of the models that requests at a door name. */

@@ -15,8 +15,9 @@ import { UsageTap } from '../tokens/usage-tap.ts';
 import type { OpaqueBody } from '../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import { backgroundTaps } from './background-taps.ts';
-import type { Aim, Knock, OpaqueTarget, Tapped } from './door.ts';
+import type { Aim, Knock, NamedLate, OpaqueTarget, Tapped } from './door.ts';
 import { modelOfPath, operationOf, takesModelFromBody } from './model-of-path.ts';
+import { ModelSpotter } from './model-spotter.ts';
 import { type ProviderPath, pathBelow, readProviderPath } from './provider-path.ts';
 import { forwardedHeaders } from './request-headers.ts';
 
@@ -63,10 +64,11 @@ function aimAt({ path, upstream, read, knock, parts }: Passed, whole: Buffer | u
   const speech = relayed[operation ?? (upstream.type === 'anthropic' ? 'messages' : 'chat')];
   const speaker: Speaker = { name, secrets, readError: speech.readError };
   // It is what the client says, and only told of.
-  const model = withoutSecrets(modelOfPath(path.endpoint) ?? read?.model ?? '', [
-    ...knownSecrets({ exchange }),
-    ...secrets,
-  ]);
+  const clean = (text: string): string => withoutSecrets(text, [...knownSecrets({ exchange }), ...secrets]);
+  const model = clean(modelOfPath(path.endpoint) ?? read?.model ?? '');
+  const isUnread = whole === undefined && model === '' && knock.method === 'POST';
+  const spotter = isUnread && takesModelFromBody(path.endpoint) ? new ModelSpotter() : undefined;
+  body.passed = spotter?.take;
   const target: OpaqueTarget = {
     upstream,
     model,
@@ -80,15 +82,19 @@ function aimAt({ path, upstream, read, knock, parts }: Passed, whole: Buffer | u
   };
   const tap = (answer: UpstreamAnswer): Tapped => {
     const isWatched = operation !== undefined && answer.stream && answer.contentEncoding === undefined;
-    const clean = new SecretsTap(secrets, isWatched);
+    const masked = new SecretsTap(secrets, isWatched);
     const later = backgroundTaps({ endpoint: path.endpoint, target, knock, answer }, parts);
-    if (operation === undefined || operation === 'count_tokens') return { taps: [clean, ...later], usage: undefined };
+    if (operation === undefined || operation === 'count_tokens') return { taps: [masked, ...later], usage: undefined };
     const tapped = { answer, injectedUsage: false, relayed: speech, target };
     const usage = new UsageTap({ operation, call: { body: whole ?? nothing } }, tapped, knock.readsUsage);
-    return { taps: [usage, clean, ...later], usage };
+    return { taps: [usage, masked, ...later], usage };
   };
   const call = model === '' ? undefined : { model, stream: read?.stream ?? false };
-  return { targets: [target], call, tap, operation };
+  const namedLate = (): NamedLate | undefined => {
+    if (spotter?.model === undefined) return undefined;
+    return { model: clean(spotter.model), price: findTarget(upstream, spotter.model, snapshot)?.price };
+  };
+  return { targets: [target], call, tap, operation, namedLate };
 }
 
 /** The model that does the work; undefined: none, or it is not known. A model in a body counts only where the provider looks for it. */

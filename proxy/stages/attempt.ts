@@ -10,8 +10,9 @@ import type { Target } from '../snapshot/snapshot.ts';
 import type { Allowance } from './admit.ts';
 import { type Asker, type Asking, acceptedOf, ask, judge, type Verdict } from './ask.ts';
 import type { AnswerTaker, RoutedCall } from './attempts.ts';
+import { chargeUnfinished } from './charge-unfinished.ts';
 import { lastWord } from './last-word.ts';
-import { chargeOutrun, Race } from './race.ts';
+import { Race } from './race.ts';
 
 type Parts = Asker['parts'] & Pick<Gateway, 'balance' | 'limiter' | 'retries'>;
 
@@ -181,8 +182,8 @@ class Attempts implements Asker, Waiting {
       // A provider that was never reached has executed nothing; of one that closed both connections that is only likely.
       if (failure?.sent === false && !failure.isStale) allowance.lease.refund(now);
       else allowance.lease.release();
-      const isOutrun = this.isOver && failure?.sent === true;
-      const usage = isOutrun ? chargeOutrun(asking, this.routed, this.parts, now) : undefined;
+      const unfinished = { asking, routed: this.routed, failure, isOutrun: this.isOver };
+      const usage = chargeUnfinished(unfinished, this.parts, now);
       const isSent = failure?.sent !== false;
       this.#taker.failed.push({ target, startedAtMs, endedAtMs, spanId, refused, answer, isSent, usage });
       if (this.isOver) return;

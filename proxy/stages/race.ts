@@ -1,10 +1,6 @@
 // The targets a request asks at the same time: one; or two, when the first is slower than usual to begin (hedging, opt-in per alias).
-import type { Gateway } from '../gateway.ts';
-import { estimateInput } from '../tokens/estimate.ts';
-import type { TokenUsage } from '../tokens/token-usage.ts';
 import { outrun } from '../upstream/failure.ts';
 import type { Asking } from './ask.ts';
-import type { RoutedCall } from './attempts.ts';
 
 /** The first answer wins; the slower target is cancelled then. */
 export class Race {
@@ -59,22 +55,4 @@ export class Race {
     // The second, when the first had not been sent.
     this.#first?.answer.cancel();
   }
-}
-
-/**
- * A target that was outrun has read the prompt: the rules of its provider and model are charged for that, the consumer is not. Gives what it
- * comes to; undefined: tokens are not counted.
- */
-export function chargeOutrun(
-  { target, allowance }: Pick<Asking, 'target' | 'allowance'>,
-  { call }: Pick<RoutedCall, 'call'>,
-  { limiter, metrics, usageEnabled }: Pick<Gateway, 'limiter' | 'metrics' | 'usageEnabled'>,
-  nowMs: number,
-): TokenUsage | undefined {
-  if (!usageEnabled) return undefined;
-  const inputTokens = estimateInput(call.body);
-  limiter.charge(allowance.matches, inputTokens, nowMs, allowance.lease);
-  metrics.tokens('partial', inputTokens);
-  metrics.upstream.charged(target, inputTokens, 0);
-  return { inputTokens, outputTokens: 0, totalTokens: inputTokens, source: 'estimated' };
 }

@@ -1,0 +1,87 @@
+// What attempts cost that are not simply answered: counts of tokens, answers that are too late or break off, long bodies that pass through.
+import { t as suite, test } from 'tap';
+import { ModelSpotter } from '../../proxy/opaque/model-spotter.ts';
+import { fin, startFakeUpstream } from '../support/fake-upstream.ts';
+import { startGateway } from '../support/gateway.ts';
+import { recordOf } from '../support/journal.ts';
+
+const upstream = await startFakeUpstream({ t: suite, models: ['m'] });
+const models = [{ id: 'm', pricing: { input_per_mtok: 10, output_per_mtok: 20 } }];
+const provider = { base_url: upstream.url, models, timeouts: { total: '300ms' }, circuit_breaker: false };
+const gateway = await startGateway(suite, {
+  config: { providers: { openai: { ...provider, type: 'openai' }, claude: { ...provider, type: 'anthropic' } } },
+});
+
+/** The usage of the last attempt. */
+async function costOf(path: string, body: object | string, status: number) {
+  const answer = await gateway.fetch(path, { method: 'POST', body });
+  await answer.arrayBuffer();
+  const { attempts, requested_model: model } = await recordOf(gateway, answer.headers.get('x-request-id') ?? '');
+  return { isAsExpected: answer.status === status, model, usage: attempts?.at(-1)?.usage };
+}
+
+const content = 'word '.repeat(1_000);
+const asked = { model: 'openai/m', messages: [{ role: 'user', content }] };
+
+await test('counting tokens costs nothing', async (t) => {
+  await upstream.behave({ kind: 'json', body: { input_tokens: 1_001 } });
+  const messages = [{ role: 'user', content }];
+  const { isAsExpected, usage } = await costOf('/v1/messages/count_tokens', { model: 'claude/m', messages }, 200);
+  t.ok(isAsExpected);
+  t.match(usage, { input_tokens: 0, cost: { total: 0 } });
+});
+
+await test('an answer that is too late, or breaks off, costs what was read and said until then', async (t) => {
+  await upstream.behave({ kind: 'hang' });
+  const late = await costOf('/v1/chat/completions', asked, 504);
+  t.ok(late.isAsExpected);
+  t.match(late.usage, { source: 'partial', output_tokens: 0 });
+  t.ok((late.usage?.input_tokens ?? 0) > 500);
+  t.equal(late.usage?.cost?.total, (late.usage?.input_tokens ?? 0) * 10_000);
+  const said = JSON.stringify({ choices: [{ message: { role: 'assistant', content } }] });
+  const cut = Buffer.from(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99999\r\n\r\n${said}`);
+  await upstream.behave({ kind: 'raw', steps: [cut, fin] });
+  const broken = await costOf('/v1/chat/completions', asked, 502);
+  t.ok(broken.isAsExpected);
+  t.equal(broken.usage?.source, 'partial');
+  t.ok((broken.usage?.output_tokens ?? 0) > 500);
+  await upstream.behave({ kind: 'error', status: 500 });
+  const refused = await costOf('/v1/chat/completions', asked, 502);
+  t.match(refused.usage, { input_tokens: 0, cost: { total: 0 } }, 'an error is free');
+});
+
+await test('a long body that passes through is billed as the model that it names', async (t) => {
+  await upstream.behave({ kind: 'openai' });
+  for (const long of [
+    { model: 'm', messages: [{ role: 'user', content: content.repeat(20) }] },
+    { messages: [{ role: 'user', content: content.repeat(20) }], model: 'm' },
+  ]) {
+    const { isAsExpected, model, usage } = await costOf('/p/openai/chat/completions', long, 200);
+    t.ok(isAsExpected);
+    t.equal(model, 'm');
+    t.equal(usage?.source, 'reported');
+    t.ok((usage?.cost?.total ?? 0) > 0);
+  }
+});
+
+await test('the model of a body is spotted wherever it is cut', (t) => {
+  const inner = { model: 'inner', text: '"model":"text"' };
+  for (const [body, model] of [
+    [JSON.stringify({ inner, list: [inner, 'model'], value: 'model', model: 'a"b\\é' }), 'a"b\\é'],
+    [JSON.stringify({ model: 'm', inner }, null, 2), 'm'],
+    ['{"mod\\u0065l" : "m"}', 'm'],
+    [JSON.stringify({ inner, key: 'model', other: 'm' }), undefined],
+    [JSON.stringify({ model: 7, other: 'm' }), undefined],
+    [JSON.stringify({ model: ['m'], other: 'n' }), undefined],
+    [JSON.stringify([{ model: 'm' }]), undefined],
+  ] as const) {
+    const bytes = Buffer.from(body);
+    for (let size = 1; size <= bytes.length; size += 1) {
+      const spotter = new ModelSpotter();
+      for (let at = 0; at < bytes.length; at += size) spotter.take(bytes.subarray(at, at + size));
+      if (spotter.model !== model) t.fail(`${body} in pieces of ${size} asks for ${spotter.model}`);
+    }
+  }
+  t.pass();
+  t.end();
+});
