@@ -8,9 +8,11 @@ const mostLength = 16 * 1024;
 
 /** Headers that hold a credential (reference SR9), and those that may. */
 const credential =
-  /^(?:authorization|cookie|set-cookie|proxy-.*|x-auth-.*)$|api-?key|token|secret|password|credential|signature/;
-/** These speak of tokens of models. */
-const limits = /(?:^|-)ratelimit-/;
+  /^(?:cookie|set-cookie|proxy-.*|x-auth-.*|dpop)$|(?:^|-)(?:key|auth|pwd)$|api-?key|token|secret|passw|credential|signature|authorization|authentication/;
+/** These speak of tokens of models, and of keys that open nothing. */
+const harmless = /(?:^|-)ratelimit-|^(?:x-)?idempotency-key$|^sec-websocket-key$/;
+/** A credential under whatever name. */
+const scheme = /^\s*(?:basic|bearer|digest|negotiate)\s+\S/i;
 /** A key among the sub-protocols that a browser offers. */
 const protocols = 'sec-websocket-protocol';
 
@@ -35,7 +37,7 @@ export function shownRawHeaders(raw: readonly Buffer[]): Record<string, string> 
 }
 
 function shownValue(name: string, value: string, secrets: readonly string[]): string {
-  if (credential.test(name) && !limits.test(name)) return mark;
+  if ((credential.test(name) && !harmless.test(name)) || scheme.test(value)) return mark;
   if (name === protocols) return value.replace(/(api-key\.)[^\s,]+/g, `$1${mark}`);
   return withoutKeysOfQuery(value, secrets);
 }

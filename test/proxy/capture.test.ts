@@ -94,6 +94,14 @@ await test('headers are shown once each, within bounds', async (t) => {
       'x-ratelimit-limit-tokens': '9',
     },
   );
+  const names =
+    'ocp-apim-subscription-key x-forwarded-authorization x-functions-key x-auth passwd x-pwd dpop x-vault-key';
+  for (const name of names.split(' ')) t.same(shownHeaders([name, 'value']), { [name]: R }, name);
+  t.same(shownHeaders(['x-upstream', 'Basic dXNlcjpw']), { 'x-upstream': R }, 'a scheme of credentials');
+  t.same(shownHeaders(['idempotency-key', 'order 7', 'x-note', 'basic']), {
+    'idempotency-key': 'order 7',
+    'x-note': 'basic',
+  });
   const protocol = ['Sec-WebSocket-Protocol', 'realtime, openai-insecure-api-key.abc, v1'];
   t.same(shownHeaders(protocol), { 'sec-websocket-protocol': `realtime, openai-insecure-api-key.${R}, v1` });
   const many = Array.from({ length: 200 }, (_, index) => [`h${index}`, 'v']).flat();
