@@ -10,6 +10,7 @@ import type { Principal } from '../stages/authenticate.ts';
 import { checkBudgets } from '../stages/budget.ts';
 import { resolve } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
+import { costOfUsage } from '../tokens/attempt-usage.ts';
 import { sumUsage } from '../tokens/sum-usage.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { AskedInVain, Granted } from './ask-targets.ts';
@@ -96,7 +97,9 @@ export class RealtimeTrip {
     if (this.accepted !== undefined) {
       metrics.upstream.charged(this.accepted.target, usage.inputTokens, usage.outputTokens);
     }
-    this.#usage = sumUsage(this.#usage, usage);
+    // Each response is priced by itself: a session is no long context, and a transcript of another model hides no cost.
+    const cost = costOfUsage(usage, this.accepted?.target.price);
+    this.#usage = sumUsage(this.#usage, { ...usage, cost });
   }
 
   /** Gives everything back, counts and logs. Again does nothing. */

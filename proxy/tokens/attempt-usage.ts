@@ -1,7 +1,7 @@
 // What one attempt used and cost, as records keep it.
 import { costOf } from '../../schemas/prices/cost.ts';
 import type { Price } from '../../schemas/prices/price.ts';
-import type { AttemptUsage, UsageCounts } from '../../schemas/records/usage.ts';
+import type { AttemptUsage, Cost, UsageCounts } from '../../schemas/records/usage.ts';
 import type { TokenUsage } from './token-usage.ts';
 
 type Building<Shape> = { -readonly [Key in keyof Shape]: Shape[Key] };
@@ -13,10 +13,19 @@ type Building<Shape> = { -readonly [Key in keyof Shape]: Shape[Key] };
  */
 export function attemptUsage(usage: TokenUsage, price: Price | undefined, providerId?: string): AttemptUsage {
   const counts = countsOf(usage);
-  const cost = price === undefined || usage.isOfOtherModel === true ? null : costOf(counts, price);
+  const cost = usage.cost === undefined ? costIn(counts, usage, price) : usage.cost;
   const record: Building<AttemptUsage> = Object.assign(counts, { source: usage.source, cost });
   if (providerId !== undefined) record.provider_id = providerId;
   return record;
+}
+
+/** What one answer cost at a target with this price; null: that is not known. */
+export function costOfUsage(usage: TokenUsage, price: Price | undefined): Cost | null {
+  return costIn(countsOf(usage), usage, price);
+}
+
+function costIn(counts: UsageCounts, { isOfOtherModel }: TokenUsage, price: Price | undefined): Cost | null {
+  return price === undefined || isOfOtherModel === true ? null : costOf(counts, price);
 }
 
 /** What is not reported stays absent. */

@@ -1,4 +1,5 @@
 // The usage of several answers of one session, added up.
+import type { Cost } from '../../schemas/records/usage.ts';
 import type { TokenUsage } from './token-usage.ts';
 
 /** The counts that only some providers report. */
@@ -26,5 +27,11 @@ export function sumUsage(one: TokenUsage | undefined, other: TokenUsage): TokenU
     source: one.source === 'reported' ? other.source : one.source,
     ...Object.fromEntries(known.map((part) => [part, (one[part] ?? 0) + (other[part] ?? 0)])),
     ...(one.isOfOtherModel || other.isOfOtherModel ? { isOfOtherModel: true } : {}),
+    ...(one.cost === undefined || other.cost === undefined ? {} : { cost: sumCost(one.cost, other.cost) }),
   };
+}
+
+function sumCost(one: Cost | null, other: Cost | null): Cost | null {
+  if (one === null || other === null) return one ?? other;
+  return { input: one.input + other.input, output: one.output + other.output, total: one.total + other.total };
 }

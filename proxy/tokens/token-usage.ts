@@ -1,5 +1,5 @@
 // The tokens of one answer, and how they are known.
-import type { UsageOrigin } from '../../schemas/records/usage.ts';
+import type { Cost, UsageOrigin } from '../../schemas/records/usage.ts';
 import { type Counts, countsOf } from './counts.ts';
 
 /** What one answer used. The parts are absent where the provider does not report them, and never more than their whole. */
@@ -25,6 +25,8 @@ export interface TokenUsage {
   readonly images?: number;
   /** Some of it is the use of another model than the one that was asked for, so that the price of that one does not tell its cost. */
   readonly isOfOtherModel?: boolean;
+  /** Of several answers: the sum of what each cost, but for those whose price is not known; null: no price is known. */
+  readonly cost?: Cost | null;
 }
 
 type Building = { -readonly [Key in keyof TokenUsage]: TokenUsage[Key] };

@@ -13,6 +13,7 @@ await test('an attempt is recorded with its parts, its source and its cost', (t)
   t.strictSame(attemptUsage(usage, undefined), { ...record, cost: null });
   const mixed = attemptUsage({ ...usage, isOfOtherModel: true }, priceOf(small));
   t.strictSame(mixed, { ...record, cost: null }, 'of two models the price of one says nothing');
+  t.match(attemptUsage({ ...usage, isOfOtherModel: true, cost }, undefined), { cost }, 'what its parts cost');
   const every = {
     cachedInputTokens: 1,
     cacheWriteTokens: 2,

@@ -6,10 +6,12 @@ import { readUsage as readGemini } from '../../../proxy/dialects/gemini/read-usa
 import type { JsonObject } from '../../../proxy/dialects/json.ts';
 import { readUsage as readMessages } from '../../../proxy/dialects/messages/read-usage.ts';
 import { usageOfEvent } from '../../../proxy/realtime/event-usage.ts';
+import { costOfUsage } from '../../../proxy/tokens/attempt-usage.ts';
 import { findUsage } from '../../../proxy/tokens/find-usage.ts';
 import { sumUsage } from '../../../proxy/tokens/sum-usage.ts';
 import { ofBrokenAnswer, type TokenUsage, tokenUsageOf } from '../../../proxy/tokens/token-usage.ts';
 import { TranslatedUsage } from '../../../proxy/translation/translated-usage.ts';
+import { priceOf } from '../../../schemas/prices/price.ts';
 
 type Row = readonly [
   provider: string,
@@ -253,6 +255,15 @@ await test('a session adds up its responses and transcripts', (t) => {
     audioSeconds: 3,
     isOfOtherModel: true,
   });
+  const price = priceOf({
+    input_per_mtok: 1,
+    output_per_mtok: 2,
+    long_context: { above_tokens: 200, input_per_mtok: 9, output_per_mtok: 9 },
+  });
+  const priced = [response, transcript, response].map((each) => ({ ...each, cost: costOfUsage(each, price) }));
+  const session = priced.reduce<TokenUsage | undefined>((sum, each) => sumUsage(sum, each), undefined);
+  t.strictSame(session?.cost, { input: 264_000, output: 484_000, total: 748_000 }, 'each by itself, if it has a price');
+  t.equal(sumUsage(priced[1], priced[1] as TokenUsage).cost, null);
   t.equal(read({ type: 'response.created', response: done.response, about: 'response.done' }), undefined);
   t.end();
 });
