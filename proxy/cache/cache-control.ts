@@ -10,12 +10,13 @@ export interface CacheControl {
 }
 
 const anything: CacheControl = { isFresh: false, isPrivate: false, maxAgeSeconds: Number.POSITIVE_INFINITY };
-/** Of a header; what is longer is not read. Characters. */
+/** Of all such headers; what is longer may say anything. Characters. */
 const longestHeader = 1_024;
 
 /** Directives that are not known are passed over, and so is an age that is no number. */
 export function readCacheControl(header: string | undefined): CacheControl {
-  if (header === undefined || header.length > longestHeader) return anything;
+  if (header === undefined) return anything;
+  if (header.length > longestHeader) return { ...anything, isPrivate: true };
   let { isFresh, isPrivate, maxAgeSeconds } = anything;
   for (const directive of header.toLowerCase().split(',')) {
     const text = directive.trim();

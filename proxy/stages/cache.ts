@@ -11,7 +11,7 @@ import { replayed } from '../cache/replay.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Operation, Surface } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
-import { headerOf } from '../records/header-of.ts';
+import { wholeHeaderOf } from '../records/header-of.ts';
 import type { Route } from '../snapshot/snapshot.ts';
 import { idHeaders } from './announce.ts';
 import type { Principal } from './authenticate.ts';
@@ -50,7 +50,7 @@ export function lookUp(asked: Looked, trip: Looking, parts: Parts): Looked | Pro
   const { caching } = trip;
   if (caching === undefined) return asked;
   const { isFresh, isPrivate, maxAgeSeconds } = readCacheControl(
-    headerOf(trip.exchange.request.rawHeaders, 'cache-control'),
+    wholeHeaderOf(trip.exchange.request.rawHeaders, 'cache-control'),
   );
   const { engine } = parts.cache;
   if (isPrivate || engine === undefined || engine.isAway) return asked;
