@@ -5,7 +5,7 @@ import { ScanError } from './scan-error.ts';
 
 /** Deepest nesting of objects and arrays accepted. */
 export const maxDepth = 128;
-/** Most object keys accepted in one body, and most members of its top level. */
+/** Most keys accepted in one body, and as many objects and lists; most members of its top level. */
 export const maxKeys = 250_000;
 export const maxTopLevelMembers = 512;
 
@@ -53,6 +53,8 @@ class ObjectScan {
   readonly #frames: Uint8Array;
   #depth = 0;
   #keys = 0;
+  /** Objects and lists. */
+  #holders = 0;
   #keyStart = 0;
   #keyEnd = 0;
   #valueStart = 0;
@@ -94,6 +96,8 @@ class ObjectScan {
     }
     this.#depth += 1;
     if (this.#depth > maxDepth) throw new ScanError('depth', this.position);
+    this.#holders += 1;
+    if (this.#holders > maxKeys) throw new ScanError('keys', this.position);
     this.#frames[this.#depth] = first === 0x7b ? isObject | this.#pushed : 0;
     this.#pushed = 0;
     this.position = skipSpace(body, this.position + 1);

@@ -119,9 +119,10 @@ export function toolNames(tools: JsonValue | undefined, nameOf: (tool: JsonObjec
   return editableList(tools).map((tool) => textOf(nameOf(tool)) ?? wordIn(tool, 'type'));
 }
 
-/** The largest of the numbers that these members hold: what the answer may come to. Undefined: none holds one. */
+/** The largest of the numbers that these members hold: what the answer may come to; Infinity: one is no number. Undefined: none says anything. */
 export function largest(object: JsonObject, keys: readonly string[]): number | undefined {
-  const given = keys.flatMap((key) => numberOf(object[key]) ?? []);
+  const said = keys.map((key) => object[key] ?? undefined).filter((value) => value !== undefined);
+  const given = said.map((value) => numberOf(value) ?? Number.POSITIVE_INFINITY);
   return given.length === 0 ? undefined : Math.max(...given);
 }
 
@@ -129,10 +130,9 @@ export function largest(object: JsonObject, keys: readonly string[]): number | u
 export function cap(object: EditableObject, keys: readonly string[], most: number): void {
   let isSaid = false;
   for (const key of keys) {
-    const value = numberOf(object[key]);
-    if (value === undefined) continue;
+    if (object[key] === undefined || object[key] === null) continue;
     isSaid = true;
-    if (value > most) object[key] = most;
+    if ((numberOf(object[key]) ?? Number.POSITIVE_INFINITY) > most) object[key] = most;
   }
   if (!isSaid && keys[0] !== undefined) object[keys[0]] = most;
 }

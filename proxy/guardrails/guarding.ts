@@ -3,12 +3,12 @@ import type { RequestRevision } from '../../schemas/records/request-record.ts';
 import type { Failure } from '../answer.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { type EditableObject, editable } from '../dialects/editing.ts';
-import { type JsonObject, parseObject, writeJson } from '../dialects/json.ts';
+import { type JsonObject, type JsonValue, parseJson, parseObject, writeJson } from '../dialects/json.ts';
 import type { EditableText, RequestTexts } from '../dialects/texts.ts';
 import { type Flow, settled } from './flow.ts';
 import type { CheckContext, Checks, Finding, Guardrail, Phase, Verdict } from './guardrail.ts';
 import { unmasking } from './kinds/unmask.ts';
-import { Masks } from './masks.ts';
+import { Masks, placeholdersIn } from './masks.ts';
 import type { Outside } from './outside.ts';
 import { type OperationTexts, textsOf } from './texts-of.ts';
 import { Verdicts } from './verdicts.ts';
@@ -32,9 +32,9 @@ export class Guarding {
   readonly texts: OperationTexts;
   readonly #caller: GuardedCaller;
   readonly #verdicts = new Verdicts();
-  #masks = new Masks(() => false);
-  /** What the client asked, where that was changed. */
-  #asked: JsonObject | undefined;
+  #masks = new Masks();
+  /** The system prompt of the client, where an answer repeats it and the request was changed. */
+  #repeated: { readonly said: JsonValue } | undefined;
 
   /** `guardrails`: those that hold for the request, in their order. */
   constructor(guardrails: readonly Guardrail[], caller: GuardedCaller, operation: Operation) {
@@ -60,8 +60,9 @@ export class Guarding {
   /** The answer must be read: a guardrail looks at it, something is put back, or it repeats what was changed. */
   get readsAnswer(): boolean {
     if (this.texts.answer === undefined) return false;
-    const isRepeated = this.#asked !== undefined && this.texts.repeats !== undefined;
-    return isRepeated || this.#masks.size > 0 || this.guardrails.some(({ output }) => output !== undefined);
+    return (
+      this.#repeated !== undefined || this.#masks.size > 0 || this.guardrails.some(({ output }) => output !== undefined)
+    );
   }
 
   context(phase: Phase): CheckContext {
@@ -71,7 +72,7 @@ export class Guarding {
   /** What a guardrail in shadow masks is put back nowhere: nothing is masked. */
   #contextOf({ mode }: Guardrail): CheckContext {
     const context = this.context('input');
-    return mode === 'shadow' ? { ...context, masks: new Masks(() => false) } : context;
+    return mode === 'shadow' ? { ...context, masks: new Masks() } : context;
   }
 
   /** The body as the guardrails leave it; the same bytes when none changes it. Throws 400 `guardrail_blocked`. */
@@ -81,7 +82,8 @@ export class Guarding {
     const text = bytes.toString('utf8');
     const body = editable(parseObject(text)) ?? {};
     const isGoingOn = Boolean(body['previous_response_id'] ?? body['conversation']);
-    this.#masks = new Masks(takenIn(text), isGoingOn ? Math.floor(Math.random() * mostNumber) : 0);
+    this.#masks = new Masks(takenIn(text, body), isGoingOn ? Math.floor(Math.random() * mostNumber) : 0);
+    const repeated = this.#repeatedIn(body);
     const request = this.texts.request(body);
     let current = bytes;
     for (const guardrail of checking) {
@@ -92,8 +94,16 @@ export class Guarding {
       if (verdict.outcome === 'revise') current = Buffer.from(writeJson(body));
       this.#revised(guardrail.name, before, current.length, verdict.outcome !== 'revise');
     }
-    if (current !== bytes) this.#asked = parseObject(text);
+    if (current !== bytes) this.#repeated = repeated;
     return current;
+  }
+
+  /** As it is now: the body may be changed later. */
+  #repeatedIn(body: EditableObject): { readonly said: JsonValue } | undefined {
+    const { repeats } = this.texts;
+    if (repeats === undefined) return undefined;
+    const said = body[repeats] ?? null;
+    return { said: typeof said === 'string' ? said : parseJson(writeJson(said)) };
   }
 
   #revised(rewriter: string, before: number, after: number, isSame: boolean): void {
@@ -142,8 +152,8 @@ export class Guarding {
   /** Where an answer repeats the system prompt, it repeats that of the client. False: it does not. */
   repeatAsked(answer: EditableObject | undefined): boolean {
     const { repeats } = this.texts;
-    if (answer === undefined || repeats === undefined || this.#asked === undefined) return false;
-    const said = this.#asked[repeats] ?? null;
+    if (answer === undefined || repeats === undefined || this.#repeated === undefined) return false;
+    const { said } = this.#repeated;
     if (answer[repeats] === undefined || answer[repeats] === said) return false;
     answer[repeats] = said;
     return true;
@@ -186,14 +196,10 @@ function unchanging(request: RequestTexts): RequestTexts {
   return { texts, tools, maxTokens, capTokens: () => undefined, say: () => true };
 }
 
-/** Whether the client itself says a placeholder: as it is written, or with escapes. */
-function takenIn(text: string): (placeholder: string) => boolean {
-  const isEscaped = text.includes('\\u00');
-  let plain: string | undefined;
-  return (placeholder) => {
-    if (text.includes(placeholder)) return true;
-    if (!isEscaped) return false;
-    plain ??= writeJson(parseObject(text) ?? {});
-    return plain.includes(placeholder);
-  };
+/** Letters and signs of ASCII that are written as escapes. */
+const plainEscapes = /\\u00[2-7]/;
+
+/** Placeholders that the client itself says: as they are written, or with escapes. */
+function takenIn(text: string, body: JsonObject): ReadonlySet<string> {
+  return placeholdersIn(plainEscapes.test(text) ? writeJson(body) : text);
 }

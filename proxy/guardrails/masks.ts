@@ -1,17 +1,21 @@
 // What was masked in one request: a placeholder for each value, and the value behind each placeholder.
 
+/** The form of a placeholder, in the syntax of RE2. */
+export const placeholderForm = '\\[[A-Z_]{1,32}_[0-9]{1,16}\\]';
+/** No placeholder is longer. Characters. */
+export const longestPlaceholder = 64;
+
 /** Lives as long as its request, and knows nothing of any other. */
 export class Masks {
   readonly #placeholders = new Map<string, string>();
   readonly #values = new Map<string, string>();
   readonly #counts = new Map<string, number>();
-  readonly #isTaken: (placeholder: string) => boolean;
-
+  readonly #taken: ReadonlySet<string>;
   readonly #first: number;
 
-  /** `isTaken`: whether the client itself says such a placeholder. `first`: numbers begin behind it. */
-  constructor(isTaken: (placeholder: string) => boolean, first: number = 0) {
-    this.#isTaken = isTaken;
+  /** `taken`: placeholders that the client itself says. `first`: numbers begin behind it. */
+  constructor(taken: ReadonlySet<string> = new Set(), first: number = 0) {
+    this.#taken = taken;
     this.#first = first;
   }
 
@@ -29,7 +33,7 @@ export class Masks {
     do {
       count += 1;
       placeholder = `[${kind.toUpperCase()}_${count}]`;
-    } while (this.#isTaken(placeholder));
+    } while (this.#taken.has(placeholder));
     this.#counts.set(kind, count);
     this.#placeholders.set(key, placeholder);
     this.#values.set(placeholder, value);
@@ -40,9 +44,9 @@ export class Masks {
   valueOf(placeholder: string): string | undefined {
     return this.#values.get(placeholder);
   }
+}
 
-  /** All placeholders. */
-  placeholders(): Iterable<string> {
-    return this.#values.keys();
-  }
+/** All placeholders that a text holds. */
+export function placeholdersIn(text: string): ReadonlySet<string> {
+  return new Set(Array.from(text.matchAll(new RegExp(placeholderForm, 'g')), ([placeholder]) => placeholder));
 }

@@ -11,7 +11,9 @@ import { type Flow, run, settled } from '../guardrails/flow.ts';
 import { GuardTap } from '../guardrails/guarded-stream.ts';
 import { Guarding } from '../guardrails/guarding.ts';
 import type { Outside } from '../guardrails/outside.ts';
+import { atOnce, inSlices } from '../guardrails/slices.ts';
 import { textsOf } from '../guardrails/texts-of.ts';
+import { twinIn } from '../guardrails/twins.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import { decodeBody } from '../upstream/decode-body.ts';
 import type { Recalled } from './recall.ts';
@@ -19,6 +21,9 @@ import { type Delivery, passWhole } from './relay.ts';
 
 /** A longer answer is not checked, so it is not told. Bytes. */
 export const checkedBytes = 16 * 1024 * 1024;
+
+/** A body of so many bytes is read without a pause. */
+const shortBytes = 256 * 1024;
 
 /** Whose request it is. */
 interface GuardedTrip {
@@ -57,11 +62,13 @@ export function guard(guarded: Guarded, rails: Guarding | undefined): Guarded | 
 
 /** What a request says stands under these: where one stood twice, a provider might obey the one that was not looked at. */
 const spoken = new Set(
-  'messages system instructions input prompt suffix tools functions max_completion_tokens max_output_tokens'.split(' '),
+  'messages system instructions input prompt prediction suffix tools functions max_tokens max_completion_tokens max_output_tokens'.split(
+    ' ',
+  ),
 );
 
-/** Throws 400 `duplicate_key` for a member of these that stands twice, or in another case. */
-function refuseTwins({ body, members }: Call): void {
+/** Throws 400 `duplicate_key` for a member of these that stands twice, or in another case, and for any that stands twice in an object. */
+function* refuseTwins({ body, members }: Call): Flow<void> {
   const seen = new Set<string>();
   for (const { keyStart, keyEnd } of members) {
     const written = body.toString('utf8', keyStart, keyEnd);
@@ -71,11 +78,14 @@ function refuseTwins({ body, members }: Call): void {
     if (seen.has(name) || key !== name) throw refusal('duplicate_key', { param: name, fill: { key: name } });
     seen.add(name);
   }
+  const work = twinIn(body);
+  const key = body.length <= shortBytes ? atOnce(work) : yield* settled(inSlices(work));
+  if (key !== undefined) throw refusal('duplicate_key', { param: key, fill: { key } });
 }
 
 function* revised(guarded: Guarded, rails: Guarding): Flow<Guarded> {
   const { call } = guarded;
-  refuseTwins(call);
+  yield* refuseTwins(call);
   const body = yield* rails.onRequest(call.body);
   if (body === call.body) return guarded;
   const read = yield* settled(body.length <= largeBytes ? readCall(body) : readLargeCall(body));

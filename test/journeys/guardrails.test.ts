@@ -66,6 +66,12 @@ await test('what is said twice, or under a name in another case, is refused wher
     const response = await ask('/strict', `{"model":"fake-small","messages":${user},${twin}}`);
     t.match(await response.json(), { error: { code: 'duplicate_key', param: 'messages' } }, twin);
   }
+  for (const message of [`{"content":"${card}","content":"hi"}`, `{"content":"hi","c\\u006fntent":"${card}"}`]) {
+    const response = await ask('/strict', `{"model":"fake-small","messages":[${message}]}`);
+    t.match(await response.json(), { error: { code: 'duplicate_key', param: 'content' } }, message);
+  }
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { properties: { Name: {}, name: {} } } } }];
+  t.equal((await ask('/strict', { ...asked('hi'), tools })).status, 200, 'names in two cases are two names');
 });
 
 await test('an answer that cannot be read is not told', async (t) => {

@@ -199,6 +199,9 @@ await test('250,000 keys are accepted, 250,001 are not', async (t) => {
   const body = (extra: string): string => `{"a":[${`${object},`.repeat(499)}{${extra}}]}`;
   t.equal(scanFault(body(`${'"k":0,'.repeat(498)}"k":0`)), 'accepted');
   t.equal(scanFault(body(`${'"k":0,'.repeat(500)}"k":0`)), 'keys');
+  const lists = (count: number): string => `{"a":[${'[],'.repeat(count - 3)}[]]}`;
+  t.equal(scanFault(lists(250_000)), 'accepted');
+  t.equal(scanFault(lists(250_001)), 'keys', 'as many objects and lists');
 });
 
 await test('512 members are accepted at the top level, 513 are not', async (t) => {

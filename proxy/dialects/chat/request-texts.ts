@@ -3,13 +3,13 @@ import { cap, type EditableObject, editable, editableList, largest, TextList, to
 import type { JsonValue } from '../json.ts';
 import type { RequestTexts, Role, SystemPlace } from '../texts.ts';
 
-const roles: Readonly<Record<string, Role>> = {
-  system: 'system',
-  developer: 'system',
-  assistant: 'assistant',
-  tool: 'tool',
-  function: 'tool',
-};
+const roles: ReadonlyMap<string, Role> = new Map([
+  ['system', 'system'],
+  ['developer', 'system'],
+  ['assistant', 'assistant'],
+  ['tool', 'tool'],
+  ['function', 'tool'],
+]);
 const lengths = ['max_completion_tokens', 'max_tokens'];
 
 export function requestTexts(body: EditableObject): RequestTexts {
@@ -32,7 +32,7 @@ export function requestTexts(body: EditableObject): RequestTexts {
 function textsIn(body: EditableObject): TextList['texts'] {
   const list = new TextList();
   for (const message of editableList(body['messages'])) {
-    const role = roles[wordIn(message, 'role')] ?? 'user';
+    const role = roles.get(wordIn(message, 'role')) ?? 'user';
     list.content(message, 'content', { role }, ['text', 'refusal']);
     list.member(message, 'refusal', { role });
     callTexts(list, message, role);
@@ -57,7 +57,7 @@ export function callTexts(list: TextList, message: EditableObject, role: Role): 
 function say(body: EditableObject, place: SystemPlace, text: string): boolean {
   if (!Array.isArray(body['messages'])) return false;
   const messages = body['messages'] as JsonValue[];
-  const isSystem = (message: JsonValue): boolean => roles[wordIn(editable(message), 'role')] === 'system';
+  const isSystem = (message: JsonValue): boolean => roles.get(wordIn(editable(message), 'role')) === 'system';
   const role = editable(messages.find(isSystem))?.['role'] ?? 'system';
   const others = place === 'replace' ? messages.filter((message) => !isSystem(message)) : messages;
   const firstOther = others.findIndex((message) => !isSystem(message));

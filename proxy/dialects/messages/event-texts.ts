@@ -4,13 +4,13 @@ import { type EditableObject, editable, placeIn, StreamedList, wordIn } from '..
 import type { EventTexts, StreamTexts, TextForm } from '../texts.ts';
 
 /** By the type of a delta, and of a block: the member that holds the words, and what they are. */
-const members: Readonly<Record<string, readonly [key: string, form: TextForm]>> = {
-  text_delta: ['text', 'text'],
-  input_json_delta: ['partial_json', 'json'],
-  thinking_delta: ['thinking', 'reasoning'],
-  text: ['text', 'text'],
-  thinking: ['thinking', 'reasoning'],
-};
+const members: ReadonlyMap<string, readonly [key: string, form: TextForm]> = new Map([
+  ['text_delta', ['text', 'text']],
+  ['input_json_delta', ['partial_json', 'json']],
+  ['thinking_delta', ['thinking', 'reasoning']],
+  ['text', ['text', 'text']],
+  ['thinking', ['thinking', 'reasoning']],
+]);
 
 const deltaTypes: Readonly<Record<string, string>> = { json: 'input_json_delta', reasoning: 'thinking_delta' };
 
@@ -20,7 +20,7 @@ export const eventTexts: StreamTexts<EditableObject> = {
     const type = body['type'];
     const index = String(placeIn(body, 'index'));
     const said = editable(type === 'content_block_start' ? body['content_block'] : body['delta']);
-    const member = members[wordIn(said, 'type')];
+    const member = members.get(wordIn(said, 'type'));
     const isWords = type === 'content_block_start' || type === 'content_block_delta';
     if (isWords && said !== undefined && member !== undefined) {
       list.member(said, member[0], `${index} ${member[1]}`, { form: member[1] });
@@ -33,7 +33,7 @@ export const eventTexts: StreamTexts<EditableObject> = {
   again(_body: EditableObject, channel: string, text: string): EditableObject {
     const [index = '0', form = 'text'] = channel.split(' ');
     const type = deltaTypes[form] ?? 'text_delta';
-    const key = members[type]?.[0] ?? 'text';
+    const key = members.get(type)?.[0] ?? 'text';
     return { type: 'content_block_delta', index: Number(index), delta: { type, [key]: text } };
   },
 };

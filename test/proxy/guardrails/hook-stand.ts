@@ -27,7 +27,7 @@ export const said = (text: string): SaidText => ({ role: 'user', form: 'text', t
 /** A request of `/team` that may ask so. */
 export function contextWith(outside: Outside): CheckContext {
   const caller = { requestId: 'req_1', userPath: '/team', model: 'chat' };
-  return { ...caller, phase: 'input', masks: new Masks(() => false), outside };
+  return { ...caller, phase: 'input', masks: new Masks(), outside };
 }
 
 export async function hookStand(

@@ -49,6 +49,7 @@ await test('every text of a request is seen, in its order, with who says it', (t
   ];
   const chat = ['system text S', 'system text D', 'user text U', 'assistant text R', 'assistant json {"a":1}'];
   t.same(seen('chat', { messages }), [...chat, 'assistant text I', 'tool text T']);
+  t.same(seen('chat', { messages: [{ role: 'constructor', content: 'U' }] }), ['user text U'], 'an unknown role');
   const blocks = [
     { type: 'text', text: 'U' },
     { type: 'document', title: 'N', source: { type: 'text', data: 'D' } },
@@ -181,6 +182,9 @@ await test('limits refuse what is too much, and cap what may be long', async (t)
   t.same(await sent('chat', {}, { limits: { max_tokens: 50 } }), { max_completion_tokens: 50 });
   const both = await sent('chat', { max_tokens: 60, max_completion_tokens: 40 }, { limits: { max_tokens: 50 } });
   t.same(both, { max_tokens: 50, max_completion_tokens: 40 });
+  const worded = { max_tokens: '100000', messages: [] };
+  t.equal(await sent('chat', worded, { limits: { max_tokens: 50, when_above: 'block' } }), 'g1 (max_tokens)');
+  t.same(await sent('chat', worded, { limits: { max_tokens: 50 } }), { ...worded, max_tokens: 50 });
   const search = [{ type: 'web_search_20250305', name: 'web_search' }];
   t.equal(await sent('messages', { tools: search }, { limits: { allowed_tools: [] } }), 'g1 (allowed_tools)');
   const native = { tools: [{ type: 'web_search' }], max_output_tokens: 9 };
@@ -213,4 +217,21 @@ await test('what was said of the tokens of a text goes when the text is changed,
   const output = [{ type: 'message', content: [part('secret'), part('plain')] }];
   const items = await answered('responses', { output } as never);
   t.match(items, { output: [{ content: [{ text: '[redacted]', logprobs: [] }, part('plain')] }] });
+});
+
+await test('a flood of placeholders, or of what is masked, takes time in proportion to its length', async (t) => {
+  const guardrail = { pii: { kinds: ['email'], action: 'mask' } };
+  const numbers = Array.from({ length: 50_000 }, (_, index) => index + 1);
+  const said = `${numbers.map((number) => `[EMAIL_${number}]`).join(' ')} a@b.org`;
+  const mails = numbers.map((number) => `m${number}@b.org`).join(' ');
+  const began = process.threadCpuUsage().user;
+  const masked = await sent('chat', { messages: [{ role: 'user', content: said }] }, guardrail);
+  t.match(masked, { messages: [{ content: / \[EMAIL_50001\]$/ }] });
+  const guarding = new Guarding(railsOf([guardrail]), caller, 'chat');
+  await run(guarding.onRequest(Buffer.from(JSON.stringify({ messages: [{ role: 'user', content: mails }] }))));
+  const choices = numbers.slice(0, 128).map((number) => ({ message: { content: `to [EMAIL_${number}]` } }));
+  await run(guarding.onAnswer({ choices } as never));
+  t.match(choices[127], { message: { content: 'to m128@b.org' } });
+  const seconds = (process.threadCpuUsage().user - began) / 1e6;
+  t.ok(seconds < 5, `it took ${seconds} s`);
 });
