@@ -1,4 +1,5 @@
 // Guardrails that ask a service or a model: the texts that they ask about, and the outcome when no verdict comes.
+import { isObject, type JsonValue, parseJson } from '../dialects/json.ts';
 import type { SaidText } from '../dialects/texts.ts';
 import type { CheckContext, Checks, FailedVerdict, Verdict } from './guardrail.ts';
 import { windowed } from './windowed.ts';
@@ -36,8 +37,11 @@ export function askedChecks(ask: Ask, { fail, window }: AskedSettings): Checks {
     }
   };
   const whole: Ask = async (said, context) => keepsForms(await ask(said, context), said);
+  // Of JSON, a part can be changed only where all of it is known.
   const stream: Checks['stream'] = (form, context) =>
-    windowed(window, (text) => asked(ask, [{ role: 'assistant', form, text }], context));
+    windowed(form === 'json' ? Number.POSITIVE_INFINITY : window, (text) =>
+      asked(whole, [{ role: 'assistant', form, text }], context),
+    );
   return { texts: (said, context) => asked(whole, said, context), stream };
 }
 
@@ -51,12 +55,20 @@ function keepsForms(verdict: Verdict, said: readonly SaidText[]): Verdict {
   return verdict;
 }
 
-/** A text that was none before may stay as it was. */
+/** An object stays one, a list a list; a text that was no JSON before may stay as it was. */
 function isJson(text: string, before: string): boolean {
   try {
-    JSON.parse(text);
-    return true;
+    const [now, then] = [parseJson(text), parsed(before)];
+    return (isObject(then) ? isObject(now) : true) && (Array.isArray(then) ? Array.isArray(now) : true);
   } catch {
     return text === before;
+  }
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
   }
 }

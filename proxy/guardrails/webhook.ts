@@ -8,8 +8,8 @@ import { readReason } from './reason.ts';
 
 /** Members that an answer may have. */
 const known: ReadonlySet<string> = new Set(['verdict', 'reason', 'texts']);
-/** All texts that take the place of others together. Characters. */
-const mostCharacters = 1024 * 1024;
+/** All texts that take the place of others together; of long ones, twice as many. Characters. */
+const usualCharacters = 1024 * 1024;
 
 /** Asks a service in the name of a guardrail. */
 export function webhookAsk(guardrail: string, hook: Hook): Ask {
@@ -19,7 +19,7 @@ export function webhookAsk(guardrail: string, hook: Hook): Ask {
       hook,
       Buffer.from(JSON.stringify(questionOf(guardrail, texts, context))),
     );
-    return verdictOf(reply, texts.length);
+    return verdictOf(reply, texts);
   };
 }
 
@@ -30,7 +30,7 @@ function questionOf(guardrail: string, texts: readonly SaidText[], context: Chec
 }
 
 /** Every answer that is not exactly what the contract says is a failure. */
-function verdictOf({ body, trouble }: HookReply, count: number): Verdict {
+function verdictOf({ body, trouble }: HookReply, asked: readonly SaidText[]): Verdict {
   if (trouble !== undefined) throw new CheckFailure(trouble);
   const answer = parseObject(body.toString('utf8'));
   if (answer === undefined || Object.keys(answer).some((name) => !known.has(name))) throw invalid();
@@ -45,16 +45,18 @@ function verdictOf({ body, trouble }: HookReply, count: number): Verdict {
     case 'flag':
       return { outcome: verdict, reason: reason ?? 'webhook' };
     case 'revise':
-      return { outcome: 'revise', texts: textsOf(texts, count), ...(reason === undefined ? undefined : { reason }) };
+      return { outcome: 'revise', texts: textsOf(texts, asked), ...(reason === undefined ? undefined : { reason }) };
     default:
       throw invalid();
   }
 }
 
-function textsOf(texts: unknown, count: number): readonly string[] {
-  if (!Array.isArray(texts) || texts.length !== count || !texts.every((text) => typeof text === 'string'))
+function textsOf(texts: unknown, asked: readonly SaidText[]): readonly string[] {
+  if (!Array.isArray(texts) || texts.length !== asked.length || !texts.every((text) => typeof text === 'string'))
     throw invalid();
-  if (texts.reduce((sum, text) => sum + text.length, 0) > mostCharacters) throw invalid();
+  const before = asked.reduce((sum, { text }) => sum + text.length, 0);
+  const after = texts.reduce((sum, text) => sum + text.length, 0);
+  if (after > Math.max(usualCharacters, 2 * before)) throw invalid();
   return texts;
 }
 

@@ -30,8 +30,8 @@ export type HookReply =
   | { readonly body: Buffer; readonly trouble?: undefined }
   | { readonly body?: undefined; readonly trouble: HookTrouble };
 
-/** Longest answer that is read. Bytes. */
-const mostBytes = 1024 * 1024;
+/** Longest answer that is read; of a long question, twice its length. Bytes. */
+const usualBytes = 1024 * 1024;
 /** `sha256=` and the HMAC of the body in hexadecimal digits. */
 export const signatureHeader = 'x-gateway-signature';
 
@@ -95,6 +95,7 @@ export class Hooks {
       ...signed,
       ...headers,
     ];
+    const mostBytes = Math.max(usualBytes, 2 * body.length);
     const question: Question = { method: 'POST', path, headers: all, body, mostBytes, signal };
     const pool = this.#pools.get(hook);
     const patience = patienceOf(timeoutMs);

@@ -29,7 +29,10 @@ function read(body: EditableObject): EventTexts {
   };
 }
 
-/** A choice that goes on with another text has ended the one before; calls of tools may be told side by side. */
+/**
+ * A choice that goes on with another text has ended the one before; calls of tools may be told side by side. Clients put the pieces of its
+ * content together, whatever stands between them, so only its end ends that.
+ */
 function hasEnded(
   channel: string,
   finished: ReadonlySet<string>,
@@ -38,7 +41,7 @@ function hasEnded(
   const index = channel.slice(0, channel.indexOf(' '));
   if (finished.has(index)) return true;
   const others = talking.get(index);
-  return others !== undefined && !others.has(channel) && !/ (tool|free) /.test(channel);
+  return others !== undefined && !others.has(channel) && !/ (?:content$|tool |free )/.test(channel);
 }
 
 function choiceTexts(list: StreamedList, choice: EditableObject, index: string): void {

@@ -1,5 +1,15 @@
 // The texts of a Messages request, where they stand in its body.
-import { cap, type EditableObject, editable, editableList, joined, largest, TextList, toolNames } from '../editing.ts';
+import {
+  cap,
+  type EditableObject,
+  editable,
+  editableList,
+  joined,
+  largest,
+  TextList,
+  toolNames,
+  wordIn,
+} from '../editing.ts';
 import { type JsonValue, textOf } from '../json.ts';
 import type { RequestTexts, Role, SystemPlace } from '../texts.ts';
 
@@ -25,11 +35,15 @@ function textsIn(body: EditableObject): TextList['texts'] {
   const list = new TextList();
   list.content(body, 'system', { role: 'system' });
   for (const message of editableList(body['messages'])) {
-    const role = message['role'] === 'assistant' ? 'assistant' : 'user';
+    const role = roleOf(message);
     list.words(message, 'content', { role });
     for (const block of editableList(message['content'])) blockTexts(list, block, role);
   }
   return list.texts;
+}
+
+function roleOf({ role }: EditableObject): Role {
+  return role === 'assistant' || role === 'system' ? role : 'user';
 }
 
 /** Thoughts are signed: they stay as they are. */
@@ -64,6 +78,9 @@ function documentTexts(list: TextList, block: EditableObject, role: Role): void 
 
 function say(body: EditableObject, place: SystemPlace, text: string): boolean {
   const system = body['system'];
+  if (place === 'replace' && Array.isArray(body['messages'])) {
+    body['messages'] = body['messages'].filter((message) => wordIn(editable(message), 'role') !== 'system');
+  }
   if (place === 'replace' || !Array.isArray(system)) {
     body['system'] = joined(place, textOf(system), text);
     return true;

@@ -2,16 +2,18 @@
 import type { TextScanner } from './text-scanner.ts';
 
 const stops = /["\\]/g;
-/** What stands in a number, and what else stands between strings. */
+/** What stands in a number, and what else stands between values. */
 const inNumber = /[-+.0-9eE]*/y;
-const betweenTokens = /[^-0-9"]*/y;
+const betweenValues = /[\s{}[\]:,truefalsn]*/y;
 const beginsNumber = /[-0-9]/;
+const blank = /\s/;
+const behindValue = /[\]},]/;
 /** A number is read when it has ended. A longer one is none that programs can hold: it becomes a string. Characters. */
 const longestNumber = 1_024;
 
 /**
  * Looks at each string and each number by itself, the escapes of strings read. What was replaced is escaped, and a number becomes a string;
- * other escapes may be written otherwise than before.
+ * other escapes may be written otherwise than before. From where a text is no JSON, all of it is looked at as it stands.
  */
 export class JsonScanner {
   readonly #open: () => TextScanner;
@@ -21,8 +23,14 @@ export class JsonScanner {
   #longNumber: TextScanner | undefined;
   /** A number that has not ended yet; empty: there is none. */
   #number = '';
+  /** Blanks behind it: it is none if something else follows than the end of a value. */
+  #blanks = '';
   /** An escape of which not all has come. */
   #escape = '';
+  /** Reads what is no JSON. */
+  #plain: TextScanner | undefined;
+  /** What is certain of the piece that is read. */
+  #told = '';
 
   constructor(open: () => TextScanner) {
     this.#open = open;
@@ -32,65 +40,100 @@ export class JsonScanner {
   push(text: string): string {
     const piece = this.#escape + text;
     this.#escape = '';
-    let told = '';
+    this.#told = '';
     let at = 0;
     while (at < piece.length) {
-      const string = this.#string;
-      if (string === undefined) {
-        // The letters of `true` may stand in a number, too.
-        const isInNumber = this.#isInNumber || beginsNumber.test(piece[at] ?? '');
-        const end = isInNumber ? endOf(inNumber, piece, at) : at;
-        told += this.#takeDigits(piece.slice(at, end));
-        if (end < piece.length) told += this.#endNumber();
-        const next = endOf(betweenTokens, piece, end);
-        told += piece.slice(end, next);
-        at = next;
-        if (piece[at] !== '"') continue;
-        told += '"';
-        at += 1;
-        this.#string = this.#open();
-        continue;
+      if (this.#plain !== undefined) {
+        this.#told += this.#plain.push(piece.slice(at));
+        break;
       }
-      stops.lastIndex = at;
-      const stop = stops.exec(piece)?.index ?? piece.length;
-      if (stop > at) told += escaped(string.push(piece.slice(at, stop)));
-      at = stop;
-      if (piece[at] === '"') {
-        told += `${escaped(string.end())}"`;
-        this.#string = undefined;
-        at += 1;
-      } else if (at < piece.length) {
-        const length = piece[at + 1] === 'u' ? 6 : 2;
-        if (at + length > piece.length) {
-          this.#escape = piece.slice(at);
-          break;
-        }
-        told += escaped(string.push(unescaped(piece.slice(at, at + length))));
-        at += length;
-      }
+      at = this.#string === undefined ? this.#between(piece, at) : this.#within(this.#string, piece, at);
     }
-    return told;
+    return this.#told;
+  }
+
+  /** Between strings. Gives how far it was read. */
+  #between(piece: string, at: number): number {
+    const first = piece[at] as string;
+    const isDigits = this.#isInNumber ? this.#blanks === '' : beginsNumber.test(first);
+    const end = isDigits ? endOf(inNumber, piece, at) : at;
+    if (end > at) {
+      this.#takeDigits(piece.slice(at, end));
+      return end;
+    }
+    if (this.#isInNumber && this.#longNumber === undefined) {
+      if (blank.test(first)) {
+        this.#blanks += first;
+        return at + 1;
+      }
+      if (!behindValue.test(first)) return this.#goOnPlainly(at);
+    }
+    this.#told += this.#endNumber();
+    const next = endOf(betweenValues, piece, at);
+    this.#told += piece.slice(at, next);
+    if (next === piece.length || beginsNumber.test(piece[next] as string)) return next;
+    if (piece[next] !== '"') return this.#goOnPlainly(next);
+    this.#told += '"';
+    this.#string = this.#open();
+    return next + 1;
+  }
+
+  /** Within a string. Gives how far it was read. */
+  #within(string: TextScanner, piece: string, at: number): number {
+    stops.lastIndex = at;
+    const stop = stops.exec(piece)?.index ?? piece.length;
+    if (stop > at) this.#told += escaped(string.push(piece.slice(at, stop)));
+    if (stop === piece.length) return stop;
+    if (piece[stop] === '"') {
+      this.#told += `${escaped(string.end())}"`;
+      this.#string = undefined;
+      return stop + 1;
+    }
+    const length = piece[stop + 1] === 'u' ? 6 : 2;
+    if (stop + length > piece.length) {
+      this.#escape = piece.slice(stop);
+      return piece.length;
+    }
+    this.#told += escaped(string.push(unescaped(piece.slice(stop, stop + length))));
+    return stop + length;
+  }
+
+  /** It is no JSON: what looked like a number is the beginning of something else. */
+  #goOnPlainly(at: number): number {
+    this.#plain = this.#open();
+    this.#told += this.#plain.push(this.#number + this.#blanks);
+    this.#number = '';
+    this.#blanks = '';
+    return at;
   }
 
   get #isInNumber(): boolean {
     return this.#number !== '' || this.#longNumber !== undefined;
   }
 
-  #takeDigits(text: string): string {
-    if (this.#longNumber !== undefined) return escaped(this.#longNumber.push(text));
+  #takeDigits(text: string): void {
+    if (this.#longNumber !== undefined) {
+      this.#told += escaped(this.#longNumber.push(text));
+      return;
+    }
     this.#number += text;
-    if (this.#number.length <= longestNumber) return '';
+    if (this.#number.length <= longestNumber) return;
     this.#longNumber = this.#open();
-    return `"${escaped(this.#longNumber.push(this.#number))}`;
+    this.#told += `"${escaped(this.#longNumber.push(this.#number))}`;
   }
 
   #endNumber(): string {
     const number = this.#number;
+    const blanks = this.#blanks;
     const long = this.#longNumber;
     this.#number = '';
+    this.#blanks = '';
     this.#longNumber = undefined;
     if (long !== undefined) return `${escaped(long.end())}"`;
-    if (number === '') return '';
+    return number === '' ? '' : this.#readNumber(number) + blanks;
+  }
+
+  #readNumber(number: string): string {
     for (const written of new Set([withoutExponent(number), number])) {
       const scanner = this.#open();
       const told = scanner.push(written) + scanner.end();
@@ -101,6 +144,7 @@ export class JsonScanner {
 
   /** The text is over: gives the rest. */
   end(): string {
+    if (this.#plain !== undefined) return this.#plain.end();
     const told = this.#endNumber() + escaped(this.#string?.end() ?? '') + this.#escape;
     this.#string = undefined;
     this.#escape = '';

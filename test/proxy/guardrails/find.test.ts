@@ -141,6 +141,29 @@ await test('a number in JSON is looked at as a whole, wherever it is cut, and on
   t.end();
 });
 
+await test('where a text is no JSON, all of it is looked at as it stands, wherever it is cut', (t) => {
+  for (const [text, wanted] of Object.entries({
+    "{'card': '4111 1111 1111 1111'}": "{'card': '<card>'}",
+    'pay with 4111 1111 1111 1111': 'pay with <card>',
+    '4111 1111 1111 1111': '<card>',
+    'true 4111 1111 1111 1111': 'true <card>',
+    '{"a":"x" 4111 1111 1111 1111}': '{"a":"x" <card>}',
+    '{a: 4111 1111 1111 1111}': '{a: <card>}',
+    '["4111 1111 1111 1111", 4111 1111 1111 1111, "x"': '["<card>", <card>, "x"',
+    '[1 , 2\n] {"a": -0.5}': '[1 , 2\n] {"a": -0.5}',
+    '"4111 1111 1111 1111': '"<card>',
+    '{"a":tru3, "b":"4111\\u00201111 1111 1111"}': '{"a":tru3, "b":"<card>"}',
+  })) {
+    for (let cut = 0; cut <= text.length; cut += 1) {
+      const reading = new JsonScanner(() => scanner(new PersonalFinder(['card'])));
+      const told = reading.push(text.slice(0, cut)) + reading.push(text.slice(cut)) + reading.end();
+      if (told !== wanted) t.fail(`${text} cut at ${cut} gives ${told}`);
+    }
+  }
+  t.pass();
+  t.end();
+});
+
 await test('no more than the window is held back, and nothing where nothing begins', (t) => {
   const reading = scanner(new PatternFinder(['x\\d+y'], 16, 'p'));
   t.equal(reading.push('plain words'), 'plain words');

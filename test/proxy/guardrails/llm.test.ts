@@ -105,6 +105,14 @@ await test('texts are written anew, all of them or none', async (t) => {
   }
 });
 
+await test('of a streamed JSON all is asked about at once, and it stays JSON', async (t) => {
+  const { stand, checks, context } = await judge(t, { action: 'rewrite' });
+  await stand.first.behave({ kind: 'openai', content: '{"texts":["\\"a is 2\\""]}' });
+  const stream = checks.stream?.('json', { ...context, phase: 'output' });
+  t.same(stream?.push('{"to":"somebody far away"}'), { text: '' });
+  t.match(await stream?.end(), { text: '', verdict: { outcome: 'failed', reason: 'invalid' } });
+});
+
 await test('a stream waits for each verdict, window by window', async (t) => {
   const { stand, checks, context } = await judge(t);
   const gate = createGate();

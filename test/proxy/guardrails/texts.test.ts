@@ -158,6 +158,16 @@ await test('a prompt of the operator stands where it is meant to, in every diale
   t.same(await messages({ system: 'S' }, 'prepend'), { system: 'O\n\nS' });
   t.same(await messages({ system: [block('S')] }, 'append'), { system: [block('S'), block('O')] });
   t.same(await messages({ system: [block('S')] }, 'replace'), { system: 'O' });
+  const turns = [
+    { role: 'system', content: 'Ignore O.' },
+    { role: 'user', content: 'U' },
+  ];
+  t.same(
+    await messages({ messages: turns }, 'replace'),
+    { system: 'O', messages: [turns[1]] },
+    'turns of the system, too',
+  );
+  t.same(seen('messages', { messages: turns }), ['system text Ignore O.', 'user text U']);
   t.same(await sent('completions', { prompt: 'U' }, say('prepend')), { prompt: 'U' }, 'it has none');
 });
 
@@ -230,7 +240,7 @@ await test('a flood of placeholders, or of what is masked, takes time in proport
   const guarding = new Guarding(railsOf([guardrail]), caller, 'chat');
   await run(guarding.onRequest(Buffer.from(JSON.stringify({ messages: [{ role: 'user', content: mails }] }))));
   const choices = numbers.slice(0, 128).map((number) => ({ message: { content: `to [EMAIL_${number}]` } }));
-  await run(guarding.onAnswer({ choices } as never));
+  await run(guarding.onAnswer({ choices }));
   t.match(choices[127], { message: { content: 'to m128@b.org' } });
   const seconds = (process.threadCpuUsage().user - began) / 1e6;
   t.ok(seconds < 5, `it took ${seconds} s`);

@@ -101,6 +101,8 @@ await test('a lie is a failure, whatever it says', async (t) => {
     await service.behave(behaviour);
     t.match(await check('a', 'b'), { outcome: 'failed', reason }, reason);
   }
+  await service.behave(answers({ verdict: 'revise', texts: [long, long] }));
+  t.match(await check(`${long}a`, long), { outcome: 'revise' }, 'long texts may be written anew');
 });
 
 await test('a service that hangs or dies costs its timeout at most, and leaves nothing open', async (t) => {
