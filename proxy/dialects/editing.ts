@@ -1,11 +1,18 @@
 // Collects the texts of a parsed body, each with the way to put another one in its place.
-import { isObject, type JsonObject, type JsonValue, numberOf, parseJson, textOf, writeJson } from './json.ts';
+import {
+  type EditableObject,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  numberOf,
+  parseJson,
+  textOf,
+  writeJson,
+} from './json.ts';
+import { otherTexts } from './other-texts.ts';
 import type { EditableText, Role, StreamedText, TextForm } from './texts.ts';
 
-/** A parsed object that may be changed. */
-export interface EditableObject {
-  [key: string]: JsonValue | undefined;
-}
+export type { EditableObject } from './json.ts';
 
 /** The object where it stands in a parsed body: what is changed in it is changed there. */
 export function editable(value: JsonValue | undefined): EditableObject | undefined {
@@ -58,6 +65,11 @@ export class TextList {
     this.value(object, key, said);
   }
 
+  /** All other texts below it, whatever they are. */
+  others(object: EditableObject, known: ReadonlySet<string>, said: Said): void {
+    for (const [holder, key] of otherTexts(object, known)) this.member(holder, key, said);
+  }
+
   /** A member that holds a JSON value, such as the input of a tool. */
   value(object: EditableObject, key: string, said: Said): void {
     if (isObject(object[key]) || Array.isArray(object[key])) this.texts.push(valueAt(object, key, said));
@@ -71,14 +83,25 @@ export interface Said {
   readonly changed?: () => void;
 }
 
+/** The channel of texts that come once, each as a whole. */
+export const wholeTexts = '';
+
 /** The same for the events of a stream. */
 export class StreamedList {
   readonly texts: StreamedText[] = [];
 
+  /** Texts that come as a whole. */
+  wholes(texts: readonly EditableText[]): void {
+    for (const text of texts) this.#add(text, wholeTexts);
+  }
+
   /** A member, if it is a text with anything in it. */
   member(object: EditableObject, key: string, channel: string, said: Omit<Said, 'role'> = {}): void {
     if (typeof object[key] !== 'string' || object[key] === '') return;
-    const text = textAt(object, key, { role: 'assistant', ...said });
+    this.#add(textAt(object, key, { role: 'assistant', ...said }), channel);
+  }
+
+  #add(text: EditableText, channel: string): void {
     // Copied, its accessor would be a value.
     this.texts.push(Object.defineProperty(text, 'channel', { value: channel }) as StreamedText);
   }

@@ -4,6 +4,11 @@ import type { Signature } from './conversation/parts.ts';
 import { parseObject, textOf, writeJson } from './json.ts';
 
 const mark = 'gw1.';
+
+/** Whether a signature was written by the gateway, which puts the words into it that it signs. */
+export function isSignedHere(signature: string | undefined): boolean {
+  return signature?.startsWith(mark) === true;
+}
 export const signatureFamilies: readonly Signature['family'][] = ['anthropic', 'openai', 'google'];
 
 /** What a client of the family `own` keeps: its own signatures as they are, others marked with their family. */

@@ -24,6 +24,11 @@ declare global {
   }
 }
 
+/** A parsed object that may be changed. */
+export interface EditableObject {
+  [key: string]: JsonValue | undefined;
+}
+
 /** Parses JSON; numbers that would change become an `ExactNumber`. Throws a SyntaxError, also where it is nested too deeply. */
 export function parseJson(text: string): JsonValue {
   const isPlain = text.length <= harmlessLength && !mayChange.test(text);

@@ -63,7 +63,8 @@ export interface EventTexts {
 
 /** How the events of a dialect tell texts. Bodies are parsed, and changed where they stand. */
 export interface StreamTexts<Body> {
-  read(body: Body): EventTexts;
+  /** `name`: of the event, where the body does not say its type. */
+  read(body: Body, name: string | undefined): EventTexts;
   /** The body of another event that says `text`, made after one with a piece of the channel. */
   again(body: Body, channel: string, text: string): Body;
 }

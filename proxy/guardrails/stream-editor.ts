@@ -1,6 +1,6 @@
 // The events of a streamed answer, as the guardrails leave them: pieces of texts become what may be told now, texts that are told again what was
 // told, and what was held back comes before the event that ends its text.
-import { type EditableObject, editable } from '../dialects/editing.ts';
+import { type EditableObject, editable, wholeTexts } from '../dialects/editing.ts';
 import { parseObject, writeJson } from '../dialects/json.ts';
 import type { EventTexts, StreamedText, StreamTexts } from '../dialects/texts.ts';
 import { Chain } from './chain.ts';
@@ -39,7 +39,7 @@ export class StreamEditor {
   *edit({ bytes, name, data }: StreamedEvent): Flow<readonly Buffer[]> {
     const body = editable(parseObject(data));
     if (body === undefined) return data.trim() === done ? [...(yield* this.end()), bytes] : [bytes];
-    const texts = this.#texts.read(body);
+    const texts = this.#texts.read(body, name);
     const before: Buffer[] = [];
     let isChanged = this.#guarding.repeatAsked(editable(body['response']));
     const pieces = new Set(texts.pieces.map(({ channel }) => channel));
@@ -87,7 +87,8 @@ export class StreamEditor {
   *#repeat({ channel: key, form, text }: StreamedText): Flow<string> {
     const known = this.#channels.get(key);
     if (known !== undefined) return known.told;
-    const channel = this.#open(key, form);
+    this.length += text.length;
+    const channel = key === wholeTexts ? this.#make(form) : this.#open(key, form);
     channel.isOver = true;
     channel.told = (yield* channel.chain.push(text)) + (yield* channel.chain.end());
     return channel.told;
@@ -96,9 +97,13 @@ export class StreamEditor {
   #open(key: string, form: StreamedText['form']): Channel {
     const known = this.#channels.get(key);
     if (known?.isOver === false) return known;
-    const channel = { chain: new Chain(this.#guarding, form), told: '', isOver: false, last: undefined };
+    const channel = this.#make(form);
     this.#channels.set(key, channel);
     return channel;
+  }
+
+  #make(form: StreamedText['form']): Channel {
+    return { chain: new Chain(this.#guarding, form), told: '', isOver: false, last: undefined };
   }
 
   #remember(key: string, name: string | undefined, body: EditableObject): void {

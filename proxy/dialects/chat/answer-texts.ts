@@ -12,16 +12,40 @@ export function answerTexts(body: EditableObject): AnswerTexts {
     };
     list.member(choice, 'text', { role: 'assistant', changed });
     const message = editable(choice['message']);
-    if (message === undefined) continue;
-    list.member(message, 'reasoning_content', { role: 'assistant', form: 'reasoning' });
-    list.member(message, 'reasoning', { role: 'assistant', form: 'reasoning' });
-    for (const detail of editableList(message['reasoning_details']))
-      for (const key of ['text', 'summary']) list.member(detail, key, { role: 'assistant', form: 'reasoning' });
-    list.content(message, 'content', { role: 'assistant', changed }, ['text', 'refusal']);
-    for (const part of editableList(message['content']))
-      list.content(part, 'thinking', { role: 'assistant', form: 'reasoning' });
-    list.member(message, 'refusal', { role: 'assistant', changed });
-    callTexts(list, message, 'assistant');
+    if (message !== undefined) messageTexts(list, message, changed);
   }
+  const found = editable({ search_results: body['search_results'] });
+  if (found !== undefined) list.others(found, none, { role: 'assistant' });
   return list;
+}
+
+const none: ReadonlySet<string> = new Set();
+const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal', 'thinking']);
+const thoughts = ['reasoning_content', 'reasoning'];
+const knownOfMessage: ReadonlySet<string> = new Set([
+  'content',
+  'refusal',
+  'tool_calls',
+  'function_call',
+  'reasoning_details',
+  'extra_content',
+  ...thoughts,
+]);
+
+/** The texts of one message. Thoughts may be told twice: in words, and with what signs them. */
+export function messageTexts(list: TextList, message: EditableObject, changed: () => void): void {
+  const role = 'assistant';
+  for (const key of thoughts) list.member(message, key, { role, form: 'reasoning' });
+  for (const detail of editableList(message['reasoning_details']))
+    for (const key of ['text', 'summary']) list.member(detail, key, { role, form: 'reasoning' });
+  const signed = editable(message['extra_content']);
+  if (signed !== undefined) list.others(signed, none, { role, form: 'reasoning' });
+  list.content(message, 'content', { role, changed }, ['text', 'refusal']);
+  for (const part of editableList(message['content'])) {
+    list.content(part, 'thinking', { role, form: 'reasoning' });
+    list.others(part, knownOfPart, { role });
+  }
+  list.member(message, 'refusal', { role, changed });
+  callTexts(list, message, role);
+  list.others(message, knownOfMessage, { role });
 }

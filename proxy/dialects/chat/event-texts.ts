@@ -1,29 +1,46 @@
 // The texts of the chunks of a chat answer, and of a text completion.
-import { type EditableObject, editable, editableList, placeIn, StreamedList } from '../editing.ts';
+import { type EditableObject, editable, editableList, placeIn, StreamedList, TextList } from '../editing.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { EventTexts, StreamedText, StreamTexts } from '../texts.ts';
+import { messageTexts } from './answer-texts.ts';
 
 const thoughts = ['reasoning_content', 'reasoning'];
 /** Members of a chunk beside its words. A chunk with these alone can be left out. */
 const frame = new Set(['id', 'object', 'created', 'model', 'system_fingerprint', 'service_tier', 'obfuscation']);
 
+const none: ReadonlySet<string> = new Set();
+const knownOfPart: ReadonlySet<string> = new Set(['text', 'thinking']);
+/** What is told in pieces, and what of thoughts is signed. */
+const knownOfDelta: ReadonlySet<string> = new Set([
+  'content',
+  'refusal',
+  'tool_calls',
+  'function_call',
+  'reasoning_details',
+  'extra_content',
+  'audio',
+  ...thoughts,
+]);
+
 export const eventTexts: StreamTexts<EditableObject> = { read, again };
 
 function read(body: EditableObject): EventTexts {
   const list = new StreamedList();
+  const wholes = new StreamedList();
   const finished = new Set<string>();
   const talking = new Map<string, ReadonlySet<string>>();
   for (const choice of editableList(body['choices'])) {
     const index = String(placeIn(choice, 'index'));
     const before = list.texts.length;
     choiceTexts(list, choice, index);
+    wholes.wholes(wholesIn(choice).texts);
     if (choice['finish_reason'] !== undefined && choice['finish_reason'] !== null) finished.add(index);
     const channels = list.texts.slice(before).map(({ channel }) => channel);
     if (channels.length > 0) talking.set(index, new Set(channels));
   }
   return {
     pieces: list.texts,
-    repeats: [],
+    repeats: wholes.texts,
     ends: (channel) => hasEnded(channel, finished, talking),
     isPieces: isPieces(body, list.texts),
   };
@@ -42,6 +59,24 @@ function hasEnded(
   if (finished.has(index)) return true;
   const others = talking.get(index);
   return others !== undefined && !others.has(channel) && !/ (?:content$|tool |free )/.test(channel);
+}
+
+/** A message as some servers tell it in a chunk, and what no piece of a text is. */
+function wholesIn(choice: EditableObject): TextList {
+  const list = new TextList();
+  const message = editable(choice['message']);
+  if (message !== undefined) messageTexts(list, message, () => undefined);
+  const delta = editable(choice['delta']);
+  if (delta === undefined) return list;
+  for (const part of editableList(delta['content'])) list.others(part, knownOfPart, { role: 'assistant' });
+  for (const call of editableList(delta['tool_calls'])) {
+    const asked = editable(call['function']);
+    if (asked !== undefined) list.value(asked, 'arguments', { role: 'assistant' });
+  }
+  const signed = editable(delta['extra_content']);
+  if (signed !== undefined) list.others(signed, none, { role: 'assistant', form: 'reasoning' });
+  list.others(delta, knownOfDelta, { role: 'assistant' });
+  return list;
 }
 
 function choiceTexts(list: StreamedList, choice: EditableObject, index: string): void {
@@ -68,6 +103,8 @@ function choiceTexts(list: StreamedList, choice: EditableObject, index: string):
   }
   const older = editable(delta['function_call']);
   if (older !== undefined) list.member(older, 'arguments', `${index} function`, { form: 'json' });
+  const sound = editable(delta['audio']);
+  if (sound !== undefined) list.member(sound, 'transcript', `${index} transcript`);
 }
 
 /** Mistral lists texts and thoughts. */
@@ -101,6 +138,7 @@ function deltaOf(kind: string, index: number, text: string): JsonObject {
   if (kind === 'detail') return { reasoning_details: [{ type: 'reasoning.text', text, index }] };
   if (kind === 'summary') return { reasoning_details: [{ type: 'reasoning.summary', summary: text, index }] };
   if (kind === 'thought') return { content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }] };
+  if (kind === 'transcript') return { audio: { transcript: text } };
   if (kind === 'free') return { tool_calls: [{ index, custom: { input: text } }] };
   return kind === 'function' ? { function_call: { arguments: text } } : { [kind]: text };
 }

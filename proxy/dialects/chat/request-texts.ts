@@ -10,6 +10,20 @@ const roles: ReadonlyMap<string, Role> = new Map([
   ['tool', 'tool'],
   ['function', 'tool'],
 ]);
+const thoughts = ['reasoning_content', 'reasoning'];
+const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal']);
+const knownOfSingle: ReadonlySet<string> = new Set();
+/** Those of thoughts may be signed. */
+const knownOfMessage: ReadonlySet<string> = new Set([
+  'content',
+  'refusal',
+  'tool_calls',
+  'function_call',
+  'reasoning_details',
+  'extra_content',
+  'thinking_blocks',
+  ...thoughts,
+]);
 const lengths = ['max_completion_tokens', 'max_tokens'];
 
 export function requestTexts(body: EditableObject): RequestTexts {
@@ -34,8 +48,14 @@ function textsIn(body: EditableObject): TextList['texts'] {
   for (const message of editableList(body['messages'])) {
     const role = roles.get(wordIn(message, 'role')) ?? 'user';
     list.content(message, 'content', { role }, ['text', 'refusal']);
+    for (const part of editableList(message['content'])) list.others(part, knownOfPart, { role });
+    const single = editable(message['content']);
+    if (single !== undefined) list.others(single, knownOfSingle, { role });
     list.member(message, 'refusal', { role });
+    for (const key of thoughts) list.member(message, key, { role, form: 'reasoning' });
     callTexts(list, message, role);
+    if (role === 'user') list.member(message, 'name', { role });
+    list.others(message, knownOfMessage, { role });
   }
   const prediction = editable(body['prediction']);
   if (prediction !== undefined) list.content(prediction, 'content', { role: 'user' });

@@ -1,22 +1,26 @@
 // The texts of a request for a text completion, and of one for embeddings: what the user says, and no system prompt.
-import { cap, type EditableObject, largest, TextList } from '../editing.ts';
+import { cap, type EditableObject, editableList, largest, TextList } from '../editing.ts';
 import type { RequestTexts } from '../texts.ts';
 
 const lengths = ['max_tokens'];
+const none: ReadonlySet<string> = new Set();
 
 export function requestTexts(body: EditableObject): RequestTexts {
   return textsUnder(body, ['prompt', 'suffix'], lengths);
 }
 
 export function embeddingTexts(body: EditableObject): RequestTexts {
-  return textsUnder(body, ['input'], []);
+  return textsUnder(body, ['input', 'messages'], []);
 }
 
 function textsUnder(body: EditableObject, keys: readonly string[], capped: readonly string[]): RequestTexts {
   return {
     get texts() {
       const list = new TextList();
-      for (const key of keys) list.words(body, key, { role: 'user' });
+      for (const key of keys) {
+        list.words(body, key, { role: 'user' });
+        for (const part of editableList(body[key])) list.others(part, none, { role: 'user' });
+      }
       return list.texts;
     },
     tools: [],

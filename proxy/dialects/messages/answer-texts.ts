@@ -5,9 +5,17 @@ import type { AnswerTexts } from '../texts.ts';
 export function answerTexts(body: EditableObject): AnswerTexts {
   const list = new TextList();
   for (const block of editableList(body['content'])) {
-    if (block['type'] === 'text') list.member(block, 'text', { role: 'assistant' });
-    else if (block['type'] === 'thinking') list.member(block, 'thinking', { role: 'assistant', form: 'reasoning' });
-    else if (block['type'] === 'tool_use') list.value(block, 'input', { role: 'assistant' });
+    list.member(block, 'text', { role: 'assistant' });
+    list.member(block, 'thinking', { role: 'assistant', form: 'reasoning' });
+    otherTextsOf(list, block);
   }
   return list;
+}
+
+const known: ReadonlySet<string> = new Set(['text', 'thinking', 'input']);
+
+/** What a block says beside its text: to a tool, of where it knows it from, and what a tool of the provider gave. */
+export function otherTextsOf(list: TextList, block: EditableObject): void {
+  list.value(block, 'input', { role: 'assistant' });
+  list.others(block, known, { role: 'assistant' });
 }

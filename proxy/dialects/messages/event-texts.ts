@@ -1,7 +1,7 @@
 // The texts of the events of a Messages answer.
-import { type EditableObject, editable, placeIn, StreamedList, wordIn } from '../editing.ts';
-
+import { type EditableObject, editable, placeIn, StreamedList, TextList, wordIn } from '../editing.ts';
 import type { EventTexts, StreamTexts, TextForm } from '../texts.ts';
+import { otherTextsOf } from './answer-texts.ts';
 
 /** By the type of a delta, and of a block: the member that holds the words, and what they are. */
 const members: ReadonlyMap<string, readonly [key: string, form: TextForm]> = new Map([
@@ -14,10 +14,12 @@ const members: ReadonlyMap<string, readonly [key: string, form: TextForm]> = new
 
 const deltaTypes: Readonly<Record<string, string>> = { json: 'input_json_delta', reasoning: 'thinking_delta' };
 
+const none: ReadonlySet<string> = new Set();
+
 export const eventTexts: StreamTexts<EditableObject> = {
-  read(body: EditableObject): EventTexts {
+  read(body: EditableObject, name: string | undefined): EventTexts {
     const list = new StreamedList();
-    const type = body['type'];
+    const type = wordIn(body, 'type') || name;
     const index = String(placeIn(body, 'index'));
     const said = editable(type === 'content_block_start' ? body['content_block'] : body['delta']);
     const member = members.get(wordIn(said, 'type'));
@@ -25,10 +27,17 @@ export const eventTexts: StreamTexts<EditableObject> = {
     if (isWords && said !== undefined && member !== undefined) {
       list.member(said, member[0], `${index} ${member[1]}`, { form: member[1] });
     }
+    const wholes = new TextList();
+    if (type === 'content_block_start' && said !== undefined) otherTextsOf(wholes, said);
+    const citation = isWords ? editable(said?.['citation']) : undefined;
+    if (citation !== undefined) wholes.others(citation, none, { role: 'assistant' });
+    const repeats = new StreamedList();
+    repeats.wholes(wholes.texts);
     const isOver = type === 'message_delta' || type === 'message_stop';
     const ends = (channel: string): boolean =>
       isOver || (type === 'content_block_stop' && channel.startsWith(`${index} `));
-    return { pieces: list.texts, repeats: [], ends, isPieces: type === 'content_block_delta' && list.texts.length > 0 };
+    const isPieces = type === 'content_block_delta' && list.texts.length > 0;
+    return { pieces: list.texts, repeats: repeats.texts, ends, isPieces };
   },
   again(_body: EditableObject, channel: string, text: string): EditableObject {
     const [index = '0', form = 'text'] = channel.split(' ');

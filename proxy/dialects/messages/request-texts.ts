@@ -46,24 +46,33 @@ function roleOf({ role }: EditableObject): Role {
   return role === 'assistant' || role === 'system' ? role : 'user';
 }
 
-/** Thoughts are signed: they stay as they are. */
+const none: ReadonlySet<string> = new Set();
+const knownOfText: ReadonlySet<string> = new Set(['text']);
+
+/** Thoughts that are signed stay as they are. */
 function blockTexts(list: TextList, block: EditableObject, role: Role): void {
   switch (block['type']) {
     case 'text':
       list.member(block, 'text', { role });
+      list.others(block, knownOfText, { role });
       break;
     case 'tool_use':
+    case 'server_tool_use':
+    case 'mcp_tool_use':
       list.value(block, 'input', { role });
+      break;
+    case 'thinking':
+      if (!textOf(block['signature'])) list.member(block, 'thinking', { role, form: 'reasoning' });
       break;
     case 'tool_result':
       list.words(block, 'content', { role: 'tool' });
       for (const part of editableList(block['content'])) blockTexts(list, part, 'tool');
       break;
-    case 'search_result':
-      list.content(block, 'content', { role });
-      break;
     case 'document':
       documentTexts(list, block, role);
+      break;
+    default:
+      list.others(block, none, { role });
   }
 }
 

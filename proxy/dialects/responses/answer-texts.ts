@@ -1,5 +1,7 @@
 // The texts of a Responses answer, where they stand in its body.
 import { type EditableObject, editableList, TextList } from '../editing.ts';
+import { isSignedHere } from '../foreign-signature.ts';
+import { textOf } from '../json.ts';
 import type { AnswerTexts } from '../texts.ts';
 import { itemTexts } from './request-texts.ts';
 
@@ -13,7 +15,9 @@ export function answerTexts(body: EditableObject): AnswerTexts {
 /** The texts of one item of an answer. */
 export function outputTexts(list: TextList, item: EditableObject): void {
   if (item['type'] === 'reasoning') {
-    for (const key of ['summary', 'content']) list.content(item, key, { role: 'assistant', form: 'reasoning' });
+    const changed = (): void => forgetSigned(item);
+    for (const key of ['summary', 'content'])
+      list.content(item, key, { role: 'assistant', form: 'reasoning', changed });
   } else if (item['type'] === 'message') {
     for (const part of editableList(item['content'])) partTexts(list, part);
   } else itemTexts(list, item);
@@ -26,4 +30,12 @@ export function partTexts(list: TextList, part: EditableObject): void {
   };
   list.member(part, 'text', { role: 'assistant', changed });
   list.member(part, 'refusal', { role: 'assistant' });
+  list.others(part, knownOfPart, { role: 'assistant' });
+}
+
+const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal']);
+
+/** What the gateway signs holds the thoughts in words: it goes with them. */
+export function forgetSigned(item: EditableObject): void {
+  if (isSignedHere(textOf(item['encrypted_content']))) delete item['encrypted_content'];
 }

@@ -1,18 +1,20 @@
 // The texts of the events of a Responses answer, which tell each text up to four times: in pieces, and as a whole at the end of the text, of
 // its part, of its item and of the answer.
-import { type EditableObject, editable, editableList, placeIn, StreamedList, wordIn } from '../editing.ts';
+import { type EditableObject, editable, editableList, placeIn, StreamedList, TextList, wordIn } from '../editing.ts';
 import type { EventTexts, StreamTexts, TextForm } from '../texts.ts';
+import { forgetSigned } from './answer-texts.ts';
 
 /** By what an event is about: the member that holds all of it at its end, the name of its channel, and what it is. */
-const kinds: Readonly<Record<string, readonly [key: string, name: string, form: TextForm]>> = {
-  output_text: ['text', 'content', 'text'],
-  refusal: ['refusal', 'content', 'text'],
-  function_call_arguments: ['arguments', 'arguments', 'json'],
-  mcp_call_arguments: ['arguments', 'arguments', 'json'],
-  custom_tool_call_input: ['input', 'input', 'text'],
-  reasoning_summary_text: ['text', 'summary', 'reasoning'],
-  reasoning_text: ['text', 'thoughts', 'reasoning'],
-};
+const kinds: ReadonlyMap<string, readonly [key: string, name: string, form: TextForm]> = new Map([
+  ['output_text', ['text', 'content', 'text']],
+  ['refusal', ['refusal', 'content', 'text']],
+  ['function_call_arguments', ['arguments', 'arguments', 'json']],
+  ['mcp_call_arguments', ['arguments', 'arguments', 'json']],
+  ['custom_tool_call_input', ['input', 'input', 'text']],
+  ['code_interpreter_call_code', ['code', 'code', 'text']],
+  ['reasoning_summary_text', ['text', 'summary', 'reasoning']],
+  ['reasoning_text', ['text', 'thoughts', 'reasoning']],
+]);
 
 const wholeAnswers = new Set([
   'response.created',
@@ -21,22 +23,36 @@ const wholeAnswers = new Set([
   'response.completed',
   'response.incomplete',
   'response.failed',
+  'response.cancelled',
 ]);
-const lastEvents = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
+const lastEvents = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  'response.cancelled',
+  'error',
+]);
+const none: ReadonlySet<string> = new Set();
+const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal']);
+const knownOfThought: ReadonlySet<string> = new Set(['content', 'summary']);
+const knownOfMessage: ReadonlySet<string> = new Set(['content']);
+const knownOfCall: ReadonlySet<string> = new Set(['arguments', 'input', 'output', 'code']);
 
 export const eventTexts: StreamTexts<EditableObject> = {
-  read(body: EditableObject): EventTexts {
-    const type = wordIn(body, 'type');
+  read(body: EditableObject, name: string | undefined): EventTexts {
+    const type = wordIn(body, 'type') || (name ?? '');
     const pieces = new StreamedList();
     const repeats = new StreamedList();
     const [, subject = '', step = ''] = /^response\.(\w+)\.(\w+)$/.exec(type) ?? [];
-    const kind = kinds[subject];
+    const kind = kinds.get(subject);
     const channel = kind === undefined ? '' : channelOf(body, kind[1]);
     const changed = (): void => forgetLogprobs(body);
     if (kind !== undefined && step === 'delta') pieces.member(body, 'delta', channel, { form: kind[2], changed });
     if (kind !== undefined && step === 'done') repeats.member(body, kind[0], channel, { form: kind[2], changed });
     if (subject === 'content_part' || subject === 'reasoning_summary_part') partRepeats(repeats, body, subject);
     if (subject === 'output_item') itemRepeats(repeats, editable(body['item']), placeIn(body, 'output_index'));
+    const annotation = editable(body['annotation']);
+    if (annotation !== undefined) otherRepeats(repeats, annotation, none);
     if (wholeAnswers.has(type)) {
       const items = editableList(editable(body['response'])?.['output']);
       for (const [index, item] of items.entries()) itemRepeats(repeats, item, index);
@@ -45,7 +61,7 @@ export const eventTexts: StreamTexts<EditableObject> = {
     return {
       pieces: pieces.texts,
       repeats: repeats.texts,
-      ends: (name) => lastEvents.has(type) || told.has(name) || (step === 'done' && name === channel),
+      ends: (key) => lastEvents.has(type) || told.has(key) || (step === 'done' && key === channel),
       isPieces: step === 'delta' && pieces.texts.length > 0,
     };
   },
@@ -71,26 +87,51 @@ function partRepeats(list: StreamedList, body: EditableObject, subject: string):
   if (part === undefined) return;
   const isThought = subject === 'reasoning_summary_part' || part['type'] === 'reasoning_text';
   const name = subject === 'reasoning_summary_part' ? 'summary' : isThought ? 'thoughts' : 'content';
-  partRepeat(list, part, channelOf(body, name), isThought ? 'reasoning' : 'text');
+  partRepeat(list, part, { channel: channelOf(body, name), form: isThought ? 'reasoning' : 'text' });
 }
 
-function partRepeat(list: StreamedList, part: EditableObject, channel: string, form: TextForm): void {
-  const changed = (): void => forgetLogprobs(part);
+/** What a part is of. */
+interface PartPlace {
+  readonly channel: string;
+  readonly form: TextForm;
+  /** Its item, if that is one of thoughts. */
+  readonly thought?: EditableObject | undefined;
+}
+
+function partRepeat(list: StreamedList, part: EditableObject, { channel, form, thought }: PartPlace): void {
+  const changed = (): void => {
+    forgetLogprobs(part);
+    if (thought !== undefined) forgetSigned(thought);
+  };
   list.member(part, 'text', channel, { form, changed });
   list.member(part, 'refusal', channel, { changed });
+  otherRepeats(list, part, knownOfPart);
+}
+
+/** What comes as a whole, such as the titles of what is cited, or what a tool of the provider gave. */
+function otherRepeats(list: StreamedList, object: EditableObject, known: ReadonlySet<string>, form?: TextForm): void {
+  const texts = new TextList();
+  texts.others(object, known, { role: 'assistant', ...(form === undefined ? undefined : { form }) });
+  list.wholes(texts.texts);
 }
 
 function itemRepeats(list: StreamedList, item: EditableObject | undefined, output: number): void {
   if (item === undefined) return;
   const isThought = item['type'] === 'reasoning';
   for (const [index, part] of editableList(item['content']).entries()) {
-    const name = isThought ? 'thoughts' : 'content';
-    partRepeat(list, part, `${output} ${name} ${index}`, isThought ? 'reasoning' : 'text');
+    const channel = `${output} ${isThought ? 'thoughts' : 'content'} ${index}`;
+    partRepeat(list, part, isThought ? { channel, form: 'reasoning', thought: item } : { channel, form: 'text' });
   }
   for (const [index, part] of editableList(item['summary']).entries()) {
-    partRepeat(list, part, `${output} summary ${index}`, 'reasoning');
+    partRepeat(list, part, { channel: `${output} summary ${index}`, form: 'reasoning', thought: item });
+  }
+  if (isThought) {
+    otherRepeats(list, item, knownOfThought, 'reasoning');
+    return;
   }
   list.member(item, 'arguments', `${output} arguments 0`, { form: 'json' });
   list.member(item, 'input', `${output} input 0`);
   list.member(item, 'output', `${output} output 0`);
+  list.member(item, 'code', `${output} code 0`);
+  otherRepeats(list, item, item['type'] === 'message' ? knownOfMessage : knownOfCall);
 }

@@ -52,28 +52,45 @@ function textsIn(body: EditableObject): TextList['texts'] {
     const part = editable(value);
     if (part !== undefined) list.member(part, 'text', { role: 'user' });
   }
-  list.member(body, 'input', { role: 'user' });
+  list.words(body, 'input', { role: 'user' });
   for (const item of editableList(body['input'])) itemTexts(list, item);
   return list.texts;
 }
 
-/** The texts of one item, of a request or of an answer. Thoughts of former answers are signed and stay as they are. */
+const none: ReadonlySet<string> = new Set();
+const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal']);
+const knownOfCall: ReadonlySet<string> = new Set(['arguments', 'input', 'output']);
+
+/** Who says an item that is no message. */
+function tellerOf(type: string): Role {
+  if (type.endsWith('_output')) return 'tool';
+  return type.endsWith('_call') ? 'assistant' : 'user';
+}
+
+/** The texts of one item, of a request or of an answer. Thoughts of former answers that are signed stay as they are. */
 export function itemTexts(list: TextList, item: EditableObject): void {
   const role = 'assistant';
   switch (item['type'] ?? 'message') {
     case 'message':
       list.content(item, 'content', { role: roleOf(item['role']) }, ['text', 'refusal']);
+      for (const part of editableList(item['content'])) list.others(part, knownOfPart, { role: roleOf(item['role']) });
+      break;
+    case 'reasoning':
+      if (!textOf(item['encrypted_content'])) list.others(item, none, { role, form: 'reasoning' });
       break;
     case 'function_call':
     case 'mcp_call':
       list.json(item, 'arguments', { role });
       outputTexts(list, item);
+      list.others(item, knownOfCall, { role });
       break;
-    case 'custom_tool_call':
-      list.member(item, 'input', { role });
-      break;
-    default:
-      if (wordIn(item, 'type').endsWith('_output')) outputTexts(list, item);
+    default: {
+      const teller = tellerOf(wordIn(item, 'type'));
+      list.json(item, 'arguments', { role: teller });
+      list.member(item, 'input', { role: teller });
+      outputTexts(list, item);
+      list.others(item, knownOfCall, { role: teller });
+    }
   }
 }
 
@@ -81,8 +98,9 @@ export function itemTexts(list: TextList, item: EditableObject): void {
 function outputTexts(list: TextList, item: EditableObject): void {
   const parts = editableList(item['output']);
   const isContent = Array.isArray(item['output']) && parts.length === item['output'].length;
-  if (isContent && parts.every(({ type }) => typeof type === 'string')) list.content(item, 'output', { role: 'tool' });
-  else {
+  if (isContent && parts.every(({ type }) => typeof type === 'string')) {
+    for (const part of parts) list.others(part, none, { role: 'tool' });
+  } else {
     list.member(item, 'output', { role: 'tool' });
     list.value(item, 'output', { role: 'tool' });
   }

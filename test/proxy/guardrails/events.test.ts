@@ -182,3 +182,51 @@ await test('an answer that must have a form is told at its end, all of it', (t) 
   t.equal(through('chat', [thought], [form])[0], thought, 'thoughts are not');
   t.end();
 });
+
+await test('what comes as a whole within a stream is seen, under whatever name its event has', (t) => {
+  const hidden = (operation: Operation, ...events: readonly string[]): void => {
+    const told = through(operation, events).join('');
+    t.notMatch(told, /secret/, told);
+    t.match(told, /"-"|- |-"|\\"-/, 'something stands in its place');
+  };
+  const delta = (more: object): string => chunk({ delta: more });
+  const event = (type: string, more: object): string => `data: ${JSON.stringify({ type, index: 0, ...more })}\n\n`;
+  const named = (type: string, more: object): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ index: 0, ...more })}\n\n`;
+  hidden('chat', delta({ content: 'x', note: 'secret' }), done);
+  hidden('chat', chunk({ message: { content: 'a secret' } }), done);
+  hidden('chat', delta({ tool_calls: [{ index: 0, function: { arguments: { a: 'secret' } } }] }), done);
+  hidden('chat', delta({ annotations: [{ url_citation: { title: 'secret' } }] }), done);
+  hidden('chat', delta({ audio: { transcript: 'a sec' } }), delta({ audio: { transcript: 'ret' } }), done);
+  hidden(
+    'chat',
+    words('a sec'),
+    delta({ reasoning_content: 'hm' }),
+    words('ret'),
+    chunk({ delta: {}, finish_reason: 'stop' }),
+  );
+  const signed = { anthropic: { thinking_blocks: [{ thinking: 'a secret', signature: 's' }] } };
+  hidden('chat', delta({ reasoning_content: 'a secret' }), delta({ extra_content: signed }), done);
+  hidden('messages', event('content_block_start', { content_block: { type: 'tool_use', input: { a: 'secret' } } }));
+  hidden('messages', event('content_block_start', { content_block: { type: 'x', content: { stdout: 'secret' } } }));
+  hidden(
+    'messages',
+    event('content_block_delta', { delta: { type: 'citations_delta', citation: { cited_text: 'secret' } } }),
+  );
+  hidden(
+    'messages',
+    named('content_block_delta', { delta: { type: 'text_delta', text: 'a secret' } }),
+    named('content_block_stop', {}),
+  );
+  hidden(
+    'responses',
+    named('response.output_text.delta', { output_index: 0, content_index: 0, delta: 'a secret' }),
+    named('response.output_text.done', { output_index: 0, content_index: 0, text: 'a secret' }),
+  );
+  hidden('responses', event('response.output_text.annotation.added', { annotation: { title: 'secret' } }));
+  hidden('responses', event('response.code_interpreter_call_code.delta', { output_index: 0, delta: 'a secret ' }));
+  const item = { type: 'code_interpreter_call', code: 'a secret', outputs: [{ logs: 'secret' }] };
+  hidden('responses', event('response.output_item.done', { output_index: 0, item }));
+  hidden('responses', event('response.cancelled', { response: { output: [item] } }));
+  t.end();
+});

@@ -1,6 +1,7 @@
 // What guardrails see of the requests of each dialect, and where the words of operators and caps are put.
 import { test } from 'tap';
 import type { Operation } from '../../../proxy/dialects/dialect.ts';
+import { packSignature } from '../../../proxy/dialects/foreign-signature.ts';
 import { Refusal } from '../../../proxy/errors.ts';
 import { run } from '../../../proxy/guardrails/flow.ts';
 import { Guarding } from '../../../proxy/guardrails/guarding.ts';
@@ -244,4 +245,76 @@ await test('a flood of placeholders, or of what is masked, takes time in proport
   t.match(choices[127], { message: { content: 'to m128@b.org' } });
   const seconds = (process.threadCpuUsage().user - began) / 1e6;
   t.ok(seconds < 5, `it took ${seconds} s`);
+});
+
+const secret = 'a secret';
+const roles = ['system', 'user', 'assistant', 'tool'];
+const hide = { on: ['input', 'output'], roles, keywords: { words: ['secret'], action: 'redact' } };
+const toldIn = (value: unknown): readonly string[] => JSON.stringify(value).match(/secret/g) ?? [];
+
+await test('what a request says anywhere but in signs, addresses and media is seen', async (t) => {
+  const item = (more: object) => ({ input: [more] });
+  const block = (more: object) => ({ messages: [{ role: 'user', content: [more] }] });
+  const message = (more: object) => ({ messages: [{ role: 'user', content: 'hi', ...more }] });
+  const asked: readonly (readonly [Operation, object])[] = [
+    ['chat', message({ name: secret })],
+    ['chat', message({ Content: secret })],
+    ['chat', message({ content: { type: 'text', text: secret } })],
+    ['chat', message({ role: 'assistant', reasoning_content: secret })],
+    ['chat', block({ type: 'thinking', thinking: [{ type: 'text', text: secret }] })],
+    ['chat', block({ type: 'document', document: { title: secret, data: { text: secret } } })],
+    [
+      'messages',
+      block({ type: 'search_result', title: secret, source: secret, content: [{ type: 'text', text: secret }] }),
+    ],
+    ['messages', block({ type: 'thinking', thinking: secret, signature: '' })],
+    ['messages', block({ type: 'text', text: 'x', citations: [{ cited_text: secret, document_title: secret }] })],
+    ['messages', block({ type: 'server_tool_use', input: { query: secret } })],
+    ['messages', block({ type: 'mcp_tool_result', content: [{ type: 'text', text: secret }] })],
+    ['messages', block({ type: 'code_execution_tool_result', content: { stdout: secret, content: [] } })],
+    ['responses', { input: ['x', secret] }],
+    ['responses', item({ type: 'reasoning', summary: [{ type: 'summary_text', text: secret }] })],
+    ['responses', item({ type: 'local_shell_call', action: { command: ['echo', secret], env: { a: secret } } })],
+    ['responses', item({ type: 'mcp_approval_response', reason: secret })],
+    ['responses', item({ type: 'mcp_call', arguments: '{}', error: secret })],
+    ['responses', item({ type: 'code_interpreter_call', code: secret, outputs: [{ type: 'logs', logs: secret }] })],
+    ['responses', item({ type: 'shell_call_output', output: [{ type: 'x', stdout: secret }] })],
+    ['embeddings', { input: [{ text: secret }], messages: [{ role: 'user', content: secret }] }],
+  ];
+  for (const [operation, body] of asked) t.same(toldIn(await sent(operation, body, hide)), [], JSON.stringify(body));
+  const kept = [
+    block({ type: 'thinking', thinking: secret, signature: 's' }),
+    block({ type: 'image', source: { type: 'base64', media_type: 'x', data: secret } }),
+    block({ type: 'tool_result', tool_use_id: secret, content: 'x' }),
+  ];
+  for (const body of kept) t.same(await sent('messages', body, hide), body, 'it must not change');
+});
+
+await test('what an answer says anywhere is seen', async (t) => {
+  const rails = railsOf([hide]);
+  const signed = { anthropic: { thinking_blocks: [{ type: 'thinking', thinking: secret, signature: 's' }] } };
+  const output = (more: object) => ({ output: [more] });
+  const foreign = packSignature({ family: 'anthropic', value: secret }, 'openai');
+  const answers: readonly (readonly [Operation, object])[] = [
+    ['chat', { choices: [{ message: { reasoning_content: secret, extra_content: signed } }] }],
+    ['chat', { choices: [{ message: { content: 'x', audio: { id: 'a', data: 'b', transcript: secret } } }] }],
+    ['chat', { choices: [{ message: { annotations: [{ url_citation: { title: secret, content: secret } }] } }] }],
+    ['chat', { search_results: [{ title: secret, snippet: secret }] }],
+    ['messages', { content: [{ type: 'text', text: 'x', citations: [{ cited_text: secret }] }] }],
+    ['messages', { content: [{ type: 'server_tool_use', input: { query: secret } }] }],
+    ['messages', { content: [{ type: 'bash_code_execution_tool_result', content: { stdout: secret } }] }],
+    [
+      'responses',
+      output({ type: 'message', content: [{ type: 'output_text', text: 'x', annotations: [{ title: secret }] }] }),
+    ],
+    ['responses', output({ type: 'code_interpreter_call', code: secret, outputs: [{ logs: secret }] })],
+    ['responses', output({ type: 'mcp_approval_request', arguments: `{"a":"${secret}"}` })],
+    ['responses', output({ type: 'apply_patch_call', operation: { diff: secret } })],
+    ['responses', output({ type: 'reasoning', summary: [{ text: secret }], encrypted_content: foreign })],
+  ];
+  for (const [operation, body] of answers) {
+    await run(new Guarding(rails, caller, operation).onAnswer(body as never));
+    t.same(toldIn(body), [], JSON.stringify(body));
+    t.notMatch(JSON.stringify(body), foreign, 'what the gateway signs holds the words, too');
+  }
 });
