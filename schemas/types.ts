@@ -931,7 +931,7 @@ export interface LimitsOfARequest {
    */
   max_tools?: number;
   /**
-   * The names of the tools that a request may offer; of one without a name, such as a provider's own, its type.
+   * The names of the tools that a request may offer. A provider's own tool is known by its type, such as mcp or web_search, and in chat as web_search_options.
    *
    * Items: A name, compared as it is written.
    */

@@ -6,7 +6,6 @@ import {
   type JsonValue,
   numberOf,
   parseJson,
-  textOf,
   writeJson,
 } from './json.ts';
 import { otherTexts } from './other-texts.ts';
@@ -135,11 +134,6 @@ function valueAt(object: EditableObject, key: string, { role, changed }: Said): 
       changed?.();
     },
   };
-}
-
-/** The names of tools; of one without a name, its type. */
-export function toolNames(tools: JsonValue | undefined, nameOf: (tool: JsonObject) => JsonValue | undefined): string[] {
-  return editableList(tools).map((tool) => textOf(nameOf(tool)) ?? wordIn(tool, 'type'));
 }
 
 /** The largest of the numbers that these members hold: what the answer may come to; Infinity: one is no number. Undefined: none says anything. */

@@ -1,7 +1,8 @@
 // The texts of a chat request, where they stand in its body.
-import { cap, type EditableObject, editable, editableList, largest, TextList, toolNames, wordIn } from '../editing.ts';
+import { cap, type EditableObject, editable, editableList, largest, TextList, wordIn } from '../editing.ts';
 import type { JsonValue } from '../json.ts';
 import type { RequestTexts, Role, SystemPlace } from '../texts.ts';
+import { namesOf, toolNames } from '../tool-names.ts';
 
 const roles: ReadonlyMap<string, Role> = new Map([
   ['system', 'system'],
@@ -32,8 +33,8 @@ export function requestTexts(body: EditableObject): RequestTexts {
       return textsIn(body);
     },
     get tools() {
-      const named = toolNames(body['tools'], (tool) => editable(tool['function'] ?? tool['custom'])?.['name']);
-      return [...named, ...toolNames(body['functions'], ({ name }) => name)];
+      const search = body['web_search_options'] === undefined ? [] : ['web_search_options'];
+      return [...toolNames(body['tools']), ...namesOf(...editableList(body['functions'])), ...search];
     },
     get maxTokens() {
       return largest(body, lengths);

@@ -1,15 +1,5 @@
 // The texts of a Messages request, where they stand in its body.
-import {
-  cap,
-  type EditableObject,
-  editable,
-  editableList,
-  joined,
-  largest,
-  TextList,
-  toolNames,
-  wordIn,
-} from '../editing.ts';
+import { cap, type EditableObject, editable, editableList, joined, largest, TextList, wordIn } from '../editing.ts';
 import { type JsonValue, textOf } from '../json.ts';
 import type { RequestTexts, Role, SystemPlace } from '../texts.ts';
 
@@ -21,7 +11,8 @@ export function requestTexts(body: EditableObject): RequestTexts {
       return textsIn(body);
     },
     get tools() {
-      return toolNames(body['tools'], ({ name }) => name);
+      const own = editableList(body['tools']).map((tool) => textOf(tool['name']) ?? wordIn(tool, 'type'));
+      return [...own, ...editableList(body['mcp_servers']).map(() => 'mcp')];
     },
     get maxTokens() {
       return largest(body, lengths);

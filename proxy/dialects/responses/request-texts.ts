@@ -1,17 +1,8 @@
 // The texts of a Responses request, where they stand in its body.
-import {
-  cap,
-  type EditableObject,
-  editable,
-  editableList,
-  joined,
-  largest,
-  TextList,
-  toolNames,
-  wordIn,
-} from '../editing.ts';
+import { cap, type EditableObject, editable, editableList, joined, largest, TextList, wordIn } from '../editing.ts';
 import { textOf } from '../json.ts';
 import type { RequestTexts, Role } from '../texts.ts';
+import { toolNames } from '../tool-names.ts';
 
 const usualLengths = ['max_output_tokens'];
 
@@ -22,7 +13,7 @@ export function requestTexts(body: EditableObject, lengths: readonly string[] = 
       return textsIn(body);
     },
     get tools() {
-      return toolNames(body['tools'], ({ name }) => name);
+      return toolNames(body['tools']);
     },
     get maxTokens() {
       return largest(body, lengths);

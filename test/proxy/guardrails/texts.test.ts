@@ -198,6 +198,17 @@ await test('limits refuse what is too much, and cap what may be long', async (t)
   t.same(await sent('chat', worded, { limits: { max_tokens: 50 } }), { ...worded, max_tokens: 50 });
   const search = [{ type: 'web_search_20250305', name: 'web_search' }];
   t.equal(await sent('messages', { tools: search }, { limits: { allowed_tools: [] } }), 'g1 (allowed_tools)');
+  const offered: readonly (readonly [Operation, object])[] = [
+    ['chat', { web_search_options: {} }],
+    ['chat', { tools: [{ type: 'custom', function: { name: 'a' }, custom: { name: 'evil' } }] }],
+    ['messages', { mcp_servers: [{ type: 'url', name: 'a' }] }],
+    ['responses', { tools: [{ type: 'mcp', name: 'a', server_url: 'https://evil.example' }] }],
+    ['responses', { tools: [{ type: 'namespace', name: 'a', tools: [{ type: 'function', name: 'evil' }] }] }],
+  ];
+  for (const [operation, request] of offered) {
+    const told = await sent(operation, request, { limits: { allowed_tools: ['a'] } });
+    t.equal(told, 'g1 (allowed_tools)', JSON.stringify(request));
+  }
   const native = { tools: [{ type: 'web_search' }], max_output_tokens: 9 };
   const allowed = { allowed_tools: ['web_search'], max_tokens: 5 };
   t.same(await sent('responses', native, { limits: allowed }), { ...native, max_output_tokens: 5 });
