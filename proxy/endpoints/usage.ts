@@ -5,7 +5,7 @@ import { periodLabel } from '../../schemas/rules/period.ts';
 import { timestamp } from '../../schemas/timestamp.ts';
 import { askControlPlane, type ControlPlaneAnswer } from '../ask-control-plane.ts';
 import { callerBudgets } from '../budgets/caller-budgets.ts';
-import { Refusal } from '../errors.ts';
+import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { RuleReport } from '../limits/report.ts';
 import { usedShare } from '../limits/utilisation.ts';
@@ -36,13 +36,22 @@ export const usage: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gat
 };
 
 /** Which records are summed up; the user path is the caller's own, whatever it asks for. */
-const asked = ['start_date', 'end_date', 'days', 'cache_mode'] as const;
+const asked: ReadonlySet<string> = new Set(['start_date', 'end_date', 'days', 'cache_mode']);
 
 function summaryQuery(query: unknown, userPath: string): string {
   const given = query as Readonly<Record<string, unknown>>;
   const wanted = new URLSearchParams({ user_path: userPath });
-  for (const name of asked) if (typeof given[name] === 'string') wanted.set(name, given[name]);
+  for (const [name, value] of Object.entries(given)) {
+    if (name === 'user_path') continue;
+    if (!asked.has(name)) throw invalidQuery(name, `is not known here; known are ${[...asked].join(', ')}`);
+    if (typeof value !== 'string') throw invalidQuery(name, 'is given more than once');
+    wanted.set(name, value);
+  }
   return wanted.toString();
+}
+
+function invalidQuery(name: string, problem: string): Refusal {
+  return refusal('invalid_query', { param: name, fill: { name, problem } });
 }
 
 /** Null when it is not known. Throws 400 for a query that means nothing, in the words of the control plane. */

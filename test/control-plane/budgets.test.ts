@@ -184,12 +184,13 @@ await test('filters, and what a child of a template has spent', async (t) => {
 });
 
 await test('windows begin where operators say', async (t) => {
-  const { ask, find } = await startPlane(t);
+  const { ask, find, written } = await startPlane(t);
   t.match((await ask('GET', '/settings')).body, { monthly_reset_day: 1, weekly_reset_weekday: 1 });
   t.match((await ask('PUT', '/settings', { monthly_reset_day: 15 })).body, {
     monthly_reset_day: 15,
     daily_reset_hour: 0,
   });
+  t.match(written.at(-1), { before: { monthly_reset_day: 1 }, after: { monthly_reset_day: 15 } });
   const { body } = await ask('PUT', '/settings', { daily_reset_hour: 13 });
   t.match(body, { monthly_reset_day: 15, daily_reset_hour: 13 }, 'the others stay');
   const listing = await ask('GET');

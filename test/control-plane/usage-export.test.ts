@@ -73,11 +73,27 @@ await test('rows that came in meanwhile make none appear twice', async (t) => {
       for (let count = 0; count < 30; count += 1) rows.unshift({ id: rows.length + 1 });
       return page;
     },
-    ({ id }) => id,
+    { idOf: ({ id }) => id },
   );
   const ids = linesOf(await textOf(table.parts)).slice(1);
   t.equal(new Set(ids).size, ids.length);
   t.equal(ids.length, 5_000);
+});
+
+await test('rows that change their places are shown once, and those of one page are of one moment', async (t) => {
+  const rows = Array.from({ length: 3_000 }, (_, index) => ({ id: index }));
+  const pageAt = async ({ limit, offset }: { limit: number; offset: number }): Promise<RowPage> => {
+    const page = { total: rows.length, rows: rows.slice(offset, offset + limit) };
+    rows.unshift(...rows.splice(2_500, 1));
+    return page;
+  };
+  const idsIn = async (pageLength: number): Promise<string[]> => {
+    const table = await tableOf(['id'], pageAt, { pageLength, idOf: ({ id }) => id });
+    return linesOf(await textOf(table.parts)).slice(1);
+  };
+  t.equal(new Set(await idsIn(10_000)).size, 3_000);
+  const paged = await idsIn(1_000);
+  t.equal(new Set(paged).size, paged.length);
 });
 
 await test('a page that cannot be read breaks the table off; the first one refuses it', async (t) => {

@@ -151,6 +151,10 @@ await test('GET /v1/usage fits its schema, shows the own child, and costs nothin
     return body;
   };
 
+  for (const [query, param] of Object.entries({ 'foo=1': 'foo', 'days=1&days=2': 'days' })) {
+    const refused = await gateway.fetch(`/v1/usage?${query}`);
+    t.match(await refused.json(), { error: { code: 'invalid_query', param } }, query);
+  }
   t.match(await valid('/clients/alice/app/x'), { user_path: '/clients/alice/app/x', usage: null, budgets: [] });
   const gate = createGate();
   await upstream.behave([{ kind: 'openai' }, { kind: 'hold', gate }]);

@@ -106,12 +106,13 @@ export const budgets: FastifyPluginAsync<BudgetOptions> = async (app, { parts, w
 
   app.put('/admin/budgets/settings', { config: ofAll }, async (request, reply) => {
     const wanted = readSettingsWrite(request.body);
+    const { anchors: before } = await readAnchors(parts);
     const { anchors, revision } = await write((known) => putAnchors(known, wanted), {
       ifMatch: undefined,
       canSee: () => false,
     });
     reply.headers({ 'cache-control': 'no-store', ...stateRevision(revision) });
-    request.wrote('the windows of budgets', { after: anchors });
+    request.wrote('the windows of budgets', { before, after: anchors });
     return anchors;
   });
 };

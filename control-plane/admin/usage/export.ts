@@ -3,7 +3,7 @@ import { csvLine, csvRow } from './csv.ts';
 
 /** No table is longer: rows beyond are left out, and the answer says so. */
 export const longestTable = 100_000;
-const pageLength = 2_000;
+const usualPage = 2_000;
 
 export interface RowPage {
   /** Of all pages. */
@@ -17,28 +17,32 @@ export interface Table {
   readonly parts: AsyncIterable<string>;
 }
 
-/**
- * Reads the first page at once, and rejects when it cannot. `idOf`: rows that came in meanwhile move others to the next page, where those
- * with an id that the page before had are left out.
- */
+export interface Paging {
+  /** Rows that are read at once. */
+  readonly pageLength?: number;
+  /** Rows that came in meanwhile move others to the next page, where those with an id that was shown are left out. */
+  readonly idOf?: (row: RowPage['rows'][number]) => unknown;
+}
+
+/** Reads the first page at once, and rejects when it cannot. */
 export async function tableOf(
   columns: readonly string[],
   pageAt: (page: { readonly limit: number; readonly offset: number }) => Promise<RowPage>,
-  idOf?: (row: RowPage['rows'][number]) => unknown,
+  { pageLength = usualPage, idOf }: Paging = {},
 ): Promise<Table> {
   const first = await pageAt({ limit: pageLength, offset: 0 });
   return { isTruncated: first.total > longestTable, parts: textOf() };
 
   async function* textOf(): AsyncGenerator<string> {
     yield csvLine(columns);
-    let shown = new Set<unknown>();
+    const shown = new Set<unknown>();
     let page = first;
     for (let offset = 0; page.rows.length > 0; ) {
       const rows = page.rows.filter((row) => idOf === undefined || !shown.has(idOf(row)));
       yield rows.map((row) => csvRow(row, columns)).join('');
       offset += page.rows.length;
       if (page.rows.length < pageLength || offset >= longestTable) return;
-      shown = new Set(idOf === undefined ? [] : page.rows.map(idOf));
+      if (idOf !== undefined) for (const row of rows) shown.add(idOf(row));
       page = await pageAt({ limit: Math.min(pageLength, longestTable - offset), offset });
     }
   }

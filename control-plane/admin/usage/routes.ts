@@ -84,13 +84,21 @@ function addRows(app: FastifyInstance, { nowMs }: UsageParts, recordsFor: Record
         reply.headers(truncatedHeader(total > rows.length));
         return rows.map((row) => rowOf(row, dimension, dollars));
       }
-      const table = await tableOf(columns[dimension], async (page) => {
+      // Rows change their places when they cost more: as many as a list in JSON may have are of one moment.
+      const paging = { pageLength: longestList, idOf: (row: Row) => nameOf(row, dimension) };
+      const readPageOf = async (page: { limit: number; offset: number }): Promise<RowPage> => {
         const { total, rows } = await records.usageBy(filter, dimension, page);
         return { total, rows: rows.map((row) => rowOf(row, dimension, dollarText) as Row) };
-      });
+      };
+      const table = await tableOf(columns[dimension], readPageOf, paging);
       return sendTable(reply, `usage-${name}`, days, table);
     });
   }
+}
+
+/** What a row is of. */
+function nameOf(row: Row, dimension: string): string {
+  return JSON.stringify([row[dimension], row['provider'], row['provider_name']]);
 }
 
 function addSessions(app: FastifyInstance, { nowMs }: UsageParts, recordsFor: RecordsFor): void {
@@ -119,7 +127,7 @@ function addLog(app: FastifyInstance, { nowMs }: UsageParts, recordsFor: Records
         const { total, entries } = await records.usageLog(filter, each, given.search);
         return { total, rows: entries.map((entry) => logEntry(entry, dollarText) as Row) };
       },
-      ({ id }) => id,
+      { idOf: ({ id }) => id },
     );
     return sendTable(reply, 'usage-log', days, table);
   });
