@@ -24,6 +24,10 @@ export type ShownAttempt = Omit<AttemptRecord, 'started_ms' | 'usage'> & { reado
 
 export interface AuditEntry extends Omit<RequestRecord, 'started_ms' | 'attempts' | 'labels' | 'data'> {
   readonly timestamp: string;
+  /** The revision of the configuration that served it. */
+  readonly workflow_version_id?: string;
+  /** Who called: the id of a managed key. */
+  readonly principal_id?: string;
   /** Bodies, and headers of attempts, were left out of a list. */
   readonly bodies_omitted: boolean;
   /** It belongs to a conversation that can be shown. */

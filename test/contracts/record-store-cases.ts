@@ -110,11 +110,13 @@ const cases: Readonly<Record<string, Case>> = {
     const { store } = await engine.start(t);
     const bodies = { request_body: { messages: [] }, response_body: 'text', response_headers: { a: 'b' } };
     const revision = { seq: 1, rewriter: 'r', bytes_before: 9, bytes_after: 5, tokens_saved: 4, no_change: false };
-    const data = { ...bodies, request_revisions: [{ ...revision, body: 'b', detail: 'd' }], max_tokens: 7 };
+    const revised = { request_revisions: [{ ...revision, body: 'b', detail: 'd' }], max_tokens: 7 };
+    const data = { ...bodies, ...revised, config_revision: 'c0ffee' };
     const failed = attempt({ usage: usage(100, 25), response_body: 'no', response_headers: { c: 'd' } });
     const full = record(1, {
       attempts: [failed, attempt({ seq: 2, usage: usage(100) }), attempt({ seq: 3 })],
       labels: ['l'],
+      auth_key_id: 'key-7',
       data,
     });
     await store.add([full, record(2)]);
@@ -125,6 +127,8 @@ const cases: Readonly<Record<string, Case>> = {
       timestamp: '2026-05-03T10:17:05.001Z',
       bodies_omitted: false,
       conversation_payload: true,
+      workflow_version_id: 'c0ffee',
+      principal_id: 'key-7',
     });
     t.same(entry?.data.attempts[0], { ...shown, started_at: '2026-05-03T10:17:05.000Z' });
     t.match(entry?.data, { ...data, user_agent: 'test', labels: ['l'] });

@@ -12,6 +12,8 @@ export function completeEntry(record: RequestRecord, data: AuditData): AuditEntr
   const usage = usageOf(record);
   return {
     ...rest,
+    ...(data.config_revision === undefined ? {} : { workflow_version_id: data.config_revision }),
+    ...(record.auth_key_id === undefined ? {} : { principal_id: record.auth_key_id }),
     timestamp: timestamp(plainMoment(started_ms)),
     bodies_omitted: false,
     conversation_payload: isConversation(data),
