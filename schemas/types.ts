@@ -762,7 +762,7 @@ export interface Audit {
    */
   headers: boolean;
   /**
-   * Which share of the requests that went well have entries, from 0 to 1. All others have one.
+   * Which share of the requests that went well have entries, from 0 to 1. All others have one, but for floods: of refused requests 100 a second, of those without a valid key one a second.
    */
   sample: number;
   /**

@@ -18,6 +18,7 @@ import { backgroundTaps } from './background-taps.ts';
 import type { Aim, Knock, NamedLate, OpaqueTarget, Tapped } from './door.ts';
 import { modelOfPath, operationOf, takesModelFromBody } from './model-of-path.ts';
 import { ModelSpotter } from './model-spotter.ts';
+import { passedUsage } from './passed-usage.ts';
 import { type ProviderPath, pathBelow, readProviderPath } from './provider-path.ts';
 import { forwardedHeaders } from './request-headers.ts';
 
@@ -84,7 +85,11 @@ function aimAt({ path, upstream, read, knock, parts }: Passed, whole: Buffer | u
     const isWatched = operation !== undefined && answer.stream && answer.contentEncoding === undefined;
     const masked = new SecretsTap(secrets, isWatched);
     const later = backgroundTaps({ endpoint: path.endpoint, target, knock, answer }, parts);
-    if (operation === undefined || operation === 'count_tokens') return { taps: [masked, ...later], usage: undefined };
+    if (operation === undefined || operation === 'count_tokens') {
+      const isRead = knock.readsUsage && knock.method === 'POST';
+      const passed = isRead ? passedUsage(path.endpoint, whole, answer) : undefined;
+      return { taps: [...(passed?.taps ?? []), masked, ...later], usage: passed?.usage };
+    }
     const tapped = { answer, injectedUsage: false, relayed: speech, target };
     const usage = new UsageTap({ operation, call: { body: whole ?? nothing } }, tapped, knock.readsUsage);
     return { taps: [usage, masked, ...later], usage };

@@ -53,6 +53,11 @@ export class RealtimeTrip {
     this.snapshot = snapshot;
   }
 
+  /** It makes a secret for a browser, which asks no model. What a call over WebRTC costs is not seen here. */
+  get isFree(): boolean {
+    return this.path.endsWith('/client_secrets');
+  }
+
   takeCaller(principal: Principal, { keyUses }: Gateway): void {
     this.principal = principal;
     this.exchange.caller = principal;

@@ -51,7 +51,7 @@ export class TranslatedUsage {
 
   /** As reported; of a stream that broke off the input as reported, and no less output than has passed. */
   usage(): TokenUsage {
-    const reported = this.#usage && tokenUsageFrom(countsOf(this.#usage));
+    const reported = this.#usage && reportedUsage(this.#usage);
     if (reported !== undefined && this.#isFinal) return reported;
     const passed = measureText(this.#asked, Math.max(this.#events, this.#textBytes / 4));
     if (reported === undefined || reported.inputTokens === 0) return passed;
@@ -63,6 +63,11 @@ export class TranslatedUsage {
   get #isSaid(): boolean {
     return this.#hasParts && !this.#hasOpenPart;
   }
+}
+
+/** What a provider says of a whole answer; undefined: it makes no sense. */
+export function reportedUsage(usage: ConversationUsage): TokenUsage | undefined {
+  return tokenUsageFrom(countsOf(usage));
 }
 
 function countsOf(usage: ConversationUsage): Counts {

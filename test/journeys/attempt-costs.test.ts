@@ -64,6 +64,24 @@ await test('a long body that passes through is billed as the model that it names
   }
 });
 
+await test('what passes through in other formats costs what its provider reports', async (t) => {
+  const metadata = { promptTokenCount: 100, candidatesTokenCount: 40, thoughtsTokenCount: 10, totalTokenCount: 150 };
+  const part = (more: object) => ({ candidates: [{ content: { parts: [{ text: '"usageMetadata":{' }] } }], ...more });
+  const cost = { total: 2_000_000 };
+  await upstream.behave({ kind: 'json', body: part({ usageMetadata: metadata, modelVersion: 'm' }) });
+  const whole = await costOf('/p/openai/models/m:generateContent', { contents: [] }, 200);
+  t.match(whole.usage, { source: 'reported', input_tokens: 100, output_tokens: 50, reasoning_tokens: 10, cost });
+  const events = [{ ...metadata, candidatesTokenCount: 1, totalTokenCount: 111 }, metadata];
+  const chunks = events.map((usageMetadata) => `data: ${JSON.stringify(part({ usageMetadata }))}\r\n\r\n`);
+  await upstream.behave({ kind: 'sse', chunks });
+  const streamed = await costOf('/p/openai/models/m:streamGenerateContent?alt=sse', { contents: [] }, 200);
+  t.match(streamed.usage, { input_tokens: 100, output_tokens: 50, cost });
+  const usage = { input_tokens: 100, output_tokens: 50, total_tokens: 150 };
+  await upstream.behave({ kind: 'json', body: { data: [{ b64_json: 'x' }], usage } });
+  const image = await costOf('/p/openai/images/generations', { model: 'm', prompt: 'x' }, 200);
+  t.match(image.usage, { source: 'reported', images: 1, cost });
+});
+
 await test('the model of a body is spotted wherever it is cut', (t) => {
   const inner = { model: 'inner', text: '"model":"text"' };
   for (const [body, model] of [
