@@ -6,6 +6,7 @@ import { parseObject } from './dialects/json.ts';
 import { refusal } from './errors.ts';
 
 export type HomeKind = 'file' | 'batch' | 'message_batch';
+export type BatchKind = Exclude<HomeKind, 'file'>;
 
 /** What is remembered of an id. */
 export interface KeptHome {
@@ -15,6 +16,8 @@ export interface KeptHome {
   readonly key: string;
   /** A file of which every line was read as a call of a model that its sender may ask. */
   readonly isBatchInput: boolean;
+  /** Of such a file: the model of all lines, as its provider calls it; absent: there are several. */
+  readonly model?: string | undefined;
 }
 
 export interface KeptHomesParts {
@@ -69,9 +72,9 @@ export class KeptHomes {
     const pending = this.#pending.get(textOf(kind, id, userPath));
     if (pending !== undefined || !isKeptId(id)) return pending?.home;
     const bytes = await this.#parts.kept.get(keyOf(kind, id, userPath)).catch(refuseStore);
-    const { provider, key, at, is_batch_input } = (bytes && parseObject(bytes.toString())) ?? {};
+    const { provider, key, at, is_batch_input, model } = (bytes && parseObject(bytes.toString())) ?? {};
     if (typeof provider !== 'string' || typeof key !== 'string') return undefined;
-    const home = { provider, key, isBatchInput: is_batch_input === true };
+    const home = { provider, key, isBatchInput: is_batch_input === true, model: textIn(model) };
     if (typeof at !== 'number' || at + renewMs < this.#parts.nowMs()) this.remember(kind, id, userPath, home);
     return home;
   }
@@ -82,15 +85,32 @@ export class KeptHomes {
     if (isKeptId(id)) await this.#parts.kept.remove(keyOf(kind, id, userPath)).catch(refuseStore);
   }
 
+  /** A batch was begun: what it costs is told at its end. No request waits for it. */
+  begin(kind: BatchKind, id: string, userPath: string, model: string | undefined): void {
+    if (!isKeptId(id)) return;
+    const { kept, nowMs } = this.#parts;
+    const content = Buffer.from(JSON.stringify({ model }));
+    kept.put(begunOf(kind, id, userPath), content, nowMs() + ttlMs).catch((error: unknown) => this.#tell(error));
+  }
+
+  /** Gives what was told of a batch that was begun, once in all. Rejects with `StoreUnavailable`. */
+  async finish(kind: BatchKind, id: string, userPath: string): Promise<{ model: string | undefined } | undefined> {
+    const key = begunOf(kind, id, userPath);
+    const bytes = isKeptId(id) ? await this.#parts.kept.get(key) : undefined;
+    // Of several that read it at once, one removes it.
+    if (bytes === undefined || !(await this.#parts.kept.remove(key))) return undefined;
+    return { model: textIn(parseObject(bytes.toString())?.['model']) };
+  }
+
   /** When nothing is being written. */
   async settled(): Promise<void> {
     await Promise.all([...this.#pending.values()].map(({ written }) => written));
   }
 
-  async #put(key: KeptKey, { provider, key: mark, isBatchInput }: KeptHome): Promise<void> {
+  async #put(key: KeptKey, { provider, key: mark, isBatchInput, model }: KeptHome): Promise<void> {
     const { kept, nowMs } = this.#parts;
     const at = Math.floor(nowMs());
-    const content = { provider, key: mark, at, is_batch_input: isBatchInput };
+    const content = { provider, key: mark, at, is_batch_input: isBatchInput, model };
     await kept.put(key, Buffer.from(JSON.stringify(content)), at + ttlMs);
   }
 
@@ -105,6 +125,14 @@ export class KeptHomes {
 
 function keyOf(kind: HomeKind, id: string, owner: string): KeptKey {
   return { kind: `${kind}_home`, id, owner };
+}
+
+function begunOf(kind: BatchKind, id: string, owner: string): KeptKey {
+  return { kind: `${kind}_begun`, id, owner };
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function textOf(kind: HomeKind, id: string, userPath: string): string {

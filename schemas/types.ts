@@ -342,6 +342,10 @@ export interface Pricing {
    * US dollars per million characters that are spoken.
    */
   per_million_characters?: number;
+  /**
+   * What a request in a batch costs of all these prices, from 0 to 1. Absent: half of them, as providers have it.
+   */
+  batch_share?: number;
   long_context?: PricesOfLongRequests;
 }
 /**

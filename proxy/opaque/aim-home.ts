@@ -8,7 +8,10 @@ import type { StorePlace } from '../providers/paths.ts';
 import type { StoreName } from '../providers/row.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
 import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
+import { chargeBatch, type ReadBatch } from '../stages/charge-batch.ts';
+import { tokenUsageOf } from '../tokens/token-usage.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
+import { BatchResultsTap } from './batch-results-tap.ts';
 import type { Aim, Knock } from './door.ts';
 import { MessageBatchTap } from './message-batch-tap.ts';
 import { noBody, recordTaps, storeTarget } from './store-target.ts';
@@ -77,13 +80,32 @@ export function aimHome(thing: KeptThing, action = ''): (knock: Knock, gateway: 
       call: undefined,
       tap: (answer) => {
         const secrets = new SecretsTap(upstream.secrets, false);
+        const charge = (used: ReadBatch['used']): void => {
+          if (thing.kind === 'file' || !knock.readsUsage) return;
+          const read = { id, kind: thing.kind, used, provider: upstream.name, status: answer.status };
+          void chargeBatch({ ...read, path: `${thing.path}/:id${action}`, exchange, principal }, gateway);
+        };
+        if (action === '/results' && answer.contentEncoding === undefined && answer.status === 200)
+          return { taps: [new BatchResultsTap(charge), secrets], usage: undefined };
         if (isContent) return { taps: [secrets], usage: undefined };
         if (method === 'DELETE') forget(thing, id, principal.userPath, gateway);
         if (thing.kind === 'message_batch') return { taps: [secrets, new MessageBatchTap()], usage: undefined };
-        return recordTaps(upstream, answer, (record) => noteFiles(record, home, principal.userPath, gateway));
+        return recordTaps(upstream, answer, (record) => {
+          noteFiles(record, home, principal.userPath, gateway);
+          if (thing.kind === 'batch') charge(usedBy(record));
+        });
       },
     };
   };
+}
+
+/** States of a batch at work. */
+const atWork: ReadonlySet<string> = new Set(['validating', 'in_progress', 'finalizing', 'cancelling']);
+
+/** What a batch has used; nothing: it is not over, or says nothing. */
+function usedBy(record: JsonObject): ReadBatch['used'] {
+  const usage = atWork.has(textOf(record['status']) ?? '') ? undefined : tokenUsageOf(record['usage']);
+  return usage === undefined ? [] : [{ model: textOf(record['model']) ?? '', usage }];
 }
 
 /** A batch names the files that the provider has made of it: they belong to its caller, too. */

@@ -13,6 +13,7 @@ import { SecretsTap } from '../providers/secrets-tap.ts';
 import type { Route, Upstream } from '../snapshot/snapshot.ts';
 import { resolve } from '../stages/resolve.ts';
 import { wholeBody } from './aim-batch.ts';
+import { onlyOf } from './aim-upload.ts';
 import { membersOf, onlyMember } from './batch-lines.ts';
 import type { Aim, Knock, ModelsOfDoor } from './door.ts';
 import { MessageBatchTap } from './message-batch-tap.ts';
@@ -57,7 +58,9 @@ export async function aimMessageBatch(knock: Knock, gateway: Gateway): Promise<A
   const home = { provider: upstream.name, key: key.mark, isBatchInput: false };
   const tap = new MessageBatchTap((record) => {
     const id = textOf(record['id']);
-    if (id !== undefined) gateway.homes.remember('message_batch', id, principal.userPath, home);
+    if (id === undefined) return;
+    gateway.homes.remember('message_batch', id, principal.userPath, home);
+    gateway.homes.begin('message_batch', id, principal.userPath, onlyOf(modelsAt(named, upstream)));
   });
   return {
     targets: [storeTarget({ ...asked, contentType: 'application/json', body: () => body })],
@@ -108,6 +111,11 @@ function routeOf(call: Call, known: Map<string, Route>, { snapshot, principal }:
   const route = known.get(name) ?? resolve(call, snapshot, principal.allowedModels, principal.userPath);
   known.set(name, route);
   return route;
+}
+
+/** As the provider calls them. */
+function modelsAt(named: readonly NamedModel[], upstream: Upstream): ReadonlySet<string> {
+  return new Set(named.flatMap(({ route }) => targetAt(route, upstream)?.model ?? []));
 }
 
 /** The first provider with such batches to which all models lead. */

@@ -4,7 +4,7 @@ import type { Call } from '../call/call.ts';
 import { textOf } from '../dialects/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import type { Upstream } from '../snapshot/snapshot.ts';
+import type { Target, Upstream } from '../snapshot/snapshot.ts';
 import { resolve } from '../stages/resolve.ts';
 import type { NameModel } from './batch-lines.ts';
 import type { Aim, Knock } from './door.ts';
@@ -24,8 +24,13 @@ export function aimUpload(knock: Knock, gateway: Gateway): Promise<Aim> {
   return new Promise((aimed) => {
     const begun = ({ provider }: UploadStart): NameModel => {
       const upstream = keeperOf(asked ?? provider, knock);
-      aimed(aimAt({ upstream, form, contentType, knock, gateway }));
-      return (call) => modelAt(upstream, call, knock);
+      const models = new Set<string>();
+      aimed(aimAt({ upstream, form, models, contentType, knock, gateway }));
+      return (call) => {
+        const { model, modelJson } = targetAt(upstream, call, knock);
+        models.add(model);
+        return modelJson;
+      };
     };
     const form = new UploadForm({ boundary, begun, failed: (refused) => body.fail(refused) });
     body.pipe(form);
@@ -35,12 +40,14 @@ export function aimUpload(knock: Knock, gateway: Gateway): Promise<Aim> {
 interface Upload {
   readonly upstream: Upstream;
   readonly form: UploadForm;
+  /** Of its lines, as the provider calls them. */
+  readonly models: ReadonlySet<string>;
   readonly contentType: string | undefined;
   readonly knock: Knock;
   readonly gateway: Gateway;
 }
 
-function aimAt({ upstream, form, contentType, knock, gateway }: Upload): Aim {
+function aimAt({ upstream, form, models, contentType, knock, gateway }: Upload): Aim {
   const { exchange, principal, body } = knock;
   const place = upstream.stores.files;
   if (place === undefined) throw new Error('a file goes where none is kept');
@@ -67,9 +74,16 @@ function aimAt({ upstream, form, contentType, knock, gateway }: Upload): Aim {
           provider: upstream.name,
           key: key.mark,
           isBatchInput,
+          model: onlyOf(models),
         });
       }),
   };
+}
+
+/** Undefined: there is none, or there are several. */
+export function onlyOf(models: ReadonlySet<string>): string | undefined {
+  const [only] = models;
+  return models.size === 1 ? only : undefined;
 }
 
 /** The provider that is to keep a file. */
@@ -90,11 +104,11 @@ function noKeeper(named: string | undefined, { upstreams }: Knock['snapshot']): 
   return refusal('unsupported_operation', { param: 'provider', fill: { what: 'provider', name, path: '/v1/files' } });
 }
 
-/** The name of a model at the provider, for a call of a caller who may ask it. */
-function modelAt(upstream: Upstream, call: Call, { snapshot, principal: { allowedModels, userPath } }: Knock): Buffer {
+/** A model at the provider, for a call of a caller who may ask it. */
+function targetAt(upstream: Upstream, call: Call, { snapshot, principal: { allowedModels, userPath } }: Knock): Target {
   const { targets } = resolve(call, snapshot, allowedModels, userPath);
   const target = targets.find(({ upstream: { name } }) => name === upstream.name);
-  if (target !== undefined) return target.modelJson;
+  if (target !== undefined) return target;
   const because = `leads to other providers than "${upstream.name}": "${call.model}"`;
   throw refusal('invalid_parameter', { param: 'model', fill: { param: 'model', because } });
 }

@@ -24,6 +24,7 @@ import { furtherQuery, queryOf } from './query.ts';
 import { RealtimeTrip } from './realtime-trip.ts';
 import { Session } from './session.ts';
 import { modelIn } from './session-model.ts';
+import { UnfinishedResponse } from './unfinished-response.ts';
 
 export const sessionPath = '/v1/realtime';
 
@@ -41,6 +42,7 @@ export class OpenSession {
   readonly #gone = new AbortController();
   /** It is one of transcripts alone. */
   #isTranscribing = false;
+  readonly #unfinished = new UnfinishedResponse();
   #session: Session | undefined;
   #unwatch: (() => void) | undefined;
 
@@ -124,8 +126,7 @@ export class OpenSession {
   /** Charges what the event says of tokens. Errors are told without the provider's secrets. */
   #said(text: Buffer, { target }: Granted<WebSocketEnd>): Buffer {
     try {
-      const usage = this.#gateway.usageEnabled ? usageOfEvent(text, this.#isTranscribing) : undefined;
-      if (usage !== undefined) this.#trip.charge(usage, this.#gateway);
+      if (this.#gateway.usageEnabled) this.#count(text);
       if (text.length > longestError || !mayNameError(text)) return text;
       const said = text.toString();
       const clean = redact(said, target.upstream.secrets);
@@ -134,6 +135,12 @@ export class OpenSession {
       this.#gateway.reportFailure(error, this.#exchange.id);
       return text;
     }
+  }
+
+  #count(text: Buffer): void {
+    this.#unfinished.see(text);
+    const usage = usageOfEvent(text, this.#isTranscribing);
+    if (usage !== undefined) this.#trip.charge(usage, this.#gateway);
   }
 
   #answerHeaders({ allowance, head, target }: Granted<WebSocketEnd>): string[] {
@@ -165,6 +172,8 @@ export class OpenSession {
     const isOfProvider = closing.error?.startsWith('upstream_') === true && provider !== undefined;
     const details = { ...(isOfProvider ? { provider } : {}), fill: { reason: closing.toClient.reason } };
     const refused = closing.error === undefined ? undefined : refusal(closing.error, details);
+    const unfinished = this.#unfinished.usage();
+    if (unfinished !== undefined) this.#trip.charge(unfinished, this.#gateway);
     this.#trip.end(refused?.status ?? 101, refused, this.#gateway);
     this.#over(closing);
   }

@@ -1,13 +1,12 @@
 // What a response costs that its provider has made in the background: it is told with the response, so it is charged when that is first read.
-import { pathOf } from '../call/head.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
 import type { ResponseHome } from '../kept-responses.ts';
 import type { RecordedCaller } from '../records/record-of-trip.ts';
-import { findTarget } from '../snapshot/find-target.ts';
 import type { HomeAnswer } from '../stored-responses/ask-home.ts';
 import { findUsage } from '../tokens/find-usage.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
+import { recordLate } from './record-late.ts';
 
 /** An answer of the provider that keeps a response. */
 export interface ReadResponse {
@@ -35,33 +34,13 @@ export async function chargeBackground(read: ReadResponse, parts: Parts): Promis
 }
 
 function charge(
-  { id, home, answer, path, exchange, principal }: ReadResponse,
+  { id, home: { provider }, answer: { status }, path, exchange, principal }: ReadResponse,
   { model, usage }: { readonly model: string; readonly usage: TokenUsage },
-  { current, limiter, nowMs, records }: Parts,
+  parts: Parts,
 ): void {
-  const snapshot = current();
-  const upstream = snapshot.upstreams.find(({ name }) => name === home.provider);
-  if (upstream === undefined) return;
-  const now = nowMs();
-  const { status } = answer;
-  const { startedAtMs, request } = exchange;
-  const target = findTarget(upstream, model, snapshot) ?? { upstream, model };
-  const times = { startedAtMs, endedAtMs: now };
-  records.trip(
-    {
-      path,
-      asked: { method: request.method ?? '', path: pathOf(request.url ?? '') },
-      exchange,
-      snapshot,
-      principal,
-      call: { model: `${upstream.name}/${model}`, stream: false },
-      route: { targets: [target], isAlias: false },
-      failed: [],
-      accepted: { target, ...times, refused: undefined, answer: { status }, upstreamId: id },
-      ending: { refused: undefined },
-    },
-    { status, usage, nowMs: now },
-  );
-  for (const matches of [limiter.forUserPath(principal.userPath), limiter.forTarget(upstream.name, model)])
-    limiter.charge(matches, usage.totalTokens, Math.floor(now));
+  const { limiter, nowMs } = parts;
+  if (!parts.current().upstreams.some(({ name }) => name === provider)) return;
+  recordLate({ id, provider, model, usage, status, path, exchange, principal }, parts);
+  for (const matches of [limiter.forUserPath(principal.userPath), limiter.forTarget(provider, model)])
+    limiter.charge(matches, usage.totalTokens, Math.floor(nowMs()));
 }

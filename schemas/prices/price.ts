@@ -24,6 +24,8 @@ export interface Price {
   readonly perImage: number | undefined;
   readonly perHour: number | undefined;
   readonly perMillionCharacters: number | undefined;
+  /** Of all of it, what a request in a batch costs. Undefined: nothing is said of it. */
+  readonly batchShare?: number | undefined;
 }
 
 /** The price that a mapping of the configuration says. Frozen. */
@@ -36,6 +38,7 @@ export function priceOf(pricing: Pricing): Price {
     perImage: pricing.per_image,
     perHour: pricing.per_hour,
     perMillionCharacters: pricing.per_million_characters,
+    batchShare: pricing.batch_share,
   });
 }
 

@@ -6,6 +6,7 @@ import OpenAI, { APIError, toFile } from 'openai';
 import { t as suite, test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
+import { journaled } from '../support/journal.ts';
 import { keepThings } from '../support/keeping-provider.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -14,7 +15,9 @@ const second = await startFakeUpstream({ t: suite });
 const kept = await keepThings(first, 'a');
 const keptToo = await keepThings(second, 'b');
 const key = `\${TEST_PROVIDER_KEY}`;
-const provider = { type: 'groq', api_key: key, models: ['real-small'] };
+const pricing = { input_per_mtok: 10, output_per_mtok: 20 };
+const provider = { type: 'groq', api_key: key, models: [{ id: 'real-small', pricing }] };
+const claudes = [{ id: 'claude-real', pricing: { ...pricing, batch_share: 0.25 } }, 'claude-other'];
 const gateway = await startGateway(suite, {
   config: {
     server: { upload_limit: '32MiB' },
@@ -23,7 +26,7 @@ const gateway = await startGateway(suite, {
       second: { ...provider, base_url: second.url },
       plain: { ...provider, type: 'mistral', base_url: second.url },
       maybe: { ...provider, type: 'openai', base_url: second.url },
-      claude: { type: 'anthropic', api_key: key, base_url: second.url, models: ['claude-real', 'claude-other'] },
+      claude: { type: 'anthropic', api_key: key, base_url: second.url, models: claudes },
       none: { ...provider, type: 'cohere', base_url: second.url },
     },
     aliases: [
@@ -53,6 +56,16 @@ const line = (model: string, id = 'one'): string =>
 const codeOf = (error: unknown): string =>
   error instanceof APIError ? `${error.status} ${error.code}` : String(error);
 const refusedWith = (call: PromiseLike<unknown>): PromiseLike<string> => call.then(() => 'answered', codeOf);
+
+/** Input, output and nano-dollars of each record about something that a provider has made. */
+const costsOf = async (id: string): Promise<unknown[]> => {
+  const found = () =>
+    journaled(gateway)
+      .flatMap(({ attempts }) => attempts.flatMap(({ usage }) => usage ?? []))
+      .filter(({ provider_id }) => provider_id === id)
+      .map((usage) => [usage.input_tokens, usage.output_tokens, usage.cost?.total]);
+  return waitFor('the record', () => (found().length > 0 ? found() : undefined));
+};
 
 await test('a file goes to the provider that is named and is read back by its own user path', async (t) => {
   const file = () => toFile(Buffer.from('hello\r\n--world'), 'a.txt');
@@ -93,10 +106,11 @@ await test('the lines of a batch name models as its provider does, and the batch
   const asked = { input_file_id: input.id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
   t.equal(await refusedWith(as('/other').batches.create(asked)), '404 kept_not_found');
   const batch = await team.batches.create(asked);
-  t.match(await team.batches.retrieve(batch.id), { id: batch.id, status: 'completed' });
+  for (const _ of [1, 2]) t.match(await team.batches.retrieve(batch.id), { id: batch.id, status: 'completed' });
   t.match(await team.batches.cancel(batch.id), { status: 'cancelling' });
   t.equal(await refusedWith(as('/other').batches.retrieve(batch.id)), '404 kept_not_found');
   t.equal(await refusedWith(as('/other').batches.cancel(batch.id)), '404 kept_not_found');
+  t.same(await costsOf(batch.id), [[1_000, 100, 6_000_000]], 'once, at half the price of the model that was asked for');
   const output = batch.output_file_id ?? '';
   t.notMatch(await refusedWith(team.files.retrieve(output)), /kept_not_found/, 'known; the provider has none');
   t.equal(await refusedWith(as('/other').files.retrieve(output)), '404 kept_not_found');
@@ -215,6 +229,8 @@ await test('batches of messages: models are named as their provider does, result
   const results: string[] = [];
   for await (const { custom_id } of await batches.results(made.id)) results.push(custom_id);
   t.same(results, ['one']);
+  for await (const { custom_id } of await batches.results(made.id)) t.equal(custom_id, 'one');
+  t.same(await costsOf(made.id), [[1_000, 100, 3_000_000]], 'once, at the share of its model');
   t.match(await batches.cancel(made.id), { processing_status: 'canceling' });
   const listed: string[] = [];
   for await (const { id, results_url } of batches.list()) listed.push(id, results_url ?? '');

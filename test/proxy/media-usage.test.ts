@@ -1,6 +1,7 @@
-// What speech, images and transcripts used, beside or in place of tokens.
+// What speech, images and transcripts used, beside or in place of tokens, and what the results of batches tell.
 import { test } from 'tap';
 import { jsonAnswer, type Sink } from '../../proxy/answer.ts';
+import { BatchResultsTap, type ModelUsage } from '../../proxy/opaque/batch-results-tap.ts';
 import { mediaUsage, spokenCharacters } from '../../proxy/opaque/media-usage.ts';
 
 const answer = jsonAnswer({});
@@ -51,5 +52,35 @@ await test('a transcript that is billed by its sound is so many seconds', (t) =>
   const used = mediaUsage('transcriptions', undefined, answer);
   for (const tap of used.taps) tap.whole(Buffer.from('{"text":"hi","usage":{"type":"duration","seconds":27}}'));
   t.strictSame(used.usage(), { ...unreported, source: 'reported', audioSeconds: 27 });
+  t.end();
+});
+
+await test('the results of a batch tell what each model has used, wherever they are cut', (t) => {
+  const line = (model: string, input_tokens: number): string => {
+    const message = { model, usage: { input_tokens, output_tokens: 1 }, content: [{ text: 'ü "usage"' }] };
+    return JSON.stringify({ custom_id: 'x', result: { type: 'succeeded', message } });
+  };
+  const errored = JSON.stringify({ custom_id: 'y', result: { type: 'errored', error: {} } });
+  const body = Buffer.from(`${line('a', 2)}\n${errored}\n${line('b', 3)}\r\n\nno JSON\n${line('a', 4)}`);
+  const wanted = [
+    { model: 'a', usage: { inputTokens: 6, outputTokens: 2, totalTokens: 8, source: 'reported' } },
+    { model: 'b', usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4, source: 'reported' } },
+  ];
+  for (let size = 1; size <= body.length; size += 1) {
+    let told: readonly ModelUsage[] = [];
+    const sink = new BatchResultsTap((used) => {
+      told = used;
+    }).open(nowhere);
+    for (let at = 0; at < body.length; at += size) sink.write(body.subarray(at, at + size));
+    sink.end(undefined);
+    if (JSON.stringify(told) !== JSON.stringify(wanted)) t.fail(`in pieces of ${size}: ${JSON.stringify(told)}`);
+  }
+  let isTold = false;
+  const broken = new BatchResultsTap(() => {
+    isTold = true;
+  }).open(nowhere);
+  broken.write(body);
+  broken.end({ code: 'upstream_disconnected', reason: '' });
+  t.notOk(isTold, 'results that break off tell nothing');
   t.end();
 });

@@ -24,6 +24,8 @@ export async function keepThings(
 }
 
 const json = (body: object): Behaviour => ({ kind: 'json', body });
+/** By each batch. */
+const used = { input_tokens: 1_000, output_tokens: 100 };
 const missing: Behaviour = { kind: 'error', status: 404, message: 'No such object' };
 
 function answer(entry: Entry, { files, batches }: KeepingProvider, prefix: string): Behaviour {
@@ -85,8 +87,11 @@ function keepBatch(entry: Entry, batches: Map<string, KeptFile>, owner: string |
     created_at: 1000 + entry.id,
     input_file_id: asked['input_file_id'],
     output_file_id: `file-out${id}`,
+    model: 'a-dated-name-of-the-model',
+    usage: { ...used, total_tokens: 1_100 },
   };
-  const line = JSON.stringify({ custom_id: 'one', result: { type: 'succeeded' } });
+  const message = { type: 'message', role: 'assistant', model: 'claude-real', content: [], usage: used };
+  const line = JSON.stringify({ custom_id: 'one', result: { type: 'succeeded', message } });
   batches.set(id, { owner, body: isMessages ? ofMessages : ofFile, content: Buffer.from(`${line}\n`) });
   return json(isMessages ? ofMessages : ofFile);
 }

@@ -6,6 +6,7 @@ import { readUsage as readGemini } from '../../../proxy/dialects/gemini/read-usa
 import type { JsonObject } from '../../../proxy/dialects/json.ts';
 import { readUsage as readMessages } from '../../../proxy/dialects/messages/read-usage.ts';
 import { usageOfEvent } from '../../../proxy/realtime/event-usage.ts';
+import { UnfinishedResponse } from '../../../proxy/realtime/unfinished-response.ts';
 import { costOfUsage } from '../../../proxy/tokens/attempt-usage.ts';
 import { findUsage } from '../../../proxy/tokens/find-usage.ts';
 import { sumUsage } from '../../../proxy/tokens/sum-usage.ts';
@@ -265,6 +266,22 @@ await test('a session adds up its responses and transcripts', (t) => {
   t.strictSame(session?.cost, { input: 264_000, output: 484_000, total: 748_000 }, 'each by itself, if it has a price');
   t.equal(sumUsage(priced[1], priced[1] as TokenUsage).cost, null);
   t.equal(read({ type: 'response.created', response: done.response, about: 'response.done' }), undefined);
+  t.end();
+});
+
+await test('a response of a session that is not over has used what came of it', (t) => {
+  const response = new UnfinishedResponse();
+  const see = (type: string, more: object = {}): void => response.see(Buffer.from(JSON.stringify({ type, ...more })));
+  see('response.output_text.delta', { delta: 'before any' });
+  t.equal(response.usage(), undefined);
+  see('response.created');
+  see('response.output_audio_transcript.delta', { delta: 'x'.repeat(400) });
+  see('response.output_audio.delta', { delta: 'A'.repeat(32_256) });
+  see('session.updated', { about: '"type":"response.done"' });
+  const wanted = { inputTokens: 0, outputTokens: 111, totalTokens: 111, source: 'partial', audioOutputTokens: 11 };
+  t.strictSame(response.usage(), wanted);
+  see('response.done');
+  t.equal(response.usage(), undefined);
   t.end();
 });
 
