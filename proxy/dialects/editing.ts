@@ -66,12 +66,14 @@ export class TextList {
 
   /** All other texts below it, whatever they are. */
   others(object: EditableObject, known: ReadonlySet<string>, said: Said): void {
-    for (const [holder, key] of otherTexts(object, known)) this.member(holder, key, said);
+    for (const [holder, key] of otherTexts(object, known)) this.member(holder, key, { form: 'aside', ...said });
   }
 
   /** A member that holds a JSON value, such as the input of a tool. */
   value(object: EditableObject, key: string, said: Said): void {
-    if (isObject(object[key]) || Array.isArray(object[key])) this.texts.push(valueAt(object, key, said));
+    const value = object[key];
+    const isHolder = isObject(value) || Array.isArray(value);
+    if (isHolder && Object.keys(value).length > 0) this.texts.push(valueAt(object, key, said));
   }
 }
 

@@ -3,8 +3,11 @@
 /** Who says a text. */
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
 
-/** `json`: arguments of a tool, as the text of a JSON value. `reasoning`: the thoughts of a model, which may be signed. */
-export type TextForm = 'text' | 'json' | 'reasoning';
+/**
+ * `json`: arguments of a tool, as the text of a JSON value. `reasoning`: the thoughts of a model, which may be signed. `aside`: what is told
+ * beside the words, such as titles of what is cited, transcripts, code, and what a tool of the provider gave.
+ */
+export type TextForm = 'text' | 'json' | 'reasoning' | 'aside';
 
 /** One text of a request or of an answer. */
 export interface SaidText {

@@ -99,12 +99,12 @@ function choiceTexts(list: StreamedList, choice: EditableObject, index: string):
     const asked = editable(call['function']);
     const free = editable(call['custom']);
     if (asked !== undefined) list.member(asked, 'arguments', `${index} tool ${number}`, { form: 'json' });
-    if (free !== undefined) list.member(free, 'input', `${index} free ${number}`);
+    if (free !== undefined) list.member(free, 'input', `${index} free ${number}`, { form: 'aside' });
   }
   const older = editable(delta['function_call']);
   if (older !== undefined) list.member(older, 'arguments', `${index} function`, { form: 'json' });
   const sound = editable(delta['audio']);
-  if (sound !== undefined) list.member(sound, 'transcript', `${index} transcript`);
+  if (sound !== undefined) list.member(sound, 'transcript', `${index} transcript`, { form: 'aside' });
 }
 
 /** Mistral lists texts and thoughts. */

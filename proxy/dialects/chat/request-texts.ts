@@ -69,7 +69,7 @@ export function callTexts(list: TextList, message: EditableObject, role: Role): 
     const asked = editable(call['function']);
     const free = editable(call['custom']);
     if (asked !== undefined) list.json(asked, 'arguments', { role });
-    if (free !== undefined) list.member(free, 'input', { role });
+    if (free !== undefined) list.member(free, 'input', { role, form: 'aside' });
   }
   const older = editable(message['function_call']);
   if (older !== undefined) list.json(older, 'arguments', { role });

@@ -10,8 +10,8 @@ const kinds: ReadonlyMap<string, readonly [key: string, name: string, form: Text
   ['refusal', ['refusal', 'content', 'text']],
   ['function_call_arguments', ['arguments', 'arguments', 'json']],
   ['mcp_call_arguments', ['arguments', 'arguments', 'json']],
-  ['custom_tool_call_input', ['input', 'input', 'text']],
-  ['code_interpreter_call_code', ['code', 'code', 'text']],
+  ['custom_tool_call_input', ['input', 'input', 'aside']],
+  ['code_interpreter_call_code', ['code', 'code', 'aside']],
   ['reasoning_summary_text', ['text', 'summary', 'reasoning']],
   ['reasoning_text', ['text', 'thoughts', 'reasoning']],
 ]);
@@ -130,8 +130,6 @@ function itemRepeats(list: StreamedList, item: EditableObject | undefined, outpu
     return;
   }
   list.member(item, 'arguments', `${output} arguments 0`, { form: 'json' });
-  list.member(item, 'input', `${output} input 0`);
-  list.member(item, 'output', `${output} output 0`);
-  list.member(item, 'code', `${output} code 0`);
+  for (const key of ['input', 'output', 'code']) list.member(item, key, `${output} ${key} 0`, { form: 'aside' });
   otherRepeats(list, item, item['type'] === 'message' ? knownOfMessage : knownOfCall);
 }

@@ -69,16 +69,11 @@ export function itemTexts(list: TextList, item: EditableObject): void {
     case 'reasoning':
       if (!textOf(item['encrypted_content'])) list.others(item, none, { role, form: 'reasoning' });
       break;
-    case 'function_call':
-    case 'mcp_call':
-      list.json(item, 'arguments', { role });
-      outputTexts(list, item);
-      list.others(item, knownOfCall, { role });
-      break;
     default: {
       const teller = tellerOf(wordIn(item, 'type'));
       list.json(item, 'arguments', { role: teller });
-      list.member(item, 'input', { role: teller });
+      list.member(item, 'input', { role: teller, form: 'aside' });
+      list.value(item, 'input', { role: teller });
       outputTexts(list, item);
       list.others(item, knownOfCall, { role: teller });
     }
@@ -90,9 +85,13 @@ function outputTexts(list: TextList, item: EditableObject): void {
   const parts = editableList(item['output']);
   const isContent = Array.isArray(item['output']) && parts.length === item['output'].length;
   if (isContent && parts.every(({ type }) => typeof type === 'string')) {
-    for (const part of parts) list.others(part, none, { role: 'tool' });
+    list.content(item, 'output', { role: 'tool' }, ['text', 'refusal']);
+    for (const part of parts) list.others(part, knownOfPart, { role: 'tool' });
   } else {
+    const part = editable(item['output']);
     list.member(item, 'output', { role: 'tool' });
-    list.value(item, 'output', { role: 'tool' });
+    // A picture of a screen is no JSON that a tool gave.
+    if (typeof part?.['type'] === 'string') list.others(part, none, { role: 'tool' });
+    else list.value(item, 'output', { role: 'tool' });
   }
 }

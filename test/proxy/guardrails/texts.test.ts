@@ -49,7 +49,7 @@ await test('every text of a request is seen, in its order, with who says it', (t
     { role: 'tool', tool_call_id: 'c', content: 'T' },
   ];
   const chat = ['system text S', 'system text D', 'user text U', 'assistant text R', 'assistant json {"a":1}'];
-  t.same(seen('chat', { messages }), [...chat, 'assistant text I', 'tool text T']);
+  t.same(seen('chat', { messages }), [...chat, 'assistant aside I', 'tool text T']);
   t.same(seen('chat', { messages: [{ role: 'constructor', content: 'U' }] }), ['user text U'], 'an unknown role');
   const blocks = [
     { type: 'text', text: 'U' },
@@ -328,4 +328,8 @@ await test('what an answer says anywhere is seen', async (t) => {
     t.same(toldIn(body), [], JSON.stringify(body));
     t.notMatch(JSON.stringify(body), foreign, 'what the gateway signs holds the words, too');
   }
+  const formed = new Guarding(railsOf([{ on: ['output'], schema: { schema: { type: 'object' } } }]), caller, 'chat');
+  const asides = { annotations: [{ url_citation: { title: 'T' } }], tool_calls: [{ custom: { input: 'no JSON' } }] };
+  t.equal(await run(formed.onAnswer({ choices: [{ message: { content: '{}', ...asides } }] })), false);
+  t.match(formed.findings, [{ outcome: 'pass' }], 'what is told beside the words needs no form');
 });
