@@ -1,14 +1,15 @@
 // The contract of the semantic cache on the vector sets of Redis 8, and what happens where the server is older or does not answer.
 import { t as all, type Test, test } from 'tap';
 import { openRedisNeighbours, type RedisNeighbours } from '../../store/cache/semantic/redis.ts';
-import { startRedis } from '../support/redis.ts';
+import { startRedis, withoutVectorSets } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { placed, testNeighbours } from './neighbours-cases.ts';
 
 const server = await startRedis(all);
 const client = server.client();
-const hasVectors = ((await client.call('COMMAND', 'INFO', 'VADD')) as unknown[])[0] !== null;
-const skip = hasVectors ? false : 'redis-server is older than 8 and has no vector sets';
+const missing = await withoutVectorSets(server);
+const hasVectors = missing === undefined;
+const skip = missing ?? false;
 let spaces = 0;
 
 function open(

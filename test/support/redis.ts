@@ -262,3 +262,9 @@ function pour(client: Socket, { head, tail }: { head: string; tail: string }): v
   client.write(head);
   write();
 }
+
+/** Why tests of vector sets are left out with this server; undefined: it has them. */
+export async function withoutVectorSets(server: RedisServer): Promise<string | undefined> {
+  const [command] = (await server.client().call('COMMAND', 'INFO', 'VADD')) as readonly unknown[];
+  return command === null ? 'redis-server is older than 8 and has no vector sets' : undefined;
+}

@@ -1,16 +1,18 @@
-// The semantic cache of several proxies: embeddings in PostgreSQL, answers in Redis.
-import { t as suite, test } from 'tap';
+// The semantic cache of several proxies: embeddings in PostgreSQL or Redis, answers in Redis.
+import { t as suite, type Test, test } from 'tap';
 import { vectorOf } from '../support/embedding.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startVectorPostgres } from '../support/pglite.ts';
-import { startRedis } from '../support/redis.ts';
+import { startRedis, withoutVectorSets } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const postgres = await startVectorPostgres(suite);
+const redis = await startRedis(suite);
+const skip = (await withoutVectorSets(redis)) ?? false;
 
-await test('what one proxy was told, a request to another gets by its meaning', async (t) => {
-  const redis = await startRedis(t);
+/** Two proxies with their embeddings there, and what it takes to ask them. */
+async function startPair(t: Test, engine: 'postgres' | 'redis', database: Record<string, string>) {
   const [upstream, embedder] = await Promise.all([
     startFakeUpstream({ t, models: ['m'] }),
     startFakeUpstream({ t, models: ['e'] }),
@@ -18,14 +20,13 @@ await test('what one proxy was told, a request to another gets by its meaning', 
   await embedder.behave((entry) => vectorOf(entry));
   const provider = { type: 'openai', api_key: `\${TEST_PROVIDER_KEY}` };
   const config = {
-    cache: { enabled: true, semantic: { model: 'e', engine: 'postgres', timeout_ms: 10_000 } },
+    cache: { enabled: true, semantic: { model: 'e', engine, timeout_ms: 10_000 } },
     providers: {
       fake: { ...provider, base_url: upstream.url, models: ['m'] },
       embeddings: { ...provider, base_url: embedder.url, models: ['e'] },
     },
   };
-  const database = await postgres.database();
-  const env = { DATABASE_URL: database, REDIS_URL: redis.url };
+  const env = { ...database, REDIS_URL: redis.url, GATEWAY_REDIS_PREFIX: engine };
   const [one, other] = [await startGateway(t, { config, env }), await startGateway(t, { config, env })];
   const ask = async (gateway: typeof one, content: string) => {
     const body = { model: 'm', messages: [{ role: 'user', content }] };
@@ -36,10 +37,16 @@ await test('what one proxy was told, a request to another gets by its meaning', 
     const told = await ask(one, 'hello @1');
     return told.cache === 'miss' && told;
   });
+  const similar = () => ask(other, `${performance.now()} hi @0.95`);
+  return { first, similar, other, ask };
+}
+
+await test('what one proxy was told, a request to another gets by its meaning', async (t) => {
+  const database = await postgres.database();
+  const { first, similar, other, ask } = await startPair(t, 'postgres', { DATABASE_URL: database });
   // The other one would be told before, and then know its own answer.
   const placed = () => postgres.query(database, 'SELECT 1 FROM gateway_cache.placed');
   await waitFor('the vector of the first', async () => (await placed()).length > 0);
-  const similar = () => ask(other, `${performance.now()} hi @0.95`);
   const second = await waitFor('a hit', async () => {
     const told = await similar();
     return told.cache === 'hit' && told;
@@ -50,4 +57,15 @@ await test('what one proxy was told, a request to another gets by its meaning', 
   await postgres.restart();
   await waitFor('a hit again', async () => (await similar()).cache === 'hit', 20_000);
   t.equal(await other.metric('gateway_cache_semantic_total', { outcome: 'timeout' }), 0);
+});
+
+await test('the same with embeddings in Redis', { skip }, async (t) => {
+  const { first, similar } = await startPair(t, 'redis', {});
+  const sets = () => redis.client().keys('*placed:*');
+  await waitFor('the vector of the first', async () => (await sets()).length > 0);
+  const second = await waitFor('a hit', async () => {
+    const told = await similar();
+    return told.cache === 'hit' && told;
+  });
+  t.equal(second.text, first.text);
 });
