@@ -1,6 +1,7 @@
 // The texts of a chat answer, and of a text completion, where they stand in its body.
 import { type EditableObject, editable, editableList, TextList } from '../editing.ts';
 import type { AnswerTexts } from '../texts.ts';
+import { knownOfAnswer, knownOfMessage, thoughts } from './known-members.ts';
 import { callTexts } from './request-texts.ts';
 
 /** What was said of the tokens of a text goes when the text is changed. */
@@ -14,23 +15,12 @@ export function answerTexts(body: EditableObject): AnswerTexts {
     const message = editable(choice['message']);
     if (message !== undefined) messageTexts(list, message, changed);
   }
-  const found = editable({ search_results: body['search_results'] });
-  if (found !== undefined) list.others(found, none, { role: 'assistant' });
+  list.others(body, knownOfAnswer, { role: 'assistant' });
   return list;
 }
 
 const none: ReadonlySet<string> = new Set();
 const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal', 'thinking']);
-const thoughts = ['reasoning_content', 'reasoning'];
-const knownOfMessage: ReadonlySet<string> = new Set([
-  'content',
-  'refusal',
-  'tool_calls',
-  'function_call',
-  'reasoning_details',
-  'extra_content',
-  ...thoughts,
-]);
 
 /** The texts of one message. Thoughts may be told twice: in words, and with what signs them. */
 export function messageTexts(list: TextList, message: EditableObject, changed: () => void): void {

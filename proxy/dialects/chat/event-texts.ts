@@ -3,30 +3,23 @@ import { type EditableObject, editable, editableList, placeIn, StreamedList, Tex
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { EventTexts, StreamedText, StreamTexts } from '../texts.ts';
 import { messageTexts } from './answer-texts.ts';
+import { knownOfAnswer, knownOfMessage, thoughts } from './known-members.ts';
 
-const thoughts = ['reasoning_content', 'reasoning'];
 /** Members of a chunk beside its words. A chunk with these alone can be left out. */
 const frame = new Set(['id', 'object', 'created', 'model', 'system_fingerprint', 'service_tier', 'obfuscation']);
 
 const none: ReadonlySet<string> = new Set();
 const knownOfPart: ReadonlySet<string> = new Set(['text', 'thinking']);
-/** What is told in pieces, and what of thoughts is signed. */
-const knownOfDelta: ReadonlySet<string> = new Set([
-  'content',
-  'refusal',
-  'tool_calls',
-  'function_call',
-  'reasoning_details',
-  'extra_content',
-  'audio',
-  ...thoughts,
-]);
+const knownOfDelta: ReadonlySet<string> = new Set([...knownOfMessage, 'audio']);
 
 export const eventTexts: StreamTexts<EditableObject> = { read, again };
 
 function read(body: EditableObject): EventTexts {
   const list = new StreamedList();
   const wholes = new StreamedList();
+  const beside = new TextList();
+  beside.others(body, knownOfAnswer, { role: 'assistant' });
+  wholes.wholes(beside.texts);
   const finished = new Set<string>();
   const talking = new Map<string, ReadonlySet<string>>();
   for (const choice of editableList(body['choices'])) {

@@ -3,6 +3,7 @@ import { cap, type EditableObject, editable, editableList, largest, TextList, wo
 import type { JsonValue } from '../json.ts';
 import type { RequestTexts, Role, SystemPlace } from '../texts.ts';
 import { namesOf, toolNames } from '../tool-names.ts';
+import { knownOfMessage, thoughts } from './known-members.ts';
 
 const roles: ReadonlyMap<string, Role> = new Map([
   ['system', 'system'],
@@ -11,20 +12,9 @@ const roles: ReadonlyMap<string, Role> = new Map([
   ['tool', 'tool'],
   ['function', 'tool'],
 ]);
-const thoughts = ['reasoning_content', 'reasoning'];
 const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal']);
 const knownOfSingle: ReadonlySet<string> = new Set();
-/** Those of thoughts may be signed. */
-const knownOfMessage: ReadonlySet<string> = new Set([
-  'content',
-  'refusal',
-  'tool_calls',
-  'function_call',
-  'reasoning_details',
-  'extra_content',
-  'thinking_blocks',
-  ...thoughts,
-]);
+const knownOfRequest: ReadonlySet<string> = new Set([...knownOfMessage, 'thinking_blocks']);
 const lengths = ['max_completion_tokens', 'max_tokens'];
 
 export function requestTexts(body: EditableObject): RequestTexts {
@@ -56,7 +46,7 @@ function textsIn(body: EditableObject): TextList['texts'] {
     for (const key of thoughts) list.member(message, key, { role, form: 'reasoning' });
     callTexts(list, message, role);
     if (role === 'user') list.member(message, 'name', { role });
-    list.others(message, knownOfMessage, { role });
+    list.others(message, knownOfRequest, { role });
   }
   const prediction = editable(body['prediction']);
   if (prediction !== undefined) list.content(prediction, 'content', { role: 'user' });

@@ -1,7 +1,7 @@
 // The semantic cache in the memory of one process, in a thread of its own: a comparison with many vectors must not hold requests up.
 import { SqliteThread } from '../../state/sqlite/thread.ts';
 import type { VectorInput, VectorOperation, VectorOutput } from './messages.ts';
-import { mostPuts, type Neighbours, type Place } from './neighbours.ts';
+import { type Neighbours, type Place, Puts } from './neighbours.ts';
 
 export interface EmbeddedOptions {
   readonly mostEntries: number;
@@ -28,8 +28,7 @@ export function openEmbeddedNeighbours({ mostEntries, timeoutMs }: EmbeddedOptio
   });
   let most = mostEntries;
   let entries = 0;
-  let dropped = 0;
-  let puts = 0;
+  const puts = new Puts();
 
   async function run(name: VectorOperation, input: VectorInput, vector?: Place['vector']): Promise<VectorOutput> {
     const bytes = vector && new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
@@ -48,19 +47,8 @@ export function openEmbeddedNeighbours({ mostEntries, timeoutMs }: EmbeddedOptio
       return neighbour ?? undefined;
     },
     put({ partition, vector, key, expiresAtMs }, nowMs) {
-      if (puts >= mostPuts) {
-        dropped += 1;
-        return;
-      }
-      puts += 1;
       const times = { expiresAtMs: Math.floor(expiresAtMs), nowMs: Math.floor(nowMs) };
-      const done = run('put', { partition, key, mostEntries: most, ...times }, vector);
-      const lost = done.catch(() => {
-        dropped += 1;
-      });
-      void lost.then(() => {
-        puts -= 1;
-      });
+      puts.start(() => run('put', { partition, key, mostEntries: most, ...times }, vector));
     },
     forget(partition, key) {
       run('forget', { ...nothing, partition, key }).catch(() => undefined);
@@ -68,7 +56,7 @@ export function openEmbeddedNeighbours({ mostEntries, timeoutMs }: EmbeddedOptio
     resize(entriesAtMost) {
       most = entriesAtMost;
     },
-    status: () => ({ entries, dropped }),
+    status: () => ({ entries, dropped: puts.dropped }),
     close: () => thread.close(),
   };
 }

@@ -44,7 +44,27 @@ export interface Neighbours {
 }
 
 /** More vectors than this that wait to be put are dropped. */
-export const mostPuts = 64;
+const mostPuts = 64;
+
+/** Puts under way, for which no request waits: one that fails, and one too many, is dropped and counted. */
+export class Puts {
+  dropped = 0;
+  #open = 0;
+
+  start(write: () => Promise<unknown>): void {
+    if (this.#open >= mostPuts) {
+      this.dropped += 1;
+      return;
+    }
+    this.#open += 1;
+    const lost = write().catch(() => {
+      this.dropped += 1;
+    });
+    void lost.then(() => {
+      this.#open -= 1;
+    });
+  }
+}
 
 /** What a distance of 0 to 2 says of two vectors. */
 export function similarityOf(distance: number): number {

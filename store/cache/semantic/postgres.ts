@@ -4,12 +4,12 @@ import type { Pool, PoolClient } from 'pg';
 import { explainFailure, placeOf } from '../../records/postgres/failure.ts';
 import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import {
-  mostPuts,
   type Neighbour,
   type NeighbourStatus,
   type Neighbours,
   type Place,
   type PlacedAnswer,
+  Puts,
   similarityOf,
 } from './neighbours.ts';
 
@@ -53,10 +53,10 @@ class PostgresNeighbours implements Neighbours {
   /** The schema of the extension, quoted, once the table is there. */
   #extension: Promise<string> | undefined;
   #most: number;
-  #puts = 0;
+  readonly #puts = new Puts();
   /** Until it is looked again whether there are too many. */
   #untilTrim = 0;
-  #status: NeighbourStatus = { entries: 0, dropped: 0 };
+  #entries = 0;
 
   constructor(options: PostgresNeighbourOptions) {
     this.#options = options;
@@ -81,15 +81,7 @@ class PostgresNeighbours implements Neighbours {
   }
 
   put(placed: PlacedAnswer, nowMs: number): void {
-    if (this.#puts >= mostPuts) {
-      this.#drop();
-      return;
-    }
-    this.#puts += 1;
-    const written = this.#write(placed, nowMs).catch(() => this.#drop());
-    void written.then(() => {
-      this.#puts -= 1;
-    });
+    this.#puts.start(() => this.#write(placed, nowMs));
   }
 
   forget(partition: string, key: string): void {
@@ -102,7 +94,7 @@ class PostgresNeighbours implements Neighbours {
   }
 
   status(): NeighbourStatus {
-    return this.#status;
+    return { entries: this.#entries, dropped: this.#puts.dropped };
   }
 
   async close(): Promise<void> {
@@ -131,11 +123,7 @@ class PostgresNeighbours implements Neighbours {
       [nowMs, this.#most],
     );
     const [counted] = await this.#ask<{ entries: string }>(`SELECT count(*) AS entries FROM ${table}`, []);
-    this.#status = { ...this.#status, entries: Number(counted?.entries ?? 0) };
-  }
-
-  #drop(): void {
-    this.#status = { ...this.#status, dropped: this.#status.dropped + 1 };
+    this.#entries = Number(counted?.entries ?? 0);
   }
 
   async #ask<Row extends object>(sql: string, values: unknown[]): Promise<Row[]> {

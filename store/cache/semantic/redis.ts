@@ -5,12 +5,12 @@ import { type RedisKeys, redisKeys } from '../../state/redis/keys.ts';
 import type { RedisScript } from '../../state/redis/scripts.ts';
 import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import {
-  mostPuts,
   type Neighbour,
   type NeighbourStatus,
   type Neighbours,
   type Place,
   type PlacedAnswer,
+  Puts,
   similarityOf,
 } from './neighbours.ts';
 import { announceVectorScript, forgetVectorScript } from './redis-scripts.ts';
@@ -43,8 +43,8 @@ class VectorSets implements RedisNeighbours {
   readonly #connection: RedisConnection;
   #address: RedisAddress;
   #most: number;
-  #puts = 0;
-  #status: NeighbourStatus = { entries: 0, dropped: 0 };
+  readonly #puts = new Puts();
+  #entries = 0;
 
   constructor({ redisUrl, prefix, mostEntries, timeoutMs }: RedisNeighbourOptions) {
     this.#keys = redisKeys(prefix);
@@ -69,15 +69,7 @@ class VectorSets implements RedisNeighbours {
   }
 
   put(placed: PlacedAnswer, nowMs: number): void {
-    if (this.#puts >= mostPuts) {
-      this.#drop();
-      return;
-    }
-    this.#puts += 1;
-    const written = this.#write(placed, nowMs).catch(() => this.#drop());
-    void written.then(() => {
-      this.#puts -= 1;
-    });
+    this.#puts.start(() => this.#write(placed, nowMs));
   }
 
   forget(partition: string, key: string): void {
@@ -89,7 +81,7 @@ class VectorSets implements RedisNeighbours {
   }
 
   status(): NeighbourStatus {
-    return this.#status;
+    return { entries: this.#entries, dropped: this.#puts.dropped };
   }
 
   async reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean> {
@@ -106,7 +98,7 @@ class VectorSets implements RedisNeighbours {
     const numbers = [now, end, this.#most, portionVectors].map(String);
     const told = await this.#run(announceVectorScript, [partition, key, ...numbers]);
     const [entries = 0, isAmongThem = 0] = told as number[];
-    this.#status = { ...this.#status, entries };
+    this.#entries = entries;
     if (isAmongThem === 0) return;
     const set = this.#keys.placed(partition);
     // Not within a script: with CAS, what takes milliseconds is done in a thread of its own.
@@ -118,10 +110,6 @@ class VectorSets implements RedisNeighbours {
 
   #run(script: RedisScript, values: readonly (string | Buffer)[]): Promise<unknown> {
     return this.#connection.script(script, [this.#keys.placedEnds, this.#keys.placed('')], values);
-  }
-
-  #drop(): void {
-    this.#status = { ...this.#status, dropped: this.#status.dropped + 1 };
   }
 
   #settings() {

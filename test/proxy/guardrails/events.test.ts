@@ -196,6 +196,7 @@ await test('what comes as a whole within a stream is seen, under whatever name i
   hidden('chat', delta({ content: 'x', note: 'secret' }), done);
   hidden('chat', chunk({ message: { content: 'a secret' } }), done);
   hidden('chat', delta({ tool_calls: [{ index: 0, function: { arguments: { a: 'secret' } } }] }), done);
+  hidden('chat', chunk({}, { search_results: [{ title: 'secret' }] }), done);
   hidden('chat', delta({ annotations: [{ url_citation: { title: 'secret' } }] }), done);
   hidden('chat', delta({ audio: { transcript: 'a sec' } }), delta({ audio: { transcript: 'ret' } }), done);
   hidden(
