@@ -179,6 +179,13 @@ const cases: Readonly<Record<string, Case>> = {
     t.same((await store.conversation(record(4).id, 9))?.entries[0]?.data.attempts, []);
   },
 
+  async 'a session over WebSocket, which is told as 101, has succeeded'(t, engine) {
+    const { store } = await engine.start(t);
+    await store.add([record(1, { status_code: 101 }), record(2, { status_code: 499 })]);
+    const edges = [beginMs - hourMs, beginMs + hourMs];
+    t.match((await store.stats({}, edges)).buckets, [{ requests: 2, succeeded: 1, clientErrors: 1, serverErrors: 0 }]);
+  },
+
   async 'statistics are sums over buckets with any edges'(t, engine) {
     const { store } = await engine.start(t);
     const all = scattered(300);
