@@ -25,9 +25,11 @@ export function otherTexts(object: EditableObject, known: ReadonlySet<string>): 
 }
 
 function collect(holder: EditableObject, known: ReadonlySet<string>, places: TextPlace[]): void {
-  for (const [key, value] of Object.entries(holder)) {
+  for (const key of Object.keys(holder)) {
+    if (known.has(key) || key === aboutTokens) continue;
+    const value = holder[key];
     const isSilent = typeof value === 'string' && (silent.has(key) || isOfSign.test(key));
-    if (!isSilent && !known.has(key) && key !== aboutTokens) look(holder, key, value, places);
+    if (!isSilent) look(holder, key, value, places);
   }
 }
 

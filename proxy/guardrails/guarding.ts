@@ -3,7 +3,7 @@ import type { RequestRevision } from '../../schemas/records/request-record.ts';
 import type { Failure } from '../answer.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { type EditableObject, editable } from '../dialects/editing.ts';
-import { type JsonObject, type JsonValue, parseJson, parseObject, writeJson } from '../dialects/json.ts';
+import { type JsonValue, parseJson, parseObject, writeJson } from '../dialects/json.ts';
 import type { EditableText, RequestTexts } from '../dialects/texts.ts';
 import { type Flow, settled } from './flow.ts';
 import type { CheckContext, Checks, Finding, Guardrail, Phase, Verdict } from './guardrail.ts';
@@ -82,7 +82,8 @@ export class Guarding {
     const text = bytes.toString('utf8');
     const body = editable(parseObject(text)) ?? {};
     const isGoingOn = Boolean(body['previous_response_id'] ?? body['conversation']);
-    this.#masks = new Masks(takenIn(text, body), isGoingOn ? Math.floor(Math.random() * mostNumber) : 0);
+    const first = isGoingOn ? Math.floor(Math.random() * mostNumber) : 0;
+    this.#masks = new Masks(() => takenIn(text), first);
     const repeated = this.#repeatedIn(body);
     const request = this.texts.request(body);
     let current = bytes;
@@ -94,6 +95,7 @@ export class Guarding {
       if (verdict.outcome === 'revise') current = Buffer.from(writeJson(body));
       this.#revised(guardrail.name, before, current.length, verdict.outcome !== 'revise');
     }
+    this.#masks.release();
     if (current !== bytes) this.#repeated = repeated;
     return current;
   }
@@ -200,6 +202,6 @@ function unchanging(request: RequestTexts): RequestTexts {
 const plainEscapes = /\\u00[2-7]/;
 
 /** Placeholders that the client itself says: as they are written, or with escapes. */
-function takenIn(text: string, body: JsonObject): ReadonlySet<string> {
-  return placeholdersIn(plainEscapes.test(text) ? writeJson(body) : text);
+function takenIn(text: string): ReadonlySet<string> {
+  return placeholdersIn(plainEscapes.test(text) ? writeJson(parseObject(text) ?? {}) : text);
 }

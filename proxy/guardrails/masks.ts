@@ -5,18 +5,27 @@ export const placeholderForm = '\\[[A-Z_]{1,32}_[0-9]{1,16}\\]';
 /** No placeholder is longer. Characters. */
 export const longestPlaceholder = 64;
 
+const noneTaken = (): ReadonlySet<string> => new Set();
+
 /** Lives as long as its request, and knows nothing of any other. */
 export class Masks {
   readonly #placeholders = new Map<string, string>();
   readonly #values = new Map<string, string>();
   readonly #counts = new Map<string, number>();
-  readonly #taken: ReadonlySet<string>;
   readonly #first: number;
+  #findTaken: () => ReadonlySet<string>;
+  #taken: ReadonlySet<string> | undefined;
 
-  /** `taken`: placeholders that the client itself says. `first`: numbers begin behind it. */
-  constructor(taken: ReadonlySet<string> = new Set(), first: number = 0) {
-    this.#taken = taken;
+  /** `findTaken` finds the placeholders that the client itself says, when one is needed. `first`: numbers begin behind it. */
+  constructor(findTaken: () => ReadonlySet<string> = noneTaken, first: number = 0) {
+    this.#findTaken = findTaken;
     this.#first = first;
+  }
+
+  /** Nothing more is masked: what the client says need not be kept. */
+  release(): void {
+    this.#findTaken = noneTaken;
+    this.#taken = undefined;
   }
 
   get size(): number {
@@ -28,6 +37,7 @@ export class Masks {
     const key = `${kind} ${value}`;
     const known = this.#placeholders.get(key);
     if (known !== undefined) return known;
+    this.#taken ??= this.#findTaken();
     let count = this.#counts.get(kind) ?? this.#first;
     let placeholder: string;
     do {
