@@ -23,7 +23,7 @@ export interface RedisNeighbourOptions {
   readonly timeoutMs: number;
 }
 
-/** The connection moves to a renewed address; see `RedisStore`. */
+/** The connections move to a renewed address; see `RedisStore`. */
 export interface RedisNeighbours extends Neighbours {
   reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
 }
@@ -40,7 +40,9 @@ export function openRedisNeighbours(options: RedisNeighbourOptions): RedisNeighb
 class VectorSets implements RedisNeighbours {
   readonly #keys: RedisKeys;
   readonly #timeoutMs: number;
-  readonly #connection: RedisConnection;
+  // Vectors that are put take milliseconds each, and must not delay those that are asked for.
+  readonly #reading: RedisConnection;
+  readonly #writing: RedisConnection;
   #address: RedisAddress;
   #most: number;
   readonly #puts = new Puts();
@@ -51,18 +53,19 @@ class VectorSets implements RedisNeighbours {
     this.#most = mostEntries;
     this.#timeoutMs = timeoutMs;
     this.#address = redisAddress(redisUrl);
-    this.#connection = new RedisConnection(this.#settings());
+    this.#reading = new RedisConnection(this.#settings());
+    this.#writing = new RedisConnection(this.#settings());
   }
 
   async ready(): Promise<void> {
-    await this.#explained(this.#connection.ask(['VCARD', this.#keys.placed('')]));
+    await this.#explained(this.#reading.ask(['VCARD', this.#keys.placed('')]));
   }
 
   async nearest({ partition, vector }: Place, nowMs: number): Promise<Neighbour | undefined> {
     const set = this.#keys.placed(partition);
     const filter = `.end > ${Math.floor(nowMs)}`;
     const asked = ['WITHSCORES', 'COUNT', '1', 'FILTER', filter] as const;
-    const told = await this.#explained(this.#connection.ask(['VSIM', set, 'FP32', bytesOf(vector), ...asked]));
+    const told = await this.#explained(this.#reading.ask(['VSIM', set, 'FP32', bytesOf(vector), ...asked]));
     const [key, score] = Array.isArray(told) ? (told as string[]) : [];
     // Redis gives 1 for the same direction and 0 for the opposite one.
     return key === undefined ? undefined : { key, similarity: similarityOf(2 - 2 * Number(score)) };
@@ -86,11 +89,13 @@ class VectorSets implements RedisNeighbours {
 
   async reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean> {
     this.#address = redisAddress(redisUrl);
-    return this.#connection.renew(this.#settings(), onTrouble);
+    const settings = this.#settings();
+    const both = [this.#reading.renew(settings, onTrouble), this.#writing.renew(settings, () => undefined)];
+    return (await Promise.all(both)).every(Boolean);
   }
 
   async close(): Promise<void> {
-    await this.#connection.close();
+    await Promise.all([this.#reading.close(), this.#writing.close()]);
   }
 
   async #write({ partition, vector, key, expiresAtMs }: PlacedAnswer, nowMs: number): Promise<void> {
@@ -103,13 +108,13 @@ class VectorSets implements RedisNeighbours {
     const set = this.#keys.placed(partition);
     // Not within a script: with CAS, what takes milliseconds is done in a thread of its own.
     const how = ['CAS', 'NOQUANT', 'SETATTR', `{"end":${end}}`];
-    await this.#connection.ask(['VADD', set, 'FP32', bytesOf(vector), key, ...how]);
+    await this.#writing.ask(['VADD', set, 'FP32', bytesOf(vector), key, ...how]);
     const left = String(Math.max(1, end - now));
-    await Promise.all(['NX', 'GT'].map((when) => this.#connection.ask(['PEXPIRE', set, left, when])));
+    await Promise.all(['NX', 'GT'].map((when) => this.#writing.ask(['PEXPIRE', set, left, when])));
   }
 
   #run(script: RedisScript, values: readonly (string | Buffer)[]): Promise<unknown> {
-    return this.#connection.script(script, [this.#keys.placedEnds, this.#keys.placed('')], values);
+    return this.#writing.script(script, [this.#keys.placedEnds, this.#keys.placed('')], values);
   }
 
   #settings() {
