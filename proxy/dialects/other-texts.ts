@@ -1,18 +1,22 @@
 // Texts in members that nothing else knows: whatever is no sign, no address and no data may be told to a model, or to a client.
 import { type EditableObject, isObject, type JsonValue } from './json.ts';
 
-/** Members that are no words where they are a text: signs, addresses, and media. */
+/** Members that are no words where they are a text, or a list of texts: signs, settings, addresses, and media. */
 const silent: ReadonlySet<string> = new Set(
   [
-    'id type role object status model name index phase caller format detail',
-    'image audio video data url uri image_url file_url audio_url video_url file file_data input_audio media_type mime_type',
+    'id type role object status model provider name namespace server_name server_label tool_name index phase caller',
+    'format detail ttl button required finish_reason stop_reason native_finish_reason',
+    'image audio video data url uri image_url file_url audio_url video_url document_url media_type mime_type',
+    'file file_data input_audio b64_json image_base64 partial_image_b64',
     'encrypted_content encrypted_index encrypted_stdout signature thought_signature',
-    'server_label finish_reason stop_reason',
   ].flatMap((line) => line.split(' ')),
 );
 const isOfSign = /_ids?$/;
-/** What was said of each token of a text, which goes with it. */
-const aboutTokens = 'logprobs';
+/** What was said of each token of a text, which goes with it; and what describes a tool. */
+const leftOut: ReadonlySet<string> = new Set(['logprobs', 'input_schema']);
+const isAddress = /^(?:https?:\/\/\S+$|data:[^,\s]{0,128};base64,)/i;
+/** Text of so many characters has a blank, or a letter beyond those of base 64. */
+const isEncoded = /^[A-Za-z0-9+/_=-]{512}/;
 
 /** Where a text stands: a member of an object, or of a list by its number. */
 export type TextPlace = readonly [holder: EditableObject, key: string];
@@ -24,22 +28,29 @@ export function otherTexts(object: EditableObject, known: ReadonlySet<string>): 
   return places;
 }
 
+/** Whether a text is media or an address, whatever member it stands in. */
+export function isNoWords(text: string): boolean {
+  return isAddress.test(text) || isEncoded.test(text);
+}
+
 function collect(holder: EditableObject, known: ReadonlySet<string>, places: TextPlace[]): void {
   for (const key of Object.keys(holder)) {
-    if (known.has(key) || key === aboutTokens) continue;
-    const value = holder[key];
-    const isSilent = typeof value === 'string' && (silent.has(key) || isOfSign.test(key));
-    if (!isSilent) look(holder, key, value, places);
+    if (known.has(key) || leftOut.has(key)) continue;
+    // The data of a document in plain text are words.
+    const isSilent = (silent.has(key) && !(key === 'data' && holder['type'] === 'text')) || isOfSign.test(key);
+    look(holder, key, isSilent, places);
   }
 }
 
 const none: ReadonlySet<string> = new Set();
 
-function look(holder: EditableObject, key: string, value: JsonValue | undefined, places: TextPlace[]): void {
-  if (typeof value === 'string') places.push([holder, key]);
-  else if (isObject(value)) collect(value, none, places);
+function look(holder: EditableObject, key: string, isSilent: boolean, places: TextPlace[]): void {
+  const value = holder[key];
+  if (typeof value === 'string') {
+    if (!isSilent && value !== '' && !isNoWords(value)) places.push([holder, key]);
+  } else if (isObject(value)) collect(value, none, places);
   else if (Array.isArray(value)) {
     const list = value as unknown as EditableObject;
-    for (const [index, entry] of (value as readonly JsonValue[]).entries()) look(list, String(index), entry, places);
+    for (const index of (value as readonly JsonValue[]).keys()) look(list, String(index), isSilent, places);
   }
 }

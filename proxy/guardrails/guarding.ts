@@ -127,7 +127,12 @@ export class Guarding {
   *onAnswer(body: EditableObject): Flow<boolean> {
     const { answer } = this.texts;
     if (answer === undefined) return false;
-    const { texts } = answer(body);
+    const isChanged = yield* this.onTexts(answer(body).texts);
+    return this.repeatAsked(body) || isChanged;
+  }
+
+  /** The same for texts of an answer. */
+  *onTexts(texts: readonly EditableText[]): Flow<boolean> {
     let isChanged = false;
     for (const guardrail of this.guardrails) {
       const { output, mode } = guardrail;
@@ -143,7 +148,7 @@ export class Guarding {
       const told = (yield* settled(check.push(text.text))).text + (yield* settled(check.end())).text;
       isChanged = replace(text, told) || isChanged;
     }
-    return this.repeatAsked(body) || isChanged;
+    return isChanged;
   }
 
   /** Notes what a guardrail says of an answer. Throws 400 `guardrail_blocked`. */

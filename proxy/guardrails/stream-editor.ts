@@ -18,6 +18,10 @@ interface Channel {
   last: { readonly name: string | undefined; readonly body: EditableObject } | undefined;
 }
 
+/** Of texts that came as a whole, and of each of them in characters. */
+const mostKnown = 256;
+const longestKnown = 4_096;
+
 /** The last event of chat and of completions; it is no JSON. */
 const done = '[DONE]';
 
@@ -25,6 +29,8 @@ export class StreamEditor {
   readonly #guarding: Guarding;
   readonly #texts: StreamTexts<EditableObject>;
   readonly #channels = new Map<string, Channel>();
+  /** Texts that came as a whole, and what was told of each. */
+  readonly #known = new Map<string, string>();
   /** Events that were added, less those that were left out. */
   #shift = 0;
   /** Characters of all texts. */
@@ -54,7 +60,12 @@ export class StreamEditor {
       isChanged = replace(piece, told) || isChanged;
       this.#remember(piece.channel, name, body);
     }
-    for (const repeat of texts.repeats) isChanged = replace(repeat, yield* this.#repeat(repeat)) || isChanged;
+    const wholes: StreamedText[] = [];
+    for (const repeat of texts.repeats) {
+      if (repeat.channel === wholeTexts) wholes.push(repeat);
+      else isChanged = replace(repeat, yield* this.#repeat(repeat)) || isChanged;
+    }
+    isChanged = (yield* this.#wholes(wholes)) || isChanged;
     if (!isSaid && texts.isPieces) {
       this.#shift -= 1;
       return before;
@@ -87,8 +98,7 @@ export class StreamEditor {
   *#repeat({ channel: key, form, text }: StreamedText): Flow<string> {
     const known = this.#channels.get(key);
     if (known !== undefined) return known.told;
-    this.length += text.length;
-    const channel = key === wholeTexts ? this.#make(form) : this.#open(key, form);
+    const channel = this.#open(key, form);
     channel.isOver = true;
     channel.told = (yield* channel.chain.push(text)) + (yield* channel.chain.end());
     return channel.told;
@@ -97,13 +107,31 @@ export class StreamEditor {
   #open(key: string, form: StreamedText['form']): Channel {
     const known = this.#channels.get(key);
     if (known?.isOver === false) return known;
-    const channel = this.#make(form);
+    const channel = { chain: new Chain(this.#guarding, form), told: '', isOver: false, last: undefined };
     this.#channels.set(key, channel);
     return channel;
   }
 
-  #make(form: StreamedText['form']): Channel {
-    return { chain: new Chain(this.#guarding, form), told: '', isOver: false, last: undefined };
+  /** Texts that come as a whole are looked at together. What was looked at is told again as it was. */
+  *#wholes(texts: readonly StreamedText[]): Flow<boolean> {
+    const fresh: StreamedText[] = [];
+    let isChanged = false;
+    for (const text of texts) {
+      const told = this.#known.get(text.text);
+      if (told === undefined) fresh.push(text);
+      else isChanged = replace(text, told) || isChanged;
+    }
+    if (fresh.length === 0) return isChanged;
+    const asked = fresh.map(({ text }) => text);
+    isChanged = (yield* this.#guarding.onTexts(fresh)) || isChanged;
+    for (const [index, { text: told }] of fresh.entries()) this.#know(asked[index] ?? '', told);
+    return isChanged;
+  }
+
+  #know(text: string, told: string): void {
+    if (text.length > longestKnown) return;
+    if (this.#known.size >= mostKnown) this.#known.clear();
+    this.#known.set(text, told);
   }
 
   #remember(key: string, name: string | undefined, body: EditableObject): void {

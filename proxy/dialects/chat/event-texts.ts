@@ -1,6 +1,6 @@
 // The texts of the chunks of a chat answer, and of a text completion.
 import { type EditableObject, editable, editableList, placeIn, StreamedList, TextList } from '../editing.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { EventTexts, StreamedText, StreamTexts } from '../texts.ts';
 import { messageTexts } from './answer-texts.ts';
 import { knownOfAnswer, knownOfMessage, thoughts } from './known-members.ts';
@@ -35,7 +35,7 @@ function read(body: EditableObject): EventTexts {
     pieces: list.texts,
     repeats: wholes.texts,
     ends: (channel) => hasEnded(channel, finished, talking),
-    isPieces: isPieces(body, list.texts),
+    isPieces: wholes.texts.length === 0 && isPieces(body, list.texts),
   };
 }
 
@@ -112,10 +112,20 @@ function isPieces(body: EditableObject, pieces: readonly StreamedText[]): boolea
   const [choice, ...others] = editableList(body['choices']);
   if (choice === undefined || others.length > 0 || pieces.length !== 1) return false;
   const isBare = Object.entries(body).every(([key, value]) => frame.has(key) || key === 'choices' || value === null);
-  const said = Object.entries(editable(choice['delta']) ?? {}).filter(([, value]) => value !== null && value !== '');
-  const [call, ...calls] = editableList(editable(choice['delta'])?.['tool_calls']);
-  const isGoingOn = call === undefined || (calls.length === 0 && call['id'] === undefined);
-  return isBare && said.length <= 1 && isGoingOn && (choice['finish_reason'] ?? null) === null;
+  const isAlone = leavesIn(choice['delta']) <= 1;
+  return isBare && isAlone && (choice['finish_reason'] ?? null) === null;
+}
+
+/** Where a piece of a text belongs. */
+const places: ReadonlySet<string> = new Set(['index', 'type']);
+
+/** How many values a delta has that say something: more than its piece must not be lost with it. */
+function leavesIn(value: JsonValue | undefined): number {
+  if (value === undefined || value === null || value === '') return 0;
+  if (Array.isArray(value))
+    return (value as readonly JsonValue[]).reduce<number>((sum, each) => sum + leavesIn(each), 0);
+  if (!isObject(value)) return 1;
+  return Object.entries(value).reduce((sum, [key, each]) => sum + (places.has(key) ? 0 : leavesIn(each)), 0);
 }
 
 function again(body: EditableObject, channel: string, text: string): EditableObject {

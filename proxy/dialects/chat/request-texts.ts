@@ -39,7 +39,7 @@ function textsIn(body: EditableObject): TextList['texts'] {
   for (const message of editableList(body['messages'])) {
     const role = roles.get(wordIn(message, 'role')) ?? 'user';
     list.content(message, 'content', { role }, ['text', 'refusal']);
-    for (const part of editableList(message['content'])) list.others(part, knownOfPart, { role });
+    for (const part of editableList(message['content'])) partTexts(list, part, role);
     const single = editable(message['content']);
     if (single !== undefined) list.others(single, knownOfSingle, { role });
     list.member(message, 'refusal', { role });
@@ -51,6 +51,13 @@ function textsIn(body: EditableObject): TextList['texts'] {
   const prediction = editable(body['prediction']);
   if (prediction !== undefined) list.content(prediction, 'content', { role: 'user' });
   return list.texts;
+}
+
+/** Thoughts that are signed stay as they are. */
+function partTexts(list: TextList, part: EditableObject, role: Role): void {
+  const isThought = part['type'] === 'thinking';
+  if (isThought && typeof part['signature'] === 'string' && part['signature'] !== '') return;
+  list.others(part, knownOfPart, isThought ? { role, form: 'reasoning' } : { role });
 }
 
 /** What a message says to tools. */

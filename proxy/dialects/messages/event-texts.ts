@@ -1,5 +1,6 @@
 // The texts of the events of a Messages answer.
 import { type EditableObject, editable, placeIn, StreamedList, TextList, wordIn } from '../editing.ts';
+import { otherTexts } from '../other-texts.ts';
 import type { EventTexts, StreamTexts, TextForm } from '../texts.ts';
 import { otherTextsOf } from './answer-texts.ts';
 
@@ -27,6 +28,10 @@ export const eventTexts: StreamTexts<EditableObject> = {
     if (isWords && said !== undefined && member !== undefined) {
       list.member(said, member[0], `${index} ${member[1]}`, { form: member[1] });
     }
+    if (type === 'content_block_delta' && said !== undefined && member === undefined) {
+      for (const [holder, key] of otherTexts(said, none))
+        if (holder === said) list.member(said, key, `${index} ${wordIn(said, 'type')} ${key}`, { form: 'aside' });
+    }
     const wholes = new TextList();
     if (type === 'content_block_start' && said !== undefined) otherTextsOf(wholes, said);
     const citation = isWords ? editable(said?.['citation']) : undefined;
@@ -40,7 +45,9 @@ export const eventTexts: StreamTexts<EditableObject> = {
     return { pieces: list.texts, repeats: repeats.texts, ends, isPieces };
   },
   again(_body: EditableObject, channel: string, text: string): EditableObject {
-    const [index = '0', form = 'text'] = channel.split(' ');
+    const [index = '0', form = 'text', unknown] = channel.split(' ');
+    if (unknown !== undefined)
+      return { type: 'content_block_delta', index: Number(index), delta: { type: form, [unknown]: text } };
     const type = deltaTypes[form] ?? 'text_delta';
     const key = members.get(type)?.[0] ?? 'text';
     return { type: 'content_block_delta', index: Number(index), delta: { type, [key]: text } };

@@ -1,8 +1,10 @@
 // The texts of the events of a Responses answer, which tell each text up to four times: in pieces, and as a whole at the end of the text, of
 // its part, of its item and of the answer.
 import { type EditableObject, editable, editableList, placeIn, StreamedList, TextList, wordIn } from '../editing.ts';
+import { isNoWords } from '../other-texts.ts';
 import type { EventTexts, StreamTexts, TextForm } from '../texts.ts';
 import { forgetSigned } from './answer-texts.ts';
+import { resultTexts } from './request-texts.ts';
 
 /** By what an event is about: the member that holds all of it at its end, the name of its channel, and what it is. */
 const kinds: ReadonlyMap<string, readonly [key: string, name: string, form: TextForm]> = new Map([
@@ -51,6 +53,7 @@ export const eventTexts: StreamTexts<EditableObject> = {
     if (kind !== undefined && step === 'done') repeats.member(body, kind[0], channel, { form: kind[2], changed });
     if (subject === 'content_part' || subject === 'reasoning_summary_part') partRepeats(repeats, body, subject);
     if (subject === 'output_item') itemRepeats(repeats, editable(body['item']), placeIn(body, 'output_index'));
+    if (kind === undefined) unknownTexts(pieces, repeats, body, type);
     const annotation = editable(body['annotation']);
     if (annotation !== undefined) otherRepeats(repeats, annotation, none);
     if (wholeAnswers.has(type)) {
@@ -72,6 +75,26 @@ export const eventTexts: StreamTexts<EditableObject> = {
     return more;
   },
 };
+
+/** Sound and pictures in pieces, and what tells wholes in members of their own. */
+const noWords = /(?:audio|image_?\w*)\.delta$/;
+const knownOfEvent: ReadonlySet<string> = new Set([
+  'item',
+  'part',
+  'response',
+  'annotation',
+  'delta',
+  'error',
+  'obfuscation',
+]);
+
+/** Events of tools that are not known: pieces of a text, and its end. */
+function unknownTexts(pieces: StreamedList, repeats: StreamedList, body: EditableObject, type: string): void {
+  if (type.endsWith('.delta') && !noWords.test(type) && !isNoWords(wordIn(body, 'delta'))) {
+    const channel = `${placeIn(body, 'output_index')} ${type} ${placeIn(body, 'content_index')}`;
+    pieces.member(body, 'delta', channel, { form: 'aside' });
+  } else if (type.endsWith('.done')) otherRepeats(repeats, body, knownOfEvent);
+}
 
 function forgetLogprobs(holder: EditableObject): void {
   if (Array.isArray(holder['logprobs'])) holder['logprobs'] = [];
@@ -131,5 +154,9 @@ function itemRepeats(list: StreamedList, item: EditableObject | undefined, outpu
   }
   list.member(item, 'arguments', `${output} arguments 0`, { form: 'json' });
   for (const key of ['input', 'output', 'code']) list.member(item, key, `${output} ${key} 0`, { form: 'aside' });
+  const values = new TextList();
+  for (const key of ['arguments', 'input']) values.value(item, key, { role: 'assistant' });
+  if (typeof item['output'] !== 'string') resultTexts(values, item);
+  list.wholes(values.texts);
   otherRepeats(list, item, item['type'] === 'message' ? knownOfMessage : knownOfCall);
 }

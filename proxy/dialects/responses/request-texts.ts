@@ -74,14 +74,14 @@ export function itemTexts(list: TextList, item: EditableObject): void {
       list.json(item, 'arguments', { role: teller });
       list.member(item, 'input', { role: teller, form: 'aside' });
       list.value(item, 'input', { role: teller });
-      outputTexts(list, item);
+      resultTexts(list, item);
       list.others(item, knownOfCall, { role: teller });
     }
   }
 }
 
 /** A text, a list of parts, or whatever else a tool gave, which is told as its JSON. */
-function outputTexts(list: TextList, item: EditableObject): void {
+export function resultTexts(list: TextList, item: EditableObject): void {
   const parts = editableList(item['output']);
   const isContent = Array.isArray(item['output']) && parts.length === item['output'].length;
   if (isContent && parts.every(({ type }) => typeof type === 'string')) {

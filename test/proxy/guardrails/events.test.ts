@@ -228,6 +228,46 @@ await test('what comes as a whole within a stream is seen, under whatever name i
   hidden('responses', event('response.code_interpreter_call_code.delta', { output_index: 0, delta: 'a secret ' }));
   const item = { type: 'code_interpreter_call', code: 'a secret', outputs: [{ logs: 'secret' }] };
   hidden('responses', event('response.output_item.done', { output_index: 0, item }));
+  const result = { type: 'shell_call_output', output: [{ stdout: 'a secret' }] };
+  hidden('responses', event('response.output_item.done', { output_index: 1, item: result }));
+  const search = { type: 'tool_search_call', arguments: { query: 'a secret' } };
+  hidden('responses', event('response.output_item.done', { output_index: 1, item: search }));
+  const patch = (step: string, more: object) => event(`response.some_patch.${step}`, { output_index: 2, ...more });
+  hidden(
+    'responses',
+    patch('delta', { delta: 'a sec' }),
+    patch('delta', { delta: 'ret ' }),
+    patch('done', { diff: 'secret' }),
+  );
+  hidden('messages', event('content_block_delta', { delta: { type: 'some_delta', content: 'a secret ' } }));
+  const page = { type: 'web_fetch_tool_result', content: { source: { type: 'text', data: 'the secret' } } };
+  hidden('messages', event('content_block_start', { content_block: page }));
   hidden('responses', event('response.cancelled', { response: { output: [item] } }));
+  t.end();
+});
+
+await test('signs, addresses and pictures pass as they are, and nothing is lost with words that are held back', (t) => {
+  const picture = { type: 'image_generation_call', result: `${'iVBOR+'.repeat(100)}secret` };
+  const events = [
+    chunk({ delta: { content: 'x' } }, { provider: 'secret', citations: ['https://secret.example/a'] }),
+    `data: ${JSON.stringify({ type: 'response.output_item.done', output_index: 0, item: picture })}\n\n`,
+    `data: ${JSON.stringify({ type: 'response.image.delta', output_index: 0, delta: 'secret' })}\n\n`,
+  ] as const;
+  t.equal(through('chat', [events[0]])[0], events[0]);
+  t.same(through('responses', events.slice(1)).slice(0, 2), events.slice(1));
+  const kept = (delta: object): void => {
+    const [first = ''] = through('chat', [chunk({ delta })]);
+    t.not(first, '', JSON.stringify(delta));
+  };
+  kept({ audio: { id: 'a1', data: 'AAAA', transcript: 'secre' } });
+  kept({
+    content: [
+      { type: 'text', text: 'secr' },
+      { type: 'reference', reference_ids: [1] },
+    ],
+  });
+  kept({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '"secr' } }] });
+  kept({ role: 'assistant', content: 'secr' });
+  t.equal(through('chat', [chunk({ delta: { content: 'secr' } })])[0], '', 'words alone are held back');
   t.end();
 });

@@ -297,8 +297,11 @@ await test('what a request says anywhere but in signs, addresses and media is se
     block({ type: 'thinking', thinking: secret, signature: 's' }),
     block({ type: 'image', source: { type: 'base64', media_type: 'x', data: secret } }),
     block({ type: 'tool_result', tool_use_id: secret, content: 'x' }),
+    block({ type: 'x', result: `${'A'.repeat(600)} secret`, video: ['secret'], cache_control: { ttl: 'secret' } }),
   ];
   for (const body of kept) t.same(await sent('messages', body, hide), body, 'it must not change');
+  const signed = block({ type: 'thinking', thinking: secret, signature: 's' });
+  t.same(await sent('chat', signed, hide), signed, 'in chat, too');
 });
 
 await test('what an answer says anywhere is seen', async (t) => {
