@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { KeptItems, KeptKey } from '../store/state/kept-items.ts';
 import { StoreUnavailable } from '../store/state/store-unavailable.ts';
-import { parseObject } from './dialects/json.ts';
+import { listOf, parseObject } from './dialects/json.ts';
 import { refusal } from './errors.ts';
 
 export type HomeKind = 'file' | 'batch' | 'message_batch';
@@ -30,6 +30,8 @@ export interface KeptHomesParts {
 /** How long an id is remembered after its last use, and how seldom a use is noted. Milliseconds. */
 const ttlMs = 30 * 24 * 3_600_000;
 const renewMs = 24 * 3_600_000;
+/** Of one batch that are remembered. */
+const mostModels = 64;
 /** The operator is told of failures once in this time, however many there are. Milliseconds. */
 const quietMs = 60_000;
 /** Most homes that wait to be written: they are held in memory. */
@@ -85,21 +87,22 @@ export class KeptHomes {
     if (isKeptId(id)) await this.#parts.kept.remove(keyOf(kind, id, userPath)).catch(refuseStore);
   }
 
-  /** A batch was begun: what it costs is told at its end. No request waits for it. */
-  begin(kind: BatchKind, id: string, userPath: string, model: string | undefined): void {
+  /** A batch was begun, of models as their provider calls them: what it costs is told at its end. No request waits for it. */
+  begin(kind: BatchKind, id: string, userPath: string, models: readonly string[]): void {
     if (!isKeptId(id)) return;
     const { kept, nowMs } = this.#parts;
-    const content = Buffer.from(JSON.stringify({ model }));
+    const content = Buffer.from(JSON.stringify({ models: models.slice(0, mostModels) }));
     kept.put(begunOf(kind, id, userPath), content, nowMs() + ttlMs).catch((error: unknown) => this.#tell(error));
   }
 
   /** Gives what was told of a batch that was begun, once in all. Rejects with `StoreUnavailable`. */
-  async finish(kind: BatchKind, id: string, userPath: string): Promise<{ model: string | undefined } | undefined> {
+  async finish(kind: BatchKind, id: string, userPath: string): Promise<{ models: readonly string[] } | undefined> {
     const key = begunOf(kind, id, userPath);
     const bytes = isKeptId(id) ? await this.#parts.kept.get(key) : undefined;
     // Of several that read it at once, one removes it.
     if (bytes === undefined || !(await this.#parts.kept.remove(key))) return undefined;
-    return { model: textIn(parseObject(bytes.toString())?.['model']) };
+    const models = listOf(parseObject(bytes.toString())?.['models']) ?? [];
+    return { models: models.flatMap((model) => textIn(model) ?? []) };
   }
 
   /** When nothing is being written. */

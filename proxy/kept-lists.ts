@@ -23,6 +23,8 @@ export interface ListQuestion {
   readonly principal: { readonly userPath: string };
   readonly snapshot: Snapshot;
   readonly requestId: string;
+  /** Told of each record of the caller's, and the name of its provider. */
+  readonly seen: (record: JsonObject, provider: string) => void;
   readonly rawHeaders: readonly string[];
 }
 
@@ -141,7 +143,7 @@ async function pagesOf(
 async function owned(
   entries: readonly Entry[],
   { name }: Upstream,
-  { thing, purpose, principal: { userPath } }: ListQuestion,
+  { thing, purpose, principal: { userPath }, seen }: ListQuestion,
   { homes }: Parts,
 ): Promise<Entry[]> {
   const wanted = entries.filter(({ record }) => purpose === undefined || record['purpose'] === purpose);
@@ -150,6 +152,7 @@ async function owned(
     const home = found[index];
     if (home?.provider !== name) return false;
     if (thing.kind === 'batch') noteFiles(record, home, userPath, { homes });
+    seen(record, name);
     return true;
   });
 }

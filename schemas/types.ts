@@ -935,7 +935,7 @@ export interface LimitsOfARequest {
    */
   max_tools?: number;
   /**
-   * The names of the tools that a request may offer. A provider's own tool is known by its type, such as mcp or web_search, and in chat as web_search_options.
+   * The names of the tools that a request may offer. A provider's own tool is known by its type, such as mcp or web_search, in chat also as web_search_options, and in Messages by its name.
    *
    * Items: A name, compared as it is written.
    */

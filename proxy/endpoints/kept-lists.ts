@@ -1,9 +1,11 @@
 // GET /v1/files, /v1/batches and /v1/messages/batches: what the caller's user path has at all providers, newest first. Nothing is counted.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { type JsonObject, textOf } from '../dialects/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { type KeptPage, listKept } from '../kept-lists.ts';
-import { type KeptThing, keptThings } from '../opaque/aim-home.ts';
+import { type KeptThing, keptThings, usedBy } from '../opaque/aim-home.ts';
+import { chargeBatch } from '../stages/charge-batch.ts';
 
 /** Lists that are made at the same time; each may hold some megabytes. */
 const mostAtOnce = 16;
@@ -15,7 +17,7 @@ export const keptLists: FastifyPluginAsync<{ gateway: Gateway }> = async (app, {
   let open = 0;
 
   async function list(thing: KeptThing, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { principal, raw, requestId } = request;
+    const { principal, raw, requestId, exchange } = request;
     const { url = '', rawHeaders } = raw;
     const query = new URLSearchParams(url.slice(url.indexOf('?') + 1 || url.length));
     const limit = limitIn(query);
@@ -23,6 +25,11 @@ export const keptLists: FastifyPluginAsync<{ gateway: Gateway }> = async (app, {
     refuseOrder(query);
     if (open >= mostAtOnce) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
     open += 1;
+    const seen = (record: JsonObject, provider: string): void => {
+      if (thing.kind !== 'batch' || exchange === undefined || !gateway.usageEnabled) return;
+      const read = { id: textOf(record['id']) ?? '', kind: thing.kind, used: usedBy(record), provider, status: 200 };
+      void chargeBatch({ ...read, path: thing.path, exchange, principal }, gateway);
+    };
     try {
       const page = await listKept(
         {
@@ -35,6 +42,7 @@ export const keptLists: FastifyPluginAsync<{ gateway: Gateway }> = async (app, {
           snapshot: gateway.current(),
           requestId,
           rawHeaders,
+          seen,
         },
         gateway,
       );

@@ -1,6 +1,6 @@
 // What a caller's file or batch is asked for later: it goes to the provider that keeps it, with the key that it belongs to.
 import { pathOf } from '../call/head.ts';
-import { type JsonObject, textOf } from '../dialects/json.ts';
+import { type JsonObject, numberOf, objectOf, textOf } from '../dialects/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { HomeKind, KeptHome } from '../kept-homes.ts';
@@ -103,9 +103,10 @@ export function aimHome(thing: KeptThing, action = ''): (knock: Knock, gateway: 
 const atWork: ReadonlySet<string> = new Set(['validating', 'in_progress', 'finalizing', 'cancelling']);
 
 /** What a batch has used; nothing: it is not over, or says nothing. */
-function usedBy(record: JsonObject): ReadBatch['used'] {
+export function usedBy(record: JsonObject): ReadBatch['used'] {
   const usage = atWork.has(textOf(record['status']) ?? '') ? undefined : tokenUsageOf(record['usage']);
-  return usage === undefined ? [] : [{ model: textOf(record['model']) ?? '', usage }];
+  const requests = numberOf(objectOf(record['request_counts'])?.['completed']) ?? 1;
+  return usage === undefined ? [] : [{ model: textOf(record['model']) ?? '', usage, requests }];
 }
 
 /** A batch names the files that the provider has made of it: they belong to its caller, too. */

@@ -13,7 +13,6 @@ import { SecretsTap } from '../providers/secrets-tap.ts';
 import type { Route, Upstream } from '../snapshot/snapshot.ts';
 import { resolve } from '../stages/resolve.ts';
 import { wholeBody } from './aim-batch.ts';
-import { onlyOf } from './aim-upload.ts';
 import { membersOf, onlyMember } from './batch-lines.ts';
 import type { Aim, Knock, ModelsOfDoor } from './door.ts';
 import { MessageBatchTap } from './message-batch-tap.ts';
@@ -60,7 +59,7 @@ export async function aimMessageBatch(knock: Knock, gateway: Gateway): Promise<A
     const id = textOf(record['id']);
     if (id === undefined) return;
     gateway.homes.remember('message_batch', id, principal.userPath, home);
-    gateway.homes.begin('message_batch', id, principal.userPath, onlyOf(modelsAt(named, upstream)));
+    gateway.homes.begin('message_batch', id, principal.userPath, [...modelsAt(named, upstream)]);
   });
   return {
     targets: [storeTarget({ ...asked, contentType: 'application/json', body: () => body })],

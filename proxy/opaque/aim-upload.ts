@@ -81,7 +81,7 @@ function aimAt({ upstream, form, models, contentType, knock, gateway }: Upload):
 }
 
 /** Undefined: there is none, or there are several. */
-export function onlyOf(models: ReadonlySet<string>): string | undefined {
+function onlyOf(models: ReadonlySet<string>): string | undefined {
   const [only] = models;
   return models.size === 1 ? only : undefined;
 }

@@ -2,8 +2,9 @@
 import type { Failure, Sink, Tap } from '../answer.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import { objectOf, parseObject, textOf } from '../dialects/json.ts';
+import type { ModelUsage } from '../tokens/model-usage.ts';
 import { sumUsage } from '../tokens/sum-usage.ts';
-import { type TokenUsage, tokenUsageOf } from '../tokens/token-usage.ts';
+import { tokenUsageOf } from '../tokens/token-usage.ts';
 
 const newline = 0x0a;
 /** A longer line is no result. Bytes. */
@@ -11,15 +12,9 @@ const longestLine = 4 * 1024 * 1024;
 /** More models than one batch has; further ones are not told apart. */
 const mostModels = 64;
 
-/** What requests of one model have used. */
-export interface ModelUsage {
-  readonly model: string;
-  readonly usage: TokenUsage;
-}
-
 export class BatchResultsTap implements Tap {
   readonly #done: (used: readonly ModelUsage[]) => void;
-  readonly #used = new Map<string, TokenUsage>();
+  readonly #used = new Map<string, ModelUsage>();
   readonly #line = new HeldBytes();
 
   /** `done` is called when all results have passed. */
@@ -67,7 +62,7 @@ export class BatchResultsTap implements Tap {
 
   #end(): void {
     this.#take(this.#line.take());
-    this.#done(Array.from(this.#used, ([model, usage]) => ({ model, usage })));
+    this.#done([...this.#used.values()]);
   }
 
   #take(line: Buffer): void {
@@ -75,6 +70,7 @@ export class BatchResultsTap implements Tap {
     const usage = tokenUsageOf(message?.['usage']);
     const model = textOf(message?.['model']) ?? '';
     if (usage === undefined || (!this.#used.has(model) && this.#used.size >= mostModels)) return;
-    this.#used.set(model, sumUsage(this.#used.get(model), usage));
+    const before = this.#used.get(model);
+    this.#used.set(model, { model, usage: sumUsage(before?.usage, usage), requests: (before?.requests ?? 0) + 1 });
   }
 }

@@ -24,7 +24,7 @@ import { furtherQuery, queryOf } from './query.ts';
 import { RealtimeTrip } from './realtime-trip.ts';
 import { Session } from './session.ts';
 import { modelIn } from './session-model.ts';
-import { UnfinishedResponse } from './unfinished-response.ts';
+import { UnfinishedResponses } from './unfinished-responses.ts';
 
 export const sessionPath = '/v1/realtime';
 
@@ -42,7 +42,7 @@ export class OpenSession {
   readonly #gone = new AbortController();
   /** It is one of transcripts alone. */
   #isTranscribing = false;
-  readonly #unfinished = new UnfinishedResponse();
+  readonly #unfinished = new UnfinishedResponses();
   #session: Session | undefined;
   #unwatch: (() => void) | undefined;
 

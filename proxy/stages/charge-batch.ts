@@ -1,18 +1,18 @@
 // What a batch has cost: its provider tells it at its end, so it is recorded when that is first read.
+import type { Price } from '../../schemas/prices/price.ts';
 import type { Cost } from '../../schemas/records/usage.ts';
 import type { Gateway } from '../gateway.ts';
 import type { BatchKind } from '../kept-homes.ts';
 import { findTarget } from '../snapshot/find-target.ts';
 import { costOfUsage } from '../tokens/attempt-usage.ts';
-import { sumUsage } from '../tokens/sum-usage.ts';
-import type { TokenUsage } from '../tokens/token-usage.ts';
+import type { ModelUsage } from '../tokens/model-usage.ts';
 import { type LateCall, recordLate } from './record-late.ts';
 
 /** A batch whose end was read. */
 export interface ReadBatch extends Omit<LateCall, 'model' | 'usage'> {
   readonly kind: BatchKind;
   /** As the provider tells it, by the names that models have there. */
-  readonly used: readonly { readonly model: string; readonly usage: TokenUsage }[];
+  readonly used: readonly ModelUsage[];
 }
 
 type Parts = Pick<Gateway, 'current' | 'homes' | 'nowMs' | 'records' | 'reportFailure'>;
@@ -29,22 +29,29 @@ export async function chargeBatch(batch: ReadBatch, parts: Parts): Promise<void>
     if (begun === undefined) return;
     const snapshot = parts.current();
     const upstream = snapshot.upstreams.find(({ name }) => name === provider);
-    // A provider tells a dated name of the model that was asked for.
-    const nameOf = (told: string): string => begun.model ?? told;
-    const priced = used.map(({ model, usage }): TokenUsage => {
-      const price = upstream && findTarget(upstream, nameOf(model), snapshot)?.price;
-      return { ...usage, cost: shareOf(costOfUsage(usage, price), price?.batchShare ?? usualShare) };
-    });
-    const usage = priced.reduce<TokenUsage | undefined>((sum, each) => sumUsage(sum, each), undefined);
-    if (usage !== undefined) recordLate({ ...batch, model: nameOf(used[0]?.model ?? ''), usage }, parts);
+    for (const each of used) {
+      const model = askedFor(each.model, begun.models);
+      const price = upstream && findTarget(upstream, model, snapshot)?.price;
+      recordLate({ ...batch, model, usage: { ...each.usage, cost: costOfBatch(each, price) } }, parts);
+    }
   } catch (error) {
     parts.reportFailure(error, exchange.id);
   }
 }
 
-function shareOf(cost: Cost | null, share: number): Cost | null {
+/** A provider tells a dated name of the model that was asked for. */
+function askedFor(told: string, asked: readonly string[]): string {
+  if (asked.length === 1) return asked[0] as string;
+  const known = asked.filter((name) => told === name || told.startsWith(`${name}-`) || told.startsWith(`${name}@`));
+  return known.toSorted((one, other) => other.length - one.length)[0] ?? told;
+}
+
+/** Of many requests together: none of them is known to be a long one, and each has its fee. */
+function costOfBatch({ usage, requests }: ModelUsage, price: Price | undefined): Cost | null {
+  const { batchShare = usualShare, perRequest = 0 } = price ?? {};
+  const cost = costOfUsage(usage, price && { ...price, longContext: undefined, perRequest: requests * perRequest });
   if (cost === null) return null;
-  const input = Math.round(cost.input * share);
-  const output = Math.round(cost.output * share);
+  const input = Math.round(cost.input * batchShare);
+  const output = Math.round(cost.output * batchShare);
   return { input, output, total: input + output };
 }

@@ -17,7 +17,8 @@ const keptToo = await keepThings(second, 'b');
 const key = `\${TEST_PROVIDER_KEY}`;
 const pricing = { input_per_mtok: 10, output_per_mtok: 20 };
 const provider = { type: 'groq', api_key: key, models: [{ id: 'real-small', pricing }] };
-const claudes = [{ id: 'claude-real', pricing: { ...pricing, batch_share: 0.25 } }, 'claude-other'];
+const long = { above_tokens: 1_500, input_per_mtok: 1_000, output_per_mtok: 1_000 };
+const claudes = [{ id: 'claude-real', pricing: { ...pricing, batch_share: 0.25, long_context: long } }, 'claude-other'];
 const gateway = await startGateway(suite, {
   config: {
     server: { upload_limit: '32MiB' },
@@ -111,6 +112,9 @@ await test('the lines of a batch name models as its provider does, and the batch
   t.equal(await refusedWith(as('/other').batches.retrieve(batch.id)), '404 kept_not_found');
   t.equal(await refusedWith(as('/other').batches.cancel(batch.id)), '404 kept_not_found');
   t.same(await costsOf(batch.id), [[1_000, 100, 6_000_000]], 'once, at half the price of the model that was asked for');
+  const listed = await team.batches.create(asked);
+  await team.batches.list();
+  t.same(await costsOf(listed.id), [[1_000, 100, 6_000_000]], 'a list tells its end, too');
   const output = batch.output_file_id ?? '';
   t.notMatch(await refusedWith(team.files.retrieve(output)), /kept_not_found/, 'known; the provider has none');
   t.equal(await refusedWith(as('/other').files.retrieve(output)), '404 kept_not_found');
@@ -228,9 +232,13 @@ await test('batches of messages: models are named as their provider does, result
   t.match(await batches.retrieve(made.id), { id: made.id });
   const results: string[] = [];
   for await (const { custom_id } of await batches.results(made.id)) results.push(custom_id);
-  t.same(results, ['one']);
-  for await (const { custom_id } of await batches.results(made.id)) t.equal(custom_id, 'one');
-  t.same(await costsOf(made.id), [[1_000, 100, 3_000_000]], 'once, at the share of its model');
+  t.same(results, ['r0', 'r1', 'r2']);
+  for await (const { custom_id } of await batches.results(made.id)) t.match(custom_id, /^r/);
+  const costs = [
+    [2_000, 200, 6_000_000],
+    [1_000, 100, undefined],
+  ];
+  t.same(await costsOf(made.id), costs, 'once, each model at its share, none as one long request');
   t.match(await batches.cancel(made.id), { processing_status: 'canceling' });
   const listed: string[] = [];
   for await (const { id, results_url } of batches.list()) listed.push(id, results_url ?? '');

@@ -1,8 +1,9 @@
 // What speech, images and transcripts used, beside or in place of tokens, and what the results of batches tell.
 import { test } from 'tap';
 import { jsonAnswer, type Sink } from '../../proxy/answer.ts';
-import { BatchResultsTap, type ModelUsage } from '../../proxy/opaque/batch-results-tap.ts';
+import { BatchResultsTap } from '../../proxy/opaque/batch-results-tap.ts';
 import { mediaUsage, spokenCharacters } from '../../proxy/opaque/media-usage.ts';
+import type { ModelUsage } from '../../proxy/tokens/model-usage.ts';
 
 const answer = jsonAnswer({});
 const sound = { ...answer, contentType: 'audio/mpeg' };
@@ -63,8 +64,8 @@ await test('the results of a batch tell what each model has used, wherever they 
   const errored = JSON.stringify({ custom_id: 'y', result: { type: 'errored', error: {} } });
   const body = Buffer.from(`${line('a', 2)}\n${errored}\n${line('b', 3)}\r\n\nno JSON\n${line('a', 4)}`);
   const wanted = [
-    { model: 'a', usage: { inputTokens: 6, outputTokens: 2, totalTokens: 8, source: 'reported' } },
-    { model: 'b', usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4, source: 'reported' } },
+    { model: 'a', usage: { inputTokens: 6, outputTokens: 2, totalTokens: 8, source: 'reported' }, requests: 2 },
+    { model: 'b', usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4, source: 'reported' }, requests: 1 },
   ];
   for (let size = 1; size <= body.length; size += 1) {
     let told: readonly ModelUsage[] = [];

@@ -90,8 +90,10 @@ function keepBatch(entry: Entry, batches: Map<string, KeptFile>, owner: string |
     model: 'a-dated-name-of-the-model',
     usage: { ...used, total_tokens: 1_100 },
   };
-  const message = { type: 'message', role: 'assistant', model: 'claude-real', content: [], usage: used };
-  const line = JSON.stringify({ custom_id: 'one', result: { type: 'succeeded', message } });
-  batches.set(id, { owner, body: isMessages ? ofMessages : ofFile, content: Buffer.from(`${line}\n`) });
+  const message = { type: 'message', role: 'assistant', content: [], usage: used };
+  const lines = ['claude-real-20260101', 'claude-real-20260101', 'claude-other'].map((model, index) =>
+    JSON.stringify({ custom_id: `r${index}`, result: { type: 'succeeded', message: { ...message, model } } }),
+  );
+  batches.set(id, { owner, body: isMessages ? ofMessages : ofFile, content: Buffer.from(`${lines.join('\n')}\n`) });
   return json(isMessages ? ofMessages : ofFile);
 }

@@ -6,7 +6,7 @@ import { readUsage as readGemini } from '../../../proxy/dialects/gemini/read-usa
 import type { JsonObject } from '../../../proxy/dialects/json.ts';
 import { readUsage as readMessages } from '../../../proxy/dialects/messages/read-usage.ts';
 import { usageOfEvent } from '../../../proxy/realtime/event-usage.ts';
-import { UnfinishedResponse } from '../../../proxy/realtime/unfinished-response.ts';
+import { UnfinishedResponses } from '../../../proxy/realtime/unfinished-responses.ts';
 import { costOfUsage } from '../../../proxy/tokens/attempt-usage.ts';
 import { findUsage } from '../../../proxy/tokens/find-usage.ts';
 import { sumUsage } from '../../../proxy/tokens/sum-usage.ts';
@@ -269,19 +269,23 @@ await test('a session adds up its responses and transcripts', (t) => {
   t.end();
 });
 
-await test('a response of a session that is not over has used what came of it', (t) => {
-  const response = new UnfinishedResponse();
-  const see = (type: string, more: object = {}): void => response.see(Buffer.from(JSON.stringify({ type, ...more })));
-  see('response.output_text.delta', { delta: 'before any' });
-  t.equal(response.usage(), undefined);
-  see('response.created');
-  see('response.output_audio_transcript.delta', { delta: 'x'.repeat(400) });
-  see('response.output_audio.delta', { delta: 'A'.repeat(32_256) });
+await test('responses of a session that are not over have used what came of them', (t) => {
+  const responses = new UnfinishedResponses();
+  const see = (type: string, more: object): void => responses.see(Buffer.from(JSON.stringify({ type, ...more })));
+  const [one, other] = [{ response: { id: 'resp_1' } }, { response: { id: 'resp_2' } }];
+  const of = (id: string, delta: string) => ({ response_id: id, delta });
+  see('response.output_text.delta', of('resp_1', 'before any'));
+  t.equal(responses.usage(), undefined);
+  see('response.created', one);
+  see('response.created', other);
+  see('response.done', other);
+  see('response.output_audio_transcript.delta', of('resp_1', 'x'.repeat(400)));
+  see('response.output_audio.delta', of('resp_1', 'A'.repeat(32_512)));
   see('session.updated', { about: '"type":"response.done"' });
   const wanted = { inputTokens: 0, outputTokens: 111, totalTokens: 111, source: 'partial', audioOutputTokens: 11 };
-  t.strictSame(response.usage(), wanted);
-  see('response.done');
-  t.equal(response.usage(), undefined);
+  t.strictSame(responses.usage(), wanted);
+  see('response.done', one);
+  t.equal(responses.usage(), undefined);
   t.end();
 });
 
