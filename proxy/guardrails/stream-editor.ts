@@ -20,7 +20,7 @@ interface Channel {
 
 /** Of texts that came as a whole, and of each of them in characters. */
 const mostKnown = 256;
-const longestKnown = 4_096;
+const longestKnown = 1_024;
 
 /** The last event of chat and of completions; it is no JSON. */
 const done = '[DONE]';
@@ -29,7 +29,7 @@ export class StreamEditor {
   readonly #guarding: Guarding;
   readonly #texts: StreamTexts<EditableObject>;
   readonly #channels = new Map<string, Channel>();
-  /** Texts that came as a whole, and what was told of each. */
+  /** Texts that came as a whole, with their forms, and what was told of each. */
   readonly #known = new Map<string, string>();
   /** Events that were added, less those that were left out. */
   #shift = 0;
@@ -117,21 +117,21 @@ export class StreamEditor {
     const fresh: StreamedText[] = [];
     let isChanged = false;
     for (const text of texts) {
-      const told = this.#known.get(text.text);
+      const told = this.#known.get(`${text.form} ${text.text}`);
       if (told === undefined) fresh.push(text);
       else isChanged = replace(text, told) || isChanged;
     }
     if (fresh.length === 0) return isChanged;
-    const asked = fresh.map(({ text }) => text);
+    const asked = fresh.map(({ form, text }) => `${form} ${text}`);
     isChanged = (yield* this.#guarding.onTexts(fresh)) || isChanged;
     for (const [index, { text: told }] of fresh.entries()) this.#know(asked[index] ?? '', told);
     return isChanged;
   }
 
-  #know(text: string, told: string): void {
-    if (text.length > longestKnown) return;
+  #know(asked: string, told: string): void {
+    if (asked.length > longestKnown) return;
     if (this.#known.size >= mostKnown) this.#known.clear();
-    this.#known.set(text, told);
+    this.#known.set(asked, told);
   }
 
   #remember(key: string, name: string | undefined, body: EditableObject): void {

@@ -3,6 +3,7 @@ import { test } from 'tap';
 import type { Operation } from '../../../proxy/dialects/dialect.ts';
 import { GuardTap } from '../../../proxy/guardrails/guarded-stream.ts';
 import { Guarding } from '../../../proxy/guardrails/guarding.ts';
+import type { Checks, Guardrail } from '../../../proxy/guardrails/guardrail.ts';
 import { railsOf } from './rails.ts';
 
 const caller = { requestId: 'r', userPath: '/', model: 'm' };
@@ -269,5 +270,28 @@ await test('signs, addresses and pictures pass as they are, and nothing is lost 
   kept({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '"secr' } }] });
   kept({ role: 'assistant', content: 'secr' });
   t.equal(through('chat', [chunk({ delta: { content: 'secr' } })])[0], '', 'words alone are held back');
+  t.end();
+});
+
+await test('what comes as a whole is asked about once, and together', (t) => {
+  const [flag] = railsOf([{ on: ['output'], keywords: { words: ['never'], action: 'flag' } }]);
+  const asked: number[] = [];
+  const checks: Checks = {
+    texts(texts) {
+      asked.push(texts.length);
+      return { outcome: 'pass' };
+    },
+  };
+  const found = { search_results: ['one', 'two'].map((title) => ({ title, url: 'https://example.com/' })) };
+  const chunks = Array.from({ length: 20 }, () => chunk({ delta: { role: 'assistant' } }, found));
+  const guarding = new Guarding([{ ...flag, output: checks } as Guardrail], caller, 'chat');
+  const answer = { cancel: () => undefined, resume: () => undefined };
+  const sink = new GuardTap({ guarding, answer, report: (error) => t.fail(String(error)) }).open({
+    write: () => true,
+    end: () => undefined,
+  });
+  for (const each of chunks) sink.write(Buffer.from(each));
+  sink.end(undefined);
+  t.same(asked, [2]);
   t.end();
 });
