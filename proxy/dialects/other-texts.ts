@@ -1,4 +1,5 @@
 // Texts in members that nothing else knows: whatever is no sign, no address and no data may be told to a model, or to a client.
+import { maxDepth } from '../bytes/scan.ts';
 import { type EditableObject, isObject, type JsonValue } from './json.ts';
 
 /** Members that are no words where they are a text, or a list of texts: signs, settings, addresses, and media. */
@@ -21,11 +22,11 @@ const isEncoded = /^[A-Za-z0-9+/_=-]{512}/;
 /** Where a text stands: a member of an object, or of a list by its number. */
 export type TextPlace = readonly [holder: EditableObject, key: string];
 
-/** All texts below an object, but for the members `known`. */
+/** All texts below an object, but for the members `known`. What is nested deeper than a request may be is passed over. */
 export function otherTexts(object: EditableObject, known: ReadonlySet<string>): readonly TextPlace[] {
-  const places: TextPlace[] = [];
-  collect(object, known, places);
-  return places;
+  const collector = new Collector();
+  collector.below(object, known, 0);
+  return collector.places;
 }
 
 /** Whether a text is media or an address, whatever member it stands in. */
@@ -33,24 +34,29 @@ export function isNoWords(text: string): boolean {
   return isAddress.test(text) || isEncoded.test(text);
 }
 
-function collect(holder: EditableObject, known: ReadonlySet<string>, places: TextPlace[]): void {
-  for (const key of Object.keys(holder)) {
-    if (known.has(key) || leftOut.has(key)) continue;
-    // The data of a document in plain text are words.
-    const isSilent = (silent.has(key) && !(key === 'data' && holder['type'] === 'text')) || isOfSign.test(key);
-    look(holder, key, isSilent, places);
-  }
-}
-
 const none: ReadonlySet<string> = new Set();
 
-function look(holder: EditableObject, key: string, isSilent: boolean, places: TextPlace[]): void {
-  const value = holder[key];
-  if (typeof value === 'string') {
-    if (!isSilent && value !== '' && !isNoWords(value)) places.push([holder, key]);
-  } else if (isObject(value)) collect(value, none, places);
-  else if (Array.isArray(value)) {
-    const list = value as unknown as EditableObject;
-    for (const index of (value as readonly JsonValue[]).keys()) look(list, String(index), isSilent, places);
+class Collector {
+  readonly places: TextPlace[] = [];
+
+  below(holder: EditableObject, known: ReadonlySet<string>, depth: number): void {
+    if (depth > maxDepth) return;
+    for (const key of Object.keys(holder)) {
+      if (known.has(key) || leftOut.has(key)) continue;
+      // The data of a document in plain text are words.
+      const isSilent = (silent.has(key) && !(key === 'data' && holder['type'] === 'text')) || isOfSign.test(key);
+      this.#at(holder, key, isSilent, depth);
+    }
+  }
+
+  #at(holder: EditableObject, key: string, isSilent: boolean, depth: number): void {
+    const value = holder[key];
+    if (typeof value === 'string') {
+      if (!isSilent && value !== '' && !isNoWords(value)) this.places.push([holder, key]);
+    } else if (isObject(value)) this.below(value, none, depth + 1);
+    else if (Array.isArray(value) && depth < maxDepth) {
+      const list = value as unknown as EditableObject;
+      for (const index of (value as readonly JsonValue[]).keys()) this.#at(list, String(index), isSilent, depth + 1);
+    }
   }
 }

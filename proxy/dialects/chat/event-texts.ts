@@ -119,13 +119,17 @@ function isPieces(body: EditableObject, pieces: readonly StreamedText[]): boolea
 /** Where a piece of a text belongs. */
 const places: ReadonlySet<string> = new Set(['index', 'type']);
 
+/** A piece of a text lies no deeper in its delta. */
+const deepestPiece = 8;
+
 /** How many values a delta has that say something: more than its piece must not be lost with it. */
-function leavesIn(value: JsonValue | undefined): number {
+function leavesIn(value: JsonValue | undefined, depth = 0): number {
   if (value === undefined || value === null || value === '') return 0;
+  if (depth > deepestPiece) return 2;
   if (Array.isArray(value))
-    return (value as readonly JsonValue[]).reduce<number>((sum, each) => sum + leavesIn(each), 0);
+    return (value as readonly JsonValue[]).reduce<number>((sum, each) => sum + leavesIn(each, depth + 1), 0);
   if (!isObject(value)) return 1;
-  return Object.entries(value).reduce((sum, [key, each]) => sum + (places.has(key) ? 0 : leavesIn(each)), 0);
+  return Object.entries(value).reduce((sum, [key, each]) => sum + (places.has(key) ? 0 : leavesIn(each, depth + 1)), 0);
 }
 
 function again(body: EditableObject, channel: string, text: string): EditableObject {

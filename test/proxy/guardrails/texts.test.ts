@@ -331,6 +331,9 @@ await test('what an answer says anywhere is seen', async (t) => {
     t.same(toldIn(body), [], JSON.stringify(body));
     t.notMatch(JSON.stringify(body), foreign, 'what the gateway signs holds the words, too');
   }
+  const nested = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+  const deep = JSON.parse(`{"choices":[{"message":{"content":"x","note":${nested}}}]}`) as never;
+  t.equal(await run(new Guarding(rails, caller, 'chat').onAnswer(deep)), false, 'however deep it is');
   const formed = new Guarding(railsOf([{ on: ['output'], schema: { schema: { type: 'object' } } }]), caller, 'chat');
   const asides = { annotations: [{ url_citation: { title: 'T' } }], tool_calls: [{ custom: { input: 'no JSON' } }] };
   t.equal(await run(formed.onAnswer({ choices: [{ message: { content: '{}', ...asides } }] })), false);
