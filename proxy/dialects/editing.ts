@@ -64,8 +64,8 @@ export class TextList {
     this.value(object, key, said);
   }
 
-  /** All other texts below it, whatever they are. */
-  others(object: EditableObject, known: ReadonlySet<string>, said: Said): void {
+  /** All texts below it, whatever they are, but for those of the members `known`. */
+  others(object: EditableObject, said: Said, known?: ReadonlySet<string>): void {
     for (const [holder, key] of otherTexts(object, known)) this.member(holder, key, { form: 'aside', ...said });
   }
 
@@ -84,25 +84,16 @@ export interface Said {
   readonly changed?: () => void;
 }
 
-/** The channel of texts that come once, each as a whole. */
-export const wholeTexts = '';
-
 /** The same for the events of a stream. */
 export class StreamedList {
   readonly texts: StreamedText[] = [];
-
-  /** Texts that come as a whole. */
-  wholes(texts: readonly EditableText[]): void {
-    for (const text of texts) this.#add(text, wholeTexts);
-  }
+  /** Beside them, what comes once and as a whole. */
+  readonly wholes = new TextList();
 
   /** A member, if it is a text with anything in it. */
   member(object: EditableObject, key: string, channel: string, said: Omit<Said, 'role'> = {}): void {
     if (typeof object[key] !== 'string' || object[key] === '') return;
-    this.#add(textAt(object, key, { role: 'assistant', ...said }), channel);
-  }
-
-  #add(text: EditableText, channel: string): void {
+    const text = textAt(object, key, { role: 'assistant', ...said });
     // Copied, its accessor would be a value.
     this.texts.push(Object.defineProperty(text, 'channel', { value: channel }) as StreamedText);
   }

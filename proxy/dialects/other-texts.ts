@@ -19,11 +19,13 @@ const isAddress = /^(?:https?:\/\/\S+$|data:[^,\s]{0,128};base64,)/i;
 /** Text of so many characters has a blank, or a letter beyond those of base 64. */
 const isEncoded = /^[A-Za-z0-9+/_=-]{512}/;
 
+const none: ReadonlySet<string> = new Set();
+
 /** Where a text stands: a member of an object, or of a list by its number. */
 export type TextPlace = readonly [holder: EditableObject, key: string];
 
 /** All texts below an object, but for the members `known`. What is nested deeper than a request may be is passed over. */
-export function otherTexts(object: EditableObject, known: ReadonlySet<string>): readonly TextPlace[] {
+export function otherTexts(object: EditableObject, known: ReadonlySet<string> = none): readonly TextPlace[] {
   const collector = new Collector();
   collector.below(object, known, 0);
   return collector.places;
@@ -33,8 +35,6 @@ export function otherTexts(object: EditableObject, known: ReadonlySet<string>): 
 export function isNoWords(text: string): boolean {
   return isAddress.test(text) || isEncoded.test(text);
 }
-
-const none: ReadonlySet<string> = new Set();
 
 class Collector {
   readonly places: TextPlace[] = [];

@@ -58,6 +58,8 @@ export interface EventTexts {
   readonly pieces: readonly StreamedText[];
   /** Texts that are told again as a whole. */
   readonly repeats: readonly StreamedText[];
+  /** Texts that come once, each as a whole: what is told beside the answer. */
+  readonly wholes: readonly EditableText[];
   /** Whether nothing more comes of a text. */
   ends(channel: string): boolean;
   /** It says nothing but its pieces: without words it may be left out. */

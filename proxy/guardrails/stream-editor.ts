@@ -1,8 +1,8 @@
 // The events of a streamed answer, as the guardrails leave them: pieces of texts become what may be told now, texts that are told again what was
 // told, and what was held back comes before the event that ends its text.
-import { type EditableObject, editable, wholeTexts } from '../dialects/editing.ts';
+import { type EditableObject, editable } from '../dialects/editing.ts';
 import { parseObject, writeJson } from '../dialects/json.ts';
-import type { EventTexts, StreamedText, StreamTexts } from '../dialects/texts.ts';
+import type { EditableText, EventTexts, StreamedText, StreamTexts } from '../dialects/texts.ts';
 import { Chain } from './chain.ts';
 import { type StreamedEvent, writeEvent } from './event-bytes.ts';
 import type { Flow } from './flow.ts';
@@ -60,12 +60,8 @@ export class StreamEditor {
       isChanged = replace(piece, told) || isChanged;
       this.#remember(piece.channel, name, body);
     }
-    const wholes: StreamedText[] = [];
-    for (const repeat of texts.repeats) {
-      if (repeat.channel === wholeTexts) wholes.push(repeat);
-      else isChanged = replace(repeat, yield* this.#repeat(repeat)) || isChanged;
-    }
-    isChanged = (yield* this.#wholes(wholes)) || isChanged;
+    for (const repeat of texts.repeats) isChanged = replace(repeat, yield* this.#repeat(repeat)) || isChanged;
+    isChanged = (yield* this.#wholes(texts.wholes)) || isChanged;
     if (!isSaid && texts.isPieces) {
       this.#shift -= 1;
       return before;
@@ -113,8 +109,8 @@ export class StreamEditor {
   }
 
   /** Texts that come as a whole are looked at together. What was looked at is told again as it was. */
-  *#wholes(texts: readonly StreamedText[]): Flow<boolean> {
-    const fresh: StreamedText[] = [];
+  *#wholes(texts: readonly EditableText[]): Flow<boolean> {
+    const fresh: EditableText[] = [];
     let isChanged = false;
     for (const text of texts) {
       const told = this.#known.get(`${text.form} ${text.text}`);
@@ -163,7 +159,7 @@ export class StreamEditor {
 }
 
 /** False: it says that already. */
-function replace(text: StreamedText, told: string): boolean {
+function replace(text: EditableText, told: string): boolean {
   if (text.text === told) return false;
   text.replace(told);
   return true;

@@ -15,11 +15,10 @@ export function answerTexts(body: EditableObject): AnswerTexts {
     const message = editable(choice['message']);
     if (message !== undefined) messageTexts(list, message, changed);
   }
-  list.others(body, knownOfAnswer, { role: 'assistant' });
+  list.others(body, { role: 'assistant' }, knownOfAnswer);
   return list;
 }
 
-const none: ReadonlySet<string> = new Set();
 const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal', 'thinking']);
 
 /** The texts of one message. Thoughts may be told twice: in words, and with what signs them. */
@@ -29,13 +28,13 @@ export function messageTexts(list: TextList, message: EditableObject, changed: (
   for (const detail of editableList(message['reasoning_details']))
     for (const key of ['text', 'summary']) list.member(detail, key, { role, form: 'reasoning' });
   const signed = editable(message['extra_content']);
-  if (signed !== undefined) list.others(signed, none, { role, form: 'reasoning' });
+  if (signed !== undefined) list.others(signed, { role, form: 'reasoning' });
   list.content(message, 'content', { role, changed }, ['text', 'refusal']);
   for (const part of editableList(message['content'])) {
     list.content(part, 'thinking', { role, form: 'reasoning' });
-    list.others(part, knownOfPart, { role });
+    list.others(part, { role }, knownOfPart);
   }
   list.member(message, 'refusal', { role, changed });
   callTexts(list, message, role);
-  list.others(message, knownOfMessage, { role });
+  list.others(message, { role }, knownOfMessage);
 }

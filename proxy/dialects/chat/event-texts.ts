@@ -1,5 +1,5 @@
 // The texts of the chunks of a chat answer, and of a text completion.
-import { type EditableObject, editable, editableList, placeIn, StreamedList, TextList } from '../editing.ts';
+import { type EditableObject, editable, editableList, placeIn, StreamedList, type TextList } from '../editing.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { EventTexts, StreamedText, StreamTexts } from '../texts.ts';
 import { messageTexts } from './answer-texts.ts';
@@ -8,7 +8,6 @@ import { knownOfAnswer, knownOfMessage, thoughts } from './known-members.ts';
 /** Members of a chunk beside its words. A chunk with these alone can be left out. */
 const frame = new Set(['id', 'object', 'created', 'model', 'system_fingerprint', 'service_tier', 'obfuscation']);
 
-const none: ReadonlySet<string> = new Set();
 const knownOfPart: ReadonlySet<string> = new Set(['text', 'thinking']);
 const knownOfDelta: ReadonlySet<string> = new Set([...knownOfMessage, 'audio']);
 
@@ -16,26 +15,24 @@ export const eventTexts: StreamTexts<EditableObject> = { read, again };
 
 function read(body: EditableObject): EventTexts {
   const list = new StreamedList();
-  const wholes = new StreamedList();
-  const beside = new TextList();
-  beside.others(body, knownOfAnswer, { role: 'assistant' });
-  wholes.wholes(beside.texts);
+  list.wholes.others(body, { role: 'assistant' }, knownOfAnswer);
   const finished = new Set<string>();
   const talking = new Map<string, ReadonlySet<string>>();
   for (const choice of editableList(body['choices'])) {
     const index = String(placeIn(choice, 'index'));
     const before = list.texts.length;
     choiceTexts(list, choice, index);
-    wholes.wholes(wholesIn(choice).texts);
+    wholesIn(list.wholes, choice);
     if (choice['finish_reason'] !== undefined && choice['finish_reason'] !== null) finished.add(index);
     const channels = list.texts.slice(before).map(({ channel }) => channel);
     if (channels.length > 0) talking.set(index, new Set(channels));
   }
   return {
     pieces: list.texts,
-    repeats: wholes.texts,
+    repeats: [],
+    wholes: list.wholes.texts,
     ends: (channel) => hasEnded(channel, finished, talking),
-    isPieces: wholes.texts.length === 0 && isPieces(body, list.texts),
+    isPieces: list.wholes.texts.length === 0 && isPieces(body, list.texts),
   };
 }
 
@@ -55,21 +52,19 @@ function hasEnded(
 }
 
 /** A message as some servers tell it in a chunk, and what no piece of a text is. */
-function wholesIn(choice: EditableObject): TextList {
-  const list = new TextList();
+function wholesIn(list: TextList, choice: EditableObject): void {
   const message = editable(choice['message']);
   if (message !== undefined) messageTexts(list, message, () => undefined);
   const delta = editable(choice['delta']);
-  if (delta === undefined) return list;
-  for (const part of editableList(delta['content'])) list.others(part, knownOfPart, { role: 'assistant' });
+  if (delta === undefined) return;
+  for (const part of editableList(delta['content'])) list.others(part, { role: 'assistant' }, knownOfPart);
   for (const call of editableList(delta['tool_calls'])) {
     const asked = editable(call['function']);
     if (asked !== undefined) list.value(asked, 'arguments', { role: 'assistant' });
   }
   const signed = editable(delta['extra_content']);
-  if (signed !== undefined) list.others(signed, none, { role: 'assistant', form: 'reasoning' });
-  list.others(delta, knownOfDelta, { role: 'assistant' });
-  return list;
+  if (signed !== undefined) list.others(signed, { role: 'assistant', form: 'reasoning' });
+  list.others(delta, { role: 'assistant' }, knownOfDelta);
 }
 
 function choiceTexts(list: StreamedList, choice: EditableObject, index: string): void {

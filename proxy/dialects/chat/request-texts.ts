@@ -13,7 +13,6 @@ const roles: ReadonlyMap<string, Role> = new Map([
   ['function', 'tool'],
 ]);
 const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal']);
-const knownOfSingle: ReadonlySet<string> = new Set();
 const knownOfRequest: ReadonlySet<string> = new Set([...knownOfMessage, 'thinking_blocks']);
 const lengths = ['max_completion_tokens', 'max_tokens'];
 
@@ -41,12 +40,12 @@ function textsIn(body: EditableObject): TextList['texts'] {
     list.content(message, 'content', { role }, ['text', 'refusal']);
     for (const part of editableList(message['content'])) partTexts(list, part, role);
     const single = editable(message['content']);
-    if (single !== undefined) list.others(single, knownOfSingle, { role });
+    if (single !== undefined) list.others(single, { role });
     list.member(message, 'refusal', { role });
     for (const key of thoughts) list.member(message, key, { role, form: 'reasoning' });
     callTexts(list, message, role);
     if (role === 'user') list.member(message, 'name', { role });
-    list.others(message, knownOfRequest, { role });
+    list.others(message, { role }, knownOfRequest);
   }
   const prediction = editable(body['prediction']);
   if (prediction !== undefined) list.content(prediction, 'content', { role: 'user' });
@@ -57,7 +56,7 @@ function textsIn(body: EditableObject): TextList['texts'] {
 function partTexts(list: TextList, part: EditableObject, role: Role): void {
   const isThought = part['type'] === 'thinking';
   if (isThought && typeof part['signature'] === 'string' && part['signature'] !== '') return;
-  list.others(part, knownOfPart, isThought ? { role, form: 'reasoning' } : { role });
+  list.others(part, isThought ? { role, form: 'reasoning' } : { role }, knownOfPart);
 }
 
 /** What a message says to tools. */

@@ -3,7 +3,6 @@ import { cap, type EditableObject, editableList, largest, TextList } from '../ed
 import type { RequestTexts } from '../texts.ts';
 
 const lengths = ['max_tokens'];
-const none: ReadonlySet<string> = new Set();
 
 export function requestTexts(body: EditableObject): RequestTexts {
   return textsUnder(body, ['prompt', 'suffix'], lengths);
@@ -19,7 +18,7 @@ function textsUnder(body: EditableObject, keys: readonly string[], capped: reado
       const list = new TextList();
       for (const key of keys) {
         list.words(body, key, { role: 'user' });
-        for (const part of editableList(body[key])) list.others(part, none, { role: 'user' });
+        for (const part of editableList(body[key])) list.others(part, { role: 'user' });
       }
       return list.texts;
     },

@@ -17,5 +17,5 @@ const known: ReadonlySet<string> = new Set(['text', 'thinking', 'input']);
 /** What a block says beside its text: to a tool, of where it knows it from, and what a tool of the provider gave. */
 export function otherTextsOf(list: TextList, block: EditableObject): void {
   list.value(block, 'input', { role: 'assistant' });
-  list.others(block, known, { role: 'assistant' });
+  list.others(block, { role: 'assistant' }, known);
 }

@@ -1,5 +1,5 @@
 // The texts of the events of a Messages answer.
-import { type EditableObject, editable, placeIn, StreamedList, TextList, wordIn } from '../editing.ts';
+import { type EditableObject, editable, placeIn, StreamedList, wordIn } from '../editing.ts';
 import { otherTexts } from '../other-texts.ts';
 import type { EventTexts, StreamTexts, TextForm } from '../texts.ts';
 import { otherTextsOf } from './answer-texts.ts';
@@ -15,8 +15,6 @@ const members: ReadonlyMap<string, readonly [key: string, form: TextForm]> = new
 
 const deltaTypes: Readonly<Record<string, string>> = { json: 'input_json_delta', reasoning: 'thinking_delta' };
 
-const none: ReadonlySet<string> = new Set();
-
 export const eventTexts: StreamTexts<EditableObject> = {
   read(body: EditableObject, name: string | undefined): EventTexts {
     const list = new StreamedList();
@@ -29,20 +27,17 @@ export const eventTexts: StreamTexts<EditableObject> = {
       list.member(said, member[0], `${index} ${member[1]}`, { form: member[1] });
     }
     if (type === 'content_block_delta' && said !== undefined && member === undefined) {
-      for (const [holder, key] of otherTexts(said, none))
+      for (const [holder, key] of otherTexts(said))
         if (holder === said) list.member(said, key, `${index} ${wordIn(said, 'type')} ${key}`, { form: 'aside' });
     }
-    const wholes = new TextList();
-    if (type === 'content_block_start' && said !== undefined) otherTextsOf(wholes, said);
+    if (type === 'content_block_start' && said !== undefined) otherTextsOf(list.wholes, said);
     const citation = isWords ? editable(said?.['citation']) : undefined;
-    if (citation !== undefined) wholes.others(citation, none, { role: 'assistant' });
-    const repeats = new StreamedList();
-    repeats.wholes(wholes.texts);
+    if (citation !== undefined) list.wholes.others(citation, { role: 'assistant' });
     const isOver = type === 'message_delta' || type === 'message_stop';
     const ends = (channel: string): boolean =>
       isOver || (type === 'content_block_stop' && channel.startsWith(`${index} `));
     const isPieces = type === 'content_block_delta' && list.texts.length > 0;
-    return { pieces: list.texts, repeats: repeats.texts, ends, isPieces };
+    return { pieces: list.texts, repeats: [], wholes: list.wholes.texts, ends, isPieces };
   },
   again(_body: EditableObject, channel: string, text: string): EditableObject {
     const [index = '0', form = 'text', unknown] = channel.split(' ');

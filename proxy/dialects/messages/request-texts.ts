@@ -37,7 +37,6 @@ function roleOf({ role }: EditableObject): Role {
   return role === 'assistant' || role === 'system' ? role : 'user';
 }
 
-const none: ReadonlySet<string> = new Set();
 const knownOfText: ReadonlySet<string> = new Set(['text']);
 
 /** Thoughts that are signed stay as they are. */
@@ -45,7 +44,7 @@ function blockTexts(list: TextList, block: EditableObject, role: Role): void {
   switch (block['type']) {
     case 'text':
       list.member(block, 'text', { role });
-      list.others(block, knownOfText, { role });
+      list.others(block, { role }, knownOfText);
       break;
     case 'tool_use':
     case 'server_tool_use':
@@ -63,7 +62,7 @@ function blockTexts(list: TextList, block: EditableObject, role: Role): void {
       documentTexts(list, block, role);
       break;
     default:
-      list.others(block, none, { role });
+      list.others(block, { role });
   }
 }
 

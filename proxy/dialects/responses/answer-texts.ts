@@ -3,7 +3,7 @@ import { type EditableObject, editableList, TextList } from '../editing.ts';
 import { isSignedHere } from '../foreign-signature.ts';
 import { textOf } from '../json.ts';
 import type { AnswerTexts } from '../texts.ts';
-import { itemTexts } from './request-texts.ts';
+import { itemTexts, knownOfPart } from './request-texts.ts';
 
 /** What was said of the tokens of a text goes when the text is changed. */
 export function answerTexts(body: EditableObject): AnswerTexts {
@@ -30,10 +30,8 @@ export function partTexts(list: TextList, part: EditableObject): void {
   };
   list.member(part, 'text', { role: 'assistant', changed });
   list.member(part, 'refusal', { role: 'assistant' });
-  list.others(part, knownOfPart, { role: 'assistant' });
+  list.others(part, { role: 'assistant' }, knownOfPart);
 }
-
-const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal']);
 
 /** What the gateway signs holds the thoughts in words: it goes with them. */
 export function forgetSigned(item: EditableObject): void {

@@ -1,10 +1,10 @@
 // The texts of the events of a Responses answer, which tell each text up to four times: in pieces, and as a whole at the end of the text, of
 // its part, of its item and of the answer.
-import { type EditableObject, editable, editableList, placeIn, StreamedList, TextList, wordIn } from '../editing.ts';
+import { type EditableObject, editable, editableList, placeIn, StreamedList, wordIn } from '../editing.ts';
 import { isNoWords } from '../other-texts.ts';
 import type { EventTexts, StreamTexts, TextForm } from '../texts.ts';
 import { forgetSigned } from './answer-texts.ts';
-import { resultTexts } from './request-texts.ts';
+import { knownOfPart, resultTexts } from './request-texts.ts';
 
 /** By what an event is about: the member that holds all of it at its end, the name of its channel, and what it is. */
 const kinds: ReadonlyMap<string, readonly [key: string, name: string, form: TextForm]> = new Map([
@@ -34,8 +34,7 @@ const lastEvents = new Set([
   'response.cancelled',
   'error',
 ]);
-const none: ReadonlySet<string> = new Set();
-const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal']);
+const said = { role: 'assistant' } as const;
 const knownOfThought: ReadonlySet<string> = new Set(['content', 'summary']);
 const knownOfMessage: ReadonlySet<string> = new Set(['content']);
 const knownOfCall: ReadonlySet<string> = new Set(['arguments', 'input', 'output', 'code']);
@@ -55,7 +54,7 @@ export const eventTexts: StreamTexts<EditableObject> = {
     if (subject === 'output_item') itemRepeats(repeats, editable(body['item']), placeIn(body, 'output_index'));
     if (kind === undefined) unknownTexts(pieces, repeats, body, type);
     const annotation = editable(body['annotation']);
-    if (annotation !== undefined) otherRepeats(repeats, annotation, none);
+    if (annotation !== undefined) repeats.wholes.others(annotation, said);
     if (wholeAnswers.has(type)) {
       const items = editableList(editable(body['response'])?.['output']);
       for (const [index, item] of items.entries()) itemRepeats(repeats, item, index);
@@ -64,6 +63,7 @@ export const eventTexts: StreamTexts<EditableObject> = {
     return {
       pieces: pieces.texts,
       repeats: repeats.texts,
+      wholes: repeats.wholes.texts,
       ends: (key) => lastEvents.has(type) || told.has(key) || (step === 'done' && key === channel),
       isPieces: step === 'delta' && pieces.texts.length > 0,
     };
@@ -93,7 +93,7 @@ function unknownTexts(pieces: StreamedList, repeats: StreamedList, body: Editabl
   if (type.endsWith('.delta') && !noWords.test(type) && !isNoWords(wordIn(body, 'delta'))) {
     const channel = `${placeIn(body, 'output_index')} ${type} ${placeIn(body, 'content_index')}`;
     pieces.member(body, 'delta', channel, { form: 'aside' });
-  } else if (type.endsWith('.done')) otherRepeats(repeats, body, knownOfEvent);
+  } else if (type.endsWith('.done')) repeats.wholes.others(body, said, knownOfEvent);
 }
 
 function forgetLogprobs(holder: EditableObject): void {
@@ -128,14 +128,7 @@ function partRepeat(list: StreamedList, part: EditableObject, { channel, form, t
   };
   list.member(part, 'text', channel, { form, changed });
   list.member(part, 'refusal', channel, { changed });
-  otherRepeats(list, part, knownOfPart);
-}
-
-/** What comes as a whole, such as the titles of what is cited, or what a tool of the provider gave. */
-function otherRepeats(list: StreamedList, object: EditableObject, known: ReadonlySet<string>, form?: TextForm): void {
-  const texts = new TextList();
-  texts.others(object, known, { role: 'assistant', ...(form === undefined ? undefined : { form }) });
-  list.wholes(texts.texts);
+  list.wholes.others(part, said, knownOfPart);
 }
 
 function itemRepeats(list: StreamedList, item: EditableObject | undefined, output: number): void {
@@ -149,14 +142,12 @@ function itemRepeats(list: StreamedList, item: EditableObject | undefined, outpu
     partRepeat(list, part, { channel: `${output} summary ${index}`, form: 'reasoning', thought: item });
   }
   if (isThought) {
-    otherRepeats(list, item, knownOfThought, 'reasoning');
+    list.wholes.others(item, { ...said, form: 'reasoning' }, knownOfThought);
     return;
   }
   list.member(item, 'arguments', `${output} arguments 0`, { form: 'json' });
   for (const key of ['input', 'output', 'code']) list.member(item, key, `${output} ${key} 0`, { form: 'aside' });
-  const values = new TextList();
-  for (const key of ['arguments', 'input']) values.value(item, key, { role: 'assistant' });
-  if (typeof item['output'] !== 'string') resultTexts(values, item);
-  list.wholes(values.texts);
-  otherRepeats(list, item, item['type'] === 'message' ? knownOfMessage : knownOfCall);
+  for (const key of ['arguments', 'input']) list.wholes.value(item, key, said);
+  if (typeof item['output'] !== 'string') resultTexts(list.wholes, item);
+  list.wholes.others(item, said, item['type'] === 'message' ? knownOfMessage : knownOfCall);
 }

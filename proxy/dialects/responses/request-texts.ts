@@ -48,8 +48,8 @@ function textsIn(body: EditableObject): TextList['texts'] {
   return list.texts;
 }
 
-const none: ReadonlySet<string> = new Set();
-const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal']);
+/** Of a part of a message. */
+export const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal']);
 const knownOfCall: ReadonlySet<string> = new Set(['arguments', 'input', 'output']);
 
 /** Who says an item that is no message. */
@@ -64,10 +64,10 @@ export function itemTexts(list: TextList, item: EditableObject): void {
   switch (item['type'] ?? 'message') {
     case 'message':
       list.content(item, 'content', { role: roleOf(item['role']) }, ['text', 'refusal']);
-      for (const part of editableList(item['content'])) list.others(part, knownOfPart, { role: roleOf(item['role']) });
+      for (const part of editableList(item['content'])) list.others(part, { role: roleOf(item['role']) }, knownOfPart);
       break;
     case 'reasoning':
-      if (!textOf(item['encrypted_content'])) list.others(item, none, { role, form: 'reasoning' });
+      if (!textOf(item['encrypted_content'])) list.others(item, { role, form: 'reasoning' });
       break;
     default: {
       const teller = tellerOf(wordIn(item, 'type'));
@@ -75,7 +75,7 @@ export function itemTexts(list: TextList, item: EditableObject): void {
       list.member(item, 'input', { role: teller, form: 'aside' });
       list.value(item, 'input', { role: teller });
       resultTexts(list, item);
-      list.others(item, knownOfCall, { role: teller });
+      list.others(item, { role: teller }, knownOfCall);
     }
   }
 }
@@ -86,12 +86,12 @@ export function resultTexts(list: TextList, item: EditableObject): void {
   const isContent = Array.isArray(item['output']) && parts.length === item['output'].length;
   if (isContent && parts.every(({ type }) => typeof type === 'string')) {
     list.content(item, 'output', { role: 'tool' }, ['text', 'refusal']);
-    for (const part of parts) list.others(part, knownOfPart, { role: 'tool' });
+    for (const part of parts) list.others(part, { role: 'tool' }, knownOfPart);
   } else {
     const part = editable(item['output']);
     list.member(item, 'output', { role: 'tool' });
     // A picture of a screen is no JSON that a tool gave.
-    if (typeof part?.['type'] === 'string') list.others(part, none, { role: 'tool' });
+    if (typeof part?.['type'] === 'string') list.others(part, { role: 'tool' });
     else list.value(item, 'output', { role: 'tool' });
   }
 }
