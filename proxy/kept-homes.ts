@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { KeptItems, KeptKey } from '../store/state/kept-items.ts';
 import { StoreUnavailable } from '../store/state/store-unavailable.ts';
-import { listOf, parseObject } from './dialects/json.ts';
+import { type JsonValue, listOf, parseObject, textOf } from './dialects/json.ts';
 import { refusal } from './errors.ts';
 
 export type HomeKind = 'file' | 'batch' | 'message_batch';
@@ -16,8 +16,8 @@ export interface KeptHome {
   readonly key: string;
   /** A file of which every line was read as a call of a model that its sender may ask. */
   readonly isBatchInput: boolean;
-  /** Of such a file: the model of all lines, as its provider calls it; absent: there are several. */
-  readonly model?: string | undefined;
+  /** Of such a file: the models of its lines, as its provider calls them. */
+  readonly models?: readonly string[];
 }
 
 export interface KeptHomesParts {
@@ -53,7 +53,7 @@ export class KeptHomes {
   }
 
   remember(kind: HomeKind, id: string, userPath: string, home: KeptHome): void {
-    const text = textOf(kind, id, userPath);
+    const text = nameOf(kind, id, userPath);
     if (!isKeptId(id) || (this.#pending.size >= mostPending && !this.#pending.has(text))) {
       this.#tell(new Error('an id of a provider was not remembered'));
       return;
@@ -71,19 +71,19 @@ export class KeptHomes {
 
   /** Undefined: there is none for this user path. Rejects with 503 `kept_ids_unavailable`. */
   async find(kind: HomeKind, id: string, userPath: string): Promise<KeptHome | undefined> {
-    const pending = this.#pending.get(textOf(kind, id, userPath));
+    const pending = this.#pending.get(nameOf(kind, id, userPath));
     if (pending !== undefined || !isKeptId(id)) return pending?.home;
     const bytes = await this.#parts.kept.get(keyOf(kind, id, userPath)).catch(refuseStore);
-    const { provider, key, at, is_batch_input, model } = (bytes && parseObject(bytes.toString())) ?? {};
+    const { provider, key, at, is_batch_input, models } = (bytes && parseObject(bytes.toString())) ?? {};
     if (typeof provider !== 'string' || typeof key !== 'string') return undefined;
-    const home = { provider, key, isBatchInput: is_batch_input === true, model: textIn(model) };
+    const home = { provider, key, isBatchInput: is_batch_input === true, models: textsIn(models) };
     if (typeof at !== 'number' || at + renewMs < this.#parts.nowMs()) this.remember(kind, id, userPath, home);
     return home;
   }
 
   /** Rejects as `find`. */
   async forget(kind: HomeKind, id: string, userPath: string): Promise<void> {
-    await this.#pending.get(textOf(kind, id, userPath))?.written;
+    await this.#pending.get(nameOf(kind, id, userPath))?.written;
     if (isKeptId(id)) await this.#parts.kept.remove(keyOf(kind, id, userPath)).catch(refuseStore);
   }
 
@@ -101,8 +101,7 @@ export class KeptHomes {
     const bytes = isKeptId(id) ? await this.#parts.kept.get(key) : undefined;
     // Of several that read it at once, one removes it.
     if (bytes === undefined || !(await this.#parts.kept.remove(key))) return undefined;
-    const models = listOf(parseObject(bytes.toString())?.['models']) ?? [];
-    return { models: models.flatMap((model) => textIn(model) ?? []) };
+    return { models: textsIn(parseObject(bytes.toString())?.['models']) };
   }
 
   /** When nothing is being written. */
@@ -110,10 +109,10 @@ export class KeptHomes {
     await Promise.all([...this.#pending.values()].map(({ written }) => written));
   }
 
-  async #put(key: KeptKey, { provider, key: mark, isBatchInput, model }: KeptHome): Promise<void> {
+  async #put(key: KeptKey, { provider, key: mark, isBatchInput, models }: KeptHome): Promise<void> {
     const { kept, nowMs } = this.#parts;
     const at = Math.floor(nowMs());
-    const content = { provider, key: mark, at, is_batch_input: isBatchInput, model };
+    const content = { provider, key: mark, at, is_batch_input: isBatchInput, models: models?.slice(0, mostModels) };
     await kept.put(key, Buffer.from(JSON.stringify(content)), at + ttlMs);
   }
 
@@ -134,11 +133,11 @@ function begunOf(kind: BatchKind, id: string, owner: string): KeptKey {
   return { kind: `${kind}_begun`, id, owner };
 }
 
-function textIn(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+function textsIn(value: JsonValue | undefined): readonly string[] {
+  return (listOf(value) ?? []).flatMap((entry) => textOf(entry) ?? []);
 }
 
-function textOf(kind: HomeKind, id: string, userPath: string): string {
+function nameOf(kind: HomeKind, id: string, userPath: string): string {
   return `${kind} ${id} ${userPath}`;
 }
 

@@ -17,6 +17,7 @@ import type { Principal } from './stages/authenticate.ts';
 import type { Delivery, Ending } from './stages/relay.ts';
 import { type SettledAnswer, settle, type Trip } from './stages/settle.ts';
 import { type Step, Stepping } from './stepping.ts';
+import { isFree } from './tokens/measure.ts';
 import type { UsageSource } from './tokens/token-usage.ts';
 import type { OpaqueMethod } from './upstream/send-opaque.ts';
 
@@ -83,7 +84,7 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
 
   /** It reads, deletes or uploads, or counts tokens. */
   get isFree(): boolean {
-    return this.method !== 'POST' || this.door.counts === 'nothing' || this.aim?.operation === 'count_tokens';
+    return this.method !== 'POST' || this.door.counts === 'nothing' || isFree(this.aim?.operation);
   }
 
   /** Takes a part of the line, unless all is over. */

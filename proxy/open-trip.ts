@@ -27,6 +27,7 @@ import { settleCache } from './stages/keep-cached.ts';
 import type { Delivery, Ending } from './stages/relay.ts';
 import { settle, type Trip } from './stages/settle.ts';
 import { type Step, Stepping } from './stepping.ts';
+import { isFree } from './tokens/measure.ts';
 import type { UsageSource } from './tokens/token-usage.ts';
 
 /** The parts of the line that begin when something has come. */
@@ -78,9 +79,8 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     return this.endpoint.path;
   }
 
-  /** It counts tokens. */
   get isFree(): boolean {
-    return this.row.operation === 'count_tokens';
+    return isFree(this.row.operation);
   }
 
   /** The consumer of a request whose body was read. */

@@ -49,7 +49,7 @@ export async function aimBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
         if (id === undefined) return;
         const { userPath } = principal;
         gateway.homes.remember('batch', id, userPath, { ...home, key: key.mark, isBatchInput: false });
-        gateway.homes.begin('batch', id, userPath, home.model === undefined ? [] : [home.model]);
+        gateway.homes.begin('batch', id, userPath, home.models ?? []);
         noteFiles(record, { ...home, key: key.mark }, userPath, gateway);
       }),
   };

@@ -74,16 +74,10 @@ function aimAt({ upstream, form, models, contentType, knock, gateway }: Upload):
           provider: upstream.name,
           key: key.mark,
           isBatchInput,
-          model: onlyOf(models),
+          models: [...models],
         });
       }),
   };
-}
-
-/** Undefined: there is none, or there are several. */
-function onlyOf(models: ReadonlySet<string>): string | undefined {
-  const [only] = models;
-  return models.size === 1 ? only : undefined;
 }
 
 /** The provider that is to keep a file. */

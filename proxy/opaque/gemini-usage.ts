@@ -1,15 +1,16 @@
 // The tap that reads what an answer in the format of Gemini has cost, whole or streamed, as it passes.
-import type { Failure, Sink, Tap } from '../answer.ts';
+import type { Sink, Tap } from '../answer.ts';
+import { skipValue } from '../bytes/skip-value.ts';
+import { CapturedSink } from '../capture/captured-sink.ts';
 import { readUsage } from '../dialects/gemini/read-usage.ts';
-import { type objectOf, parseObject } from '../dialects/json.ts';
+import { parseObject } from '../dialects/json.ts';
 import type { TokenUsage, UsageSource } from '../tokens/token-usage.ts';
 import { reportedUsage } from '../translation/translated-usage.ts';
 
-const mark = '"usageMetadata"';
+const mark = Buffer.from('"usageMetadata"');
+const openBrace = 0x7b;
 /** The usage stands at the end of an answer, and of a stream in its last event. Bytes. */
 const endBytes = 16 * 1024;
-const openBrace = '{';
-const closeBrace = '}';
 
 export class GeminiUsage implements Tap, UsageSource {
   #end: Buffer = Buffer.alloc(0);
@@ -20,13 +21,7 @@ export class GeminiUsage implements Tap, UsageSource {
   }
 
   open(next: Sink): Sink {
-    return {
-      write: (chunk: Buffer): boolean => {
-        this.#keep(chunk);
-        return next.write(chunk);
-      },
-      end: (failure: Failure | undefined): void => next.end(failure),
-    };
+    return new CapturedSink(next, (chunk) => this.#keep(chunk));
   }
 
   awaitsMore(): boolean {
@@ -35,9 +30,11 @@ export class GeminiUsage implements Tap, UsageSource {
 
   /** Undefined: the provider has said nothing. */
   usage(): TokenUsage | undefined {
-    const text = this.#end.toString('utf8');
-    const at = text.lastIndexOf(mark);
-    const said = at === -1 ? undefined : objectBehind(text, at + mark.length);
+    const end = this.#end;
+    const at = end.lastIndexOf(mark);
+    const start = at === -1 ? -1 : end.indexOf(openBrace, at);
+    if (start === -1) return undefined;
+    const said = parseObject(end.toString('utf8', start, valueEnd(end, start)));
     return said && reportedUsage(readUsage(said));
   }
 
@@ -48,14 +45,11 @@ export class GeminiUsage implements Tap, UsageSource {
   }
 }
 
-/** The object whose brace comes next. Its texts are names of modalities, so braces within texts need no care. */
-function objectBehind(text: string, from: number): ReturnType<typeof objectOf> {
-  const start = text.indexOf(openBrace, from);
-  let depth = 0;
-  for (let at = start; at !== -1 && at < text.length; at += 1) {
-    if (text[at] === openBrace) depth += 1;
-    else if (text[at] === closeBrace) depth -= 1;
-    if (depth === 0) return parseObject(text.slice(start, at + 1));
+/** Of an answer that broke off, all that came. */
+function valueEnd(bytes: Buffer, start: number): number {
+  try {
+    return skipValue(bytes, start);
+  } catch {
+    return bytes.length;
   }
-  return undefined;
 }

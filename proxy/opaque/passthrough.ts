@@ -85,7 +85,7 @@ function aimAt({ path, upstream, read, knock, parts }: Passed, whole: Buffer | u
     const isWatched = operation !== undefined && answer.stream && answer.contentEncoding === undefined;
     const masked = new SecretsTap(secrets, isWatched);
     const later = backgroundTaps({ endpoint: path.endpoint, target, knock, answer }, parts);
-    if (operation === undefined || operation === 'count_tokens') {
+    if (operation === undefined) {
       const isRead = knock.readsUsage && knock.method === 'POST';
       const passed = isRead ? passedUsage(path.endpoint, whole, answer) : undefined;
       return { taps: [...(passed?.taps ?? []), masked, ...later], usage: passed?.usage };

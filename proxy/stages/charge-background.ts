@@ -39,8 +39,7 @@ function charge(
   parts: Parts,
 ): void {
   const { limiter, nowMs } = parts;
-  if (!parts.current().upstreams.some(({ name }) => name === provider)) return;
-  recordLate({ id, provider, model, usage, status, path, exchange, principal }, parts);
+  if (!recordLate({ id, provider, model, usage, status, path, exchange, principal }, parts)) return;
   for (const matches of [limiter.forUserPath(principal.userPath), limiter.forTarget(provider, model)])
     limiter.charge(matches, usage.totalTokens, Math.floor(nowMs()));
 }

@@ -28,8 +28,6 @@ export function chargeUnfinished(
   nowMs: number,
 ): TokenUsage | undefined {
   const { target, allowance, answer } = asking;
-  // Providers charge nothing for counting.
-  if (routed.operation === 'count_tokens') return undefined;
   if (!usageEnabled || failure?.sent !== true || !(isOutrun || wasAtWork(answer, failure))) return undefined;
   // Of a stream hardly more than its head is there, and what is compressed is not read.
   const isReadable = !answer.stream && answer.head.receivedEncoding === undefined;

@@ -25,9 +25,6 @@ interface Asker {
   readonly exchange: Pick<Exchange, 'id' | 'trace'>;
 }
 
-/** Of what counts tokens: providers charge nothing for it. */
-const nothingUsed: UsageSource = { usage: () => undefined };
-
 export function deliver(
   accepted: Accepted,
   { principal, exchange }: Asker,
@@ -41,10 +38,9 @@ export function deliver(
   const keyId = principal?.keyId;
   const named: Tap[] = exchange.trace?.isSampled ? [new AnswerNamesTap(answer, exchange.trace, secrets)] : [];
   if (reading === undefined) {
-    const tap = new UsageTap(routed, accepted, usageEnabled);
+    const usage = new UsageTap(routed, accepted, usageEnabled);
     const isWatched = answer.stream && answer.contentEncoding === undefined;
-    const taps = [...named, tap, new SecretsTap(secrets, isWatched)];
-    const usage = routed.operation === 'count_tokens' ? nothingUsed : tap;
+    const taps = [...named, usage, new SecretsTap(secrets, isWatched)];
     return { delivery: { answer, provider, taps, headers, keyId }, usage };
   }
   const { translated, answer: read } = reading;

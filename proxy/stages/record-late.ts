@@ -22,14 +22,14 @@ export interface LateCall {
   readonly principal: RecordedCaller;
 }
 
-/** Where the provider is gone from the configuration, there is no record. */
+/** False: the provider is gone from the configuration, and there is no record. */
 export function recordLate(
   { id, provider, model, usage, status, path, exchange, principal }: LateCall,
   { current, nowMs, records }: Pick<Gateway, 'current' | 'nowMs' | 'records'>,
-): void {
+): boolean {
   const snapshot = current();
   const upstream = snapshot.upstreams.find(({ name }) => name === provider);
-  if (upstream === undefined) return;
+  if (upstream === undefined) return false;
   const now = nowMs();
   const { startedAtMs, request } = exchange;
   const target = findTarget(upstream, model, snapshot) ?? { upstream, model };
@@ -49,4 +49,5 @@ export function recordLate(
     },
     { status, usage, nowMs: now },
   );
+  return true;
 }

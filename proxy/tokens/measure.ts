@@ -16,10 +16,15 @@ export interface Asked {
 const background = Buffer.from('"background"');
 const letterT = 0x74;
 
-/** Of a JSON answer, or of as much of one as came. Undefined: it will be told later. */
+/** Providers charge nothing for it. */
+export function isFree(operation: string | undefined): boolean {
+  return operation === 'count_tokens';
+}
+
+/** Of a JSON answer, or of as much of one as came. Undefined: it is free, or will be told later. */
 export function measureBody(asked: Asked, body: Buffer): TokenUsage | undefined {
   const told = findUsage(body);
-  return told ?? (isToldLater(asked) ? undefined : estimated(asked, estimateOutput(body)));
+  return told ?? (isNotEstimated(asked) ? undefined : estimated(asked, estimateOutput(body)));
 }
 
 /** What is known of a stream that has passed, or of as much of it as came. */
@@ -36,15 +41,21 @@ export function measureStream(asked: Asked, tap: PassedStream): TokenUsage {
   return tap.usage() ?? estimated(asked, estimateStreamOutput(tap.events(), tap.bytes, tap.wideTokens));
 }
 
-/** Of an answer that was too long to hold. Undefined: it will be told later. */
+/** Of an answer that was too long to hold. Undefined: as above. */
 export function measurePassing(asked: Asked, reader: UsageReader): TokenUsage | undefined {
   const told = reader.usage();
-  return told ?? (isToldLater(asked) ? undefined : estimated(asked, estimateText(reader.bytes(), reader.wideBytes())));
+  return (
+    told ?? (isNotEstimated(asked) ? undefined : estimated(asked, estimateText(reader.bytes(), reader.wideBytes())))
+  );
 }
 
 /** Of an answer whose texts were read: about so many tokens. */
 export function measureText(asked: Asked, outputTokens: number): TokenUsage {
   return estimated(asked, Math.ceil(outputTokens));
+}
+
+function isNotEstimated(asked: Asked): boolean {
+  return isFree(asked.operation) || isToldLater(asked);
 }
 
 /** A response that is made in the background tells with its end what it cost (endpoints/charge-background.ts). */

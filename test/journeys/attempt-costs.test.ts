@@ -29,6 +29,11 @@ await test('counting tokens costs nothing', async (t) => {
   const { isAsExpected, usage } = await costOf('/v1/messages/count_tokens', { model: 'claude/m', messages }, 200);
   t.ok(isAsExpected);
   t.match(usage, { input_tokens: 0, cost: { total: 0 } });
+  const passed = await costOf('/p/claude/messages/count_tokens', { model: 'm', messages }, 200);
+  t.match(passed.usage, { input_tokens: 0, cost: { total: 0 } }, 'in passing, too');
+  await upstream.behave({ kind: 'hang' });
+  const late = await costOf('/v1/messages/count_tokens', { model: 'claude/m', messages }, 504);
+  t.match(late.usage, { input_tokens: 0, cost: { total: 0 } }, 'and where it is late');
 });
 
 await test('an answer that is too late, or breaks off, costs what was read and said until then', async (t) => {
