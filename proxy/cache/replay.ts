@@ -16,8 +16,7 @@ const replays: Readonly<Partial<Record<Operation, Replay>>> = {
 };
 
 /** Undefined: it cannot be told so. `wantsUsage`: the client asked for the usage of its stream. */
-export function replayed(operation: Operation, body: Buffer, wantsUsage: boolean): Buffer | undefined {
+export function replayed(operation: Operation, body: Buffer, wantsUsage: boolean): string | undefined {
   const answer = parseObject(body.toString('utf8'));
-  const text = answer && replays[operation]?.(answer, wantsUsage);
-  return text === undefined ? undefined : Buffer.from(text);
+  return answer && replays[operation]?.(answer, wantsUsage);
 }

@@ -4,6 +4,7 @@ import { Batch } from '../batch.ts';
 import type { CaptureBudget } from '../capture/capture-budget.ts';
 import type { CacheSettings } from '../snapshot/snapshot.ts';
 import { Flights } from './flights.ts';
+import { Replays } from './replays.ts';
 import type { SemanticLayer } from './semantic-layer.ts';
 
 /** `bypass`: the request may not have a kept answer, or did not want one, or the cache was away. */
@@ -31,6 +32,7 @@ const nothing: CacheStatus = { entries: 0, bytes: 0, evicted: 0, dropped: 0 };
 
 export class ResponseCache {
   readonly flights = new Flights();
+  readonly replays = new Replays();
   readonly semantic: SemanticLayer;
   readonly captures: CaptureBudget;
   readonly nowMs: () => number;

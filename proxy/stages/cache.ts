@@ -7,7 +7,6 @@ import { readCacheControl } from '../cache/cache-control.ts';
 import type { Caching } from '../cache/caching.ts';
 import type { Embedder } from '../cache/embedding.ts';
 import type { Landing } from '../cache/flights.ts';
-import { replayed } from '../cache/replay.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Operation, Surface } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
@@ -119,8 +118,10 @@ function serve(kept: CachedAnswer, sought: Sought): boolean {
   const { row, exchange } = trip;
   const { stream, wantsUsage } = asked.call;
   const hit = kept.isEvents === true ? madeJson(kept, sought) : kept;
-  const body = hit !== undefined && stream ? replayed(row.operation, hit.body, wantsUsage) : hit?.body;
-  if (hit === undefined || body === undefined) return false;
+  if (hit === undefined) return false;
+  const wish = { key: keyOfKept(sought), operation: row.operation, wantsUsage };
+  const body = stream ? parts.cache.replays.stream(hit, wish) : hit.body;
+  if (body === undefined) return false;
   caching.outcome = 'hit';
   caching.hit = hit;
   caching.key = undefined;
@@ -134,14 +135,20 @@ function serve(kept: CachedAnswer, sought: Sought): boolean {
 }
 
 /** Events that are asked for again are likely to be asked for often: from here on their answer is kept in their place. */
-function madeJson(kept: CachedAnswer, { asked, trip, caching, key, parts }: Sought): CachedAnswer | undefined {
+function madeJson(kept: CachedAnswer, sought: Sought): CachedAnswer | undefined {
+  const { asked, trip, parts } = sought;
   try {
     const made = asJson(kept, trip.row.operation, asked.call);
-    if (made !== undefined) parts.cache.engine?.put(caching.semantic?.matched ?? key, made, parts.cache.nowMs());
+    if (made !== undefined) parts.cache.engine?.put(keyOfKept(sought), made, parts.cache.nowMs());
     return made;
   } catch (error) {
     // The provider is asked as if nothing had been kept.
     parts.reportFailure(error, trip.exchange.id);
     return undefined;
   }
+}
+
+/** The key of the answer that was found. */
+function keyOfKept({ caching, key }: Sought): string {
+  return caching.semantic?.matched ?? key;
 }

@@ -51,7 +51,7 @@ export function relay(delivery: Delivery, exchange: Exchange, parts: Parts, ende
     ended({ status: 499, headers: [], refused: refusal('client_left') });
     return;
   }
-  if (answer.complete && !answer.stream) {
+  if (answer.complete && (!answer.stream || taps.length === 0)) {
     const body = passWhole(taps, answer.body());
     const headers = headersOf(delivery, exchange, String(body.length));
     response.writeHead(answer.status, headers);
@@ -59,7 +59,7 @@ export function relay(delivery: Delivery, exchange: Exchange, parts: Parts, ende
     ended({ status: answer.status, headers, refused: undefined });
     return;
   }
-  const headers = headersOf(delivery, exchange, answer.contentLength);
+  const headers = headersOf(delivery, exchange, answer.stream ? undefined : answer.contentLength);
   try {
     response.writeHead(answer.status, headers);
   } catch (error) {
@@ -182,6 +182,6 @@ function headersOf(
   if (contentEncoding !== undefined) headers.push('content-encoding', contentEncoding);
   const said = request.method === 'HEAD' ? contentLength : length;
   if (stream) headers.push('cache-control', 'no-cache', 'x-accel-buffering', 'no');
-  else if (said !== undefined && status !== 204 && status !== 304) headers.push('content-length', said);
+  if (said !== undefined && status !== 204 && status !== 304) headers.push('content-length', said);
   return headers;
 }

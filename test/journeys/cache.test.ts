@@ -225,7 +225,9 @@ await test('JSON serves a stream, and a stream serves JSON', async (t) => {
   const folded = await ask({ ...body, stream: false });
   t.match(folded, { cache: 'hit', calls: 0 });
   t.match(JSON.parse(folded.text), { object: 'chat.completion', choices: [{ message, finish_reason: 'stop' }], usage });
-  t.match(await ask(body), { cache: 'hit', calls: 0, text: /data: \[DONE\]/ });
+  const replay = await ask(body);
+  t.match(replay, { cache: 'hit', calls: 0, text: /data: \[DONE\]/ });
+  t.equal(replay.headers.get('content-length'), String(replay.text.length), 'all of it is there, and is sent at once');
 });
 
 await test('embeddings are kept as they are', async (t) => {
