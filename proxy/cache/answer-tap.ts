@@ -5,13 +5,13 @@ import { HeldBytes } from '../bytes/held-bytes.ts';
 import { BoundedBytes } from '../capture/bounded-bytes.ts';
 import type { CaptureBudget, CaptureRoom } from '../capture/capture-budget.ts';
 import { CapturedSink } from '../capture/captured-sink.ts';
+import { compactEvents } from '../capture/compact-events.ts';
 import { foldFor } from '../capture/folds.ts';
 import { StreamCapture, type StreamFacts } from '../capture/stream-capture.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { attemptUsage } from '../tokens/attempt-usage.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import { answerOfStream } from './answer-of-events.ts';
-import { compactEvents } from './compact-events.ts';
 import { areWholeChat, isKeepable, isWholeChat } from './keepable-answer.ts';
 
 /** So much of a stream is read at once. */

@@ -3,6 +3,7 @@ import type { ChunkReader } from '../dialects/chat/read-events.ts';
 import { isFailure } from '../dialects/chat/read-events.ts';
 import { isObject, type JsonObject, listOf, numberOf, parseObject } from '../dialects/json.ts';
 import type { AnswerContext, ClientDialect, RawEvent } from '../dialects/translation.ts';
+import { compactEvents } from './compact-events.ts';
 import { RepeatedText } from './repeated-text.ts';
 import { ReadFold, type StreamFold } from './stream-fold.ts';
 
@@ -16,6 +17,7 @@ interface Choice {
 
 /** A reader knows one choice, so each has its own. */
 export class ChoicesFold implements StreamFold {
+  readonly compact = compactEvents;
   readonly #newReader: () => ChunkReader;
   readonly #writer: Pick<ClientDialect, 'writeAnswer'>;
   readonly #choices = new Map<number, Choice>();

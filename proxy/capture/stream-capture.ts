@@ -1,12 +1,13 @@
 // An event stream on its way into an audit entry or the cache: each event is folded as it comes, so that a long stream takes no more memory than what it says.
 import { randomBytes } from 'node:crypto';
+import { HeldBytes } from '../bytes/held-bytes.ts';
 import { type JsonObject, parseObject } from '../dialects/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { type AnswerContext, InvalidAnswer, type RawEvent } from '../dialects/translation.ts';
 import { nothingAsked, type StreamFold } from './stream-fold.ts';
 
 /** Bytes are read together, so many at a time: providers send each word in an event, and each event in a piece of its own. */
-const batchBytes = 4000;
+const batchBytes = 16 * 1024;
 /** What an answer has beside its content. Characters. */
 const frameLength = 1024;
 /** Responses says each text up to four times, and the settings of the request twice: times what is recorded. */
@@ -25,9 +26,7 @@ export interface StreamFacts {
 export class StreamCapture {
   readonly #fold: StreamFold;
   #splitter = new ServerEventSplitter();
-  /** Holds what was not read yet. */
-  #batch: Buffer | undefined;
-  #waiting = 0;
+  readonly #unread = new HeldBytes();
   readonly #mostLength: number;
   readonly #mostBytes: number;
   #length = 0;
@@ -49,24 +48,20 @@ export class StreamCapture {
 
   /** About what it holds. Bytes. */
   get length(): number {
-    return this.#length + this.#unfinished + this.#waiting;
+    return this.#length + this.#unfinished + this.#unread.length;
   }
 
   /** The bytes are used only during the call. */
   push(bytes: Buffer): void {
     if (this.#isOver) return;
-    if (this.#waiting + bytes.length > batchBytes) this.#readWaiting();
-    if (bytes.length > batchBytes) {
-      this.#readBytes(bytes);
-      return;
-    }
-    this.#batch ??= Buffer.allocUnsafe(batchBytes);
-    this.#waiting += bytes.copy(this.#batch, this.#waiting);
+    const unread = this.#unread;
+    unread.add(unread.length === 0 ? Buffer.from(bytes) : bytes);
+    if (unread.length >= batchBytes) this.#readUnread();
   }
 
   /** Nothing more is taken. */
   stop(): void {
-    this.#readWaiting();
+    this.#readUnread();
     this.#end();
   }
 
@@ -78,7 +73,7 @@ export class StreamCapture {
 
   /** The same as an object. */
   answer({ requestBody, model, nowMs }: StreamFacts): JsonObject | undefined {
-    this.#readWaiting();
+    this.#readUnread();
     if (!this.#isOver) this.#read(() => this.#splitter.end());
     const context: AnswerContext = {
       model,
@@ -107,14 +102,17 @@ export class StreamCapture {
     this.#splitter = new ServerEventSplitter();
   }
 
-  #readWaiting(): void {
-    const length = this.#waiting;
-    this.#waiting = 0;
-    if (this.#batch !== undefined && length > 0) this.#readBytes(this.#batch.subarray(0, length));
+  #readUnread(): void {
+    const bytes = this.#unread.take();
+    if (bytes.length === 0 || this.#isOver) return;
+    this.#read(() => this.#split(this.#compacted(bytes)));
   }
 
-  #readBytes(bytes: Buffer): void {
-    if (!this.#isOver) this.#read(() => this.#split(bytes));
+  /** Where the most is near, each event is read by itself: the answer ends with the last one that fits. */
+  #compacted(bytes: Buffer): Buffer {
+    const { compact } = this.#fold;
+    if (compact === undefined || this.#length + bytes.length > this.#mostLength) return bytes;
+    return Buffer.from(compact(bytes.toString('latin1')), 'latin1');
   }
 
   #split(bytes: Buffer): readonly RawEvent[] {

@@ -8,6 +8,8 @@ import { RepeatedText } from './repeated-text.ts';
 
 /** Takes the events of one answer, in their order. */
 export interface StreamFold {
+  /** Gives fewer events that say the same. The stream may be cut anywhere; one character is one byte. Undefined: there is no such way. */
+  readonly compact?: (events: string) => string;
   /** Gives by how many characters about the answer has grown. Throws an InvalidAnswer for events that make no sense. */
   add(event: RawEvent): number;
   /** What has come so far; undefined: nothing of an answer. */

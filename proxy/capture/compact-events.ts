@@ -30,7 +30,9 @@ export function compactEvents(stream: string): string {
 /** Events, the last of which may get a longer text. */
 class Compact {
   #told = '';
-  /** The last event: what stands around its text, or all of it. */
+  /** Ends the last event; there is none at first. */
+  #end = '';
+  /** The last event: what stands around its text, or all of it. It is empty where the stream was cut in front of an end. */
   #before = '';
   #said = '';
   #after = '';
@@ -55,11 +57,11 @@ class Compact {
   }
 
   text(): string {
-    const last = `${this.#before}${this.#said}${this.#after}`;
-    return last === '' ? this.#told : `${this.#told}${last}${end}`;
+    return `${this.#told}${this.#before}${this.#said}${this.#after}${this.#end}`;
   }
 
   #begin(event: string): void {
+    this.#end = end;
     const found = pieceStart.exec(event);
     const at = found === null ? event.length : found.index + found[0].length;
     restOfText.lastIndex = at;

@@ -1,8 +1,9 @@
 // Events that are put together say what they said one by one.
 import { test } from 'tap';
-import { compactEvents } from '../../../proxy/cache/compact-events.ts';
+import { compactEvents } from '../../../proxy/capture/compact-events.ts';
 import { foldFor } from '../../../proxy/capture/folds.ts';
 import { StreamCapture } from '../../../proxy/capture/stream-capture.ts';
+import type { StreamFold } from '../../../proxy/capture/stream-fold.ts';
 
 const event = (choices: object | readonly object[], more: object = {}): string =>
   `data: ${JSON.stringify({ id: 'c', created: 1, model: 'm', choices, ...more })}\n\n`;
@@ -33,24 +34,26 @@ const streams: Readonly<Record<string, string>> = {
   'a model of its own': words.map((content, at) => event([{ index: 0, delta: { content } }], { created: at })).join(''),
 };
 
-function answerOf(stream: string): object | undefined {
+/** What is made of a stream that comes in one piece, or in several; `compacts`: by way of fewer events. */
+function answerOf(pieces: readonly string[], compacts = false): object | undefined {
   const fold = foldFor('chat');
   if (fold === undefined) throw new Error('streams of chat make an answer');
-  const capture = new StreamCapture(fold, 100_000);
-  capture.push(Buffer.from(stream, 'latin1'));
+  const one: StreamFold = { add: (event) => fold.add(event), answer: (context) => fold.answer(context) };
+  const capture = new StreamCapture(compacts ? fold : one, 100_000);
+  for (const piece of pieces) capture.push(Buffer.from(piece, 'latin1'));
   return capture.answer({ requestBody: undefined, model: 'm', nowMs: 0 });
 }
 
 await test('the answer is the same, wherever the events were cut', (t) => {
   for (const [claim, said] of Object.entries(streams)) {
     const stream = Buffer.from(`${begun}${said}${ended}`).toString('latin1');
-    const expected = answerOf(stream);
+    const expected = answerOf([stream]);
     t.ok(expected, claim);
-    t.same(answerOf(compactEvents(stream)), expected, claim);
+    t.same(answerOf([compactEvents(stream)]), expected, claim);
     for (let at = 0; at < stream.length; at += 7)
       if (compactEvents(compactEvents(stream.slice(0, at)) + stream.slice(at)) !== compactEvents(stream))
         t.same(
-          answerOf(compactEvents(compactEvents(stream.slice(0, at)) + stream.slice(at))),
+          answerOf([compactEvents(compactEvents(stream.slice(0, at)) + stream.slice(at))]),
           expected,
           `${claim} at ${at}`,
         );
@@ -62,5 +65,17 @@ await test('words become one event', (t) => {
   const stream = `${begun}${['a', ' b', ' c'].map(text).join('')}${ended}`;
   t.equal(compactEvents(stream), `${begun}${text('a b c')}${ended}`);
   t.equal(compactEvents(''), '');
+  t.end();
+});
+
+await test('a stream that is read in portions makes the same answer', (t) => {
+  for (const [claim, said] of Object.entries(streams)) {
+    const stream = Buffer.from(`${begun}${said.repeat(40)}${ended}`).toString('latin1');
+    for (let at = 0; at < 300; at += 7) {
+      const portion = 16 * 1024 + at;
+      const pieces = [stream.slice(0, portion), stream.slice(portion)];
+      t.same(answerOf(pieces, true), answerOf(pieces), `${claim}, cut at ${portion}`);
+    }
+  }
   t.end();
 });
