@@ -19,6 +19,8 @@ export interface AnswerHead {
   readonly location: string | undefined;
   /** Headers that speak of the provider's own limits, names and values in turn. */
   readonly quota: readonly Buffer[] | undefined;
+  /** Headers in which Bedrock counts tokens, and how long it took, names and values in turn. */
+  readonly bedrockCounts: readonly Buffer[] | undefined;
   /** An event stream. */
   readonly stream: boolean;
   /** Its events are frames of AWS, not text. */
@@ -40,6 +42,8 @@ const maxFirstBytes = 64 * 1024;
 /** Names of headers about limits have these beginnings; but for two, all are at least so long. */
 const quotaPrefixes = ['x-ratelimit-', 'anthropic-ratelimit-'];
 const longQuotaName = 'x-ratelimit-remaining'.length;
+/** All of them are at least as long as that. */
+export const bedrockPrefix = 'x-amzn-bedrock-';
 
 /** Reads names and values in turn of an answer with this status. The lengths of the names tell nearly all others apart from these. */
 export function readAnswerHead(raw: readonly Buffer[], status: number = 200): AnswerHead {
@@ -54,6 +58,7 @@ export function readAnswerHead(raw: readonly Buffer[], status: number = 200): An
   let location: string | undefined;
   let framed = false;
   let quota: Buffer[] | undefined;
+  let bedrockCounts: Buffer[] | undefined;
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as Buffer;
     const value = raw[index + 1] as Buffer;
@@ -89,7 +94,9 @@ export function readAnswerHead(raw: readonly Buffer[], status: number = 200): An
         else if (isOfQuota(name)) quota = withPair(quota, name, value);
         break;
       default:
-        if (name.length >= longQuotaName && isOfQuota(name)) quota = withPair(quota, name, value);
+        if (name.length < longQuotaName) break;
+        if (isOfQuota(name)) quota = withPair(quota, name, value);
+        else if (spellsFolded(name, 0, bedrockPrefix)) bedrockCounts = withPair(bedrockCounts, name, value);
         break;
     }
   }
@@ -106,6 +113,7 @@ export function readAnswerHead(raw: readonly Buffer[], status: number = 200): An
     requestId,
     location,
     quota,
+    bedrockCounts,
     stream,
     isBinary,
     framed,

@@ -1,7 +1,8 @@
 // What attempts cost that are not simply answered: counts of tokens, answers that are too late or break off, long bodies that pass through.
 import { t as suite, test } from 'tap';
 import { ModelSpotter } from '../../proxy/opaque/model-spotter.ts';
-import { fin, startFakeUpstream } from '../support/fake-upstream.ts';
+import { converseFrame } from '../support/aws-frames.ts';
+import { type Behaviour, fin, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { recordOf } from '../support/journal.ts';
 
@@ -85,6 +86,39 @@ await test('what passes through in other formats costs what its provider reports
   await upstream.behave({ kind: 'json', body: { data: [{ b64_json: 'x' }], usage } });
   const image = await costOf('/p/openai/images/generations', { model: 'm', prompt: 'x' }, 200);
   t.match(image.usage, { source: 'reported', images: 1, cost });
+});
+
+await test('what passes through in the formats of Bedrock costs what its headers, answers and frames report', async (t) => {
+  const counted = { inputTokens: 60, outputTokens: 50, totalTokens: 110, cacheReadInputTokens: 40 };
+  const expected = { source: 'reported', input_tokens: 100, cached_input_tokens: 40, output_tokens: 50 };
+  const contentType = ['content-type', 'application/vnd.amazon.eventstream'] as const;
+  const costs = async (claim: string, endpoint: string, behaviour: Behaviour): Promise<void> => {
+    await upstream.behave(behaviour);
+    const { isAsExpected, model, usage } = await costOf(`/p/openai/model/m/${endpoint}`, { messages: [] }, 200);
+    t.match({ isAsExpected, model, usage }, { isAsExpected: true, model: 'm', usage: expected }, claim);
+  };
+  const output = { message: { content: [{ toolUse: { input: { usage: 'x' } } }] } };
+  await costs('Converse', 'converse', { kind: 'json', body: { output, usage: counted } });
+  const frames = (...all: readonly Buffer[]): Behaviour => ({ kind: 'sse', chunks: all, headers: [contentType] });
+  const told = [
+    converseFrame('messageStop', { stopReason: 'end_turn' }),
+    converseFrame('metadata', { usage: counted }),
+  ];
+  await costs('ConverseStream', 'converse-stream', frames(...told));
+  const claude = { input_tokens: 60, output_tokens: 50, cache_read_input_tokens: 40 };
+  await costs('InvokeModel of Claude', 'invoke', { kind: 'json', body: { usage: claude } });
+  const headers: [string, string][] = [
+    ['X-Amzn-Bedrock-Input-Token-Count', '60'],
+    ['X-Amzn-Bedrock-Output-Token-Count', '50'],
+    ['X-Amzn-Bedrock-Cache-Read-Input-Token-Count', '40'],
+    ['X-Amzn-Bedrock-Invocation-Latency', '7'],
+  ];
+  await costs('InvokeModel of others', 'invoke', { kind: 'json', body: { generation: 'x' }, headers });
+  const metrics = { inputTokenCount: 60, outputTokenCount: 50, cacheReadInputTokenCount: 40 };
+  const invoked = (said: object) =>
+    converseFrame('chunk', { bytes: Buffer.from(JSON.stringify(said)).toString('base64'), p: 'abc' });
+  const last = invoked({ type: 'message_stop', 'amazon-bedrock-invocationMetrics': metrics });
+  await costs('its stream', 'invoke-with-response-stream', frames(invoked({ type: 'message_delta' }), last));
 });
 
 await test('the model of a body is spotted wherever it is cut', (t) => {
