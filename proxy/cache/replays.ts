@@ -1,20 +1,12 @@
 // Kept answers as event streams. What was told once is told again without reading and writing JSON.
-import { LRUCache } from 'lru-cache';
-import type { CachedAnswer } from '../../store/cache/answer-cache.ts';
+import type { AnswerCache, CachedAnswer } from '../../store/cache/answer-cache.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { replayed } from './replay.ts';
 
 /** Of all streams that are remembered. */
-const mostBytes = 8 * 1024 * 1024;
+export const replayBytes = 8 * 1024 * 1024;
 /** Of one that is. */
 const longest = 64 * 1024;
-/** What one counts besides its bytes. */
-const overheadBytes = 512;
-
-interface Told {
-  readonly storedAtMs: number;
-  readonly stream: Buffer;
-}
 
 /** Who wants the stream of which answer. */
 interface Wish {
@@ -26,23 +18,21 @@ interface Wish {
 }
 
 export class Replays {
-  readonly #told = new LRUCache<string, Told>({
-    maxSize: mostBytes,
-    maxEntrySize: longest + overheadBytes,
-    sizeCalculation: ({ stream }) => stream.length + overheadBytes,
-  });
+  readonly #told: AnswerCache;
 
-  /** Undefined: the answer cannot be told so. */
-  stream({ storedAtMs, body }: CachedAnswer, { key, operation, wantsUsage }: Wish): Buffer | undefined {
+  /** `told`: takes the streams, in memory, up to `replayBytes`. */
+  constructor(told: AnswerCache) {
+    this.#told = told;
+  }
+
+  /** `nowMs`: Unix milliseconds. Undefined: the answer cannot be told so. */
+  stream(kept: CachedAnswer, { key, operation, wantsUsage }: Wish, nowMs: number): Buffer | undefined {
     const name = wantsUsage ? `${key} usage` : key;
-    const told = this.#told.get(name);
-    if (told?.storedAtMs === storedAtMs) return told.stream;
-    const text = replayed(operation, body, wantsUsage);
-    if (text === undefined) return undefined;
-    // Memory of its own: a short buffer from a pool would keep all of that.
-    const stream = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
-    stream.write(text);
-    this.#told.set(name, { storedAtMs, stream });
+    const told = this.#told.get(name, nowMs);
+    if (told !== undefined && !(told instanceof Promise) && told.storedAtMs === kept.storedAtMs) return told.body;
+    const text = replayed(operation, kept.body, wantsUsage);
+    const stream = text === undefined ? undefined : Buffer.from(text);
+    if (stream !== undefined && stream.length <= longest) this.#told.put(name, { ...kept, body: stream }, nowMs);
     return stream;
   }
 }

@@ -4,7 +4,7 @@ import { Batch } from '../batch.ts';
 import type { CaptureBudget } from '../capture/capture-budget.ts';
 import type { CacheSettings } from '../snapshot/snapshot.ts';
 import { Flights } from './flights.ts';
-import { Replays } from './replays.ts';
+import { Replays, replayBytes } from './replays.ts';
 import type { SemanticLayer } from './semantic-layer.ts';
 
 /** `bypass`: the request may not have a kept answer, or did not want one, or the cache was away. */
@@ -32,7 +32,7 @@ const nothing: CacheStatus = { entries: 0, bytes: 0, evicted: 0, dropped: 0 };
 
 export class ResponseCache {
   readonly flights = new Flights();
-  readonly replays = new Replays();
+  replays: Replays;
   readonly semantic: SemanticLayer;
   readonly captures: CaptureBudget;
   readonly nowMs: () => number;
@@ -49,6 +49,7 @@ export class ResponseCache {
 
   constructor({ open, semantic, captures, nowMs }: ResponseCacheOptions) {
     this.#open = open;
+    this.replays = this.#noReplays();
     this.semantic = semantic;
     this.captures = captures;
     this.nowMs = nowMs;
@@ -115,6 +116,11 @@ export class ResponseCache {
     const engine = this.engine;
     this.#before = { ...this.status(), entries: 0, bytes: 0 };
     this.#opened = undefined;
+    this.replays = this.#noReplays();
     await engine?.close();
+  }
+
+  #noReplays(): Replays {
+    return new Replays(this.#open('memory', replayBytes));
   }
 }

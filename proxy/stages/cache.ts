@@ -119,14 +119,15 @@ function serve(kept: CachedAnswer, sought: Sought): boolean {
   const { stream, wantsUsage } = asked.call;
   const hit = kept.isEvents === true ? madeJson(kept, sought) : kept;
   if (hit === undefined) return false;
+  const nowMs = parts.cache.nowMs();
   const wish = { key: keyOfKept(sought), operation: row.operation, wantsUsage };
-  const body = stream ? parts.cache.replays.stream(hit, wish) : hit.body;
+  const body = stream ? parts.cache.replays.stream(hit, wish, nowMs) : hit.body;
   if (body === undefined) return false;
   caching.outcome = 'hit';
   caching.hit = hit;
   caching.key = undefined;
   trip.route = asked.named;
-  const ageSeconds = Math.max(0, Math.floor((parts.cache.nowMs() - hit.storedAtMs) / 1000));
+  const ageSeconds = Math.max(0, Math.floor((nowMs - hit.storedAtMs) / 1000));
   const contentType = stream ? 'text/event-stream; charset=utf-8' : 'application/json; charset=utf-8';
   const headers = [...idHeaders(row.surface, exchange.id), cacheHeader, 'hit', 'age', String(ageSeconds)];
   const answer = wholeAnswer(body, { contentType, stream });
