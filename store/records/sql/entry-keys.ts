@@ -1,5 +1,6 @@
 // What a page is made of before its entries are read: which they are, in their order.
 import { recordTimeOf } from '../record-id.ts';
+import type { Page } from '../record-store.ts';
 import { type Condition, condition } from './condition.ts';
 import type { Row, Statements } from './database.ts';
 
@@ -13,6 +14,11 @@ export interface EntryKey {
 
 /** A place in the order of entries. */
 export type Place = Omit<EntryKey, 'thread'>;
+
+/** A page, with what it is behind. */
+export interface PlacedPage extends Page {
+  readonly after: Place | undefined;
+}
 
 /** Of rows with `uid`, `started_ms` and `thread`. */
 export function keysOf(rows: readonly Row[]): EntryKey[] {

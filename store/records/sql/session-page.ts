@@ -1,10 +1,20 @@
 // Pages of threads: those with matching entries, each once, the one with the newest match first.
-import type { AuditSession, EntryFilter, Page, SessionPage } from '../record-store.ts';
+import type { AuditSession, EntryFilter, SessionPage } from '../record-store.ts';
 import { allOf, between, type Condition, condition } from './condition.ts';
 import type { Statements } from './database.ts';
-import { behind, byNewest, type EntryKey, keysOf, newestFirst, type Place, placeOf } from './entry-keys.ts';
+import {
+  behind,
+  byNewest,
+  type EntryKey,
+  keysOf,
+  newestFirst,
+  type Place,
+  type PlacedPage,
+  placeOf,
+} from './entry-keys.ts';
 import { listedEntries } from './listed-entries.ts';
 import { entryCondition, fewEntries } from './log-page.ts';
+import { withoutSkipped } from './skipped-moments.ts';
 import { type Sought, seek } from './sought.ts';
 import { textHits } from './text-hits.ts';
 import { countThreads, fewOfCombos, manyEntries, newestMatches, newestOf } from './thread-source.ts';
@@ -13,11 +23,6 @@ import { countSlices, sumOf } from './time-slices.ts';
 
 /** Fewer than a page has: who walks through entries without a session, the newest first, walks through all of them. */
 const fewSingles = 25;
-
-/** The same page, with where it begins. */
-interface PlacedPage extends Page {
-  readonly after: Place | undefined;
-}
 
 interface Keys {
   readonly total: number;
@@ -85,10 +90,11 @@ interface Sources {
 /** Sessions and entries without one, merged. */
 async function newest(
   statements: Statements,
-  sought: Sought,
+  asked: Sought,
   { threads, single }: Sources,
-  page: PlacedPage,
+  askedPage: PlacedPage,
 ): Promise<EntryKey[]> {
+  const { sought, page } = await withoutSkipped(statements, asked, askedPage);
   const parts = [
     threads === 0 ? [] : newestMatches(statements, sought, page.after),
     single === 0 ? [] : newestSingles(statements, sought, { single, after: page.after }),

@@ -52,19 +52,24 @@ export function hasText({ dialect }: Statements, { term, combos }: SoughtText): 
 /** The numbers of sessions whose key has the text in it, and that have entries in the span. */
 async function sessionsNamed(statements: Statements, term: string, span: Sought['span']): Promise<number[]> {
   const { dialect } = statements;
-  const isNamed = contains(dialect, 'thread.key', term);
   const found = await candidates(statements, { term, source: 'session', span }, mostSessions);
+  const isNamed = contains(dialect, 'key', term);
   const numbers = new Set<number>();
   for (const where of [
-    condition('entry.id > ?', await lastInSegments(statements)),
-    condition(dialect.isOneOf('entry.id', 'BIGINT'), found),
+    condition('id > ?', await lastInSegments(statements)),
+    condition(dialect.isOneOf('id', 'BIGINT'), found),
   ]) {
-    const { sql, values } = allOf(where, isNamed);
-    const rows = await statements.all(
-      `SELECT thread.id FROM entry JOIN thread ON thread.id = entry.thread WHERE ${sql} GROUP BY thread.id LIMIT ?`,
-      ...values,
-      mostSessions,
+    // Two statements: to join them, PostgreSQL would read all sessions.
+    const of = allOf(where, condition('thread > 0'));
+    const threads = await statements.all(`SELECT DISTINCT thread FROM entry WHERE ${of.sql}`, ...of.values);
+    const { sql, values } = allOf(
+      condition(
+        dialect.isOneOf('id', 'BIGINT'),
+        threads.map(({ thread }) => Number(thread)),
+      ),
+      isNamed,
     );
+    const rows = await statements.all(`SELECT id FROM thread WHERE ${sql} LIMIT ?`, ...values, mostSessions);
     for (const { id } of rows) numbers.add(Number(id));
   }
   return [...numbers];
