@@ -1,14 +1,30 @@
 // The chunks of chat and of text completions, folded into one answer with all its choices.
 import type { ChunkReader } from '../dialects/chat/read-events.ts';
 import { isFailure } from '../dialects/chat/read-events.ts';
-import { isObject, type JsonObject, listOf, numberOf, parseObject } from '../dialects/json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listOf,
+  numberOf,
+  parseObject,
+  writeJson,
+} from '../dialects/json.ts';
 import type { AnswerContext, ClientDialect, RawEvent } from '../dialects/translation.ts';
 import { compactEvents } from './compact-events.ts';
 import { RepeatedText } from './repeated-text.ts';
 import { ReadFold, type StreamFold } from './stream-fold.ts';
 
+/** What a chunk says beside its choices that the readers know, and what means nothing in an answer. */
+const known = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error', 'obfuscation']);
 /** Choices beyond are left out: providers give at most so many. */
 const mostChoices = 128;
+
+/** `length`: as JSON, with its name. Characters. */
+interface Beside {
+  readonly value: JsonValue;
+  readonly length: number;
+}
 
 interface Choice {
   readonly reader: ChunkReader;
@@ -22,6 +38,8 @@ export class ChoicesFold implements StreamFold {
   readonly #writer: Pick<ClientDialect, 'writeAnswer'>;
   readonly #choices = new Map<number, Choice>();
   readonly #repeated = new RepeatedText();
+  /** What chunks say beside, by name: the service tier, sources, a provider's own. */
+  readonly #beside = new Map<string, Beside>();
   /** The fold that a repeated text goes to. */
   #repeating: ReadFold | undefined;
 
@@ -37,7 +55,7 @@ export class ChoicesFold implements StreamFold {
     const body = event.data.trim() === '[DONE]' ? undefined : parseObject(event.data);
     const choices = (listOf(body?.['choices']) ?? []).filter(isObject);
     const isOfAll = body === undefined || isFailure(event.event, body);
-    let length = 0;
+    let length = isOfAll ? 0 : this.#keepBeside(body);
     if (isOfAll || choices.length === 0) {
       if (this.#choices.size === 0) this.#choice(0);
       for (const { reader, fold } of this.#choices.values())
@@ -64,12 +82,25 @@ export class ChoicesFold implements StreamFold {
         const answer = fold.answer(context);
         return answer === undefined ? [] : [{ index, answer }];
       });
-    const first = written[0]?.answer;
+    const first = withBeside(written[0]?.answer, this.#beside);
     if (first === undefined || written.length === 1) return first;
     const choices = written.flatMap(({ index, answer }) =>
       (listOf(answer['choices']) ?? []).filter(isObject).map((choice) => ({ ...choice, index })),
     );
     return { ...first, choices };
+  }
+
+  /** The last one of a name counts. Gives by how many characters all of them have grown. */
+  #keepBeside(body: JsonObject): number {
+    let grown = 0;
+    for (const [name, value] of Object.entries(body)) {
+      const before = this.#beside.get(name);
+      if (known.has(name) || value === undefined || value === null || value === before?.value) continue;
+      const length = name.length + writeJson(value).length;
+      this.#beside.set(name, { value, length });
+      grown += length - (before?.length ?? 0);
+    }
+    return grown;
   }
 
   #choice(index: number): Choice {
@@ -80,6 +111,13 @@ export class ChoicesFold implements StreamFold {
     this.#choices.set(index, choice);
     return choice;
   }
+}
+
+/** What the writer has said itself stays. */
+function withBeside(answer: JsonObject | undefined, beside: ReadonlyMap<string, Beside>): JsonObject | undefined {
+  if (answer === undefined || beside.size === 0) return answer;
+  const more = [...beside].filter(([name]) => answer[name] === undefined).map(([name, { value }]) => [name, value]);
+  return { ...answer, ...Object.fromEntries(more) };
 }
 
 /** An answer that was broken off has no reason to finish. */

@@ -197,3 +197,24 @@ await test('a text in the frame of the one before is read as it would be by pars
     ]);
   }
 });
+
+await test('what a provider says beside its choices is in the answer, and a list that each chunk repeats is there once', async (t) => {
+  const limit = 16 * 1024;
+  const citations = ['https://example.com/a', 'https://example.com/b'];
+  const chunk = (content: string, finish_reason: string | null, more: object) =>
+    `data: ${JSON.stringify({ id: 'c', created: 1, model: 'm', choices: [{ index: 0, delta: { content }, finish_reason }], ...more })}\n\n`;
+  const fold = foldFor('chat') as StreamFold;
+  const capture = new StreamCapture(fold, limit);
+  const pieces = Array.from({ length: 400 }, (_, nonce) => chunk('a', null, { service_tier: null, citations, nonce }));
+  const last = chunk('', 'stop', { service_tier: 'flex', system_fingerprint: 'fp', obfuscation: 'xy' });
+  for (const piece of [...pieces, last, 'data: [DONE]\n\n']) capture.push(Buffer.from(piece));
+  const answer = capture.answer({ requestBody: undefined, model: 'm', nowMs: 0 });
+  t.match(answer, { citations, nonce: 399, service_tier: 'flex', system_fingerprint: 'fp', object: 'chat.completion' });
+  t.notOk(answer && 'obfuscation' in answer, 'letters that hide a length say nothing');
+  t.equal(capture.isCut, false);
+  const endless = new StreamCapture(foldFor('chat') as StreamFold, limit);
+  for (let name = 0; name < 400; name += 1)
+    endless.push(Buffer.from(chunk('a', null, { [`n${name}`]: 'x'.repeat(99) })));
+  endless.stop();
+  t.ok((endless.json({ requestBody: undefined, model: 'm', nowMs: 0 }) ?? '').length <= limit, 'it is bounded');
+});
