@@ -16,7 +16,7 @@ import { RepeatedText } from './repeated-text.ts';
 import { ReadFold, type StreamFold } from './stream-fold.ts';
 
 /** What a chunk says beside its choices that the readers know, and what means nothing in an answer. */
-const known = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error', 'obfuscation']);
+const framing = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error', 'obfuscation']);
 /** Choices beyond are left out: providers give at most so many. */
 const mostChoices = 128;
 
@@ -95,7 +95,7 @@ export class ChoicesFold implements StreamFold {
     let grown = 0;
     for (const [name, value] of Object.entries(body)) {
       const before = this.#beside.get(name);
-      if (known.has(name) || value === undefined || value === null || value === before?.value) continue;
+      if (framing.has(name) || value === undefined || value === null || value === before?.value) continue;
       const length = name.length + writeJson(value).length;
       this.#beside.set(name, { value, length });
       grown += length - (before?.length ?? 0);

@@ -38,9 +38,9 @@ const streams: Readonly<Record<string, string>> = {
 function answerOf(pieces: readonly string[], compacts = false): object | undefined {
   const fold = foldFor('chat');
   if (fold === undefined) throw new Error('streams of chat make an answer');
-  const one: StreamFold = { add: (event) => fold.add(event), answer: (context) => fold.answer(context) };
-  const capture = new StreamCapture(compacts ? fold : one, 100_000);
-  for (const piece of pieces) capture.push(Buffer.from(piece, 'latin1'));
+  const plain: StreamFold = { add: (one) => fold.add(one), answer: (context) => fold.answer(context) };
+  const capture = new StreamCapture(compacts ? fold : plain, 100_000);
+  for (const bytes of pieces) capture.push(Buffer.from(bytes, 'latin1'));
   return capture.answer({ requestBody: undefined, model: 'm', nowMs: 0 });
 }
 
