@@ -51,7 +51,7 @@ export function relay(delivery: Delivery, exchange: Exchange, parts: Parts, ende
     ended({ status: 499, headers: [], refused: refusal('client_left') });
     return;
   }
-  if (answer.complete && (!answer.stream || taps.length === 0)) {
+  if (isWhole(delivery)) {
     const body = passWhole(taps, answer.body());
     const headers = headersOf(delivery, exchange, String(body.length));
     response.writeHead(answer.status, headers);
@@ -67,6 +67,12 @@ export function relay(delivery: Delivery, exchange: Exchange, parts: Parts, ende
     throw error;
   }
   new Flow(delivery, exchange, parts, (status, refused) => ended({ status, headers, refused })).start();
+}
+
+/** All of it leaves at once, with its length; a stream only where its own length tells that nothing can break it off. */
+function isWhole({ answer, taps }: Delivery): boolean {
+  if (!answer.complete) return false;
+  return !answer.stream || (taps.length === 0 && answer.contentLength !== undefined);
 }
 
 /** What passes of all bytes at once. */

@@ -1,7 +1,7 @@
 // An answer is a value: one made of constants is relayed like a provider's, through the same taps.
 import { createServer } from 'node:http';
 import { type Test, test } from 'tap';
-import type { Answer, Failure, Sink, Tap } from '../../../proxy/answer.ts';
+import { type Answer, type Failure, type Sink, type Tap, wholeAnswer } from '../../../proxy/answer.ts';
 import { closeExchange, openExchange } from '../../../proxy/connection/exchange.ts';
 import { createKeyStreams } from '../../../proxy/key-streams.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
@@ -90,6 +90,18 @@ await test('a stored stream is relayed as a stream', async (t) => {
   t.equal(response.header('transfer-encoding'), 'chunked');
   t.equal(response.header('cache-control'), 'no-cache');
   t.match(ending, { status: 200, refused: undefined });
+});
+
+await test('a stored stream that is known to be whole is sent at once, with its length', async (t) => {
+  const text = event('1') + event('[DONE]');
+  const answer = wholeAnswer(Buffer.from(text), { contentType: 'text/event-stream', stream: true });
+  const { response, ending } = await relayed(t, answer, []);
+  t.equal(response.text(), text);
+  t.equal(response.header('content-length'), String(text.length));
+  t.equal(response.header('cache-control'), 'no-cache');
+  t.match(ending, { status: 200, refused: undefined });
+  const tapped = await relayed(t, answer, [marking('a')]);
+  t.equal(tapped.response.header('transfer-encoding'), 'chunked', 'a tap sees it as a stream');
 });
 
 await test('every tap sees what the one before it passed on', async (t) => {
