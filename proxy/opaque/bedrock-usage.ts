@@ -10,13 +10,13 @@ import { lastObject } from './end-usage.ts';
 const usageMark = Buffer.from('"usage"');
 const bytesMark = Buffer.from('"bytes":"');
 const quote = 0x22;
-/** Names of headers, without their beginning. */
-const countNames = {
-  'input-token-count': 'inputTokens',
-  'output-token-count': 'outputTokens',
-  'cache-read-input-token-count': 'cacheReadInputTokens',
-  'cache-write-input-token-count': 'cacheWriteInputTokens',
-} as const;
+/** Names of headers, without their beginning, and what they count. */
+const countNames: ReadonlyMap<string, string> = new Map([
+  ['input-token-count', 'inputTokens'],
+  ['output-token-count', 'outputTokens'],
+  ['cache-read-input-token-count', 'cacheReadInputTokens'],
+  ['cache-write-input-token-count', 'cacheWriteInputTokens'],
+]);
 
 /** `end`: of an answer of Converse, whole or streamed: a frame holds its JSON as it is. */
 export function converseUsage(end: Buffer): TokenUsage | undefined {
@@ -45,9 +45,9 @@ export function invokedStreamUsage(end: Buffer): TokenUsage | undefined {
 export function headerUsage(headers: readonly Buffer[]): TokenUsage | undefined {
   const counts: Record<string, number> = {};
   for (let index = 0; index < headers.length; index += 2) {
-    const name = String(headers[index]).slice(bedrockPrefix.length).toLowerCase();
+    const counted = countNames.get(String(headers[index]).slice(bedrockPrefix.length).toLowerCase());
     const value = String(headers[index + 1]);
-    if (name in countNames && /^\d+$/.test(value)) counts[countNames[name as keyof typeof countNames]] = Number(value);
+    if (counted !== undefined && /^\d+$/.test(value)) counts[counted] = Number(value);
   }
   return usageOf(counts);
 }
