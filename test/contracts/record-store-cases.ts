@@ -60,29 +60,6 @@ const cases: Readonly<Record<string, Case>> = {
     }
   },
 
-  async 'pages far from the first have what the order of all threads says, also where many are of one moment'(
-    t,
-    engine,
-  ) {
-    const { store } = await engine.start(t);
-    const all = Array.from({ length: 3_000 }, (_, seed) =>
-      record(seed, {
-        // Eight of one moment as a rule, and 400 in the middle.
-        started_ms: beginMs + (seed > 400 && seed < 800 ? 60 : Math.floor(((seed * 7) % 3_000) / 8)),
-        ...(seed % 5 === 0 ? { session_id: `s${seed}` } : {}),
-      }),
-    );
-    for (let at = 0; at < all.length; at += 500) await store.add(all.slice(at, at + 500));
-    const span = { fromMs: beginMs + 20, toMs: beginMs + 370 };
-    for (const filter of [{}, { span }])
-      for (const offset of [1_999, 2_000, 2_001, 2_007, 2_150, 2_300, 2_450, 2_600, 2_750, 2_995, 3_000]) {
-        const page = { limit: 9, offset };
-        const { total, sessions } = await store.sessions(filter, page);
-        const rows = sessions.map(({ request_count: count, latest }) => `${count} ${latest.id}`);
-        t.same({ total, rows }, expectedSessions(all, filter, page), `${JSON.stringify(filter)} from ${offset}`);
-      }
-  },
-
   async 'a record is kept once, however often and from wherever it comes'(t, engine) {
     const { store, open, query } = await engine.start(t);
     const other = open();

@@ -1,6 +1,7 @@
 // The contract of the record store on PostgreSQL, and what happens when the server is killed, or does not answer.
 import { t as all, test } from 'tap';
 import { startPostgres } from '../support/postgres.ts';
+import { testRecordPages } from './record-page-cases.ts';
 import { testRecordSearch } from './record-search-cases.ts';
 import { testRecordContract } from './record-store-cases.ts';
 import { postgresRecords } from './record-store-engines.ts';
@@ -11,6 +12,7 @@ const server = await startPostgres(all);
 const engine = postgresRecords(server);
 
 await testRecordContract(engine);
+await testRecordPages(engine);
 await testRecordSearch(engine);
 await testUsageContract(engine);
 

@@ -2,12 +2,14 @@
 import { test } from 'tap';
 import { startProcess } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { testRecordPages } from './record-page-cases.ts';
 import { testRecordSearch } from './record-search-cases.ts';
 import { testRecordContract } from './record-store-cases.ts';
 import { sqliteRecords } from './record-store-engines.ts';
 import { testUsageContract } from './usage-cases.ts';
 
 await testRecordContract(sqliteRecords);
+await testRecordPages(sqliteRecords);
 await testRecordSearch(sqliteRecords);
 await testUsageContract(sqliteRecords);
 
