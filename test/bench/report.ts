@@ -32,6 +32,7 @@ const TITLES: Record<Workload, string> = {
   'fresh-sse': `SSE that nobody has asked for before, ${INSTANT_EVENTS} events at once`,
   'fresh-paced': `SSE that nobody has asked for before, ${PACED_EVENTS} events, one every 5 ms`,
   'kept-sse': 'SSE from the cache',
+  'kept-paced': 'SSE from the cache that came one event every 5 ms',
 };
 
 /** The whole report as text, ready to be printed. */

@@ -4,7 +4,7 @@
  *  write per event (`sse`), all in one write (`burst`) or in four (`quarters`); a stream with a pause after each event
  *  (`paced`); or one event per second without an end (`held`). `translated` and `translated-sse` are `json` and `sse` for
  *  a client of Anthropic, whose words the gateway translates. `fresh`, `fresh-sse` and `fresh-paced` are `json`, `sse` and `paced` with a request that
- *  nobody has sent before, and `kept-sse` is `sse` from a gateway that has kept the answer. */
+ *  nobody has sent before; `kept-sse` and `kept-paced` are `sse` and `paced` from a gateway that has kept the answer. */
 export const WORKLOADS = [
   'json',
   'json-1k',
@@ -21,6 +21,7 @@ export const WORKLOADS = [
   'fresh-sse',
   'fresh-paced',
   'kept-sse',
+  'kept-paced',
 ] as const;
 /** One of `WORKLOADS`. */
 export type Workload = (typeof WORKLOADS)[number];
@@ -50,6 +51,7 @@ const EVENTS: Partial<Record<Workload, number>> = {
   'fresh-sse': INSTANT_EVENTS,
   'fresh-paced': PACED_EVENTS,
   'kept-sse': KEPT_EVENTS,
+  'kept-paced': KEPT_EVENTS,
   burst: INSTANT_EVENTS,
   quarters: QUARTERS_EVENTS,
   paced: PACED_EVENTS,
@@ -96,7 +98,7 @@ export function expectedEvents(workload: Workload): number {
 /** The request body of a workload. */
 export function requestBody(workload: Workload): string {
   const isInstant = isJson(workload) || workload.endsWith('sse');
-  const model = isInstant ? 'bench/chat-model' : `bench/${workload.replace('fresh-', '')}-model`;
+  const model = isInstant ? 'bench/chat-model' : `bench/${workload.replace(/^(?:fresh|kept)-/, '')}-model`;
   const stream = !isJson(workload);
   const limit = isTranslated(workload) ? { max_tokens: 99 } : {};
   const build = (content: string): string =>
