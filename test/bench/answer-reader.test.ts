@@ -35,6 +35,17 @@ void tap.test('all events of a stream are counted once, wherever it is cut', asy
   t.equal(reader.events, INSTANT_EVENTS);
 });
 
+void tap.test('the events of a stream with a length are counted, too', async (t) => {
+  const reader = new AnswerReader();
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nContent-Length: 29\r\n\r\n';
+  const whole = Buffer.from(`${head}data: {"a":1}\n\ndata: [DONE]\n\n`);
+  for (let cut = 1; cut < whole.length; cut += 1) {
+    const progress = read(reader, [whole.subarray(0, cut), whole.subarray(cut)]);
+    if (progress !== 'complete' || reader.events !== 2) t.fail(`cut at ${cut}: ${progress}, ${reader.events} events`);
+  }
+  t.pass();
+});
+
 void tap.test('a stream without its final chunk is not complete', async (t) => {
   t.equal(read(new AnswerReader(), [stream.subarray(0, -1)]), 'more');
 });

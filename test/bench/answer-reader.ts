@@ -16,6 +16,7 @@ export class AnswerReader {
   #head: Buffer | undefined;
   /** Bytes of the body that are still to come; undefined: the body is chunked. */
   #left: number | undefined = 0;
+  #isStream = false;
   #carry = '';
 
   begin(): void {
@@ -47,6 +48,7 @@ export class AnswerReader {
       return body.length === 0 ? 'more' : this.#takeHead(body);
     }
     this.status = status;
+    this.#isStream = head.includes('\r\ncontent-type: text/event-stream');
     const at = head.indexOf('\r\ncontent-length:');
     if (at >= 0) this.#left = Number(head.slice(at + 17, head.indexOf('\r\n', at + 17)));
     else if (head.includes('\r\ntransfer-encoding: chunked')) this.#left = undefined;
@@ -55,19 +57,19 @@ export class AnswerReader {
   }
 
   #takeBody(piece: Buffer): Progress {
-    if (this.#left === undefined) return this.#takeChunked(piece);
+    if (this.#isStream || this.#left === undefined) this.#countEvents(piece);
+    if (this.#left === undefined) return this.#carry === FINAL_CHUNK ? 'complete' : 'more';
     this.#left -= piece.length;
     return this.#left > 0 ? 'more' : this.#left === 0 ? 'complete' : 'broken';
   }
 
-  // Nothing is pipelined, so a body is complete when it ends with the final chunk; no event of ours contains these bytes.
-  #takeChunked(piece: Buffer): Progress {
+  // Nothing is pipelined, so a chunked body is complete when it ends with the final chunk; no event of ours contains these bytes.
+  #countEvents(piece: Buffer): void {
     const carry = this.#carry;
     const text = carry + piece.toString('latin1');
     // The carry lets a mark or an end cut in two be found; a mark that lay wholly in it was counted before.
     let from = text.indexOf(MARK, Math.max(0, carry.length - MARK.length + 1));
     for (; from >= 0; from = text.indexOf(MARK, from + MARK.length)) this.events += 1;
     this.#carry = text.slice(-FINAL_CHUNK.length);
-    return this.#carry === FINAL_CHUNK ? 'complete' : 'more';
   }
 }
