@@ -95,6 +95,8 @@ const nothingOf: AnswerOf = () => ({});
 
 /** What is recorded of attempts. */
 export interface AttemptParts {
+  /** When the request came. The gateway's clock cuts the beginnings of attempts to whole milliseconds, so one may seem to be earlier. */
+  readonly requestedAtMs: number;
   /** Attempts that reached their provider have usage. */
   readonly tracksUsage: boolean;
   /** What must not be recorded, besides what looks like a key. */
@@ -125,24 +127,25 @@ export function usageOfAccepted({ attempt, usage, isFree, providerId }: Accepted
 }
 
 function acceptedRecord(
-  { attempt, seq, kind }: PlacedAttempt,
+  placed: PlacedAttempt,
   accepted: AcceptedAttempt,
-  { tracksUsage, secrets }: AttemptParts,
+  { requestedAtMs, tracksUsage, secrets }: AttemptParts,
 ): AttemptRecord {
   const { broken, endedAtMs } = accepted;
   return {
-    ...beginningOf(attempt, seq, kind, endedAtMs),
+    ...beginningOf(placed, requestedAtMs, endedAtMs),
     success: broken === undefined,
     ...(broken === undefined ? undefined : errorOf(broken, secrets)),
     ...(tracksUsage ? { usage: usageOfAccepted(accepted) } : undefined),
   };
 }
 
-function failedRecord({ attempt, seq, kind }: PlacedAttempt, { tracksUsage, secrets }: AttemptParts): AttemptRecord {
+function failedRecord(placed: PlacedAttempt, { requestedAtMs, tracksUsage, secrets }: AttemptParts): AttemptRecord {
+  const { attempt } = placed;
   const { refused, endedAtMs, isSent, usage } = attempt;
   const isCharged = tracksUsage && isSent !== false;
   return {
-    ...beginningOf(attempt, seq, kind, endedAtMs),
+    ...beginningOf(placed, requestedAtMs, endedAtMs),
     success: false,
     ...(refused === undefined ? undefined : errorOf(refused, secrets)),
     ...(isCharged ? { usage: usage === undefined ? free : attemptUsage(usage, priceOf(attempt)) } : undefined),
@@ -155,12 +158,13 @@ export function durationNs(startedAtMs: number, endedAtMs: number): number {
 }
 
 function beginningOf(
-  { target, startedAtMs, answer }: RecordedAttempt,
-  seq: number,
-  kind: AttemptKind,
+  { attempt, seq, kind }: PlacedAttempt,
+  requestedAtMs: number,
   endedAtMs: number,
 ): Omit<AttemptRecord, 'success'> {
+  const { target, answer } = attempt;
   const { upstream, model } = target;
+  const startedAtMs = Math.max(attempt.startedAtMs, requestedAtMs);
   return {
     seq,
     kind,

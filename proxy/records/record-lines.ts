@@ -137,7 +137,7 @@ function putValues(places: Places, { trip, end, said, usage, id }: Ended): void 
   const { nowMs } = end;
   const { session, agent, mostTokens, temperature } = said;
   const { startedAtMs } = exchange;
-  const attemptedAtMs = accepted?.startedAtMs ?? startedAtMs;
+  const attemptedAtMs = Math.max(accepted?.startedAtMs ?? 0, startedAtMs);
   places.put(id);
   places.put(exchange.id);
   if (session !== undefined) places.put(session);

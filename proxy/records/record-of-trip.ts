@@ -145,7 +145,12 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
   const hit = trip.caching?.hit;
   const attempts =
     hit === undefined
-      ? attemptRecords(attemptsOf(trip, end), { tracksUsage: hasUsage, secrets, answerOf: answers })
+      ? attemptRecords(attemptsOf(trip, end), {
+          requestedAtMs: startedAtMs,
+          tracksUsage: hasUsage,
+          secrets,
+          answerOf: answers,
+        })
       : [cachedAttempt(hit.facts, startedAtMs, end.nowMs, hasUsage)];
   const target = accepted?.target ?? failed.at(-1)?.target ?? trip.route?.targets[0];
   const readable = readCallOf(trip);

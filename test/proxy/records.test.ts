@@ -134,6 +134,9 @@ await test('each attempt has its kind, its error and what it cost', async (t) =>
   const behind = { ...answered, startedAtMs: 30 };
   const endedBetween = { ...refused, endedAtMs: 30.7 };
   t.match(attemptsOf({ failed: [endedBetween], accepted: behind })[1], { kind: 'failover' }, 'asked at once');
+  const atOnce = { ...answered, startedAtMs: 10 };
+  const [only] = attemptsOf({ accepted: atOnce });
+  t.match(only, { started_ms: 10, duration_ns: 100_000_000 }, 'no attempt is longer than its request');
   const unreached = { ...refused, isSent: false, answer: { status: 0 } };
   t.equal(attemptsOf({ failed: [unreached] })[0]?.usage, undefined, 'a provider that was not reached cost nothing');
 });
