@@ -1,7 +1,7 @@
 // What the response cache costs and saves: a gateway with it beside one without, asked what nobody has asked, and what was asked before.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { measureSlice, shortSlice, turned } from './contest.ts';
+import { measureSlice, shortSlice, steadySlice, turned } from './contest.ts';
 import { cpuBetweenMs, markCpu } from './cpu-time.ts';
 import { startReading } from './measure.ts';
 import type { Options } from './options.ts';
@@ -35,8 +35,8 @@ const CONTESTS = new Map<Workload, Contest>([
 /** The workloads that have such a contest. */
 export const CACHED: readonly Workload[] = [...CONTESTS.keys()];
 const MOST_WARM_SECONDS = 30;
-/** Slices of each gateway in one round: few and short, so that others disturb all of them alike. */
-const TURNS = { usual: 4, paced: 2 };
+/** Slices of each gateway in one round: few, so that others disturb all of them alike. */
+const TURNS = 2;
 /** Records are written out so long after their request at the latest: what that costs belongs to the round. Milliseconds. */
 const FLUSH_MS = 250;
 
@@ -150,11 +150,10 @@ async function measureRound(session: Session, cost: CacheCost, sides: readonly L
   const end = startReading([session.upstream.pid, session.client.pid, ...pids]);
   const marks = pids.map(markCpu);
   const requests = sides.map(() => 0);
-  const turns = cost.contest.fresh.endsWith('paced') ? TURNS.paced : TURNS.usual;
-  for (let turn = 0; turn < turns; turn += 1) {
+  for (let turn = 0; turn < TURNS; turn += 1) {
     // Forwards and backwards in turns: who comes first differs.
     for (const one of turn % 2 === 0 ? sides : sides.toReversed()) {
-      const { load } = await measureSlice(session.client, one.gateway, shortSlice(one.workload));
+      const { load } = await measureSlice(session.client, one.gateway, steadySlice(one.workload));
       const at = sides.indexOf(one);
       requests[at] = (requests[at] ?? 0) + load.requests;
       cost.failures += load.failures;

@@ -3,7 +3,7 @@ import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { journalDirectories, segmentPath, segmentsIn } from '../../store/records/file/segment-names.ts';
-import { measureSlice, shortSlice, turned } from './contest.ts';
+import { measureSlice, shortSlice, steadySlice, turned } from './contest.ts';
 import { cpuBetweenMs, markCpu } from './cpu-time.ts';
 import { RECORDINGS, type Recording } from './gateway-yaml.ts';
 import { startReading } from './measure.ts';
@@ -20,7 +20,7 @@ const MOST = { on: 1.1, bodies: 1.25 } as const;
 const WARM_REQUESTS = { json: 60_000, others: 15_000 };
 const MOST_WARM_SECONDS = 30;
 /** Slices of each gateway in one round: few, so that others disturb all of them alike. */
-const TURNS = 4;
+const TURNS = 2;
 /** Records are written out so long after their request at the latest: what that costs belongs to the round. Milliseconds. */
 const FLUSH_MS = 250;
 const FOREIGN_CORES = 0.25;
@@ -142,7 +142,7 @@ async function measureRound({ client }: Session, cost: RecordsCost, running: rea
     // Forwards and backwards in turns: who comes first differs.
     const order = turn % 2 === 0 ? running : running.toReversed();
     for (const gateway of order) {
-      const { load } = await measureSlice(client, gateway, shortSlice(cost.workload));
+      const { load } = await measureSlice(client, gateway, steadySlice(cost.workload));
       requests[running.indexOf(gateway)] = (requests[running.indexOf(gateway)] ?? 0) + load.requests;
       cost.failures += load.failures;
     }
