@@ -139,18 +139,14 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
   const { startedAtMs } = exchange;
   const { refused } = ending;
   const userPath = userPathOf(trip);
-  const answers = parts.hasAudit ? failedAnswers(trip.snapshot.audit) : undefined;
+  const answerOf = parts.hasAudit ? failedAnswers(trip.snapshot.audit) : undefined;
   const secrets = knownSecrets(trip);
   const { hasUsage } = parts;
+  const told = { requestedAtMs: startedAtMs, tracksUsage: hasUsage, secrets, answerOf };
   const hit = trip.caching?.hit;
   const attempts =
     hit === undefined
-      ? attemptRecords(attemptsOf(trip, end), {
-          requestedAtMs: startedAtMs,
-          tracksUsage: hasUsage,
-          secrets,
-          answerOf: answers,
-        })
+      ? attemptRecords(attemptsOf(trip, end), told)
       : [cachedAttempt(hit.facts, startedAtMs, end.nowMs, hasUsage)];
   const target = accepted?.target ?? failed.at(-1)?.target ?? trip.route?.targets[0];
   const readable = readCallOf(trip);
