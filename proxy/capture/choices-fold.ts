@@ -17,10 +17,13 @@ import { ReadFold, type StreamFold } from './stream-fold.ts';
 
 /** What a chunk says beside its choices that the readers know, and what means nothing in an answer. */
 const framing = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error', 'obfuscation']);
+/** Names beyond are left out, and what one takes besides its letters and its value. Characters. */
+const mostBeside = 64;
+const besideLength = 64;
 /** Choices beyond are left out: providers give at most so many. */
 const mostChoices = 128;
 
-/** `length`: as JSON, with its name. Characters. */
+/** `length`: about what it takes, with its name. Characters. */
 interface Beside {
   readonly value: JsonValue;
   readonly length: number;
@@ -96,7 +99,8 @@ export class ChoicesFold implements StreamFold {
     for (const [name, value] of Object.entries(body)) {
       const before = this.#beside.get(name);
       if (framing.has(name) || value === undefined || value === null || value === before?.value) continue;
-      const length = name.length + writeJson(value).length;
+      if (before === undefined && this.#beside.size >= mostBeside) continue;
+      const length = besideLength + name.length + writeJson(value).length;
       this.#beside.set(name, { value, length });
       grown += length - (before?.length ?? 0);
     }

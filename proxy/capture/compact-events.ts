@@ -4,13 +4,19 @@
 const end = '\n\n';
 /** What stands before a text that is a piece of a longer one: such pieces mean what their sum means. */
 const pieceStart = /"delta": ?\{(?:"role": ?"assistant", ?)?"(?:content|reasoning|reasoning_content)": ?"/;
-/** What stands behind it where nothing else of the event is a piece of something: neither another text, nor probabilities. */
-const pieceEnd = /^"(?:, ?"refusal": ?null)?\}(?!.*"(?:delta|logprobs)": ?[{[])/;
-/** A text of JSON up to its closing quote. */
-const restOfText = /(?:[^"\\]|\\.)*"/y;
-const plainText = /^(?:[^"\\]|\\.)*$/;
+/** What stands behind it where nothing else of its delta is a piece of something. */
+const pieceEnd = /^"(?:, ?"refusal": ?null)?\}/;
+/** What may be a piece of something elsewhere in the event: another choice, probabilities. A line of its own may be another event. */
+const otherPieces = /"(?:delta|message)"|"logprobs"\s*:\s*(?!null)\S|[\r\n]/;
+/** A text of JSON (RFC 8259), up to its closing quote: without control characters, and with known escapes alone. */
+const restOfText = /(?:[ !#-[\]-\xff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const plainText = /^(?:[ !#-[\]-\xff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*$/;
+/** Longer events are not put together: few are like them. Characters. */
+const longestEvent = 64 * 1024;
 /** Random letters with which OpenAI hides how long a text is: the last member of an event. */
 const padding = /,"obfuscation":"[^"\\]*"\}(?=\n\n)/g;
+const blank = 0x20;
+const quote = 0x22;
 const backslash = 0x5c;
 const paddingName = ',"obfuscation":"';
 
@@ -44,6 +50,7 @@ class Compact {
     if (
       this.#after !== '' &&
       from <= to &&
+      stop - start <= longestEvent &&
       stream.slice(start, from) === this.#before &&
       stream.slice(to, stop) === this.#after
     ) {
@@ -62,19 +69,27 @@ class Compact {
 
   #begin(event: string): void {
     this.#end = end;
-    const found = pieceStart.exec(event);
-    const at = found === null ? event.length : found.index + found[0].length;
+    const found = event.length > longestEvent ? null : pieceStart.exec(event);
+    const at = found === null ? 0 : found.index + found[0].length;
     restOfText.lastIndex = at;
-    const close = found !== null && restOfText.test(event) ? restOfText.lastIndex - 1 : event.length;
-    const isPiece = pieceEnd.test(event.slice(close));
+    const close = found !== null && restOfText.test(event) ? restOfText.lastIndex - 1 : -1;
+    const isPiece = found !== null && close !== -1 && isAlone(event.slice(0, found.index), event.slice(close));
     this.#before = isPiece ? event.slice(0, at) : event;
     this.#said = isPiece ? event.slice(at, close) : '';
     this.#after = isPiece ? event.slice(close) : '';
   }
 }
 
+/** Whether nothing else in the event is a piece of something: neither what stands before its delta, nor what stands behind its text. */
+function isAlone(before: string, after: string): boolean {
+  return pieceEnd.test(after) && !otherPieces.test(before) && !otherPieces.test(after);
+}
+
 /** Whether that is the inside of one text of JSON; a quote follows. */
 function isPlain(stream: string, from: number, to: number): boolean {
-  const isClosed = stream.indexOf('"', from) === to && stream.charCodeAt(to - 1) !== backslash;
-  return isClosed || plainText.test(stream.slice(from, to));
+  for (let at = from; at < to; at += 1) {
+    const code = stream.charCodeAt(at);
+    if (code < blank || code === quote || code === backslash) return plainText.test(stream.slice(from, to));
+  }
+  return true;
 }

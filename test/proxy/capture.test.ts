@@ -217,4 +217,8 @@ await test('what a provider says beside its choices is in the answer, and a list
     endless.push(Buffer.from(chunk('a', null, { [`n${name}`]: 'x'.repeat(99) })));
   endless.stop();
   t.ok((endless.json({ requestBody: undefined, model: 'm', nowMs: 0 }) ?? '').length <= limit, 'it is bounded');
+  const many = new StreamCapture(foldFor('chat') as StreamFold, 2 ** 20);
+  for (let name = 0; name < 400; name += 1) many.push(Buffer.from(chunk('a', null, { [`n${name}`]: 0 })));
+  const told = many.answer({ requestBody: undefined, model: 'm', nowMs: 0 }) ?? {};
+  t.equal(Object.keys(told).filter((name) => /^n\d/.test(name)).length, 64, 'and so are its names');
 });

@@ -14,6 +14,7 @@ const begun = piece({ role: 'assistant', content: '' });
 const ended = `${piece({}, {}, 'stop')}${event([], { usage: { prompt_tokens: 1, completion_tokens: 2 } })}data: [DONE]\n\n`;
 const words = ['a', ' b', '"', '\\', '\n', 'ü', '\u{1f600}', '', '},{"delta":{"content":"x"'];
 const twice = (made: string): string => made.repeat(2);
+const called = { index: 0, id: 't', function: { name: 'f', arguments: 'x' } };
 const logprobs = { content: [{ token: 'a', logprob: -1 }] };
 
 const streams: Readonly<Record<string, string>> = {
@@ -31,6 +32,33 @@ const streams: Readonly<Record<string, string>> = {
       piece({ tool_calls: [{ index: 0, ...(at ? {} : { id: 't' }), function: { name: 'f', arguments: args } }] }),
     )
     .join(''),
+  'an escape that JSON does not know': [text('a'), text('b').replace('"b"', '"\\q"'), text('c')].join(''),
+  'half an escape': [text('a'), text('b').replace('"b"', '"\\u12"'), text('c')].join(''),
+  'a control character': [text('a'), text('b').replace('"b"', '"\t"'), text('c')].join(''),
+  'other ends of lines': twice(`${text('a').replace('\n\n', '\r\n\r\n')}${text('c')}`),
+  'several lines of data': twice(piece({ content: 'a' }, { logprobs }).replace(',"logprobs"', '\ndata: ,"logprobs"')),
+  'probabilities before words': twice(event([{ index: 0, logprobs, delta: { content: 'a' }, finish_reason: null }])),
+  'calls of another choice': twice(
+    event([
+      { index: 1, delta: { tool_calls: [called] } },
+      { index: 0, delta: { content: 'a' } },
+    ]),
+  ),
+  'a refusal of another choice': twice(
+    event([
+      { index: 1, delta: { refusal: 'x' } },
+      { index: 0, delta: { content: 'a' } },
+    ]),
+  ),
+  'a message of another choice': twice(
+    event([
+      { index: 0, delta: { content: 'a' } },
+      { index: 1, message: { content: 'm' } },
+    ]),
+  ),
+  'a delta within another member': twice(
+    event([{ index: 0, x: { delta: { content: 'x' } }, delta: { content: 'b' } }]),
+  ),
   'a model of its own': words.map((content, at) => event([{ index: 0, delta: { content } }], { created: at })).join(''),
 };
 
@@ -77,5 +105,11 @@ await test('a stream that is read in portions makes the same answer', (t) => {
       t.same(answerOf(pieces, true), answerOf(pieces), `${claim}, cut at ${portion}`);
     }
   }
+  t.end();
+});
+
+await test('a text of many megabytes is no piece of another one', (t) => {
+  const long = text('x'.repeat(9 * 2 ** 20));
+  t.equal(compactEvents(long + long), long + long);
   t.end();
 });
