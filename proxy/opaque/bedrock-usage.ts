@@ -5,7 +5,7 @@ import { objectOf, parseObject } from '../dialects/json.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import { reportedUsage } from '../translation/translated-usage.ts';
 import { bedrockPrefix } from '../upstream/answer-head.ts';
-import { lastObject } from './end-usage.ts';
+import { lastOf } from './end-usage.ts';
 
 const usageMark = Buffer.from('"usage"');
 const bytesMark = Buffer.from('"bytes":"');
@@ -18,9 +18,9 @@ const countNames: ReadonlyMap<string, string> = new Map([
   ['cache-write-input-token-count', 'cacheWriteInputTokens'],
 ]);
 
-/** `end`: of an answer of Converse, whole or streamed: a frame holds its JSON as it is. */
+/** `end`: of an answer of Converse, whole or streamed: a frame holds its JSON as it is. Arguments of tools, and what a guardrail cost, may be named so, too. */
 export function converseUsage(end: Buffer): TokenUsage | undefined {
-  return usageOf(lastObject(end, usageMark));
+  return usageOf(parseObject(end.toString('utf8'))?.['usage']) ?? lastOf(end, usageMark, usageOf);
 }
 
 /** `end`: of a stream of InvokeModel. Its frames hold the words of the model in base64, and the last of them the counts. */

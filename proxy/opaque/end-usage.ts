@@ -43,11 +43,25 @@ export class EndUsage implements Tap, UsageSource {
   }
 }
 
-/** The last object with this name, `name` in its quotes; undefined: there is none. */
-export function lastObject(bytes: Buffer, name: Buffer): JsonObject | undefined {
-  const at = bytes.lastIndexOf(name);
-  const start = at === -1 ? -1 : bytes.indexOf(openBrace, at);
-  return start === -1 ? undefined : parseObject(bytes.toString('utf8', start, valueEnd(bytes, start)));
+/** So many objects of a name are looked at: each may be as long as the end. */
+const mostObjects = 16;
+
+/** The last object with this name of which `read` makes sense, `name` in its quotes; undefined: there is none. */
+export function lastOf(
+  bytes: Buffer,
+  name: Buffer,
+  read: (said: JsonObject) => TokenUsage | undefined,
+): TokenUsage | undefined {
+  let at = bytes.length;
+  for (let tries = 0; tries < mostObjects && at > 0; tries += 1) {
+    at = bytes.lastIndexOf(name, at - 1);
+    const start = at === -1 ? -1 : bytes.indexOf(openBrace, at);
+    if (start === -1) continue;
+    const said = parseObject(bytes.toString('utf8', start, valueEnd(bytes, start)));
+    const usage = said && read(said);
+    if (usage !== undefined) return usage;
+  }
+  return undefined;
 }
 
 /** Of an answer that broke off, all that came. */

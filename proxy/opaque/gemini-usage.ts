@@ -2,12 +2,11 @@
 import { readUsage } from '../dialects/gemini/read-usage.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import { reportedUsage } from '../translation/translated-usage.ts';
-import { lastObject } from './end-usage.ts';
+import { lastOf } from './end-usage.ts';
 
 const mark = Buffer.from('"usageMetadata"');
 
 /** `end`: of the answer, whole or streamed. */
 export function geminiUsage(end: Buffer): TokenUsage | undefined {
-  const said = lastObject(end, mark);
-  return said && reportedUsage(readUsage(said));
+  return lastOf(end, mark, (said) => reportedUsage(readUsage(said)));
 }

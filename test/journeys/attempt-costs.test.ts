@@ -99,6 +99,10 @@ await test('what passes through in the formats of Bedrock costs what its headers
   };
   const output = { message: { content: [{ toolUse: { input: { usage: 'x' } } }] } };
   await costs('Converse', 'converse', { kind: 'json', body: { output, usage: counted } });
+  const named = { usage: { inputTokens: 0, outputTokens: 0 } };
+  const trace = { guardrail: { invocationMetrics: { usage: { topicPolicyUnits: 1 } } } };
+  const behind = { usage: counted, output: { message: { content: [{ toolUse: { input: named } }] } }, trace };
+  await costs('Converse, with others of that name behind', 'converse', { kind: 'json', body: behind });
   const frames = (...all: readonly Buffer[]): Behaviour => ({ kind: 'sse', chunks: all, headers: [contentType] });
   const told = [
     converseFrame('messageStop', { stopReason: 'end_turn' }),
