@@ -60,7 +60,8 @@ async function sessionsNamed(statements: Statements, term: string, span: Sought[
     condition(dialect.isOneOf('id', 'BIGINT'), found),
   ]) {
     // Two statements: to join them, PostgreSQL would read all sessions.
-    const of = allOf(where, condition('thread > 0'));
+    // The sum keeps SQLite from the index of all entries with a session.
+    const of = allOf(where, condition('thread + 0 > 0'));
     const threads = await statements.all(`SELECT DISTINCT thread FROM entry WHERE ${of.sql}`, ...of.values);
     const { sql, values } = allOf(
       condition(
