@@ -32,6 +32,8 @@ export interface Answer {
   readonly framed: boolean;
   /** `body` gives all of it. */
   readonly complete: boolean;
+  /** Also of a stream: `body` is what the client gets, and no failure follows. Absent: that is not known. */
+  readonly isOwn?: true;
   /** The bytes that are there so far, before `attach`. */
   body(): Buffer;
   /** Lets the bytes flow into a sink, beginning with those of `body`. Called once at most. */
@@ -67,6 +69,7 @@ export function wholeAnswer(body: Buffer, head: WholeHead = {}): Answer {
     stream,
     framed: true,
     complete: true,
+    isOwn: true,
     body: () => body,
     attach: (sink) => {
       sink.write(body);

@@ -69,10 +69,9 @@ export function relay(delivery: Delivery, exchange: Exchange, parts: Parts, ende
   new Flow(delivery, exchange, parts, (status, refused) => ended({ status, headers, refused })).start();
 }
 
-/** All of it leaves at once, with its length; a stream only where its own length tells that nothing can break it off. */
+/** All of it leaves at once, with its length; a stream only where nothing looks at its events, and nothing can break it off. */
 function isWhole({ answer, taps }: Delivery): boolean {
-  if (!answer.complete) return false;
-  return !answer.stream || (taps.length === 0 && answer.contentLength !== undefined);
+  return answer.complete && (!answer.stream || (answer.isOwn === true && taps.length === 0));
 }
 
 /** What passes of all bytes at once. */
@@ -186,7 +185,7 @@ function headersOf(
   const { contentType, contentEncoding, contentLength, status, stream } = answer;
   if (contentType !== undefined) headers.push('content-type', contentType);
   if (contentEncoding !== undefined) headers.push('content-encoding', contentEncoding);
-  const said = request.method === 'HEAD' ? contentLength : length;
+  const said = request.method === 'HEAD' && !stream ? contentLength : length;
   if (stream) headers.push('cache-control', 'no-cache', 'x-accel-buffering', 'no');
   if (said !== undefined && status !== 204 && status !== 304) headers.push('content-length', said);
   return headers;
