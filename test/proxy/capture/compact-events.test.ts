@@ -1,4 +1,5 @@
 // Events that are put together say what they said one by one.
+import { isDeepStrictEqual } from 'node:util';
 import { test } from 'tap';
 import { compactEvents } from '../../../proxy/capture/compact-events.ts';
 import { foldFor } from '../../../proxy/capture/folds.ts';
@@ -99,11 +100,11 @@ await test('words become one event', (t) => {
 await test('a stream that is read in portions makes the same answer', (t) => {
   for (const [claim, said] of Object.entries(streams)) {
     const stream = Buffer.from(`${begun}${said.repeat(40)}${ended}`).toString('latin1');
-    for (let at = 0; at < 300; at += 7) {
-      const portion = 16 * 1024 + at;
+    const different = Array.from({ length: 43 }, (_, more) => 16 * 1024 + 7 * more).filter((portion) => {
       const pieces = [stream.slice(0, portion), stream.slice(portion)];
-      t.same(answerOf(pieces, true), answerOf(pieces), `${claim}, cut at ${portion}`);
-    }
+      return !isDeepStrictEqual(answerOf(pieces, true), answerOf(pieces));
+    });
+    t.same(different, [], `${claim}: portions that change it`);
   }
   t.end();
 });
