@@ -101,59 +101,55 @@ class TakenEvents {
   readonly #options: TapOptions;
   readonly #room: CaptureRoom;
   readonly #unread = new HeldBytes();
-  /** Undefined: it is folded. */
-  #text: string | undefined;
+  #text = '';
+  /** Undefined: they are few. */
   #fold: StreamCapture | undefined;
 
   constructor(options: TapOptions, room: CaptureRoom) {
     this.#options = options;
     this.#room = room;
-    this.#text = options.keepsEvents && isOfChat(options.operation) ? '' : undefined;
+    if (!options.keepsEvents || !isOfChat(options.operation)) this.#folded();
   }
 
   /** Pieces are read together: each by itself costs as much as what it says. */
   take(chunk: Buffer): void {
-    if (this.#fold?.isCut === true) return;
+    const fold = this.#fold;
+    if (fold?.isCut === true) return;
     const unread = this.#unread;
-    unread.add(unread.length === 0 ? Buffer.from(chunk) : chunk);
-    const known = this.#text?.length ?? this.#fold?.length ?? 0;
-    if (!this.#room.hasFor(known + unread.length)) this.#folding().stop();
+    if (fold === undefined) unread.add(unread.length === 0 ? Buffer.from(chunk) : chunk);
+    const held = fold === undefined ? this.#text.length + unread.length : fold.length + chunk.length;
+    if (!this.#room.hasFor(held)) this.#folded().stop();
+    else if (fold !== undefined) fold.push(chunk);
     else if (unread.length >= readBytes) this.#read();
   }
 
   answer(facts: AnswerFacts): TakenAnswer | undefined {
     this.#read();
     const text = this.#text;
-    if (text !== undefined && text.length <= this.#options.mostBytes && areWholeChat(text))
+    if (this.#fold === undefined && text.length <= this.#options.mostBytes && areWholeChat(text))
       return { body: text, isEvents: true };
     const { usage, ...rest } = facts;
     const told = { ...rest, usage: usage && attemptUsage(usage, undefined) };
-    const body = answerOfStream(this.#folding(), this.#options.operation, told);
+    const body = answerOfStream(this.#folded(), this.#options.operation, told);
     return body && { body, isEvents: false };
   }
 
   #read(): void {
     if (this.#unread.length === 0) return;
-    const bytes = this.#unread.take();
-    if (this.#text === undefined) this.#folding().push(bytes);
-    else {
-      this.#text = compactEvents(this.#text + bytes.toString('latin1'));
-      if (this.#text.length > mostEventBytes) this.#folding();
-    }
+    this.#text = compactEvents(this.#text + this.#unread.take().toString('latin1'));
+    if (this.#text.length > mostEventBytes) this.#folded();
   }
 
   /** What folds the rest of the stream; it has what came before. */
-  #folding(): StreamCapture {
+  #folded(): StreamCapture {
+    if (this.#fold !== undefined) return this.#fold;
     const { operation, mostBytes } = this.#options;
-    let fold = this.#fold;
-    if (fold === undefined) {
-      const made = foldFor(operation);
-      if (made === undefined) throw new Error(`no stream of ${operation} makes an answer`);
-      fold = new StreamCapture(made, mostBytes);
-      this.#fold = fold;
-    }
-    if (this.#text !== undefined) fold.push(Buffer.from(this.#text, 'latin1'));
-    this.#text = undefined;
+    const made = foldFor(operation);
+    if (made === undefined) throw new Error(`no stream of ${operation} makes an answer`);
+    const fold = new StreamCapture(made, mostBytes);
+    fold.push(Buffer.from(this.#text, 'latin1'));
+    this.#text = '';
+    this.#fold = fold;
     return fold;
   }
 }
