@@ -32,7 +32,6 @@ const nothing: CacheStatus = { entries: 0, bytes: 0, evicted: 0, dropped: 0 };
 
 export class ResponseCache {
   readonly flights = new Flights();
-  replays: Replays;
   readonly semantic: SemanticLayer;
   readonly captures: CaptureBudget;
   readonly nowMs: () => number;
@@ -43,13 +42,14 @@ export class ResponseCache {
   readonly #open: ResponseCacheOptions['open'];
   readonly #late: Batch<LatePut>;
   readonly #lateKeys = new Set<string>();
+  #replays: Replays;
   #opened: { readonly engine: AnswerCache; readonly kind: CacheSettings['engine'] } | undefined;
   /** Of engines that are closed. */
   #before = nothing;
 
   constructor({ open, semantic, captures, nowMs }: ResponseCacheOptions) {
     this.#open = open;
-    this.replays = this.#noReplays();
+    this.#replays = this.#noReplays();
     this.semantic = semantic;
     this.captures = captures;
     this.nowMs = nowMs;
@@ -57,6 +57,10 @@ export class ResponseCache {
       this.#lateKeys.delete(late.key);
       late.put();
     });
+  }
+
+  get replays(): Replays {
+    return this.#replays;
   }
 
   /** Undefined: it is off. */
@@ -116,7 +120,7 @@ export class ResponseCache {
     const engine = this.engine;
     this.#before = { ...this.status(), entries: 0, bytes: 0 };
     this.#opened = undefined;
-    this.replays = this.#noReplays();
+    this.#replays = this.#noReplays();
     await engine?.close();
   }
 
