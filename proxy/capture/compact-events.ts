@@ -3,9 +3,10 @@
 /** Ends an event. */
 const end = '\n\n';
 /** What stands before a text that is a piece of a longer one: such pieces mean what their sum means. */
-const pieceStart = /"delta": ?\{(?:"role": ?"assistant", ?)?"(?:content|reasoning|reasoning_content)": ?"/;
-/** What stands behind it where nothing else of its delta is a piece of something. */
-const pieceEnd = /^"(?:, ?"refusal": ?null)?\}/;
+const pieceStart =
+  /"delta": ?\{(?:"role": ?"assistant", ?|"\w+": ?null, ?)*"(?:content|reasoning|reasoning_content)": ?"/;
+/** What stands behind it where nothing else of its delta says something. */
+const pieceEnd = /^"(?:, ?"role": ?"assistant"|, ?"\w+": ?null)*\}/;
 /** What may be a piece of something elsewhere in the event: another choice, probabilities. A line of its own may be another event. */
 const otherPieces = /"(?:delta|message)"|"logprobs"\s*:\s*(?!null)\S|[\r\n]/;
 /** A text of JSON (RFC 8259), up to its closing quote: without control characters, and with known escapes alone. */

@@ -111,8 +111,9 @@ export class StreamCapture {
   /** Where the most is near, each event is read by itself: the answer ends with the last one that fits. */
   #compacted(bytes: Buffer): Buffer {
     const { compact } = this.#fold;
-    if (compact === undefined || this.#length + bytes.length > this.#mostLength) return bytes;
-    return Buffer.from(compact(bytes.toString('latin1')), 'latin1');
+    const told = compact?.(bytes.toString('latin1'));
+    if (told === undefined || this.#length + told.length > this.#mostLength) return bytes;
+    return Buffer.from(told, 'latin1');
   }
 
   #split(bytes: Buffer): readonly RawEvent[] {

@@ -60,6 +60,10 @@ const streams: Readonly<Record<string, string>> = {
   'a delta within another member': twice(
     event([{ index: 0, x: { delta: { content: 'x' } }, delta: { content: 'b' } }]),
   ),
+  'nothing beside': words.map((content) => piece({ tool_calls: null, content, reasoning_content: null })).join(''),
+  'nothing beside thoughts': words
+    .map((said) => piece({ content: null, reasoning_content: said, role: 'assistant' }))
+    .join(''),
   'a model of its own': words.map((content, at) => event([{ index: 0, delta: { content } }], { created: at })).join(''),
 };
 
@@ -93,6 +97,8 @@ await test('the answer is the same, wherever the events were cut', (t) => {
 await test('words become one event', (t) => {
   const stream = `${begun}${['a', ' b', ' c'].map(text).join('')}${ended}`;
   t.equal(compactEvents(stream), `${begun}${text('a b c')}${ended}`);
+  const wordy = (content: string): string => piece({ content, role: 'assistant', reasoning_content: null });
+  t.equal(compactEvents(wordy('a') + wordy(' b')), wordy('a b'), 'whatever says nothing beside');
   t.equal(compactEvents(''), '');
   t.end();
 });
