@@ -1,12 +1,19 @@
 // The response cache in the memory of one process: bounded in bytes; the answer that was unused the longest goes first.
 import { LRUCache } from 'lru-cache';
-import { type AnswerCache, type CachedAnswer, type PutAnswer, sizeOfAnswer } from './answer-cache.ts';
+import { type AnswerCache, type CachedAnswer, type CachedFacts, type PutAnswer, sizeOfAnswer } from './answer-cache.ts';
 
 /** Up to so many bytes an answer is a text, one character a byte: collecting a thousand buffers costs more than what is in them. */
 const textBytes = 8 * 1024;
 
-/** An answer as it lies there: a text has one character a byte. One object, without others in it: they are collected one by one. */
-interface Held extends PutAnswer {
+/**
+ * An answer as it lies there: a text has one character a byte. As few objects as can be, because they are collected one by one: a time of
+ * today would be an object of its own, milliseconds since `epochMs` are none for 24 days.
+ */
+interface Held {
+  readonly storedAfterMs: number;
+  readonly lifeMs: number;
+  readonly facts: CachedFacts;
+  readonly body: Buffer | string;
   readonly isEvents: boolean;
 }
 
@@ -14,6 +21,7 @@ type Answers = LRUCache<string, Held>;
 
 /** `mostBytes`: of all answers. */
 export function openMemoryCache(mostBytes: number): AnswerCache {
+  let epochMs: number | undefined;
   let evicted = 0;
   const made = (bytes: number): Answers =>
     new LRUCache({
@@ -30,12 +38,15 @@ export function openMemoryCache(mostBytes: number): AnswerCache {
     keepsEvents: true,
     get(key, nowMs) {
       const held = answers.get(key);
-      if (held === undefined || held.expiresAtMs > nowMs) return held && answerOf(held);
+      if (held === undefined || epochMs === undefined) return undefined;
+      const answer = answerOf(held, epochMs);
+      if (answer.expiresAtMs > nowMs) return answer;
       answers.delete(key);
       return undefined;
     },
     put(key, answer) {
-      answers.set(key, heldOf(answer));
+      epochMs ??= answer.storedAtMs;
+      answers.set(key, heldOf(answer, epochMs));
     },
     resize(bytes) {
       if (bytes === most) return;
@@ -49,12 +60,21 @@ export function openMemoryCache(mostBytes: number): AnswerCache {
   };
 }
 
-function heldOf({ storedAtMs, expiresAtMs, facts, body, isEvents = false }: PutAnswer): Held {
+function heldOf({ storedAtMs, expiresAtMs, facts, body, isEvents = false }: PutAnswer, epochMs: number): Held {
   const kept = body.length <= textBytes ? textOf(body) : ownBytes(body);
-  return { storedAtMs, expiresAtMs, facts, body: kept, isEvents };
+  const storedAfterMs = inPlace(storedAtMs - epochMs);
+  return { storedAfterMs, lifeMs: inPlace(expiresAtMs - storedAtMs), facts, body: kept, isEvents };
 }
 
-function answerOf({ storedAtMs, expiresAtMs, facts, body: kept, isEvents }: Held): CachedAnswer {
+/** The same number, held in its object, where it is a whole one of 32 bits. */
+function inPlace(value: number): number {
+  const small = value | 0;
+  return small === value ? small : value;
+}
+
+function answerOf({ storedAfterMs, lifeMs, facts, body: kept, isEvents }: Held, epochMs: number): CachedAnswer {
+  const storedAtMs = epochMs + storedAfterMs;
+  const expiresAtMs = storedAtMs + lifeMs;
   const body = typeof kept === 'string' ? Buffer.from(kept, 'latin1') : kept;
   const answer = { storedAtMs, expiresAtMs, facts, body };
   return isEvents ? { ...answer, isEvents } : answer;
