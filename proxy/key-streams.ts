@@ -20,8 +20,14 @@ export function createKeyStreams(current: () => Snapshot, nowMs: () => number): 
   let known: Credentials | undefined;
   let active = new Map<string, number>();
 
+  let timer: NodeJS.Timeout | undefined;
+
   const poll = (): void => {
-    if (open.size === 0) return;
+    if (open.size === 0) {
+      clearInterval(timer);
+      timer = undefined;
+      return;
+    }
     const { credentials, cutsRevokedStreams } = current();
     if (credentials !== known) active = expiries(credentials);
     known = credentials;
@@ -34,11 +40,11 @@ export function createKeyStreams(current: () => Snapshot, nowMs: () => number): 
       if (isRevoked) cut();
     }
   };
-  setInterval(poll, pollMs).unref();
   return {
     watch(keyId, cut, isSession = false) {
       const stream = { keyId, cut, isSession };
       open.add(stream);
+      timer ??= setInterval(poll, pollMs).unref();
       return () => void open.delete(stream);
     },
   };

@@ -97,8 +97,13 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   let trips: readonly Trip[] = [];
   const pipelining = createPipelining(
     (request, response) => openExchange(request, response, gateway.current(), gateway.nowMs()),
-    (exchange) => begin(exchange, trips, gateway),
+    (exchange) => {
+      watchWrites();
+      begin(exchange, trips, gateway);
+    },
   );
+  const nowMs = (): number => gateway.nowMs();
+  const watchWrites = watchWriteProgress({ sockets: pipelining.sockets, idleMs: () => writeIdleMs, nowMs });
   const upgrades = createUpgrades(gateway);
   // Behind another request it stays one: an answer and frames cannot share a connection.
   const shouldUpgradeCallback = (request: IncomingMessage): boolean =>
@@ -110,7 +115,6 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   server.on('checkContinue', pipelining.take);
   server.on('checkExpectation', pipelining.take);
   const connections = watchConnections(server);
-  watchWriteProgress({ sockets: pipelining.sockets, idleMs: () => writeIdleMs, nowMs: () => gateway.nowMs() });
   const { app, serve: servePlugin } = await createPluginServer(gateway, {
     server,
     clientErrorHandler: answerParseErrors(pipelining, (unread) => {

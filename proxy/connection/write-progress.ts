@@ -25,12 +25,15 @@ export interface WriteProgress {
   readonly nowMs: () => number;
 }
 
-/** Polls all connections until the process ends. */
-export function watchWriteProgress({ sockets, idleMs, nowMs }: WriteProgress): void {
+/** Gives what must be called when a request begins: connections are polled while there is one. */
+export function watchWriteProgress({ sockets, idleMs, nowMs }: WriteProgress): () => void {
   const standstills = new WeakMap<Socket, Standstill>();
+  let timer: NodeJS.Timeout | undefined;
   const poll = (): void => {
     const now = nowMs();
+    let isIdle = true;
     for (const socket of sockets()) {
+      isIdle = false;
       if (socket.writableLength === 0) standstills.delete(socket);
       else {
         const taken = takenOf(socket);
@@ -39,8 +42,13 @@ export function watchWriteProgress({ sockets, idleMs, nowMs }: WriteProgress): v
         else if (now - before.sinceMs >= idleMs()) cut(socket, 'unread');
       }
     }
+    if (!isIdle) return;
+    clearInterval(timer);
+    timer = undefined;
   };
-  setInterval(poll, pollMs).unref();
+  return () => {
+    timer ??= setInterval(poll, pollMs).unref();
+  };
 }
 
 /** Bytes the kernel has taken: those handed to libuv, without those that wait there. */

@@ -8,8 +8,8 @@ export interface Timed {
 }
 
 export interface Deadlines {
-  /** The clock's reading at the last tick: at most one tick old, free to read. */
-  coarseNowMs: number;
+  /** The clock's reading at the last tick: at most one tick old, free to read while something is open. */
+  readonly coarseNowMs: number;
   add(timed: Timed): void;
   remove(timed: Timed): void;
 }
@@ -19,24 +19,38 @@ const tickMs = 50;
 /** A tick later than this means that the process stood still. */
 const longPauseMs = 1000;
 
-/** Starts the timer. `nowMs` is the monotonic clock. */
+/** Ticks while something is open: a process without requests sleeps. `nowMs` is the monotonic clock. */
 export function createDeadlines(nowMs: () => number): Deadlines {
   const open = new Set<Timed>();
-  const deadlines: Deadlines = {
-    coarseNowMs: nowMs(),
-    add: (timed) => void open.add(timed),
+  let timer: NodeJS.Timeout | undefined;
+  let tickedAtMs = 0;
+  return {
+    get coarseNowMs() {
+      return timer === undefined ? nowMs() : tickedAtMs;
+    },
+    add(timed) {
+      open.add(timed);
+      if (timer === undefined) start();
+    },
     remove: (timed) => void open.delete(timed),
   };
-  const timer = setInterval(() => {
+
+  function start(): void {
+    tickedAtMs = nowMs();
+    timer = setInterval(tick, tickMs).unref();
+  }
+
+  function tick(): void {
     const now = nowMs();
-    const pauseMs = now - deadlines.coarseNowMs - tickMs;
-    deadlines.coarseNowMs = now;
+    const pauseMs = now - tickedAtMs - tickMs;
+    tickedAtMs = now;
     for (const timed of open) {
       // A process that was stopped did not wait: bytes may have come that it could not read.
       if (pauseMs > longPauseMs) timed.deadlineMs += pauseMs;
       if (timed.deadlineMs <= now) timed.expire();
     }
-  }, tickMs);
-  timer.unref();
-  return deadlines;
+    if (open.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  }
 }

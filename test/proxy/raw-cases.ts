@@ -265,7 +265,7 @@ export async function converse(
   return finals()[count - 1];
 }
 
-/** How long the proxy's event loop stood still, at most, while `work` went on. Milliseconds, to about 10. */
+/** How long the proxy's event loop stood still, at most, while `work` went on. Milliseconds, to about 20. */
 export async function stallDuring({ gateway }: Stand, work: () => Promise<unknown>): Promise<number> {
   // Reading the metric starts a new measurement.
   await gateway.metrics();

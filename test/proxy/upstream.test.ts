@@ -171,6 +171,21 @@ await test('time in which the process stood still is not counted as waiting', as
   t.same(expired, [60_400]);
 });
 
+await test('deadlines tick only while one is open: then the clock is as old as a tick', async (t) => {
+  let clockMs = 0;
+  const deadlines = createDeadlines(() => clockMs);
+  const timed = { deadlineMs: 1_000, expire: () => undefined };
+  const isExact = (): boolean => {
+    clockMs += 1;
+    return deadlines.coarseNowMs === clockMs;
+  };
+  t.ok(isExact());
+  deadlines.add(timed);
+  t.notOk(isExact());
+  deadlines.remove(timed);
+  await waitFor('the last tick', isExact);
+});
+
 await test('providers of one origin and connect timeout share a pool, which a reload keeps while one uses it', async (t) => {
   const pools = createPools(100);
   const origin = 'http://127.0.0.1:9';
