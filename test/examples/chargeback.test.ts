@@ -1,4 +1,5 @@
-// The README of examples/chargeback, as its reader does it: its commands, in their order.
+// The README of examples/chargeback, and what the other pages say of conversations and costs, as their reader does it: the commands, in
+// their order.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,10 +8,15 @@ import { startProcess } from '../support/process.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
 const top = join(import.meta.dirname, '../..');
-const readme = readFileSync(join(top, 'examples/chargeback/README.md'), 'utf8');
-const [start = '', define = '', ...commands] = [...readme.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block);
+const textOf = (page: string): string => readFileSync(join(top, page), 'utf8');
+const blocksOf = (text: string): string[] => [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block);
+/** Below a heading, to the next one. */
+const sectionOf = (page: string, heading: string): string =>
+  textOf(page).split(`# ${heading}\n`)[1]?.split(/^##+ /m)[0] ?? '';
 
-await test('a team spends its budget, is refused, and goes on', async (t) => {
+const [start = '', define = '', ...commands] = blocksOf(textOf('examples/chargeback/README.md'));
+
+await test('a team spends its budget, is refused, and goes on; all of it is found again', async (t) => {
   const data = temporaryDirectory(t, 'chargeback');
   const [, config = ''] = /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start) ?? [];
   const gateway = await startProcess({
@@ -34,7 +40,9 @@ await test('a team spends its budget, is refused, and goes on', async (t) => {
       .replaceAll('http://127.0.0.1:8080', url)
       .replaceAll('data/master-key', join(data, 'master-key'));
     return new Promise((done, fail) => {
-      execFile('sh', ['-c', here], { timeout: 30_000 }, (error, stdout) => (error ? fail(error) : done(stdout)));
+      execFile('sh', ['-c', here], { cwd: data, timeout: 30_000 }, (error, stdout) =>
+        error ? fail(error) : done(stdout),
+      );
     });
   }
 
@@ -56,4 +64,22 @@ await test('a team spends its budget, is refused, and goes on', async (t) => {
   t.ok(mine.usage.total_cost > 1, `${mine.usage.total_cost}`);
   t.equal(mine.budgets.length, 2);
   t.match(await paste(letGo), /"amount":5/);
+
+  const found = blocksOf(sectionOf('README.md', 'Find a conversation, and what a team spent'));
+  const [first = '', second = ''] = (await paste(found.join('\n'))).split('\n');
+  const { sessions } = JSON.parse(first) as { sessions: { latest: { user_path: string; status_code: number } }[] };
+  t.match(sessions[0]?.latest, { user_path: /^\/team-a/, status_code: 429 });
+  t.match(second, /"total_cost":[1-9]/);
+  for (const heading of ['Find a conversation', 'What did team X spend']) {
+    const blocks = blocksOf(sectionOf('deploy/README.md', heading)).filter((block) => !block.startsWith('curl'));
+    const printed = (await paste(blocks.join('\n'))).trim().split('\n').filter(Boolean);
+    const lines =
+      blocks
+        .join('')
+        .match(/^admin .*/gm)
+        ?.filter((line) => !line.includes(' > ')) ?? [];
+    t.equal(printed.length, lines.length, heading);
+    for (const [index, line] of printed.entries()) t.notOk('error' in JSON.parse(line), lines[index]);
+  }
+  t.match(readFileSync(join(data, 'usage.csv'), 'utf8'), /^user_path,/);
 });
