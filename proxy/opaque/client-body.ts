@@ -29,6 +29,7 @@ interface Gathering {
 
 export class ClientBody extends Readable implements StreamedBody, Timed {
   deadlineMs = Number.POSITIVE_INFINITY;
+  place: number | undefined;
   /** Sees each piece as it comes. */
   seen: ((piece: Buffer) => void) | undefined;
   /** Sees each piece as it goes to the provider. */

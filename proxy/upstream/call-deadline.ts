@@ -35,6 +35,7 @@ export interface Late {
 
 export class CallDeadline implements Timed {
   deadlineMs: number;
+  place: number | undefined;
   readonly #patience: Patience;
   readonly #deadlines: Deadlines;
   readonly #call: Late;
