@@ -48,7 +48,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onComplete(): void {
-    exchanges.delete(this.response.req.socket);
+    exchanges.set(this.response.req.socket, undefined);
     if (this.collected === undefined) {
       this.response.end();
       return;
@@ -60,13 +60,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onError(): void {
-    exchanges.delete(this.response.req.socket);
+    exchanges.set(this.response.req.socket, undefined);
     if (this.response.headersSent) this.response.destroy();
     else this.response.writeHead(502, ['content-length', '0']).end();
   }
 }
 
-const exchanges = new Map<Socket, Exchange>();
+/** By connection, until it closes: with an entry for each request its tables would keep dead requests (upstream/deadlines.ts). */
+const exchanges = new Map<Socket, Exchange | undefined>();
 // No bound: a stream that stays open keeps its connection.
 const pool = new Pool(values.upstream, { connections: null });
 
@@ -76,7 +77,10 @@ const server = createServer((request, response) => {
   request.on('end', () => forward(request, response, whole(chunks)));
 });
 server.on('connection', (socket) => {
-  socket.on('close', () => exchanges.get(socket)?.abort?.());
+  socket.on('close', () => {
+    exchanges.get(socket)?.abort?.();
+    exchanges.delete(socket);
+  });
 });
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();
