@@ -1,6 +1,8 @@
 // Ends the sessions of keys that are revoked or expired, and their streams where server.cut_revoked_streams is set.
 import { isActive } from '../schemas/keys/auth-key.ts';
 import type { Credentials } from '../schemas/keys/credentials.ts';
+import { type Listed, OpenList } from './open-list.ts';
+import { Polling } from './polling.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 
 /** Between two polls of the open streams: with the time a revocation takes to arrive, a stream ends within a second. Milliseconds. */
@@ -14,38 +16,38 @@ export interface KeyStreams {
   watch(keyId: string, cut: () => void, isSession?: boolean): () => void;
 }
 
+interface OpenStream extends Listed {
+  readonly keyId: string;
+  readonly cut: () => void;
+  readonly isSession: boolean;
+}
+
 /** Polls the current state instead of following changes, so that no change of keys, clocks or settings can be missed. */
 export function createKeyStreams(current: () => Snapshot, nowMs: () => number): KeyStreams {
-  const open = new Set<{ readonly keyId: string; readonly cut: () => void; readonly isSession: boolean }>();
+  const open = new OpenList<OpenStream>();
   let known: Credentials | undefined;
   let active = new Map<string, number>();
 
-  let timer: NodeJS.Timeout | undefined;
-
-  const poll = (): void => {
-    if (open.size === 0) {
-      clearInterval(timer);
-      timer = undefined;
-      return;
-    }
+  const polling = new Polling(() => {
     const { credentials, cutsRevokedStreams } = current();
     if (credentials !== known) active = expiries(credentials);
     known = credentials;
     const now = nowMs();
-    for (const { keyId, cut, isSession } of open) {
-      if (!isSession && !cutsRevokedStreams) continue;
+    open.each(({ keyId, cut, isSession }) => {
+      if (!isSession && !cutsRevokedStreams) return;
       const expiresAtMs = active.get(keyId);
       // Keys that could not be read are not revoked.
       const isRevoked = expiresAtMs === undefined ? credentials.isComplete : now >= expiresAtMs;
       if (isRevoked) cut();
-    }
-  };
+    });
+    return open.size > 0;
+  }, pollMs);
   return {
     watch(keyId, cut, isSession = false) {
-      const stream = { keyId, cut, isSession };
+      const stream: OpenStream = { keyId, cut, isSession, place: undefined };
       open.add(stream);
-      timer ??= setInterval(poll, pollMs).unref();
-      return () => void open.delete(stream);
+      polling.start();
+      return () => open.remove(stream);
     },
   };
 }

@@ -3,6 +3,7 @@
 import type { CachedAnswer } from '../../store/cache/answer-cache.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { refusal } from '../errors.ts';
+import { Polling } from '../polling.ts';
 import type { SemanticLook } from './semantic-layer.ts';
 
 /** An answer for those who wait. `similar`: it was given to a request that means the same. */
@@ -42,7 +43,7 @@ interface Flight {
 export class Flights {
   readonly #flights = new Map<string, Flight>();
   #followers = 0;
-  #polling: NodeJS.Timeout | undefined;
+  readonly #polling = new Polling(() => this.#poll(), pollMs);
 
   /** Requests that wait at this moment. */
   get waiting(): number {
@@ -64,11 +65,10 @@ export class Flights {
     if (followers.size >= mostFollowers || this.#followers >= mostFollowersInAll) return 'alone';
     if (exchange.gone) throw refusal('client_left');
     this.#followers += 1;
-    this.#polling ??= setInterval(() => this.#poll(), pollMs).unref();
+    this.#polling.start();
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#followers -= 1;
-        if (this.#followers === 0) this.#stopPolling();
         exchange.waiting = undefined;
         followers.delete(exchange);
       };
@@ -104,17 +104,13 @@ export class Flights {
   }
 
   /** The client of a call that reads too slowly keeps others waiting for an answer that the provider has given. */
-  #poll(): void {
+  #poll(): boolean {
     for (const flight of this.#flights.values()) {
       if (flight.followers === undefined || !flight.leader.response.writableNeedDrain) continue;
       flight.heldUpMs += pollMs;
       if (flight.heldUpMs >= flight.patienceMs) handOver(flight);
     }
-  }
-
-  #stopPolling(): void {
-    clearInterval(this.#polling);
-    this.#polling = undefined;
+    return this.#followers > 0;
   }
 }
 

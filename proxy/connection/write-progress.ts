@@ -1,5 +1,6 @@
 // A client that takes no byte of its answer is cut, even while it sends: only bytes that leave count as progress.
 import type { Socket } from 'node:net';
+import { Polling } from '../polling.ts';
 import { cut } from './cut.ts';
 
 /** Between two polls of the connections. Milliseconds. */
@@ -28,12 +29,11 @@ export interface WriteProgress {
 /** Gives what must be called when a request begins: connections are polled while there is one. */
 export function watchWriteProgress({ sockets, idleMs, nowMs }: WriteProgress): () => void {
   const standstills = new WeakMap<Socket, Standstill>();
-  let timer: NodeJS.Timeout | undefined;
-  const poll = (): void => {
+  const polling = new Polling(() => {
     const now = nowMs();
-    let isIdle = true;
+    let isServing = false;
     for (const socket of sockets()) {
-      isIdle = false;
+      isServing = true;
       if (socket.writableLength === 0) standstills.delete(socket);
       else {
         const taken = takenOf(socket);
@@ -42,13 +42,9 @@ export function watchWriteProgress({ sockets, idleMs, nowMs }: WriteProgress): (
         else if (now - before.sinceMs >= idleMs()) cut(socket, 'unread');
       }
     }
-    if (!isIdle) return;
-    clearInterval(timer);
-    timer = undefined;
-  };
-  return () => {
-    timer ??= setInterval(poll, pollMs).unref();
-  };
+    return isServing;
+  }, pollMs);
+  return () => polling.start();
 }
 
 /** Bytes the kernel has taken: those handed to libuv, without those that wait there. */
