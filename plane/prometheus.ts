@@ -35,7 +35,7 @@ const collectors = [
   gc,
 ];
 
-/** The event loop is watched so often. Milliseconds: a process without requests spends half of its time on more. */
+/** Between two looks at the event loop, and what its lag is at rest. Milliseconds; the usual 10 wake an idle process twice as often. */
 const lagTickMs = 20;
 
 /** Gauges with the suffix of counters, which promtool objects to. Each is the sum of the gauge of that name without `_total`. */
