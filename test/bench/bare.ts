@@ -66,8 +66,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** By connection, until it closes: with an entry for each request its tables would keep dead requests (upstream/deadlines.ts). */
-const exchanges = new Map<Socket, Exchange | undefined>();
+/** One entry for each connection, not for each request: tables that are made anew keep what is dead (proxy/open-list.ts). */
+const exchanges = new WeakMap<Socket, Exchange | undefined>();
 // No bound: a stream that stays open keeps its connection.
 const pool = new Pool(values.upstream, { connections: null });
 
@@ -77,10 +77,7 @@ const server = createServer((request, response) => {
   request.on('end', () => forward(request, response, whole(chunks)));
 });
 server.on('connection', (socket) => {
-  socket.on('close', () => {
-    exchanges.get(socket)?.abort?.();
-    exchanges.delete(socket);
-  });
+  socket.on('close', () => exchanges.get(socket)?.abort?.());
 });
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();
