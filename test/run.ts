@@ -125,8 +125,10 @@ if (compiled !== undefined && readdirSync(compiled).length === 0) {
   writeFileSync(join(home, 'gateway.yaml'), '{}\n');
   const ports = { GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
   const env = { ...ports, GATEWAY_CONFIG: home, GATEWAY_DATA: home, GATEWAY_MASTER_KEY: masterKey };
-  for (const plane of ['control-plane', 'proxy'])
-    await startProcess({ entry: `${plane}/main.ts`, env }).then((started) => started.stop());
+  for (const plane of ['control-plane', 'proxy']) {
+    const started = await startProcess({ entry: `${plane}/main.ts`, env });
+    await started.stop();
+  }
   rmSync(home, { recursive: true });
 }
 
