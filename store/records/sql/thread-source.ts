@@ -21,8 +21,7 @@ export async function countThreads(statements: Statements, sought: Sought): Prom
   const column = comboEntries > manyEntries ? 'combo + 0' : 'combo';
   const isOf = condition(statements.dialect.isOneOf(column, 'BIGINT'), combos);
   const { sql, values } = allOf(isOf, between('last_ms + 0', span), isThread('thread', thread));
-  const grouped = `SELECT thread FROM facet WHERE ${sql} GROUP BY thread`;
-  const [row] = await statements.all(`SELECT count(*) AS total FROM (${grouped}) AS found`, ...values);
+  const [row] = await statements.all(`SELECT count(DISTINCT thread) AS total FROM facet WHERE ${sql}`, ...values);
   return Number(row?.['total']);
 }
 
