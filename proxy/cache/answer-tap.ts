@@ -7,6 +7,7 @@ import type { CaptureBudget, CaptureRoom } from '../capture/capture-budget.ts';
 import { CapturedSink } from '../capture/captured-sink.ts';
 import { compactEvents } from '../capture/compact-events.ts';
 import { foldFor } from '../capture/folds.ts';
+import { type RunningText, runningBehind } from '../capture/running-text.ts';
 import { StreamCapture, type StreamFacts } from '../capture/stream-capture.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { attemptUsage } from '../tokens/attempt-usage.ts';
@@ -14,8 +15,8 @@ import type { TokenUsage } from '../tokens/token-usage.ts';
 import { answerOfStream } from './answer-of-events.ts';
 import { areWholeChat, isKeepable, isWholeChat } from './keepable-answer.ts';
 
-/** So much of a stream is read at once. */
-const readBytes = 16 * 1024;
+/** So much of a stream is read at once, and at first so little: its events are likely to go on like the last one. */
+const readBytes = { first: 1024, most: 16 * 1024 };
 /** Events that are kept as they are: fewer bytes than this. */
 const mostEventBytes = 16 * 1024;
 
@@ -102,6 +103,9 @@ class TakenEvents {
   readonly #room: CaptureRoom;
   readonly #unread = new HeldBytes();
   #text = '';
+  /** What comes next, as long as it is like the event before. */
+  #running: RunningText | undefined;
+  #readAt = readBytes.first;
   /** Undefined: they are few. */
   #fold: StreamCapture | undefined;
 
@@ -115,12 +119,23 @@ class TakenEvents {
   take(chunk: Buffer): void {
     const fold = this.#fold;
     if (fold?.isCut === true) return;
-    const unread = this.#unread;
-    if (fold === undefined) unread.add(unread.length === 0 ? Buffer.from(chunk) : chunk);
-    const held = fold === undefined ? this.#text.length + unread.length : fold.length + chunk.length;
+    if (fold === undefined) this.#keep(chunk);
+    const held = fold === undefined ? this.#heldBytes : fold.length + chunk.length;
     if (!this.#room.hasFor(held)) this.#folded().stop();
     else if (fold !== undefined) fold.push(chunk);
-    else if (unread.length >= readBytes) this.#read();
+    else if (this.#unread.length >= this.#readAt || held > mostEventBytes + readBytes.most) this.#read();
+  }
+
+  get #heldBytes(): number {
+    return this.#text.length + (this.#running?.length ?? 0) + this.#unread.length;
+  }
+
+  #keep(chunk: Buffer): void {
+    const unread = this.#unread;
+    const taken = unread.length === 0 ? (this.#running?.take(chunk) ?? 0) : 0;
+    if (taken === chunk.length) return;
+    const rest = taken === 0 ? chunk : chunk.subarray(taken);
+    unread.add(unread.length === 0 ? Buffer.from(rest) : rest);
   }
 
   answer(facts: AnswerFacts): TakenAnswer | undefined {
@@ -135,9 +150,12 @@ class TakenEvents {
   }
 
   #read(): void {
-    if (this.#unread.length === 0) return;
-    this.#text = compactEvents(this.#text + this.#unread.take().toString('latin1'));
+    const told = `${this.#running?.event() ?? ''}${this.#unread.take().toString('latin1')}`;
+    if (told === '') return;
+    this.#text = compactEvents(this.#text + told);
     if (this.#text.length > mostEventBytes) this.#folded();
+    else this.#running = runningBehind(this.#text);
+    this.#readAt = Math.min(2 * this.#readAt, readBytes.most);
   }
 
   /** What folds the rest of the stream; it has what came before. */

@@ -1,7 +1,7 @@
 // The events of a stream of chat as few events that say the same: nearly all are the one before with another text, and their texts are joined.
 
 /** Ends an event. */
-const end = '\n\n';
+export const endOfEvent = '\n\n';
 /** What stands before a text that is a piece of a longer one: such pieces mean what their sum means. */
 const pieceStart =
   /"delta": ?\{(?:"role": ?"assistant", ?|"\w+": ?null, ?)*"(?:content|reasoning|reasoning_content)": ?"/;
@@ -19,17 +19,17 @@ const padding = /,"obfuscation":"[^"\\]*"\}(?=\n\n)/g;
 const blank = 0x20;
 const quote = 0x22;
 const backslash = 0x5c;
-const paddingName = ',"obfuscation":"';
+export const paddingName = ',"obfuscation":"';
 
 /** `stream`: as it came, one character a byte; what follows the last whole event stays as it is. Other events stay as they are, too. */
 export function compactEvents(stream: string): string {
-  const isPadded = stream.slice(0, stream.indexOf(end)).includes(paddingName);
+  const isPadded = stream.slice(0, stream.indexOf(endOfEvent)).includes(paddingName);
   const told = isPadded ? stream.replace(padding, '}') : stream;
   const compact = new Compact();
   let start = 0;
-  for (let stop = told.indexOf(end); stop !== -1; stop = told.indexOf(end, start)) {
+  for (let stop = told.indexOf(endOfEvent); stop !== -1; stop = told.indexOf(endOfEvent, start)) {
     compact.add(told, start, stop);
-    start = stop + end.length;
+    start = stop + endOfEvent.length;
   }
   return `${compact.text()}${told.slice(start)}`;
 }
@@ -69,16 +69,33 @@ class Compact {
   }
 
   #begin(event: string): void {
-    this.#end = end;
-    const found = event.length > longestEvent ? null : pieceStart.exec(event);
-    const at = found === null ? 0 : found.index + found[0].length;
-    restOfText.lastIndex = at;
-    const close = found !== null && restOfText.test(event) ? restOfText.lastIndex - 1 : -1;
-    const isPiece = found !== null && close !== -1 && isAlone(event.slice(0, found.index), event.slice(close));
-    this.#before = isPiece ? event.slice(0, at) : event;
-    this.#said = isPiece ? event.slice(at, close) : '';
-    this.#after = isPiece ? event.slice(close) : '';
+    this.#end = endOfEvent;
+    const { before, said, after } = frameOf(event) ?? { before: event, said: '', after: '' };
+    this.#before = before;
+    this.#said = said;
+    this.#after = after;
   }
+}
+
+/** An event that says a piece of a text, and nothing else. */
+interface Frame {
+  readonly before: string;
+  readonly said: string;
+  /** It begins with the quote behind the text. */
+  readonly after: string;
+}
+
+/** Undefined: the event, without its end, is no such one. */
+export function frameOf(event: string): Frame | undefined {
+  const found = event.length > longestEvent ? null : pieceStart.exec(event);
+  if (found === null) return undefined;
+  const at = found.index + found[0].length;
+  restOfText.lastIndex = at;
+  if (!restOfText.test(event)) return undefined;
+  const close = restOfText.lastIndex - 1;
+  const after = event.slice(close);
+  if (!isAlone(event.slice(0, found.index), after)) return undefined;
+  return { before: event.slice(0, at), said: event.slice(at, close), after };
 }
 
 /** Whether nothing else in the event is a piece of something: neither what stands before its delta, nor what stands behind its text. */
