@@ -28,6 +28,9 @@ export interface ResponseCacheOptions {
   readonly nowMs: () => number;
 }
 
+/** As many numbers as `markOf` gives. */
+const marks = 2 ** 12;
+
 const nothing: CacheStatus = { entries: 0, bytes: 0, evicted: 0, dropped: 0 };
 
 export class ResponseCache {
@@ -41,7 +44,8 @@ export class ResponseCache {
   readonly saved = { tokens: 0, nanoDollars: 0 };
   readonly #open: ResponseCacheOptions['open'];
   readonly #late: Batch<LatePut>;
-  readonly #lateKeys = new Set<string>();
+  /** How many answers wait to be put, by the marks of their keys: less than 256. A set of keys would hash each for the first time. */
+  readonly #waiting = new Uint8Array(marks);
   #replays: Replays;
   #opened: { readonly engine: AnswerCache; readonly kind: CacheSettings['engine'] } | undefined;
   /** Of engines that are closed. */
@@ -54,7 +58,7 @@ export class ResponseCache {
     this.captures = captures;
     this.nowMs = nowMs;
     this.#late = new Batch((late) => {
-      this.#lateKeys.delete(late.key);
+      this.#waitingAt(late.key, -1);
       late.put();
     });
   }
@@ -80,13 +84,13 @@ export class ResponseCache {
 
   /** Keeps it within 50 ms. A request for it that comes before finds it, too. */
   putLater(late: LatePut, mayWait: boolean): void {
-    this.#lateKeys.add(late.key);
+    this.#waitingAt(late.key, 1);
     this.#late.add(late, mayWait);
   }
 
   /** What is kept with this key, with all that was to be kept before now. */
   find(engine: AnswerCache, key: string): ReturnType<AnswerCache['get']> {
-    if (this.#lateKeys.has(key)) this.#late.flush();
+    if (this.#waiting[markOf(key)] !== 0) this.#late.flush();
     return engine.get(key, this.nowMs());
   }
 
@@ -116,6 +120,11 @@ export class ResponseCache {
     await Promise.all([this.#closeEngine(), this.semantic.close()]);
   }
 
+  #waitingAt(key: string, more: number): void {
+    const mark = markOf(key);
+    this.#waiting[mark] = (this.#waiting[mark] ?? 0) + more;
+  }
+
   async #closeEngine(): Promise<void> {
     const engine = this.engine;
     this.#before = { ...this.status(), entries: 0, bytes: 0 };
@@ -127,4 +136,9 @@ export class ResponseCache {
   #noReplays(): Replays {
     return new Replays(this.#open('memory', replayBytes));
   }
+}
+
+/** Of the first two characters of a key, which are random: few keys share one. */
+function markOf(key: string): number {
+  return ((key.charCodeAt(0) << 6) ^ key.charCodeAt(1)) & (marks - 1);
 }

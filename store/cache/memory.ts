@@ -10,6 +10,7 @@ const textBytes = 8 * 1024;
  * today would be an object of its own, milliseconds since `epochMs` are none for 24 days.
  */
 interface Held {
+  readonly key: string;
   readonly storedAfterMs: number;
   readonly lifeMs: number;
   readonly facts: CachedFacts;
@@ -17,7 +18,7 @@ interface Held {
   readonly isEvents: boolean;
 }
 
-type Answers = LRUCache<string, Held>;
+type Answers = LRUCache<number, Held>;
 
 /** `mostBytes`: of all answers. */
 export function openMemoryCache(mostBytes: number): AnswerCache {
@@ -37,16 +38,17 @@ export function openMemoryCache(mostBytes: number): AnswerCache {
     isAway: false,
     keepsEvents: true,
     get(key, nowMs) {
-      const held = answers.get(key);
-      if (held === undefined || epochMs === undefined) return undefined;
+      const place = placeOf(key);
+      const held = answers.get(place);
+      if (held?.key !== key || epochMs === undefined) return undefined;
       const answer = answerOf(held, epochMs);
       if (answer.expiresAtMs > nowMs) return answer;
-      answers.delete(key);
+      answers.delete(place);
       return undefined;
     },
     put(key, answer) {
       epochMs ??= answer.storedAtMs;
-      answers.set(key, heldOf(answer, epochMs));
+      answers.set(placeOf(key), heldOf(key, answer, epochMs));
     },
     resize(bytes) {
       if (bytes === most) return;
@@ -60,10 +62,24 @@ export function openMemoryCache(mostBytes: number): AnswerCache {
   };
 }
 
-function heldOf({ storedAtMs, expiresAtMs, facts, body, isEvents = false }: PutAnswer, epochMs: number): Held {
+/**
+ * Where the answer with this key lies (FNV-1a): to hash a new text, and to compare it with those in a table, takes twice as long as this and
+ * one comparison. Where two keys have the same place, the later one has it: with a million answers, of one key in four thousand.
+ */
+function placeOf(key: string): number {
+  let place = 0x811c9dc5 | 0;
+  for (let at = 0; at < key.length; at += 1) place = Math.imul(place ^ key.charCodeAt(at), 0x01000193);
+  return place;
+}
+
+function heldOf(
+  key: string,
+  { storedAtMs, expiresAtMs, facts, body, isEvents = false }: PutAnswer,
+  epochMs: number,
+): Held {
   const kept = body.length <= textBytes ? textOf(body) : ownBytes(body);
   const storedAfterMs = inPlace(storedAtMs - epochMs);
-  return { storedAfterMs, lifeMs: inPlace(expiresAtMs - storedAtMs), facts, body: kept, isEvents };
+  return { key, storedAfterMs, lifeMs: inPlace(expiresAtMs - storedAtMs), facts, body: kept, isEvents };
 }
 
 /** The same number, held in its object, where it is a whole one of 32 bits. */
