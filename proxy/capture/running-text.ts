@@ -44,9 +44,9 @@ export class RunningText {
   /** One event that says what they said, one character a byte; nothing is held afterwards. */
   event(): string {
     if (this.#length === 0) return '';
-    const said = this.#said.latin1Slice(0, this.#length);
+    const said = this.#said.toString('latin1', 0, this.#length);
     this.#length = 0;
-    return `${this.#before.latin1Slice()}${said}${this.#after.latin1Slice()}`;
+    return `${this.#before.toString('latin1')}${said}${this.#after.toString('latin1')}`;
   }
 
   /** Behind an event whose last member is random letters that hide how long it is. Undefined: it is no such one. */
