@@ -15,7 +15,7 @@ import type { TokenUsage } from '../tokens/token-usage.ts';
 import { answerOfStream } from './answer-of-events.ts';
 import { areWholeChat, isKeepable, isWholeChat } from './keepable-answer.ts';
 
-/** So much of a stream is read at once, and at first so little: its events are likely to go on like the last one. */
+/** So much of a stream is read at once; at first so little, to know what its events are like. */
 const readBytes = { first: 1024, most: 16 * 1024 };
 /** Events that are kept as they are: fewer bytes than this. */
 const mostEventBytes = 16 * 1024;
@@ -103,7 +103,7 @@ class TakenEvents {
   readonly #room: CaptureRoom;
   readonly #unread = new HeldBytes();
   #text = '';
-  /** What comes next, as long as it is like the event before. */
+  /** What comes behind the text, as long as its events are like the last one there. */
   #running: RunningText | undefined;
   #readAt = readBytes.first;
   /** Undefined: they are few. */
@@ -167,6 +167,7 @@ class TakenEvents {
     const fold = new StreamCapture(made, mostBytes);
     fold.push(Buffer.from(this.#text, 'latin1'));
     this.#text = '';
+    this.#running = undefined;
     this.#fold = fold;
     return fold;
   }

@@ -1,4 +1,6 @@
 // Events of a stream of chat that come one by one and differ in their text alone: of each, only the text is copied.
+import { skipString } from '../bytes/json-tokens.ts';
+import { ScanError } from '../bytes/scan-error.ts';
 import { endOfEvent, frameOf, paddingName } from './compact-events.ts';
 
 /** Of the texts at first. Bytes. */
@@ -6,9 +8,7 @@ const firstBytes = 512;
 const lastBrace = `}${endOfEvent}`;
 const lastBytes = Buffer.from(lastBrace);
 const paddingStart = Buffer.from(paddingName);
-const [blank, quote, comma, backslash] = [0x20, 0x22, 0x2c, 0x5c];
-/** What may stand behind a backslash in JSON, but for the digits of `\u`, which are left to others. */
-const escapes: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
+const [quote, comma] = [0x22, 0x2c];
 
 export class RunningText {
   readonly #before: Buffer;
@@ -32,7 +32,8 @@ export class RunningText {
     while (taken < chunk.length) {
       const from = taken + this.#before.length;
       if (!isAt(chunk, taken, this.#before)) break;
-      const to = endOfText(chunk, from);
+      const to = endOfText(chunk, from - 1);
+      if (to === undefined) break;
       const stop = isAt(chunk, to, this.#after) ? to + this.#after.length : this.#behindPadding(chunk, to);
       if (stop === undefined) break;
       this.#say(chunk, from, to);
@@ -87,14 +88,12 @@ function isAt(chunk: Buffer, at: number, bytes: Buffer): boolean {
   return end <= chunk.length && chunk.compare(bytes, 0, bytes.length, at, end) === 0;
 }
 
-/** Where the text ends that begins there: at its closing quote, or at what is no plain text. */
-function endOfText(chunk: Buffer, from: number): number {
-  for (let at = from; at < chunk.length; at += 1) {
-    const byte = chunk[at] as number;
-    if (byte < blank || byte === quote) return at;
-    if (byte !== backslash) continue;
-    at += 1;
-    if (!escapes.has(chunk[at] ?? 0)) return at;
+/** Where the text ends whose opening quote is there: at its closing quote. Undefined: it is no text of JSON, or not all of it. */
+function endOfText(chunk: Buffer, opening: number): number | undefined {
+  try {
+    return skipString(chunk, opening) - 1;
+  } catch (error) {
+    if (error instanceof ScanError) return undefined;
+    throw error;
   }
-  return chunk.length;
 }

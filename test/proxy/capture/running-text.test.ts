@@ -36,6 +36,8 @@ await test('they say the same, one event at a time, several, or parts of them', 
 
 await test('of words, whatever they are, only the text is copied', (t) => {
   const words = ['a', ' b', '"', '\\', '\n', 'ü', '', '\u{1f600}', 'x'.repeat(3000)];
+  const escaped = text('b').replace('"b"', '"\\u0062"');
+  t.equal(taken(`${begun}${text('a')}`, [escaped]).bytes, bytes(escaped).length, 'an escape of four digits');
   const frames = { plain: {}, padded: { obfuscation: 'ab' } };
   for (const [claim, more] of Object.entries(frames)) {
     const events = words.map((content) => text(content).replace(/\}\n\n$/, paddedWith(more)));
@@ -50,7 +52,7 @@ await test('what is no such event is left to be read', (t) => {
     'an end': piece({}, {}, 'stop'),
     'an end with a text': piece({ content: 'b' }, {}, 'stop'),
     'another member': piece({ content: 'b', refusal: 'c' }),
-    'an escape of four digits': text('b').replace('"b"', '"\\u0062"'),
+    'half an escape of four digits': text('b').replace('"b"', '"\\u006"'),
     'an escape that JSON does not know': text('b').replace('"b"', '"\\q"'),
     'half an event': text('b').slice(0, -1),
     'letters behind its padding': text('b').replace(/\}\n\n$/, ',"obfuscation":"ab","x":1}\n\n'),
