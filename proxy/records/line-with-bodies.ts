@@ -1,5 +1,5 @@
 // The line of a record and its bodies → its line in the journal. Bodies are JSON texts already: they are put into the line as they are, and not parsed.
-import { longestLineBytes } from '../../store/records/read-record.ts';
+import { lengthOf, longestLineBytes, type RecordLine } from '../../store/records/record-line.ts';
 import type { WholeBodies } from '../capture/body-capture.ts';
 import type { WrittenBody } from '../capture/written-body.ts';
 import { writeBody } from '../capture/written-body.ts';
@@ -16,12 +16,12 @@ const nothing: WrittenBody = { json: undefined, isTooBig: false };
 /** What a character of JavaScript takes in UTF-8. Bytes. */
 const mostOfLetter = 3;
 
-/** `line`: of a record that has `data`. `nowMs`: Unix milliseconds. Bytes hold it until the next call. */
-export function lineWithBodies(line: string | Buffer, trip: RecordedTrip, nowMs: number): string | Buffer {
+/** `line`: of a record that has `data`. `nowMs`: Unix milliseconds. */
+export function lineWithBodies(line: string | Buffer, trip: RecordedTrip, nowMs: number): RecordLine {
   const secrets = knownSecrets(trip);
   const bodies = wholeBodiesOf(trip);
   const quick = bodies && lineOfWholeBodies(line, bodies, secrets);
-  return quick !== undefined && quick.length < longestLineBytes
+  return quick !== undefined && lengthOf(quick) < longestLineBytes
     ? quick
     : lineWithWritten(line.toString(), bodiesOf(trip, secrets, nowMs));
 }

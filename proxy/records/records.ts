@@ -1,6 +1,7 @@
 // The records of one proxy: each model request that is over becomes a line of the journal, as far as the configuration wants it recorded.
 import { isWithin } from '../../schemas/user-path.ts';
 import type { Journal } from '../../store/records/journal.ts';
+import type { RecordLine } from '../../store/records/record-line.ts';
 import { Batch, longestWaitingText } from '../batch.ts';
 import { BodyCapture } from '../capture/body-capture.ts';
 import type { CaptureBudget } from '../capture/capture-budget.ts';
@@ -55,7 +56,7 @@ export function createRecords(options: RecordsOptions): Records {
   let omitted = 0;
   const held = new Batch<Held>(append);
   /** What fails here must not cost the client its answer. */
-  const withBodies = (line: string | Buffer, trip: RecordedTrip, nowMs: number): string | Buffer => {
+  const withBodies = (line: string | Buffer, trip: RecordedTrip, nowMs: number): RecordLine => {
     try {
       return lineWithBodies(line, trip, nowMs);
     } catch (error) {

@@ -1,5 +1,6 @@
 // The journal as both planes see it: proxies append records, the control plane reads them into the record store. Two engines keep this contract.
 import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import type { RecordLine } from './record-line.ts';
 
 /** What became of records so far, for metrics and the log. */
 export interface JournalStatus {
@@ -19,8 +20,8 @@ export interface JournalStatus {
  * up to a bound, then the newest is dropped, counted, and told.
  */
 export interface Journal {
-  /** Takes the JSON of one record, up to 4 MiB, without a line break; bytes are copied. Returns at once; it is written within the flush interval. */
-  append(line: string | Buffer): void;
+  /** Takes the line of one record, up to 4 MiB, without a line break; bytes are copied. Returns at once; it is written within the flush interval. */
+  append(line: RecordLine): void;
   status(): JournalStatus;
   /** Takes nothing more, and writes what waits, for a few seconds at most; what is left then is dropped. */
   close(): Promise<void>;

@@ -1,6 +1,8 @@
 // Lines that wait to be written in one go, as bytes in one piece of memory: a text that waits is copied at each collection of garbage, and
 // once more to be written.
 
+import type { RecordLine } from './record-line.ts';
+
 /** Of one portion: it is written within a millisecond or two. A longer line is a portion of its own. Bytes. */
 export const portionBytes = 512 * 1024;
 
@@ -39,13 +41,22 @@ export class Portion {
   }
 
   /** `bytes`: those of the line with its line break. There must be room for them. */
-  add(line: string | Buffer, bytes: number): void {
+  add(line: RecordLine, bytes: number): void {
     const end = this.#used + bytes;
     if (typeof line === 'string') this.#bytes.write(line, this.#used);
-    else this.#bytes.set(line, this.#used);
+    else if (Buffer.isBuffer(line)) this.#bytes.set(line, this.#used);
+    else this.#copy(line);
     this.#bytes[end - 1] = lineFeed;
     this.#used = end;
     this.#ends.push(end);
+  }
+
+  #copy(pieces: readonly Buffer[]): void {
+    let at = this.#used;
+    for (const piece of pieces) {
+      this.#bytes.set(piece, at);
+      at += piece.length;
+    }
   }
 
   lines(): Lines {

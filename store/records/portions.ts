@@ -1,5 +1,6 @@
 // Portions of lines in the order in which they came: lines are added to the last one, and written from the first.
 import { Portion, portionBytes } from './portion.ts';
+import type { RecordLine } from './record-line.ts';
 
 /** Portions that are kept for the next lines. */
 const mostSpare = 4;
@@ -13,7 +14,7 @@ export class Portions {
   #open: Portion | undefined;
 
   /** True: a portion before it is full. */
-  add(line: string | Buffer, bytes: number): boolean {
+  add(line: RecordLine, bytes: number): boolean {
     const isBegun = this.#open?.hasRoom(bytes) !== true;
     if (this.#open === undefined || isBegun) this.#open = this.#begin(bytes);
     this.#open.add(line, bytes);

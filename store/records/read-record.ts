@@ -1,8 +1,9 @@
 // Reads a line of the journal: a crash, a full disk or a foreign program may have left other bytes there.
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import type { AuditData, RequestRecord } from '../../schemas/records/request-record.ts';
+import { longestLineBytes, separator } from './record-line.ts';
 
-/** Of one record as UTF-8, its line break included. Longer ones are never written, and passed over by readers. */
-export const longestLineBytes = 4 * 1024 * 1024;
+/** Of objects and lists within each other: as many as a request may have. */
+const mostLevels = 128;
 
 /** Members that every record has, and their types. */
 const members = {
@@ -21,7 +22,7 @@ const members = {
 
 /** The record; undefined for what is none. */
 export function readRecord(line: string): RequestRecord | undefined {
-  const found = line.length < longestLineBytes ? parsed(line) : undefined;
+  const found = line.length < longestLineBytes ? recordIn(line) : undefined;
   if (found === undefined || !Array.isArray(found['attempts'])) return undefined;
   for (const [name, type] of Object.entries(members)) {
     if (typeof found[name] !== type) return undefined;
@@ -29,13 +30,38 @@ export function readRecord(line: string): RequestRecord | undefined {
   return found as unknown as RequestRecord;
 }
 
-function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
+type Members = Readonly<Record<string, unknown>>;
+
+function recordIn(line: string): Members | undefined {
+  const end = line.indexOf(separator);
+  if (end === -1) return objectIn(line);
+  const record = objectIn(line.slice(0, end));
+  const requestEnd = line.indexOf(separator, end + 1);
+  const request = requestEnd === -1 ? undefined : objectIn(line.slice(end + 1, requestEnd));
+  if (record === undefined || request === undefined) return undefined;
+  const bodies: Partial<AuditData> = { request_body: request, ...answerIn(line.slice(requestEnd + 1)) };
+  return { ...record, data: { ...(record['data'] as AuditData), ...bodies } };
+}
+
+function objectIn(text: string): Members | undefined {
   try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Members) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** A provider may answer anything: what is no JSON, or could not be written as JSON again, stays a text; bytes that are no text are left out. */
+function answerIn(text: string): Pick<AuditData, 'response_body'> {
+  const answer = objectIn(text);
+  if (answer !== undefined && isShallow(answer, mostLevels)) return { response_body: answer };
+  return text.includes('\0') ? {} : { response_body: text };
+}
+
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
 }
 
 /** The records among lines, and how many of the lines are none. */

@@ -4,7 +4,7 @@ import { singleFlight } from '../single-flight.ts';
 import type { Journal } from './journal.ts';
 import type { Lines } from './portion.ts';
 import { Portions } from './portions.ts';
-import { longestLineBytes } from './read-record.ts';
+import { lengthOf, longestLineBytes } from './record-line.ts';
 
 /** What lies below: a file or Redis. Called with one portion at a time. */
 export interface LineSink {
@@ -84,7 +84,7 @@ export function bufferLines(
 
   return {
     append(line) {
-      const bytes = 1 + (typeof line === 'string' ? Buffer.byteLength(line) : line.length);
+      const bytes = 1 + lengthOf(line);
       const hasRoom = waiting.bytes + bytes <= mostWaitingBytes;
       if (!hasRoom) isFull = true;
       if (!hasRoom || isClosed || bytes > longestLineBytes) {

@@ -1,5 +1,6 @@
 // What every journal must keep, engine by engine: order, once acknowledged gone, never lost, and bounds that are counted.
 import { type Test, test } from 'tap';
+import { lineWithRawBodies } from '../../store/records/record-line.ts';
 import { startProcess } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
@@ -12,6 +13,7 @@ import {
   openWriter,
   type Place,
   readAll,
+  record,
   write,
 } from './journal-case-tools.ts';
 import type { WriterTask } from './journal-writer.ts';
@@ -107,6 +109,30 @@ const cases: Readonly<Record<string, Case>> = {
       return found.length >= texts.length;
     });
     t.same(found, texts);
+  },
+
+  async 'bodies that stand behind a record are part of its data, and an answer that is no JSON is a text'(t, place) {
+    const deep = `{"a":${'['.repeat(200)}${']'.repeat(200)}}`;
+    const answers = ['{"b":"é"}', '{"b":1,}', '{"b":"\u001f"}', '{"b":"\0"}', deep];
+    const writer = openWriter(t, place, 'a');
+    const request = Buffer.from('{"a":[1]}');
+    for (const [index, answer] of answers.entries()) {
+      const line = Buffer.from(JSON.stringify({ ...record(`a-${index}`), data: { user_agent: 'b' } }));
+      writer.append(lineWithRawBodies(line, request, Buffer.from(answer)));
+    }
+    await waitFor('the lines to be kept', () => writer.status().waitingRecords === 0);
+    await place.putLines([`${lineOf('a-5')}\u001f{"a":1}`, `${lineOf('a-6')}\u001f{"a":1,}\u001f{}`]);
+    const { records, unreadable } = (await openReader(t, place).next(10)) ?? { records: [], unreadable: 0 };
+    const told = [{ b: 'é' }, answers[1], answers[2], undefined, deep];
+    t.same(
+      records.map(({ data }) => data),
+      told.map((answer) => ({
+        user_agent: 'b',
+        request_body: { a: [1] },
+        ...(answer === undefined ? {} : { response_body: answer }),
+      })),
+    );
+    t.equal(unreadable, 2);
   },
 
   async 'a line of almost 4 MiB is kept, a longer one dropped'(t, place) {

@@ -81,7 +81,7 @@ await test('JSON is recorded as JSON, whatever its spaces', async (t) => {
   t.same(data.response_body, JSON.parse(said));
   t.equal(data.request_body_too_big_to_handle, undefined);
   t.equal(data.response_body_too_big_to_handle, undefined);
-  t.ok(journalText(gateway).includes(`"request_body":${precise}`), 'no number loses a digit');
+  t.ok(journalText(gateway).includes(precise), 'no number loses a digit');
 });
 
 await test('a stream is recorded as the answer that it tells', async (t) => {
@@ -208,7 +208,7 @@ await test('text is a string, compressed bytes are read, binary ones are left ou
   form.set('model', 'fake-small');
   form.set('file', new Blob(['spoken'], { type: 'text/plain' }), 'a.txt');
   const sent = new Response(form);
-  const [packed, binary, wrong, broken, uploaded] = await ask(
+  const [packed, binary, wrong, broken, parted, uploaded] = await ask(
     {
       path: '/p/fake/any',
       body: 'a=1&b=two',
@@ -221,6 +221,7 @@ await test('text is a string, compressed bytes are read, binary ones are left ou
     },
     { body: '{"model":' },
     { body: chat, behaviour: { kind: 'json', body: '{"a":1,}' } },
+    { body: chat, behaviour: { kind: 'json', body: '{"a":\n\u001f1,}' } },
     {
       path: '/v1/audio/transcriptions',
       headers: { 'content-type': sent.headers.get('content-type') ?? '' },
@@ -235,6 +236,7 @@ await test('text is a string, compressed bytes are read, binary ones are left ou
   t.equal(wrong.data.request_body, '{"model":');
   t.same(wrong.data.response_body, JSON.parse(wrong.said), 'a refusal is an answer, too');
   t.equal(broken.data.response_body, '{"a":1,}', 'what only looks like JSON does not break the line');
+  t.equal(parted.data.response_body, '{"a":\n\u001f1,}');
   t.match(uploaded.data.request_body, /name="model"\r\n\r\nfake-small/);
   t.same(uploaded.data.response_body, { text: 'spoken' });
 });

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * A file of records, one JSON a line. A writer is one run of a process: it appends to its newest segment alone, and holds the lock on
+ * A file of records, one a line. A writer is one run of a process: it appends to its newest segment alone, and holds the lock on
  * `<writer>.lock` for as long as it may append.
  */
 export interface Segment {

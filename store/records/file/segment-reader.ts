@@ -1,6 +1,6 @@
 // Reads segments from where their records are stored, and removes those that are finished and stored.
 import { open } from 'node:fs/promises';
-import { longestLineBytes } from '../read-record.ts';
+import { longestLineBytes } from '../record-line.ts';
 import { type LineReading, type LinesRead, readLines } from './read-lines.ts';
 import { type Segment, segmentPath } from './segment-names.ts';
 import { isAbandoned, keepOffset, readOffset, removeSegment, sizeOf } from './segment-state.ts';

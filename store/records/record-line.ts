@@ -1,0 +1,27 @@
+// A line of the journal: the JSON of a record; or that, a separator, the body of its request, a separator, and the body of its answer. The bodies
+// belong to the record's `data`. The request is one JSON object, the answer may be any text that begins like one: to check it costs the proxy
+// more than all else that is done with a body, so the reader does.
+
+/** Of one record as UTF-8, its line break included. Longer ones are never written, and passed over by readers. */
+export const longestLineBytes = 4 * 1024 * 1024;
+/** Stands in no JSON (RFC 8259): neither in a text nor between tokens. */
+export const separator = '\x1f';
+
+/** Without its line break. In pieces, each is copied once. */
+export type RecordLine = string | Buffer | readonly Buffer[];
+
+const separatorBytes = Buffer.from(separator);
+
+/** The record must have `data`; neither body has a line break. */
+export function lineWithRawBodies(record: Buffer, request: Buffer, answer: Buffer): readonly Buffer[] {
+  return [record, separatorBytes, request, separatorBytes, answer];
+}
+
+/** Bytes, without the line break. */
+export function lengthOf(line: RecordLine): number {
+  if (typeof line === 'string') return Buffer.byteLength(line);
+  if (Buffer.isBuffer(line)) return line.length;
+  let length = 0;
+  for (const piece of line) length += piece.length;
+  return length;
+}
