@@ -31,6 +31,5 @@ function inOneLine(body: Buffer, secrets: readonly string[]): Buffer | undefined
   // One character a byte takes half of the time, and of the memory of a text with letters of others.
   const text = body.toString('latin1');
   if (mayHoldSecret(text, secrets) || secrets.some((secret) => otherThanAscii.test(secret))) return undefined;
-  if (!text.includes('\n') && !text.includes('\r')) return body;
-  return Buffer.from(text.replace(/[\r\n]+[ \t\r\n]*/g, ''), 'latin1');
+  return text.includes('\n') ? Buffer.from(text.replace(/\r?\n[ \t\r\n]*/g, ''), 'latin1') : body;
 }

@@ -38,7 +38,7 @@ const begun = new RegExp(`(?:${beginnings.join('|')})[\\w*.-]*$`);
 export function withoutKeys(text: string): string {
   const hasKey = text.length <= short || mayHoldKey(text);
   const clean = hasKey ? text.replace(shapes, mark) : text;
-  return clean.includes('earer') ? clean.replace(bearer, `$1${mark}`) : clean;
+  return mayHoldBearer(clean) ? clean.replace(bearer, `$1${mark}`) : clean;
 }
 
 /** The same of an address or what may hold one: also without these secrets, and what parameters of its query say of others. */
@@ -65,10 +65,15 @@ export function jsonWithoutSecrets(json: string, secrets: readonly string[]): st
 
 /** False: nothing in this JSON text looks like a key, and none of these secrets is in it. */
 export function mayHoldSecret(json: string, secrets: readonly string[]): boolean {
-  if (mayHoldKey(json) || json.includes('earer') || isEscaped(json)) return true;
+  if (mayHoldKey(json) || mayHoldBearer(json) || isEscaped(json)) return true;
   // A secret of the most frequent kind would have been found as a key.
   for (const secret of secrets) if (!secret.startsWith(openAiKey) && mayHold(json, secret)) return true;
   return false;
+}
+
+/** Each first letter is rarer than the `e` of what both have in common: a search stops at each of them. */
+function mayHoldBearer(text: string): boolean {
+  return text.includes('Bearer') || text.includes('bearer');
 }
 
 /** Whether a character that keys have may be written as an escape. */
