@@ -4,7 +4,7 @@ import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunct
 import { StoreUnavailable } from '../store/state/store-unavailable.ts';
 import type { PlaneSettings } from './environment.ts';
 import type { Identity } from './identity.ts';
-import type { LineWriter } from './line-writer.ts';
+import { type LineWriter, standardOutput } from './line-writer.ts';
 
 /** How often it is looked whether lines were dropped. Milliseconds. */
 const dropCheckMs = 500;
@@ -33,8 +33,16 @@ function describeError(error: Error): object {
   return { type: error.name, reason: error.reason, message: error.message };
 }
 
+/** The log of a plane, on standard output, which others may write to as well. */
+export function openLog(identity: Identity, level: PlaneSettings['logLevel']): { log: Logger; output: LineWriter } {
+  const output = standardOutput();
+  const log = createLog(identity, level, output);
+  tellOfDropped(log, output);
+  return { log, output };
+}
+
 /** From now on a line says how many lines were dropped, as soon as standard output is read again. */
-export function tellOfDropped(log: Pick<Logger, 'warn'>, output: Pick<LineWriter, 'takeDropped'>): void {
+function tellOfDropped(log: Pick<Logger, 'warn'>, output: Pick<LineWriter, 'takeDropped'>): void {
   setInterval(() => {
     const dropped = output.takeDropped();
     if (dropped === undefined) return;

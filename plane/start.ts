@@ -9,7 +9,6 @@ import { formatProblem, type Problem, problemFields } from '../gitops/problem.ts
 import type { Variables } from '../schemas/variables.ts';
 import type { EnvironmentReading, PlaneSettings } from './environment.ts';
 import type { Identity } from './identity.ts';
-import { keepTickShape } from './keep-tick-shape.ts';
 import { LineWriter } from './line-writer.ts';
 import { createLog } from './log.ts';
 import { type Log, logConfigEvent } from './log-events.ts';
@@ -33,10 +32,9 @@ export function exitAtStart(identity: Identity, problems: readonly (string | Pro
   process.exit(1);
 }
 
-/** Begins a plane with its settings. With problems it ends the process. */
+/** The settings of a plane. With problems it ends the process. */
 export function settingsOrExit<Settings>(identity: Identity, reading: EnvironmentReading<Settings>): Settings {
   if ('problems' in reading) exitAtStart(identity, reading.problems);
-  keepTickShape();
   return reading.environment;
 }
 

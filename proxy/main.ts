@@ -7,11 +7,11 @@ import { createFailedLogins } from '../plane/failed-logins.ts';
 import { followSecrets } from '../plane/follow-secrets.ts';
 import { asInstance, identityOf } from '../plane/identity.ts';
 import { keepKeyUses } from '../plane/keep-key-uses.ts';
+import { keepTickShape } from '../plane/keep-tick-shape.ts';
 import { keepText } from '../plane/kept-text.ts';
 import { createKeyPathWarnings } from '../plane/key-path-warnings.ts';
 import { KeyUses } from '../plane/key-uses.ts';
-import { standardOutput } from '../plane/line-writer.ts';
-import { createLog, logSettings, tellOfDropped } from '../plane/log.ts';
+import { logSettings, openLog } from '../plane/log.ts';
 import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
@@ -63,9 +63,7 @@ const anyProxy = identityOf('proxy', manifest.version);
 const environment = settingsOrExit(anyProxy, readEnvironment());
 const { host, port, metricsPort, instance, ownNames, usageEnabled, variables } = environment;
 const identity = asInstance(anyProxy, instance);
-const output = standardOutput();
-const log = createLog(identity, environment.logLevel, output);
-tellOfDropped(log, output);
+const { log, output } = openLog(identity, environment.logLevel);
 // Wall time at start, then monotonic: a clock step changes nothing.
 const originMs = performance.timeOrigin;
 const nowMs = (): number => originMs + performance.now();
@@ -74,6 +72,7 @@ const ownFolder = join(environment.dataDirectory, instance);
 const flushIntervalMs = environment.flushIntervalSeconds * 1000;
 const lock = claimInstance({ identity, directory: environment.dataDirectory, former: environment.formerInstance }, log);
 const lifecycle = new Lifecycle({ startedAtMs: tickMs(), environment: environmentFingerprint(variables) }, log);
+keepTickShape();
 endOnUncaught(
   log,
   () => lifecycle.counters?.flush(),
