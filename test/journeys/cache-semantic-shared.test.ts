@@ -59,7 +59,7 @@ await test('what one proxy was told, a request to another gets by its meaning', 
   const placed = () => postgres.query(database, 'SELECT 1 FROM gateway_cache.placed').catch(() => []);
   const { first, second } = await waitFor('a hit', async () => {
     const both = await askBoth(async () => (await placed()).length);
-    return both.second.cache === 'hit' && both;
+    return both.first.cache === 'miss' && both.second.cache === 'hit' && both;
   });
   t.equal(second.text, first.text);
   await postgres.kill();
@@ -77,7 +77,7 @@ await test('the same with embeddings in Redis', { skip }, async (t) => {
   const { askBoth } = await startPair(t, 'redis', {});
   const { first, second } = await waitFor('a hit', async () => {
     const both = await askBoth(async () => (await redis.client().keys('*placed:*')).length);
-    return both.second.cache === 'hit' && both;
+    return both.first.cache === 'miss' && both.second.cache === 'hit' && both;
   });
   t.equal(second.text, first.text);
 });
