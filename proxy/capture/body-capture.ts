@@ -23,6 +23,8 @@ export interface CaptureFacts extends Omit<StreamFacts, 'requestBody'> {
 export interface WholeBodies {
   readonly request: Buffer;
   readonly answer: Buffer;
+  /** Longest JSON that stands for a body. Bytes. */
+  readonly mostBytes: number;
 }
 
 const nothing: WrittenBody = { json: undefined, isTooBig: false };
@@ -94,7 +96,7 @@ export class BodyCapture implements Tap {
     if (request === undefined || answer === undefined || this.#answer.contentEncoding !== undefined) return undefined;
     return Math.max(request.length, answer.length) > this.#mostBytes
       ? undefined
-      : { request: withoutMark(request), answer };
+      : { request: withoutMark(request), answer, mostBytes: this.#mostBytes };
   }
 
   /** What is recorded of the request. */

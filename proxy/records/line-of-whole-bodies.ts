@@ -6,29 +6,33 @@ import type { WholeBodies } from '../capture/body-capture.ts';
 import { isObject } from '../capture/written-body.ts';
 
 const openBrace = 0x7b;
-/** In bytes that are looked at one by one, other characters would have to be looked for as their bytes. */
+/** Where each character stands for a byte, other characters than these are several. */
 const otherThanAscii = /[^ -~]/;
+/** What a byte of a text takes at most in a JSON string: an escape of four digits. Bytes. */
+const mostOfByte = 6;
+const quotes = 2;
 
 /**
  * `line`: of a record that has `data`. Undefined: a body may hold what must not be recorded, or the answer does not look like a JSON object.
  */
 export function lineOfWholeBodies(
   line: string | Buffer,
-  { request, answer }: WholeBodies,
+  { request, answer, mostBytes }: WholeBodies,
   secrets: readonly string[],
 ): readonly Buffer[] | undefined {
   if (answer[0] !== openBrace || !isUtf8(answer)) return undefined;
   const asked = inOneLine(request, secrets);
   const answered = inOneLine(answer, secrets);
   if (asked === undefined || answered === undefined) return undefined;
-  // Within a text JSON has no line breaks. Of an answer that is none, they would be lost.
-  if (answered !== answer && !isObject(answer)) return undefined;
+  // An answer that is no JSON would lose its line breaks, and could become a string that is longer than a body may be.
+  const mayBeText = answered === answer && mostOfByte * answer.length + quotes <= mostBytes;
+  if (!mayBeText && !isObject(answer)) return undefined;
   return lineWithRawBodies(typeof line === 'string' ? Buffer.from(line) : line, asked, answered);
 }
 
 /** Without the line breaks between tokens. Undefined: it may hold what must not be recorded. */
 function inOneLine(body: Buffer, secrets: readonly string[]): Buffer | undefined {
-  // One character a byte takes half of the time, and of the memory of a text with letters of others.
+  // One character for each byte: a text with letters beyond Latin-1 takes twice the time and memory.
   const text = body.toString('latin1');
   if (mayHoldSecret(text, secrets) || secrets.some((secret) => otherThanAscii.test(secret))) return undefined;
   return text.includes('\n') ? Buffer.from(text.replace(/\r?\n[ \t\r\n]*/g, ''), 'latin1') : body;

@@ -2,7 +2,7 @@
 import type { AuditData, RequestRecord } from '../../schemas/records/request-record.ts';
 import { longestLineBytes, separator } from './record-line.ts';
 
-/** Of objects and lists within each other: as many as a request may have. */
+/** Of objects and lists within each other. What is nested deeper could not be written again: `JSON.stringify` calls itself for each level. */
 const mostLevels = 128;
 
 /** Members that every record has, and their types. */

@@ -1,6 +1,6 @@
 // A line of the journal: the JSON of a record; or that, a separator, the body of its request, a separator, and the body of its answer. The bodies
-// belong to the record's `data`. The request is one JSON object, the answer may be any text that begins like one: to check it costs the proxy
-// more than all else that is done with a body, so the reader does.
+// belong to the record's `data`. The request is one JSON object; the answer may be any text that begins like one, because to check it costs the
+// proxy more than all else that is done with a body. The reader checks it.
 
 /** Of one record as UTF-8, its line break included. Longer ones are never written, and passed over by readers. */
 export const longestLineBytes = 4 * 1024 * 1024;

@@ -81,7 +81,7 @@ await test('JSON is recorded as JSON, whatever its spaces', async (t) => {
   t.same(data.response_body, JSON.parse(said));
   t.equal(data.request_body_too_big_to_handle, undefined);
   t.equal(data.response_body_too_big_to_handle, undefined);
-  t.ok(journalText(gateway).includes(precise), 'no number loses a digit');
+  t.ok(journalText(gateway).includes(`\x1f${precise}\x1f`), 'no number loses a digit');
 });
 
 await test('a stream is recorded as the answer that it tells', async (t) => {
@@ -183,11 +183,12 @@ await test('of a stream that breaks off there is what had come', async (t) => {
 await test('texts that are too long are left out or cut, and marked so', async (t) => {
   const long = 'ä'.repeat(limit);
   const words = Array.from({ length: 300 }, (_, index) => chunk({ content: `word ${index} of many words ` }));
-  const [asked, answered, told, control] = await ask(
+  const [asked, answered, told, control, odd] = await ask(
     { body: { ...chat, messages: [{ role: 'user', content: long }] } },
     { body: chat, behaviour: { kind: 'json', body: { choices: [], long } } },
     { body: { ...chat, stream: true }, behaviour: sse(...words, chunk({}, 'stop'), '[DONE]') },
     { path: '/p/fake/any', body: '\u0001'.repeat(limit), behaviour: { kind: 'json', body: {} } },
+    { body: chat, behaviour: { kind: 'json', body: `{"${'\u0001'.repeat(limit - 3)}}` } },
   );
   t.equal(asked.data.request_body, undefined);
   t.equal(asked.data.request_body_too_big_to_handle, true);
@@ -200,6 +201,11 @@ await test('texts that are too long are left out or cut, and marked so', async (
   t.equal(told.data.response_body_too_big_to_handle, true);
   t.ok(told.said.includes('word 299'), 'the client has all of it');
   t.equal((control.data.request_body as string).length, Math.floor(limit / 6));
+  t.ok(
+    Buffer.byteLength(JSON.stringify(odd.data.response_body)) <= limit + 2,
+    'of an answer that only begins like JSON',
+  );
+  t.equal(odd.data.response_body_too_big_to_handle, true);
 });
 
 await test('text is a string, compressed bytes are read, binary ones are left out', async (t) => {
