@@ -1,109 +1,115 @@
-// The response cache in the memory of one process: bounded in bytes; the answer that was unused the longest goes first.
-import { LRUCache } from 'lru-cache';
-import { type AnswerCache, type CachedAnswer, type CachedFacts, type PutAnswer, sizeOfAnswer } from './answer-cache.ts';
+// The response cache in the memory of one process: bounded in bytes; of its answers, those that were not asked for the longest go first. They
+// lie outside the heap: there, V8 would copy each one twice and look at all of them again and again, which costs more than the rest of a put.
+import {
+  type AnswerCache,
+  answerOverheadBytes,
+  type CachedAnswer,
+  type CacheStatus,
+  type PutAnswer,
+  sizeOfAnswer,
+} from './answer-cache.ts';
+import { PlaceTable } from './place-table.ts';
+import { segmentBytes } from './segment.ts';
+import { mostSegments, offsetOf, Segments } from './segments.ts';
 
-/** Up to so many bytes an answer is a text, one character a byte: collecting a thousand buffers costs more than what is in them. */
-const textBytes = 8 * 1024;
-
-/**
- * An answer as it lies there: a text has one character a byte. As few objects as can be, because they are collected one by one: a time of
- * today would be an object of its own, milliseconds since `epochMs` are none for 24 days.
- */
-interface Held {
-  readonly key: string;
-  readonly storedAfterMs: number;
-  readonly lifeMs: number;
-  readonly facts: CachedFacts;
-  readonly body: Buffer | string;
-  readonly isEvents: boolean;
-}
-
-type Answers = LRUCache<number, Held>;
+/** Characters; what is longer is not kept. */
+const longestKey = 1024;
 
 /** `mostBytes`: of all answers. */
-export function openMemoryCache(mostBytes: number): AnswerCache {
-  let epochMs: number | undefined;
-  let evicted = 0;
-  const made = (bytes: number): Answers =>
-    new LRUCache({
-      maxSize: bytes,
-      sizeCalculation: (held: Held) => sizeOfAnswer(held),
-      dispose: (_answer, _key, reason) => {
-        if (reason === 'evict') evicted += 1;
-      },
-    });
-  let most = mostBytes;
-  let answers = made(most);
-  return {
-    isAway: false,
-    keepsEvents: true,
-    get(key, nowMs) {
-      const place = placeOf(key);
-      const held = answers.get(place);
-      if (held?.key !== key || epochMs === undefined) return undefined;
-      const answer = answerOf(held, epochMs);
-      if (answer.expiresAtMs > nowMs) return answer;
-      answers.delete(place);
+export function openMemoryCache(mostBytes: number): MemoryCache {
+  return new MemoryCache(mostBytes);
+}
+
+/** An answer of it is there at once. */
+export class MemoryCache implements AnswerCache {
+  readonly isAway = false;
+  readonly keepsEvents = true;
+  readonly #segments = new Segments();
+  /** Of the answers that are there. Entries that are not in it are gone; they take room until they are the oldest. */
+  readonly #positions = new PlaceTable();
+  #mostBytes: number;
+  #bytes = 0;
+  #evicted = 0;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  get(key: string, nowMs: number): CachedAnswer | undefined {
+    const place = placeOf(key);
+    const position = this.#positions.get(place);
+    if (position === undefined) return undefined;
+    const segment = this.#segments.segmentOf(position);
+    const at = offsetOf(position);
+    if (!segment.has(at, key)) return undefined;
+    const answer = segment.read(at);
+    if (answer.expiresAtMs <= nowMs) {
+      this.#remove(place, position);
       return undefined;
-    },
-    put(key, answer) {
-      epochMs ??= answer.storedAtMs;
-      answers.set(placeOf(key), heldOf(key, answer, epochMs));
-    },
-    resize(bytes) {
-      if (bytes === most) return;
-      most = bytes;
-      const before = answers.dump();
-      answers = made(bytes);
-      answers.load(before);
-    },
-    status: () => ({ entries: answers.size, bytes: answers.calculatedSize, evicted, dropped: 0 }),
-    close: () => Promise.resolve(),
-  };
+    }
+    if (this.#segments.isInOlderHalf(position)) this.#replace(place, key, answer, segment.longBodyOf(at));
+    return answer;
+  }
+
+  put(key: string, answer: PutAnswer): void {
+    if (key.length <= longestKey) this.#replace(placeOf(key), key, answer);
+  }
+
+  resize(mostBytes: number): void {
+    this.#mostBytes = mostBytes;
+    this.#makeRoom();
+    this.#segments.release();
+  }
+
+  status(): CacheStatus {
+    return { entries: this.#positions.size, bytes: this.#bytes, evicted: this.#evicted, dropped: 0 };
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #replace(place: number, key: string, answer: PutAnswer, ownBody?: Buffer): void {
+    const before = this.#positions.get(place);
+    if (before !== undefined) this.#remove(place, before);
+    const size = sizeOfAnswer(answer);
+    if (size > this.#mostBytes) return;
+    this.#positions.set(place, this.#segments.append({ place, key, answer, ownBody }));
+    this.#bytes += size;
+    this.#makeRoom();
+  }
+
+  /** The oldest entries go. */
+  #makeRoom(): void {
+    // One more than what is wanted, because the newest is not full and the oldest may be half empty.
+    const most = Math.min(Math.ceil(this.#mostBytes / segmentBytes) + 1, mostSegments);
+    while (this.#bytes > this.#mostBytes || this.#segments.count > most) {
+      const position = this.#segments.oldest;
+      if (position === undefined) return;
+      const place = this.#segments.segmentOf(position).placeOf(offsetOf(position));
+      if (this.#positions.get(place) === position) {
+        this.#remove(place, position);
+        this.#evicted += 1;
+      }
+      this.#segments.dropOldest();
+    }
+  }
+
+  #remove(place: number, position: number): void {
+    const segment = this.#segments.segmentOf(position);
+    const at = offsetOf(position);
+    this.#bytes -= segment.bodyBytesOf(at) + answerOverheadBytes;
+    segment.forget(at);
+    this.#positions.delete(place);
+  }
 }
 
 /**
- * Where the answer with this key lies (FNV-1a): to hash a new text, and to compare it with those in a table, takes twice as long as this and
- * one comparison. Where two keys have the same place, the later one has it: with a million answers, of one key in four thousand.
+ * Where the answer with this key is found (FNV-1a): to hash a new text, and to compare it with those in a table, takes twice as long as this
+ * and one comparison. Where two keys have the same place, the later one has it: with a million answers, of one key in four thousand.
  */
 function placeOf(key: string): number {
   let place = 0x811c9dc5 | 0;
   for (let at = 0; at < key.length; at += 1) place = Math.imul(place ^ key.charCodeAt(at), 0x01000193);
   return place;
-}
-
-function heldOf(
-  key: string,
-  { storedAtMs, expiresAtMs, facts, body, isEvents = false }: PutAnswer,
-  epochMs: number,
-): Held {
-  const kept = body.length <= textBytes ? textOf(body) : ownBytes(body);
-  const storedAfterMs = inPlace(storedAtMs - epochMs);
-  return { key, storedAfterMs, lifeMs: inPlace(expiresAtMs - storedAtMs), facts, body: kept, isEvents };
-}
-
-/** The same number, held in its object, where it is a whole one of 32 bits. */
-function inPlace(value: number): number {
-  const small = value | 0;
-  return small === value ? small : value;
-}
-
-function answerOf({ storedAfterMs, lifeMs, facts, body: kept, isEvents }: Held, epochMs: number): CachedAnswer {
-  const storedAtMs = epochMs + storedAfterMs;
-  const expiresAtMs = storedAtMs + lifeMs;
-  const body = typeof kept === 'string' ? Buffer.from(kept, 'latin1') : kept;
-  const answer = { storedAtMs, expiresAtMs, facts, body };
-  return isEvents ? { ...answer, isEvents } : answer;
-}
-
-function textOf(body: Buffer | string): string {
-  return typeof body === 'string' ? body : body.toString('latin1');
-}
-
-/** A copy in memory of its own: a piece of a larger buffer would keep all of that. */
-function ownBytes(bytes: Buffer | string): Buffer {
-  const own = Buffer.allocUnsafeSlow(bytes.length);
-  if (typeof bytes === 'string') own.write(bytes, 'latin1');
-  else bytes.copy(own);
-  return own;
 }

@@ -185,11 +185,6 @@ export const roomRules: readonly Rule[] = [
     ],
   },
   {
-    claim: 'answers are kept in memory in one file',
-    check: livesIn(/^lru-cache(\/|$)/, /^store\/cache\/memory\.ts$/),
-    bad: [['proxy/cache/a.ts', "import { LRUCache } from 'lru-cache';"]],
-  },
-  {
     claim: 'only one file watches the disk',
     check: livesIn(/^chokidar(\/|$)/, /^gitops\/watch\.ts$/),
     bad: [['gitops/follow.ts', "import { watch } from 'chokidar';"]],
