@@ -164,7 +164,7 @@ export function beginningOf(call: Said): readonly Buffer[] | undefined {
 }
 
 /** The parts of a beginning in one piece, which most have only one of. */
-export function joined(parts: readonly Buffer[]): Buffer {
+function joined(parts: readonly Buffer[]): Buffer {
   const [first = nothing] = parts;
   return parts.length === 1 ? first : Buffer.concat(parts);
 }

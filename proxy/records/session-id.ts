@@ -2,7 +2,7 @@
 // so that no consumer can write into the session of another.
 import { hash } from 'node:crypto';
 import type { Call } from '../call/call.ts';
-import { beginningOf, joined, threadOfHeaders, threadOfMembers, threadOfMetadata } from '../call/thread.ts';
+import { beginningOf, threadOfHeaders, threadOfMembers, threadOfMetadata } from '../call/thread.ts';
 import { digestOf } from './remembered-digests.ts';
 
 /** Claude Code names its session in the user's id: `user_…_session_<uuid>`, or an object as text. */
@@ -13,6 +13,8 @@ const contentDigits = 24;
 const scopeDigits = digits - contentDigits;
 /** Bytes. */
 const longText = 2048;
+/** Beginnings have five parts at most. */
+const shared = Buffer.allocUnsafeSlow(5 * longText);
 /** Consumers and models whose digest is remembered. */
 const mostScopes = 1_000;
 /** By user path and model. */
@@ -29,15 +31,26 @@ export function sessionIdOf(
   if (named !== undefined) return `scoped-${hash('sha256', `${userPath}\0${named}`).slice(0, digits)}`;
   const beginning = call && beginningOf(call);
   if (beginning === undefined) return undefined;
-  const isShort = beginning.every(({ length }) => length <= longText);
-  const content = digestOf(joined(isShort ? beginning : beginning.flatMap(endsOf)));
+  const content = digestOf(contentOf(beginning));
   return `auto-${content.slice(0, contentDigits)}${scopeOf(userPath, call?.model ?? '')}`;
 }
 
+/** What tells a beginning apart from others, in one piece that is read before anything else runs. */
+function contentOf(parts: readonly Buffer[]): Buffer {
+  const [first] = parts;
+  if (first !== undefined && parts.length === 1 && first.length <= longText) return first;
+  let at = 0;
+  for (const part of parts) at = addContent(part, at);
+  return shared.subarray(0, at);
+}
+
 /** Of a long text its length and its ends: instructions begin alike, and questions end differently. A digest of all of it takes too long. */
-function endsOf(text: Buffer): readonly Buffer[] {
-  if (text.length <= longText) return [text];
-  return [Buffer.from(`${text.length} `), text.subarray(0, longText / 4), text.subarray(-longText / 2)];
+function addContent(text: Buffer, from: number): number {
+  const { length } = text;
+  if (length <= longText) return from + text.copy(shared, from);
+  let at = from + shared.write(`${length} `, from, 'latin1');
+  at += text.copy(shared, at, 0, longText / 4);
+  return at + text.copy(shared, at, length - longText / 2);
 }
 
 /** Two conversations that begin alike stay apart. */
