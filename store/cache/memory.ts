@@ -1,5 +1,5 @@
-// The response cache in the memory of one process: bounded in bytes; of its answers, those that were not asked for the longest go first. They
-// lie outside the heap: there, V8 would copy each one twice and look at all of them again and again, which costs more than the rest of a put.
+// The response cache in the memory of one process: bounded in bytes; of its answers, those that were not asked for the longest go first. Their
+// bytes lie outside the heap: there, V8 would copy them twice and look at each answer again and again, which costs more than the rest of a put.
 import {
   type AnswerCache,
   answerOverheadBytes,
@@ -25,7 +25,7 @@ export class MemoryCache implements AnswerCache {
   readonly isAway = false;
   readonly keepsEvents = true;
   readonly #segments = new Segments();
-  /** Of the answers that are there. Entries that are not in it are gone; they take room until they are the oldest. */
+  /** Of the answers that are there. An entry that it does not lead to is gone, and takes room until it is the oldest. */
   readonly #positions = new PlaceTable();
   #mostBytes: number;
   #bytes = 0;

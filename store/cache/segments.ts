@@ -48,6 +48,7 @@ export class Segments {
     return segment;
   }
 
+  /** Whether about as many segments were begun after it as before it, of those in use. */
   isInOlderHalf(position: number): boolean {
     return (this.#begun - this.segmentOf(position).serial) * 2 > this.count + 2;
   }

@@ -73,7 +73,7 @@ await test('an answer that is asked for outlives those that are not', async (t) 
   t.equal(cache.get('k0', 0), undefined);
 });
 
-await test('answers take no more memory than they may, whatever their lengths, and none of the heap', async (t) => {
+await test('answers take no more memory than they may, whatever their lengths, and their bytes none of the heap', async (t) => {
   const mostBytes = 16 * mebibyte;
   const floods = {
     'no body': { keys: 200_000, bytes: 0, puts: 400_000 },
