@@ -14,7 +14,8 @@ const shared = Buffer.allocUnsafeSlow(sharedBytes + roomBytes);
  * read before anything else runs.
  */
 export function cacheKey(prefix: string, body: Buffer, members: readonly Member[]): string {
-  const most = Buffer.byteLength(prefix) + body.length + members.length;
+  // A character of a text takes three bytes at most: to count them takes as long as to write them.
+  const most = 3 * prefix.length + body.length + members.length;
   const target = most <= shared.length ? shared : Buffer.allocUnsafe(most);
   let at = target.write(prefix, 'utf8');
   const isPlain = isCompact(body, members);
