@@ -185,6 +185,15 @@ export const roomRules: readonly Rule[] = [
     ],
   },
   {
+    claim: 'how answers lie in memory is known to their cache alone',
+    check: livesIn(/^store\/cache\/(segments?|place-table)\.ts$/, /^(test\/)?store\/cache\//),
+    bad: [
+      ['proxy/cache/a.ts', "import { Segments } from '../../store/cache/segments.ts';"],
+      ['store/records/a.ts', "import { PlaceTable } from '../cache/place-table.ts';"],
+    ],
+    good: [['store/cache/memory.ts', "import { PlaceTable } from './place-table.ts';"]],
+  },
+  {
     claim: 'only one file watches the disk',
     check: livesIn(/^chokidar(\/|$)/, /^gitops\/watch\.ts$/),
     bad: [['gitops/follow.ts', "import { watch } from 'chokidar';"]],
