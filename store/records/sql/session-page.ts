@@ -2,22 +2,13 @@
 import type { AuditSession, EntryFilter, SessionPage } from '../record-store.ts';
 import { allOf, between, type Condition, condition } from './condition.ts';
 import type { Statements } from './database.ts';
-import {
-  behind,
-  byNewest,
-  type EntryKey,
-  keysOf,
-  newestFirst,
-  type Place,
-  type PlacedPage,
-  placeOf,
-} from './entry-keys.ts';
+import { behind, byNewest, type EntryKey, keysOf, newestFirst, type PlacedPage, placeOf } from './entry-keys.ts';
 import { listedEntries } from './listed-entries.ts';
 import { entryCondition, fewEntries } from './log-page.ts';
 import { withoutSkipped } from './skipped-moments.ts';
 import { type Sought, seek } from './sought.ts';
 import { textHits } from './text-hits.ts';
-import { countThreads, fewOfCombos, manyEntries, newestMatches, newestOf } from './thread-source.ts';
+import { countThreads, fewOfCombos, manyEntries, newestMatches, newestOf, type Wanted } from './thread-source.ts';
 import { threadsBeyond } from './threads-beyond.ts';
 import { countSlices, sumOf } from './time-slices.ts';
 
@@ -90,14 +81,14 @@ interface Sources {
 /** Sessions and entries without one, merged. */
 async function newest(
   statements: Statements,
-  asked: Sought,
+  sought: Sought,
   { threads, single }: Sources,
   askedPage: PlacedPage,
 ): Promise<EntryKey[]> {
-  const { sought, page } = await withoutSkipped(statements, asked, askedPage);
+  const { within, page } = await withoutSkipped(statements, sought, askedPage);
   const parts = [
-    threads === 0 ? [] : newestMatches(statements, sought, page.after),
-    single === 0 ? [] : newestSingles(statements, sought, { single, after: page.after }),
+    threads === 0 ? [] : newestMatches(statements, sought, { within, after: page.after }),
+    single === 0 ? [] : newestSingles(statements, sought, { single, within, after: page.after }),
   ].flat();
   if (parts.length === 0) return [];
   const limited = statements.dialect.mergesUnions ? parts : parts.map((part) => newestPart(part, page));
@@ -117,15 +108,15 @@ function newestPart({ sql, values }: Condition, { limit, offset }: PlacedPage): 
 
 function newestSingles(
   statements: Statements,
-  { span, combos, comboEntries }: Sought,
-  { single, after }: { readonly single: number; readonly after: Place | undefined },
+  { combos, comboEntries }: Sought,
+  { single, within, after }: Wanted & { readonly single: number },
 ): Condition {
   const isFew =
     combos !== undefined && single <= fewEntries && comboEntries <= (single < fewSingles ? manyEntries : fewOfCombos);
   // Sums keep the planner from an index.
   const [combo, time] = isFew ? ['combo', 'started_ms + 0'] : ['combo + 0', 'started_ms'];
   const isOf = combos && condition(statements.dialect.isOneOf(combo, 'BIGINT'), combos);
-  const { sql, values } = allOf(condition('thread < 0'), between(time, span), isOf, behind(after, [time, 'uid']));
+  const { sql, values } = allOf(condition('thread < 0'), between(time, within), isOf, behind(after, [time, 'uid']));
   return condition(`SELECT thread, ${time} AS started_ms, uid FROM entry WHERE ${sql}`, ...values);
 }
 

@@ -1,4 +1,5 @@
 // Where threads of a span are counted and sorted from: the threads themselves, or their facets when a filter names combos.
+import type { Span } from '../record-store.ts';
 import { allOf, between, type Condition, condition } from './condition.ts';
 import type { Statements } from './database.ts';
 import { behind, type EntryKey, keysOf, type Place } from './entry-keys.ts';
@@ -42,16 +43,24 @@ export async function newestOf(
   return keysOf(await statements.all(`SELECT ${from} WHERE ${sql}`, ...values));
 }
 
-/** One row for each thread counted so: no other facet of it that matches is newer. Those behind a place, if one is given. */
+/** Which rows of a page are wanted. */
+export interface Wanted {
+  /** The span that is asked for, or its beginning. */
+  readonly within: Span;
+  /** Those behind this place; undefined: all. */
+  readonly after: Place | undefined;
+}
+
+/** One row for each thread counted so: no other facet of it that matches is newer. */
 export function newestMatches(
   statements: Statements,
   { combos, comboEntries, span, thread }: Sought,
-  after: Place | undefined,
+  { within, after }: Wanted,
 ): Condition {
   const columns = 'last_ms AS started_ms, last_uid AS uid';
   if (combos === undefined) {
     const { sql, values } = allOf(
-      between('last_ms', span),
+      between('last_ms', within),
       isThread('id', thread),
       behind(after, ['last_ms', 'last_uid']),
     );
@@ -65,7 +74,7 @@ export function newestMatches(
     isOf('other.combo + 0'),
   );
   const { sql, values } = allOf(
-    between(isFew ? 'last_ms + 0' : 'last_ms', span),
+    between(isFew ? 'last_ms + 0' : 'last_ms', within),
     behind(after, [isFew ? 'last_ms + 0' : 'last_ms', 'last_uid']),
     isOf(isFew ? 'combo' : 'combo + 0'),
     isThread('thread', thread),
