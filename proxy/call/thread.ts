@@ -1,11 +1,7 @@
 // Which conversation a call belongs to, as far as it says: balancing by session affinity goes by it.
 import { hash } from 'node:crypto';
-import { skipSpace } from '../bytes/json-tokens.ts';
-import { type Member, scanObject } from '../bytes/scan.ts';
-import { ScanError } from '../bytes/scan-error.ts';
-import { skipValue } from '../bytes/skip-value.ts';
-import { spells } from '../bytes/spells.ts';
-import type { Call } from './call.ts';
+import { memberNamed } from '../bytes/member-named.ts';
+import { beginningOf, type Said } from './beginning.ts';
 import { isNamed } from './head.ts';
 
 /** Where clients name their session, the first that is there wins: our own, then those of Codex, Claude Code, LiteLLM, Helicone and others. */
@@ -28,29 +24,11 @@ const headersByLength: readonly (readonly string[] | undefined)[] = Array.from(
 );
 /** Members of the body that name a session; then come those of `metadata`, and the user. */
 const members = ['prompt_cache_key', 'session_id', 'litellm_session_id', 'conversation'];
-/** What comes before the messages and is as much the beginning of a conversation. */
-const prologues = ['system', 'instructions'];
-const conversations = ['messages', 'input'];
 
 /** Longer members are no names. Bytes. */
 const longestMember = 16 * 1024;
-/** So much of each part of a conversation's beginning tells it apart from others. Bytes. */
-const longestBeginning = 64 * 1024;
 
-/** How nearly every message begins: then its role is read without the rest. */
-const usualRole = '{"role":"';
-/** An answer among messages, as nearly all clients write it; one that is written otherwise; and an item that says of what kind it is. */
-const usualAnswer = Buffer.from('{"role":"assistant"');
-const assistant = Buffer.from('"assistant"');
-const typed = Buffer.from('{"type":"');
-const usualUser = `${usualRole}user"`;
-const userBytes = Buffer.from(usualUser);
-
-const opening = 0x7b;
 const nothing: Buffer = Buffer.alloc(0);
-const lineBreak = Buffer.from('\n');
-
-export type Said = Pick<Call, 'body' | 'members'>;
 
 /** Of a call whose body is none that names a conversation. */
 export const nothingSaid: Said = { body: nothing, members: [] };
@@ -106,11 +84,19 @@ export function threadOfHeaders(rawHeaders: readonly string[]): string | undefin
 
 /** What a member of the body calls the conversation. */
 export function threadOfMembers(call: Said): string | undefined {
+  const lengths = keyLengthsOf(call);
   for (const name of members) {
-    const found = nameIn(readMember(call, name));
+    const found = (lengths & (1 << name.length)) === 0 ? undefined : nameIn(readMember(call, name));
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** A bit for each length of a key: most calls have none of the names that are looked for. Lengths beyond 31 have the bits of shorter ones. */
+function keyLengthsOf({ members: all }: Said): number {
+  let lengths = 0;
+  for (const { keyStart, keyEnd } of all) lengths |= 1 << (keyEnd - keyStart);
+  return lengths;
 }
 
 /** What `metadata` names: a session, and a user. */
@@ -141,97 +127,13 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /** The value of a member, unless it is very long. The body was checked to be JSON. */
 function readMember(call: Said, name: string): unknown {
-  const member = memberOf(call, name);
+  const member = memberNamed(call.body, call.members, name);
   if (member === undefined || member.valueEnd - member.valueStart > longestMember) return undefined;
   return JSON.parse(call.body.toString('utf8', member.valueStart, member.valueEnd));
-}
-
-function memberOf({ body, members: all }: Said, name: string): Member | undefined {
-  for (const member of all) {
-    if (member.keyEnd - member.keyStart === name.length && spells(body, member.keyStart, name)) return member;
-  }
-  return undefined;
-}
-
-/** What every call of a conversation begins with: the prologues, and the messages up to and including the first one of the user. */
-export function beginningOf(call: Said): readonly Buffer[] | undefined {
-  const messages = messagesOf(call);
-  if (messages === undefined) return undefined;
-  const turn = messages.subarray(0, firstTurnEnd(messages));
-  const starts = prologues.map((name) => startOf(call, name));
-  if (starts.every((start) => start === undefined)) return [turn];
-  return [...starts.flatMap((start) => [start ?? nothing, lineBreak]), turn];
 }
 
 /** The parts of a beginning in one piece, which most have only one of. */
 function joined(parts: readonly Buffer[]): Buffer {
   const [first = nothing] = parts;
   return parts.length === 1 ? first : Buffer.concat(parts);
-}
-
-function messagesOf(call: Said): Buffer | undefined {
-  for (const name of conversations) {
-    const start = startOf(call, name);
-    if (start?.[0] === 0x5b) return start;
-  }
-  return undefined;
-}
-
-/** The first bytes of a member's value. */
-function startOf(call: Said, name: string): Buffer | undefined {
-  const member = memberOf(call, name);
-  if (member === undefined) return undefined;
-  return call.body.subarray(member.valueStart, Math.min(member.valueEnd, member.valueStart + longestBeginning));
-}
-
-/**
- * Just past the first message of the user in a list of messages; the end of the text when it is not in it. In nearly all lists it is what
- * stands before the first answer: then the messages are not read.
- */
-function firstTurnEnd(list: Buffer): number {
-  const user = list.indexOf(userBytes);
-  // Most conversations begin with a message of the user, and many calls have only that one.
-  if (user === 1 && list.indexOf(opening, user + 1) === -1) return trimmed(list, list.length);
-  const hasAnswer = list.includes(assistant);
-  const answer = hasAnswer ? list.indexOf(usualAnswer) : -1;
-  const end = answer === -1 ? list.length : answer;
-  const second = user === -1 ? -1 : list.indexOf(userBytes, user + 1);
-  const isUsual = user !== -1 && user < end && (second === -1 || second > end);
-  // Items of other kinds have no role; they may stand behind the user's.
-  if (!isUsual || list.includes(typed) || (answer === -1 && hasAnswer)) return firstUserEnd(list);
-  return trimmed(list, end);
-}
-
-/** The end of the message before `from`. */
-function trimmed(list: Buffer, from: number): number {
-  let end = from;
-  while (end > 0 && isBetween(list[end - 1] as number)) end -= 1;
-  return end;
-}
-
-/** What stands between messages, and at their end. */
-function isBetween(byte: number): boolean {
-  return byte === 0x2c || byte === 0x5d || byte <= 0x20;
-}
-
-/** The same of any list, message by message. */
-function firstUserEnd(list: Buffer): number {
-  try {
-    for (let at = skipSpace(list, 1); list[at] === opening; ) {
-      const end = skipValue(list, at);
-      if (spells(list, at, usualUser)) return end;
-      if (!spells(list, at, usualRole) && isOfUser(list.subarray(at, end))) return end;
-      const comma = skipSpace(list, end);
-      at = skipSpace(list, comma + 1);
-    }
-  } catch (error) {
-    // The text ends within a message.
-    if (!(error instanceof ScanError)) throw error;
-  }
-  return list.length;
-}
-
-function isOfUser(message: Buffer): boolean {
-  const role = memberOf({ body: message, members: scanObject(message) }, 'role');
-  return role !== undefined && role.valueEnd - role.valueStart === 6 && spells(message, role.valueStart, '"user"');
 }

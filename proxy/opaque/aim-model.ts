@@ -1,6 +1,7 @@
 // Where a call goes that names a model, and whose other words are passed on as they are.
+import type { Said } from '../call/beginning.ts';
 import { addForwarded } from '../call/forwarded-headers.ts';
-import { CallContext, type Said } from '../call/thread.ts';
+import { CallContext } from '../call/thread.ts';
 import { readError } from '../dialects/chat/read-error.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';

@@ -4,6 +4,8 @@
 /** What takes the values of a record, in the order of their places. */
 export interface Places {
   put(value: string | number): void;
+  /** A value that no other record has. */
+  putOwn(value: string): void;
 }
 
 /** The values of one record as JSON. */
@@ -12,6 +14,10 @@ export class JsonValues implements Places {
 
   put(value: string | number): void {
     this.texts.push(JSON.stringify(value));
+  }
+
+  putOwn(value: string): void {
+    this.put(value);
   }
 }
 
@@ -74,9 +80,18 @@ export class LineTemplate implements Places {
   }
 
   put(value: string | number): void {
+    if (this.#held[this.#place] === value) this.#place += 1;
+    else this.#fill(value);
+  }
+
+  /** To compare it with the one before would take as long as to write it. */
+  putOwn(value: string): void {
+    this.#fill(value);
+  }
+
+  #fill(value: string | number): void {
     const place = this.#place;
     this.#place += 1;
-    if (this.#held[place] === value) return;
     const isWritten = write(this.bytes, this.#starts[place] as number, this.#ends[place] as number, value);
     this.#held[place] = isWritten ? value : undefined;
     if (!isWritten) this.#isFitting = false;

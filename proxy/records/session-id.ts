@@ -1,25 +1,19 @@
 // The session of a record: what the client calls its conversation, else what the conversation begins with. It is digested with the user path,
 // so that no consumer can write into the session of another.
 import { hash } from 'node:crypto';
+import { beginningOf } from '../call/beginning.ts';
 import type { Call } from '../call/call.ts';
-import { beginningOf, threadOfHeaders, threadOfMembers, threadOfMetadata } from '../call/thread.ts';
-import { digestOf } from './remembered-digests.ts';
+import { threadOfHeaders, threadOfMembers, threadOfMetadata } from '../call/thread.ts';
+import { sessionOfBeginning } from './remembered-sessions.ts';
 
 /** Claude Code names its session in the user's id: `user_…_session_<uuid>`, or an object as text. */
 const sessionInUser = /(?:_session_|"session_id":")([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})/;
-/** Hexadecimal digits of an id; those of one that is worked out: of the conversation, and of who has it with which model. */
+/** Hexadecimal digits of an id. */
 const digits = 32;
-const contentDigits = 24;
-const scopeDigits = digits - contentDigits;
 /** Bytes. */
 const longText = 2048;
 /** Beginnings have five parts at most. */
 const shared = Buffer.allocUnsafeSlow(5 * longText);
-/** Consumers and models whose digest is remembered. */
-const mostScopes = 1_000;
-/** By user path and model. */
-const scopes = new Map<string, Map<string, string>>();
-let heldScopes = 0;
 
 /** `scoped-` or `auto-` and 32 hexadecimal digits; undefined where nothing tells conversations apart. `call` undefined: no body was read. */
 export function sessionIdOf(
@@ -31,8 +25,7 @@ export function sessionIdOf(
   if (named !== undefined) return `scoped-${hash('sha256', `${userPath}\0${named}`).slice(0, digits)}`;
   const beginning = call && beginningOf(call);
   if (beginning === undefined) return undefined;
-  const content = digestOf(contentOf(beginning));
-  return `auto-${content.slice(0, contentDigits)}${scopeOf(userPath, call?.model ?? '')}`;
+  return sessionOfBeginning(contentOf(beginning), { userPath, model: call?.model ?? '' });
 }
 
 /** What tells a beginning apart from others, in one piece that is read before anything else runs. */
@@ -51,21 +44,6 @@ function addContent(text: Buffer, from: number): number {
   let at = from + shared.write(`${length} `, from, 'latin1');
   at += text.copy(shared, at, 0, longText / 4);
   return at + text.copy(shared, at, length - longText / 2);
-}
-
-/** Two conversations that begin alike stay apart. */
-function scopeOf(userPath: string, model: string): string {
-  const known = scopes.get(userPath)?.get(model);
-  if (known !== undefined) return known;
-  if (heldScopes >= mostScopes) {
-    scopes.clear();
-    heldScopes = 0;
-  }
-  const made = hash('sha256', `${userPath}\0${model}`).slice(0, scopeDigits);
-  const ofPath = scopes.get(userPath) ?? new Map<string, string>();
-  scopes.set(userPath, ofPath.set(model, made));
-  heldScopes += 1;
-  return made;
 }
 
 /** A user is no session, unless a session is named in its id. */
