@@ -43,16 +43,10 @@ async function momentsBefore(statements: Statements, { span, combos }: Sought, o
   const most = offset + 1;
   const threads =
     combos === undefined
-      ? newest('last_ms AS ms, 0 AS known_from', condition(`thread WHERE ${isIn.sql}`, ...isIn.values), most)
-      : momentsOfFacets(
-          newest('thread, last_ms AS ms', condition(`facet WHERE ${isIn.sql}`, ...isIn.values), facetsPerRow * most),
-        );
+      ? newest('last_ms AS ms, 0 AS known_from', 'thread', isIn, most)
+      : momentsOfFacets(newest('thread, last_ms AS ms', 'facet', isIn, facetsPerRow * most));
   const knownFrom = combos === undefined ? '0' : 'CAST(NULL AS BIGINT)';
-  const singles = newest(
-    `started_ms AS ms, ${knownFrom} AS known_from`,
-    condition(`entry WHERE ${isSingle.sql}`, ...isSingle.values),
-    most,
-  );
+  const singles = newest(`started_ms AS ms, ${knownFrom} AS known_from`, 'entry', isSingle, most);
   const rows = await statements.all(
     `SELECT * FROM (${threads.sql}) AS one UNION ALL SELECT * FROM (${singles.sql}) AS other ORDER BY ms DESC LIMIT ? OFFSET ?`,
     ...threads.values,
@@ -62,12 +56,17 @@ async function momentsBefore(statements: Statements, { span, combos }: Sought, o
   );
   const moments = rows.map(({ ms }) => Number(ms));
   const moment = moments.at(-1) ?? 0;
+  // A page that begins with an older row than the oldest facet that was looked at: threads between the two may be missing.
   const isKnown = rows.some(({ known_from: from }) => typeof from === 'number' && from < moment);
   return isKnown ? moments : [];
 }
 
-function newest(columns: string, { sql, values }: Condition, most: number): Condition {
-  return condition(`SELECT ${columns} FROM ${sql} ORDER BY ms DESC LIMIT ?`, ...values, most);
+function newest(columns: string, table: string, where: Condition, most: number): Condition {
+  return condition(
+    `SELECT ${columns} FROM ${table} WHERE ${where.sql} ORDER BY ms DESC LIMIT ?`,
+    ...where.values,
+    most,
+  );
 }
 
 /** Of each thread the newest of these facets, and the oldest moment of all: of what is older, some were not looked at. */
