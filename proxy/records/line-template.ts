@@ -4,8 +4,6 @@
 /** What takes the values of a record, in the order of their places. */
 export interface Places {
   put(value: string | number): void;
-  /** A value that no other record has. */
-  putOwn(value: string): void;
 }
 
 /** The values of one record as JSON. */
@@ -14,10 +12,6 @@ export class JsonValues implements Places {
 
   put(value: string | number): void {
     this.texts.push(JSON.stringify(value));
-  }
-
-  putOwn(value: string): void {
-    this.put(value);
   }
 }
 
@@ -80,18 +74,9 @@ export class LineTemplate implements Places {
   }
 
   put(value: string | number): void {
-    if (this.#held[this.#place] === value) this.#place += 1;
-    else this.#fill(value);
-  }
-
-  /** To compare it with the one before would take as long as to write it. */
-  putOwn(value: string): void {
-    this.#fill(value);
-  }
-
-  #fill(value: string | number): void {
     const place = this.#place;
     this.#place += 1;
+    if (this.#held[place] === value) return;
     const isWritten = write(this.bytes, this.#starts[place] as number, this.#ends[place] as number, value);
     this.#held[place] = isWritten ? value : undefined;
     if (!isWritten) this.#isFitting = false;

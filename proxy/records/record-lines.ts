@@ -138,8 +138,8 @@ function putValues(places: Places, { trip, end, said, usage, id }: Ended): void 
   const { session, agent, mostTokens, temperature } = said;
   const { startedAtMs } = exchange;
   const attemptedAtMs = Math.max(accepted?.startedAtMs ?? 0, startedAtMs);
-  places.putOwn(id);
-  places.putOwn(exchange.id);
+  places.put(id);
+  places.put(exchange.id);
   if (session !== undefined) places.put(session);
   places.put(Math.floor(startedAtMs));
   places.put(durationNs(startedAtMs, nowMs));
