@@ -1,4 +1,4 @@
-// What every call of a conversation begins with: as long as a conversation has no name, it is told by that.
+// What every call of a conversation begins with: it tells conversations apart that have no name.
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { memberNamed } from '../bytes/member-named.ts';
 import { type Member, scanObject } from '../bytes/scan.ts';

@@ -1,5 +1,5 @@
 // The row by which a call is served: that of its endpoint, or the one for calls that are written otherwise.
-import { spells } from '../bytes/spells.ts';
+import { memberNamed } from '../bytes/member-named.ts';
 import type { Call } from '../call/call.ts';
 import type { ModelEndpoint, ModelRow } from './model-endpoints.ts';
 
@@ -11,8 +11,5 @@ export function rowOf(endpoint: ModelEndpoint, call: Pick<Call, 'body' | 'member
 }
 
 function has({ body, members }: Pick<Call, 'body' | 'members'>, name: string): boolean {
-  for (const { keyStart, keyEnd } of members) {
-    if (keyEnd - keyStart === name.length && spells(body, keyStart, name)) return true;
-  }
-  return false;
+  return memberNamed(body, members, name) !== undefined;
 }
