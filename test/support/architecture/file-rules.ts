@@ -69,18 +69,18 @@ export const fileRules: readonly Rule[] = [
     good: [['proxy/a.ts', '// The Date header\nconst update = lastUpdate;']],
   },
   {
-    claim: 'a source file has at most 250 lines, the line itself 80',
+    claim: 'a source file has at most 400 lines, the line itself 80',
     check: ({ path, text }) => {
-      const cap = path === 'proxy/pipeline.ts' ? 80 : 250;
+      const cap = path === 'proxy/pipeline.ts' ? 80 : 400;
       const lines = text.replace(/\n$/, '').split('\n').length;
       return path === 'schemas/types.ts' || lines <= cap ? [] : [`has ${lines} lines of ${cap}`];
     },
     bad: [
-      ['proxy/a.ts', '// a\n'.repeat(251)],
+      ['proxy/a.ts', '// a\n'.repeat(401)],
       ['proxy/pipeline.ts', '// a\n'.repeat(81)],
     ],
     good: [
-      ['proxy/a.ts', '// a\n'.repeat(250)],
+      ['proxy/a.ts', '// a\n'.repeat(400)],
       ['schemas/types.ts', '// a\n'.repeat(900)],
     ],
   },
