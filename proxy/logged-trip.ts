@@ -17,7 +17,7 @@ export interface LoggedAttempt {
   readonly endedAtMs: number;
   readonly refused: Refusal | undefined;
   /** Status 0: nothing of it came. */
-  readonly answer: { readonly status: number } | undefined;
+  readonly answer: { readonly status: number; readonly stream?: boolean } | undefined;
   /** Whether the request reached the provider; absent: it did. */
   readonly isSent?: boolean;
   /** What its span is called; absent: it has none. 16 hex digits. */

@@ -3,18 +3,20 @@
 import { checkPath } from './call/head.ts';
 import type { Exchange } from './connection/exchange.ts';
 import { expectLength } from './connection/read-body.ts';
-import { refusal } from './errors.ts';
+import { type Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { rulesOfConsumer } from './limits/counted-rules.ts';
 import { admitTarget } from './opaque/admit-target.ts';
 import { type AskedTarget, askOpaque } from './opaque/ask-opaque.ts';
 import { deliverOpaque } from './opaque/deliver-opaque.ts';
-import type { Aim, OpaqueDoor } from './opaque/door.ts';
+import type { Aim, Knock, OpaqueDoor } from './opaque/door.ts';
 import { OpaqueTrip } from './opaque-trip.ts';
 import { admit, limitRefusal } from './stages/admit.ts';
-import { authenticate } from './stages/authenticate.ts';
-import { checkBudgets } from './stages/budget.ts';
+import { authenticate, type Principal } from './stages/authenticate.ts';
+import { spentBudget } from './stages/budget.ts';
+import { isShort } from './stages/foresee.ts';
 import { relay } from './stages/relay.ts';
+import type { Step } from './stepping.ts';
 
 /** How long the beginning of a body is waited for, in milliseconds: nearly all clients send it with the head. */
 const patienceMs = 200;
@@ -34,15 +36,30 @@ function takeHead(trip: OpaqueTrip): void {
   checkPath(exchange.request);
   expectLength(exchange.head, body.limit);
   const { keyId, userPath } = principal;
-  if (door.counts !== 'nothing') checkBudgets(principal, gateway);
-  const rules = rulesOfConsumer(door.counts, userPath, gateway.limiter);
-  const admission = admit(rules, snapshot.toldLimits, gateway);
-  if (admission.lease === undefined) {
-    throw limitRefusal(admission.rejection, admission.told, gateway.metrics);
-  }
-  trip.consumer = admission;
+  const refused = admitCaller(trip, principal);
   trip.held = gateway.bodies.open(keyId ?? userPath, snapshot);
-  trip.when(body.gather(door.shortBytes, patienceMs), takeShort);
+  if (refused === undefined) trip.when(body.gather(door.shortBytes, patienceMs), takeShort);
+  else trip.when(isShort(exchange) ? body.gather(door.shortBytes, patienceMs) : undefined, refuseShort(refused));
+}
+
+/** Undefined: it is admitted. */
+function admitCaller(trip: OpaqueTrip, principal: Principal): Refusal | undefined {
+  const { door, gateway, snapshot } = trip;
+  const spent = door.counts === 'nothing' ? undefined : spentBudget(principal, gateway);
+  if (spent !== undefined) return spent;
+  const rules = rulesOfConsumer(door.counts, principal.userPath, gateway.limiter);
+  const admission = admit(rules, snapshot.toldLimits, gateway);
+  if (admission.lease === undefined) return limitRefusal(admission.rejection, admission.told, gateway.metrics);
+  trip.consumer = admission;
+  return undefined;
+}
+
+/** What a short body asks for is in the record of the refusal. */
+function refuseShort(refused: Refusal): Step<OpaqueTrip, Buffer | undefined> {
+  return (trip, short) => {
+    trip.short = short;
+    throw refused;
+  };
 }
 
 function takeShort(trip: OpaqueTrip, short: Buffer | undefined): void {
@@ -50,8 +67,10 @@ function takeShort(trip: OpaqueTrip, short: Buffer | undefined): void {
   if (principal === undefined || held === undefined)
     throw new Error('a body was read before its consumer was admitted');
   if (short !== undefined) held.grow(short.length);
+  trip.short = short;
   const { usageEnabled: readsUsage } = gateway;
-  const knock = { method, exchange, snapshot, principal, body, short, held, readsUsage };
+  const noteAsked: Knock['noteAsked'] = (asks) => trip.noteAsked(asks);
+  const knock = { method, exchange, snapshot, principal, body, short, held, readsUsage, noteAsked };
   trip.when(door.aim(knock, gateway), takeAim);
 }
 

@@ -1,6 +1,7 @@
 // An opaque call on its way: all that is known of it so far, and what happens when a step of it fails, or its client does.
 
 import type { HeldBody } from './body-budget.ts';
+import { type Call, readCall } from './call/call.ts';
 import { pathOf } from './call/head.ts';
 import type { BodyCapture } from './capture/body-capture.ts';
 import { answerRefusal } from './connection/answer-refusal.ts';
@@ -15,6 +16,7 @@ import type { Snapshot, Target } from './snapshot/snapshot.ts';
 import type { ConsumerAllowance } from './stages/admit.ts';
 import type { Principal } from './stages/authenticate.ts';
 import type { Delivery, Ending } from './stages/relay.ts';
+import { asksForAlias } from './stages/resolve.ts';
 import { type SettledAnswer, settle, type Trip } from './stages/settle.ts';
 import { type Step, Stepping } from './stepping.ts';
 import { isFree } from './tokens/measure.ts';
@@ -37,6 +39,8 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
   consumer: ConsumerAllowance | undefined;
   held: HeldBody | undefined;
   aim: Aim | undefined;
+  /** All of the body, where it is short and was there soon. */
+  short: Buffer | undefined;
   accepted: (SettledAnswer & Pick<AskedTarget, 'target'>) | undefined;
   usage: UsageSource | undefined;
   ending = unanswered;
@@ -45,6 +49,8 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
   /** Cancels what a provider is asked for; undefined: none was asked. */
   cancel: (() => void) | undefined;
   readonly #answered: Step<OpaqueTrip, AskedTarget>;
+  /** What it asks for, of a call that has no aim. */
+  #asks: Aim['call'];
   #isOver = false;
 
   /** `answered`: the part of the line that begins with an answer. */
@@ -75,7 +81,12 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
   }
 
   get call(): Aim['call'] {
-    return this.aim?.call;
+    return this.aim === undefined ? this.#asks : this.aim.call;
+  }
+
+  get isAlias(): boolean | undefined {
+    if (this.door.models !== undefined) return asksForAlias(this.call, this.snapshot, this.principal?.userPath);
+    return this.call === undefined ? undefined : false;
   }
 
   get route(): undefined {
@@ -98,6 +109,10 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
     this.gateway.keyUses.note(principal.keyId, this.exchange.startedAtMs);
     this.capture = this.gateway.records.capture(this.snapshot.audit, principal.userPath);
     this.body.seen = this.capture?.passRequest;
+  }
+
+  noteAsked(asks: Aim['call']): void {
+    this.#asks = asks;
   }
 
   gone(): void {
@@ -138,6 +153,7 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
     if (this.#isOver) return;
     const { consumer, exchange, gateway } = this;
     this.body.destroy();
+    if (this.aim === undefined && this.short !== undefined) this.#asks ??= callIn(this.short);
     if (this.accepted !== undefined) this.cancel?.();
     try {
       if (this.cancel === undefined) consumer?.lease.refund(Math.floor(gateway.nowMs()));
@@ -178,5 +194,15 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
   #giveUp(error: unknown): void {
     this.gateway.reportFailure(error, this.exchange.id);
     this.exchange.response.destroy();
+  }
+}
+
+/** What a body says as a model call; undefined: it is none. */
+function callIn(body: Buffer): Call | undefined {
+  try {
+    return readCall(body);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
   }
 }

@@ -25,6 +25,7 @@ import type { Accepted, AnswerTaker, FailedAttempt } from './stages/attempts.ts'
 import type { Principal } from './stages/authenticate.ts';
 import { settleCache } from './stages/keep-cached.ts';
 import type { Delivery, Ending } from './stages/relay.ts';
+import { asksForAlias } from './stages/resolve.ts';
 import { settle, type Trip } from './stages/settle.ts';
 import { type Step, Stepping } from './stepping.ts';
 import { isFree } from './tokens/measure.ts';
@@ -83,6 +84,10 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     return isFree(this.row.operation);
   }
 
+  get isAlias(): boolean | undefined {
+    return this.route?.isAlias ?? asksForAlias(this.call, this.snapshot, this.principal?.userPath);
+  }
+
   /** The consumer of a request whose body was read. */
   get admitted(): ConsumerAllowance {
     if (this.consumer === undefined) throw new Error('a body was read before the consumer was admitted');
@@ -122,6 +127,14 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     return this.held;
   }
 
+  noteAsked(call: Call): void {
+    this.call = call;
+  }
+
+  noteBody(body: Buffer): void {
+    this.capture?.takeRequest(body);
+  }
+
   /** The body was read. */
   takeCall(call: Call): void {
     this.call = call;
@@ -130,7 +143,7 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
   }
 
   takeBody(body: Buffer): void {
-    this.capture?.takeRequest(body);
+    this.noteBody(body);
     this.step(this.#line.body, body);
   }
 

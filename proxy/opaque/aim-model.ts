@@ -66,6 +66,7 @@ export function aimAtModel(
 ): Aim {
   const { operation, model, stream, routingMember, said, bodyFor } = asked;
   const { exchange, snapshot, principal } = knock;
+  knock.noteAsked({ model, stream });
   const route = resolve({ model, routingMember }, snapshot, principal.allowedModels, principal.userPath);
   const able = partOf(route, modelsOfMedia(operation).canAsk);
   if (able === undefined) {

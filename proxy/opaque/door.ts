@@ -30,6 +30,8 @@ export interface Knock {
   readonly held: HeldBody;
   /** Tokens are counted. */
   readonly readsUsage: boolean;
+  /** Told what is asked for, before it is known where that leads: the record of a call that is refused says it. */
+  readonly noteAsked: (asks: NonNullable<Aim['call']>) => void;
 }
 
 /** A place where a call can be sent, and what is sent there. */

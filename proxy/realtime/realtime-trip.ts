@@ -8,7 +8,7 @@ import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
 import { admit, type ConsumerAllowance, limitRefusal, targetRules } from '../stages/admit.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import { checkBudgets } from '../stages/budget.ts';
-import { resolve } from '../stages/resolve.ts';
+import { asksForAlias, resolve } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
 import { costOfUsage } from '../tokens/attempt-usage.ts';
 import { sumUsage } from '../tokens/sum-usage.ts';
@@ -56,6 +56,10 @@ export class RealtimeTrip {
   /** It makes a secret for a browser, which asks no model. What a call over WebRTC costs is not seen here. */
   get isFree(): boolean {
     return this.path.endsWith('/client_secrets');
+  }
+
+  get isAlias(): boolean | undefined {
+    return asksForAlias(this.call, this.snapshot, this.principal?.userPath);
   }
 
   takeCaller(principal: Principal, { keyUses }: Gateway): void {

@@ -50,6 +50,8 @@ export interface RecordedTrip
     Partial<Pick<Exchange, 'head' | 'told'>>;
   /** No model does anything for it. */
   readonly isFree?: boolean;
+  /** Whether it asks for an alias, where no route says so; undefined: that is not known. */
+  readonly isAlias?: boolean | undefined;
   /** The session, where it is not that of the call itself. */
   readonly sessionId?: string | undefined;
   readonly snapshot: LoggedTrip['snapshot'] & { readonly audit: AuditSettings; readonly hasBudgets: boolean };
@@ -161,7 +163,7 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
     method: asked?.method ?? 'POST',
     path: asked === undefined ? trip.path : withoutKeysOfQuery(asked.path.slice(0, longestText), secrets),
     status_code: end.status,
-    stream: call?.stream ?? false,
+    stream: call?.stream ?? accepted?.answer?.stream,
     requested_model: call !== undefined && trip.route === undefined ? withoutSecrets(call.model, secrets) : call?.model,
     resolved_model: model === undefined || model === '' ? undefined : `${name}/${model}`,
     provider: type,
@@ -171,7 +173,7 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
     auth_method: caller?.kind === undefined ? undefined : authMethodOf(caller.kind),
     client_ip: exchange.clientAddress,
     cache_type: cacheTypeOf(trip.caching),
-    alias_used: trip.route?.isAlias ?? false,
+    alias_used: trip.route?.isAlias ?? trip.isAlias,
     error_type: refused?.type,
     attempts,
     labels: principal?.labels,

@@ -7,15 +7,21 @@ import type { Gateway } from '../gateway.ts';
 import { longestPoliteWaitSeconds } from '../limits/headers.ts';
 import type { Principal } from './authenticate.ts';
 
+type Caller = Pick<Principal, 'userPath' | 'labels'>;
+type Parts = Pick<Gateway, 'budgets' | 'nowMs'>;
+
 /** Throws 429 `budget_exceeded` when the user path, one above it, or a label of the key has spent its budget. */
-export function checkBudgets(
-  { userPath, labels }: Pick<Principal, 'userPath' | 'labels'>,
-  { budgets, nowMs }: Pick<Gateway, 'budgets' | 'nowMs'>,
-): void {
-  if (budgets.isEmpty) return;
+export function checkBudgets(caller: Caller, parts: Parts): void {
+  const spent = spentBudget(caller, parts);
+  if (spent !== undefined) throw spent;
+}
+
+/** The same as a value; undefined: no budget stands in the way. */
+export function spentBudget({ userPath, labels }: Caller, { budgets, nowMs }: Parts): Refusal | undefined {
+  if (budgets.isEmpty) return undefined;
   const now = Math.floor(nowMs());
   const verdict = budgets.decide(userPath, labels, now);
-  if (verdict !== undefined) throw budgetRefusal(verdict, now);
+  return verdict && budgetRefusal(verdict, now);
 }
 
 /** The answer to a request whose budget is spent; its wait is the time to the end of the window. */

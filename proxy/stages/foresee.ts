@@ -1,6 +1,7 @@
-// Stage 6 for a consumer that is used up: when would a retry be admitted, by its own rules and by those of its targets?
+// Stages 5 and 6 for a caller who may not ask now: what it asked for, and when a retry would be admitted, by its own rules and by those of its
+// targets.
 import type { HeldBody } from '../body-budget.ts';
-import { readCall } from '../call/call.ts';
+import { type Call, readCall } from '../call/call.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
@@ -20,38 +21,49 @@ const patienceMs = 200;
 const unreadable: ReadonlySet<string | null> = new Set(['malformed_request', 'request_timeout', 'client_left']);
 
 /** The request that is refused. */
-export interface Asked extends Pick<Principal, 'allowedModels' | 'userPath'> {
+interface Asked {
   readonly exchange: Exchange;
   readonly snapshot: Snapshot;
-  readonly held: HeldBody;
+  readonly principal: Pick<Principal, 'allowedModels' | 'userPath'> | undefined;
+  noteAsked(call: Call): void;
+  noteBody(body: Buffer): void;
 }
 
 /**
- * The 429 `rate_limit_exceeded` of a rejected request (design section 4, Retry-After). Its wait suits the consumer and some target, if rules
- * limit targets and the body is short, comes at once and names a model; else the consumer alone.
+ * The refusal of a request that is refused before its body: a short one that comes at once is read all the same, so that its record says
+ * what it asked for. The wait of a 429 `rate_limit_exceeded` (design section 4, Retry-After) suits the consumer and some target, if rules
+ * limit targets and the body names a model; else the consumer alone.
  */
 export async function foresee(
-  { rejection, matches, told }: Rejected,
+  refused: Rejected | Refusal,
   asked: Asked,
+  held: HeldBody,
   { limiter, metrics, nowMs }: Pick<Gateway, 'limiter' | 'metrics' | 'nowMs'>,
 ): Promise<Refusal> {
-  const route = limiter.limitsTargets && isShort(asked.exchange) ? await routeOf(asked) : undefined;
+  const call = isShort(asked.exchange) ? await readAsked(asked, held) : undefined;
+  if (refused instanceof Refusal) return refused;
+  const { rejection, matches, told } = refused;
+  const route = call === undefined || !limiter.limitsTargets ? undefined : routeOf(call, asked);
   if (route === undefined) return limitRefusal(rejection, told, metrics);
-  const rules = targetRules(route, limiter);
-  return limitRefusal(explain(rules, matches, Math.floor(nowMs()), rejection), told, metrics);
+  return limitRefusal(explain(targetRules(route, limiter), matches, Math.floor(nowMs()), rejection), told, metrics);
 }
 
-function isShort({ head }: Exchange): boolean {
+/** Whether a body that is refused is read all the same. */
+export function isShort({ head }: Exchange): boolean {
   return !head.chunked && !head.expectsContinue && (head.contentLength ?? 0) <= shortBytes;
 }
 
-/** Where the request would lead. Undefined when it would be refused for another reason, too: its limits answer first. */
-async function routeOf({ exchange, snapshot, allowedModels, userPath, held }: Asked): Promise<Route | undefined> {
+/** What it asks for. Undefined when that cannot be read: its limits answer first. */
+async function readAsked(asked: Asked, held: HeldBody): Promise<Call | undefined> {
+  const { exchange, snapshot } = asked;
   const late = refusal('request_timeout');
   const timer = setTimeout(() => exchange.waiting?.broken?.(late), patienceMs);
   try {
     const body = await received(exchange, snapshot.bodyLimitBytes, held);
-    return resolve(readCall(body), snapshot, allowedModels, userPath);
+    asked.noteBody(body);
+    const call = readCall(body);
+    asked.noteAsked(call);
+    return call;
   } catch (error) {
     // Who has left, or sent what is no HTTP, gets no such answer.
     const isOver = exchange.gone || (error !== late && error instanceof Refusal && unreadable.has(error.code));
@@ -59,5 +71,15 @@ async function routeOf({ exchange, snapshot, allowedModels, userPath, held }: As
     return undefined;
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** Where the request would lead. Undefined when it would be refused for another reason, too. */
+function routeOf(call: Call, { snapshot, principal }: Asked): Route | undefined {
+  try {
+    return resolve(call, snapshot, principal?.allowedModels, principal?.userPath);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
   }
 }

@@ -38,6 +38,15 @@ export function visibleRoute({ routes }: Snapshot, model: string, userPath: stri
   return route;
 }
 
+/** Whether what a call asks for is an alias there; undefined: it is not known what it asks for. */
+export function asksForAlias(
+  call: { readonly model: string } | undefined,
+  snapshot: Snapshot,
+  userPath = '/',
+): boolean | undefined {
+  return call && (visibleRoute(snapshot, call.model, userPath)?.isAlias ?? false);
+}
+
 function includesPath(paths: readonly string[], userPath: string): boolean {
   for (const path of paths) if (isWithin(userPath, path)) return true;
   return false;

@@ -130,7 +130,8 @@ export interface RequestRecord {
   /** The path as asked, without its query. */
   readonly path: string;
   readonly status_code: number;
-  readonly stream: boolean;
+  /** As asked, else as answered; absent: its body was not read, and nothing was answered. */
+  readonly stream?: boolean;
   readonly requested_model?: string;
   /** `<provider name>/<model>` of the target that executed it, else of the first one. */
   readonly resolved_model?: string;
@@ -143,7 +144,8 @@ export interface RequestRecord {
   readonly auth_method?: AuthMethod;
   readonly client_ip: string;
   readonly cache_type?: 'exact' | 'semantic';
-  readonly alias_used: boolean;
+  /** Absent: it is not known which model it asks for. */
+  readonly alias_used?: boolean;
   readonly error_type?: ErrorType;
   /** In their order; none for a request that was refused before. */
   readonly attempts: readonly AttemptRecord[];

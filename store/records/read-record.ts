@@ -14,11 +14,14 @@ const members = {
   method: 'string',
   path: 'string',
   status_code: 'number',
-  stream: 'boolean',
   user_path: 'string',
   client_ip: 'string',
-  alias_used: 'boolean',
 } as const satisfies { readonly [Name in keyof RequestRecord]?: 'string' | 'number' | 'boolean' };
+
+/** Members that a record may have, and their types. */
+const further = { stream: 'boolean', alias_used: 'boolean' } as const satisfies {
+  readonly [Name in keyof RequestRecord]?: 'boolean';
+};
 
 /** The record; undefined for what is none. */
 export function readRecord(line: string): RequestRecord | undefined {
@@ -26,6 +29,9 @@ export function readRecord(line: string): RequestRecord | undefined {
   if (found === undefined || !Array.isArray(found['attempts'])) return undefined;
   for (const [name, type] of Object.entries(members)) {
     if (typeof found[name] !== type) return undefined;
+  }
+  for (const [name, type] of Object.entries(further)) {
+    if (found[name] !== undefined && typeof found[name] !== type) return undefined;
   }
   return found as unknown as RequestRecord;
 }

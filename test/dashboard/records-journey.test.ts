@@ -266,6 +266,7 @@ await test('a budget is overridden, runs out, is reset and deleted; its curve sh
   await page
     .getByRole('row', { name: /429 budget_exceeded/ })
     .getByRole('link')
+    .first()
     .click();
   await page.getByText('It still refuses requests').waitFor();
   await page.getByRole('link', { name: 'Show the budget' }).click();

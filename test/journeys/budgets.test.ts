@@ -62,6 +62,12 @@ await test('two requests of half a dollar spend it, the next is refused, and the
     message,
     /^Budget exceeded for \/team: \d\.\d{6} of 1\.000000 US dollars are spent \(4s\)\. Retry in \d s\.$/,
   );
+  const sought = 'user_path=/team/deep&requested_model=m1&stream=false&status_code=429';
+  const entry = await waitFor('the entry of the refusal', async () => {
+    const { entries } = (await (await gateway.fetch(`/admin/audit/log?${sought}`)).json()) as { entries: object[] };
+    return entries[0];
+  });
+  t.match(entry, { alias_used: false, session_id: /^auto-/, data: { error_code: 'budget_exceeded' } });
   t.equal((await ask('/team-b')).said, '200 ok');
   await waitFor('the end of the window', async () => (await ask('/team')).said === '200 ok');
 });

@@ -44,6 +44,11 @@ export async function countCombos(
   return new Map(records.map((record) => [record, ids.get(short.get(keys.get(record) ?? '') ?? '') ?? 0]));
 }
 
+/** -1: it is not known. */
+function streamNumber(stream: boolean | undefined): number {
+  return stream === undefined ? -1 : Number(stream);
+}
+
 function columnsOf(record: RequestRecord): (string | number | null)[] {
   return [
     plainText(record.method),
@@ -54,6 +59,6 @@ function columnsOf(record: RequestRecord): (string | number | null)[] {
     plainText(record.user_path),
     plainTextOrNull(record.error_type),
     wholeNumber(record.status_code),
-    record.stream ? 1 : 0,
+    streamNumber(record.stream),
   ];
 }
