@@ -82,7 +82,7 @@ export function refuseForeign(request: IncomingMessage, { ownNames }: AccessPart
 
 /**
  * The operator of a request (spec: Authentication 2 and 4), by its key or by the session of its browser. Throws 401 `invalid_api_key`
- * for every failure, after too many of them 429 `too_many_failed_logins`; 400 `ambiguous_credentials`; 403 `dashboard_access_denied`; 401
+ * for every failure, in the pause of an address with too many of them 429 `too_many_failed_logins` for every key; 400 `ambiguous_credentials`; 403 `dashboard_access_denied`; 401
  * `session_ended`; 403 `csrf_refused`; `StoreUnavailable` for an unknown key while the keys could not be read.
  */
 export function authenticate(request: IncomingMessage, access: Access | undefined, parts: AccessParts): Operator {
@@ -106,13 +106,22 @@ export function logIn(
   parts: AccessParts,
 ): Operator {
   const nowMs = parts.nowMs();
+  const address = addressOf(request, parts);
+  const seconds = shown === undefined ? undefined : parts.failedLogins.pause(address, nowMs);
+  if (seconds !== undefined) {
+    note({ reason: 'paused' }, request, parts);
+    throw paused(seconds);
+  }
   const credentials = parts.credentials();
   const caller = identify(shown, credentials, nowMs);
   if (caller === undefined) note(failedLogin(shown, wasSent, credentials), request, parts);
   // A request without a key does not guess one, so it is not counted as a failed login.
   if (caller === undefined && shown === undefined) throw unknownKey();
   if (caller === undefined && !credentials.isComplete) throw keysUnknown();
-  if (caller === undefined) throw failure(addressOf(request, parts), parts.failedLogins, nowMs);
+  if (caller === undefined) {
+    parts.failedLogins.fail(address, nowMs);
+    throw unknownKey();
+  }
   return admitted(caller, request, parts);
 }
 
@@ -195,9 +204,8 @@ function note(failed: FailedLogin, request: IncomingMessage, parts: AccessParts)
   parts.failedLoginLines?.note(addressOf(request, parts) ?? '', failed, parts.nowMs());
 }
 
-function failure(address: string | undefined, failedLogins: FailedLogins, nowMs: number): Refusal {
-  const seconds = failedLogins.fail(address, nowMs);
-  if (seconds === undefined) return unknownKey();
+/** The address is in a pause. */
+function paused(seconds: number): Refusal {
   // An SDK that waits and sends the same key again would fail again.
   const headers = { 'retry-after': String(seconds), 'x-should-retry': 'false' };
   return refusal('too_many_failed_logins', { fill: { seconds }, headers });

@@ -84,7 +84,7 @@ export const errors = {
     status: 429,
     type: 'rate_limit_error',
     message:
-      'Too many failed attempts to log in from this address. Retry in {seconds} s. A valid key is accepted at any time.',
+      'Too many failed attempts to log in from this address. Retry in {seconds} s; until then no key from this address is looked at.',
   },
   foreign_host: denied(
     'Without a master key only names of this machine are served, such as localhost; "{host}" is not one. Set GATEWAY_MASTER_KEY.',

@@ -1,10 +1,15 @@
-// Counts failed logins by reason, and limits them per minute and client address, so that keys cannot be guessed. A valid key is never refused.
+// Counts failed logins by reason, and pauses an address that fails often, so that keys cannot be guessed. Another address is never paused.
 import type { LoginFailure } from '../schemas/keys/credentials.ts';
 
-/** Failures of an address per minute that are answered with 401; later ones are answered with 429. */
+/** Failures of an address within a minute that begin a pause. */
 const mostFailures = 20;
 const windowMs = 60_000;
-/** Addresses in one generation. Two generations are kept; an address that fails again moves to the younger one. */
+/** The first pause of an address; each further one is twice as long, up to the longest. Milliseconds. */
+const firstPauseMs = 60_000;
+const longestPauseMs = 15 * 60_000;
+/** An address that had no pause for this long begins with the first one again. Milliseconds. */
+const forgivenAfterMs = 3_600_000;
+/** Addresses in one generation. Two generations are kept; an address that tries again moves to the younger one. */
 const mostAddresses = 5_000;
 
 /** How often a key was refused for each reason. */
@@ -16,17 +21,27 @@ export interface FailedLogins {
   note(reason: LoginFailure): void;
   counts(): LoginFailureCounts;
   /**
-   * Records a failed attempt. Undefined: answer that the key is wrong. A number: there were too many failures; whole seconds until the
-   * next failure is answered with 401 again. Attempts over the limit are not counted, so they do not lengthen the wait.
+   * Undefined: a key from this address is to be looked at. A number: the address is in a pause, so its keys are refused without being looked
+   * at, a valid one too; whole seconds until the pause is over. What is refused in a pause is not counted, so it does not prolong it.
    */
-  fail(address: string | undefined, nowMs: number): number | undefined;
+  pause(address: string | undefined, nowMs: number): number | undefined;
+  /** Records that a key from this address was looked at and is wrong. The twentieth within a minute begins a pause. */
+  fail(address: string | undefined, nowMs: number): void;
+}
+
+/** What is known of an address. */
+interface Attempts {
+  /** The times of the failures since the last pause, oldest first. */
+  moments: number[];
+  /** How many pauses followed each other. */
+  pauses: number;
+  pausedUntilMs: number;
 }
 
 /** An empty record of failures. */
 export function createFailedLogins(): FailedLogins {
-  /** The times of the last failures, oldest first. */
-  let young = new Map<string, number[]>();
-  let old = new Map<string, number[]>();
+  let young = new Map<string, Attempts>();
+  let old = new Map<string, Attempts>();
   const counts = {
     missing: 0,
     malformed: 0,
@@ -36,28 +51,39 @@ export function createFailedLogins(): FailedLogins {
     expired: 0,
     unavailable: 0,
     denied: 0,
+    paused: 0,
   } satisfies LoginFailureCounts;
 
-  const momentsOf = (block: string): number[] => {
-    const known = young.get(block) ?? old.get(block) ?? [];
-    if (!young.has(block)) {
-      if (young.size === mostAddresses) [old, young] = [young, new Map()];
-      young.set(block, known);
-    }
-    return known;
+  const keep = (block: string, attempts: Attempts): Attempts => {
+    if (young.get(block) === attempts) return attempts;
+    if (young.size === mostAddresses) [old, young] = [young, new Map()];
+    young.set(block, attempts);
+    return attempts;
   };
+  const known = (block: string): Attempts | undefined => young.get(block) ?? old.get(block);
   return {
     note(reason) {
       counts[reason] += 1;
     },
     counts: () => counts,
+    pause(address, nowMs) {
+      const block = addressBlock(address ?? '');
+      const attempts = known(block);
+      if (attempts === undefined || attempts.pausedUntilMs <= nowMs) return undefined;
+      keep(block, attempts);
+      return Math.ceil((attempts.pausedUntilMs - nowMs) / 1000);
+    },
     fail(address, nowMs) {
-      const moments = momentsOf(addressBlock(address ?? ''));
-      while ((moments[0] ?? nowMs) + windowMs <= nowMs) moments.shift();
-      const [oldest] = moments;
-      if (oldest !== undefined && moments.length >= mostFailures) return Math.ceil((oldest + windowMs - nowMs) / 1000);
-      moments.push(nowMs);
-      return undefined;
+      const block = addressBlock(address ?? '');
+      const begun = { moments: [], pauses: 0, pausedUntilMs: Number.NEGATIVE_INFINITY };
+      const attempts = keep(block, known(block) ?? begun);
+      if (attempts.pausedUntilMs > nowMs) return;
+      if (attempts.pausedUntilMs + forgivenAfterMs <= nowMs) attempts.pauses = 0;
+      attempts.moments = [...attempts.moments.filter((moment) => moment + windowMs > nowMs), nowMs];
+      if (attempts.moments.length < mostFailures) return;
+      attempts.pausedUntilMs = nowMs + Math.min(firstPauseMs * 2 ** attempts.pauses, longestPauseMs);
+      attempts.pauses += 1;
+      attempts.moments = [];
     },
   };
 }

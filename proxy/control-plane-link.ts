@@ -1,5 +1,5 @@
 // How this proxy reaches the control plane, by its settings.
-import { signClientAddress } from '../schemas/keys/client-address.ts';
+import { clientAddressHeader, signClientAddress } from '../schemas/keys/client-address.ts';
 import { controlPlaneConnectMs } from './control-plane-watch.ts';
 import type { Environment } from './environment.ts';
 import type { ControlPlaneLink } from './gateway.ts';
@@ -22,7 +22,9 @@ export function controlPlaneLink(
     },
     authorisation() {
       const key = masterKey();
-      return key === undefined ? {} : { authorization: `Bearer ${key}` };
+      if (key === undefined) return {};
+      // Failed logins of others at the address of this machine are not its own.
+      return { authorization: `Bearer ${key}`, [clientAddressHeader]: signClientAddress('proxy', key) };
     },
   };
 }

@@ -61,7 +61,7 @@ export const errors = {
   too_many_failed_logins: entryOf(
     429,
     'rate_limit_error',
-    'Too many failed attempts to log in from this address. Retry in {seconds} s. A valid key is accepted at any time.',
+    'Too many failed attempts to log in from this address. Retry in {seconds} s; until then no key from this address is looked at.',
   ),
   key_revoked: entryOf(401, 'authentication_error', 'The API key of this stream was revoked or has expired.'),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),

@@ -94,7 +94,7 @@ export const buildMetric = {
 export const authFailuresMetric = {
   name: 'gateway_auth_failures_total',
   type: 'counter',
-  help: 'Requests refused for their key, by reason: missing, malformed (not a bearer token), ambiguous (two keys), unknown, revoked, expired, unavailable (the keys could not be read yet), denied (a valid key that does not open the admin API).',
+  help: 'Requests refused for their key, by reason: missing, malformed (not a bearer token), ambiguous (two keys), unknown, revoked, expired, unavailable (the keys could not be read yet), denied (a valid key that does not open the admin API), paused (not looked at, because of the failures of its address).',
   labelNames: ['reason'],
 } as const satisfies MetricDefinition;
 

@@ -33,8 +33,8 @@ export function adminAccess({
 
 /**
  * The caller of a request under `/admin`, by `Authorization: Bearer` (spec: Authentication 2) or by the session of a browser. Throws 401
- * `invalid_api_key` for every failure, 429 `too_many_failed_logins` after too many from one client address (design section 4, Wrong keys), and
- * 400 `ambiguous_credentials`; of a session 401 `session_ended` and 403 `csrf_refused`. While the keys could not be read yet, an unknown
+ * `invalid_api_key` for every failure, 429 `too_many_failed_logins` for every key in the pause of a client address with too many of them
+ * (design section 4, Wrong keys), and 400 `ambiguous_credentials`; of a session 401 `session_ended` and 403 `csrf_refused`. While the keys could not be read yet, an unknown
  * one gets 503 `store_unavailable`.
  */
 export function authenticateAdmin(exchange: Exchange, access: AdminAccess): Caller {
@@ -49,6 +49,7 @@ export function authenticateAdmin(exchange: Exchange, access: AdminAccess): Call
   const session = browserSession(request, access.masterKey, startedAtMs);
   if (session !== undefined) return callerOfSession(session, exchange, access);
   const shown = bearerToken(head.authorization);
+  if (shown !== undefined) refusePaused(exchange, failedLogins);
   const caller = identify(shown, credentials, startedAtMs);
   if (caller !== undefined) return letIn(caller, exchange);
   const failed = failedLogin(shown, head.authorization !== undefined, credentials);
@@ -57,7 +58,19 @@ export function authenticateAdmin(exchange: Exchange, access: AdminAccess): Call
   // A request without a key tries none, so it is not counted as a failure.
   if (shown === undefined) throw refusal('invalid_api_key');
   if (!credentials.isComplete) throw keysUnknown();
-  throw failure(exchange.clientAddress, failedLogins, startedAtMs);
+  failedLogins.fail(exchange.clientAddress, startedAtMs);
+  throw refusal('invalid_api_key');
+}
+
+/** Throws 429 `too_many_failed_logins` while no key from the address of the request is looked at. */
+export function refusePaused(exchange: Exchange, failedLogins: FailedLogins): void {
+  const seconds = failedLogins.pause(exchange.clientAddress, exchange.startedAtMs);
+  if (seconds === undefined) return;
+  failedLogins.note('paused');
+  exchange.caller = { reason: 'paused' };
+  // An SDK that waits and sends the same key again would fail again.
+  const headers = { 'retry-after': String(seconds), 'x-should-retry': 'false' };
+  throw refusal('too_many_failed_logins', { fill: { seconds }, headers });
 }
 
 /** A session cannot be guessed, so one that is over is no failure. */
@@ -80,12 +93,4 @@ function letIn(caller: Caller, exchange: Exchange): Caller {
 
 function keysUnknown(): Refusal {
   return refusal('store_unavailable', { headers: { 'retry-after': '1' } });
-}
-
-function failure(address: string | undefined, failedLogins: FailedLogins, nowMs: number): Refusal {
-  const seconds = failedLogins.fail(address, nowMs);
-  if (seconds === undefined) return refusal('invalid_api_key');
-  // An SDK that waited would only fail again.
-  const headers = { 'retry-after': String(seconds), 'x-should-retry': 'false' };
-  return refusal('too_many_failed_logins', { fill: { seconds }, headers });
 }

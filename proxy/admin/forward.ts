@@ -13,9 +13,9 @@ import { type BodyLimit, expectLength, readBody } from '../connection/read-body.
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { endToEndHeaders, forward, neverConnected } from '../upstream/forward.ts';
-import { adminAccess, authenticateAdmin } from './authenticate-admin.ts';
+import { adminAccess, authenticateAdmin, refusePaused } from './authenticate-admin.ts';
 import { awaitEnforced, enforcedHeader } from './await-enforced.ts';
-import { headersOfBrowser, isPublic, PublicTurns } from './public-requests.ts';
+import { headersOfBrowser, isLogin, isPublic, PublicTurns } from './public-requests.ts';
 
 /** Longest body the control plane takes. */
 const bodyLimit: BodyLimit = { bytes: 1024 * 1024, setting: '' };
@@ -27,45 +27,49 @@ const publicTurns = new PublicTurns();
 /** How long a stream may say nothing before it counts as broken. Milliseconds. */
 const quietMs = 3 * liveHeartbeatMs;
 
+type Parts = Pick<
+  Gateway,
+  'current' | 'failedLogins' | 'bodies' | 'pools' | 'controlPlane' | 'managedState' | 'keyUses' | 'nowMs'
+>;
+
 /**
  * Serves one request. Throws what `authenticateAdmin` throws, before anything of the body is read; then 413, 503 `overloaded`, and 503
  * `control_plane_unavailable`.
  */
-export async function forwardAdmin(
-  exchange: Exchange,
-  gateway: Pick<Gateway, 'current' | 'failedLogins' | 'bodies' | 'pools' | 'controlPlane' | 'managedState' | 'keyUses'>,
-): Promise<void> {
+export async function forwardAdmin(exchange: Exchange, gateway: Parts): Promise<void> {
   const path = pathOf(exchange.request.url ?? '');
   if (isPublic(exchange.request.method, path)) {
-    await publicTurns.take(() => carry(exchange, gateway, { consumer: 'public', limit: publicBodyLimit }));
+    if (isLogin(exchange.request.method, path)) refusePaused(exchange, gateway.failedLogins);
+    await carry(exchange, gateway, { consumer: 'public', limit: publicBodyLimit }, (body) =>
+      publicTurns.take(exchange, gateway.nowMs(), () => handOn(exchange, body, gateway)),
+    );
     return;
   }
   const { kind, key } = authenticateAdmin(exchange, adminAccess(gateway));
   gateway.keyUses.note(key?.id, exchange.startedAtMs);
-  await carry(exchange, gateway, { consumer: key?.id ?? kind, limit: bodyLimit });
+  await carry(exchange, gateway, { consumer: key?.id ?? kind, limit: bodyLimit }, (body) =>
+    handOn(exchange, body, gateway),
+  );
 }
 
-/** Reads the body and hands the request on. `consumer`: whom the memory of its body is charged to. */
+/** Reads the body, then does the rest with it. `consumer`: whom the memory of its body is charged to. */
 async function carry(
   exchange: Exchange,
-  gateway: Pick<Gateway, 'current' | 'bodies' | 'pools' | 'controlPlane' | 'managedState'>,
+  gateway: Parts,
   { consumer, limit }: { readonly consumer: string; readonly limit: BodyLimit },
+  handBodyOn: (body: Buffer) => Promise<void>,
 ): Promise<void> {
   const held = gateway.bodies.open(consumer, gateway.current());
   try {
     expectLength(exchange.head, limit);
-    const body = await readBody(exchange, limit, held);
-    await handOn(exchange, body, gateway);
+    await handBodyOn(await readBody(exchange, limit, held));
   } finally {
     held.release();
   }
 }
 
-async function handOn(
-  exchange: Exchange,
-  body: Buffer,
-  { current, pools, controlPlane, managedState }: Pick<Gateway, 'current' | 'pools' | 'controlPlane' | 'managedState'>,
-): Promise<void> {
+async function handOn(exchange: Exchange, body: Buffer, gateway: Parts): Promise<void> {
+  const { current, pools, controlPlane, managedState, failedLogins } = gateway;
   const { request, response, id } = exchange;
   // The origin was compared with the Host of this request; the control plane sees another one.
   const { [clientAddressHeader]: _, origin: __, ...given } = endToEndHeaders(request.headers);
@@ -88,6 +92,9 @@ async function handOn(
       throw exchange.gone ? refusal('client_left') : unavailable(error, forwarded.method);
     },
   );
+  // A login tries a key, too, and only the control plane looks at it.
+  if (answer.statusCode === 401 && isLogin(request.method, pathOf(forwarded.path)))
+    failedLogins.fail(exchange.clientAddress, exchange.startedAtMs);
   const revision = isRead(forwarded.method) ? undefined : readStateRevision(answer.headers[stateRevisionHeader]);
   const isEnforced = revision === undefined ? undefined : await awaitEnforced(managedState(), revision, gone.signal);
   response.writeHead(answer.statusCode, {

@@ -1,35 +1,71 @@
 // Requests under /admin that need no key: the page of the dashboard, and logging in. Also the headers of a browser that the control plane cannot see.
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOwnPage } from '../../plane/browser-session.ts';
+import { addressBlock } from '../../plane/failed-logins.ts';
 import { plainAddress } from '../../schemas/keys/client-address.ts';
 import type { TrustedProxies } from '../connection/client-address.ts';
+import type { Exchange } from '../connection/exchange.ts';
 import { refusal } from '../errors.ts';
 
 const dashboardPath = '/admin/dashboard';
 const sessionPath = '/admin/session';
 
-/** Public requests that this proxy passes on at a time: strangers must not take all connections to the control plane. */
+/** Public requests that this proxy passes on at a time, in all and of one client address: strangers must not take all connections to the control plane. */
 const mostAtOnce = 64;
+const mostOfOne = 32;
+/** A client that has not taken its answer for so long makes room for another one. Milliseconds. */
+const patienceMs = 1_000;
+
+export function isLogin(method: string | undefined, path: string): boolean {
+  return method === 'POST' && path === sessionPath;
+}
 
 export function isPublic(method: string | undefined, path: string): boolean {
-  if (method === 'POST') return path === sessionPath;
+  if (isLogin(method, path)) return true;
   const isRead = method === 'GET' || method === 'HEAD';
   return isRead && (path === dashboardPath || path.startsWith(`${dashboardPath}/`));
 }
 
-/** Bounds the public requests that are served at a time. */
-export class PublicTurns {
-  #taken = 0;
+/** A request that is passed on, or whose answer is being written. */
+interface Turn {
+  /** Of the client's address. */
+  readonly block: string;
+  readonly sinceMs: number;
+  readonly response: Pick<ServerResponse, 'headersSent' | 'destroy'>;
+}
 
-  /** Rejects with 503 `overloaded` when there are too many. */
-  async take(serve: () => Promise<void>): Promise<void> {
-    if (this.#taken >= mostAtOnce) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
-    this.#taken += 1;
+/** Bounds the public requests that are passed on at a time. One is to take its turn only once its body was read, which may take long. */
+export class PublicTurns {
+  /** The oldest first. */
+  readonly #taken = new Set<Turn>();
+
+  /**
+   * Serves one request. When there are too many, the oldest one whose client does not take its answer is cut; when there is none, this
+   * rejects with 503 `overloaded`. `nowMs`: Unix milliseconds.
+   */
+  async take(
+    { clientAddress, response }: Pick<Exchange, 'clientAddress' | 'response'>,
+    nowMs: number,
+    serve: () => Promise<void>,
+  ): Promise<void> {
+    const turn = { block: addressBlock(clientAddress), sinceMs: nowMs, response };
+    const taken = [...this.#taken];
+    const own = taken.filter(({ block }) => block === turn.block);
+    if (own.length >= mostOfOne) this.#makeRoom(own, nowMs);
+    else if (taken.length >= mostAtOnce) this.#makeRoom(taken, nowMs);
+    this.#taken.add(turn);
     try {
       await serve();
     } finally {
-      this.#taken -= 1;
+      this.#taken.delete(turn);
     }
+  }
+
+  #makeRoom(among: readonly Turn[], nowMs: number): void {
+    const slow = among.find(({ response, sinceMs }) => response.headersSent && sinceMs + patienceMs <= nowMs);
+    if (slow === undefined) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
+    this.#taken.delete(slow);
+    slow.response.destroy();
   }
 }
 

@@ -56,7 +56,10 @@ export function identifyDigest(digest: string, credentials: Credentials, nowMs: 
   return isActive(key, nowMs) ? { kind: 'managed_key', key } : undefined;
 }
 
-/** Why a key is refused. `denied`: it is valid, but may not do this: open the admin API, name a user path. */
+/**
+ * Why a key is refused. `denied`: it is valid, but may not do this: open the admin API, name a user path. `paused`: it was not looked at,
+ * because of the failures of its address.
+ */
 export type LoginFailure =
   | 'missing'
   | 'malformed'
@@ -65,7 +68,8 @@ export type LoginFailure =
   | 'revoked'
   | 'expired'
   | 'unavailable'
-  | 'denied';
+  | 'denied'
+  | 'paused';
 
 /** A login that failed; of a managed key that is still there, also its id and its user path. */
 export interface FailedLogin {

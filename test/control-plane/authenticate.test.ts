@@ -173,9 +173,12 @@ async function failing({ port }: Stand, count: number, lines = ''): Promise<(num
   return statuses;
 }
 
+/** With the master key, from another address. */
+const elsewhere = `GET /admin/auth-keys HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${masterKey}\r\nX-Gateway-Client-Address: ${signClientAddress('203.0.113.1', masterKey)}\r\nConnection: close\r\n\r\n`;
+
 const times = (status: number, count: number): number[] => Array.from({ length: count }, () => status);
 
-await test('after too many failures 429 names the right wait, and a valid key is still accepted', async (t) => {
+await test('after too many failures no key of the address is looked at, for as long as the answer says', async (t) => {
   const stand = await startKeyServer(t);
   t.same(await failing(stand, 22), [...times(401, 20), 429, 429]);
   const { status, body, headers } = await stand.ask('GET', '/admin/auth-keys', undefined, 'no');
@@ -183,10 +186,14 @@ await test('after too many failures 429 names the right wait, and a valid key is
   t.match(body, { type: 'rate_limit_error', code: 'too_many_failed_logins', status_code: 429 });
   t.equal(headers.get('retry-after'), '60');
   t.equal(headers.get('x-should-retry'), 'false', 'an SDK does not wait for it');
-  t.equal((await stand.ask('GET', '/admin/auth-keys')).status, 200);
+  t.equal((await stand.ask('GET', '/admin/auth-keys')).status, 429, 'nor is the right one');
+  const { responses } = await rawRequest(stand.port, elsewhere);
+  t.equal(responses[0]?.status, 200, 'the right key from elsewhere');
   t.equal((await stand.ask('GET', '/admin/auth-keys', undefined, null)).status, 401, 'no key is no attempt');
   stand.clock.nowMs += 60_000;
-  t.same(await failing(stand, 1), [401]);
+  t.same(await failing(stand, 21), [...times(401, 20), 429]);
+  const again = await stand.ask('GET', '/admin/auth-keys');
+  t.same([again.status, again.headers.get('retry-after')], [429, '120'], 'the next pause is twice as long');
 });
 
 await test('the address of a client is believed when it is signed, and only then', async (t) => {

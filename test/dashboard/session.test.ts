@@ -5,6 +5,7 @@ import { csrfHeader } from '../../schemas/keys/session.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { masterKey } from '../support/gateway.ts';
+import { openRaw } from '../support/raw-http.ts';
 import { Agent, fetch, Pool, type RequestInit, request } from '../support/undici.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -161,5 +162,19 @@ await test('a key without access to the dashboard opens none, and guesses are pu
   const statuses: number[] = [];
   for (let count = 0; count < 21; count += 1) statuses.push((await logIn(proxy, `guess-${count}`, from)).answer.status);
   t.same([statuses[0], statuses[19], statuses[20]], [401, 401, 429]);
-  t.equal((await logIn(proxy, masterKey, from)).answer.status, 200, 'a valid key is accepted at any time');
+  t.equal((await logIn(proxy, masterKey, from)).answer.status, 429, 'nor is the right key looked at');
+  const bearer = { authorization: `Bearer ${masterKey}` };
+  t.equal((await ask(`${proxy}/admin/status`, { headers: { ...from, ...bearer } })).status, 429, 'at no other door');
+  t.equal((await logIn(proxy)).answer.status, 200, 'the right key from elsewhere');
+});
+
+await test('logins whose body never comes do not keep others from logging in', async (t) => {
+  const { port, hostname: host } = new URL(proxy);
+  const head = `POST /admin/session HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`;
+  for (let count = 0; count < 100; count += 1) {
+    const connection = await openRaw(Number(port), { t, host });
+    await connection.send(head);
+  }
+  t.equal((await logIn(proxy)).answer.status, 200);
+  t.equal((await ask(`${proxy}/admin/dashboard`)).status, 200);
 });
