@@ -82,7 +82,7 @@ export class HeldBody {
   /** The body takes so many bytes now. Throws 503 `overloaded` when they do not fit. */
   grow(bytes: number): void {
     const more = bytes - this.#bytes;
-    this.#budget.check(this.#consumer, more, this.#limits);
+    if (more > 0) this.#budget.check(this.#consumer, more, this.#limits);
     this.#budget.add(this.#consumer, more);
     this.#bytes = bytes;
   }

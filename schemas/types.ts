@@ -48,7 +48,7 @@ export interface Server {
    */
   body_limit: string;
   /**
-   * Largest body that is passed on to a provider while it is read, such as that of /p/{provider}/{endpoint}; a larger one is answered 413. It takes no memory. A client may pause for timeouts.body within it.
+   * Largest body that is passed on to a provider while it is read, such as that of /p/{provider}/{endpoint}; a larger one is answered 413. It takes no memory, but where the model must be found first: then body_limit holds, too. A client may pause for timeouts.body within it.
    */
   upload_limit: string;
   /**

@@ -149,6 +149,11 @@ export class Limiter {
     return this.#lookup.index.limitsTargets;
   }
 
+  /** Whether a rule on models may refuse a call of this provider: then it must be known which model is asked. Shadow rules refuse nothing. */
+  limitsModelsOf(provider: string): boolean {
+    return this.#lookup.index.limitsModelsOf(provider);
+  }
+
   /** Whether there is a rule with this key, also while rate limits are switched off. */
   knows(key: string): boolean {
     return this.#tallies.has(key);

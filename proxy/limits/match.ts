@@ -41,6 +41,8 @@ export class RuleIndex {
   /** By `<provider>/<model>`, and by bare id: `a/b` may be either, at different providers. */
   readonly #qualified = new Map<string, Tally[]>();
   readonly #bare = new Map<string, Tally[]>();
+  /** Providers of which a model has a rule that refuses, in lower case; `*`: any may have such a model. */
+  readonly #limitedModels = new Set<string>();
 
   /** `tallies` in the order of `compareRules`. */
   constructor(tallies: Iterable<Tally>) {
@@ -52,12 +54,19 @@ export class RuleIndex {
       const list = home.get(matchSubject);
       if (list === undefined) home.set(matchSubject, [tally]);
       else list.push(tally);
+      if (scope === 'model' && !tally.caps.shadow)
+        this.#limitedModels.add(isBare ? '*' : (matchSubject.split('/', 1)[0] ?? ''));
     }
   }
 
   /** Whether some rule is about a provider or a model. */
   get limitsTargets(): boolean {
     return this.#providers.size + this.#qualified.size + this.#bare.size > 0;
+  }
+
+  /** Whether a model of the provider may be refused by a rule on models. */
+  limitsModelsOf(provider: string): boolean {
+    return this.#limitedModels.has('*') || this.#limitedModels.has(foldCase(provider));
   }
 
   /** Rules on the path and its ancestors. A prefix sorts before what it begins, so walking down keeps the order. */

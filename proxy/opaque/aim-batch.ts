@@ -6,6 +6,7 @@ import { findKept, keptThings, noteFiles } from './aim-home.ts';
 import { membersOf, onlyMember } from './batch-lines.ts';
 import type { Aim, Knock, ModelsOfDoor } from './door.ts';
 import { recordTaps, storeTarget } from './store-target.ts';
+import { wholeBody } from './whole-body.ts';
 
 /** The longest body: it names a file and some metadata. Bytes. */
 const mostBytes = 1024 * 1024;
@@ -24,7 +25,7 @@ export const modelsOfBatches: ModelsOfDoor = {
  */
 export async function aimBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
   const { exchange, principal } = knock;
-  const sent = await wholeBody(knock, mostBytes);
+  const sent = await wholeBody(knock, { bytes: mostBytes, setting: '' });
   onlyMember(sent, membersOf(sent), 'input_file_id');
   const batch = parseObject(sent.toString()) ?? {};
   const fileId = textOf(batch['input_file_id']);
@@ -53,18 +54,6 @@ export async function aimBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
         noteFiles(record, { ...home, key: key.mark }, userPath, gateway);
       }),
   };
-}
-
-/** All of a body. Throws 413 `body_too_large`. */
-export async function wholeBody({ short, body, held }: Knock, most: number): Promise<Buffer> {
-  if (short !== undefined) return short;
-  const { bytes, setting } = body.limit;
-  const limit = Math.min(bytes, most);
-  held.grow(Math.min(body.declaredLength ?? limit, limit));
-  const whole = await body.gather(limit, undefined);
-  if (whole === undefined)
-    throw refusal('body_too_large', { fill: { limit, setting: limit === bytes ? ` (${setting})` : '' } });
-  return whole;
 }
 
 function unusable(because: string): Error {

@@ -12,11 +12,11 @@ import type { Gateway } from '../gateway.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
 import type { Route, Upstream } from '../snapshot/snapshot.ts';
 import { resolve } from '../stages/resolve.ts';
-import { wholeBody } from './aim-batch.ts';
 import { membersOf, onlyMember } from './batch-lines.ts';
 import type { Aim, Knock, ModelsOfDoor } from './door.ts';
 import { MessageBatchTap } from './message-batch-tap.ts';
 import { storeTarget } from './store-target.ts';
+import { wholeBody } from './whole-body.ts';
 
 /** A request of a batch. Offsets count bytes of the body of the batch. */
 interface NamedModel {
@@ -41,7 +41,7 @@ export const modelsOfMessageBatches: ModelsOfDoor = {
 /** Throws 400 `invalid_batch_input`, which names the request, and `batch_needs_one_provider`. */
 export async function aimMessageBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
   const { exchange, principal } = knock;
-  const sent = await wholeBody(knock, Number.POSITIVE_INFINITY);
+  const sent = await wholeBody(knock, knock.body.limit);
   const named = await namedModels(sent, knock);
   const upstream = providerOf(named);
   const place = upstream?.stores.message_batches;

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { createChunkMeter } from '../connection/chunk-meter.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { BodyLimit } from '../connection/read-body.ts';
-import { type Refusal, refusal } from '../errors.ts';
+import { Refusal, refusal } from '../errors.ts';
 import type { StreamedBody } from '../upstream/call-deadline.ts';
 import type { Deadlines, Timed } from '../upstream/deadlines.ts';
 import { notePassed } from './passed-memory.ts';
@@ -23,6 +23,8 @@ const nothing: Buffer = Buffer.alloc(0);
 interface Gathering {
   readonly mostBytes: number;
   readonly timer: NodeJS.Timeout | undefined;
+  /** Is told how much is there. Throws a Refusal where that is too much. */
+  readonly grown: ((bytes: number) => void) | undefined;
   /** Undefined: there is more, or it takes longer. */
   readonly done: (whole: Buffer | undefined) => void;
 }
@@ -83,14 +85,19 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
 
   /**
    * All of it, if that is no more than `mostBytes` and comes within `patienceMs` (undefined: whenever); else undefined. What was read
-   * until then is streamed, too. Settles only while nothing is wrong with the body.
+   * until then is streamed, too. `grown` is told how many bytes are held, and throws a Refusal where they are too many. Settles only while
+   * nothing is wrong with the body.
    */
-  gather(mostBytes: number, patienceMs: number | undefined): Buffer | undefined | Promise<Buffer | undefined> {
+  gather(
+    mostBytes: number,
+    patienceMs: number | undefined,
+    grown?: (bytes: number) => void,
+  ): Buffer | undefined | Promise<Buffer | undefined> {
     if (this.isEmpty) return nothing;
     if (mostBytes === 0 || (this.declaredLength ?? 0) > mostBytes) return undefined;
     return new Promise((done) => {
       const timer = patienceMs === undefined ? undefined : setTimeout(() => this.#gathered(undefined), patienceMs);
-      this.#gathering = { mostBytes, timer, done };
+      this.#gathering = { mostBytes, timer, grown, done };
       if (this.#hasEnded || this.#length > mostBytes) this.#checkGathered();
       else this.#readOn();
     });
@@ -175,9 +182,26 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
   };
 
   #checkGathered(): void {
-    const { mostBytes = 0 } = this.#gathering ?? {};
-    if (this.#length > mostBytes) this.#gathered(undefined);
-    else if (this.#hasEnded) this.#gathered(Buffer.concat(this.#early));
+    const { mostBytes = 0, grown } = this.#gathering ?? {};
+    if (this.#length > mostBytes) {
+      this.#gathered(undefined);
+      return;
+    }
+    try {
+      grown?.(this.#length);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.fail(error);
+      return;
+    }
+    if (this.#hasEnded) this.#gathered(this.#joined());
+  }
+
+  /** What has come, in one piece, which takes the place of its parts. */
+  #joined(): Buffer {
+    const whole = this.#early.length === 1 ? (this.#early[0] as Buffer) : Buffer.concat(this.#early);
+    this.#early = [whole];
+    return whole;
   }
 
   #gathered(whole: Buffer | undefined): void {

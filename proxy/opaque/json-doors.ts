@@ -1,13 +1,13 @@
 // The doors for speech, images, moderation and ranking: a short JSON body goes to the model that it names, the answer comes back as it is.
 import { splice } from '../bytes/splice.ts';
 import { largeBytes, readCall } from '../call/call.ts';
-import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { MediaOperation } from '../providers/row.ts';
 import { expectJson } from '../stages/receive.ts';
 import { aimAtModel, mediaDoor } from './aim-model.ts';
 import type { Aim, Knock, OpaqueDoor } from './door.ts';
 import { spokenCharacters } from './media-usage.ts';
+import { wholeBody } from './whole-body.ts';
 
 /** Longest body. Bytes. */
 const mostBytes = largeBytes;
@@ -33,7 +33,7 @@ function aimJson(operation: MediaOperation, knock: Knock, gateway: Gateway): Aim
   const { exchange, snapshot, short } = knock;
   expectJson(exchange, snapshot.bodyLimitBytes);
   return short === undefined
-    ? wholeBody(knock).then((whole) => aim(operation, whole, knock, gateway))
+    ? wholeBody(knock, { bytes: mostBytes, setting: '' }).then((whole) => aim(operation, whole, knock, gateway))
     : aim(operation, short, knock, gateway);
 }
 
@@ -52,12 +52,4 @@ function aim(operation: MediaOperation, received: Buffer, knock: Knock, gateway:
     knock,
     gateway,
   );
-}
-
-/** The body of a client that needs some time for it. */
-async function wholeBody({ body, held }: Knock): Promise<Buffer> {
-  held.grow(Math.min(body.declaredLength ?? mostBytes, mostBytes));
-  const whole = await body.gather(mostBytes, undefined);
-  if (whole === undefined) throw refusal('body_too_large', { fill: { limit: mostBytes, setting: '' } });
-  return whole;
 }

@@ -12,10 +12,10 @@ const operations: ReadonlyMap<string, Understood> = new Map([
   ['messages', 'messages'],
   ['messages/count_tokens', 'count_tokens'],
   ['embeddings', 'embeddings'],
-  // The OpenAI format of Gemini.
-  ['openai/chat/completions', 'chat'],
-  ['openai/embeddings', 'embeddings'],
 ]);
+
+/** The format of OpenAI at Gemini, and at Azure and Groq below a base URL without a path. */
+const compatible = /^openai\/(?:v1\/)?/;
 
 /** Others that take the model from the member `model` of their body. */
 const modelInBody: ReadonlySet<string> = new Set([
@@ -28,13 +28,35 @@ const modelInBody: ReadonlySet<string> = new Set([
   'responses/input_tokens',
 ]);
 
-/** Gemini (`models/{model}:generateContent`), Bedrock (`model/{model}/converse`) and Azure (`deployments/{model}/chat/completions`). */
+/** Those that take it from the field `model` of a form, or from the same member of JSON. */
+const modelInForm: ReadonlySet<string> = new Set([
+  'audio/transcriptions',
+  'audio/translations',
+  'images/edits',
+  'images/variations',
+]);
+
+/** Where a body at an endpoint names its model. */
+export type ModelContract = 'json' | 'form';
+
+/** Where bytes are kept, and no model does anything: a file may be far too long to be searched for one. */
+const keepsBytes: readonly RegExp[] = [/^files$/, /^containers\/[^/]+\/files$/, /^uploads\/[^/]+\/parts$/];
+
+/**
+ * Gemini and Vertex (`models/{model}:generateContent`), Bedrock (`model/{model}/converse`, where it may be an ARN with slashes) and Azure
+ * (`deployments/{model}/chat/completions`), behind a version of the API where the base URL has none.
+ */
 const modelInPath: readonly RegExp[] = [
-  /^(?:openai\/)?models\/([^/:]+):[A-Za-z]+$/,
-  /^publishers\/[^/]+\/models\/([^/:]+):[A-Za-z]+$/,
-  /^model\/([^/]+)\/[a-z-]+$/,
+  /^(?:openai\/)?(?:v\d\w*\/)?(?:models|tunedModels)\/([^/:]+):[A-Za-z]+$/,
+  /^(?:.+\/)?publishers\/[^/]+\/models\/([^/:]+):[A-Za-z]+$/,
+  /^model\/(.+)\/[a-z-]+$/,
   /^(?:openai\/)?deployments\/([^/]+)\/.+$/,
 ];
+/** How Gemini may be told a model in a body, and Bedrock in a path: `models/{model}`, and the ARN of a model that everyone has. */
+const longForms: Readonly<Record<string, RegExp>> = {
+  gemini: /^models\/(?=.)/i,
+  bedrock: /^arn:[^/]+:(?:foundation-model|inference-profile)\/(?=.)/i,
+};
 
 /** The model that the path names, decoded; undefined: it names none. */
 export function modelOfPath(endpoint: string): string | undefined {
@@ -45,13 +67,37 @@ export function modelOfPath(endpoint: string): string | undefined {
   return undefined;
 }
 
-/** Whether the endpoint asks the model that the body names, and no other. */
+/** A name as rules and keys say it, of a provider of this type. */
+export function plainModel(type: string, name: string): string {
+  const longForm = longForms[type];
+  return longForm === undefined ? name : name.replace(longForm, '');
+}
+
+/** The parameters `model` of a query, as some providers of speech are told the model. */
+export function modelsOfQuery(query: string): readonly string[] {
+  if (query === '') return [];
+  return [...new URLSearchParams(query)].flatMap(([name, value]) => (name.toLowerCase() === 'model' ? [value] : []));
+}
+
+/** Where the body names the model, which the endpoint asks and no other; undefined: that is not known. */
+export function modelContract(endpoint: string): ModelContract | undefined {
+  if (takesModelFromBody(endpoint)) return 'json';
+  return modelInForm.has(endpoint.replace(compatible, '')) ? 'form' : undefined;
+}
+
+/** Whether the endpoint asks the model that the member `model` of a JSON body names, and no other. */
 export function takesModelFromBody(endpoint: string): boolean {
-  return operations.has(endpoint) || modelInBody.has(endpoint);
+  const plain = endpoint.replace(compatible, '');
+  return operations.has(plain) || modelInBody.has(plain);
+}
+
+/** Whether the endpoint takes bytes to keep them. */
+export function keepsItsBody(endpoint: string): boolean {
+  return keepsBytes.some((pattern) => pattern.test(endpoint));
 }
 
 /** What is asked for; undefined: nothing that the gateway understands. */
 export function operationOf(endpoint: string): Understood | undefined {
   const azure = /^(?:openai\/)?deployments\/[^/]+\/(.+)$/.exec(endpoint)?.[1];
-  return operations.get(azure ?? endpoint);
+  return operations.get(azure ?? endpoint.replace(compatible, ''));
 }

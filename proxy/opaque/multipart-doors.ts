@@ -7,9 +7,7 @@ import { aimAtModel, mediaDoor } from './aim-model.ts';
 import type { Aim, Knock, OpaqueDoor } from './door.ts';
 import { MultipartBody } from './multipart-body.ts';
 import { boundaryOf } from './part-head.ts';
-
-/** So much is held of a form until its model comes, where `server.body_limit` is not smaller. Bytes. */
-const mostHeldBytes = 32 * 1024 * 1024;
+import { mostHeldOfForm } from './said-model.ts';
 
 export const multipartDoors: readonly OpaqueDoor[] = [
   multipartDoor('transcriptions'),
@@ -33,11 +31,12 @@ async function aimForm(operation: MediaOperation, knock: Knock, gateway: Gateway
   const { contentType, contentEncoding } = exchange.head;
   if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity')
     throw refusal('unsupported_encoding');
-  const holding = { mostBytes: Math.min(mostHeldBytes, snapshot.bodyLimitBytes), held };
+  const holding = { mostBytes: Math.min(mostHeldOfForm, snapshot.bodyLimitBytes), held };
   const form = new MultipartBody(body, boundaryOf(contentType), holding);
   // When the client has its answer, or has left, the rest is not needed.
   exchange.response.once('close', () => form.destroy());
-  const { model } = await form.found;
+  const { model } = (await form.found) ?? {};
+  if (model === undefined) throw refusal('invalid_model', { param: 'model' });
   const isFree = principal.allowedModels === undefined;
   return aimAtModel(
     {
@@ -46,7 +45,8 @@ async function aimForm(operation: MediaOperation, knock: Knock, gateway: Gateway
       stream: false,
       routingMember: form.routingField,
       said: nothingSaid,
-      bodyFor: ({ model: id, upstream }) => form.send(id, isFree || upstream.allowsRoutingMembers),
+      bodyFor: ({ model: id, upstream }) =>
+        form.send({ id, mayRoute: isFree || upstream.allowsRoutingMembers, isKept: false }),
     },
     knock,
     gateway,

@@ -2,6 +2,7 @@
 // part, or that value.
 import { isUtf8 } from 'node:buffer';
 import { refusal } from '../errors.ts';
+import { opensJson } from './opens-json.ts';
 import { malformed, type PartHead, readPartHead } from './part-head.ts';
 
 /** Where the name of the model stands. Offsets count bytes of the body. */
@@ -53,10 +54,9 @@ export class MultipartScanner {
     while (this.#step());
   }
 
-  /** The body is over. Throws 400 `malformed_multipart` where its last line is missing, `invalid_model` where the field is. */
+  /** The body is over. Throws 400 `malformed_multipart` where its last line is missing. */
   end(): void {
     if (this.#state !== 'end') throw malformed('it ends before its last boundary');
-    if (this.model === undefined) throw refusal('invalid_model', { param: 'model' });
   }
 
   /** What is left with what comes. The content of a file is not copied: only the seam is looked at. */
@@ -134,7 +134,8 @@ export class MultipartScanner {
   }
 
   #checkLength(bytes: number): void {
-    if (this.#state === 'margin' && bytes > longestMargin) throw malformed('it does not begin with its boundary');
+    if (this.#state === 'margin' && (bytes > longestMargin || opensJson(this.#rest.subarray(0, bytes))))
+      throw malformed('it does not begin with its boundary');
     if (this.#part?.name === 'model' && bytes > longestModel) throw refusal('invalid_model', { param: 'model' });
   }
 

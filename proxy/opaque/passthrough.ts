@@ -1,7 +1,6 @@
 // The door /p/{provider}/{endpoint}: a request goes to a provider as it is, with the gateway's key in place of the client's.
 import { withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import { allowsTarget } from '../../schemas/keys/model-access.ts';
-import { type Call, readCall } from '../call/call.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { alwaysGuarded } from '../guardrails/applying.ts';
@@ -12,25 +11,45 @@ import { SecretsTap } from '../providers/secrets-tap.ts';
 import { findTarget } from '../snapshot/find-target.ts';
 import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
 import { UsageTap } from '../tokens/usage-tap.ts';
-import type { OpaqueBody } from '../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import { backgroundTaps } from './background-taps.ts';
 import type { Aim, Knock, NamedLate, OpaqueTarget, Tapped } from './door.ts';
-import { modelOfPath, operationOf, takesModelFromBody } from './model-of-path.ts';
+import {
+  keepsItsBody,
+  modelContract,
+  modelOfPath,
+  modelsOfQuery,
+  operationOf,
+  plainModel,
+  takesModelFromBody,
+} from './model-of-path.ts';
 import { ModelSpotter } from './model-spotter.ts';
 import { passedUsage } from './passed-usage.ts';
 import { type ProviderPath, pathBelow, readProviderPath } from './provider-path.ts';
 import { forwardedHeaders } from './request-headers.ts';
+import { type Said, type Searched, saidInShort, searchBody } from './said-model.ts';
+import { wholeBody } from './whole-body.ts';
 
 /** A request that is signed is read whole before: up to this many bytes. */
 const mostSignedBytes = 16 * 1024 * 1024;
 const nothing: Buffer = Buffer.alloc(0);
+/** Of a body in which no model can be read. */
+const unreadable: ReadonlySet<string> = new Set([
+  'invalid_json',
+  'invalid_model',
+  'malformed_multipart',
+  'multipart_expected',
+  'unsupported_media_type',
+  'unsupported_encoding',
+]);
 const webSocket = /^\s*websocket\b/i;
 
 /**
  * Where a request behind `/p/` goes: to the provider with the name in its path, else to the first one of that type that the caller may use.
- * Throws 403 `guardrails_prevent_passthrough`, 400 `invalid_path`, `unknown_provider` and `upgrade_not_supported`, 403 `model_access_denied` for a caller restricted to models
- * whose model cannot be read or is none of them, 400 `routing_member_not_allowed`, and 413 for what is too long to be signed.
+ * Where a rule on models or the caller's key asks which model it is, that is found before anything is sent. Throws 403
+ * `guardrails_prevent_passthrough`, 400 `invalid_path`, `unknown_provider` and `upgrade_not_supported`, 403 `model_access_denied` for a caller
+ * restricted to models whose model cannot be read or is none of them, 400 `routing_member_not_allowed`, 413 for what is too long to be signed,
+ * and what `searchBody` rejects with.
  */
 export function aimPassthrough(knock: Knock, parts: Gateway): Aim | Promise<Aim> {
   const { exchange, principal, snapshot, short } = knock;
@@ -39,25 +58,77 @@ export function aimPassthrough(knock: Knock, parts: Gateway): Aim | Promise<Aim>
   if (webSocket.test(exchange.request.headers.upgrade ?? '')) throw refusal('upgrade_not_supported');
   const path = readProviderPath(exchange.request.url ?? '');
   const upstreams = upstreamsOf(path.provider, snapshot);
-  if (upstreams.length === 0) throw refusal('unknown_provider', { fill: { provider: path.provider } });
-  const read = short === undefined ? undefined : callIn(short);
-  const upstream = granted(upstreams, path, read, knock);
-  const asked = { path, upstream, read, knock, parts };
-  if (upstream.opaque.keyStyle !== 'aws' || short !== undefined) return aimAt(asked, short);
-  return wholeBody(knock).then((whole) => aimAt(asked, whole));
+  const [first] = upstreams;
+  if (first === undefined) throw refusal('unknown_provider', { fill: { provider: path.provider } });
+  const isSigned = first.opaque.keyStyle === 'aws';
+  if (isSigned && short === undefined)
+    return wholeBody(knock, { bytes: mostSignedBytes, setting: '' }).then((whole) =>
+      aimAt({ path, upstreams, knock: { ...knock, short: whole } }, parts),
+    );
+  return aimAt({ path, upstreams, knock }, parts);
+}
+
+/** What is asked, and of whom. */
+interface Asked {
+  readonly path: ProviderPath;
+  /** Those that are meant; at least one. */
+  readonly upstreams: readonly Upstream[];
+  readonly knock: Knock;
+}
+
+function aimAt(asked: Asked, parts: Gateway): Aim | Promise<Aim> {
+  const { path, upstreams, knock } = asked;
+  const { exchange, short, body } = knock;
+  if (mustSearch(asked, parts))
+    return searchFor(asked).then((found) => aimWith({ path, knock, found, upstream: granted(asked, found) }, parts));
+  const said = short === undefined ? undefined : saidInShort(short, exchange.head.contentEncoding);
+  const found: Searched = {
+    ...(said ?? { model: undefined, stream: false, routingMember: undefined }),
+    text: said === undefined ? undefined : short,
+    body: () => short ?? { stream: body, length: body.declaredLength, source: body },
+  };
+  return aimWith({ path, knock, found, upstream: upstreams[0] as Upstream }, parts);
+}
+
+/** Whether what the body says decides: for a restricted caller, and where a rule on models may refuse the call. */
+function mustSearch({ path: { endpoint }, upstreams, knock }: Asked, { limiter }: Pick<Gateway, 'limiter'>): boolean {
+  if (knock.principal.allowedModels !== undefined) return true;
+  if (knock.short?.length === 0 || keepsItsBody(endpoint) || modelOfPath(endpoint) !== undefined) return false;
+  return limiter.limitsModelsOf((upstreams[0] as Upstream).name);
+}
+
+/** For a restricted caller, a body of which no model can be read names none that it may use. */
+async function searchFor({ path: { endpoint, query }, knock }: Asked): Promise<Searched> {
+  const isRestricted = knock.principal.allowedModels !== undefined;
+  const isNamed = modelOfPath(endpoint) !== undefined;
+  // By contract no other method asks a model.
+  if (isRestricted && knock.method !== 'POST') throw refusal('passthrough_model_unknown');
+  try {
+    const found = await searchBody(knock, isNamed ? undefined : modelContract(endpoint));
+    return isRestricted ? found : withQuery(found, knock.method === 'POST' ? modelsOfQuery(query) : []);
+  } catch (error) {
+    const isUnreadable = isRestricted && error instanceof Refusal && unreadable.has(error.code ?? '');
+    throw isUnreadable ? refusal('passthrough_model_unknown') : error;
+  }
+}
+
+/** A model that the query names counts as that of the body. */
+function withQuery(found: Searched, inQuery: readonly string[]): Searched {
+  const named = new Set([...inQuery, ...(found.model === undefined ? [] : [found.model])]);
+  if (named.size > 1)
+    throw refusal('invalid_query', { param: 'model', fill: { name: 'model', problem: 'names another model, too' } });
+  return { ...found, model: found.model ?? inQuery[0] };
 }
 
 /** What is known of a request, and where it goes. */
 interface Passed {
   readonly path: ProviderPath;
   readonly upstream: Upstream;
-  /** What the body says; undefined: it is no model call, or not there yet. */
-  readonly read: Call | undefined;
+  readonly found: Searched;
   readonly knock: Knock;
-  readonly parts: Gateway;
 }
 
-function aimAt({ path, upstream, read, knock, parts }: Passed, whole: Buffer | undefined): Aim {
+function aimWith({ path, upstream, found, knock }: Passed, parts: Gateway): Aim {
   const { exchange, snapshot, body } = knock;
   const { opaque, headers: configured, name, secrets } = upstream;
   const { userPathHeader } = snapshot;
@@ -66,20 +137,20 @@ function aimAt({ path, upstream, read, knock, parts }: Passed, whole: Buffer | u
   const speaker: Speaker = { name, secrets, readError: speech.readError };
   // It is what the client says, and only told of.
   const clean = (text: string): string => withoutSecrets(text, [...knownSecrets({ exchange }), ...secrets]);
-  const model = clean(modelOfPath(path.endpoint) ?? read?.model ?? '');
-  const isUnread = whole === undefined && model === '' && knock.method === 'POST';
+  const model = clean(plainModel(upstream.type, modelOfPath(path.endpoint) ?? found.model ?? ''));
+  const isUnread = found.text === undefined && model === '' && knock.method === 'POST';
   const spotter = isUnread && takesModelFromBody(path.endpoint) ? new ModelSpotter() : undefined;
   body.passed = spotter?.take;
   const target: OpaqueTarget = {
     upstream,
     model,
     isPassed: true,
-    remembered: knock.method === 'POST' ? findTarget(upstream, modelAsked(path.endpoint, read), snapshot) : undefined,
+    remembered: knock.method === 'POST' ? findTarget(upstream, modelAsked(path, upstream, found), snapshot) : undefined,
     path: pathBelow(opaque, path),
     headers: forwardedHeaders(exchange.request.rawHeaders, { configured, usual: opaque.headers, userPathHeader }),
     keyStyle: opaque.keyStyle,
     speaker,
-    body: (): OpaqueBody => whole ?? { stream: body, length: body.declaredLength, source: body },
+    body: () => found.body(knock.principal.allowedModels === undefined || upstream.allowsRoutingMembers),
   };
   const tap = (answer: UpstreamAnswer): Tapped => {
     const isWatched = operation !== undefined && answer.stream && answer.contentEncoding === undefined;
@@ -87,24 +158,26 @@ function aimAt({ path, upstream, read, knock, parts }: Passed, whole: Buffer | u
     const later = backgroundTaps({ endpoint: path.endpoint, target, knock, answer }, parts);
     if (operation === undefined) {
       const isRead = knock.readsUsage && knock.method === 'POST';
-      const passed = isRead ? passedUsage(path.endpoint, whole, answer) : undefined;
+      const passed = isRead ? passedUsage(path.endpoint, found.text, answer) : undefined;
       return { taps: [...(passed?.taps ?? []), masked, ...later], usage: passed?.usage };
     }
     const tapped = { answer, injectedUsage: false, relayed: speech, target };
-    const usage = new UsageTap({ operation, call: { body: whole ?? nothing } }, tapped, knock.readsUsage);
+    const usage = new UsageTap({ operation, call: { body: found.text ?? nothing } }, tapped, knock.readsUsage);
     return { taps: [usage, masked, ...later], usage };
   };
-  const call = model === '' ? undefined : { model, stream: read?.stream ?? false };
+  const call = model === '' ? undefined : { model, stream: found.stream };
   const namedLate = (): NamedLate | undefined => {
     if (spotter?.model === undefined) return undefined;
-    return { model: clean(spotter.model), price: findTarget(upstream, spotter.model, snapshot)?.price };
+    const late = plainModel(upstream.type, spotter.model);
+    return { model: clean(late), price: findTarget(upstream, late, snapshot)?.price };
   };
   return { targets: [target], call, tap, operation, namedLate };
 }
 
 /** The model that does the work; undefined: none, or it is not known. A model in a body counts only where the provider looks for it. */
-function modelAsked(endpoint: string, read: Call | undefined): string | undefined {
-  return modelOfPath(endpoint) ?? (takesModelFromBody(endpoint) ? read?.model : undefined);
+function modelAsked({ endpoint }: ProviderPath, { type }: Pick<Upstream, 'type'>, found: Said): string | undefined {
+  const named = modelOfPath(endpoint) ?? (modelContract(endpoint) === undefined ? undefined : found.model);
+  return named === undefined ? undefined : plainModel(type, named);
 }
 
 /** The provider with this name, else those of this type. */
@@ -114,37 +187,20 @@ function upstreamsOf(provider: string, { upstreams }: Snapshot): Upstream[] {
 }
 
 /** The first that the caller may ask for what it asks. */
-function granted(
-  upstreams: readonly Upstream[],
-  { endpoint }: ProviderPath,
-  read: Call | undefined,
-  { principal: { allowedModels }, snapshot: { providers } }: Knock,
-): Upstream {
+function granted({ path, upstreams, knock }: Asked, found: Said): Upstream {
+  const { allowedModels } = knock.principal;
+  const { providers } = knock.snapshot;
   const first = upstreams[0] as Upstream;
   if (allowedModels === undefined) return first;
-  const model = modelAsked(endpoint, read);
+  const usable = upstreams.filter((upstream) => {
+    const model = modelAsked(path, upstream, found);
+    return model !== undefined && allowsTarget(allowedModels, upstream.name, model, providers);
+  });
+  const model = modelAsked(path, first, found);
   if (model === undefined) throw refusal('passthrough_model_unknown');
-  const usable = upstreams.filter(({ name }) => allowsTarget(allowedModels, name, model, providers));
   if (usable.length === 0) throw refusal('model_access_denied', { param: 'model', fill: { model } });
-  const { routingMember: member } = read ?? {};
+  const { routingMember: member } = found;
   const free = member === undefined ? usable[0] : usable.find(({ allowsRoutingMembers }) => allowsRoutingMembers);
   if (free !== undefined) return free;
   throw refusal('routing_member_not_allowed', { param: member ?? '', fill: { member: member ?? '' } });
-}
-
-/** What a body says as a model call. Throws only where two readers could understand it differently. */
-function callIn(body: Buffer): Call | undefined {
-  try {
-    return readCall(body);
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.code === 'duplicate_key') throw error;
-    return undefined;
-  }
-}
-
-async function wholeBody({ body, held }: Knock): Promise<Buffer> {
-  held.grow(Math.min(body.declaredLength ?? mostSignedBytes, mostSignedBytes));
-  const whole = await body.gather(mostSignedBytes, undefined);
-  if (whole === undefined) throw refusal('body_too_large', { fill: { limit: mostSignedBytes, setting: '' } });
-  return whole;
 }

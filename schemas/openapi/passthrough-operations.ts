@@ -16,7 +16,7 @@ export const passthroughOperations: readonly Operation[] = methods.map((method) 
   isOpaque: true,
   summary: `Passes a ${method.toUpperCase()} request on to a provider as it is.`,
   description:
-    'Method, query, headers and body go to the provider while they come, with its key in place of yours, and its answer comes back as it is: status, headers, bytes. An error of the provider has its status and the error envelope. Limits of the user path and of the provider count; those of a model, and the models of a key, go by the model in the path, or in a JSON body of up to 64 KiB. `server.enable_passthrough_routes` switches it off.',
+    'Method, query, headers and body go to the provider while they come, with its key in place of yours, and its answer comes back as it is: status, headers, bytes. An error of the provider has its status and the error envelope. Limits of the user path and of the provider count; those of a model, and the models of a key, go by the model that the path, the body or the query names: where such a rule is in force, a body is read up to `server.body_limit` before it is sent, and refused when its model cannot be found. `server.enable_passthrough_routes` switches it off.',
   parameters: ['PassthroughProvider', 'PassthroughEndpoint', 'UserPath'],
   success: {
     status: 200,

@@ -44,6 +44,11 @@ await test('a form is understood wherever it is cut', (t) => {
   t.end();
 });
 
+await test('a form may have no model', (t) => {
+  t.strictSame(scan(file + end), ['file', undefined, undefined]);
+  t.end();
+});
+
 await test('names are read as clients write them', (t) => {
   const heads = [
     'Content-Disposition: form-data; name=model',
@@ -75,13 +80,13 @@ await test('what is malformed or ambiguous is refused', (t) => {
     'a folded line': model.replace('; name', ';\r\n name') + end,
     'an encoding': model.replace('\r\n\r\n', '\r\nContent-Transfer-Encoding: base64\r\n\r\n') + end,
     'something behind the end': `${model}${end}${model}`,
+    'JSON in the margin': ` {"model":"m"}\r\n${model}${end}`,
     'a long margin': `${'x'.repeat(5_000)}\r\n${model}${end}`,
     'an endless head': `--B\r\nX-A: ${'a'.repeat(17_000)}`,
     '10,000 parts': field('a', '').repeat(10_000) + model + end,
   };
   for (const [what, form] of Object.entries(malformed)) t.equal(refused(form), 'malformed_multipart', what);
   const others: Record<string, string> = {
-    [file + end]: 'invalid_model',
     [field('model', '') + end]: 'invalid_model',
     [field('model', 'm', '; filename="m"') + end]: 'invalid_model',
     [field('Model', 'm') + end]: 'invalid_model',

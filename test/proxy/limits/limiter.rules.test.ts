@@ -372,3 +372,22 @@ await test('a refund from before a reset is no news of the counters after it', a
   held.refund(start);
   t.same(limiter.exportChanged(), []);
 });
+
+await test('a rule that refuses calls of a model says of which providers the model must be known', (t) => {
+  const rows: readonly (readonly [rules: Rule[], providers: string])[] = [
+    [[], ''],
+    [[ruleOf('provider', 'one', minute, { maxRequests: 1 })], ''],
+    [[ruleOf('model', 'One/m', minute, { maxRequests: 1 })], 'one'],
+    [[ruleOf('model', 'm', minute, { maxTokens: 1 })], 'one two'],
+    [[ruleOf('model', 'one/m', minute, { maxRequests: 1, mode: 'shadow' })], ''],
+  ];
+  const limiter = limiterOf();
+  for (const [rules, providers] of rows) {
+    limiter.reconcile(rules);
+    const limited = ['one', 'two'].filter((provider) => limiter.limitsModelsOf(provider));
+    t.equal(limited.join(' '), providers, rules[0]?.subject ?? 'no rule');
+  }
+  limiter.reconcile(rows[2]?.[0] ?? [], { isEnforced: false });
+  t.equal(limiter.limitsModelsOf('one'), false, 'rate limits are switched off');
+  t.end();
+});
