@@ -34,7 +34,7 @@ export interface Config {
   usage: Usage;
   audit: Audit;
   /**
-   * What is checked or changed in requests to models and in their answers, in order: each guardrail sees what the one before made of it. They hold for chat, completions, responses, messages and embeddings; each text of a request is looked at by itself. Requests to count tokens, media, files, batches and sessions over WebSocket are not checked, and passthrough is refused to callers for whom a guardrail of all models is enforced.
+   * What is checked or changed in requests to models and in their answers, in order: each guardrail sees what the one before made of it. They hold for chat, completions, responses, messages, embeddings and requests to count tokens, and look at all that a model may read of a request, each text by itself. Media, files, batches and sessions over WebSocket are not checked, and passthrough is refused to callers for whom a guardrail of all models is enforced.
    */
   guardrails: Guardrail[];
   cache: Cache;
@@ -807,7 +807,7 @@ export interface Guardrail {
    */
   on?: ('input' | 'output')[];
   /**
-   * Whose words of a request it looks at. Absent: user and tool; of pii also assistant, because former answers have back what was masked.
+   * Whose words of a request it looks at. Absent: all of them, because a model reads all. Members that the gateway does not know count as words of the user, and what describes tools and the form of answers as words of the system.
    *
    * Items: system: system and developer prompts; user; assistant: former answers with their tool calls; tool: results of tools.
    */
@@ -927,7 +927,7 @@ export interface FormOfAnswers {
  */
 export interface LimitsOfARequest {
   /**
-   * Characters of all words of a request together, whatever their role.
+   * Characters of all that a model may read of a request together, whatever their role, with what describes tools.
    */
   max_prompt_characters?: number;
   /**

@@ -8,7 +8,7 @@ import {
   parseJson,
   writeJson,
 } from './json.ts';
-import { otherTexts } from './other-texts.ts';
+import { otherTexts, type RequestedPlace, requestedTexts } from './other-texts.ts';
 import type { EditableText, Role, StreamedText, TextForm } from './texts.ts';
 
 export type { EditableObject } from './json.ts';
@@ -77,6 +77,51 @@ export class TextList {
   }
 }
 
+/** The texts of a request: whatever a model may read, also in members that nothing knows. */
+export class RequestedList extends TextList {
+  /** By object or list: its members that were read. */
+  readonly #read = new Map<object, Set<string>>();
+
+  override member(object: EditableObject, key: string, said: Said): void {
+    if (typeof object[key] === 'string') this.leave(object, key);
+    super.member(object, key, said);
+  }
+
+  override value(object: EditableObject, key: string, said: Said): void {
+    this.leave(object, key);
+    super.value(object, key, said);
+  }
+
+  override others(object: EditableObject, said: Said, known: ReadonlySet<string> = nothing): void {
+    const isRead = (holder: EditableObject, key: string): boolean => this.#read.get(holder)?.has(key) === true;
+    for (const place of requestedTexts(object, known, isRead)) {
+      this.leave(place.holder, place.at.key);
+      this.texts.push(textOfPlace(place, { form: 'aside', ...said }));
+    }
+  }
+
+  /** A member that nothing more is to be read of. */
+  leave(object: EditableObject, key: string): void {
+    const read = this.#read.get(object);
+    if (read === undefined) this.#read.set(object, new Set([key]));
+    else read.add(key);
+  }
+
+  /** What describes tools to a model, each as one JSON text; what describes those of a provider, as what stands in it. */
+  definitions(body: EditableObject, key: string, isOwn: (tool: EditableObject) => boolean): void {
+    const list = body[key];
+    if (!Array.isArray(list)) return;
+    for (const [index, tool] of (list as readonly JsonValue[]).entries()) {
+      const said = { role: 'system' } as const;
+      const object = editable(tool);
+      if (object !== undefined && isOwn(object)) this.value(list as unknown as EditableObject, String(index), said);
+      else if (object !== undefined) this.others(object, said);
+    }
+  }
+}
+
+const nothing: ReadonlySet<string> = new Set();
+
 /** Who says it, how, and who is told of a change. */
 export interface Said {
   readonly role: Role;
@@ -111,6 +156,44 @@ function textAt(object: EditableObject, key: string, { role, form = 'text', chan
       changed?.();
     },
   };
+}
+
+/** A text that was found below an object of a request. */
+function textOfPlace(place: RequestedPlace, { role, form = 'aside' }: Said): EditableText {
+  const { holder, at, part, data } = place;
+  let text = data?.text;
+  return {
+    role,
+    form,
+    get text(): string {
+      return text ?? (part === 'name' ? at.key : written(holder[at.key]));
+    },
+    replace(given) {
+      text = data === undefined ? undefined : given;
+      if (part === 'name') rename(place, given);
+      else holder[at.key] = data?.written(given) ?? given;
+    },
+  };
+}
+
+/** A text, or a number with all of its digits. */
+function written(value: JsonValue | undefined): string {
+  if (!JSON.isRawJSON(value)) return typeof value === 'string' ? value : JSON.stringify(value);
+  const number = Number(value.rawJSON);
+  return Number.isSafeInteger(number) ? String(number) : value.rawJSON;
+}
+
+/** The member gets another name in its place; one that is taken is made another one. */
+function rename({ holder, at }: RequestedPlace, given: string): void {
+  let name = given;
+  while (Object.hasOwn(holder, name)) name += '_';
+  const members = Object.entries(holder);
+  for (const [key] of members) delete holder[key];
+  for (const [key, value] of members) {
+    const member = { value, enumerable: true, configurable: true, writable: true };
+    Object.defineProperty(holder, key === at.key ? name : key, member);
+  }
+  at.key = name;
 }
 
 function valueAt(object: EditableObject, key: string, { role, changed }: Said): EditableText {

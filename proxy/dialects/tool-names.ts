@@ -5,6 +5,11 @@ import { type JsonValue, textOf } from './json.ts';
 /** Tools of the client; those of a provider are known by their type, whatever name they are given. */
 const ownTypes: ReadonlySet<string> = new Set(['', 'function', 'custom']);
 
+/** It is a tool of the client, as requests define them. */
+export function isOwnTool(tool: EditableObject): boolean {
+  return ownTypes.has(wordIn(tool, 'type'));
+}
+
 /** Those of chat and of Responses; of a tool with several names, each. */
 export function toolNames(tools: JsonValue | undefined): string[] {
   return editableList(tools).flatMap((tool) => {

@@ -51,8 +51,8 @@ const makers: {
 
 const both = (checks: Checks): Phases => ({ input: checks, output: checks });
 
-/** Whose words it looks at where it does not say. */
-const usualRoles: readonly Role[] = ['user', 'tool'];
+/** Whose words it looks at where it does not say: a model reads them all. */
+const allRoles: ReadonlySet<Role> = new Set(['system', 'user', 'assistant', 'tool']);
 
 /** In the order that they have. `places`: where each of the configuration is declared. */
 export function compileGuardrails(
@@ -68,15 +68,13 @@ function compileGuardrail(
 ): Guardrail {
   const kind = kindOf(written);
   const phases = manual === undefined ? phasesOf(kind, written) : usablePhases(kind, written);
-  // Former answers have back what was masked, so they are masked again.
-  const roles: readonly Role[] = written.roles ?? (kind === 'pii' ? [...usualRoles, 'assistant'] : usualRoles);
   const on = written.on ?? [phases.input === undefined ? 'output' : 'input'];
   return Object.freeze({
     name: written.name,
     kind,
     mode: written.mode,
     order: written.order,
-    roles: new Set(roles),
+    roles: written.roles === undefined ? allRoles : new Set(written.roles),
     input: on.includes('input') ? phases.input : undefined,
     output: on.includes('output') ? phases.output : undefined,
     hook: phases.hook,

@@ -1,7 +1,6 @@
 // The guardrails of one request at work: on the request, and on its answer.
 import type { RequestRevision } from '../../schemas/records/request-record.ts';
 import type { Failure } from '../answer.ts';
-import type { Operation } from '../dialects/dialect.ts';
 import { type EditableObject, editable } from '../dialects/editing.ts';
 import { type JsonValue, parseJson, parseObject, writeJson } from '../dialects/json.ts';
 import type { EditableText, RequestTexts } from '../dialects/texts.ts';
@@ -10,8 +9,10 @@ import type { CheckContext, Checks, Finding, Guardrail, Phase, Verdict } from '.
 import { unmasking } from './kinds/unmask.ts';
 import { Masks, placeholdersIn } from './masks.ts';
 import type { Outside } from './outside.ts';
-import { type OperationTexts, textsOf } from './texts-of.ts';
+import { type GuardedOperation, type OperationTexts, textsOf } from './texts-of.ts';
 import { Verdicts } from './verdicts.ts';
+
+export type { GuardedOperation } from './texts-of.ts';
 
 /** Whose request it is. */
 export interface GuardedCaller {
@@ -37,7 +38,7 @@ export class Guarding {
   #repeated: { readonly said: JsonValue } | undefined;
 
   /** `guardrails`: those that hold for the request, in their order. */
-  constructor(guardrails: readonly Guardrail[], caller: GuardedCaller, operation: Operation) {
+  constructor(guardrails: readonly Guardrail[], caller: GuardedCaller, operation: GuardedOperation) {
     this.guardrails = guardrails;
     this.#caller = caller;
     this.texts = textsOf[operation] ?? { request: () => nothingSaid };

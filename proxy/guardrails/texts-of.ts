@@ -2,7 +2,7 @@
 import { answerTexts as chatAnswer } from '../dialects/chat/answer-texts.ts';
 import { eventTexts as chatEvents } from '../dialects/chat/event-texts.ts';
 import { requestTexts as chatRequest } from '../dialects/chat/request-texts.ts';
-import { requestTexts as completionRequest, embeddingTexts } from '../dialects/completions/request-texts.ts';
+import { requestTexts as completionRequest, inputTexts } from '../dialects/completions/request-texts.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { EditableObject } from '../dialects/editing.ts';
 import { answerTexts as messageAnswer } from '../dialects/messages/answer-texts.ts';
@@ -12,6 +12,10 @@ import { answerTexts as responseAnswer } from '../dialects/responses/answer-text
 import { eventTexts as responseEvents } from '../dialects/responses/event-texts.ts';
 import { requestTexts as responseRequest } from '../dialects/responses/request-texts.ts';
 import type { AnswerTexts, RequestTexts, StreamTexts } from '../dialects/texts.ts';
+import type { MediaOperation } from '../providers/row.ts';
+
+/** What is asked for. */
+export type GuardedOperation = Operation | MediaOperation;
 
 /** The texts of an operation. */
 export interface OperationTexts {
@@ -34,11 +38,12 @@ const responses = {
 };
 
 /** Those that guardrails look at. */
-export const textsOf: { readonly [Name in Operation]?: OperationTexts } = {
+export const textsOf: { readonly [Name in GuardedOperation]?: OperationTexts } = {
   chat,
   chat_of_input: { ...chat, request: (body) => responseRequest(body, mixedLengths) },
   completions: { ...chat, request: completionRequest },
   responses,
   messages: { request: messageRequest, answer: messageAnswer, events: messageEvents },
-  embeddings: { request: embeddingTexts },
+  count_tokens: { request: messageRequest },
+  embeddings: { request: inputTexts },
 };

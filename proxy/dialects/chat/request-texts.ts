@@ -1,9 +1,19 @@
 // The texts of a chat request, where they stand in its body.
-import { cap, type EditableObject, editable, editableList, largest, TextList, wordIn } from '../editing.ts';
-import type { JsonValue } from '../json.ts';
+import {
+  cap,
+  type EditableObject,
+  editable,
+  editableList,
+  largest,
+  RequestedList,
+  type TextList,
+  wordIn,
+} from '../editing.ts';
+import { type JsonValue, textOf } from '../json.ts';
+import { leaveSigned, settingsOfRequest } from '../request-settings.ts';
 import type { RequestTexts, Role, SystemPlace } from '../texts.ts';
-import { namesOf, toolNames } from '../tool-names.ts';
-import { knownOfMessage, thoughts } from './known-members.ts';
+import { isOwnTool, namesOf, toolNames } from '../tool-names.ts';
+import { thoughts } from './known-members.ts';
 
 const roles: ReadonlyMap<string, Role> = new Map([
   ['system', 'system'],
@@ -12,8 +22,8 @@ const roles: ReadonlyMap<string, Role> = new Map([
   ['tool', 'tool'],
   ['function', 'tool'],
 ]);
-const knownOfPart: ReadonlySet<string> = new Set(['text', 'refusal']);
-const knownOfRequest: ReadonlySet<string> = new Set([...knownOfMessage, 'thinking_blocks']);
+/** What is told beside thoughts, and may be signed. */
+const besideThoughts = ['reasoning_details', 'extra_content', 'thinking_blocks'];
 const lengths = ['max_completion_tokens', 'max_tokens'];
 
 export function requestTexts(body: EditableObject): RequestTexts {
@@ -34,29 +44,31 @@ export function requestTexts(body: EditableObject): RequestTexts {
 }
 
 function textsIn(body: EditableObject): TextList['texts'] {
-  const list = new TextList();
+  const list = new RequestedList();
   for (const message of editableList(body['messages'])) {
     const role = roles.get(wordIn(message, 'role')) ?? 'user';
     list.content(message, 'content', { role }, ['text', 'refusal']);
-    for (const part of editableList(message['content'])) partTexts(list, part, role);
-    const single = editable(message['content']);
-    if (single !== undefined) list.others(single, { role });
+    for (const part of editableList(message['content'])) thoughtTexts(list, part, role);
     list.member(message, 'refusal', { role });
     for (const key of thoughts) list.member(message, key, { role, form: 'reasoning' });
     callTexts(list, message, role);
-    if (role === 'user') list.member(message, 'name', { role });
-    list.others(message, { role }, knownOfRequest);
+    for (const key of besideThoughts) leaveSigned(list, message, key);
+    list.others(message, { role });
   }
   const prediction = editable(body['prediction']);
   if (prediction !== undefined) list.content(prediction, 'content', { role: 'user' });
+  for (const key of ['tools', 'functions']) list.definitions(body, key, isOwnTool);
+  const format = editable(body['response_format']);
+  if (format !== undefined) list.value(format, 'json_schema', { role: 'system' });
+  list.others(body, { role: 'user' }, settingsOfRequest);
   return list.texts;
 }
 
 /** Thoughts that are signed stay as they are. */
-function partTexts(list: TextList, part: EditableObject, role: Role): void {
-  const isThought = part['type'] === 'thinking';
-  if (isThought && typeof part['signature'] === 'string' && part['signature'] !== '') return;
-  list.others(part, isThought ? { role, form: 'reasoning' } : { role }, knownOfPart);
+function thoughtTexts(list: RequestedList, part: EditableObject, role: Role): void {
+  if (part['type'] !== 'thinking') return;
+  if (textOf(part['signature'])) for (const key of Object.keys(part)) list.leave(part, key);
+  else list.others(part, { role, form: 'reasoning' });
 }
 
 /** What a message says to tools. */

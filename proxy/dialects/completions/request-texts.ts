@@ -1,25 +1,27 @@
-// The texts of a request for a text completion, and of one for embeddings: what the user says, and no system prompt.
-import { cap, type EditableObject, editableList, largest, TextList } from '../editing.ts';
+// The texts of a request for a text completion, and of those that have no conversation: what the user says, and no system prompt.
+import { cap, type EditableObject, largest, RequestedList } from '../editing.ts';
+import { settingsOfRequest } from '../request-settings.ts';
 import type { RequestTexts } from '../texts.ts';
 
 const lengths = ['max_tokens'];
 
 export function requestTexts(body: EditableObject): RequestTexts {
-  return textsUnder(body, ['prompt', 'suffix'], lengths);
+  return textsIn(body, lengths);
 }
 
-export function embeddingTexts(body: EditableObject): RequestTexts {
-  return textsUnder(body, ['input', 'messages'], []);
+/** Of embeddings, moderations, ranking, speech and images. */
+export function inputTexts(body: EditableObject): RequestTexts {
+  return textsIn(body, []);
 }
 
-function textsUnder(body: EditableObject, keys: readonly string[], capped: readonly string[]): RequestTexts {
+const words = ['prompt', 'suffix', 'input', 'query', 'documents'];
+
+function textsIn(body: EditableObject, capped: readonly string[]): RequestTexts {
   return {
     get texts() {
-      const list = new TextList();
-      for (const key of keys) {
-        list.words(body, key, { role: 'user' });
-        for (const part of editableList(body[key])) list.others(part, { role: 'user' });
-      }
+      const list = new RequestedList();
+      for (const key of words) list.words(body, key, { role: 'user' });
+      list.others(body, { role: 'user' }, settingsOfRequest);
       return list.texts;
     },
     tools: [],

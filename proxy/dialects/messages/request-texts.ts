@@ -1,7 +1,19 @@
 // The texts of a Messages request, where they stand in its body.
-import { cap, type EditableObject, editable, editableList, joined, largest, TextList, wordIn } from '../editing.ts';
+import {
+  cap,
+  type EditableObject,
+  editable,
+  editableList,
+  joined,
+  largest,
+  RequestedList,
+  type TextList,
+  wordIn,
+} from '../editing.ts';
 import { type JsonValue, textOf } from '../json.ts';
+import { settingsOfRequest } from '../request-settings.ts';
 import type { RequestTexts, Role, SystemPlace } from '../texts.ts';
+import { isOwnTool } from '../tool-names.ts';
 
 const lengths = ['max_tokens'];
 
@@ -23,13 +35,17 @@ export function requestTexts(body: EditableObject): RequestTexts {
 }
 
 function textsIn(body: EditableObject): TextList['texts'] {
-  const list = new TextList();
+  const list = new RequestedList();
   list.content(body, 'system', { role: 'system' });
+  if (Array.isArray(body['system'])) list.others(body['system'] as unknown as EditableObject, { role: 'system' });
   for (const message of editableList(body['messages'])) {
     const role = roleOf(message);
     list.words(message, 'content', { role });
     for (const block of editableList(message['content'])) blockTexts(list, block, role);
+    list.others(message, { role });
   }
+  list.definitions(body, 'tools', isOwnTool);
+  list.others(body, { role: 'user' }, settingsOfRequest);
   return list.texts;
 }
 
@@ -37,14 +53,11 @@ function roleOf({ role }: EditableObject): Role {
   return role === 'assistant' || role === 'system' ? role : 'user';
 }
 
-const knownOfText: ReadonlySet<string> = new Set(['text']);
-
-/** Thoughts that are signed stay as they are. */
-function blockTexts(list: TextList, block: EditableObject, role: Role): void {
+/** Thoughts that are signed stay as they are. What is not read here is read with the message. */
+function blockTexts(list: RequestedList, block: EditableObject, role: Role): void {
   switch (block['type']) {
     case 'text':
       list.member(block, 'text', { role });
-      list.others(block, { role }, knownOfText);
       break;
     case 'tool_use':
     case 'server_tool_use':
@@ -53,20 +66,21 @@ function blockTexts(list: TextList, block: EditableObject, role: Role): void {
       break;
     case 'thinking':
       if (!textOf(block['signature'])) list.member(block, 'thinking', { role, form: 'reasoning' });
+      else for (const key of Object.keys(block)) list.leave(block, key);
       break;
     case 'tool_result':
       list.words(block, 'content', { role: 'tool' });
       for (const part of editableList(block['content'])) blockTexts(list, part, 'tool');
+      list.others(block, { role: 'tool' });
       break;
     case 'document':
       documentTexts(list, block, role);
       break;
     default:
-      list.others(block, { role });
   }
 }
 
-function documentTexts(list: TextList, block: EditableObject, role: Role): void {
+function documentTexts(list: RequestedList, block: EditableObject, role: Role): void {
   list.member(block, 'title', { role });
   list.member(block, 'context', { role });
   const source = editable(block['source']);

@@ -1,8 +1,19 @@
 // The texts of a Responses request, where they stand in its body.
-import { cap, type EditableObject, editable, editableList, joined, largest, TextList, wordIn } from '../editing.ts';
+import {
+  cap,
+  type EditableObject,
+  editable,
+  editableList,
+  joined,
+  largest,
+  RequestedList,
+  type TextList,
+  wordIn,
+} from '../editing.ts';
 import { textOf } from '../json.ts';
+import { leaveSigned, settingsOfRequest } from '../request-settings.ts';
 import type { RequestTexts, Role } from '../texts.ts';
-import { toolNames } from '../tool-names.ts';
+import { isOwnTool, toolNames } from '../tool-names.ts';
 
 const usualLengths = ['max_output_tokens'];
 
@@ -35,7 +46,7 @@ function roleOf(role: unknown): Role {
 }
 
 function textsIn(body: EditableObject): TextList['texts'] {
-  const list = new TextList();
+  const list = new RequestedList();
   list.member(body, 'instructions', { role: 'system' });
   const variables = editable(editable(body['prompt'])?.['variables']);
   for (const [name, value] of Object.entries(variables ?? {})) {
@@ -44,8 +55,31 @@ function textsIn(body: EditableObject): TextList['texts'] {
     if (part !== undefined) list.member(part, 'text', { role: 'user' });
   }
   list.words(body, 'input', { role: 'user' });
-  for (const item of editableList(body['input'])) itemTexts(list, item);
+  const items = Array.isArray(body['input']) ? (body['input'] as unknown as EditableObject) : {};
+  for (const index of Object.keys(items)) itemOf(list, items, index);
+  list.definitions(body, 'tools', isOwnTool);
+  const format = editable(editable(body['text'])?.['format']);
+  if (format !== undefined) list.value(format, 'schema', { role: 'system' });
+  const reasoning = editable(body['reasoning']);
+  for (const key of ['summary', 'generate_summary']) if (isOneWord(reasoning?.[key])) list.leave(reasoning ?? {}, key);
+  list.others(body, { role: 'user' }, settingsOfRequest);
   return list.texts;
+}
+
+function isOneWord(value: unknown): boolean {
+  return typeof value === 'string' && /^\w{0,32}$/.test(value);
+}
+
+/** All of an item. */
+function itemOf(list: RequestedList, items: EditableObject, index: string): void {
+  const item = editable(items[index]);
+  if (item === undefined) return;
+  const type = wordIn(item, 'type');
+  if (type === 'reasoning') leaveSigned(list, items, index);
+  itemTexts(list, item);
+  if (type === 'reasoning') return;
+  const isMessage = type === 'message' || type === '';
+  list.others(item, { role: isMessage ? roleOf(item['role']) : tellerOf(type) });
 }
 
 /** Of a part of a message. */

@@ -37,7 +37,7 @@ await test('every text of a request is seen, in its order, with who says it', (t
       role: 'user',
       content: [
         { type: 'text', text: 'U' },
-        { type: 'image_url', image_url: { url: 'x' } },
+        { type: 'image_url', image_url: { url: 'https://a.example/x.png' } },
       ],
     },
     {
@@ -49,7 +49,13 @@ await test('every text of a request is seen, in its order, with who says it', (t
     { role: 'tool', tool_call_id: 'c', content: 'T' },
   ];
   const chat = ['system text S', 'system text D', 'user text U', 'assistant text R', 'assistant json {"a":1}'];
-  t.same(seen('chat', { messages }), [...chat, 'assistant aside I', 'tool text T']);
+  t.same(seen('chat', { messages }), [
+    ...chat,
+    'assistant aside I',
+    'assistant aside f',
+    'assistant aside g',
+    'tool text T',
+  ]);
   t.same(seen('chat', { messages: [{ role: 'constructor', content: 'U' }] }), ['user text U'], 'an unknown role');
   const blocks = [
     { type: 'text', text: 'U' },
@@ -81,8 +87,12 @@ await test('every text of a request is seen, in its order, with who says it', (t
     { type: 'function_call_output', call_id: 'c', output: 'T' },
     { type: 'reasoning', encrypted_content: 'x', summary: [{ text: 'H' }] },
   ];
-  const items = ['system text S', 'user text P', 'system text D', 'user text U', 'assistant json {}', 'tool text T'];
-  t.same(seen('responses', { instructions: 'S', prompt: { variables: { v: 'P' } }, input }), items);
+  const items = ['system text S', 'user text P', 'system text D', 'user text U', 'assistant json {}'];
+  t.same(seen('responses', { instructions: 'S', prompt: { variables: { v: 'P' } }, input }), [
+    ...items,
+    'assistant aside f',
+    'tool text T',
+  ]);
   t.same(seen('responses', { input: 'U' }), ['user text U']);
   t.same(seen('chat_of_input', { input: 'U' }), ['user text U']);
   t.same(seen('completions', { prompt: ['A', 'B', [1, 2]], suffix: 'C' }), [
@@ -102,7 +112,7 @@ await test('what the gateway tells a provider is seen however a client writes it
     { role: 'assistant', ...asked, function_call: { arguments: [1] } },
   ];
   const chat = ['user text secret', 'user text U', 'assistant json {"a":"secret"}', 'assistant json [1]'];
-  t.same(seen('chat', { messages }), chat);
+  t.same(seen('chat', { messages }), [...chat, 'assistant aside f']);
   const keywords = { words: ['secret'], action: 'redact', replacement: '-' };
   t.match(await sent('chat', { messages }, { roles: ['user', 'assistant'], keywords }), {
     messages: [{ content: ['-', { text: 'U' }] }, { tool_calls: [{ function: { arguments: { a: '-' } } }] }],
@@ -119,7 +129,7 @@ await test('what the gateway tells a provider is seen however a client writes it
   t.same(seen('messages', { system: ['S'], messages: results }), ['system text S', 'user text U', 'tool text T']);
 });
 
-await test('a guardrail looks at the words of its roles', async (t) => {
+await test('a guardrail looks at the words of every role, or of those that it names', async (t) => {
   const rule = (roles?: string[]) => ({
     ...(roles && { roles }),
     regex: { patterns: ['x'], action: 'redact', replacement: '-' },
@@ -129,11 +139,12 @@ await test('a guardrail looks at the words of its roles', async (t) => {
     const body = (await sent('chat', { messages }, ...guardrails)) as { messages: { content: string }[] };
     return body.messages.map(({ content }) => content).join('');
   };
-  t.equal(await contents(rule()), 'x-x-');
+  t.equal(await contents(rule()), '----', 'of every role, where it names none');
   t.equal(await contents(rule(['system', 'assistant'])), '-x-x');
   const mask = { pii: { kinds: ['email'] } };
   const again = { messages: messages.map(({ role }) => ({ role, content: 'a@b.org' })) };
-  t.match(await sent('chat', again, mask), { messages: [{ content: 'a@b.org' }, {}, { content: '[EMAIL_1]' }, {}] });
+  const masked = { content: '[EMAIL_1]' };
+  t.match(await sent('chat', again, mask), { messages: [masked, masked, masked, masked] });
 });
 
 await test('a prompt of the operator stands where it is meant to, in every dialect', async (t) => {
@@ -293,11 +304,17 @@ await test('what a request says anywhere but in signs, addresses and media is se
     ['embeddings', { input: [{ text: secret }], messages: [{ role: 'user', content: secret }] }],
   ];
   for (const [operation, body] of asked) t.same(toldIn(await sent(operation, body, hide)), [], JSON.stringify(body));
+  const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00, 0xd8]).toString('base64');
   const kept = [
     block({ type: 'thinking', thinking: secret, signature: 's' }),
-    block({ type: 'image', source: { type: 'base64', media_type: 'x', data: secret } }),
-    block({ type: 'tool_result', tool_use_id: secret, content: 'x' }),
-    block({ type: 'x', result: `${'A'.repeat(600)} secret`, video: ['secret'], cache_control: { ttl: 'secret' } }),
+    block({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } }),
+    block({ type: 'tool_result', tool_use_id: 'secret', content: 'x' }),
+    block({
+      type: 'x',
+      result: `${'A'.repeat(600)}/secret`,
+      image: 'https://a.example/secret',
+      cache_control: { ttl: 'secret' },
+    }),
   ];
   for (const body of kept) t.same(await sent('messages', body, hide), body, 'it must not change');
   const signed = block({ type: 'thinking', thinking: secret, signature: 's' });

@@ -1,0 +1,50 @@
+// Texts that a request sends as data: files in plain text, as an address `data:…` or in base 64.
+import { isUtf8 } from 'node:buffer';
+
+/** The head of an address with its data, such as `data:text/plain;base64,`. */
+const head = /^data:([^,;\s]{0,128})((?:;[^,;\s]{1,128}){0,8}),/i;
+const isMedia = /^(?:image|audio|video|font)\//i;
+const inBase64 = /;base64$/i;
+const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+
+/** A text in data, and how another one is written in its place. */
+export interface DataText {
+  readonly text: string;
+  readonly written: (text: string) => string;
+}
+
+/** The text in an address with data; undefined: it is no such address, or its data are no text. */
+export function textOfAddress(value: string): DataText | undefined {
+  const [whole, type = '', settings = ''] = head.exec(value) ?? [];
+  if (whole === undefined || isMedia.test(type)) return undefined;
+  const data = value.slice(whole.length);
+  if (inBase64.test(settings)) return found(decoded(data), (text) => `${whole}${encoded(text)}`);
+  return found(unescaped(data), (text) => `${whole}${encodeURIComponent(text)}`);
+}
+
+/** The text in base 64; undefined: it is none. */
+export function textOfBase64(value: string): DataText | undefined {
+  return base64.test(value) ? found(decoded(value), encoded) : undefined;
+}
+
+function found(text: string | undefined, written: DataText['written']): DataText | undefined {
+  return text === undefined || text === '' ? undefined : { text, written };
+}
+
+function decoded(data: string): string | undefined {
+  const bytes = Buffer.from(data, 'base64');
+  return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : undefined;
+}
+
+function encoded(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+/** As it stands where it is escaped badly. */
+function unescaped(data: string): string {
+  try {
+    return decodeURIComponent(data);
+  } catch {
+    return data;
+  }
+}
