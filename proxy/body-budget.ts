@@ -79,9 +79,10 @@ export class HeldBody {
     this.#budget.check(this.#consumer, declaredBytes, this.#limits);
   }
 
-  /** The body takes so many bytes now. Throws 503 `overloaded` when they do not fit. */
+  /** The body takes so many bytes now. Throws 503 `overloaded` when they do not fit; fewer than before always do. */
   grow(bytes: number): void {
     const more = bytes - this.#bytes;
+    if (more === 0) return;
     if (more > 0) this.#budget.check(this.#consumer, more, this.#limits);
     this.#budget.add(this.#consumer, more);
     this.#bytes = bytes;

@@ -71,6 +71,11 @@ export const errors = {
     'rate_limit_error',
     'Rate limit exceeded for {subject}: {limit}. Retry in {seconds} s.',
   ),
+  too_many_sessions: entryOf(
+    429,
+    'rate_limit_error',
+    'The {holder} has {most} realtime sessions open, the most it may have at a time (server.realtime.max_sessions). Close one first.',
+  ),
   budget_exceeded: entryOf(
     429,
     'rate_limit_error',

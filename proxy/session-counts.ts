@@ -8,6 +8,8 @@ export const sessionEnds = [
   'provider_lost',
   'too_large',
   'protocol',
+  'message_timeout',
+  'overloaded',
   'key_revoked',
   'session_max',
   'draining',

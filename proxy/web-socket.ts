@@ -1,4 +1,5 @@
 // One end of a WebSocket connection, client's or provider's: as much of it as a session needs.
+import type { Readable } from 'node:stream';
 
 /** In the words of the package that speaks the protocol. */
 export interface WebSocketEnd {
@@ -9,7 +10,7 @@ export interface WebSocketEnd {
   /** Bytes that wait to be taken by the other side. */
   readonly bufferedAmount: number;
   send(data: Buffer, options: { readonly binary: boolean }, sent: (error?: Error | null) => void): void;
-  ping(): void;
+  ping(data: string): void;
   pause(): void;
   resume(): void;
   close(code?: number, reason?: string): void;
@@ -17,7 +18,13 @@ export interface WebSocketEnd {
   on(event: 'message', listener: (data: Buffer, isBinary: boolean) => void): unknown;
   on(event: 'close', listener: (code: number, reason: Buffer) => void): unknown;
   on(event: 'error', listener: (error: Error & { readonly code?: string }) => void): unknown;
-  on(event: 'pong', listener: () => void): unknown;
+  on(event: 'pong', listener: (data: Buffer) => void): unknown;
+}
+
+/** The same with the connection that it reads. */
+export interface WebSocketConnection {
+  readonly end: WebSocketEnd;
+  readonly socket: Readable;
 }
 
 /** What bounds both ends alike. */

@@ -52,7 +52,7 @@ export interface Server {
    */
   upload_limit: string;
   /**
-   * Memory for the bodies of all open requests together; a request with a body that does not fit is answered 503. One consumer gets at most half of it. Default: an eighth of the memory limit of the process; never less than body_limit.
+   * Memory for the bodies of all open requests and the messages of realtime sessions together; a request with a body that does not fit is answered 503, a session with such a message closed (1013). One consumer gets at most half of it. Default: an eighth of the memory limit of the process; never less than body_limit.
    */
   body_budget?: string;
   /**
@@ -144,6 +144,14 @@ export interface RealtimeSessions {
    * How long a session may last; then it is closed (1001), and the client may open another one.
    */
   session_max: string;
+  /**
+   * How long the client or the provider may take from the first byte of a message to its last; a message that is not complete by then ends the session. Time in which the gateway waits for the other end is not counted.
+   */
+  message_timeout: string;
+  /**
+   * The most sessions that one key may have open at a time in a proxy, and all callers of one user path together; a further one is answered 429. Callers without a user path count under their key alone. Rate limit rules with the period concurrent can allow less.
+   */
+  max_sessions: number;
 }
 /**
  * Timeouts on the client side.

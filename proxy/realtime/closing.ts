@@ -66,6 +66,25 @@ const codes: Readonly<Record<string, number>> = {
   WS_ERR_INVALID_UTF8: 1007,
 };
 
+/** A message is not complete in time. */
+export function unfinished(who: Side): Closing {
+  const end = 'message_timeout';
+  if (who === 'client') {
+    const reason = 'A message was not complete within server.realtime.message_timeout.';
+    return { end, toClient: { code: 1008, reason }, toProvider: goingAway, error: 'request_timeout' };
+  }
+  const toClient = { code: 1011, reason: 'The provider did not complete a message in time.' };
+  return { end, toClient, toProvider: goingAway, error: 'upstream_timeout' };
+}
+
+/** Its messages do not fit into the memory for bodies. */
+export const overloaded: Closing = {
+  end: 'overloaded',
+  toClient: { code: 1013, reason: 'The gateway is short of memory for messages. Try again.' },
+  toProvider: goingAway,
+  error: 'overloaded',
+};
+
 export const keyRevoked: Closing = {
   end: 'key_revoked',
   toClient: { code: 1008, reason: 'The API key of this session was revoked or has expired.' },

@@ -9,7 +9,7 @@ import { noHead } from '../upstream/answer-head.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import { dialWebSocket } from '../upstream/dial-web-socket.ts';
 import type { Pools } from '../upstream/pools.ts';
-import type { WebSocketEnd } from '../web-socket.ts';
+import type { WebSocketConnection } from '../web-socket.ts';
 import type { Reply } from './ask-targets.ts';
 
 /** What every target of a session is asked. */
@@ -37,7 +37,7 @@ export async function dialTarget(
   key: ApiKey,
   wish: SessionWish,
   { pools, nowMs, telemetry }: DialParts,
-): Promise<Reply<WebSocketEnd>> {
+): Promise<Reply<WebSocketConnection>> {
   const { upstream, model } = target;
   const speech = realtimeSpeech(target);
   const headers = realtimeHeaders(target, key, wish.exchange);
@@ -49,7 +49,7 @@ export async function dialTarget(
     firstByteMs: upstream.patience.firstByteMs,
   };
   const { switched, answer, failure } = await dialWebSocket(pools.get(upstream), handshake, wish.gone);
-  if (switched !== undefined) return { status: 101, head: switched.head, spanId, value: switched.end };
+  if (switched !== undefined) return { status: 101, head: switched.head, spanId, value: switched.connection };
   if (failure !== undefined) {
     return { status: 0, head: noHead, spanId, refused: failureRefusal(failure, upstream, noHead), failure };
   }

@@ -1,5 +1,6 @@
 // The line of a session, in order: checks of its head, caller, model, allowance, provider, and only then 101. Everything before that is
 // answered as for any other request. A session is one request, and holds its slots to its end (spec, Limits 10).
+import type { HeldBody } from '../body-budget.ts';
 import { checkPath } from '../call/head.ts';
 import { acceptWebSocket, checkHandshake } from '../connection/accept-web-socket.ts';
 import { fixedHeaderList } from '../connection/answer-headers.ts';
@@ -14,7 +15,7 @@ import { passableId, upstreamIdHeader } from '../providers/upstream-id.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { authenticate } from '../stages/authenticate.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
-import type { WebSocketEnd } from '../web-socket.ts';
+import type { WebSocketConnection } from '../web-socket.ts';
 import { askTargets, type Granted } from './ask-targets.ts';
 import { type Closing, keyRevoked, shuttingDown } from './closing.ts';
 import { dialTarget } from './dial-target.ts';
@@ -24,12 +25,17 @@ import { furtherQuery, queryOf } from './query.ts';
 import { RealtimeTrip } from './realtime-trip.ts';
 import { Session } from './session.ts';
 import { modelIn } from './session-model.ts';
+import type { SessionSlots } from './session-slots.ts';
 import { UnfinishedResponses } from './unfinished-responses.ts';
 
 export const sessionPath = '/v1/realtime';
 
-/** Told when it is over. */
-export type SessionOver = (closing: Closing | undefined) => void;
+/** Who keeps all sessions. */
+export interface SessionKeeper {
+  readonly slots: SessionSlots;
+  /** It is over; undefined: it was never open. */
+  over(closing: Closing | undefined): void;
+}
 
 /** An upgrade from its head to the end of its session. */
 export class OpenSession {
@@ -38,18 +44,19 @@ export class OpenSession {
   readonly #gateway: Gateway;
   readonly #snapshot: Snapshot;
   readonly #trip: RealtimeTrip;
-  readonly #over: SessionOver;
+  readonly #keeper: SessionKeeper;
   readonly #gone = new AbortController();
   /** It is one of transcripts alone. */
   #isTranscribing = false;
   readonly #unfinished = new UnfinishedResponses();
   #session: Session | undefined;
   #unwatch: (() => void) | undefined;
+  #giveSlot: (() => void) | undefined;
 
-  constructor(handshake: Handshake, gateway: Gateway, over: SessionOver) {
+  constructor(handshake: Handshake, gateway: Gateway, keeper: SessionKeeper) {
     this.#handshake = handshake;
     this.#gateway = gateway;
-    this.#over = over;
+    this.#keeper = keeper;
     this.#snapshot = gateway.current();
     this.#exchange = openExchange(handshake.request, handshake.response, this.#snapshot, gateway.nowMs());
     this.#trip = new RealtimeTrip(sessionPath, 'GET', this.#exchange, this.#snapshot);
@@ -79,6 +86,7 @@ export class OpenSession {
     const principal = authenticate(this.#exchange, this.#snapshot.credentials, this.#gateway.failedLogins);
     this.#trip.takeCaller(principal, this.#gateway);
     checkHandshake(request);
+    this.#giveSlot = this.#keeper.slots.take(principal, this.#snapshot.realtime.mostSessions);
     const query = queryOf(request.url ?? '');
     this.#isTranscribing = query.get('intent') === 'transcription';
     const { route, consumer } = this.#trip.admit(modelIn(query), this.#gateway, query);
@@ -96,7 +104,7 @@ export class OpenSession {
     this.#accept(granted);
   }
 
-  #accept(granted: Granted<WebSocketEnd>): void {
+  #accept(granted: Granted<WebSocketConnection>): void {
     const provider = granted.value;
     const { request, socket } = this.#handshake;
     const { frameLimitBytes } = this.#snapshot.realtime;
@@ -107,12 +115,13 @@ export class OpenSession {
     const client = isThere ? acceptWebSocket({ request, socket, early, frameLimitBytes, headers }) : undefined;
     if (client === undefined) {
       this.#exchange.gone = true;
-      provider.on('error', () => undefined);
-      provider.close(1001, '');
-      provider.resume();
+      provider.end.on('error', () => undefined);
+      provider.end.close(1001, '');
+      provider.end.resume();
       throw refusal('client_left');
     }
-    this.#session = new Session({ client, provider }, this.#snapshot.realtime, {
+    const ends = { client: { end: client, socket }, provider };
+    this.#session = new Session(ends, this.#snapshot.realtime, this.#heldMessages(), {
       said: (text) => this.#said(text, granted),
       closedWith: (reason) => redact(reason, granted.target.upstream.secrets),
       over: (closing) => this.#end(closing),
@@ -123,8 +132,15 @@ export class OpenSession {
     }
   }
 
+  /** Where the budget is less than one body, messages may still take as much as the longest message, and bodies the rest. */
+  #heldMessages(): HeldBody {
+    const { keyId, userPath } = this.#trip.principal ?? { userPath: '/' };
+    const { bodyBudgetBytes, realtime } = this.#snapshot;
+    return this.#gateway.bodies.open(keyId ?? userPath, { bodyLimitBytes: realtime.frameLimitBytes, bodyBudgetBytes });
+  }
+
   /** Charges what the event says of tokens. Errors are told without the provider's secrets. */
-  #said(text: Buffer, { target }: Granted<WebSocketEnd>): Buffer {
+  #said(text: Buffer, { target }: Granted<WebSocketConnection>): Buffer {
     try {
       if (this.#gateway.usageEnabled) this.#count(text);
       if (text.length > longestError || !mayNameError(text)) return text;
@@ -143,7 +159,7 @@ export class OpenSession {
     if (usage !== undefined) this.#trip.charge(usage, this.#gateway);
   }
 
-  #answerHeaders({ allowance, head, target }: Granted<WebSocketEnd>): string[] {
+  #answerHeaders({ allowance, head, target }: Granted<WebSocketConnection>): string[] {
     const { matches, told } = this.#trip.consumer ?? { matches: allowance.matches, told: this.#snapshot.toldLimits };
     const headers = ['x-request-id', this.#exchange.id, ...fixedHeaderList];
     headers.push(...rateLimitHeaders(allowance.matches, matches, Math.floor(this.#gateway.nowMs()), told));
@@ -163,7 +179,8 @@ export class OpenSession {
       this.#handshake.socket.destroy();
       this.#trip.end(500, undefined, this.#gateway);
     }
-    this.#over(undefined);
+    this.#giveSlot?.();
+    this.#keeper.over(undefined);
   }
 
   #end(closing: Closing): void {
@@ -175,7 +192,8 @@ export class OpenSession {
     const unfinished = this.#unfinished.usage();
     if (unfinished !== undefined) this.#trip.charge(unfinished, this.#gateway);
     this.#trip.end(refused?.status ?? 101, refused, this.#gateway);
-    this.#over(closing);
+    this.#giveSlot?.();
+    this.#keeper.over(closing);
   }
 
   #parts(): Parameters<typeof dialTarget>[3] {

@@ -1,20 +1,38 @@
 // A session: two open WebSockets, and what passes between them. Messages go on as they came; an end that does not take them makes the
-// other one wait. The session is over once both ends are closed.
+// other one wait. What is in memory of them is bounded for each consumer. The session is over once both ends are closed.
+import { randomBytes } from 'node:crypto';
+import type { HeldBody } from '../body-budget.ts';
 import type { SessionSettings } from '../snapshot/snapshot.ts';
-import type { WebSocketEnd } from '../web-socket.ts';
-import { broken, type Closing, clientClosed, providerClosed, type Side, silent, tooLong } from './closing.ts';
+import type { WebSocketConnection, WebSocketEnd } from '../web-socket.ts';
+import {
+  broken,
+  type Closing,
+  clientClosed,
+  overloaded,
+  providerClosed,
+  type Side,
+  silent,
+  tooLong,
+  unfinished,
+} from './closing.ts';
+import { Intake } from './intake.ts';
 
 /** Beyond this an end makes the other one wait, until it has taken nearly all of it. Bytes. */
 const highBytes = 256 * 1024;
 const lowBytes = 64 * 1024;
+/** A message that waits to be taken takes this besides its bytes. Bytes. */
+const messageBytes = 256;
+/** Less than this is not counted: every connection takes as much, whatever comes over it. Bytes. */
+const freeBytes = 64 * 1024;
 /** So many pings may be unanswered. */
 const mostUnanswered = 2;
 const openState = 1;
+const sides = ['client', 'provider'] as const;
 
 /** Not read yet. */
 export interface SessionEnds {
-  readonly client: WebSocketEnd;
-  readonly provider: WebSocketEnd;
+  readonly client: WebSocketConnection;
+  readonly provider: WebSocketConnection;
 }
 
 /** Who wants to know what happens. */
@@ -27,25 +45,40 @@ export interface SessionListener {
   over(closing: Closing): void;
 }
 
+/** One of the two. */
+interface End {
+  readonly webSocket: WebSocketEnd;
+  readonly intake: Intake;
+  /** Messages that it has not taken yet. */
+  waiting: number;
+  /** What pings said that it has not answered, the oldest first. */
+  pings: string[];
+}
+
 export class Session {
-  readonly #ends: SessionEnds;
+  readonly #ends: Readonly<Record<Side, End>>;
+  readonly #held: HeldBody;
   readonly #listener: SessionListener;
-  readonly #unanswered: Record<Side, number> = { client: 0, provider: 0 };
   readonly #pings: NodeJS.Timeout;
   readonly #longest: NodeJS.Timeout;
   #stillOpen = 2;
   #closing: Closing | undefined;
 
-  /** Begins at once. */
-  constructor(ends: SessionEnds, settings: SessionSettings, listener: SessionListener) {
-    this.#ends = ends;
+  /** Begins at once. `held`: the account of what is in memory of messages, until the session is over. */
+  constructor(ends: SessionEnds, settings: SessionSettings, held: HeldBody, listener: SessionListener) {
+    this.#held = held;
     this.#listener = listener;
-    this.#attend('client');
-    this.#attend('provider');
+    const endOf = (side: Side): End => {
+      const came = (): void => this.#weigh();
+      const late = (): void => this.end(unfinished(side));
+      const intake = new Intake(ends[side], settings.messageMs, { came, late });
+      return { webSocket: ends[side].end, intake, waiting: 0, pings: [] };
+    };
+    this.#ends = { client: endOf('client'), provider: endOf('provider') };
+    for (const side of sides) this.#attend(side);
     this.#pings = setInterval(() => this.#ping(), settings.pingIntervalMs);
     this.#longest = setTimeout(() => this.end(tooLong), settings.longestMs);
-    ends.client.resume();
-    ends.provider.resume();
+    for (const side of sides) this.#ends[side].intake.resume();
   }
 
   /** Closes both ends. Again does nothing. */
@@ -56,57 +89,100 @@ export class Session {
     clearTimeout(this.#longest);
     const { client, provider } = this.#ends;
     // Neither has to wait any more: their close frames stand behind what was not read.
-    client.resume();
-    provider.resume();
-    close(client, closing.toClient);
-    close(provider, closing.toProvider);
+    client.intake.resume();
+    provider.intake.resume();
+    close(client.webSocket, closing.toClient);
+    close(provider.webSocket, closing.toProvider);
+    this.#dropLong();
   }
 
   #attend(side: Side): void {
-    const { client, provider } = this.#ends;
-    const [from, to] = side === 'client' ? [client, provider] : [provider, client];
-    from.on('message', (data, isBinary) => {
+    const from = this.#ends[side];
+    const to = this.#ends[side === 'client' ? 'provider' : 'client'];
+    const { webSocket } = from;
+    webSocket.on('message', (data, isBinary) => {
       // One that takes nothing is no sign of life, however much it sends.
-      if (from.bufferedAmount === 0) this.#unanswered[side] = 0;
-      if (this.#closing !== undefined || to.readyState !== openState) return;
+      if (webSocket.bufferedAmount === 0) from.pings.length = 0;
+      if (this.#closing !== undefined || to.webSocket.readyState !== openState) return;
       const passed = side === 'provider' && !isBinary ? this.#listener.said(data) : data;
-      to.send(passed, { binary: isBinary }, () => {
-        if (from.isPaused && to.bufferedAmount <= lowBytes) from.resume();
-      });
-      if (to.bufferedAmount > highBytes) from.pause();
+      this.#pass(passed, isBinary, from, to);
     });
-    from.on('pong', () => {
-      this.#unanswered[side] = 0;
+    webSocket.on('pong', (data) => {
+      // Only who reads knows what a ping said.
+      from.pings.splice(0, from.pings.indexOf(data.toString('latin1')) + 1);
     });
-    from.on('error', ({ code = '' }) => {
+    webSocket.on('error', ({ code = '' }) => {
       if (code.startsWith('WS_ERR_')) this.end(broken(side, code));
     });
-    from.on('close', (code, reason) => {
+    webSocket.on('close', (code, reason) => {
       const text = reason.toString();
       this.end(side === 'client' ? clientClosed(code, text) : providerClosed(code, this.#listener.closedWith(text)));
       this.#stillOpen -= 1;
-      if (this.#stillOpen === 0 && this.#closing !== undefined) this.#listener.over(this.#closing);
+      if (this.#stillOpen > 0) return;
+      this.#held.release();
+      if (this.#closing !== undefined) this.#listener.over(this.#closing);
     });
   }
 
-  #ping(): void {
-    for (const side of ['client', 'provider'] as const) {
-      const end = this.#ends[side];
-      if (end.readyState !== openState) continue;
-      // Of one that has to wait nothing is read, answers included; but only what is written to it tells that it is gone.
-      if (end.isPaused) {
-        end.ping();
-        continue;
-      }
-      if (this.#unanswered[side] >= mostUnanswered) {
-        this.end(silent(side));
-        end.terminate();
-        return;
-      }
-      this.#unanswered[side] += 1;
-      end.ping();
+  #pass(data: Buffer, isBinary: boolean, from: End, to: End): void {
+    to.waiting += 1;
+    to.webSocket.send(data, { binary: isBinary }, () => {
+      to.waiting -= 1;
+      if (this.#closing !== undefined) return;
+      this.#weigh();
+      if (from.webSocket.isPaused && waitingBytes(to) <= lowBytes) from.intake.resume();
+    });
+    this.#weigh();
+    if (this.#closing === undefined && waitingBytes(to) > highBytes) from.intake.pause();
+  }
+
+  /** Counts what is in memory; what does not fit ends the session. */
+  #weigh(): void {
+    if (this.#closing !== undefined) {
+      this.#dropLong();
+      return;
+    }
+    const { client, provider } = this.#ends;
+    const bytes = client.intake.heldBytes + provider.intake.heldBytes + waitingBytes(client) + waitingBytes(provider);
+    try {
+      this.#held.grow(bytes > freeBytes ? bytes : 0);
+    } catch {
+      this.end(overloaded);
     }
   }
+
+  /** A session that is closing waits for close frames, never for the rest of a long message. */
+  #dropLong(): void {
+    for (const side of sides) {
+      const { intake } = this.#ends[side];
+      if (intake.heldBytes > freeBytes) intake.drop();
+    }
+  }
+
+  #ping(): void {
+    for (const side of sides) {
+      const { webSocket, pings } = this.#ends[side];
+      if (webSocket.readyState !== openState) continue;
+      const said = randomBytes(8).toString('hex');
+      // Of one that has to wait nothing is read, answers included; but only what is written to it tells that it is gone.
+      if (webSocket.isPaused) {
+        webSocket.ping(said);
+        continue;
+      }
+      if (pings.length >= mostUnanswered) {
+        this.end(silent(side));
+        webSocket.terminate();
+        return;
+      }
+      pings.push(said);
+      webSocket.ping(said);
+    }
+  }
+}
+
+/** What an end has not taken yet. Bytes. */
+function waitingBytes({ webSocket, waiting }: End): number {
+  return webSocket.bufferedAmount + waiting * messageBytes;
 }
 
 function close(end: WebSocketEnd, { code, reason }: Closing['toClient']): void {

@@ -8,8 +8,10 @@ import { refuseForeign } from '../connection/refuse-foreign.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { type SessionCounts, type SessionEnd, sessionEnds } from '../session-counts.ts';
+import type { Closing } from './closing.ts';
 import { Handshake } from './handshake.ts';
 import { OpenSession, sessionPath } from './open-session.ts';
+import { SessionSlots } from './session-slots.ts';
 
 export interface Upgrades {
   /** Serves the upgrades of a server. */
@@ -33,6 +35,7 @@ export function isUpgrade(request: IncomingMessage): boolean {
 export function createUpgrades(gateway: Gateway): Upgrades {
   const open = new Set<OpenSession>();
   const ended = Object.fromEntries(sessionEnds.map((end) => [end, 0])) as Record<SessionEnd, number>;
+  const slots = new SessionSlots();
   let isDraining = false;
 
   const check = (exchange: Exchange): void => {
@@ -49,10 +52,11 @@ export function createUpgrades(gateway: Gateway): Upgrades {
   return {
     attach(server) {
       server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-        const session = new OpenSession(new Handshake(request, socket, head), gateway, (closing) => {
+        const over = (closing: Closing | undefined): void => {
           open.delete(session);
           if (closing !== undefined) ended[closing.end] += 1;
-        });
+        };
+        const session = new OpenSession(new Handshake(request, socket, head), gateway, { slots, over });
         open.add(session);
         void session.open(check);
       });

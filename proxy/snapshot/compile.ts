@@ -64,6 +64,8 @@ export function compile(
       frameLimitBytes: sizeBytes(server.realtime.frame_limit),
       pingIntervalMs: durationMs(server.realtime.ping_interval),
       longestMs: durationMs(server.realtime.session_max),
+      messageMs: durationMs(server.realtime.message_timeout),
+      mostSessions: server.realtime.max_sessions,
     }),
     audit: compileAudit(config.audit),
     guardrails: compileGuardrails(guardrails, new Map(config.places?.guardrails)),

@@ -135,6 +135,10 @@ export interface SessionSettings {
   readonly pingIntervalMs: number;
   /** Milliseconds. */
   readonly longestMs: number;
+  /** From the first byte of a message to its last. Milliseconds. */
+  readonly messageMs: number;
+  /** Of one key, and of one user path, at a time. */
+  readonly mostSessions: number;
 }
 
 /** What is recorded of requests. */

@@ -1,8 +1,9 @@
 // Opens a WebSocket to a provider, on a connection made as those of all other calls are: the same addresses, authorities, proxy and
 // timeouts. The only client of ws.
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
-import { limitsOf, type WebSocketEnd } from '../web-socket.ts';
+import { limitsOf, type WebSocketConnection } from '../web-socket.ts';
 import { type AnswerHead, readAnswerHead } from './answer-head.ts';
 import type { ClientPool } from './client-pool.ts';
 import { clientLeft, failureOf, timedOut, type UpstreamFailure } from './failure.ts';
@@ -21,7 +22,7 @@ export interface Handshake {
 
 /** The provider has switched protocols. Nothing is read of the connection until it is resumed. */
 export interface Switched {
-  readonly end: WebSocketEnd;
+  readonly connection: WebSocketConnection;
   readonly head: AnswerHead;
 }
 
@@ -45,6 +46,7 @@ class Dial {
   readonly #gone: AbortSignal;
   readonly #resolve: (dialled: Dialled) => void;
   readonly #firstByteMs: number;
+  #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
   #sent = false;
   #isOver = false;
@@ -60,6 +62,7 @@ class Dial {
       createConnection: (_options, done) => {
         pool.openSocket((error, socket) => {
           if (error !== null) return done(error);
+          this.#socket = socket;
           this.#await();
           done(null, socket);
         });
@@ -94,8 +97,9 @@ class Dial {
 
   #open(): void {
     this.#webSocket.pause();
-    if (this.#isOver) this.#webSocket.terminate();
-    else this.#end({ switched: { end: this.#webSocket, head: this.#head } });
+    const [end, socket] = [this.#webSocket, this.#socket];
+    if (this.#isOver || socket === undefined) end.terminate();
+    else this.#end({ switched: { connection: { end, socket }, head: this.#head } });
   }
 
   #read(answer: IncomingMessage): void {

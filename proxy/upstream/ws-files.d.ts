@@ -35,12 +35,13 @@ declare module 'ws' {
     readonly bufferedAmount: number;
     send(data: Buffer | string): void;
     send(data: Buffer, options: { readonly binary: boolean }, sent: (error?: Error | null) => void): void;
-    ping(): void;
+    ping(data?: string): void;
     pause(): void;
     resume(): void;
     close(code?: number, reason?: string): void;
     terminate(): void;
-    on(event: 'open' | 'ping' | 'pong', listener: () => void): this;
+    on(event: 'open', listener: () => void): this;
+    on(event: 'ping' | 'pong', listener: (data: Buffer) => void): this;
     on(event: 'upgrade', listener: (answer: IncomingMessage) => void): this;
     on(event: 'unexpected-response', listener: (request: ClientRequest, answer: IncomingMessage) => void): this;
     on(event: 'message', listener: (data: Buffer, isBinary: boolean) => void): this;

@@ -10,7 +10,7 @@ const sessionRefusals: Refusals = {
   403: ['model_access_denied'],
   404: ['model_not_found'],
   426: ['upgrade_required'],
-  429: ['rate_limit_exceeded', 'budget_exceeded'],
+  429: ['rate_limit_exceeded', 'budget_exceeded', 'too_many_sessions'],
   502: (nativeRefusals[502] ?? []).filter((code) => code !== 'stream_incomplete'),
   503: ['overloaded', 'draining'],
   504: ['upstream_timeout'],
@@ -22,6 +22,7 @@ const signallingRefusals: Refusals = {
   408: late,
   413: large,
   415: types,
+  429: ['rate_limit_exceeded', 'budget_exceeded'],
   503: ['overloaded'],
 };
 

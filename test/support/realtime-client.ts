@@ -1,10 +1,13 @@
 // A client of realtime sessions: opens one, or gets the refusal of it.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import { type Gateway, masterKey } from './gateway.ts';
 
 export interface ClientSession {
   readonly socket: WebSocket;
+  /** What is below its frames. */
+  readonly connection: Socket | undefined;
   /** Of the 101. */
   readonly headers: IncomingHttpHeaders;
   /** Texts that have come. */
@@ -52,7 +55,9 @@ export function trySession(
     socket.on('message', (data, isBinary) => said.push(isBinary ? `binary ${data.length}` : data.toString()));
     socket.on('open', () => {
       const say = (event: object): void => socket.send(JSON.stringify(event));
-      resolve({ session: { socket, headers: answered?.headers ?? {}, said, say, closed } });
+      resolve({
+        session: { socket, connection: answered?.socket, headers: answered?.headers ?? {}, said, say, closed },
+      });
     });
     socket.on('unexpected-response', (_request, answer) => {
       let text = '';
