@@ -19,7 +19,9 @@ const codeOfParserError: Readonly<Record<string, ErrorCode>> = {
 const openRequests = new WeakMap<Socket, number>();
 
 /** Counts a request until its answer is sent. False: the connection has too many open requests and is closed. */
-export function admitRequest({ socket }: IncomingMessage, response: ServerResponse): boolean {
+export function admitRequest({ socket, headers }: IncomingMessage, response: ServerResponse): boolean {
+  // What came with it behind its end is lost with Node's parser: the client must send that again.
+  if (headers.upgrade !== undefined) response.shouldKeepAlive = false;
   const open = (openRequests.get(socket) ?? 0) + 1;
   if (open > mostOpenRequests || socket.destroyed) {
     socket.destroy();

@@ -105,9 +105,13 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   const nowMs = (): number => gateway.nowMs();
   const watchWrites = watchWriteProgress({ sockets: pipelining.sockets, idleMs: () => writeIdleMs, nowMs });
   const upgrades = createUpgrades(gateway);
-  // Behind another request it stays one: an answer and frames cannot share a connection.
-  const shouldUpgradeCallback = (request: IncomingMessage): boolean =>
-    isUpgrade(request) && pipelining.current(request.socket) === undefined;
+  // Behind another request it stays one: an answer and frames cannot share a connection. Node asks for every request with `Upgrade`, and
+  // its parser drops what the client has sent behind one that stays HTTP.
+  const shouldUpgradeCallback = (request: IncomingMessage): boolean => {
+    const isSession = isUpgrade(request) && pipelining.current(request.socket) === undefined;
+    if (!isSession) pipelining.last(request);
+    return isSession;
+  };
   const server = createServer({ ...options, shouldUpgradeCallback }, pipelining.take);
   upgrades.attach(server);
   // One more than are accepted, so that it shows when there are too many, and no more of them are kept.

@@ -8,6 +8,8 @@ import { closeExchange, type Exchange } from './exchange.ts';
 import { holdSocket } from './hold-socket.ts';
 
 export interface Pipelining {
+  /** What came behind this request in one read is lost: its answer is the last one on its connection, so that the client sends the rest again. */
+  last: (request: IncomingMessage) => void;
   /** Serves the request now, or after those before it on its connection. */
   take: (request: IncomingMessage, response: ServerResponse) => void;
   /** The request being served on a connection. */
@@ -61,9 +63,12 @@ type Open = (request: IncomingMessage, response: ServerResponse) => Exchange;
 export function createPipelining(open: Open, serve: (exchange: Exchange) => void): Pipelining {
   const line = new Line(open, serve);
   const { turns } = line;
+  const lasts = new WeakSet<IncomingMessage>();
   return {
+    last: (request) => void lasts.add(request),
     take(request, response) {
       const { socket } = request;
+      if (lasts.has(request)) response.shouldKeepAlive = false;
       // What the parser still had to say when the connection was cut.
       if (socket.destroyed) return;
       const turn = line.turnOf(socket);

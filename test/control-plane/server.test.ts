@@ -316,6 +316,14 @@ await test('a connection that asks and asks without reading is cut, and others a
   t.equal(responses[0]?.status, 200);
 });
 
+await test('an offer of another protocol is ignored, and the last request on its connection', async (t) => {
+  const { port } = await startServer(t);
+  const offer = send('GET /health', 'Connection: Upgrade\r\nUpgrade: h2c\r\n');
+  const { responses, closedByServer } = await rawRequest(port, offer + send('GET /health'), { until: 'close' });
+  t.same([responses.map(({ status }) => status), responses[0]?.header('connection')], [[200], 'close']);
+  t.ok(closedByServer);
+});
+
 await test('of garbage on one connection the first piece is answered, and the rest leaves nothing behind', async (t) => {
   const { app, port } = await startServer(t);
   const accepted = new Promise<Socket>((resolve) => app.server.once('connection', resolve));

@@ -289,20 +289,6 @@ export const accepted: AcceptedCase[] = [
     forwarded: chat,
   },
   {
-    name: 'an offer of h2c, which is ignored',
-    send: get(
-      '/v1/models',
-      'Connection: Upgrade, HTTP2-Settings',
-      'Upgrade: h2c',
-      'HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA',
-    ),
-  },
-  {
-    name: 'an offer of h2c with a call, which is ignored',
-    send: chatCall(chat, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk'),
-    forwarded: chat,
-  },
-  {
     name: 'a query with keys that poison objects',
     send: get('/v1/models?a=1&a=2&__proto__[x]=1&constructor[prototype][x]=1'),
   },
