@@ -6,7 +6,7 @@ const realtime = { tag: 'Model API', access: 'client', parameters: ['RealtimeMod
 const headers = ['x-upstream-request-id', ...limitHeaders] as const;
 const { 408: late = [], 413: large = [], 415: types = [] } = nativeRefusals;
 const sessionRefusals: Refusals = {
-  400: ['invalid_model', 'invalid_upgrade', 'routing_member_not_allowed', 'unsupported_operation'],
+  400: ['invalid_model', 'invalid_parameter', 'invalid_upgrade', 'routing_member_not_allowed', 'unsupported_operation'],
   403: ['model_access_denied'],
   404: ['model_not_found'],
   426: ['upgrade_required'],
@@ -18,7 +18,14 @@ const sessionRefusals: Refusals = {
 const { 426: _, ...others } = sessionRefusals;
 const signallingRefusals: Refusals = {
   ...others,
-  400: ['invalid_json', 'invalid_model', 'duplicate_key', 'routing_member_not_allowed', 'unsupported_operation'],
+  400: [
+    'invalid_json',
+    'invalid_model',
+    'invalid_parameter',
+    'duplicate_key',
+    'routing_member_not_allowed',
+    'unsupported_operation',
+  ],
   408: late,
   413: large,
   415: types,
@@ -34,7 +41,7 @@ export const realtimeOperations: readonly Operation[] = [
     path: '/v1/realtime',
     summary: 'Opens a session over WebSocket: its events go to the provider and back as they are.',
     description:
-      'A WebSocket handshake. A browser sends its key as the sub-protocol `openai-insecure-api-key.<key>` beside `realtime`. Further members of the query go to the provider. A session is one request, and holds its slots until it ends; the tokens of each `response.done` are charged as they come.',
+      'A WebSocket handshake. A browser sends its key as the sub-protocol `openai-insecure-api-key.<key>` beside `realtime`. Of further members of the query the provider is told `intent`; `call_id` is refused. A session is one request, and holds its slots until it ends; the tokens of each `response.done` are charged as they come.',
     success: { status: 101, says: 'The session is open.', headers },
     refusals: sessionRefusals,
   },

@@ -78,7 +78,7 @@ await test('a call is offered as SDP or in a form; its answer leads back to the 
   t.equal(plain.headers.get('location'), '/v1/realtime/calls/rtc_1');
   t.equal(plain.headers.get('set-cookie'), null);
   t.equal(await plain.text(), 'v=0\r\nanswer');
-  t.match(last(), { url: '/v1/realtime/calls?model=gpt-realtime&x=1', body: offer });
+  t.match(last(), { url: '/v1/realtime/calls?model=gpt-realtime', body: offer });
 
   const form = new FormData();
   form.set('sdp', offer);

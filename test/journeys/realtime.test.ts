@@ -157,6 +157,7 @@ await test('whatever stands against a session is an HTTP error before any provid
     ['no model', { query: '' }, 400, 'invalid_model'],
     ['two models', { query: '?model=voice&model=mute' }, 400, 'invalid_model'],
     ['an unknown model', { query: '?model=none' }, 404, 'model_not_found'],
+    ['a call to join', { query: '?model=voice&call_id=rtc_1' }, 400, 'invalid_parameter'],
     ['a model without realtime', { query: '?model=mute' }, 400, 'unsupported_operation'],
     ['no user path', { headers: { 'x-gateway-user-path': '/a/../b' } }, 400, 'invalid_user_path'],
   ];
@@ -234,7 +235,8 @@ await test('a provider that cannot be had is 502 or 504 in its name; an alias go
   }
   upstream.greet('open');
   second.greet('open');
-  const { socket } = await openSession(gateway, { query: '?model=pair&intent=chat&api-key=secret' });
+  const foreign = '&api-key=secret&transcription_model=other&Intent=x&session=%7B%7D&api-version=1';
+  const { socket } = await openSession(gateway, { query: `?model=pair&intent=chat${foreign}` });
   t.equal(upstream.asked.at(-1)?.url, '/v1/realtime?model=gpt-realtime&intent=chat');
   socket.close();
   const held = await openSession(gateway, { query: '?model=azure/gpt-realtime' });
