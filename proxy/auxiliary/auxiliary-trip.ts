@@ -38,6 +38,8 @@ export class AuxiliaryTrip implements CallTrip, AnswerTaker {
   readonly snapshot: Snapshot;
   readonly principal: Principal;
   readonly sessionId: string | undefined;
+  /** It is no request of a client. */
+  readonly countsAs = 'calls';
   readonly failed: FailedAttempt[] = [];
   consumer: ConsumerAllowance | undefined;
   call: Call | undefined;

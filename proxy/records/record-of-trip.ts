@@ -2,7 +2,7 @@
 
 import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import { authMethodOf } from '../../schemas/records/auth-method.ts';
-import type { AuditData, RequestRecord } from '../../schemas/records/request-record.ts';
+import type { AuditData, Counting, RequestRecord } from '../../schemas/records/request-record.ts';
 import { recordId } from '../../store/records/record-id.ts';
 import type { Call } from '../call/call.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
@@ -52,6 +52,8 @@ export interface RecordedTrip
   readonly isFree?: boolean;
   /** Whether it asks for an alias, where no route says so; undefined: that is not known. */
   readonly isAlias?: boolean | undefined;
+  /** What it counts as; absent: that follows from what has become of it. */
+  readonly countsAs?: Counting;
   /** The session, where it is not that of the call itself. */
   readonly sessionId?: string | undefined;
   readonly snapshot: LoggedTrip['snapshot'] & { readonly audit: AuditSettings; readonly hasBudgets: boolean };
@@ -175,10 +177,20 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
     cache_type: cacheTypeOf(trip.caching),
     alias_used: trip.route?.isAlias ?? trip.isAlias,
     error_type: refused?.type,
+    counts_as: countingOf(trip),
     attempts,
     labels: principal?.labels,
     data: parts.hasAudit ? dataOf(trip, readable, parts, secrets) : undefined,
   };
+}
+
+/** What it counts as in sums of usage; undefined: one request of a client. */
+export function countingOf({ countsAs, isFree, caching, accepted, failed }: RecordedTrip): Counting | undefined {
+  if (countsAs !== undefined) return countsAs;
+  if (isFree === true) return 'calls';
+  if (caching?.hit !== undefined) return undefined;
+  const isAnswered = accepted !== undefined && (accepted.answer?.status ?? 0) < 400;
+  return isAnswered || failed.some(({ usage }) => usage !== undefined) ? undefined : 'calls';
 }
 
 function placeOf(target: RecordedAttempt['target'] | undefined): Partial<Record<'name' | 'type' | 'model', string>> {

@@ -1,7 +1,7 @@
 // Which records differ from each other only in what is written anew into the line of each.
 import type { AttemptUsage } from '../../schemas/records/usage.ts';
 import type { CachedFacts } from '../../store/cache/answer-cache.ts';
-import type { RecordedEnd, RecordedTrip } from './record-of-trip.ts';
+import { countingOf, type RecordedEnd, type RecordedTrip } from './record-of-trip.ts';
 
 export type UsualTrip = RecordedTrip & {
   readonly [Name in 'principal' | 'call' | 'route']: NonNullable<RecordedTrip[Name]>;
@@ -72,7 +72,8 @@ export function shapeOf({ trip, said, usage }: Ended, hasAudit: boolean): number
     (snapshot.hasBudgets ? 256 : 0) |
     (caching === undefined ? 0 : 512) |
     (caching?.hit === undefined ? 0 : 1024) |
-    (usage?.cost ? 2048 : 0)
+    (usage?.cost ? 2048 : 0) |
+    (countingOf(trip) === undefined ? 0 : 4096)
   );
 }
 

@@ -43,6 +43,7 @@ export function recordLate(
       principal,
       call: { model: `${upstream.name}/${model}`, stream: false },
       route: { targets: [target], isAlias: false },
+      countsAs: 'nothing',
       failed: [],
       accepted: { target, ...times, refused: undefined, answer: { status }, upstreamId: id },
       ending: { refused: undefined },

@@ -65,6 +65,7 @@ const asked = { start_date: '2026-03-01', end_date: '2026-03-31', time_zone: 'Eu
 
 const sums = {
   requests: 412,
+  attempts: 431,
   input_tokens: 512000,
   output_tokens: 96000,
   total_tokens: 608000,

@@ -116,6 +116,12 @@ export interface AuditData {
   readonly instance?: string;
 }
 
+/**
+ * What a record counts as in sums of usage, where it is not one request of a client. `calls`: calls of providers alone, as of a poll, an
+ * upload, a question of the gateway itself, or a request that no provider has answered. `nothing`: a cost that became known later.
+ */
+export type Counting = 'calls' | 'nothing';
+
 export interface RequestRecord {
   /** A UUID, version 7, drawn by the process that served it: the store keeps each id once. */
   readonly id: string;
@@ -147,6 +153,8 @@ export interface RequestRecord {
   /** Absent: it is not known which model it asks for. */
   readonly alias_used?: boolean;
   readonly error_type?: ErrorType;
+  /** Absent: one request of a client; each of its attempts is a call of a provider. */
+  readonly counts_as?: Counting;
   /** In their order; none for a request that was refused before. */
   readonly attempts: readonly AttemptRecord[];
   /** Those of the key (spec: data.labels). */

@@ -91,7 +91,12 @@ export interface UsageFilter {
 
 /** Sums over usage records. Costs are null when no record has a price. */
 export interface UsageTotals {
+  /** Usage records. */
+  readonly entries: number;
+  /** Of clients, each once, that a provider or the response cache has answered, or that have cost something. */
   readonly requests: number;
+  /** Calls of providers. */
+  readonly attempts: number;
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly total_tokens: number;

@@ -2,6 +2,7 @@
 import { type Test, test } from 'tap';
 import type { EntryFilter } from '../../store/records/record-store.ts';
 import { extent } from '../support/extent.ts';
+import { sumTables, withoutCounts } from './older-records.ts';
 import type { RecordEngine, RecordPlace } from './record-store-engines.ts';
 import {
   type AuditedRecord,
@@ -50,6 +51,7 @@ async function makeOld({ query }: RecordPlace): Promise<void> {
     'DROP TABLE search_gram',
     'DROP TABLE search_segment',
     'CREATE TABLE search_block (first_entry BIGINT PRIMARY KEY, last_entry BIGINT, words TEXT, hex TEXT)',
+    ...withoutCounts(sumTables.filter((name) => !name.startsWith('key'))),
     'UPDATE record_version SET version = 1',
   ])
     await query(sql);

@@ -2,6 +2,7 @@
 import { type Test, test } from 'tap';
 import type { AuditEntry } from '../../schemas/records/audit-entry.ts';
 import type { AttemptRecord } from '../../schemas/records/request-record.ts';
+import { recordsVersion } from '../../store/records/sql/migrations.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 import type { RecordEngine } from './record-store-engines.ts';
 import {
@@ -372,7 +373,7 @@ const cases: Readonly<Record<string, Case>> = {
       await t.rejects(each.entries({}, { limit: 1, offset: 0 }), StoreUnavailable);
     }
     t.match(await query('SELECT count(*) AS n FROM entry'), [{ n: /^1$/ }]);
-    await query('UPDATE record_version SET version = 3');
+    await query(`UPDATE record_version SET version = ${recordsVersion}`);
     t.equal(await store.add([record(2)]), 1);
   },
 };

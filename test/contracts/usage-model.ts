@@ -56,12 +56,13 @@ export function usageRecords(count: number): RequestRecord[] {
       ),
       started_ms: endMs - 250 * (index + 1),
       duration_ns: 250e6,
-      success: true,
+      success: pick(true, false),
       ...(below(20) === 0 ? {} : { usage: used() }),
     }));
     const session = pick(undefined, 'scoped-a', 'scoped-b', `scoped-${below(60)}`);
     const labels = pick<readonly string[] | undefined>(undefined, ['web'], ['web', 'night', 'web'], ['10%'], []);
     const key = pick(undefined, 'key-a', 'key-b');
+    const counting = pick(undefined, undefined, undefined, 'calls' as const, 'nothing' as const);
     const cache = pick(undefined, undefined, undefined, 'exact' as const, 'semantic' as const);
     return record(seed, {
       user_path: pick('/', '/team', '/team/app', '/team/app/x', '/team-alpha', '/other/app'),
@@ -71,12 +72,27 @@ export function usageRecords(count: number): RequestRecord[] {
       ...(labels === undefined ? {} : { labels }),
       ...(key === undefined ? {} : { auth_key_id: key }),
       ...(cache === undefined ? {} : { cache_type: cache }),
+      ...(counting === undefined ? {} : { counts_as: counting }),
     });
   });
 }
 
+/** Of each entry by its id: how many requests of clients, and calls of providers, it is. */
+const countsOf = new Map<string, { readonly requests: number; readonly attempts: number }>();
+
+function noteCounts({ id, cache_type, counts_as, attempts }: RequestRecord): void {
+  const used = attempts.filter(({ usage }) => usage !== undefined);
+  const answering = used.findLast(({ success }) => success) ?? used.at(-1);
+  for (const attempt of used)
+    countsOf.set(`${id}-${attempt.seq}`, {
+      requests: counts_as === undefined && attempt === answering ? 1 : 0,
+      attempts: counts_as === 'nothing' || cache_type !== undefined ? 0 : 1,
+    });
+}
+
 /** In the order in which they are kept. */
 export function entriesOf(records: readonly RequestRecord[]): UsageEntry[] {
+  for (const each of records) noteCounts(each);
   return records.flatMap(
     ({ id, request_id, path, user_path, auth_key_id, session_id, cache_type, labels = [], attempts }) =>
       attempts.flatMap(({ seq, model, provider_type, provider_name, started_ms, duration_ns, usage }) => {
@@ -131,7 +147,9 @@ export function totals(entries: readonly UsageEntry[]): UsageTotals {
   const priced = entries.filter(({ total_cost: cost }) => cost !== null);
   const cost = (read: (entry: UsageEntry) => number | null): number | null => (priced.length > 0 ? sum(read) : null);
   return {
-    requests: entries.length,
+    entries: entries.length,
+    requests: sum(({ id }) => countsOf.get(id)?.requests),
+    attempts: sum(({ id }) => countsOf.get(id)?.attempts),
     input_tokens: sum((entry) => entry.input_tokens),
     output_tokens: sum((entry) => entry.output_tokens),
     total_tokens: sum((entry) => entry.total_tokens),

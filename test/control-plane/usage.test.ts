@@ -188,8 +188,8 @@ await test('tables are CSV that no spreadsheet takes for a formula', async (t) =
   t.equal(labels.headers.get('content-disposition'), 'attachment; filename="usage-labels-2026-02-14-2026-03-15.csv"');
   const lines = labels.text.split('\r\n');
   t.equal(lines.length, 4);
-  t.match(lines[0], /^label,requests,input_tokens,.*,total_cost,unpriced_requests$/);
-  t.equal(lines[1], 'web,2,200,20,220,200,0,0,4,0.000250001,0.0001,0.000350001,0');
+  t.match(lines[0], /^label,requests,attempts,input_tokens,.*,total_cost,unpriced_requests$/);
+  t.equal(lines[1], 'web,2,2,200,20,220,200,0,0,4,0.000250001,0.0001,0.000350001,0');
   t.match(lines[2], /^'=1\+1,1,/);
   const models = await ask('/usage/models', { accept: 'text/csv' });
   t.match(models.text, /\r\n"'@llama\r\n3",openai_compatible,"'-mistral, ""eu""",1,/);

@@ -5,7 +5,9 @@ import type { RecordStore, UsageTotals } from '../../../store/records/record-sto
 export type ReadableRecords = Omit<RecordStore, 'add' | 'spend' | 'prune' | 'close'>;
 
 const noTotals: UsageTotals = {
+  entries: 0,
   requests: 0,
+  attempts: 0,
   input_tokens: 0,
   output_tokens: 0,
   total_tokens: 0,

@@ -8,6 +8,7 @@ export type Money = (cost: NanoDollars | null) => number | string | null;
 
 const sumColumns = [
   'requests',
+  'attempts',
   'input_tokens',
   'output_tokens',
   'total_tokens',
@@ -65,6 +66,7 @@ export function sums(totals: UsageTotals, money: Money): object {
   const { input_tokens, cached_input_tokens } = totals;
   return {
     requests: totals.requests,
+    attempts: totals.attempts,
     input_tokens,
     output_tokens: totals.output_tokens,
     total_tokens: totals.total_tokens,

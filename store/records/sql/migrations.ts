@@ -2,13 +2,14 @@
 import type { Statements } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { recordTables, searchTables } from './record-tables.ts';
-import { keyTables, usageTables } from './usage-tables.ts';
+import { countedRequests, keyTables, usageTables } from './usage-tables.ts';
 
 /** Step 1 stands first. A step that was released is never changed: what changes is a step more. */
 const steps: readonly ((dialect: Dialect) => readonly string[])[] = [
   (dialect) => [...recordTables(dialect), ...usageTables(dialect)],
   searchTables,
   keyTables,
+  countedRequests,
 ];
 
 export const recordsVersion = steps.length;

@@ -24,7 +24,7 @@ const usages: Insertion = {
     ...numbers('input_tokens', 'output_tokens', 'total_tokens', 'cached_input_tokens', 'cache_write_input_tokens'),
     ...numbers('reasoning_tokens', 'audio_input_tokens', 'audio_output_tokens'),
     audio_seconds: 'DOUBLE PRECISION',
-    ...numbers('characters', 'images', 'input_cost', 'output_cost', 'total_cost'),
+    ...numbers('characters', 'images', 'input_cost', 'output_cost', 'total_cost', 'requests', 'attempts'),
   },
   tail: 'ON CONFLICT (record, seq) DO NOTHING RETURNING id, record, seq',
 };
@@ -43,15 +43,13 @@ interface Used {
   readonly record: RequestRecord;
   readonly attempt: AttemptRecord;
   readonly usage: AttemptUsage;
+  /** The one of its record that stands for the request. */
+  readonly isRequest: boolean;
 }
 
 /** Gives the ids of the records that had usage which was not kept before. */
 export async function insertUsage(statements: Statements, records: readonly RequestRecord[]): Promise<Set<string>> {
-  const used = records.flatMap((record) =>
-    record.attempts.flatMap((attempt) =>
-      attempt.usage === undefined ? [] : [{ record, attempt, usage: attempt.usage }],
-    ),
-  );
+  const used = records.flatMap(usedBy);
   if (used.length === 0) return new Set();
   const named = await nameAll(statements, used);
   const keyOf = (row: Row): string => `${Number(row['seq'])} ${String(row['record'])}`;
@@ -71,6 +69,18 @@ export async function insertUsage(statements: Statements, records: readonly Requ
     1,
   );
   return new Set(inserted.map(({ record }) => String(record)));
+}
+
+/** Each attempt of a record that has usage. */
+function usedBy(record: RequestRecord): Used[] {
+  const used = record.attempts.flatMap((attempt) =>
+    attempt.usage === undefined ? [] : { attempt, usage: attempt.usage },
+  );
+  const answered =
+    used.findLast(({ attempt }) => attempt.success) ??
+    used.findLast(({ usage }) => usage.total_tokens > 0) ??
+    used.at(-1);
+  return used.map((each) => ({ record, ...each, isRequest: record.counts_as === undefined && each === answered }));
 }
 
 type UsageValues = Readonly<Record<string, string | number | null>>;
@@ -109,7 +119,7 @@ async function nameAll(
 /** What a row of the table `usage` counts for, in the order of `measures`. */
 export function amountsOf(row: Readonly<Record<string, unknown>>): number[] {
   return measures.map((name) => {
-    if (name === 'requests') return 1;
+    if (name === 'entries') return 1;
     if (name === 'unpriced') return row['total_cost'] === null ? 1 : 0;
     return Number(row[name] ?? 0);
   });
@@ -123,7 +133,7 @@ function pathName({ record }: Used): string[] {
   return [plainText(record.user_path)];
 }
 
-function valuesOf({ record, attempt, usage }: Used, model: number, path: number) {
+function valuesOf({ record, attempt, usage, isRequest }: Used, model: number, path: number) {
   const { cost } = usage;
   return {
     record: plainText(record.id),
@@ -152,6 +162,8 @@ function valuesOf({ record, attempt, usage }: Used, model: number, path: number)
     input_cost: bounded(cost?.input, mostCost),
     output_cost: bounded(cost?.output, mostCost),
     total_cost: bounded(cost?.total, mostCost),
+    requests: isRequest ? 1 : 0,
+    attempts: record.cache_type === undefined && record.counts_as !== 'nothing' ? 1 : 0,
   };
 }
 

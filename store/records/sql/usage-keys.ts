@@ -17,7 +17,7 @@ export async function usageByKey(
   const sums = joinSums(partSums(statements, sought, wanted), wanted);
   const { total, rows } = await pageOf(statements, page, {
     sql: `SELECT sums.*, count(*) OVER () AS total FROM (${sums.sql}) AS sums
-      WHERE sums.requests > 0 AND sums.auth_key_id IS NOT NULL
+      WHERE sums.entries > 0 AND sums.auth_key_id IS NOT NULL
       ORDER BY sums.total_cost DESC, sums.total_tokens DESC, sums.auth_key_id`,
     values: sums.values,
   });

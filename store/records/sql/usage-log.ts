@@ -10,7 +10,7 @@ import { countUsage } from './usage-sums.ts';
 const newestFirst = 'ORDER BY at_ms DESC, id DESC';
 /** Of the table of models. */
 const names = ['model', 'provider', 'provider_name'] as const;
-const requests = { columns: [], measures: ['requests'] } as const;
+const entries = { columns: [], measures: ['entries'] } as const;
 
 /** `search` is looked for in request id, model, provider and session; it folds ASCII case. Undefined comes out of a thread's JSON as null. */
 export async function listUsage(
@@ -82,7 +82,7 @@ async function walk(
 ): Promise<number[]> {
   const ids: number[] = [];
   let skipped = offset;
-  for (const part of partSums(statements, sought, { ...requests, byStart: true, grainsMs }).toReversed()) {
+  for (const part of partSums(statements, sought, { ...entries, byStart: true, grainsMs }).toReversed()) {
     const slices = await slicesOf(statements, part);
     for (const { n, ...span } of slices) {
       if (ids.length >= limit) return ids;
@@ -110,10 +110,10 @@ async function slicesOf(
 ): Promise<(Span & { readonly n: number })[]> {
   const rows = await statements.all(`${select.sql} ORDER BY start_ms DESC`, ...select.values);
   return rows
-    .filter((row) => Number(row['requests']) > 0)
+    .filter((row) => Number(row['entries']) > 0)
     .map((row) => ({
       fromMs: grainMs === 0 ? fromMs : Number(row['start_ms']),
       toMs: grainMs === 0 ? toMs : Number(row['start_ms']) + grainMs,
-      n: Number(row['requests']),
+      n: Number(row['entries']),
     }));
 }

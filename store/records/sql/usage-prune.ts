@@ -5,7 +5,15 @@ import { amountsOf } from './usage-insert.ts';
 import { dictionaries, type NamedColumn } from './usage-names.ts';
 import { type Measured, measures, rollups, sumUsage, tableOf } from './usage-rollups.ts';
 
-const columns = ['id', 'at_ms', 'model', 'path', 'auth_key_id', 'cache_type', ...measures.slice(2)];
+const columns = [
+  'id',
+  'at_ms',
+  'model',
+  'path',
+  'auth_key_id',
+  'cache_type',
+  ...measures.filter((name) => name !== 'entries' && name !== 'unpriced'),
+];
 
 /** The oldest first. Gives how many were removed. */
 export async function pruneUsage(statements: Statements, beforeMs: number, most: number): Promise<number> {
@@ -24,7 +32,7 @@ export async function pruneUsage(statements: Statements, beforeMs: number, most:
   const lastMs = records.at(-1)?.atMs ?? 0;
   for (const rollup of Object.values(rollups))
     for (const grainMs of rollup.grainsMs)
-      await statements.run(`DELETE FROM ${tableOf(rollup, grainMs)} WHERE start_ms <= ? AND requests <= 0`, lastMs);
+      await statements.run(`DELETE FROM ${tableOf(rollup, grainMs)} WHERE start_ms <= ? AND entries <= 0`, lastMs);
   await statements.run(`DELETE FROM usage_label WHERE ${isOneOf('usage', 'BIGINT')}`, ids);
   await statements.run(`DELETE FROM usage WHERE ${isOneOf('id', 'BIGINT')}`, ids);
   const removedOf = (pick: (record: Measured) => readonly number[]): number[] => [...new Set(records.flatMap(pick))];

@@ -35,10 +35,15 @@ export const rollups = {
   keyAndPath: { table: 'usage_by_key_path', keys: ['path', 'auth_key_id'], grainsMs: [dayMs] },
 } as const satisfies Readonly<Record<string, Rollup>>;
 
-/** What is summed. Of records without a price only `unpriced` counts them as such; their costs are 0. */
+/**
+ * What is summed. `entries`: usage records; `requests` of clients; `attempts`: calls of providers. Of records without a price only `unpriced`
+ * counts them as such; their costs are 0.
+ */
 export const measures = [
-  'requests',
+  'entries',
   'unpriced',
+  'requests',
+  'attempts',
   'input_tokens',
   'output_tokens',
   'total_tokens',
@@ -55,7 +60,7 @@ export type Measure = (typeof measures)[number];
 /** The sum of each over rows of `usage`, as SQL. */
 export const amountIn = Object.fromEntries(
   measures.map((name) => {
-    if (name === 'requests') return [name, 'count(*)'];
+    if (name === 'entries') return [name, 'count(*)'];
     if (name === 'unpriced') return [name, 'count(*) - count(total_cost)'];
     return [name, `coalesce(sum(${name}), 0)`];
   }),

@@ -30,7 +30,7 @@ export async function usageBy(
   const names = columns.map((name) => `${table}.${name} AS name_${name}`).join(', ');
   const { total, rows } = await pageOf(statements, page, {
     sql: `SELECT sums.*, ${names}, count(*) OVER () AS total FROM (${sums.sql}) AS sums
-      JOIN ${table} ON ${table}.id = sums.${column} WHERE sums.requests > 0
+      JOIN ${table} ON ${table}.id = sums.${column} WHERE sums.entries > 0
       ORDER BY sums.total_cost DESC, sums.total_tokens DESC, ${columns.map((name) => `${table}.${name}`).join(', ')}`,
     values: sums.values,
   });

@@ -21,22 +21,21 @@ async function sumsOf(statements: Statements, sought: SoughtUsage): Promise<Row>
 
 /** How many records match. */
 export async function countUsage(statements: Statements, sought: SoughtUsage): Promise<number> {
-  const requests = { columns: [], measures: ['requests'] } as const;
-  const { sql, values } = joinSums(partSums(statements, sought, requests), requests);
+  const counted = { columns: [], measures: ['entries'] } as const;
+  const { sql, values } = joinSums(partSums(statements, sought, counted), counted);
   const [row] = await statements.all(sql, ...values);
-  return Number(row?.['requests'] ?? 0);
+  return Number(row?.['entries'] ?? 0);
 }
 
 /** A row of `measures`, none of which need be there. */
 export function totalsOf(row: Row): UsageTotals {
   const amount = (name: Measure): number => Number(row[name] ?? 0);
-  const { requests, unpriced, input_cost, output_cost, total_cost, ...tokens } = Object.fromEntries(
+  const { unpriced, input_cost, output_cost, total_cost, ...counts } = Object.fromEntries(
     measures.map((name) => [name, amount(name)]),
   ) as Readonly<Record<Measure, number>>;
-  const cost = (sum: number): number | null => (unpriced < requests ? sum : null);
+  const cost = (sum: number): number | null => (unpriced < counts.entries ? sum : null);
   return {
-    requests,
-    ...tokens,
+    ...counts,
     input_cost: cost(input_cost),
     output_cost: cost(output_cost),
     total_cost: cost(total_cost),
@@ -89,7 +88,7 @@ async function sumsPerBucket(
     const span = { fromMs, toMs: edges[bucket + 1] ?? fromMs };
     if (span.fromMs >= span.toMs) continue;
     const totals = totalsOf(await sumsOf(statements, { ...sought, span }));
-    if (totals.requests > 0) rows.push({ bucket, ...totals });
+    if (totals.entries > 0) rows.push({ bucket, ...totals });
   }
   return rows;
 }

@@ -1,7 +1,22 @@
 // The tables of usage records: a row for each executed attempt, its labels, and sums of them by time.
 import type { Dialect } from './dialect.ts';
 import { dictionaries } from './usage-names.ts';
-import { amountIn, measures, type Rollup, rollups, tableOf } from './usage-rollups.ts';
+import { type Rollup, rollups, tableOf } from './usage-rollups.ts';
+
+/** What the first sums had; a later step adds more. `requests` were usage records then. */
+const firstMeasures = [
+  'requests',
+  'unpriced',
+  'input_tokens',
+  'output_tokens',
+  'total_tokens',
+  'cached_input_tokens',
+  'cache_write_input_tokens',
+  'reasoning_tokens',
+  'input_cost',
+  'output_cost',
+  'total_cost',
+];
 
 /**
  * `usage`: costs are nano-dollars; null: there is no price. `record` and `seq` name the attempt, and keep it once. `cache_type` is empty
@@ -37,16 +52,35 @@ export function usageTables({ text, countedId, clustered }: Dialect): readonly s
 
 /** Sums for keys, with those of the records that are there. */
 export function keyTables({ text, clustered }: Dialect): readonly string[] {
-  const sums = measures.map((name) => amountIn[name]).join(', ');
+  const sumOf: Readonly<Record<string, string>> = { requests: 'count(*)', unpriced: 'count(*) - count(total_cost)' };
+  const sums = firstMeasures.map((name) => sumOf[name] ?? `coalesce(sum(${name}), 0)`).join(', ');
   return [rollups.key, rollups.keyAndPath].flatMap((rollup) => [
     ...sumTables(rollup, { text, clustered }),
     ...rollup.grainsMs.map((grainMs) => {
       const columns = [...rollup.keys, 'cache_type'].join(', ');
-      return `INSERT INTO ${tableOf(rollup, grainMs)} (start_ms, ${columns}, ${measures.join(', ')})
+      return `INSERT INTO ${tableOf(rollup, grainMs)} (start_ms, ${columns}, ${firstMeasures.join(', ')})
         SELECT at_ms - at_ms % ${grainMs}, ${columns}, ${sums} FROM usage
         WHERE auth_key_id IS NOT NULL GROUP BY at_ms - at_ms % ${grainMs}, ${columns}`;
     }),
   ]);
+}
+
+/**
+ * Requests of clients and calls of providers apart. Records of an older gateway do not say of which request they are: each counts as one.
+ */
+export function countedRequests(): readonly string[] {
+  const tables = Object.values(rollups).flatMap((rollup) => rollup.grainsMs.map((grainMs) => tableOf(rollup, grainMs)));
+  return [
+    'ALTER TABLE usage ADD COLUMN requests BIGINT NOT NULL DEFAULT 1',
+    'ALTER TABLE usage ADD COLUMN attempts BIGINT NOT NULL DEFAULT 1',
+    "UPDATE usage SET attempts = 0 WHERE cache_type <> ''",
+    ...tables.flatMap((table) => [
+      `ALTER TABLE ${table} RENAME COLUMN requests TO entries`,
+      `ALTER TABLE ${table} ADD COLUMN requests BIGINT NOT NULL DEFAULT 0`,
+      `ALTER TABLE ${table} ADD COLUMN attempts BIGINT NOT NULL DEFAULT 0`,
+      `UPDATE ${table} SET requests = entries, attempts = CASE WHEN cache_type = '' THEN entries ELSE 0 END`,
+    ]),
+  ];
 }
 
 function sumTables(rollup: Rollup, { text, clustered }: Pick<Dialect, 'text' | 'clustered'>): string[] {
@@ -55,7 +89,7 @@ function sumTables(rollup: Rollup, { text, clustered }: Pick<Dialect, 'text' | '
   return rollup.grainsMs.map(
     (grainMs) =>
       `CREATE TABLE ${tableOf(rollup, grainMs)} (start_ms BIGINT NOT NULL, ${named},
-         cache_type ${text} NOT NULL, ${measures.map((name) => `${name} BIGINT NOT NULL`).join(', ')},
+         cache_type ${text} NOT NULL, ${firstMeasures.map((name) => `${name} BIGINT NOT NULL`).join(', ')},
          PRIMARY KEY (start_ms, ${keys.join(', ')}, cache_type))${clustered}`,
   );
 }

@@ -85,15 +85,18 @@ export function view(): View {
 }
 
 function Totals({ rows }: { readonly rows: readonly UsageRow[] }): View {
-  const { requests, total_tokens, input_tokens, cached_input_tokens, total_cost, unpriced_requests } = useMemo(
-    () => sumOf(rows),
-    [rows],
-  );
-  if (requests === 0) return null;
+  const { requests, attempts, total_tokens, input_tokens, cached_input_tokens, total_cost, unpriced_requests } =
+    useMemo(() => sumOf(rows), [rows]);
+  if (requests + attempts === 0) return null;
   const cached = input_tokens === 0 ? 0 : cached_input_tokens / input_tokens;
   const tiles = [
     ['Cost', dollars(total_cost), unpriced_requests === 0 ? '' : `${compact(unpriced_requests)} without a price`],
-    ['Requests', compact(requests), total_cost === null ? '' : `${dollars(total_cost / requests)} each`],
+    [
+      'Requests',
+      compact(requests),
+      total_cost === null || requests === 0 ? '' : `${dollars(total_cost / requests)} each`,
+    ],
+    ['Calls of providers', compact(attempts), ''],
     ['Tokens', compact(total_tokens), ''],
     ['Input from caches', share(cached), ''],
   ] as const;

@@ -1,5 +1,5 @@
 // The columns of the table of usage.
-import { compact, count, dollars, share } from '../../format.ts';
+import { compact, count, dollars, plural, share } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import type { Column } from '../../parts/table.ts';
 import { linkTo, place } from '../../router.ts';
@@ -18,7 +18,7 @@ export function columnsFor(title: string, whole: number): readonly Column<NamedS
     {
       title: 'Requests',
       isNumber: true,
-      cell: ({ requests }) => html`<span title=${count(requests)}>${compact(requests)}</span>`,
+      cell: ({ requests, attempts }) => html`<span title=${callsOf(requests, attempts)}>${compact(requests)}</span>`,
     },
     { title: 'Tokens in', isNumber: true, cell: (row) => html`<${Input} row=${row} />` },
     {
@@ -27,6 +27,10 @@ export function columnsFor(title: string, whole: number): readonly Column<NamedS
       cell: ({ output_tokens }) => html`<span title=${count(output_tokens)}>${compact(output_tokens)}</span>`,
     },
   ];
+}
+
+function callsOf(requests: number, attempts: number): string {
+  return `${plural(requests, 'request')}, ${plural(attempts, 'call')} of providers`;
 }
 
 function Name({ row: { name, note, query } }: Of): View {
@@ -47,7 +51,7 @@ function Share({ row: { total_cost }, whole }: Of & { readonly whole: number }):
 }
 
 function Cost({ row: { total_cost, unpriced_requests } }: Of): View {
-  const title = unpriced_requests === 0 ? undefined : `${count(unpriced_requests)} requests have no price`;
+  const title = unpriced_requests === 0 ? undefined : `${plural(unpriced_requests, 'usage record')} without a price`;
   return html`<span title=${title}>${dollars(total_cost)}${unpriced_requests > 0 && total_cost !== null ? '+' : ''}</span>`;
 }
 

@@ -2,7 +2,10 @@
 import { plural } from '../../format.ts';
 
 export interface UsageSums {
+  /** Of clients. */
   readonly requests: number;
+  /** Calls of providers. */
+  readonly attempts: number;
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly total_tokens: number;
@@ -33,6 +36,7 @@ export interface NamedSums extends UsageSums {
 
 const nothing: UsageSums = {
   requests: 0,
+  attempts: 0,
   input_tokens: 0,
   output_tokens: 0,
   total_tokens: 0,
@@ -49,6 +53,7 @@ function plus(one: UsageSums, other: UsageSums): UsageSums {
   const isUnknown = one.total_cost === null && other.total_cost === null;
   return {
     requests: one.requests + other.requests,
+    attempts: one.attempts + other.attempts,
     input_tokens: one.input_tokens + other.input_tokens,
     output_tokens: one.output_tokens + other.output_tokens,
     total_tokens: one.total_tokens + other.total_tokens,

@@ -1,0 +1,27 @@
+// Takes a database of records back to the tables of an older gateway.
+
+/** The tables of sums, without what stands before their names. */
+export const sumTables = [
+  'model_day',
+  'model_hour',
+  'model_quarter',
+  'path_day',
+  'path_hour',
+  'both_day',
+  'label_day',
+  'label_hour',
+  'key_day',
+  'key_hour',
+  'key_path_day',
+];
+
+/** Before requests and calls of providers were counted apart. SQL statements, which leave the version as it is. */
+export function withoutCounts(tables: readonly string[] = sumTables): readonly string[] {
+  const sums = tables.map((name) => `usage_by_${name}`);
+  return [
+    ...['usage', ...sums].flatMap((table) =>
+      ['requests', 'attempts'].map((column) => `ALTER TABLE ${table} DROP COLUMN ${column}`),
+    ),
+    ...sums.map((table) => `ALTER TABLE ${table} RENAME COLUMN entries TO requests`),
+  ];
+}
