@@ -44,7 +44,10 @@ export function checkBudgets(config: Budgets, sources: Sources): Problem[] {
     if (first === undefined) seen.set(key, at);
     else {
       const budget = `${kind} ${sources.quoted(path)} (${budgetPeriodLabel(periodSeconds)})`;
-      problems.push(sources.problem(at, `the budget for ${budget} is already declared in ${sources.place(first)}`));
+      const twin = sources.quoted([...first.slice(0, 3), subjectKeys[section]]);
+      const spelled = twin === sources.quoted(path) ? '' : ` as ${twin}`;
+      const message = `the budget for ${budget} is already declared${spelled} in ${sources.place(first)}`;
+      problems.push(sources.problem(at, message));
     }
   }
   return problems;

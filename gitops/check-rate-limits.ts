@@ -75,7 +75,11 @@ export function checkRateLimits(
         const [section, entry] = place;
         const subject = sources.quoted(['rate_limits', section, entry, subjectKeys[section]]);
         const rule = `${scope.replace('_', ' ')} ${subject} (${periodLabel(periodSeconds)})`;
-        problems.push(sources.problem(path, `the rule for ${rule} is already declared in ${sources.place(first)}`));
+        const other = sources.quoted([...first.slice(0, 3), subjectKeys[section]]);
+        const spelled = other === subject ? '' : ` as ${other}`;
+        problems.push(
+          sources.problem(path, `the rule for ${rule} is already declared${spelled} in ${sources.place(first)}`),
+        );
       }
     }
   }

@@ -1,8 +1,8 @@
-// Warnings about rules for user paths that do nothing: a cap above that of a parent, a variable for a path that is spelt differently.
+// Warnings about rules for user paths that do nothing: a cap above that of a parent, a variable for a path that has a hyphen in the files.
 import { periodLabel, periodSeconds } from '../schemas/rules/period.ts';
 import { declaredRules } from '../schemas/rules/rule.ts';
+import { normaliseSubject } from '../schemas/rules/scope.ts';
 import type { Limit, RateLimits } from '../schemas/types.ts';
-import { normaliseUserPath } from '../schemas/user-path.ts';
 import { quote } from '../schemas/validation/path.ts';
 import type { GivenRules } from './environment-rules.ts';
 import { hyphenAdvice, hyphenatedPath } from './hyphenated-path.ts';
@@ -15,7 +15,10 @@ const caps = ['max_requests', 'max_tokens'] as const;
 
 /** A limit of a user path that will be in force, from a file or a variable. */
 interface Placed {
+  /** To compare. */
   path: string;
+  /** As it is written. */
+  shown: string;
   limit: Limit;
   /** `file:line:column`, or the name of a variable. */
   place: () => string;
@@ -31,23 +34,24 @@ export function checkUserPaths(config: RateLimits, given: readonly GivenRules[],
   const replaced = new Set(variables.map(({ subject }) => subject));
   const declared = limitsOfFiles(config, sources);
   const rules = [...declared.filter(({ path }) => !replaced.has(path)), ...variables.flatMap(limitsOfVariable)];
-  return [...checkCaps(rules), ...checkSpelling(declared, variables)].slice(0, enough);
+  return [...checkCaps(rules), ...checkHyphens(declared, variables)].slice(0, enough);
 }
 
 function limitsOfFiles(config: RateLimits, sources: Sources): Placed[] {
   return declaredRules(config).flatMap(({ scope, subject, limit, place }) => {
-    const { path } = scope === 'user_path' ? normaliseUserPath(subject) : {};
+    if (scope !== 'user_path') return [];
+    const { subject: path, shown = '' } = normaliseSubject(scope, subject);
     if (path === undefined) return [];
     const at = ['rate_limits', ...place];
     const problem = (cap: string, message: string): Problem => sources.problem([...at, cap], message);
-    return [{ path, limit, place: () => sources.place(at), problem }];
+    return [{ path, shown, limit, place: () => sources.place(at), problem }];
   });
 }
 
 function limitsOfVariable({ variable, subject: path, limits }: GivenRules): Placed[] {
   return limits.map(({ limit }) => {
     const problem = (cap: string, message: string): Problem => problemOfFile(variable, `${cap} ${message}`);
-    return { path, limit, place: () => variable, problem };
+    return { path, shown: path, limit, place: () => variable, problem };
   });
 }
 
@@ -65,7 +69,7 @@ function checkCaps(rules: readonly Placed[]): Problem[] {
         .filter((parent) => (parent.limit[cap] ?? Number.POSITIVE_INFINITY) < own)
         .sort((a, b) => (a.limit[cap] ?? 0) - (b.limit[cap] ?? 0));
       if (lowest === undefined || warnings.length >= enough) continue;
-      const parent = `${lowest.limit[cap]} of ${quote(lowest.path)} (${lowest.place()})`;
+      const parent = `${lowest.limit[cap]} of ${quote(lowest.shown)} (${lowest.place()})`;
       const period = periodLabel(seconds);
       warnings.push(
         problem(cap, `${own} (${period}) is above the ${parent}, which holds here too, so it is never reached`),
@@ -89,41 +93,17 @@ interface NamedPath {
   readonly subject: string;
 }
 
-/** Warnings about variables that name another path than the files, because of a letter or a hyphen. */
-export function checkSpelling(
-  declared: readonly Pick<Placed, 'path' | 'place'>[],
+/** Warnings about variables that name another path than the files, because the name of a variable cannot have a hyphen. */
+export function checkHyphens(
+  declared: readonly Pick<Placed, 'path' | 'shown' | 'place'>[],
   variables: readonly NamedPath[],
 ): Problem[] {
-  return [...checkLetterCase(declared, variables), ...checkHyphens(declared, variables)];
-}
-
-/** The name of a variable stands for a path in lower case, and letter case counts. */
-function checkLetterCase(
-  declared: readonly Pick<Placed, 'path' | 'place'>[],
-  variables: readonly NamedPath[],
-): Problem[] {
-  const byLowerCase = new Map(declared.map((rule) => [rule.path.toLowerCase(), rule]));
-  const paths = new Set(declared.map(({ path }) => path));
-  return variables.flatMap(({ variable, subject }) => {
-    if (paths.has(subject)) return [];
-    const other = byLowerCase.get(subject);
-    const advice = 'letter case counts, and variables name paths in lower case; limit other paths in the YAML files';
-    if (other !== undefined) {
-      const meant = `not ${quote(other.path)} of ${other.place()}`;
-      return [problemOfFile(variable, `limits ${quote(subject)}, ${meant}: ${advice}`)];
-    }
-    return /[a-z]/.test(variable) ? [problemOfFile(variable, `limits ${quote(subject)}: ${advice}`)] : [];
-  });
-}
-
-/** The name of a variable cannot have a hyphen. */
-function checkHyphens(declared: readonly Pick<Placed, 'path' | 'place'>[], variables: readonly NamedPath[]): Problem[] {
   const paths = new Set(declared.map(({ path }) => path));
   return variables.flatMap(({ variable, subject }) => {
     if (paths.has(subject)) return [];
     const other = declared.find(({ path }) => hyphenatedPath(subject, path) !== undefined);
     if (other === undefined) return [];
-    const meant = quote(hyphenatedPath(subject, other.path) ?? '');
+    const meant = quote(hyphenatedPath(subject, other.shown) ?? '');
     return [problemOfFile(variable, `limits ${quote(subject)}, not ${meant} of ${other.place()}: ${hyphenAdvice}`)];
   });
 }

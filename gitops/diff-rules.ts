@@ -1,7 +1,7 @@
 // The differences between the rate-limit rules of two configurations: which limits are looser, which are tighter. Pure.
 import { isDeepStrictEqual } from 'node:util';
 import { type DeclaredRule, declaredRules, ruleKey, ruleTitle } from '../schemas/rules/rule.ts';
-import { normaliseSubject, shownSubject } from '../schemas/rules/scope.ts';
+import { normaliseSubject } from '../schemas/rules/scope.ts';
 import type { RateLimits } from '../schemas/types.ts';
 import { type ConfigChange, describeChange } from './config-change.ts';
 
@@ -75,7 +75,7 @@ function subjectOf({ scope, subject }: DeclaredRule): string {
 }
 
 function nameOf(rule: DeclaredRule): string {
-  return ruleTitle({ ...rule, subject: shownSubject(rule.scope, rule.subject, subjectOf(rule)) });
+  return ruleTitle({ ...rule, subject: normaliseSubject(rule.scope, rule.subject).shown ?? rule.subject });
 }
 
 function shown({ perChild, limit }: DeclaredRule): ShownRule {

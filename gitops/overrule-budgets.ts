@@ -1,8 +1,7 @@
 // Replaces budgets of the files with those of environment variables, with a warning for each (design section 4, Environment versus YAML).
-import { declaredBudgets } from '../schemas/budgets/budget.ts';
+import { declaredBudgets, normaliseBudgetSubject } from '../schemas/budgets/budget.ts';
 import type { Budgets } from '../schemas/types.ts';
-import { normaliseUserPath } from '../schemas/user-path.ts';
-import { checkSpelling } from './check-user-paths.ts';
+import { checkHyphens } from './check-user-paths.ts';
 import type { EnvironmentBudgets, GivenBudgets } from './environment-budgets.ts';
 import { overruleSwitch } from './overrule.ts';
 import { type Problem, problemOfFile } from './problem.ts';
@@ -26,7 +25,7 @@ export function overruleBudgets(
   const warnings = checkNames(config, variables.given, sources);
   const owners = new Map(variables.given.map(({ subject, variable }) => [subject, variable]));
   const kept = config.user_paths.filter(({ path }, index) => {
-    const variable = owners.get(normaliseUserPath(path).path ?? '');
+    const variable = owners.get(normaliseBudgetSubject('user_path', path).subject ?? '');
     if (variable === undefined) return true;
     const message = `is replaced, with all its budgets, by the environment variable ${variable}`;
     warnings.push(sources.problem(['budgets', 'user_paths', index, 'path'], message));
@@ -53,9 +52,9 @@ function entriesOf({ subject, budgets }: GivenBudgets): Budgets['user_paths'] {
 
 function checkNames(config: Budgets, given: readonly GivenBudgets[], sources: Sources): Problem[] {
   const declared = config.user_paths.flatMap(({ path: written }, index) => {
-    const { path } = normaliseUserPath(written);
+    const { subject: path, shown = '' } = normaliseBudgetSubject('user_path', written);
     if (path === undefined) return [];
-    return [{ path, place: () => sources.place(['budgets', 'user_paths', index, 'path']) }];
+    return [{ path, shown, place: () => sources.place(['budgets', 'user_paths', index, 'path']) }];
   });
-  return checkSpelling(declared, given);
+  return checkHyphens(declared, given);
 }

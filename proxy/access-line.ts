@@ -3,7 +3,7 @@
 import type { Identity } from '../plane/identity.ts';
 import { withoutKeys, withoutSecrets } from '../schemas/keys/key-shapes.ts';
 import { timestamp } from '../schemas/timestamp.ts';
-import type { LoggedCaller } from './connection/exchange.ts';
+import { type LoggedCaller, shownPathOf } from './connection/exchange.ts';
 import type { Refusal } from './errors.ts';
 import { knownSecrets } from './known-secrets.ts';
 import { flat, quoted, tenths } from './line-text.ts';
@@ -212,7 +212,8 @@ function modelOf(trip: LoggedTrip, { model }: { readonly model: string }): strin
 
 function callerMembers(caller: LoggedCaller | undefined): string {
   if (caller === undefined) return '';
-  const { keyId = caller.kind, userPath, reason } = caller;
+  const { keyId = caller.kind, reason } = caller;
+  const userPath = shownPathOf(caller);
   const key = keyId === undefined ? '' : `,"key_id":${quoted(keyId)}`;
   const path = userPath === undefined ? '' : `,"user_path":${quoted(userPath)}`;
   return reason === undefined ? key + path : `${key}${path},"reason":"${reason}"`;

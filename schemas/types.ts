@@ -1124,7 +1124,7 @@ export interface RateLimitWrite {
    */
   scope?: 'user_path' | 'provider' | 'model';
   /**
-   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case matters in paths only.
+   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case does not matter.
    */
   subject?: string;
   /**
@@ -1194,7 +1194,7 @@ export interface RateLimitDelete {
    */
   scope?: 'user_path' | 'provider' | 'model';
   /**
-   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case matters in paths only.
+   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case does not matter.
    */
   subject?: string;
   /**
@@ -1232,7 +1232,7 @@ export interface RateLimitResetOne {
    */
   scope?: 'user_path' | 'provider' | 'model';
   /**
-   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case matters in paths only.
+   * The path, the name of a provider, or a model: <provider>/<model> or a bare id. Letter case does not matter.
    */
   subject?: string;
   /**
@@ -1279,7 +1279,7 @@ export interface BudgetWrite {
    */
   scope?: 'user_path' | 'label';
   /**
-   * The path, or the label as keys carry it. Letter case matters.
+   * The path, in any letter case, or the label as keys carry it.
    */
   subject?: string;
   /**
@@ -1341,7 +1341,7 @@ export interface BudgetDelete {
    */
   scope?: 'user_path' | 'label';
   /**
-   * The path, or the label as keys carry it. Letter case matters.
+   * The path, in any letter case, or the label as keys carry it.
    */
   subject?: string;
   /**
@@ -1379,7 +1379,7 @@ export interface BudgetResetOne {
    */
   scope?: 'user_path' | 'label';
   /**
-   * The path, or the label as keys carry it. Letter case matters.
+   * The path, in any letter case, or the label as keys carry it.
    */
   subject?: string;
   /**

@@ -1,4 +1,4 @@
-// Normalises user paths, so that header, key, YAML and admin API name the same consumer in the same way.
+// Normalises user paths, so that header, key, YAML and admin API name the same consumer in the same way, and compares them.
 
 const maxBytes = 1_024;
 const maxSegments = 64;
@@ -32,18 +32,41 @@ function isTooLong(path: string): boolean {
   return path.length * 3 > maxBytes && new TextEncoder().encode(path).length > maxBytes;
 }
 
-/** Whether `path` is `ancestor` or lies below it; both normalised. `/team-alpha` is not within `/team`. */
+/**
+ * The form of a normalised path that is compared and kept as a key: `/Team/App` and `/team/app` are one consumer (spec, Resources: matching
+ * is case-insensitive). What people see is the path as it was written or sent.
+ */
+export function foldUserPath(path: string): string {
+  return path.toLowerCase();
+}
+
+/** Whether two normalised paths are one. */
+export function isSamePath(one: string, other: string): boolean {
+  return foldUserPath(one) === foldUserPath(other);
+}
+
+/** Whether `path` is `ancestor` or lies below it, in any letter case; both normalised. `/team-alpha` is not within `/team`. */
 export function isWithin(path: string, ancestor: string): boolean {
-  return ancestor === '/' || path === ancestor || path.startsWith(`${ancestor}/`);
+  if (ancestor === '/') return true;
+  const [below, above] = [foldUserPath(path), foldUserPath(ancestor)];
+  return below.startsWith(above) && (below.length === above.length || below[above.length] === '/');
 }
 
 /**
- * The direct child of `template` that `path` belongs to: for `/customers`, both `/customers/a` and `/customers/a/b` give
+ * The direct child of `template` that `path` belongs to, folded: for `/customers`, both `/customers/a` and `/Customers/A/b` give
  * `/customers/a`. Undefined for the template itself and for anything outside it (Limits 3).
  */
 export function directChild(path: string, template: string): string | undefined {
-  if (path === template || !isWithin(path, template)) return undefined;
-  const start = template === '/' ? 1 : template.length + 1;
-  const end = path.indexOf('/', start);
-  return end === -1 ? path : path.slice(0, end);
+  const [below, above] = [foldUserPath(path), foldUserPath(template)];
+  if (below === above || !isWithin(below, above)) return undefined;
+  const start = above === '/' ? 1 : above.length + 1;
+  const end = below.indexOf('/', start);
+  return end === -1 ? below : below.slice(0, end);
+}
+
+/** The part of `path` that `folded` names, which is the path or an ancestor of it, as it is written in `path`. */
+export function spelledAs(path: string, folded: string): string {
+  const count = folded.split('/').length;
+  const spelled = path.split('/').slice(0, count).join('/');
+  return isSamePath(spelled, folded) ? spelled : folded;
 }

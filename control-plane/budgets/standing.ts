@@ -21,7 +21,7 @@ export interface BudgetStanding extends AskedBudget {
 export function questionsOf(budgets: readonly MergedBudget[], anchors: Anchors, nowMs: number): AskedBudget[] {
   return budgets.map((budget) => {
     const window = budgetWindow(budget.periodSeconds, anchors, nowMs);
-    const { scope, subject, perChild, lastResetMs = window.startMs } = budget;
+    const { scope, matchSubject: subject, perChild, lastResetMs = window.startMs } = budget;
     const fromMs = Math.max(window.startMs, lastResetMs);
     return { budget, window, question: { scope, subject, perChild, fromMs } };
   });

@@ -1,5 +1,6 @@
 // What the gateway asks a model for, and the request of a client that it serves by that.
 
+import { foldUserPath } from '../../schemas/user-path.ts';
 import type { AuxiliaryPurpose } from '../auxiliary-tally.ts';
 import type { Call } from '../call/call.ts';
 import type { ModelRequest } from '../connection/exchange.ts';
@@ -41,8 +42,9 @@ export function callerOf(
   { purpose, name }: Pick<Question, 'purpose' | 'name'>,
   { principal }: Pick<ServedRequest, 'principal'>,
 ): Principal {
-  const { userPath } = principal;
-  return { ...principal, userPath: `${userPath === '/' ? '' : userPath}/${purpose}/${name}` };
+  const below = (path: string): string => `${path === '/' ? '' : path}/${purpose}/${name}`;
+  const shownPath = below(principal.shownPath);
+  return { ...principal, userPath: foldUserPath(shownPath), shownPath };
 }
 
 /** The session of the request that is served. */

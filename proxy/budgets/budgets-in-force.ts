@@ -2,6 +2,7 @@
 import { compareBudgets } from '../../schemas/budgets/budget.ts';
 import type { BudgetVerdict } from '../../schemas/budgets/verdicts.ts';
 import { mostLabelledBudgets } from '../../schemas/metrics.ts';
+import { foldUserPath } from '../../schemas/user-path.ts';
 
 /** What happened to requests under a budget: refused, or (in shadow) would have been. */
 export const budgetOutcomes = ['reject', 'shadow_reject'] as const;
@@ -36,8 +37,8 @@ export class BudgetsInForce {
 
   /** Takes all verdicts of one moment, in place of those before. */
   put(verdicts: readonly BudgetVerdict[]): void {
-    this.#paths = indexOf(verdicts.filter(({ scope }) => scope === 'user_path'));
-    this.#labels = indexOf(verdicts.filter(({ scope }) => scope === 'label'));
+    this.#paths = indexOf(verdicts, 'user_path');
+    this.#labels = indexOf(verdicts, 'label');
     this.isEmpty = verdicts.length === 0;
   }
 
@@ -59,11 +60,12 @@ export class BudgetsInForce {
     if (this.isEmpty) return nothing;
     const found: BudgetVerdict[] = [];
     if (this.#paths.size > 0) {
+      const path = foldUserPath(userPath);
       take(this.#paths.get('/'), nowMs, found);
-      for (let end = userPath.indexOf('/', 1); end !== -1; end = userPath.indexOf('/', end + 1)) {
-        take(this.#paths.get(userPath.slice(0, end)), nowMs, found);
+      for (let end = path.indexOf('/', 1); end !== -1; end = path.indexOf('/', end + 1)) {
+        take(this.#paths.get(path.slice(0, end)), nowMs, found);
       }
-      if (userPath !== '/') take(this.#paths.get(userPath), nowMs, found);
+      if (path !== '/') take(this.#paths.get(path), nowMs, found);
     }
     for (const label of labels ?? []) take(this.#labels.get(label), nowMs, found);
     return found;
@@ -97,11 +99,14 @@ function take(verdicts: readonly BudgetVerdict[] | undefined, nowMs: number, to:
   for (const each of verdicts ?? nothing) if (nowMs < each.endMs) to.push(each);
 }
 
-function indexOf(verdicts: readonly BudgetVerdict[]): Index {
+function indexOf(verdicts: readonly BudgetVerdict[], scope: BudgetVerdict['scope']): Index {
   const index = new Map<string, BudgetVerdict[]>();
   for (const each of verdicts) {
-    const standing = index.get(each.effectiveSubject);
-    if (standing === undefined) index.set(each.effectiveSubject, [each]);
+    if (each.scope !== scope) continue;
+    const { effectiveSubject } = each;
+    const subject = scope === 'user_path' ? foldUserPath(effectiveSubject) : effectiveSubject;
+    const standing = index.get(subject);
+    if (standing === undefined) index.set(subject, [each]);
     else standing.push(each);
   }
   return index;

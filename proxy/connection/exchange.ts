@@ -27,9 +27,16 @@ export type LoggedCaller =
       readonly kind: string;
       readonly keyId: string | undefined;
       readonly userPath: string | undefined;
+      /** The same in the letter case in which it was sent; absent: `userPath` is. */
+      readonly shownPath?: string | undefined;
       readonly reason?: never;
     }
-  | (FailedLogin & { readonly kind?: never });
+  | (FailedLogin & { readonly kind?: never; readonly shownPath?: never });
+
+/** The user path of a caller as people see it. */
+export function shownPathOf(caller: LoggedCaller | undefined): string | undefined {
+  return caller?.shownPath ?? caller?.userPath;
+}
 
 /** A refusal as it was written. */
 export interface ToldRefusal {

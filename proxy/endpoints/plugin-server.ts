@@ -51,7 +51,13 @@ interface Visit {
   readonly principal: Principal;
 }
 
-const anonymous: Principal = { kind: 'anonymous', keyId: undefined, userPath: '/', allowedModels: undefined };
+const anonymous: Principal = {
+  kind: 'anonymous',
+  keyId: undefined,
+  userPath: '/',
+  shownPath: '/',
+  allowedModels: undefined,
+};
 
 /** What Fastify's answers have besides their own headers. */
 const fixedEntries = Object.entries(fixedHeaders);

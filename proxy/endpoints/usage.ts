@@ -14,7 +14,7 @@ import { usedShare } from '../limits/utilisation.ts';
 export const usage: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
   const { limiter, budgets } = gateway;
 
-  app.get('/v1/usage', async ({ principal: { userPath, labels }, query }) => {
+  app.get('/v1/usage', async ({ principal: { shownPath: userPath, labels }, query }) => {
     const path = encodeURIComponent(userPath);
     const [summary, listed] = await Promise.all([
       askControlPlane(`/admin/usage/summary?${summaryQuery(query, userPath)}`, gateway),

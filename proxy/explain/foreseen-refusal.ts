@@ -33,7 +33,7 @@ export function foreseenRefusal(
   const counts = countingOf(question);
   const isFree = counts === 'nothing' || before !== undefined;
   const verdict = isFree ? undefined : foremost(budgets.covering(userPath, key?.labels, nowMs));
-  const spent = verdict === undefined ? undefined : outOfBudget(verdict, nowMs);
+  const spent = verdict === undefined ? undefined : outOfBudget(verdict, userPath, nowMs);
   // Sessions are aimed before they are counted.
   const isAimedFirst = endpoint?.line === 'realtime';
   if (spent !== undefined && !isAimedFirst) return spent;
@@ -61,9 +61,9 @@ function astray({ route, granted, able }: Resolved, { model, endpoint }: Questio
   return refusal(endpoint.refusedAs, { fill: { what: 'model', name: model, path: endpoint.path } });
 }
 
-function outOfBudget(verdict: BudgetVerdict, nowMs: number): ForeseenRefusal {
+function outOfBudget(verdict: BudgetVerdict, userPath: string, nowMs: number): ForeseenRefusal {
   const wait = budgetWaitSeconds(verdict, nowMs);
-  return { ...said(budgetRefusal(verdict, nowMs)), retry_after_seconds: wait, rule: verdict.id };
+  return { ...said(budgetRefusal(verdict, userPath, nowMs)), retry_after_seconds: wait, rule: verdict.id };
 }
 
 /** The rule that decides is the one of the answer that a client would get. */

@@ -3,7 +3,7 @@ import type { MergedRule } from '../../schemas/rules/merge.ts';
 import { ruleTitle } from '../../schemas/rules/rule.ts';
 import { explainUnenforced } from '../../schemas/rules/unenforced.ts';
 import { foldCase } from '../../schemas/selector.ts';
-import { isWithin } from '../../schemas/user-path.ts';
+import { foldUserPath, isWithin } from '../../schemas/user-path.ts';
 import { type Nearness, nearness } from '../../schemas/validation/nearness.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { Target } from '../snapshot/snapshot.ts';
@@ -39,10 +39,11 @@ export function nearRules(
 ): NearMiss[] {
   const found: NearMiss[] = [];
   const names = targetNames(subjects.targets);
+  const userPath = foldUserPath(subjects.userPath);
   for (const rule of inForce.rules) {
     if (found.length >= most) break;
     if (!sees(question, pathOf(rule))) continue;
-    const missed = rule.scope === 'user_path' ? missedPath(rule, subjects.userPath) : missedName(rule, subjects, names);
+    const missed = rule.scope === 'user_path' ? missedPath(rule, userPath) : missedName(rule, subjects, names);
     const miss = missed === 'holds' ? unenforced(rule, inForce) : missed;
     if (miss !== undefined) found.push({ kind: 'rule', name: ruleTitle(rule), ...miss, ...ruleSource(rule, inForce) });
   }

@@ -1,6 +1,6 @@
 // Which rules concern a request: found by subject instead of trying all of them, and cached (spec, What the service does 6; Limits 2 to 4).
 import { foldCase } from '../../schemas/selector.ts';
-import { directChild } from '../../schemas/user-path.ts';
+import { directChild, foldUserPath, spelledAs } from '../../schemas/user-path.ts';
 import { Recent } from './recent.ts';
 import type { Caps, Counter, Tally } from './tally.ts';
 
@@ -13,8 +13,10 @@ const rememberedProviders = 256;
 /** One rule that concerns a request, and the counter that applies. Never changed: leases refer to it. */
 export interface MatchedCounter {
   readonly caps: Caps;
-  /** The child of a template; empty for a rule that is no template. */
+  /** The child of a template, in lower case; empty for a rule that is no template. */
   readonly child: string;
+  /** The same as it was first sent. */
+  readonly shownChild: string;
   /** As it was when the rule was matched: undefined where a child had counted nothing, and perhaps retired since. */
   readonly counter: Counter | undefined;
 }
@@ -28,8 +30,8 @@ export function liveCounter({ caps, child, counter }: MatchedCounter): Counter |
 }
 
 /** The subject a person knows the limit by: the child's path for a template, else the subject of the rule. */
-export function subjectOf({ caps, child }: MatchedCounter): string {
-  return child || caps.rule.subject;
+export function subjectOf({ caps, shownChild }: MatchedCounter): string {
+  return shownChild || caps.rule.subject;
 }
 
 const nothingMatched: MatchedCounters = [];
@@ -70,13 +72,14 @@ export class RuleIndex {
   }
 
   /** Rules on the path and its ancestors. A prefix sorts before what it begins, so walking down keeps the order. */
-  matchUserPath(path: string): MatchedCounters {
+  matchUserPath(sent: string): MatchedCounters {
+    const path = foldUserPath(sent);
     const found: Tally[] = [...(this.#paths.get('/') ?? [])];
     for (let end = path.indexOf('/', 1); end !== -1; end = path.indexOf('/', end + 1)) {
       found.push(...(this.#paths.get(path.slice(0, end)) ?? []));
     }
     if (path !== '/') found.push(...(this.#paths.get(path) ?? []));
-    return matchedOf(found, path);
+    return matchedOf(found, sent);
   }
 
   /** Rules on the model, bare or qualified, and on the provider; `model` is the id at the provider. */
@@ -96,7 +99,9 @@ function matchedOf(tallies: readonly Tally[], path: string): MatchedCounters {
   for (const tally of tallies) {
     const { caps } = tally;
     const child = caps.rule.perChild ? directChild(path, caps.rule.matchSubject) : '';
-    if (child !== undefined) matched.push({ caps, child, counter: tally.own(child) });
+    if (child === undefined) continue;
+    const shownChild = child === '' ? '' : spelledAs(path, child);
+    matched.push({ caps, child, shownChild, counter: tally.own(child) });
   }
   return matched.length === 0 ? nothingMatched : matched;
 }
@@ -130,13 +135,13 @@ export class Matches {
   /** The same rules, each with a live counter, which is created where it is missing. */
   opened(): MatchedCounters {
     let isOwn = true;
-    const matched = this.matched().map(({ caps, child }) => {
+    const matched = this.matched().map(({ caps, child, shownChild }) => {
       const counter = caps.tally.open(child);
       if (counter.child !== child) {
         isOwn = false;
         caps.tally.overflowed += 1;
       }
-      return { caps, child, counter };
+      return { caps, child, shownChild, counter };
     });
     // A shared counter is not remembered: the child gets one of its own when there is room.
     if (isOwn) this.#matched = matched;
@@ -153,12 +158,13 @@ export class RuleLookup {
   /** No rules: of what counts nothing. */
   readonly none = new Matches(this, () => nothingMatched);
 
-  /** `path` normalised. */
-  forUserPath(path: string): Matches {
+  /** `sent`: normalised, in the letter case in which it was sent. */
+  forUserPath(sent: string): Matches {
+    const path = foldUserPath(sent);
     const size = Math.ceil(path.length / pathUnit);
     let matches = this.#paths.get(path, size);
     if (matches === undefined) {
-      matches = new Matches(this, (index) => index.matchUserPath(path));
+      matches = new Matches(this, (index) => index.matchUserPath(sent));
       this.#paths.set(path, matches, size);
     }
     return matches;

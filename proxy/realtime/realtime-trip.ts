@@ -84,7 +84,7 @@ export class RealtimeTrip {
     this.route = route;
     const { limiter, metrics } = gateway;
     if (principal !== undefined) checkBudgets(principal, gateway);
-    const admission = admit(limiter.forUserPath(principal?.userPath ?? '/'), snapshot.toldLimits, gateway);
+    const admission = admit(limiter.forUserPath(principal?.shownPath ?? '/'), snapshot.toldLimits, gateway);
     if (admission.lease === undefined) {
       const { rejection, matches, told } = admission;
       const now = Math.floor(gateway.nowMs());

@@ -8,7 +8,7 @@ import type { Call } from '../call/call.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
 import { failedAnswers } from '../capture/failed-answer.ts';
 import { shownHeaders } from '../capture/shown-headers.ts';
-import type { Exchange, LoggedCaller, ModelRequest } from '../connection/exchange.ts';
+import { type Exchange, type LoggedCaller, type ModelRequest, shownPathOf } from '../connection/exchange.ts';
 import type { Refusal } from '../errors.ts';
 import { knownSecrets } from '../known-secrets.ts';
 import type { LoggedTrip } from '../logged-trip.ts';
@@ -39,6 +39,7 @@ export interface RecordedCaller {
   readonly kind: string;
   readonly keyId: string | undefined;
   readonly userPath: string;
+  readonly shownPath?: string | undefined;
   readonly keyHash?: string | undefined;
   readonly labels?: readonly string[] | undefined;
 }
@@ -92,7 +93,7 @@ export interface RecordedParts {
 
 /** Of the caller, also of one whose key is refused. */
 export function userPathOf({ principal, exchange }: Pick<RecordedTrip, 'principal' | 'exchange'>): string {
-  return principal?.userPath ?? exchange.caller?.userPath ?? '/';
+  return shownPathOf(principal ?? exchange.caller) ?? '/';
 }
 
 /** The attempts of a trip that is over. */

@@ -121,7 +121,7 @@ function isSameCaller(one: UsualTrip['principal'], other: UsualTrip['principal']
     one === other ||
     (one.kind === other.kind &&
       one.keyId === other.keyId &&
-      one.userPath === other.userPath &&
+      one.shownPath === other.shownPath &&
       one.keyHash === other.keyHash &&
       one.labels === other.labels)
   );

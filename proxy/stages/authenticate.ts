@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { FailedLogins } from '../../plane/failed-logins.ts';
 import { bearerToken, type Caller, type Credentials, failedLogin, identify } from '../../schemas/keys/credentials.ts';
 import type { ModelAccess } from '../../schemas/keys/model-access.ts';
+import { foldUserPath } from '../../schemas/user-path.ts';
 import { readUserPath } from '../call/user-path.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { refusal } from '../errors.ts';
@@ -12,8 +13,10 @@ export interface Principal {
   readonly kind: Caller['kind'];
   /** The managed key's id. */
   readonly keyId: string | undefined;
-  /** The consumer whose rules apply, normalised. */
+  /** The consumer whose rules apply, normalised and in lower case: what belongs to it is kept under this name. */
   readonly userPath: string;
+  /** The same in the letter case in which it was sent, or given to the key: what people see. */
+  readonly shownPath: string;
   /** The models the caller is restricted to; undefined: any. */
   readonly allowedModels: ModelAccess | undefined;
   /** Of the managed key: the beginning of its digest, which tells keys apart and opens nothing; and its labels. */
@@ -99,10 +102,12 @@ function isAmbiguous({ authorization, apiKey, ambiguousCredentials }: Exchange['
 /** A path bound to the key always wins; the header of the request is then ignored. */
 function principalOf(caller: Caller, exchange: Exchange): Principal {
   const { kind, key } = caller;
+  const shownPath = key?.userPath ?? namedPath(caller, exchange);
   return {
     kind,
     keyId: key?.id,
-    userPath: key?.userPath ?? namedPath(caller, exchange),
+    userPath: foldUserPath(shownPath),
+    shownPath,
     allowedModels: key?.modelAccess,
     keyHash: key?.digest.slice(0, 16),
     labels: key === undefined || key.labels.length === 0 ? undefined : key.labels,

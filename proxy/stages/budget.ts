@@ -2,12 +2,13 @@
 import { sayDollars } from '../../schemas/budgets/money.ts';
 import { budgetPeriodLabel } from '../../schemas/budgets/period.ts';
 import type { BudgetVerdict } from '../../schemas/budgets/verdicts.ts';
+import { spelledAs } from '../../schemas/user-path.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { longestPoliteWaitSeconds } from '../limits/headers.ts';
 import type { Principal } from './authenticate.ts';
 
-type Caller = Pick<Principal, 'userPath' | 'labels'>;
+type Caller = Pick<Principal, 'shownPath' | 'labels'>;
 type Parts = Pick<Gateway, 'budgets' | 'nowMs'>;
 
 /** Throws 429 `budget_exceeded` when the user path, one above it, or a label of the key has spent its budget. */
@@ -17,18 +18,18 @@ export function checkBudgets(caller: Caller, parts: Parts): void {
 }
 
 /** The same as a value; undefined: no budget stands in the way. */
-export function spentBudget({ userPath, labels }: Caller, { budgets, nowMs }: Parts): Refusal | undefined {
+export function spentBudget({ shownPath, labels }: Caller, { budgets, nowMs }: Parts): Refusal | undefined {
   if (budgets.isEmpty) return undefined;
   const now = Math.floor(nowMs());
-  const verdict = budgets.decide(userPath, labels, now);
-  return verdict && budgetRefusal(verdict, now);
+  const verdict = budgets.decide(shownPath, labels, now);
+  return verdict && budgetRefusal(verdict, shownPath, now);
 }
 
-/** The answer to a request whose budget is spent; its wait is the time to the end of the window. */
-export function budgetRefusal(verdict: BudgetVerdict, nowMs: number): Refusal {
+/** The answer to a request of `shownPath` whose budget is spent; its wait is the time to the end of the window. */
+export function budgetRefusal(verdict: BudgetVerdict, shownPath: string, nowMs: number): Refusal {
   const { id, scope, effectiveSubject, periodSeconds, spent, amount } = verdict;
   const seconds = budgetWaitSeconds(verdict, nowMs);
-  const subject = scope === 'user_path' ? effectiveSubject : `label ${effectiveSubject}`;
+  const subject = scope === 'user_path' ? spelledAs(shownPath, effectiveSubject) : `label ${effectiveSubject}`;
   const period = budgetPeriodLabel(periodSeconds);
   const fill = { subject, period, spent: sayDollars(spent), amount: sayDollars(amount), seconds };
   const headers: Record<string, string> = { 'retry-after': String(seconds), 'x-gateway-rule': id };

@@ -57,7 +57,7 @@ function admitCaller(trip: Entering, parts: Parts): Rejected | Refusal | undefin
   if (principal === undefined) throw new Error('a request came in before its caller was known');
   const spent = endpoint.isCounted ? spentBudget(principal, parts) : undefined;
   if (spent !== undefined) return spent;
-  const rules = endpoint.isCounted ? limiter.forUserPath(principal.userPath) : limiter.unlimited;
+  const rules = endpoint.isCounted ? limiter.forUserPath(principal.shownPath) : limiter.unlimited;
   const admission = admit(rules, snapshot.toldLimits, parts);
   if (admission.lease === undefined) return admission;
   trip.consumer = admission;

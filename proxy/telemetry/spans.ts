@@ -2,7 +2,7 @@
 // errors are in none; texts of strangers are cut.
 import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import type { RequestTrace } from '../call/trace-context.ts';
-import type { ModelRequest } from '../connection/exchange.ts';
+import { type ModelRequest, shownPathOf } from '../connection/exchange.ts';
 import { knownSecrets } from '../known-secrets.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';
 import { numbersOf } from '../records/numbers-of.ts';
@@ -96,7 +96,8 @@ export function requestSpan(trip: TracedTrip, end: RecordedEnd, trace: RequestTr
   if (call !== undefined)
     attributes['gen_ai.request.model'] = withoutSecrets(call.model.slice(0, longestText), secrets);
   if (call !== undefined && route?.isAlias === true) attributes['gateway.alias'] = call.model.slice(0, longestText);
-  if (caller?.userPath !== undefined) attributes['gateway.user_path'] = caller.userPath.slice(0, longestText);
+  const userPath = shownPathOf(caller);
+  if (userPath !== undefined) attributes['gateway.user_path'] = userPath.slice(0, longestText);
   // As in the access log: the master key has no id.
   const keyId = caller?.keyId ?? caller?.kind;
   if (keyId !== undefined) attributes['gateway.key_id'] = keyId;

@@ -1,8 +1,9 @@
 // A budget, and its identity: scope, subject and period.
 import type { NanoDollars } from '../records/usage.ts';
 import { uniqueRuleIds } from '../rules/rule-id.ts';
+import { normaliseSubject, type SubjectResult } from '../rules/scope.ts';
 import type { BudgetLimit, Budgets } from '../types.ts';
-import { normaliseUserPath } from '../user-path.ts';
+import { foldUserPath } from '../user-path.ts';
 import { nanoDollarsOf } from './money.ts';
 import { budgetPeriodLabel, budgetPeriodSeconds } from './period.ts';
 
@@ -17,8 +18,10 @@ export interface Budget {
   /** Short and stable, for metric labels; unique within a set. */
   readonly id: string;
   readonly scope: BudgetScope;
-  /** A user path, normalised, or a label as it is written. */
+  /** The subject to show: a user path, normalised, or a label, in the letter case in which it is written. */
   readonly subject: string;
+  /** The subject to compare: a user path in lower case, or a label as it is written. */
+  readonly matchSubject: string;
   /** Every direct child of the user path has a budget of its own. */
   readonly perChild: boolean;
   /** See `budgetPeriods`. */
@@ -44,19 +47,14 @@ export interface DeclaredBudget {
   readonly place: readonly [section: 'user_paths' | 'labels', entry: number, 'limits', index: number];
 }
 
-/** The identity of a budget; amount, mode and per_child are not part of it. `subject`: normalised. */
+/** The identity of a budget; amount, mode and per_child are not part of it. `subject`: to compare. */
 export function budgetKey(scope: BudgetScope, subject: string, periodSeconds: number): string {
   return `${scope} ${periodSeconds} ${subject}`;
 }
 
-/** The form of a subject for comparing; the end of a sentence about one that is none. */
-export function normaliseBudgetSubject(
-  scope: BudgetScope,
-  subject: string,
-): { subject: string; problem?: undefined } | { subject?: undefined; problem: string } {
-  if (scope === 'label') return { subject };
-  const { path, problem } = normaliseUserPath(subject);
-  return problem === undefined ? { subject: path } : { problem };
+/** The forms of a subject, or the end of a sentence about one that is none. The letter case of labels counts. */
+export function normaliseBudgetSubject(scope: BudgetScope, subject: string): SubjectResult {
+  return scope === 'label' ? { subject, shown: subject } : normaliseSubject(scope, subject);
 }
 
 /** How log lines, differences of configurations and sentences name one budget: for example `user_path /team-a monthly`. */
@@ -74,7 +72,9 @@ export function compareBudgets(
   b: Pick<Budget, 'scope' | 'subject' | 'periodSeconds'>,
 ): number {
   if (a.scope !== b.scope) return a.scope === 'user_path' ? -1 : 1;
-  if (a.subject !== b.subject) return a.subject < b.subject ? -1 : 1;
+  const [one, other] =
+    a.scope === 'user_path' ? [a, b].map(({ subject }) => foldUserPath(subject)) : [a.subject, b.subject];
+  if (one !== undefined && other !== undefined && one !== other) return one < other ? -1 : 1;
   return b.periodSeconds - a.periodSeconds;
 }
 
@@ -109,11 +109,12 @@ export function budgetIds(keys: readonly string[]): string[] {
  */
 export function compileBudgets(budgets: BudgetLists): Budget[] {
   const declared = declaredBudgets(budgets).map(({ scope, subject: written, perChild, periodSeconds, limit }) => {
-    const { subject, problem } = normaliseBudgetSubject(scope, written);
+    const { subject: matchSubject, shown: subject, problem } = normaliseBudgetSubject(scope, written);
     if (problem !== undefined) throw new RangeError(`the subject of a budget ${problem}`);
     const amount = nanoDollarsOf(limit.amount);
-    const key = budgetKey(scope, subject, periodSeconds);
-    return { key, scope, subject, perChild, periodSeconds, amount, mode: limit.mode, source: 'config' as const };
+    const key = budgetKey(scope, matchSubject, periodSeconds);
+    const named = { key, scope, subject, matchSubject, perChild, periodSeconds };
+    return { ...named, amount, mode: limit.mode, source: 'config' as const };
   });
   const ids = budgetIds(declared.map(({ key }) => key));
   return declared

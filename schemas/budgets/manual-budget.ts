@@ -22,12 +22,14 @@ export function readManualBudget(id: string, body: unknown): ManualBudget | unde
   if (typeof perChild !== 'boolean' || (perChild && scope !== 'user_path')) return undefined;
   if (!isCount(periodSeconds) || periodSeconds > longestPeriodSeconds || !isCount(amount)) return undefined;
   if ((mode !== 'enforce' && mode !== 'shadow') || authorship === undefined) return undefined;
-  const { subject } = normaliseBudgetSubject(scope, written);
-  if (subject === undefined || subject === '' || budgetKey(scope, subject, periodSeconds) !== id) return undefined;
+  const { subject: matchSubject, shown } = normaliseBudgetSubject(scope, written);
+  if (matchSubject === undefined || matchSubject === '') return undefined;
+  if (budgetKey(scope, matchSubject, periodSeconds) !== id) return undefined;
   return Object.freeze({
     key: id,
     scope,
-    subject,
+    subject: shown,
+    matchSubject,
     perChild,
     periodSeconds,
     amount,

@@ -85,12 +85,13 @@ function obstacleOf(
 
 /** One that may only tighten takes the stricter of both. */
 function overrideOf(manual: ManualBudget, declared: Budget | undefined): Omit<Budget, 'id'> {
-  const { key, scope, subject, periodSeconds } = manual;
+  const { key, scope, subject, matchSubject, periodSeconds } = manual;
   const bound = manual.tightens === true ? declared : undefined;
   return {
     key,
     scope,
     subject,
+    matchSubject,
     periodSeconds,
     perChild: bound?.perChild ?? manual.perChild,
     amount: Math.min(manual.amount, bound?.amount ?? Number.POSITIVE_INFINITY),

@@ -1,6 +1,6 @@
 // Resets of the response cache: numbers in the state store. Raising one hides the answers that were kept before.
 import { foldCase } from '../selector.ts';
-import { normaliseUserPath } from '../user-path.ts';
+import { foldUserPath, normaliseUserPath } from '../user-path.ts';
 
 /** The kind of their documents. The id says of which answers; the body is `{"epoch": n}`. */
 export const cacheResetKind = 'cache_reset';
@@ -19,7 +19,7 @@ export interface CacheReset {
 
 /** The id of a reset for a user path and all below it. */
 export function pathResetId(userPath: string): string {
-  return `user_path ${userPath}`;
+  return `user_path ${foldUserPath(userPath)}`;
 }
 
 /** The id of a reset for a model, an alias or a bare id, as requests name it or as it was asked. */

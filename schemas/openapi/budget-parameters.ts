@@ -26,7 +26,7 @@ export const budgetParameters = {
   BudgetSubject: {
     name: 'subject',
     in: 'query',
-    description: 'Only budgets for exactly this subject: a path or a label. Letter case matters.',
+    description: 'Only budgets for exactly this subject: a path, in any letter case, or a label.',
     schema: { type: 'string' },
     example: 'batch',
   },

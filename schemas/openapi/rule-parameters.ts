@@ -27,8 +27,7 @@ export const ruleParameters = {
   RuleSubject: {
     name: 'subject',
     in: 'query',
-    description:
-      'Only rules for exactly this subject: a path, a provider or a model. Letter case matters in paths only.',
+    description: 'Only rules for exactly this subject: a path, a provider or a model. Letter case does not matter.',
     schema: { type: 'string' },
     example: 'openai',
   },

@@ -1,7 +1,7 @@
 // A rule that an operator set through the admin API, and its document in the state store.
 import { type Authorship, authorshipBody, readAuthorship } from './authorship.ts';
 import { type Rule, ruleKey } from './rule.ts';
-import { normaliseSubject, shownSubject } from './scope.ts';
+import { normaliseSubject } from './scope.ts';
 
 /** The kind of its documents; the id is the rule key. */
 export const manualRuleKind = 'rate_limit';
@@ -43,13 +43,13 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
   if (!isNamedCap(maxRequests, mayBlock) || !isNamedCap(maxTokens, mayBlock)) return undefined;
   if (maxRequests === undefined && maxTokens === undefined) return undefined;
   if (seconds === 0 && (maxRequests === undefined || typeof maxTokens === 'number')) return undefined;
-  const { subject: matchSubject } = normaliseSubject(scope, subject);
+  const { subject: matchSubject, shown } = normaliseSubject(scope, subject);
   if (matchSubject === undefined || ruleKey(scope, matchSubject, seconds) !== id) return undefined;
   return Object.freeze({
     key: id,
     ...(name === undefined ? {} : { name }),
     scope,
-    subject: shownSubject(scope, subject, matchSubject),
+    subject: shown,
     matchSubject,
     perChild,
     periodSeconds: seconds,

@@ -2,7 +2,7 @@
 import type { Limit, RateLimits } from '../types.ts';
 import { periodLabel, periodSeconds } from './period.ts';
 import { uniqueRuleIds } from './rule-id.ts';
-import { normaliseSubject, type Scope, shownSubject } from './scope.ts';
+import { normaliseSubject, type Scope } from './scope.ts';
 
 /** A rule ready to be enforced (spec, Rate limit rule). It is replaced, never changed; the limiter has its counters. */
 export interface Rule {
@@ -15,7 +15,7 @@ export interface Rule {
   readonly scope: Scope;
   /** The subject to show: a name as written, a user path normalised. */
   readonly subject: string;
-  /** The subject to compare, normalised. */
+  /** The subject to compare, in lower case. */
   readonly matchSubject: string;
   /** The subject of a model rule is a bare id although it has a slash, because no provider is named like its first part. */
   readonly bareId?: true;
@@ -131,7 +131,7 @@ function compileRule({ scope, subject, perChild, periodSeconds: seconds, limit }
     key: ruleKey(scope, normalised.subject, seconds),
     ...(limit.name === undefined ? {} : { name: limit.name }),
     scope,
-    subject: shownSubject(scope, subject, normalised.subject),
+    subject: normalised.shown,
     matchSubject: normalised.subject,
     perChild,
     periodSeconds: seconds,

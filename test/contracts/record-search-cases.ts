@@ -52,6 +52,7 @@ async function makeOld({ query }: RecordPlace): Promise<void> {
     'DROP TABLE search_segment',
     'CREATE TABLE search_block (first_entry BIGINT PRIMARY KEY, last_entry BIGINT, words TEXT, hex TEXT)',
     ...withoutCounts(sumTables.filter((name) => !name.startsWith('key'))),
+    'ALTER TABLE usage_path DROP COLUMN folded_path',
     'UPDATE record_version SET version = 1',
   ])
     await query(sql);

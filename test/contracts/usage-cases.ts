@@ -123,6 +123,7 @@ const cases: Readonly<Record<string, Case>> = {
     await keep(store, records);
     for (const name of ['key_day', 'key_hour', 'key_path_day']) await query(`DROP TABLE usage_by_${name}`);
     for (const sql of withoutCounts(sumTables.filter((name) => !name.startsWith('key')))) await query(sql);
+    await query('ALTER TABLE usage_path DROP COLUMN folded_path');
     await query('UPDATE record_version SET version = 2');
     const later = open();
     await keep(later, [record(9_000)]);

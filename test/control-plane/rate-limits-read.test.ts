@@ -58,7 +58,7 @@ const accepted: Accepted[] = [
   ['the root by its scope', { scope: 'user_path', ...minute, ...cap }, { key: 'user_path 60 /', subject: '/' }],
   ['the root by a blank subject', { scope: 'user_path', subject: '', ...minute, ...cap }, { key: 'user_path 60 /' }],
   ['the root by a blank path', { user_path: '', ...minute, ...cap }, { key: 'user_path 60 /' }],
-  ['a path keeps its case', { ...whole, user_path: '/Team' }, { key: 'user_path 60 /Team' }],
+  ['a path folds it', { ...whole, user_path: '/Team' }, { key: 'user_path 60 /team', subject: '/Team' }],
   ['a provider folds it', { ...provider, ...cap }, { key: 'provider 60 openai', subject: 'OpenAI' }],
   ['a provider that is not configured', { ...provider, subject: 'later', ...cap }, { key: 'provider 60 later' }],
   ['a qualified model', { scope: 'model', subject: 'a/b/c', ...minute, ...cap }, { key: 'model 60 a/b/c' }],

@@ -93,7 +93,13 @@ export async function auxiliaryStand(t: Test): Promise<AuxiliaryStand> {
     hooks: new Hooks(own.pools, own.deadlines),
   };
   const exchange = exchangeOf({ 'x-request-id': 'req-of-client' });
-  const principal = { kind: 'managed_key', keyId: 'k1', userPath: '/team', allowedModels: undefined } as const;
+  const principal = {
+    kind: 'managed_key',
+    keyId: 'k1',
+    userPath: '/team',
+    shownPath: '/team',
+    allowedModels: undefined,
+  } as const;
   const report = (of: Matches) => limiter.report(of, Math.floor(own.nowMs()));
   return {
     first,

@@ -12,7 +12,7 @@ import { exchangeOf, open, refusedBy } from './stage-parts.ts';
 // --- authenticate
 
 const credentials = credentialsOf(digestOf('sk-master'), []);
-const master = { kind: 'master_key', keyId: undefined, userPath: '/', allowedModels: undefined };
+const master = { kind: 'master_key', keyId: undefined, userPath: '/', shownPath: '/', allowedModels: undefined };
 const anonymous = { ...master, kind: 'anonymous' };
 
 const failedLogins = createFailedLogins();
@@ -146,8 +146,12 @@ await test('a managed key is its own consumer, and a path of its own always wins
   const as = (id: string, path?: string) =>
     showing({ Authorization: `Bearer ${id}`, ...(path === undefined ? {} : { 'x-gateway-user-path': path }) }, known);
   const keyHash = digestOf('sk-gw-free').slice(0, 16);
-  t.same(as('sk-gw-free'), { kind: 'managed_key', keyId: 'free', userPath: '/', keyHash });
-  t.equal(as('sk-gw-free', 'team/x').userPath, '/team/x');
+  t.same(as('sk-gw-free'), { kind: 'managed_key', keyId: 'free', userPath: '/', shownPath: '/', keyHash });
+  t.match(
+    as('sk-gw-free', 'Team/X'),
+    { userPath: '/team/x', shownPath: '/Team/X' },
+    'compared in lower case, shown as sent',
+  );
   t.equal(as('sk-master', 'team/x').userPath, '/team/x');
   for (const path of [undefined, '/other', '/team/app/deeper', '/a/../b', 'a:b', '\xff'])
     t.match(

@@ -1,7 +1,7 @@
 // Decides which writes to budgets a scoped operator may make: any write below its own path, only tightening writes at the path itself,
 // because other operators limit it there. Pure.
 import { sayDollars } from '../../../schemas/budgets/money.ts';
-import { isWithin } from '../../../schemas/user-path.ts';
+import { isSamePath, isWithin } from '../../../schemas/user-path.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import { scopesOf } from '../scopes.ts';
@@ -47,7 +47,7 @@ export function delegatedBudgetReset(name: BudgetName, operator: Operator): Budg
 }
 
 function isOwnPath({ scope, subject }: BudgetName, operator: Operator): boolean {
-  return isScoped(operator) && scope === 'user_path' && subject === operator.userPath;
+  return isScoped(operator) && scope === 'user_path' && isSamePath(subject, operator.userPath);
 }
 
 /** A budget at the own path without `tightens` was set by an operator with more rights; an unreadable one may have been. */

@@ -5,13 +5,13 @@ import {
   budgetScopes,
   normaliseBudgetSubject,
 } from '../../../schemas/budgets/budget.ts';
-import { directChild, isWithin, normaliseUserPath } from '../../../schemas/user-path.ts';
+import { directChild, foldUserPath, isWithin, normaliseUserPath } from '../../../schemas/user-path.ts';
 import { invalidQuery, readQuery } from '../read-query.ts';
 
 /** Which budgets are listed, and whose spend of templates. */
 export interface BudgetFilter {
-  shows(budget: Pick<Budget, 'scope' | 'subject' | 'perChild'>): boolean;
-  /** The path that `covers` names, normalised. */
+  shows(budget: Pick<Budget, 'scope' | 'matchSubject' | 'perChild'>): boolean;
+  /** The path that `covers` names, to compare. */
   readonly covered: string | undefined;
 }
 
@@ -32,21 +32,21 @@ export function readBudgetFilter(query: unknown): BudgetFilter {
     covered,
     shows: (budget) =>
       (wanted === undefined || budget.scope === wanted) &&
-      (path === undefined || (budget.scope === 'user_path' && budget.subject === path)) &&
+      (path === undefined || (budget.scope === 'user_path' && budget.matchSubject === path)) &&
       (covered === undefined || (budget.scope === 'user_path' && isCovered(covered, budget))) &&
-      (subjects === undefined || subjects.get(budget.scope) === budget.subject),
+      (subjects === undefined || subjects.get(budget.scope) === budget.matchSubject),
   };
 }
 
 /** Whether the requests of a path spend from a budget: those of a template's own path do not. */
-function isCovered(path: string, { subject, perChild }: Pick<Budget, 'subject' | 'perChild'>): boolean {
-  return perChild ? directChild(path, subject) !== undefined : isWithin(path, subject);
+function isCovered(path: string, { matchSubject, perChild }: Pick<Budget, 'matchSubject' | 'perChild'>): boolean {
+  return perChild ? directChild(path, matchSubject) !== undefined : isWithin(path, matchSubject);
 }
 
 function pathOf(param: string, text: string): string {
   const { path, problem } = normaliseUserPath(text);
   if (problem !== undefined) throw invalidQuery(param, problem);
-  return path;
+  return foldUserPath(path);
 }
 
 /** The subject as each scope compares it; a scope that cannot have it is left out. */

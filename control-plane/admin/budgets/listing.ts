@@ -90,7 +90,7 @@ function spending(budget: MergedBudget, { figures, covered }: BudgetListingParts
   };
 }
 
-function ownerOf({ perChild, subject }: MergedBudget, covered: string | undefined): string | undefined {
-  if (!perChild) return subject;
-  return covered === undefined ? undefined : directChild(covered, subject);
+function ownerOf({ perChild, matchSubject }: MergedBudget, covered: string | undefined): string | undefined {
+  if (!perChild) return matchSubject;
+  return covered === undefined ? undefined : directChild(covered, matchSubject);
 }

@@ -5,14 +5,16 @@ import { budgetPeriodSeconds } from '../../../schemas/budgets/period.ts';
 import type { Anchors } from '../../../schemas/budgets/window.ts';
 import type { NanoDollars } from '../../../schemas/records/usage.ts';
 import type { BudgetDelete } from '../../../schemas/types.ts';
-import { normaliseUserPath } from '../../../schemas/user-path.ts';
+import { foldUserPath, normaliseUserPath } from '../../../schemas/user-path.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid, readExpiry, readWords } from '../read-body.ts';
 
 interface BudgetSubject {
   readonly scope: BudgetScope;
-  /** A user path, normalised, or a label. */
+  /** The subject to show: a user path, normalised, or a label. */
   readonly subject: string;
+  /** The subject to compare. */
+  readonly matchSubject: string;
 }
 
 /** The budget that a request names. */
@@ -77,20 +79,20 @@ export function readSettingsWrite(body: unknown): Partial<Anchors> {
 
 /** The period is in `budget_key` or beside the subject, never in both. */
 function nameOf(given: BudgetDelete): BudgetName {
-  const { scope, subject } = readSubject(given);
+  const subject = readSubject(given);
   const periodSeconds = budgetPeriodSeconds(given.budget_key ?? given);
-  return { scope, subject, periodSeconds, key: budgetKey(scope, subject, periodSeconds) };
+  return { ...subject, periodSeconds, key: budgetKey(subject.scope, subject.matchSubject, periodSeconds) };
 }
 
 function readSubject({ scope, subject = '', user_path: userPath = '' }: BudgetDelete): BudgetSubject {
   if (scope === 'label') {
     // A pattern for this would need syntax that not every validator supports.
     if (/\p{Cs}/u.test(subject)) throw invalid('subject', 'must not have unpaired surrogates');
-    return { scope, subject };
+    return { scope, subject, matchSubject: subject };
   }
   if (isBlank(subject)) return pathOf('user_path', isBlank(userPath) ? '/' : userPath);
   const path = pathOf('subject', subject);
-  if (!isBlank(userPath) && pathOf('user_path', userPath).subject !== path.subject) {
+  if (!isBlank(userPath) && pathOf('user_path', userPath).matchSubject !== path.matchSubject) {
     throw invalid('user_path', 'differs from subject; send one of them');
   }
   return path;
@@ -99,7 +101,7 @@ function readSubject({ scope, subject = '', user_path: userPath = '' }: BudgetDe
 function pathOf(param: string, text: string): BudgetSubject {
   const { path, problem } = normaliseUserPath(text);
   if (problem !== undefined) throw invalid(param, problem);
-  return { scope: 'user_path', subject: path };
+  return { scope: 'user_path', subject: path, matchSubject: foldUserPath(path) };
 }
 
 function isBlank(text: string): boolean {

@@ -2,7 +2,7 @@
 // because other operators limit it there. Pure.
 import { effectiveCaps } from '../../../schemas/rules/merge.ts';
 import { userPathOfKey } from '../../../schemas/rules/rule.ts';
-import { isWithin } from '../../../schemas/user-path.ts';
+import { isSamePath, isWithin } from '../../../schemas/user-path.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import { scopesOf } from '../scopes.ts';
@@ -64,7 +64,7 @@ export function delegatedReset(name: RuleName, operator: Operator): RuleName {
 }
 
 function isOwnPath({ scope, matchSubject }: RuleName, operator: Operator): boolean {
-  return isScoped(operator) && scope === 'user_path' && matchSubject === operator.userPath;
+  return isScoped(operator) && scope === 'user_path' && isSamePath(matchSubject, operator.userPath);
 }
 
 /** A rule at the own path without `tightens` was set by an operator with more rights; an unreadable one may have been. */

@@ -1,7 +1,7 @@
 // The filter of the listing: by user path, scope and subject, which must all hold; or all rules that hold for a path. Pure.
 import type { Rule } from '../../../schemas/rules/rule.ts';
 import { normaliseSubject, type Scope } from '../../../schemas/rules/scope.ts';
-import { directChild, isWithin, normaliseUserPath } from '../../../schemas/user-path.ts';
+import { directChild, foldUserPath, isWithin, normaliseUserPath } from '../../../schemas/user-path.ts';
 import { invalidQuery } from '../read-query.ts';
 import type { Given } from '../records/read-query.ts';
 
@@ -41,7 +41,7 @@ function isCovered(path: string, { matchSubject, perChild }: Pick<Rule, 'matchSu
 function pathOf(param: string, text: string): string {
   const { path, problem } = normaliseUserPath(text);
   if (problem !== undefined) throw invalidQuery(param, problem);
-  return path;
+  return foldUserPath(path);
 }
 
 /** The subject as each scope compares it; a scope that cannot have it is left out. */

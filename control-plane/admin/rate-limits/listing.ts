@@ -47,7 +47,7 @@ function item(rule: MergedRule, { prerequisites, live, declared: all, places, no
     scope: rule.scope,
     subject: rule.subject,
     ...(rule.perChild ? {} : { effective_subject: rule.matchSubject }),
-    ...(rule.scope === 'user_path' ? { user_path: rule.matchSubject } : {}),
+    ...(rule.scope === 'user_path' ? { user_path: rule.subject } : {}),
     per_child: rule.perChild,
     source: rule.source,
     overrides_config: rule.overridesConfig,

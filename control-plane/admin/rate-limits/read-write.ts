@@ -2,7 +2,7 @@
 import type { NamedCap } from '../../../schemas/rules/manual-rule.ts';
 import { periodSeconds } from '../../../schemas/rules/period.ts';
 import { ruleKey } from '../../../schemas/rules/rule.ts';
-import { normaliseSubject, type Scope, shownSubject } from '../../../schemas/rules/scope.ts';
+import { normaliseSubject, type Scope } from '../../../schemas/rules/scope.ts';
 import type { RateLimitDelete } from '../../../schemas/types.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid, readExpiry, readWords } from '../read-body.ts';
@@ -97,9 +97,9 @@ function readSubject({ scope, subject = '', user_path: userPath = '' }: RateLimi
 }
 
 function normalised(scope: Scope, param: string, subject: string): RuleSubject {
-  const { subject: matchSubject, problem } = normaliseSubject(scope, subject);
+  const { subject: matchSubject, shown, problem } = normaliseSubject(scope, subject);
   if (problem !== undefined) throw invalid(param, problem);
-  return { scope, subject: shownSubject(scope, subject, matchSubject), matchSubject };
+  return { scope, subject: shown, matchSubject };
 }
 
 function isBlank(text: string): boolean {

@@ -1,6 +1,7 @@
 // The dictionary of what filters ask for: method, path, model, provider, user path, status and the like, each combination once.
 import { hash } from 'node:crypto';
 import type { RequestRecord } from '../../../schemas/records/request-record.ts';
+import { foldUserPath } from '../../../schemas/user-path.ts';
 import type { Insertion, Statements } from './database.ts';
 import { plainText, plainTextOrNull, wholeNumber } from './plain-values.ts';
 
@@ -56,7 +57,7 @@ function columnsOf(record: RequestRecord): (string | number | null)[] {
     plainTextOrNull(record.requested_model),
     plainTextOrNull(record.provider),
     plainTextOrNull(record.provider_name),
-    plainText(record.user_path),
+    plainText(foldUserPath(record.user_path)),
     plainTextOrNull(record.error_type),
     wholeNumber(record.status_code),
     streamNumber(record.stream),

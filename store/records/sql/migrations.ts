@@ -2,7 +2,7 @@
 import type { Statements } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { recordTables, searchTables } from './record-tables.ts';
-import { countedRequests, keyTables, usageTables } from './usage-tables.ts';
+import { countedRequests, foldPaths, keyTables, usageTables } from './usage-tables.ts';
 
 /** Step 1 stands first. A step that was released is never changed: what changes is a step more. */
 const steps: readonly ((dialect: Dialect) => readonly string[])[] = [
@@ -10,6 +10,7 @@ const steps: readonly ((dialect: Dialect) => readonly string[])[] = [
   searchTables,
   keyTables,
   countedRequests,
+  foldPaths,
 ];
 
 export const recordsVersion = steps.length;

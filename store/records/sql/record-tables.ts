@@ -3,7 +3,7 @@ import type { Dialect } from './dialect.ts';
 
 /**
  * `combo`: what filters ask for, each combination once, so that a text is looked for in hundreds of rows and not in millions.
- * `stream` in it is -1 where that is not known.
+ * `stream` in it is -1 where that is not known. The user path is in lower case, because filters compare it so.
  * `thread`: entries of one session; an entry without one is a thread without a row, its number the entry's own, negative.
  * `facet`: entries of one thread with one combo. `last_uid` is the id of the newest one. `first_ms` may be too early once old ones
  * were removed.

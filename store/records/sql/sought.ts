@@ -1,4 +1,5 @@
 // What a filter asks for, in numbers: the combos and the thread that entries must have.
+import { foldUserPath } from '../../../schemas/user-path.ts';
 import type { EntryFilter, Span } from '../record-store.ts';
 import { allOf, anyOf, type Condition, condition, contains } from './condition.ts';
 import type { Row, Statements } from './database.ts';
@@ -79,10 +80,10 @@ function comboConditions(dialect: Dialect, filter: EntryFilter): Condition[] {
   ].filter((each) => each !== undefined);
 }
 
-/** This path and all below it, of the column `user_path`; undefined: all. */
-export function belowUserPath(path: string): Condition | undefined {
+/** This path and all below it, of a column of folded paths; undefined: all. */
+export function belowUserPath(path: string, column: 'user_path' | 'folded_path' = 'user_path'): Condition | undefined {
   if (path === '/' || path === '') return undefined;
-  const plain = plainText(path);
+  const plain = plainText(foldUserPath(path));
   // The hyphen, the dot and others sort before the slash, so a range would take in other paths.
-  return condition('user_path = ? OR substr(user_path, 1, length(?) + 1) = ?', plain, plain, `${plain}/`);
+  return condition(`${column} = ? OR substr(${column}, 1, length(?) + 1) = ?`, plain, plain, `${plain}/`);
 }

@@ -19,7 +19,7 @@ export interface SoughtUsage {
 /** Undefined: nothing can match. A text that is empty asks for nothing. */
 export async function seekUsage(statements: Statements, filter: UsageFilter): Promise<SoughtUsage | undefined> {
   const { span, userPath = '', label = '', sessionId = '', cacheMode } = filter;
-  const isBelow = belowUserPath(userPath);
+  const isBelow = belowUserPath(userPath, 'folded_path');
   const isModel = modelCondition(filter);
   const model = isModel && (await numbersLike(statements, 'model', isModel));
   const path = isBelow && (await numbersLike(statements, 'path', isBelow));

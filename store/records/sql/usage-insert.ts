@@ -1,6 +1,7 @@
 // Keeps the usage records of requests: a row for each executed attempt, and the sums that it counts in.
 import type { AttemptRecord, RequestRecord } from '../../../schemas/records/request-record.ts';
 import type { AttemptUsage } from '../../../schemas/records/usage.ts';
+import { foldUserPath } from '../../../schemas/user-path.ts';
 import type { Insertion, Row, Statements } from './database.ts';
 import type { ColumnType } from './dialect.ts';
 import { plainMoment, plainText, plainTextOrNull, wholeNumber } from './plain-values.ts';
@@ -130,7 +131,7 @@ function modelName({ attempt }: Used): string[] {
 }
 
 function pathName({ record }: Used): string[] {
-  return [plainText(record.user_path)];
+  return [plainText(foldUserPath(record.user_path)), plainText(record.user_path)];
 }
 
 function valuesOf({ record, attempt, usage, isRequest }: Used, model: number, path: number) {

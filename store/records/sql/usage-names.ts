@@ -6,12 +6,14 @@ export interface Dictionary {
   readonly table: string;
   /** All of them are texts. */
   readonly columns: readonly string[];
+  /** So many columns, the first ones, make a name; the others are kept as they came with it first. Absent: all. */
+  readonly keyColumns?: number;
 }
 
 /** What a column of the same name in `usage`, and in its sums, is a number of. */
 export const dictionaries = {
   model: { table: 'usage_model', columns: ['model', 'provider', 'provider_name'] },
-  path: { table: 'usage_path', columns: ['user_path'] },
+  path: { table: 'usage_path', columns: ['folded_path', 'user_path'], keyColumns: 1 },
   label: { table: 'usage_label_name', columns: ['label'] },
 } as const satisfies Readonly<Record<string, Dictionary>>;
 
@@ -20,12 +22,13 @@ export type NamedColumn = keyof typeof dictionaries;
 /** The numbers of these names, in their order. New ones are kept. */
 export async function numbersOf(
   statements: Statements,
-  { table, columns }: Dictionary,
+  { table, columns, keyColumns = columns.length }: Dictionary,
   names: readonly (readonly string[])[],
 ): Promise<number[]> {
   if (names.length === 0) return [];
-  const keys = names.map((name) => JSON.stringify(name));
-  const byKey = new Map(keys.map((key, index) => [key, names[index] ?? []]));
+  const keys = names.map((name) => JSON.stringify(name.slice(0, keyColumns)));
+  const byKey = new Map<string, readonly string[]>();
+  for (const [index, key] of keys.entries()) if (!byKey.has(key)) byKey.set(key, names[index] ?? []);
   // An index of PostgreSQL takes no text of more than some thousand bytes.
   const hashes = new Map([...byKey.keys()].map((key) => [key, hash('sha256', key, 'base64url')]));
   const isSought = statements.dialect.isOneOf('key', 'TEXT');

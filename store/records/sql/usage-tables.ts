@@ -1,6 +1,5 @@
 // The tables of usage records: a row for each executed attempt, its labels, and sums of them by time.
 import type { Dialect } from './dialect.ts';
-import { dictionaries } from './usage-names.ts';
 import { type Rollup, rollups, tableOf } from './usage-rollups.ts';
 
 /** What the first sums had; a later step adds more. `requests` were usage records then. */
@@ -40,13 +39,32 @@ export function usageTables({ text, countedId, clustered }: Dialect): readonly s
     'CREATE INDEX usage_session ON usage (session_id, at_ms, cache_type) WHERE session_id IS NOT NULL',
     `CREATE TABLE usage_label (usage BIGINT NOT NULL, label BIGINT NOT NULL, PRIMARY KEY (usage, label))${clustered}`,
     'CREATE INDEX usage_label_of ON usage_label (label, usage)',
-    ...Object.values(dictionaries).map(
-      ({ table, columns }) =>
+    ...Object.entries(firstDictionaries).map(
+      ([table, columns]) =>
         `CREATE TABLE ${table} (id ${countedId}, key ${text} NOT NULL UNIQUE, ${columns.map((name) => `${name} ${text} NOT NULL`).join(', ')})`,
     ),
     ...[rollups.model, rollups.path, rollups.both, rollups.label].flatMap((rollup) =>
       sumTables(rollup, { text, clustered }),
     ),
+  ];
+}
+
+/** As they were at first: `foldPaths` adds a column. */
+const firstDictionaries = {
+  usage_model: ['model', 'provider', 'provider_name'],
+  usage_path: ['user_path'],
+  usage_label_name: ['label'],
+} as const;
+
+/**
+ * User paths are found and summed up without regard to letter case: `folded_path` is in lower case, `user_path` as it came first. Of older
+ * records, `lower` of SQLite folds A to Z alone.
+ */
+export function foldPaths({ text }: Dialect): readonly string[] {
+  return [
+    `ALTER TABLE usage_path ADD COLUMN folded_path ${text} NOT NULL DEFAULT ''`,
+    'UPDATE usage_path SET folded_path = lower(user_path)',
+    'UPDATE combo SET user_path = lower(user_path)',
   ];
 }
 

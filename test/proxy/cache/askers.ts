@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import type { CacheSettings } from '../../../proxy/snapshot/snapshot.ts';
 import type { Principal } from '../../../proxy/stages/authenticate.ts';
+import { foldUserPath } from '../../../schemas/user-path.ts';
 
 export type Asker = Principal;
 type Scope = CacheSettings['scope'];
@@ -10,12 +11,14 @@ export const scopes: readonly Scope[] = ['gateway', 'user_path', 'key'];
 
 const segment = fc.constantFrom('team', 'team-alpha', 'tea', 'team a', 'Team', 'app', 'a', 'b');
 const userPath = fc.array(segment, { maxLength: 3 }).map((segments) => `/${segments.join('/')}`);
-export const askers: fc.Arbitrary<Asker> = fc.record({
-  kind: fc.constantFrom('managed' as const, 'master_key' as const) as fc.Arbitrary<Principal['kind']>,
-  keyId: fc.option(fc.constantFrom('k', 'k1', 'k11', 'k 1'), { nil: undefined }),
-  userPath,
-  allowedModels: fc.constant(undefined),
-});
+export const askers: fc.Arbitrary<Asker> = fc
+  .record({
+    kind: fc.constantFrom('managed' as const, 'master_key' as const) as fc.Arbitrary<Principal['kind']>,
+    keyId: fc.option(fc.constantFrom('k', 'k1', 'k11', 'k 1'), { nil: undefined }),
+    shownPath: userPath,
+    allowedModels: fc.constant(undefined),
+  })
+  .map((asker) => ({ ...asker, userPath: foldUserPath(asker.shownPath) }));
 
 /** The same text for callers who may have each other's answers. */
 export function scopeOf(scope: Scope, { kind, keyId, userPath: path }: Asker): string {

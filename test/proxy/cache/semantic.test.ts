@@ -160,7 +160,13 @@ await test('what was reset is not found by its meaning either', async (t) => {
   const cache = cacheOf(() => 1_000);
   t.teardown(() => cache.close());
   const row = { path: '/v1/chat/completions', operation: 'chat', surface: 'openai' } as const;
-  const who = { kind: 'master_key', keyId: undefined, userPath: '/a/b', allowedModels: undefined } as const;
+  const who = {
+    kind: 'master_key',
+    keyId: undefined,
+    userPath: '/a/b',
+    shownPath: '/a/b',
+    allowedModels: undefined,
+  } as const;
   const placeIn = async (resets: CacheReset[]) => {
     const settings = { ...snapshot.cache, isEnabled: true, semantic, resets: cacheResets(resets) };
     cache.apply(settings);

@@ -191,7 +191,8 @@ await test('a rule covers its path and what lies below, never a neighbour with a
   t.equal(ask(limiter, '/team'), true);
   t.equal(ask(limiter, '/team/x'), true);
   t.equal(ask(limiter, '/team/x/y'), false, 'one counter for all of it');
-  const beside = ['/team-alpha', '/teams', '/', '/Team', '/tea'];
+  t.equal(ask(limiter, '/TEAM/x'), false, 'in any letter case');
+  const beside = ['/team-alpha', '/teams', '/', '/tea'];
   t.same(
     beside.filter((path) => admitted(limiter, path, 4) !== 4),
     [],

@@ -49,9 +49,9 @@ export function childFinder(asked: Asked): (rule: Rule) => string | undefined {
   return 'path' in asked ? childOnPath(asked.path) : childAtTarget(foldCase(asked.provider), foldCase(asked.model));
 }
 
-/** Paths are compared as normalised texts: `/a` covers `/a` and what begins with `/a/`. */
+/** Paths are compared as normalised texts in lower case: `/a` covers `/a` and what begins with `/a/`. */
 function childOnPath(path: string): (rule: Rule) => string | undefined {
-  const whole = path === '/' ? '' : path;
+  const whole = path === '/' ? '' : foldCase(path);
   return ({ scope, matchSubject, perChild }) => {
     if (scope !== 'user_path') return undefined;
     const own = matchSubject === '/' ? '' : matchSubject;

@@ -1,7 +1,7 @@
 // Makes rules for tests of the limiter in one short line each.
 import { type Rule, ruleKey } from '../../../schemas/rules/rule.ts';
 import { ruleId } from '../../../schemas/rules/rule-id.ts';
-import { normaliseSubject, type Scope, shownSubject } from '../../../schemas/rules/scope.ts';
+import { normaliseSubject, type Scope } from '../../../schemas/rules/scope.ts';
 
 type Options = Partial<
   Pick<
@@ -12,14 +12,14 @@ type Options = Partial<
 
 /** A rule as the loader would make it; `periodSeconds` 0 is concurrency. */
 export function ruleOf(scope: Scope, subject: string, periodSeconds: number, options: Options): Rule {
-  const matchSubject = normaliseSubject(scope, subject).subject;
+  const { subject: matchSubject, shown } = normaliseSubject(scope, subject);
   if (matchSubject === undefined) throw new Error(`not a subject: ${subject}`);
   const key = ruleKey(scope, matchSubject, periodSeconds);
   return {
     key,
     id: ruleId(key),
     scope,
-    subject: shownSubject(scope, subject, matchSubject),
+    subject: shown,
     matchSubject,
     perChild: false,
     periodSeconds,
