@@ -43,6 +43,16 @@ await test('every link of every page leads somewhere', async (t) => {
   t.strictSame(deadLinks(join(top, 'README.md'), text), ['#b', 'no.md', 'README.md#no']);
 });
 
+await test('the data plane says what each of its rooms is for', async (t) => {
+  const map = readFileSync(join(top, 'proxy/README.md'), 'utf8');
+  const rooms = globSync('*/', { cwd: join(top, 'proxy') }).map((name) => name.replace(/\/$/, ''));
+  t.ok(rooms.length > 20);
+  t.strictSame(
+    rooms.filter((room) => !map.includes(`| \`${room}/\` `)),
+    [],
+  );
+});
+
 await test('every room is on the map, and the first page is short', async (t) => {
   const readme = readFileSync(join(top, 'README.md'), 'utf8');
   const rooms = ['schemas', 'store', 'gitops', 'plane', 'proxy', 'control-plane', 'examples', 'deploy', 'test'];

@@ -35,7 +35,7 @@ export function resolveName(question: Question, userPath: string, { snapshot, in
   const { alias, hidden } = firstAlias(table, inForce, { model, userPath });
   const steps = alias === undefined || route === undefined ? [] : chainOf(alias, table);
   const resolution: Resolution = {
-    kind: kindOf(route, alias, table, model),
+    kind: kindOf(route, alias),
     aliases: steps.map((step) => describe(step, question, inForce)),
     ...(route === undefined ? {} : courseOf(route, question)),
   };
@@ -91,15 +91,10 @@ function firstAlias(
   return { alias: undefined, hidden };
 }
 
-function kindOf(
-  route: Route | undefined,
-  alias: NamedAlias | undefined,
-  table: NameTable,
-  model: string,
-): Resolution['kind'] {
+function kindOf(route: Route | undefined, alias: NamedAlias | undefined): Resolution['kind'] {
   if (route === undefined) return 'unknown';
   if (alias !== undefined) return alias.family === undefined ? 'alias' : 'family';
-  return table.models.bare.has(model) ? 'bare_id' : 'model';
+  return route.isListed ? 'model' : 'bare_id';
 }
 
 /** The aliases in the order in which they are met, each once. */

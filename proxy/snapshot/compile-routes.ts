@@ -7,6 +7,7 @@ import { familyPrefix, NameTable } from '../../schemas/aliases/name-table.ts';
 import { modelId } from '../../schemas/listed-models.ts';
 import { priceOf } from '../../schemas/prices/price.ts';
 import { pricingIn } from '../../schemas/prices/price-book.ts';
+import { foldCase } from '../../schemas/selector.ts';
 import type { Alias, Model, Pricing } from '../../schemas/types.ts';
 import { compileRetryPolicy, defaultRetryPolicy } from './retry-policy.ts';
 import type { ModelEntry, Route, Snapshot, Target, Upstream } from './snapshot.ts';
@@ -24,22 +25,22 @@ export type OfferedConfig = ModelOffer & Pick<AssembledConfig, 'aliases' | 'prov
 export function compileRoutes(
   config: OfferedConfig,
   upstreams: readonly Upstream[],
-): Pick<Snapshot, 'routes' | 'models' | 'hidesAliases'> {
+): Pick<Snapshot, 'routes' | 'foldedRoutes' | 'models' | 'hidesAliases'> {
   const inventories = config.inventories ?? new Map();
   const targets = compileTargets({ ...config, inventories }, upstreams);
   const models = modelNames({ ...config, inventories });
-  const routes = new Map<string, Route>();
-  for (const [name, target] of targets) routes.set(name, plain(name, [target], true));
+  const routes = new RouteTable();
+  for (const [name, target] of targets) routes.add(name, plain(name, [target], true));
   // A qualified name is no bare id, so nothing is replaced here.
-  for (const [id, sharing] of models.bare) routes.set(id, plain(id, targetsOf(sharing, targets), false));
+  for (const [id, sharing] of models.bare) routes.add(id, plain(id, targetsOf(sharing, targets), false));
 
   const enabled = config.aliases.filter((alias) => alias.enabled);
   const settings = new Map<unknown, Alias>(enabled.map((alias) => [alias, alias]));
   const table = new NameTable(enabled, models);
   const flatten = createFlattener(table);
   const add = (name: string, alias: Alias, flattened: Flattened | undefined): void => {
-    if (flattened === undefined) return;
-    routes.set(name, compileAlias(name, alias, { flattened, targets, behind: routes.get(name) }));
+    if (flattened !== undefined)
+      routes.cover(name, (behind) => compileAlias(name, alias, { flattened, targets, behind }));
   };
   let room = mostFamilyNames;
   for (const { family, names } of table.families()) {
@@ -54,7 +55,35 @@ export function compileRoutes(
     }
   }
   for (const alias of enabled) if (familyPrefix(alias.source) === undefined) add(alias.source, alias, flatten(alias));
-  return { routes, models: entriesOf(routes), hidesAliases: enabled.some((alias) => alias.user_paths !== undefined) };
+  const hidesAliases = enabled.some((alias) => alias.user_paths !== undefined);
+  return { routes: routes.exact, foldedRoutes: routes.folded, models: entriesOf(routes.exact), hidesAliases };
+}
+
+/** Routes by name, and by the name in lower case for requests that spell it otherwise: the first route of several counts there. */
+class RouteTable {
+  readonly exact = new Map<string, Route>();
+  readonly folded = new Map<string, Route>();
+  /** The names in `exact`, by their lower case. */
+  readonly #spellings = new Map<string, string[]>();
+
+  add(name: string, route: Route): void {
+    const key = foldCase(name);
+    if (!this.exact.has(name)) this.#spellings.set(key, [...(this.#spellings.get(key) ?? []), name]);
+    this.exact.set(name, route);
+    if (!this.folded.has(key)) this.folded.set(key, route);
+  }
+
+  /** Adds an alias, which wins over what has its name in any letter case. `routeBefore`: the alias before the route that it covers. */
+  cover(name: string, routeBefore: (behind: Route | undefined) => Route): void {
+    const key = foldCase(name);
+    const route = routeBefore(this.exact.get(name) ?? this.folded.get(key));
+    for (const spelling of this.#spellings.get(key) ?? []) {
+      const other = routeBefore(this.exact.get(spelling));
+      this.exact.set(spelling, Object.freeze({ ...other, isListed: false }));
+    }
+    this.add(name, route);
+    this.folded.set(key, route);
+  }
 }
 
 function compileTargets({ providers, inventories, usage }: OfferedConfig, upstreams: readonly Upstream[]): Targets {

@@ -38,7 +38,7 @@ export function compile(
     const files = { formerKeys: config.formerKeys?.[name] ?? [], authorities: config.authorities?.[name] };
     return [compileUpstream(name, provider, files, keys)];
   });
-  const { routes, models, hidesAliases } = compileRoutes(config, upstreams);
+  const named = compileRoutes(config, upstreams);
 
   return Object.freeze({
     revision,
@@ -78,9 +78,7 @@ export function compile(
       ietf: server.ratelimit_headers.includes('ietf'),
     }),
     userPathHeader: server.user_path_header.toLowerCase(),
-    routes,
-    models,
-    hidesAliases,
+    ...named,
     upstreams: Object.freeze(upstreams),
     providers: Object.freeze(new Set(providerNames.map(foldCase))),
     credentials,

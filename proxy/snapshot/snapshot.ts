@@ -228,6 +228,8 @@ export interface Snapshot {
   readonly userPathHeader: string;
   /** Every name a request may use: qualified, bare, alias. */
   readonly routes: ReadonlyMap<string, Route>;
+  /** The same by names in lower case, for requests that spell one otherwise. */
+  readonly foldedRoutes: ReadonlyMap<string, Route>;
   /** What GET /v1/models lists for those who may use everything, sorted by id. */
   readonly models: readonly ModelEntry[];
   /** Some aliases are for some user paths alone. */

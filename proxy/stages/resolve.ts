@@ -1,5 +1,6 @@
 // Stage 2: a model name becomes an ordered list of places to try (spec: What the service does 2 and 4).
 import { allowsName, allowsTarget, type ModelAccess } from '../../schemas/keys/model-access.ts';
+import { foldCase } from '../../schemas/selector.ts';
 import { isWithin } from '../../schemas/user-path.ts';
 import type { Call } from '../call/call.ts';
 import { refusal } from '../errors.ts';
@@ -31,9 +32,9 @@ export function resolve(
   return part;
 }
 
-/** Where a name leads for a user path; undefined: nowhere. */
-export function visibleRoute({ routes }: Snapshot, model: string, userPath: string): Route | undefined {
-  let route = routes.get(model);
+/** Where a name leads for a user path, in any letter case; undefined: nowhere. */
+export function visibleRoute({ routes, foldedRoutes }: Snapshot, model: string, userPath: string): Route | undefined {
+  let route = routes.get(model) ?? foldedRoutes.get(foldCase(model));
   while (route?.userPaths !== undefined && !includesPath(route.userPaths, userPath)) route = route.behind;
   return route;
 }

@@ -15,6 +15,11 @@ export interface ModelNames {
   readonly offered: ReadonlyMap<string, ReadonlySet<string>>;
   /** By bare id: every provider that lists it, in order. An id `a/b` is no bare id where a provider `a` is configured. */
   readonly bare: ReadonlyMap<string, readonly ModelTarget[]>;
+  /** What a name in another letter case leads to, by the name in lower case: the first one that is listed. */
+  readonly folded: {
+    readonly qualified: ReadonlyMap<string, ModelTarget>;
+    readonly bare: ReadonlyMap<string, readonly ModelTarget[]>;
+  };
   /** The providers that are asked for their models: they may have others at any time. */
   readonly discovering: ReadonlySet<string>;
   /** What these said last is among the models; false: it is not known here. */
@@ -50,5 +55,19 @@ export function modelNames(offer: ModelOffer): ModelNames {
       else sharing.push({ provider: name, model });
     }
   }
-  return { offered, bare, discovering, isDiscovered: inventories !== undefined };
+  return { offered, bare, folded: foldedNames(offered, bare), discovering, isDiscovered: inventories !== undefined };
+}
+
+function foldedNames(offered: ModelNames['offered'], bare: ModelNames['bare']): ModelNames['folded'] {
+  const qualified = new Map<string, ModelTarget>();
+  for (const [provider, models] of offered) {
+    for (const model of models) addFirst(qualified, foldCase(`${provider}/${model}`), { provider, model });
+  }
+  const foldedBare = new Map<string, readonly ModelTarget[]>();
+  for (const [id, targets] of bare) addFirst(foldedBare, foldCase(id), targets);
+  return { qualified, bare: foldedBare };
+}
+
+function addFirst<Value>(to: Map<string, Value>, key: string, value: Value): void {
+  if (!to.has(key)) to.set(key, value);
 }

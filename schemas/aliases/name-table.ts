@@ -1,5 +1,5 @@
 // What a model name leads to: an alias, a member of a family, a model of one provider, or a bare id on every provider that lists it. Pure.
-import { parseSelector } from '../selector.ts';
+import { foldCase, parseSelector } from '../selector.ts';
 import type { Alias } from '../types.ts';
 import type { ModelNames, ModelTarget } from './model-names.ts';
 
@@ -21,9 +21,13 @@ export function familyPrefix(name: string): string | undefined {
   return /^[^/*]+\/\*$/.test(name) ? name.slice(0, -2) : undefined;
 }
 
-/** Names are looked up exactly as they are written. An alias wins over a name of a family, and both win over models. */
+/**
+ * An alias wins over a name of a family, and both win over models. The letter case of a name does not matter, except that of two models whose
+ * names differ in nothing else the one that is spelled so is meant.
+ */
 export class NameTable {
   readonly models: ModelNames;
+  /** By source, and by prefix, in lower case. */
   readonly #aliases = new Map<string, AliasTargets>();
   readonly #families = new Map<string, AliasTargets>();
   /** By prefix. */
@@ -34,16 +38,17 @@ export class NameTable {
   constructor(aliases: Iterable<AliasTargets>, models: ModelNames) {
     this.models = models;
     for (const alias of aliases) {
-      if (this.#aliases.has(alias.source)) continue;
-      this.#aliases.set(alias.source, alias);
+      const key = foldCase(alias.source);
+      if (this.#aliases.has(key)) continue;
+      this.#aliases.set(key, alias);
       const prefix = familyPrefix(alias.source);
-      if (prefix !== undefined) this.#families.set(prefix, alias);
+      if (prefix !== undefined) this.#families.set(foldCase(prefix), alias);
     }
   }
 
   /** Undefined when there is nothing of this name. */
   leadOf(name: string): Lead | undefined {
-    const alias = this.#aliases.get(name) ?? this.memberOf(name);
+    const alias = this.#aliases.get(foldCase(name)) ?? this.memberOf(name);
     if (alias !== undefined) return { alias };
     const models = this.modelsOf(name);
     return models === undefined ? undefined : { models };
@@ -52,7 +57,7 @@ export class NameTable {
   /** The name as one of a family, also where an alias has it; undefined when it is none. */
   memberOf(name: string): NamedAlias | undefined {
     const slash = name.indexOf('/');
-    const family = slash === -1 ? undefined : this.#families.get(name.slice(0, slash));
+    const family = slash === -1 ? undefined : this.#families.get(foldCase(name.slice(0, slash)));
     if (family === undefined || this.#members.has(name)) return this.#members.get(name);
     // A name that leads to itself leads nowhere.
     this.#members.set(name, undefined);
@@ -73,7 +78,11 @@ export class NameTable {
       if (!this.models.isDiscovered && this.models.discovering.has(provider) && !model.includes('*'))
         return [{ provider, model }];
     }
-    return this.models.bare.get(name);
+    const { bare, folded } = this.models;
+    const exact = bare.get(name);
+    if (exact !== undefined) return exact;
+    const target = folded.qualified.get(foldCase(name));
+    return target === undefined ? folded.bare.get(foldCase(name)) : [target];
   }
 
   /** Whether a name that leads nowhere may do so once providers say that they have the model. */
@@ -84,13 +93,14 @@ export class NameTable {
   }
 
   /** The sources of all aliases. */
-  sources(): IterableIterator<string> {
-    return this.#aliases.keys();
+  sources(): string[] {
+    return [...this.#aliases.values()].map(({ source }) => source);
   }
 
   /** The families, each with the names in it. */
   *families(): Generator<{ readonly family: AliasTargets; readonly names: readonly string[] }> {
-    for (const [prefix, family] of this.#families) {
+    for (const family of this.#families.values()) {
+      const prefix = familyPrefix(family.source) ?? '';
       yield { family, names: [...this.#modelsOfFamily(family)].map((model) => `${prefix}/${model}`) };
     }
   }
@@ -111,7 +121,7 @@ export class NameTable {
     const own = this.models.offered.get(prefix) ?? new Set();
     // A family that leads to itself finds what is known so far.
     this.#under.set(prefix, own);
-    const family = this.#families.get(prefix);
+    const family = this.#families.get(foldCase(prefix));
     const all = family === undefined ? own : new Set([...own, ...this.#modelsOfFamily(family)]);
     this.#under.set(prefix, all);
     return all;

@@ -142,6 +142,26 @@ const cases: Readonly<Record<string, Case>> = {
     }
   },
 
+  async 'a user path is one in any letter case, and is shown as it came first'(t, engine) {
+    const { store } = await engine.start(t);
+    const [attempt] = usageRecords(50).flatMap(({ attempts }) => attempts.filter(({ usage }) => usage?.cost?.total));
+    if (attempt === undefined) throw new Error('no attempt has a cost');
+    const sent = ['/Team/App', '/team/app', '/TEAM/Ärger', '/team/ärger', '/teams'];
+    await store.add(sent.map((user_path, seed) => record(seed, { user_path, attempts: [attempt] })));
+    const { rows: paths } = await store.usageBy(allTime, 'user_path', everything);
+    t.same(
+      paths.map(({ key, requests }) => `${key} ${requests}`).sort(),
+      ['/TEAM/Ärger 2', '/Team/App 2', '/teams 1'],
+      'sums',
+    );
+    t.equal((await store.usageTotals({ ...allTime, userPath: '/tEAM' })).requests, 4, 'filter of usage');
+    const found = await store.entries({ userPath: '/TEAM/ÄRGER' }, everything);
+    t.same(found.entries.map(({ user_path }) => user_path).sort(), ['/TEAM/Ärger', '/team/ärger'], 'filter of entries');
+    const cost = attempt.usage?.cost?.total ?? 0;
+    const [spent] = await store.spend([{ scope: 'user_path', subject: '/team', perChild: false, fromMs: 0 }]);
+    t.same(spent, new Map([['/team', 4 * cost]]), 'what budgets count');
+  },
+
   async 'an attempt counts once, however often and from wherever its record comes'(t, engine) {
     const { store, open } = await engine.start(t);
     const other = open();

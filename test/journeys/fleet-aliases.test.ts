@@ -65,6 +65,16 @@ for (const store of scenarioStores) {
       t.ok(Math.max(...put, ...removed) < 1_000, `${put.join()} ${removed.join()} ms`);
     });
 
+    await group.test(
+      'in another letter case it replaces the alias of the configuration, under every spelling',
+      async (t) => {
+        t.equal(await write(fleet, 'PUT', { source: 'CHAT', target: 'Fake/Fake-Large' }), 200);
+        for (const name of ['chat', 'CHAT', 'Chat']) await untilExecuted(fleet, name, 'fake-large');
+        t.equal(await write(fleet, 'DELETE', { source: 'Chat' }), 200);
+        await untilExecuted(fleet, 'chat', 'fake-small');
+      },
+    );
+
     await group.test('through a proxy, the answer says that it is enforced', async (t) => {
       const body = { source: 'here', target: 'fake/fake-large' };
       const response = await first.fetch('/admin/virtual-models', { method: 'PUT', body });

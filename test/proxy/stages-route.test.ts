@@ -4,7 +4,7 @@ import { closeExchange } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import { expectJson, received } from '../../proxy/stages/receive.ts';
-import { resolve } from '../../proxy/stages/resolve.ts';
+import { resolve, visibleRoute } from '../../proxy/stages/resolve.ts';
 import { modelAccess } from '../../schemas/keys/model-access.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { sampleConfig } from './sample-config.ts';
@@ -59,11 +59,31 @@ await test('a restricted caller reaches what is granted, by whatever name it ask
     [['mix'], 'mix', 'p/m q/m p/n'],
     [['mix'], 'p/m', denied],
     [['q/n'], 'mix', denied],
-    [['p/m'], 'P/M', '404 not_found_error model_not_found model'],
+    [['p/m'], 'P/M', 'p/m'],
+    [['p/m'], 'Mix', 'p/m'],
+    [[], 'M', 'p/m q/m'],
     [['p/m'], 'nothing', '404 not_found_error model_not_found model'],
   ];
   for (const [allowed, name, outcome] of rows)
     t.equal(await reached(allowed, name), outcome, `${JSON.stringify(allowed)}: ${name}`);
+});
+
+await test('an alias covers its name in every letter case; of models that differ in it alone, the spelling decides', async (t) => {
+  const ofCase = compile(
+    sampleConfig({
+      providers: { P: { models: ['Big', 'big', 'chat'] } },
+      aliases: [{ source: 'Chat', targets: [{ model: 'p/BIG' }], user_paths: ['/Team'] }],
+    }),
+    '',
+    open,
+  );
+  const leads = (model: string, userPath: string) =>
+    visibleRoute(ofCase, model, userPath)?.targets.map((target) => target.model);
+  for (const name of ['Chat', 'chat', 'CHAT']) t.same(leads(name, '/team/app'), ['Big'], name);
+  t.same(leads('chat', '/other'), ['chat'], 'behind the alias is the model');
+  t.same([leads('P/Big', '/'), leads('P/big', '/'), leads('p/BIG', '/')], [['Big'], ['big'], ['Big']]);
+  const listed = ofCase.models.map(({ id }) => id);
+  t.same(listed, ['Chat', 'P/Big', 'P/big', 'P/chat']);
 });
 
 await test('callers with the same part of an alias share one route, however many targets it has', async (t) => {
