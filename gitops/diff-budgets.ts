@@ -28,9 +28,9 @@ export function diffBudgets(before: Budgets, after: Budgets): ConfigChange[] {
 function byKey(budgets: Budgets): Map<string, DeclaredBudget> {
   return new Map(
     declaredBudgets(budgets).map((each) => {
-      const { subject, shown } = normaliseBudgetSubject(each.scope, each.subject);
-      const key = budgetKey(each.scope, subject ?? each.subject, each.periodSeconds);
-      return [key, { ...each, subject: shown ?? each.subject }];
+      const named = normaliseBudgetSubject(each.scope, each.subject);
+      const key = budgetKey(each.scope, named.subject ?? each.subject, each.periodSeconds);
+      return [key, { ...each, subject: named.shown ?? each.subject }];
     }),
   );
 }
