@@ -131,6 +131,12 @@ export const errors = {
   ),
   unsupported_response_operation: bad('The response "{id}" cannot be {what}: {because}.'),
   kept_not_found: entryOf(404, 'not_found_error', 'There is no {what} with the id "{id}" for this user path.'),
+  objects_of_others: entryOf(
+    403,
+    'permission_error',
+    'Only the master key may ask for {what}: it would show what belongs to other callers{instead}.',
+  ),
+  too_many_objects: bad('The body names too many files and other stored objects: at most 1,000 can be looked up.'),
   provider_needed: bad('Several providers keep {what}: {providers}. Choose one with the query parameter "provider".'),
   invalid_upload: bad('The form cannot be used: {reason}.'),
   invalid_batch_input: bad('The batch cannot be used, for {where}: {reason}.'),

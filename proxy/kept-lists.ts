@@ -4,6 +4,7 @@ import type { Gateway } from './gateway.ts';
 import { findKept, type KeptThing, noteFiles } from './opaque/aim-home.ts';
 import { withOwnResults } from './opaque/message-batch-tap.ts';
 import { keepersOf, storeHeaders } from './opaque/store-target.ts';
+import { type OwningCaller, ownerOf } from './owner.ts';
 import { keyHeaders } from './providers/key-headers.ts';
 import { storePath } from './providers/paths.ts';
 import type { Snapshot, Upstream } from './snapshot/snapshot.ts';
@@ -20,7 +21,7 @@ export interface ListQuestion {
   readonly purpose: string | undefined;
   /** A provider's name or type; undefined: all. */
   readonly provider: string | undefined;
-  readonly principal: { readonly userPath: string };
+  readonly principal: OwningCaller;
   readonly snapshot: Snapshot;
   readonly requestId: string;
   /** Told of each record of the caller's, and the name of its provider. */
@@ -143,15 +144,16 @@ async function pagesOf(
 async function owned(
   entries: readonly Entry[],
   { name }: Upstream,
-  { thing, purpose, principal: { userPath }, seen }: ListQuestion,
+  { thing, purpose, principal, seen }: ListQuestion,
   { homes }: Parts,
 ): Promise<Entry[]> {
   const wanted = entries.filter(({ record }) => purpose === undefined || record['purpose'] === purpose);
-  const found = await Promise.all(wanted.map(({ id }) => homes.find(thing.kind, id, userPath)));
+  const owner = ownerOf(principal);
+  const found = await Promise.all(wanted.map(({ id }) => homes.find(thing.kind, id, owner)));
   return wanted.filter(({ record }, index) => {
     const home = found[index];
     if (home?.provider !== name) return false;
-    if (thing.kind === 'batch') noteFiles(record, home, userPath, { homes });
+    if (thing.kind === 'batch') noteFiles(record, home, owner, { homes });
     seen(record, name);
     return true;
   });

@@ -20,7 +20,7 @@ export interface KeptResponsesOptions {
 export interface KeepingPlace {
   readonly id: string;
   /** Of the request, normalised. */
-  readonly userPath: string;
+  readonly owner: string;
   /** The provider that made it. */
   readonly providerName?: string | undefined;
 }
@@ -45,16 +45,16 @@ export interface KeptResponses {
    * record is too large, or the configuration has it so.
    */
   keep(record: object, place: KeepingPlace): Promise<boolean>;
-  find(id: string, userPath: string): Promise<KeptResponse | undefined>;
+  find(id: string, owner: string): Promise<KeptResponse | undefined>;
   /** Forgets the response, and which provider keeps it. True when there was either. */
-  forget(id: string, userPath: string): Promise<boolean>;
+  forget(id: string, owner: string): Promise<boolean>;
   /** That a provider keeps the response itself. False when the id is none of a response: it is not remembered. */
-  remember(id: string, home: ResponseHome & { readonly userPath: string }): Promise<boolean>;
-  homeOf(id: string, userPath: string): Promise<ResponseHome | undefined>;
+  remember(id: string, home: ResponseHome & { readonly owner: string }): Promise<boolean>;
+  homeOf(id: string, owner: string): Promise<ResponseHome | undefined>;
   /** That its provider makes the response in the background, with this model. */
-  begin(id: string, begun: { readonly model: string; readonly userPath: string }): Promise<boolean>;
+  begin(id: string, begun: { readonly model: string; readonly owner: string }): Promise<boolean>;
   /** Gives the model of a response that was begun, once in all. */
-  finish(id: string, userPath: string): Promise<string | undefined>;
+  finish(id: string, owner: string): Promise<string | undefined>;
 }
 
 /** Kinds of kept items. */
@@ -88,29 +88,29 @@ export function keepResponses({ kept, nowMs, settings }: KeptResponsesOptions): 
   }
 
   return {
-    async keep(record, { id, userPath, providerName }) {
+    async keep(record, { id, owner, providerName }) {
       if (!settings().isEnabled) return false;
-      return put({ kind: response, id, owner: userPath }, { record, provider: providerName });
+      return put({ kind: response, id, owner: owner }, { record, provider: providerName });
     },
-    async find(id, userPath) {
-      const { record, provider } = (await get({ kind: response, id, owner: userPath })) ?? {};
+    async find(id, owner) {
+      const { record, provider } = (await get({ kind: response, id, owner: owner })) ?? {};
       if (!isObject(record)) return undefined;
       return { record, providerName: typeof provider === 'string' ? provider : undefined };
     },
-    async forget(id, userPath) {
+    async forget(id, owner) {
       if (!isResponseId(id)) return false;
       const kinds = [response, responseHome, responseBegun];
-      const removed = await Promise.all(kinds.map((kind) => kept.remove({ kind, id, owner: userPath })));
+      const removed = await Promise.all(kinds.map((kind) => kept.remove({ kind, id, owner: owner })));
       return removed.includes(true);
     },
-    remember: (id, { provider, key, userPath }) => put({ kind: responseHome, id, owner: userPath }, { provider, key }),
-    async homeOf(id, userPath) {
-      const { provider, key } = (await get({ kind: responseHome, id, owner: userPath })) ?? {};
+    remember: (id, { provider, key, owner }) => put({ kind: responseHome, id, owner: owner }, { provider, key }),
+    async homeOf(id, owner) {
+      const { provider, key } = (await get({ kind: responseHome, id, owner: owner })) ?? {};
       return typeof provider === 'string' && typeof key === 'string' ? { provider, key } : undefined;
     },
-    begin: (id, { model, userPath }) => put({ kind: responseBegun, id, owner: userPath }, { model }),
-    async finish(id, userPath) {
-      const key = { kind: responseBegun, id, owner: userPath };
+    begin: (id, { model, owner }) => put({ kind: responseBegun, id, owner: owner }, { model }),
+    async finish(id, owner) {
+      const key = { kind: responseBegun, id, owner: owner };
       const { model } = (await get(key)) ?? {};
       // Of several that read it at once, one removes it.
       return typeof model === 'string' && (await kept.remove(key)) ? model : undefined;

@@ -1,5 +1,5 @@
 // Opens what the proxy remembers of objects that callers come back to: responses, files and batches.
-import { KeptHomes } from './kept-homes.ts';
+import { KeptHomes } from './objects/kept-homes.ts';
 import { openStoredResponses, type StoredResponsesParts } from './stored-responses/open.ts';
 import type { StoredResponses } from './stored-responses/stored-responses.ts';
 

@@ -64,6 +64,10 @@ export interface Server {
    */
   enable_passthrough_routes: boolean;
   /**
+   * What becomes of a request that names a stored object of a provider, such as a file, of which the gateway does not remember whose it is: made elsewhere, or before it remembered. refuse: it is answered 404, unless the master key asks. allow: it is passed on, for accounts at providers of which every caller may reach all that the gateway does not know; what is known to be another owner's is 404 all the same.
+   */
+  unknown_objects: 'refuse' | 'allow';
+  /**
    * How long open requests and streams may continue after SIGTERM.
    */
   shutdown_grace: string;

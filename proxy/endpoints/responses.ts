@@ -7,6 +7,7 @@ import { InvalidRequest } from '../dialects/translation.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { ResponseHome } from '../kept-responses.ts';
+import { ownerOf } from '../owner.ts';
 import { upstreamIdHeader } from '../providers/upstream-id.ts';
 import { chargeBackground } from '../stages/charge-background.ts';
 import { askHome, type HomeAnswer, type HomeQuestion } from '../stored-responses/ask-home.ts';
@@ -32,7 +33,7 @@ export const responses: FastifyPluginAsync<{ gateway: Gateway }> = async (app, {
   const nowMs = (): number => gateway.nowMs();
 
   async function find({ params: { id }, principal }: Asked): Promise<FoundResponse> {
-    const found = await storedResponses.find(id, principal.userPath);
+    const found = await storedResponses.find(id, ownerOf(principal));
     if (found === undefined) throw notFound(id);
     return found;
   }
@@ -69,7 +70,7 @@ export const responses: FastifyPluginAsync<{ gateway: Gateway }> = async (app, {
     const { id } = request.params;
     const { home } = await find(request);
     const deletion = { method: 'DELETE', path: '', query: new URLSearchParams() } as const;
-    const forget = (): Promise<void> => storedResponses.forget(id, request.principal.userPath);
+    const forget = (): Promise<void> => storedResponses.forget(id, ownerOf(request.principal));
     const answer = home && (await ask(home, request, deletion).catch(unlessGone(forget)));
     await forget();
     if (answer?.upstreamId !== undefined) reply.header(upstreamIdHeader, answer.upstreamId);

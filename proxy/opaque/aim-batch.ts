@@ -2,6 +2,7 @@
 import { parseObject, textOf, writeJson } from '../dialects/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import { ownerOf } from '../owner.ts';
 import { findKept, keptThings, noteFiles } from './aim-home.ts';
 import { membersOf, onlyMember } from './batch-lines.ts';
 import type { Aim, Knock, ModelsOfDoor } from './door.ts';
@@ -48,10 +49,10 @@ export async function aimBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
       recordTaps(upstream, answer, (record) => {
         const id = textOf(record['id']);
         if (id === undefined) return;
-        const { userPath } = principal;
-        gateway.homes.remember('batch', id, userPath, { ...home, key: key.mark, isBatchInput: false });
-        gateway.homes.begin('batch', id, userPath, home.models ?? []);
-        noteFiles(record, { ...home, key: key.mark }, userPath, gateway);
+        const owner = ownerOf(principal);
+        gateway.homes.remember('batch', id, owner, { ...home, key: key.mark, isBatchInput: false });
+        gateway.homes.begin('batch', id, owner, home.models ?? []);
+        noteFiles(record, { ...home, key: key.mark }, owner, gateway);
       }),
   };
 }

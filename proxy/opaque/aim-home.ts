@@ -3,7 +3,8 @@ import { pathOf } from '../call/head.ts';
 import { type JsonObject, numberOf, objectOf, textOf } from '../dialects/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import type { HomeKind, KeptHome } from '../kept-homes.ts';
+import type { BatchKind, KeptHome } from '../objects/kept-homes.ts';
+import { type OwningCaller, ownerOf } from '../owner.ts';
 import type { StorePlace } from '../providers/paths.ts';
 import type { StoreName } from '../providers/row.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
@@ -18,7 +19,7 @@ import { noBody, recordTaps, storeTarget } from './store-target.ts';
 
 /** What is kept under ids of a kind. */
 export interface KeptThing {
-  readonly kind: HomeKind;
+  readonly kind: 'file' | BatchKind;
   readonly store: StoreName;
   /** Its path here, up to the id. */
   readonly path: string;
@@ -49,13 +50,10 @@ export interface Found {
 export async function findKept(
   thing: KeptThing,
   id: string,
-  {
-    snapshot,
-    principal: { userPath },
-  }: { readonly snapshot: Snapshot; readonly principal: { readonly userPath: string } },
+  { snapshot, principal }: { readonly snapshot: Snapshot; readonly principal: OwningCaller },
   { homes, nowMs }: Pick<Gateway, 'homes' | 'nowMs'>,
 ): Promise<Found> {
-  const home = await homes.find(thing.kind, id, userPath);
+  const home = await homes.find(thing.kind, id, ownerOf(principal));
   const upstream = snapshot.upstreams.find(({ name }) => name === home?.provider);
   const place = upstream?.stores[thing.store];
   if (home === undefined || upstream === undefined || place === undefined) {
@@ -88,10 +86,10 @@ export function aimHome(thing: KeptThing, action = ''): (knock: Knock, gateway: 
         if (action === '/results' && answer.contentEncoding === undefined && answer.status === 200)
           return { taps: [new BatchResultsTap(charge), secrets], usage: undefined };
         if (isContent) return { taps: [secrets], usage: undefined };
-        if (method === 'DELETE') forget(thing, id, principal.userPath, gateway);
+        if (method === 'DELETE') forget(thing, id, ownerOf(principal), gateway);
         if (thing.kind === 'message_batch') return { taps: [secrets, new MessageBatchTap()], usage: undefined };
         return recordTaps(upstream, answer, (record) => {
-          noteFiles(record, home, principal.userPath, gateway);
+          noteFiles(record, home, ownerOf(principal), gateway);
           if (thing.kind === 'batch') charge(usedBy(record));
         });
       },
@@ -113,15 +111,15 @@ export function usedBy(record: JsonObject): ReadBatch['used'] {
 export function noteFiles(
   record: JsonObject,
   { provider, key }: KeptHome,
-  userPath: string,
+  owner: string,
   { homes }: Pick<Gateway, 'homes'>,
 ): void {
   for (const member of ['output_file_id', 'error_file_id']) {
     const id = textOf(record[member]);
-    if (id !== undefined && id !== '') homes.remember('file', id, userPath, { provider, key, isBatchInput: false });
+    if (id !== undefined && id !== '') homes.remember('file', id, owner, { provider, key, isBatchInput: false });
   }
 }
 
-function forget({ kind }: KeptThing, id: string, userPath: string, gateway: Gateway): void {
-  gateway.homes.forget(kind, id, userPath).catch((error: unknown) => gateway.reportFailure(error, id));
+function forget({ kind }: KeptThing, id: string, owner: string, gateway: Gateway): void {
+  gateway.homes.forget(kind, id, owner).catch((error: unknown) => gateway.reportFailure(error, id));
 }

@@ -9,6 +9,7 @@ import { type Call, readCall } from '../call/call.ts';
 import { textOf } from '../dialects/json.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import { ownerOf } from '../owner.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
 import type { Route, Upstream } from '../snapshot/snapshot.ts';
 import { resolve } from '../stages/resolve.ts';
@@ -58,8 +59,8 @@ export async function aimMessageBatch(knock: Knock, gateway: Gateway): Promise<A
   const tap = new MessageBatchTap((record) => {
     const id = textOf(record['id']);
     if (id === undefined) return;
-    gateway.homes.remember('message_batch', id, principal.userPath, home);
-    gateway.homes.begin('message_batch', id, principal.userPath, [...modelsAt(named, upstream)]);
+    gateway.homes.remember('message_batch', id, ownerOf(principal), home);
+    gateway.homes.begin('message_batch', id, ownerOf(principal), [...modelsAt(named, upstream)]);
   });
   return {
     targets: [storeTarget({ ...asked, contentType: 'application/json', body: () => body })],

@@ -1,14 +1,15 @@
 // POST /v1/files: the form goes to the provider that is to keep the file, and its id is remembered with the caller.
 
 import type { Call } from '../call/call.ts';
+import { boundaryOf } from '../call/form-reader.ts';
 import { textOf } from '../dialects/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import { ownerOf } from '../owner.ts';
 import type { Target, Upstream } from '../snapshot/snapshot.ts';
 import { resolve } from '../stages/resolve.ts';
 import type { NameModel } from './batch-lines.ts';
 import type { Aim, Knock } from './door.ts';
-import { boundaryOf } from './form-reader.ts';
 import { keepersOf, recordTaps, storeTarget } from './store-target.ts';
 import { UploadForm, type UploadStart } from './upload-form.ts';
 
@@ -70,7 +71,7 @@ function aimAt({ upstream, form, models, contentType, knock, gateway }: Upload):
         const id = textOf(record['id']);
         if (id === undefined || answer.status >= 300) return;
         const { isBatchInput } = form;
-        gateway.homes.remember('file', id, principal.userPath, {
+        gateway.homes.remember('file', id, ownerOf(principal), {
           provider: upstream.name,
           key: key.mark,
           isBatchInput,

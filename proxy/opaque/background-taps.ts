@@ -2,6 +2,7 @@
 import { type JsonObject, textOf, writeJson } from '../dialects/json.ts';
 import type { Gateway } from '../gateway.ts';
 import { isResponseId, isUnderWay } from '../kept-responses.ts';
+import { ownerOf } from '../owner.ts';
 import { chargeBackground } from '../stages/charge-background.ts';
 import { ResponseTap } from '../stored-responses/response-tap.ts';
 import { mostKeptBytes } from '../stored-responses/stored-responses.ts';
@@ -36,7 +37,7 @@ export function backgroundTaps(passed: PassedAnswer, parts: Gateway): readonly R
 
 function remember(response: JsonObject, { target, knock }: PassedAnswer, { storedResponses }: Gateway): void {
   if (!isUnderWay(response)) return;
-  storedResponses.remember(textOf(response['id']) ?? '', knock.principal.userPath, homeOf(target), target.model);
+  storedResponses.remember(textOf(response['id']) ?? '', ownerOf(knock.principal), homeOf(target), target.model);
 }
 
 function readOf(

@@ -4,7 +4,7 @@ import { opaqueMethods } from '../upstream/send-opaque.ts';
 import type { OpaqueDoor } from './door.ts';
 import { jsonDoors } from './json-doors.ts';
 import { multipartDoors } from './multipart-doors.ts';
-import { aimPassthrough } from './passthrough.ts';
+import { aimOwned } from './owned-passthrough.ts';
 import { storeDoors } from './store-doors.ts';
 
 export const doors: readonly OpaqueDoor[] = [
@@ -17,7 +17,7 @@ export const doors: readonly OpaqueDoor[] = [
     shortBytes: 64 * 1024,
     relaysHeaders: true,
     isOpen: ({ servesPassthrough }) => servesPassthrough,
-    aim: aimPassthrough,
+    aim: aimOwned,
   },
   ...jsonDoors,
   ...multipartDoors,

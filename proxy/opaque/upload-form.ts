@@ -1,9 +1,9 @@
 // The form of an upload on its way to a provider: without the field that names the provider, and with the models of a batch as that
 // provider knows them. Only short fields, and one line of a batch, are held.
 import { Transform, type TransformCallback } from 'node:stream';
+import { FormReader, type FormTaker, type PartHead } from '../call/form-reader.ts';
 import { Refusal, refusal } from '../errors.ts';
 import { BatchLines, isBatchLine, type NameModel } from './batch-lines.ts';
-import { FormReader, type FormTaker, type PartHead } from './form-reader.ts';
 
 /** What is known when the file begins. */
 export interface UploadStart {

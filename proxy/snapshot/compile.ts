@@ -45,6 +45,7 @@ export function compile(
     bodyLimitBytes: sizeBytes(server.body_limit),
     uploadLimitBytes: sizeBytes(server.upload_limit),
     servesPassthrough: server.enable_passthrough_routes,
+    allowsUnknownObjects: server.unknown_objects === 'allow',
     bodyBudgetBytes: server.body_budget === undefined ? undefined : sizeBytes(server.body_budget),
     shutdownGraceMs: durationMs(server.shutdown_grace),
     timeouts: Object.freeze({

@@ -202,6 +202,8 @@ export interface Snapshot {
   readonly uploadLimitBytes: number;
   /** Whether /p/{provider}/{endpoint} is served. */
   readonly servesPassthrough: boolean;
+  /** Whether callers reach stored objects of providers of which it is not known whose they are. */
+  readonly allowsUnknownObjects: boolean;
   /** Of the bodies of all open requests together; undefined: as the process decides by its memory. */
   readonly bodyBudgetBytes: number | undefined;
   readonly shutdownGraceMs: number;

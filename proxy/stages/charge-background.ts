@@ -2,6 +2,7 @@
 import type { Exchange } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
 import type { ResponseHome } from '../kept-responses.ts';
+import { ownerOf } from '../owner.ts';
 import type { RecordedCaller } from '../records/record-of-trip.ts';
 import type { HomeAnswer } from '../stored-responses/ask-home.ts';
 import { findUsage } from '../tokens/find-usage.ts';
@@ -26,7 +27,7 @@ export async function chargeBackground(read: ReadResponse, parts: Parts): Promis
   const usage = findUsage(read.answer.body);
   if (usage === undefined) return;
   try {
-    const model = await parts.storedResponses.finish(read.id, read.principal.userPath);
+    const model = await parts.storedResponses.finish(read.id, ownerOf(read.principal));
     if (model !== undefined) charge(read, { model, usage }, parts);
   } catch (error) {
     parts.reportFailure(error, read.exchange.id);

@@ -2,7 +2,8 @@
 import type { Price } from '../../schemas/prices/price.ts';
 import type { Cost } from '../../schemas/records/usage.ts';
 import type { Gateway } from '../gateway.ts';
-import type { BatchKind } from '../kept-homes.ts';
+import type { BatchKind } from '../objects/kept-homes.ts';
+import { ownerOf } from '../owner.ts';
 import { findTarget } from '../snapshot/find-target.ts';
 import { costOfUsage } from '../tokens/attempt-usage.ts';
 import type { ModelUsage } from '../tokens/model-usage.ts';
@@ -25,7 +26,7 @@ export async function chargeBatch(batch: ReadBatch, parts: Parts): Promise<void>
   const { id, kind, used, provider, exchange, principal } = batch;
   if (used.length === 0) return;
   try {
-    const begun = await parts.homes.finish(kind, id, principal.userPath);
+    const begun = await parts.homes.finish(kind, id, ownerOf(principal));
     if (begun === undefined) return;
     const snapshot = parts.current();
     const upstream = snapshot.upstreams.find(({ name }) => name === provider);

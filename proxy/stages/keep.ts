@@ -6,6 +6,7 @@ import { type JsonObject, parseObject, textOf } from '../dialects/json.ts';
 import { storedResponse } from '../dialects/responses/stored-response.ts';
 import type { Gateway } from '../gateway.ts';
 import { isUnderWay } from '../kept-responses.ts';
+import { type OwningCaller, ownerOf } from '../owner.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { ResponseTap } from '../stored-responses/response-tap.ts';
@@ -22,7 +23,7 @@ export interface Keeping {
   /** As the client sent it; what guardrails changed in it for the provider is not kept. */
   readonly call: Call | undefined;
   readonly endpoint: { readonly keepsAnswers: boolean };
-  readonly principal: { readonly userPath: string } | undefined;
+  readonly principal: OwningCaller | undefined;
   readonly snapshot: Pick<Snapshot, 'storedResponses'>;
   readonly exchange: { readonly id: string };
 }
@@ -57,13 +58,13 @@ function tapOf(answer: Answer, { home, reading, routed, target }: Accepted, kept
   const { storedResponses, reportFailure } = parts;
   const { principal, exchange, call } = kept;
   const { body, continues } = call;
-  const userPath = principal?.userPath ?? '/';
+  const owner = principal === undefined ? '/' : ownerOf(principal);
   const take = (response: JsonObject, bytes: number): void => {
     const id = textOf(response['id']) ?? '';
     if (home !== undefined) {
       // Each stream begins so, too.
       const isBegun = !answer.stream && isUnderWay(response);
-      storedResponses.remember(id, userPath, home, isBegun ? target.model : undefined);
+      storedResponses.remember(id, owner, home, isBegun ? target.model : undefined);
       return;
     }
     const { status = 'completed' } = response;
@@ -71,7 +72,7 @@ function tapOf(answer: Answer, { home, reading, routed, target }: Accepted, kept
     const spoken = routed.call === call ? reading?.translated.spoken.body : undefined;
     const asked = spoken ?? { ...parseObject(body.toString('utf8')), ...previous(continues) };
     const record = storedResponse(asked, response, newId);
-    if (record !== undefined) storedResponses.keep(id, userPath, record, body.length + bytes);
+    if (record !== undefined) storedResponses.keep(id, owner, record, body.length + bytes);
   };
   return new ResponseTap(answer, {
     needsOnlyId: home !== undefined,

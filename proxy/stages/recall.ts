@@ -7,6 +7,7 @@ import { type StoredResponse, withPrevious } from '../dialects/responses/stored-
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { ResponseHome } from '../kept-responses.ts';
+import { type OwningCaller, ownerOf } from '../owner.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import { partOf } from './route-part.ts';
 
@@ -15,7 +16,7 @@ const param = 'previous_response_id';
 /** Who asks, and what its body may take. */
 export interface Recalling {
   readonly endpoint: { readonly keepsAnswers: boolean };
-  readonly principal: { readonly userPath: string } | undefined;
+  readonly principal: OwningCaller | undefined;
   readonly snapshot: Pick<Snapshot, 'bodyLimitBytes'>;
   readonly held: HeldBody | undefined;
 }
@@ -42,7 +43,7 @@ export function recall(
   if (member === undefined || call.body[member.valueStart] === 0x6e) return { call, home: undefined };
   const id = readString(call.body, member);
   if (id === undefined) throw refusal('invalid_parameter', { param, fill: { param, because: 'must be a text' } });
-  return storedResponses.find(id, principal?.userPath ?? '/').then((found) => {
+  return storedResponses.find(id, principal === undefined ? '/' : ownerOf(principal)).then((found) => {
     if (found === undefined) throw refusal('response_not_found', { param, fill: { id } });
     if (found.home !== undefined) return { call, home: { ...found.home, id } };
     return continued(call, id, found.record, recalling);

@@ -47,20 +47,20 @@ export class StoredResponses {
   }
 
   /** Keeps a response. `bytes`: about its length. */
-  keep(id: string, userPath: string, record: StoredResponse, bytes: number): void {
+  keep(id: string, owner: string, record: StoredResponse, bytes: number): void {
     if (this.#pendingBytes + bytes > mostPendingBytes) this.lost();
-    else this.#write(id, userPath, { record }, bytes);
+    else this.#write(id, owner, { record }, bytes);
   }
 
   /** Remembers which provider keeps a response. `begun`: the model that makes it in the background. */
-  remember(id: string, userPath: string, home: ResponseHome, begun?: string): void {
-    this.#write(id, userPath, { home, begun }, 0);
+  remember(id: string, owner: string, home: ResponseHome, begun?: string): void {
+    this.#write(id, owner, { home, begun }, 0);
   }
 
   /** Gives the model of a response that was begun in the background, once in all. Rejects as the store does. */
-  async finish(id: string, userPath: string): Promise<string | undefined> {
-    await this.#pending.get(keyOf(id, userPath))?.written;
-    return this.#kept.finish(id, userPath);
+  async finish(id: string, owner: string): Promise<string | undefined> {
+    await this.#pending.get(keyOf(id, owner))?.written;
+    return this.#kept.finish(id, owner);
   }
 
   /** A response that was to be kept cannot be. */
@@ -69,10 +69,10 @@ export class StoredResponses {
   }
 
   /** Undefined: there is none for this user path. Rejects with 503 `stored_responses_unavailable`. */
-  async find(id: string, userPath: string): Promise<FoundResponse | undefined> {
-    const pending = this.#pending.get(keyOf(id, userPath));
+  async find(id: string, owner: string): Promise<FoundResponse | undefined> {
+    const pending = this.#pending.get(keyOf(id, owner));
     if (pending !== undefined || !isResponseId(id)) return pending?.found;
-    const reading = Promise.all([this.#kept.find(id, userPath), this.#kept.homeOf(id, userPath)]);
+    const reading = Promise.all([this.#kept.find(id, owner), this.#kept.homeOf(id, owner)]);
     const [kept, home] = await reading.catch(refuseStore);
     const record = kept && recordIn(kept.record);
     if (record !== undefined) return { record };
@@ -80,9 +80,9 @@ export class StoredResponses {
   }
 
   /** Forgets the response, and which provider keeps it. Rejects as `find`. */
-  async forget(id: string, userPath: string): Promise<void> {
-    await this.#pending.get(keyOf(id, userPath))?.written;
-    await this.#kept.forget(id, userPath).catch(refuseStore);
+  async forget(id: string, owner: string): Promise<void> {
+    await this.#pending.get(keyOf(id, owner))?.written;
+    await this.#kept.forget(id, owner).catch(refuseStore);
   }
 
   /** When nothing is being written. */
@@ -90,8 +90,8 @@ export class StoredResponses {
     await Promise.all([...this.#pending.values()].map(({ written }) => written));
   }
 
-  #write(id: string, userPath: string, found: FoundResponse, bytes: number): void {
-    const key = keyOf(id, userPath);
+  #write(id: string, owner: string, found: FoundResponse, bytes: number): void {
+    const key = keyOf(id, owner);
     if (!isResponseId(id)) {
       this.lost();
       return;
@@ -102,7 +102,7 @@ export class StoredResponses {
       // In their order: the last one stays.
       await before?.written;
       try {
-        this.counts[await this.#put(id, userPath, found)] += 1;
+        this.counts[await this.#put(id, owner, found)] += 1;
       } catch (error) {
         this.counts.failed += 1;
         this.#failed(error);
@@ -114,19 +114,19 @@ export class StoredResponses {
     this.#pending.set(key, pending);
   }
 
-  async #put(id: string, userPath: string, found: FoundResponse): Promise<StoringOutcome> {
+  async #put(id: string, owner: string, found: FoundResponse): Promise<StoringOutcome> {
     const { record, home } = found;
     if (home !== undefined) {
       const { begun: model } = found;
-      if (model !== undefined) await this.#kept.begin(id, { model, userPath });
-      return (await this.#kept.remember(id, { ...home, userPath })) ? 'remembered' : 'not_kept';
+      if (model !== undefined) await this.#kept.begin(id, { model, owner });
+      return (await this.#kept.remember(id, { ...home, owner })) ? 'remembered' : 'not_kept';
     }
-    return (await this.#kept.keep(record, { id, userPath })) ? 'kept' : 'not_kept';
+    return (await this.#kept.keep(record, { id, owner })) ? 'kept' : 'not_kept';
   }
 }
 
-function keyOf(id: string, userPath: string): string {
-  return `${id} ${userPath}`;
+function keyOf(id: string, owner: string): string {
+  return `${id} ${owner}`;
 }
 
 /** What stands in the store; undefined: it was not written by the gateway. */

@@ -16,7 +16,7 @@ export const passthroughOperations: readonly Operation[] = methods.map((method) 
   isOpaque: true,
   summary: `Passes a ${method.toUpperCase()} request on to a provider as it is.`,
   description:
-    'Method, query, headers and body go to the provider while they come, with its key in place of yours, and its answer comes back as it is: status, headers, bytes. An error of the provider has its status and the error envelope. Limits of the user path and of the provider count; those of a model, and the models of a key, go by the model that the path, the body or the query names: where such a rule is in force, a body is read up to `server.body_limit` before it is sent, and refused when its model cannot be found. `server.enable_passthrough_routes` switches it off.',
+    'Method, query, headers and body go to the provider while they come, with its key in place of yours, and its answer comes back as it is: status, headers, bytes. An error of the provider has its status and the error envelope. Limits of the user path and of the provider count; those of a model, and the models of a key, go by the model that the path, the body or the query names: where such a rule is in force, a body is read up to `server.body_limit` before it is sent, and refused when its model cannot be found. Stored objects, such as files, are there for the caller that made them and for the master key: for others an id in the path, the query or the body is 404, and so is one that is not known (`server.unknown_objects`); lists of them are for the master key. `server.enable_passthrough_routes` switches it off.',
   parameters: ['PassthroughProvider', 'PassthroughEndpoint', 'UserPath'],
   success: {
     status: 200,
@@ -24,13 +24,25 @@ export const passthroughOperations: readonly Operation[] = methods.map((method) 
     headers: ['x-upstream-request-id', ...limitHeaders],
   },
   refusals: {
-    400: ['invalid_path', 'unknown_provider', 'upgrade_not_supported', 'duplicate_key', 'routing_member_not_allowed'],
-    403: ['model_access_denied', 'passthrough_model_unknown', 'guardrails_prevent_passthrough'],
-    404: ['route_not_found'],
+    400: [
+      'invalid_path',
+      'unknown_provider',
+      'upgrade_not_supported',
+      'duplicate_key',
+      'routing_member_not_allowed',
+      'invalid_json',
+      'invalid_parameter',
+      'invalid_upload',
+      'too_many_objects',
+    ],
+    403: ['model_access_denied', 'passthrough_model_unknown', 'guardrails_prevent_passthrough', 'objects_of_others'],
+    404: ['route_not_found', 'kept_not_found'],
     408: late ?? [],
     413: tooLarge ?? [],
+    415: ['unsupported_encoding'],
     429: limited ?? [],
     502: broken ?? [],
+    503: ['kept_ids_unavailable'],
     504: slow ?? [],
   },
 }));

@@ -1,4 +1,6 @@
 // Who may pass what on: keys that are restricted to some models, providers of one type, and providers whose requests are signed.
+import { once } from 'node:events';
+import { type IncomingMessage, request as requestOf } from 'node:http';
 import { t as suite, test } from 'tap';
 import { signAws } from '../../proxy/upstream/sign-aws.ts';
 import { authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
@@ -57,6 +59,17 @@ async function pass(secret: string | undefined, path: string, body?: string): Pr
   return error === undefined ? `${answer.status} ${upstream.ledger[before]?.target}` : `${answer.status} ${error.code}`;
 }
 
+/** Of a request with a body, whatever its method. */
+async function statusOf(method: string, secret: string, path: string, body: string): Promise<number | undefined> {
+  const headers = { authorization: `Bearer ${secret}`, 'content-length': body.length };
+  const asking = requestOf(`${gateway.url}/p/${path}`, { method, headers });
+  const answered = once(asking, 'response') as Promise<[IncomingMessage]>;
+  asking.end(body);
+  const [answer] = await answered;
+  answer.resume();
+  return answer.statusCode;
+}
+
 await test('a key that is restricted to models passes only what asks one of them', async (t) => {
   const small = await issue(['second/small', 'google/gemini-pro']);
   const model = (name: string, more = ''): string => `{"model":"${name}"${more}}`;
@@ -84,6 +97,9 @@ await test('a key that is restricted to models passes only what asks one of them
   ];
   for (const [path, body, outcome] of rows)
     t.equal(await pass(small, path, body), outcome, `${path} ${body?.slice(0, 60)}`);
+  for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    t.equal(await statusOf(method, small, 'second/chat/completions', model('small')), 403, `${method} asks no model`);
+  }
   const both = await issue(['first/*']);
   const routed = model('small', ',"models":["large"]');
   t.equal(await pass(both, 'first/chat/completions', routed), '400 routing_member_not_allowed');

@@ -34,6 +34,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       upload_limit: '512MiB',
       user_path_header: 'X-Gateway-User-Path',
       enable_passthrough_routes: true,
+      unknown_objects: 'refuse',
       shutdown_grace: '2m',
       cut_revoked_streams: false,
       keep_alive: '75s',

@@ -165,7 +165,7 @@ await test('a call that goes on from a response is as long as all that was said,
   const bodies = new BodyBudget(2 ** 30);
   const recalling = (bodyLimitBytes: number) => ({
     endpoint: { keepsAnswers: true },
-    principal: { userPath: '/' },
+    principal: { keyId: undefined, userPath: '/' },
     snapshot: { bodyLimitBytes },
     held: bodies.open('/', { bodyLimitBytes: 2 ** 25, bodyBudgetBytes: undefined }),
   });

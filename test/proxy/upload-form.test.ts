@@ -1,7 +1,7 @@
 // The form of an upload, cut anywhere: the same bytes pass, and hold the provider's names of models.
 import { test } from 'tap';
+import { boundaryOf } from '../../proxy/call/form-reader.ts';
 import { BatchLines } from '../../proxy/opaque/batch-lines.ts';
-import { boundaryOf } from '../../proxy/opaque/form-reader.ts';
 import { UploadForm } from '../../proxy/opaque/upload-form.ts';
 
 const part = (name: string, value: string, more = ''): string =>

@@ -1,12 +1,14 @@
-// Which provider keeps a file or a batch, with which API key, for the user path that made it. For other user paths it is not there.
+// Which provider keeps an object, such as a file or a batch, with which API key, for the owner that made it. For other owners it is not there.
+import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { KeptItems, KeptKey } from '../store/state/kept-items.ts';
-import { StoreUnavailable } from '../store/state/store-unavailable.ts';
-import { type JsonValue, listOf, parseObject, textOf } from './dialects/json.ts';
-import { refusal } from './errors.ts';
+import type { KeptItems, KeptKey } from '../../store/state/kept-items.ts';
+import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
+import { type JsonValue, listOf, parseObject, textOf } from '../dialects/json.ts';
+import { refusal } from '../errors.ts';
+import type { FamilyName } from './families.ts';
 
-export type HomeKind = 'file' | 'batch' | 'message_batch';
-export type BatchKind = Exclude<HomeKind, 'file'>;
+export type HomeKind = FamilyName;
+export type BatchKind = 'batch' | 'message_batch';
 
 /** What is remembered of an id. */
 export interface KeptHome {
@@ -28,7 +30,10 @@ export interface KeptHomesParts {
 }
 
 /** How long an id is remembered after its last use, and how seldom a use is noted. Milliseconds. */
-const ttlMs = 30 * 24 * 3_600_000;
+const ttlMs = 365 * 24 * 3_600_000;
+/** The same of what providers themselves forget sooner. */
+const shortTtlMs = 30 * 24 * 3_600_000;
+const short: ReadonlySet<HomeKind> = new Set(['response', 'item', 'container']);
 const renewMs = 24 * 3_600_000;
 /** Of one batch that are remembered. */
 const mostModels = 64;
@@ -36,6 +41,8 @@ const mostModels = 64;
 const quietMs = 60_000;
 /** Most homes that wait to be written: they are held in memory. */
 const mostPending = 10_000;
+/** So many lots of items say whose an id is: each has the room of an owner. */
+const lots = 64;
 
 /** What may stand in a path of a provider. */
 export function isKeptId(id: string): boolean {
@@ -52,8 +59,8 @@ export class KeptHomes {
     this.#parts = parts;
   }
 
-  remember(kind: HomeKind, id: string, userPath: string, home: KeptHome): void {
-    const text = nameOf(kind, id, userPath);
+  remember(kind: HomeKind, id: string, owner: string, home: KeptHome): void {
+    const text = nameOf(kind, id, owner);
     if (!isKeptId(id) || (this.#pending.size >= mostPending && !this.#pending.has(text))) {
       this.#tell(new Error('an id of a provider was not remembered'));
       return;
@@ -62,42 +69,44 @@ export class KeptHomes {
     const write = async (): Promise<void> => {
       // In their order: the last one stays.
       await before;
-      await this.#put(keyOf(kind, id, userPath), home).catch((error: unknown) => this.#tell(error));
+      await this.#put(kind, id, owner, home).catch((error: unknown) => this.#tell(error));
       if (this.#pending.get(text)?.written === written) this.#pending.delete(text);
     };
     const written = Promise.resolve().then(write);
     this.#pending.set(text, { home, written });
   }
 
-  /** Undefined: there is none for this user path. Rejects with 503 `kept_ids_unavailable`. */
-  async find(kind: HomeKind, id: string, userPath: string): Promise<KeptHome | undefined> {
-    const pending = this.#pending.get(nameOf(kind, id, userPath));
+  /** Undefined: there is none for this owner. Rejects with 503 `kept_ids_unavailable`. */
+  async find(kind: HomeKind, id: string, owner: string): Promise<KeptHome | undefined> {
+    const pending = this.#pending.get(nameOf(kind, id, owner));
     if (pending !== undefined || !isKeptId(id)) return pending?.home;
-    const bytes = await this.#parts.kept.get(keyOf(kind, id, userPath)).catch(refuseStore);
+    const bytes = await this.#parts.kept.get(keyOf(kind, id, owner)).catch(refuseStore);
     const { provider, key, at, is_batch_input, models } = (bytes && parseObject(bytes.toString())) ?? {};
     if (typeof provider !== 'string' || typeof key !== 'string') return undefined;
     const home = { provider, key, isBatchInput: is_batch_input === true, models: textsIn(models) };
-    if (typeof at !== 'number' || at + renewMs < this.#parts.nowMs()) this.remember(kind, id, userPath, home);
+    if (typeof at !== 'number' || at + renewMs < this.#parts.nowMs()) this.remember(kind, id, owner, home);
     return home;
   }
 
   /** Rejects as `find`. */
-  async forget(kind: HomeKind, id: string, userPath: string): Promise<void> {
-    await this.#pending.get(nameOf(kind, id, userPath))?.written;
-    if (isKeptId(id)) await this.#parts.kept.remove(keyOf(kind, id, userPath)).catch(refuseStore);
+  async forget(kind: HomeKind, id: string, owner: string): Promise<void> {
+    await this.#pending.get(nameOf(kind, id, owner))?.written;
+    if (!isKeptId(id)) return;
+    const { kept } = this.#parts;
+    await Promise.all([kept.remove(keyOf(kind, id, owner)), kept.remove(markOf(kind, id))]).catch(refuseStore);
   }
 
   /** A batch was begun, of models as their provider calls them: what it costs is told at its end. No request waits for it. */
-  begin(kind: BatchKind, id: string, userPath: string, models: readonly string[]): void {
+  begin(kind: BatchKind, id: string, owner: string, models: readonly string[]): void {
     if (!isKeptId(id)) return;
     const { kept, nowMs } = this.#parts;
     const content = Buffer.from(JSON.stringify({ models: models.slice(0, mostModels) }));
-    kept.put(begunOf(kind, id, userPath), content, nowMs() + ttlMs).catch((error: unknown) => this.#tell(error));
+    kept.put(begunOf(kind, id, owner), content, nowMs() + ttlMs).catch((error: unknown) => this.#tell(error));
   }
 
   /** Gives what was told of a batch that was begun, once in all. Rejects with `StoreUnavailable`. */
-  async finish(kind: BatchKind, id: string, userPath: string): Promise<{ models: readonly string[] } | undefined> {
-    const key = begunOf(kind, id, userPath);
+  async finish(kind: BatchKind, id: string, owner: string): Promise<{ models: readonly string[] } | undefined> {
+    const key = begunOf(kind, id, owner);
     const bytes = isKeptId(id) ? await this.#parts.kept.get(key) : undefined;
     // Of several that read it at once, one removes it.
     if (bytes === undefined || !(await this.#parts.kept.remove(key))) return undefined;
@@ -109,11 +118,20 @@ export class KeptHomes {
     await Promise.all([...this.#pending.values()].map(({ written }) => written));
   }
 
-  async #put(key: KeptKey, { provider, key: mark, isBatchInput, models }: KeptHome): Promise<void> {
+  /** Whose the object with this id is, as far as it is known; where several providers have one, the last one. Rejects as `find`. */
+  async ownerOf(kind: HomeKind, id: string): Promise<string | undefined> {
+    const bytes = isKeptId(id) ? await this.#parts.kept.get(markOf(kind, id)).catch(refuseStore) : undefined;
+    return textOf((bytes && parseObject(bytes.toString()))?.['owner']);
+  }
+
+  async #put(kind: HomeKind, id: string, owner: string, home: KeptHome): Promise<void> {
     const { kept, nowMs } = this.#parts;
+    const { provider, key, isBatchInput, models } = home;
     const at = Math.floor(nowMs());
-    const content = { provider, key: mark, at, is_batch_input: isBatchInput, models: models?.slice(0, mostModels) };
-    await kept.put(key, Buffer.from(JSON.stringify(content)), at + ttlMs);
+    const until = at + (short.has(kind) ? shortTtlMs : ttlMs);
+    const content = { provider, key, at, is_batch_input: isBatchInput, models: models?.slice(0, mostModels) };
+    await kept.put(keyOf(kind, id, owner), Buffer.from(JSON.stringify(content)), until);
+    await kept.put(markOf(kind, id), Buffer.from(JSON.stringify({ owner })), until);
   }
 
   #tell(error: unknown): void {
@@ -121,12 +139,18 @@ export class KeptHomes {
     const now = nowMs();
     if (now < this.#quietUntilMs) return;
     this.#quietUntilMs = now + quietMs;
-    log.warn({ err: error }, 'it could not be remembered which provider keeps a file or a batch');
+    log.warn({ err: error }, 'it could not be remembered whose an object at a provider is');
   }
 }
 
+/** What there is much of has a place of its own, where it drives out nothing else of its owner. */
 function keyOf(kind: HomeKind, id: string, owner: string): KeptKey {
-  return { kind: `${kind}_home`, id, owner };
+  return { kind: `${kind}_home`, id, owner: kind === 'item' ? `${owner}\nitems` : owner };
+}
+
+function markOf(kind: HomeKind, id: string): KeptKey {
+  const lot = hash('sha256', `${kind} ${id}`, 'buffer').readUInt16BE() % lots;
+  return { kind: `${kind}_owner`, id, owner: `owners ${lot}` };
 }
 
 function begunOf(kind: BatchKind, id: string, owner: string): KeptKey {
@@ -137,8 +161,8 @@ function textsIn(value: JsonValue | undefined): readonly string[] {
   return (listOf(value) ?? []).flatMap((entry) => textOf(entry) ?? []);
 }
 
-function nameOf(kind: HomeKind, id: string, userPath: string): string {
-  return `${kind} ${id} ${userPath}`;
+function nameOf(kind: HomeKind, id: string, owner: string): string {
+  return `${kind} ${id} ${owner}`;
 }
 
 function refuseStore(error: unknown): never {

@@ -1,0 +1,142 @@
+// Reads in the bytes of an answer, when they are on their way, which objects it has made.
+import type { Answer, Failure, Sink, Tap } from '../answer.ts';
+import { HeldBytes } from '../bytes/held-bytes.ts';
+import { isObject, parseObject } from '../dialects/json.ts';
+import { ServerEventSplitter } from '../dialects/server-events.ts';
+import { InvalidAnswer } from '../dialects/translation.ts';
+import { decodeBody } from '../upstream/decode-body.ts';
+import type { FamilyName } from './families.ts';
+import { heldIn, type MadeObject, objectsIn } from './made-objects.ts';
+
+/** The longest record that is read. Bytes. */
+const mostBytes = 8 * 1024 * 1024;
+/** What stands in events of a response that name something. */
+const [responseMark, itemMark] = ['"response"', 'response.output_item.added'];
+
+export interface Making {
+  /** Of what the answer is about. */
+  readonly family: FamilyName;
+  /** The answer is about an object that was there before: only what it holds is new. */
+  readonly isOld: boolean;
+  /** Called with what has been made, once or several times. */
+  readonly made: (objects: readonly MadeObject[]) => void;
+}
+
+export class ObjectTap implements Tap {
+  readonly #answer: Pick<Answer, 'stream' | 'contentEncoding'>;
+  readonly #making: Making;
+
+  constructor(answer: Pick<Answer, 'stream' | 'contentEncoding'>, making: Making) {
+    this.#answer = answer;
+    this.#making = making;
+  }
+
+  whole(body: Buffer): Buffer {
+    const reader = this.#reader();
+    // The bytes may change behind this, and are read when they are written.
+    const held = Buffer.from(body);
+    setImmediate(() => {
+      reader.push(held);
+      reader.end();
+    });
+    return body;
+  }
+
+  open(next: Sink): Sink {
+    const reader = this.#reader();
+    return {
+      write: (chunk) => {
+        const isFlowing = next.write(chunk);
+        reader.push(chunk);
+        return isFlowing;
+      },
+      end: (failure: Failure | undefined) => {
+        next.end(failure);
+        if (failure === undefined) reader.end();
+      },
+    };
+  }
+
+  awaitsMore(): boolean {
+    return false;
+  }
+
+  #reader(): { push(bytes: Buffer): void; end(): void } {
+    const { stream, contentEncoding } = this.#answer;
+    return stream && contentEncoding === undefined
+      ? new EventsReader(this.#making)
+      : new RecordReader(contentEncoding, this.#making);
+  }
+}
+
+/** Of an answer that is one JSON object. Nothing here throws: the client's answer does not hang on it. */
+class RecordReader {
+  readonly #encoding: string | undefined;
+  readonly #making: Making;
+  readonly #held = new HeldBytes();
+  #isLost = false;
+
+  constructor(encoding: string | undefined, making: Making) {
+    this.#encoding = encoding;
+    this.#making = making;
+  }
+
+  push(bytes: Buffer): void {
+    this.#isLost ||= this.#held.length + bytes.length > mostBytes;
+    if (this.#isLost) this.#held.take();
+    else this.#held.add(this.#held.length === 0 ? Buffer.from(bytes) : bytes);
+  }
+
+  end(): void {
+    if (this.#isLost) return;
+    const { family, isOld, made } = this.#making;
+    const record = parseObject(decodeBody(this.#held.take(), this.#encoding, mostBytes).toString());
+    if (record !== undefined) made(isOld ? heldIn(family, record) : objectsIn(family, record));
+  }
+}
+
+/** Of an event stream: the first event names the object, and a response tells of each of its items. */
+class EventsReader {
+  readonly #making: Making;
+  readonly #splitter: ServerEventSplitter;
+  #isNamed = false;
+  #isOver = false;
+
+  constructor(making: Making) {
+    this.#making = making;
+    this.#splitter = new ServerEventSplitter(making.family === 'response' ? [responseMark, itemMark] : []);
+  }
+
+  push(bytes: Buffer): void {
+    if (!this.#isOver) this.#read(() => this.#splitter.push(bytes));
+  }
+
+  end(): void {
+    if (!this.#isOver) this.#read(() => this.#splitter.end());
+  }
+
+  #read(events: () => readonly { readonly data: string }[]): void {
+    try {
+      for (const { data } of events()) if (!this.#isOver) this.#take(data);
+    } catch (error) {
+      if (!(error instanceof InvalidAnswer)) throw error;
+      this.#isOver = true;
+    }
+  }
+
+  #take(data: string): void {
+    const { family, isOld, made } = this.#making;
+    const isItem = data.includes(itemMark);
+    if (this.#isNamed && !isItem) return;
+    const event = parseObject(data);
+    if (event === undefined) return;
+    if (isItem && isObject(event['item'])) {
+      made(heldIn(family, { output: [event['item']] }));
+      return;
+    }
+    const record = isObject(event['response']) ? event['response'] : event;
+    this.#isNamed = true;
+    this.#isOver = family !== 'response';
+    made(isOld ? heldIn(family, record) : objectsIn(family, record));
+  }
+}

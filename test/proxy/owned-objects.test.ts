@@ -1,0 +1,257 @@
+// Stored objects of providers belong to the caller that made them: the table of families, at /p, by paths, queries, bodies and forms.
+import { gzipSync } from 'node:zlib';
+import { t as suite, test } from 'tap';
+import { type FamilyName, families } from '../../proxy/objects/families.ts';
+import { type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
+import { startGateway } from '../support/gateway.ts';
+import { issueKey } from '../support/issue-key.ts';
+
+/** How ids of the families look. */
+const beginnings: Partial<Record<FamilyName, string>> = {
+  response: 'resp_',
+  conversation: 'conv_',
+  completion: 'chatcmpl-',
+  vector_store: 'vs_',
+  container: 'cntr_',
+  eval: 'eval_',
+  assistant: 'asst_',
+  thread: 'thread_',
+  video: 'video_',
+  skill: 'skill_',
+  voice: 'voice_12345678',
+  call: 'rtc_',
+  agent: 'agent_',
+  library: '01234567-89ab-cdef-0123-',
+};
+const upstream = await startFakeUpstream({ t: suite });
+const key = `\${TEST_PROVIDER_KEY}`;
+const provider = { type: 'openai', base_url: upstream.url, api_key: key, models: ['m'] };
+const gateway = await startGateway(suite, {
+  config: {
+    providers: {
+      main: provider,
+      twin: provider,
+      several: { ...provider, api_key: undefined, api_keys: [key, 'sk-other-0123456789'] },
+    },
+  },
+});
+const [a, b, plainA, plainB] = await Promise.all([
+  issueKey(suite, gateway, { userPath: '/t/a' }),
+  issueKey(suite, gateway, { userPath: '/t/b' }),
+  issueKey(suite, gateway, {}),
+  issueKey(suite, gateway, {}),
+]);
+let nextId = '';
+/** Whole requests that the provider has had. */
+let calls = 0;
+await upstream.behave((entry: Entry) => {
+  calls += 1;
+  if (entry.method !== 'POST' || nextId === '')
+    return { kind: 'json', body: { object: 'thing', target: entry.target } };
+  return {
+    kind: 'json',
+    body: { id: nextId, name: `things/${nextId}`, object: 'thing' },
+    headers: [['location', `/v1/realtime/calls/${nextId}`]],
+  };
+});
+
+interface Asked {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Buffer;
+}
+
+/** The status, the code of an error, and whether the provider was asked. */
+async function ask(secret: string, path: string, { method = 'GET', headers = {}, body }: Asked = {}): Promise<string> {
+  const before = calls;
+  const answer = await gateway.fetch(path, {
+    method,
+    headers: { authorization: `Bearer ${secret}`, ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await answer.text();
+  const code = /"code":"([a-z_]+)"/.exec(text)?.[1];
+  return `${answer.status}${code === undefined ? '' : ` ${code}`}${calls > before ? ' asked' : ''}`;
+}
+
+/** Has the caller make one; gives its id. */
+async function make(
+  secret: string,
+  path: string,
+  family: FamilyName,
+  body: Asked = { body: '{"purpose":"x","store":true}' },
+): Promise<string> {
+  const id = `${beginnings[family] ?? `${family}-`}${crypto.randomUUID().replaceAll('-', '').slice(0, 20)}`;
+  nextId = id;
+  await ask(secret, path, { method: 'POST', ...body });
+  nextId = '';
+  return id;
+}
+
+const placed = (Object.keys(families) as FamilyName[]).flatMap((family) =>
+  families[family].places.map((place) => ({ family, place })),
+);
+
+await test('what one caller makes is there for it and for the operator alone, in every place and by every method', async (t) => {
+  t.ok(placed.length > 25);
+  for (const { family, place } of placed) {
+    const id = await make(a, `/p/main/v1/${place}`, family);
+    const rows = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'].flatMap((method) =>
+      ['', '/cancel'].map((action) => [method, action] as const),
+    );
+    const outcomes = rows.map(([method, action]) => ask(b, `/p/main/v1/${place}/${id}${action}`, { method }));
+    t.same(new Set(await Promise.all(outcomes)), new Set(['404 kept_not_found', '404']), place);
+    t.equal(await ask(a, `/p/main/v1/${place}/${id}`), '200 asked', place);
+    t.equal(await ask(a, `/p/twin/v1/${place}/${id}`), '404 kept_not_found', `${place} of another provider`);
+    t.equal(await ask(gateway.masterKey, `/p/main/v1/${place}/${id}`), '200 asked', place);
+    for (const secret of [a, b]) t.equal(await ask(secret, `/p/main/v1/${place}`), '403 objects_of_others', place);
+    t.equal(await ask(gateway.masterKey, `/p/main/v1/${place}`), '200 asked', place);
+    t.equal(await ask(a, `/p/main/v1/${place}/${id}`, { method: 'DELETE' }), '200 asked', place);
+  }
+});
+
+const endpoint = '/p/main/v1/some/endpoint';
+const post = (body: string | Buffer, headers: Record<string, string> = {}): Asked => ({
+  method: 'POST',
+  headers,
+  body,
+});
+/** Fields, and files by names that begin with `@`. */
+function form(fields: Readonly<Record<string, string>>): Asked {
+  const parts = Object.entries(fields).map(([name, value]) => {
+    const file = name.startsWith('@') ? '; filename="f.jsonl"' : '';
+    return `--limit\r\ncontent-disposition: form-data; name="${name.replace('@', '')}"${file}\r\n\r\n${value}\r\n`;
+  });
+  return post(`${parts.join('')}--limit--\r\n`, { 'content-type': 'multipart/form-data; boundary=limit' });
+}
+
+await test('what another caller has made is not there for a request that names it, whatever member does', async (t) => {
+  for (const { family, place } of placed.filter((each) => families[each.family].places[0] === each.place)) {
+    const { members } = families[family];
+    const id = await make(a, `/p/main/v1/${place}`, family);
+    const asked = members.flatMap((member): Asked[] => [
+      post(`{"x":[{"${member}":"${id}"}]}`),
+      post(`{"x":{"the_${member.toUpperCase()}":["none","${id}"]}}`),
+      post(`{"${member}":"${id}","${member}":null}`),
+      post(`{"${member}":{"id":"${id}"}}`),
+      form({ x: 'y', [member]: id }),
+      form({ x: `{"${member}":"${id}"}` }),
+    ]);
+    const outcomes = (secret: string): Promise<string[]> =>
+      Promise.all(asked.map((each) => ask(secret, endpoint, each))).then((all) => [...new Set(all)]);
+    t.same(await outcomes(b), members.length > 0 ? ['404 kept_not_found'] : [], family);
+    for (const member of members) {
+      t.equal(await ask(b, `${endpoint}?x=1&${member}%5B%5D=${id}`), '404 kept_not_found', `${family} in a query`);
+      const own = await ask(a, `${endpoint}?${member}=${id}`, post(`{"x":{"${member}":"${id}"}}`));
+      t.equal(own, '200 asked', family);
+      t.equal(await ask(gateway.masterKey, endpoint, post(`{"${member}":"${id}"}`)), '200 asked', family);
+    }
+  }
+});
+
+await test('no spelling of a path leads around the table', async (t) => {
+  const id = await make(a, '/p/main/files', 'file');
+  const spellings = [
+    `v1/v1/files/${id}`,
+    `files/${id}/`,
+    `FILES/${id}`,
+    `%66iles/${id}`,
+    `%2566iles/${id}`,
+    `files%2F${id}`,
+    `files%252F${id}/content`,
+    `files;a=b/${id};c`,
+    `files/${id.replace('f', '%66')}`,
+    `x/files/${id}/content?after=1`,
+    `openai/v1/files/${id}`,
+    `files/${id}:download`,
+    `v1beta//files/${id}`,
+    `files/%20${id}`,
+  ];
+  const outcomes = await Promise.all(spellings.map((spelling) => ask(b, `/p/main/${spelling}`)));
+  t.same(new Set(outcomes), new Set(['404 kept_not_found', '400 invalid_path']), outcomes.join(', '));
+  const lists = [
+    'files?limit=5',
+    'FILES',
+    'files/',
+    '%66iles',
+    'v1/v1/files',
+    'files;x',
+    'chat/completions',
+    'responses?x',
+  ];
+  t.same(
+    new Set(await Promise.all(lists.map((list) => ask(b, `/p/main/${list}`)))),
+    new Set(['403 objects_of_others']),
+  );
+  t.equal(await ask(b, '/p/main/organization/users'), '403 objects_of_others');
+  t.equal(await ask(b, '/p/main/models/ft:x', { method: 'DELETE' }), '403 objects_of_others');
+  t.equal(await ask(b, '/p/main/models'), '200 asked');
+  const override = { headers: { 'x-http-method-override': 'GET' } };
+  t.equal(await ask(b, '/p/main/files', { method: 'PUT', ...override }), '403 objects_of_others');
+});
+
+await test('bodies are looked at however they come: long, packed, in lines, escaped, wide', async (t) => {
+  const id = await make(a, '/p/main/files', 'file');
+  const long = 'x'.repeat(300_000);
+  const member = `"file_id":"${id}"`;
+  const wide = Buffer.from(`{${member}}`, 'utf16le');
+  const rows: [asked: Asked, outcome: string][] = [
+    [post(`{"text":"${long}",${member}}`), '404 kept_not_found'],
+    [post(`{${member},"text":"${long}"}`), '404 kept_not_found'],
+    [post(`\ufeff \n{${member}}`), '404 kept_not_found'],
+    [post(`{"a":1}\n{${member}}\n`), '404 kept_not_found'],
+    [post(`{"a":{${member}`), '404 kept_not_found'],
+    [post(`{${member.replace('file_id', 'fil\\u0065_id')}}`), '404 kept_not_found'],
+    [post(`{${member}}`, { 'content-type': 'text/plain' }), '404 kept_not_found'],
+    [post(`file_id=${id}`, { 'content-type': 'application/x-www-form-urlencoded' }), '404 kept_not_found'],
+    [post(gzipSync(`{${member}}`), { 'content-encoding': 'gzip' }), '404 kept_not_found'],
+    [post(gzipSync(`{"text":"${long}",${member}}`), { 'content-encoding': 'gzip' }), '404 kept_not_found'],
+    [post(gzipSync('{"text":"x"}'), { 'content-encoding': 'gzip' }), '200 asked'],
+    [post('{"text":"x"}', { 'content-encoding': 'gzip' }), '400 invalid_parameter'],
+    [post('x', { 'content-encoding': 'compress' }), '415 unsupported_encoding'],
+    [post(wide), '400 invalid_json'],
+    [post('{}', { 'content-type': 'multipart/related; boundary=limit' }), '400 invalid_upload'],
+    [
+      post(`{"file_ids":[${Array.from({ length: 1_001 }, (_, index) => `"f-${index}"`).join()}]}`),
+      '400 too_many_objects',
+    ],
+    [post(`{"text":"${long}"}`), '200 asked'],
+    // What a client or a model says in its own words names nothing.
+    [post(`{"metadata":{${member}},"tools":[{"parameters":{${member}}}]}`), '200 asked'],
+    [post(`{"messages":[{"content":[{"type":"tool_use","input":{${member}}}]}]}`), '200 asked'],
+    [post(JSON.stringify({ text: `{${member}}` })), '200 asked'],
+    // The file of a batch is what its lines say.
+    [form({ purpose: 'batch', '@file': `{"body":{${member}}}\n` }), '404 kept_not_found'],
+    [form({ '@file': `{"body":{}}\n{"body":{${member}}}`, purpose: 'batch' }), '404 kept_not_found'],
+    [form({ purpose: 'user_data', '@file': `{${member}}` }), '200 asked'],
+  ];
+  for (const [asked, outcome] of rows) {
+    const shown = JSON.stringify([asked.headers, String(asked.body).slice(0, 100)]);
+    t.equal(await ask(b, endpoint, asked), outcome, shown);
+  }
+  t.equal(await ask(b, '/p/main/uploads', post('{"purpose":"batch"}')), '400 invalid_parameter');
+  const evaluation = '{"data_source":{"type":"responses","source":{"type":"stored_completions"}}}';
+  t.equal(await ask(b, '/p/main/evals', post(evaluation)), '403 objects_of_others');
+  t.equal(await gateway.metric('gateway_request_body_bytes'), 0);
+});
+
+await test('keys without a path share no object, though they share the path /', async (t) => {
+  for (const path of ['/p/main/files', '/p/several/files']) {
+    const id = await make(plainA, path, 'file');
+    t.equal(await ask(plainB, `${path}/${id}`), '404 kept_not_found');
+    t.equal(await ask(a, `${path}/${id}`), '404 kept_not_found');
+    const before = upstream.ledger.length;
+    t.equal(await ask(plainA, `${path}/${id}`), '200 asked');
+    const made = upstream.ledger[before - 2]?.header('authorization');
+    t.equal(upstream.ledger[before]?.header('authorization'), made, 'it is asked for with the key that made it');
+  }
+});
+
+await test("what is not known to be the caller's is not there: made elsewhere, or forgotten", async (t) => {
+  t.equal(await ask(a, '/p/main/files/file-unknown'), '404 kept_not_found');
+  t.equal(await ask(a, endpoint, post('{"file_id":"file-unknown"}')), '404 kept_not_found');
+  t.equal(await ask(gateway.masterKey, '/p/main/files/file-unknown'), '200 asked');
+  const id = await make(a, '/p/main/files', 'file');
+  await gateway.restart();
+  t.equal(await ask(a, `/p/main/files/${id}`), '200 asked', 'it is remembered');
+});
