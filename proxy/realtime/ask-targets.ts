@@ -5,6 +5,7 @@ import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { noteAnswered, noteRefused } from '../retry/note-outcome.ts';
 import type { RetryKind } from '../retry/retry-budgets.ts';
+import { mostCalls } from '../snapshot/retry-policy.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { Allowance, ConsumerAllowance } from '../stages/admit.ts';
 import { lastWord } from '../stages/last-word.ts';
@@ -165,8 +166,9 @@ class Asking<Value> {
   }
 
   #hasTimeAndCalls(nowMs: number): boolean {
-    const { attempts, deadlineMs = Number.POSITIVE_INFINITY } = this.#question.route.policy;
-    return nowMs < this.#startedAtMs + deadlineMs && this.#calls < attempts;
+    const { policy, targets } = this.#question.route;
+    const { deadlineMs = Number.POSITIVE_INFINITY } = policy;
+    return nowMs < this.#startedAtMs + deadlineMs && this.#calls < mostCalls(policy, targets.length);
   }
 
   #now(): number {

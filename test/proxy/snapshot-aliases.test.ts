@@ -1,7 +1,7 @@
 // Aliases in a snapshot: what nested ones and families lead to, with which weights, for whom, and under which policy.
 import { test } from 'tap';
 import { compile } from '../../proxy/snapshot/compile.ts';
-import { defaultRetryPolicy, retryReasons } from '../../proxy/snapshot/retry-policy.ts';
+import { defaultRetryPolicy, mostCalls, retryReasons } from '../../proxy/snapshot/retry-policy.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
@@ -140,7 +140,15 @@ await test('an alias carries its policy and whether it hedges, every other name 
   t.match(snapshot.routes.get('own'), { hedge: true, policy });
   t.equal(snapshot.routes.get('usual')?.policy, defaultRetryPolicy, 'an inner alias decides nothing');
   t.equal(snapshot.routes.get('a/x')?.policy, defaultRetryPolicy);
-  t.same(defaultRetryPolicy, { attempts: 3, budget: undefined, on: new Set(retryReasons), deadlineMs: undefined });
+  t.same(defaultRetryPolicy, {
+    attempts: undefined,
+    budget: undefined,
+    on: new Set(retryReasons),
+    deadlineMs: undefined,
+  });
+  const most = (attempts?: number) => [1, 3, 4, 5, 9].map((targets) => mostCalls({ attempts }, targets));
+  t.same(most(), [3, 3, 4, 5, 5], 'as many calls as there are targets');
+  t.same(most(2), [2, 2, 2, 2, 2]);
 });
 
 await test('prices of models are prices of targets', async (t) => {

@@ -41,31 +41,47 @@ await test('the kind of each failure', async (t) => {
 });
 
 await test('the same target is asked again when nothing was sent, or when it says that it will soon have room', async (t) => {
-  const pause = (status: number, head: Partial<typeof noHead>, failure?: UpstreamFailure, before = 0) => {
-    const answered = { failure, status, head: { ...noHead, ...head }, isQuick };
-    return sameTargetPauseMs(
-      answered,
-      before,
-      () => Date.UTC(2026, 0, 5),
-      () => 0.5,
-    );
+  const usual = { isQuick: true, isWanted: false, retries: 0, pausedMs: 0 };
+  type Case = Partial<typeof usual> & { readonly head?: Partial<typeof noHead>; readonly failure?: UpstreamFailure };
+  const pause = (status: number, asked: Case = {}) => {
+    const { isQuick, isWanted, retries, pausedMs, head, failure } = { ...usual, ...asked };
+    const told = { failure, status, head: { ...noHead, ...head }, isQuick, isWanted };
+    const nowMs = () => Date.UTC(2026, 0, 5);
+    return sameTargetPauseMs(told, { retries, pausedMs }, nowMs, () => 0.5);
   };
-  let isQuick = true;
-  const { failure: unsent } = failed('upstream_unavailable', false);
+  const { failure } = failed('upstream_unavailable', false);
   const { failure: sent } = failed('upstream_timeout', true);
   t.same(
-    [0, 1, 2, 9].map((before) => pause(0, {}, unsent, before)),
-    [100, 200, 400, 1000],
-    'pauses grow',
+    [0, 1, 2].map((retries) => pause(0, { ...(failure && { failure }), retries })),
+    [100, 200, 250],
+    'pauses grow, and half of a second is left for others',
   );
-  t.equal(pause(0, {}, sent), undefined);
-  t.equal(pause(429, { retryAfter: '1.5' }), 1500);
-  t.equal(pause(503, { retryAfter: 'Mon, 05 Jan 2026 00:00:01 GMT' }), 1000);
-  t.equal(pause(529, { retryAfter: '9', retryAfterMs: '20' }), 20, 'milliseconds are more exact');
-  t.equal(pause(429, { retryAfter: '3' }), undefined, 'too late');
-  t.equal(pause(429, {}), undefined, 'it does not say when');
-  t.equal(pause(500, { retryAfter: '1' }), undefined);
-  t.equal(pause(429, { retryAfter: '1', shouldRetry: 'false' }), undefined);
-  isQuick = false;
-  t.equal(pause(0, {}, unsent), undefined, 'not after a connect timeout');
+  t.equal(pause(0, { ...(sent && { failure: sent }) }), undefined);
+  t.equal(pause(0, { ...(failure && { failure }), isQuick: false }), undefined, 'not after a connect timeout');
+  t.equal(pause(429, { head: { retryAfter: '0.7' } }), 700);
+  t.equal(pause(503, { head: { retryAfter: 'Mon, 05 Jan 2026 00:00:01 GMT' } }), 1000);
+  t.equal(pause(529, { head: { retryAfter: '9', retryAfterMs: '20' } }), 20, 'milliseconds are more exact');
+  t.equal(pause(429, { head: { retryAfter: '2' } }), undefined, 'too late');
+  t.equal(pause(429, { head: { retryAfter: '0.7' }, pausedMs: 700 }), undefined, 'too late in all');
+  t.equal(pause(429), undefined, 'it does not say when');
+  t.equal(pause(500, { head: { retryAfter: '1' } }), undefined);
+  t.equal(pause(429, { head: { retryAfter: '1', shouldRetry: 'false' } }), undefined);
+});
+
+await test('where the configuration says how many calls are made, a target that failed itself is asked again', async (t) => {
+  const pause = (status: number, head: Partial<typeof noHead> = {}, pausedMs = 0) => {
+    const told = { failure: undefined, status, head: { ...noHead, ...head }, isQuick: true, isWanted: true };
+    return sameTargetPauseMs(told, { retries: 0, pausedMs }, Date.now, () => 0.5);
+  };
+  t.same(
+    [500, 502, 503, 504, 529].map((status) => pause(status)),
+    [100, 100, 100, 100, 100],
+  );
+  t.equal(pause(503, { retryAfter: '2' }), undefined, 'it says that this is too early');
+  t.equal(pause(500, { shouldRetry: 'false' }), undefined);
+  t.equal(pause(500, {}, 990), 2.5, 'all pauses are a second at most');
+  t.same(
+    [429, 401, 400].map((status) => pause(status)),
+    [undefined, undefined, undefined],
+  );
 });

@@ -1,0 +1,61 @@
+// How many calls of providers one request makes: over all targets of an alias, and of one target that fails.
+import { t as suite, test } from 'tap';
+import { type Behaviour, type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
+import { startGateway } from '../support/gateway.ts';
+
+const names = ['m1', 'm2', 'm3', 'm4', 'm5', 'm6'];
+const models = [...names, 'spent-500', 'spent-503', 'waits', 'once'];
+const upstream = await startFakeUpstream({ t: suite, models });
+const targets = (count: number) => names.slice(0, count).map((name) => ({ model: `p/${name}` }));
+const gateway = await startGateway(suite, {
+  config: {
+    providers: { p: { type: 'openai', base_url: upstream.url, api_key: `\${TEST_PROVIDER_KEY}`, models } },
+    aliases: [
+      { source: 'four', strategy: 'failover', targets: targets(4) },
+      { source: 'six', strategy: 'failover', targets: targets(6) },
+      { source: 'three-500', target: 'p/spent-500', retry: { attempts: 3 } },
+      { source: 'three-503', target: 'p/spent-503', retry: { attempts: 3 } },
+    ],
+  },
+});
+const modelOf = ({ body }: Entry): string => (JSON.parse(body.toString()) as { model: string }).model;
+const error = (status: number, retryAfter?: string): Behaviour => ({
+  kind: 'error',
+  status,
+  ...(retryAfter === undefined ? {} : { retryAfter }),
+});
+
+/** The status of a request, and the models that were asked for it, in order. */
+async function ask(model: string, door = 'chat/completions'): Promise<string> {
+  const before = upstream.ledger.length;
+  const body = { model, messages: [{ role: 'user', content: 'Hello' }], input: 'Hello' };
+  const answer = await gateway.fetch(`/v1/${door}`, { method: 'POST', body });
+  await answer.text();
+  return [answer.status, ...upstream.ledger.slice(before).map(modelOf)].join(' ');
+}
+
+await test('an alias of four targets of which three fail is answered by the fourth', async (t) => {
+  await upstream.behave((entry) => (modelOf(entry) === 'm4' ? undefined : error(529)));
+  t.equal(await ask('four'), '200 m1 m2 m3 m4');
+});
+
+await test('of more targets than five, five are asked', async (t) => {
+  await upstream.behave(error(500));
+  t.equal(await ask('six'), '500 m1 m2 m3 m4 m5');
+});
+
+await test('one target is asked as often as retry.attempts says, and else once', async (t) => {
+  for (const status of [500, 503]) {
+    await upstream.behave(error(status));
+    const model = `spent-${status}`;
+    t.equal(await ask(`three-${status}`), `${status} ${model} ${model} ${model}`);
+    t.equal(await ask(`p/${model}`), `${status} ${model}`);
+  }
+});
+
+await test('the client does not wait for more than a second', async (t) => {
+  await upstream.behave(error(429, '2'));
+  const startedMs = performance.now();
+  t.equal(await ask('p/waits'), '429 waits');
+  t.ok(performance.now() - startedMs < 1_000);
+});
