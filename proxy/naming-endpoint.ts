@@ -23,8 +23,7 @@ export interface NamingEndpoint {
   readonly slot: 'none' | 'answer' | 'session';
   /** Undefined: the target cannot be asked there. The parts that serve the endpoint ask the same of it. */
   readonly mannerOf: (target: Target) => Manner | undefined;
-  /** `strategy`: that of the route, one after the other; the others: as `ModelsOfDoor` says. */
-  readonly choice: 'strategy' | ModelsOfDoor['choice'];
+  readonly choice: ModelsOfDoor['choice'];
   /** What no target can be asked, the gateway answers by itself. */
   readonly answersAlone: boolean;
   readonly refusedAs: ModelsOfDoor['refusedAs'];

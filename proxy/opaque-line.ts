@@ -6,8 +6,8 @@ import { expectLength } from './connection/read-body.ts';
 import { type Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { rulesOfConsumer } from './limits/counted-rules.ts';
-import { admitTarget } from './opaque/admit-target.ts';
-import { type AskedTarget, askOpaque } from './opaque/ask-opaque.ts';
+import type { AskedTarget } from './opaque/ask-opaque.ts';
+import { attemptOpaque } from './opaque/attempt-opaque.ts';
 import { deliverOpaque } from './opaque/deliver-opaque.ts';
 import type { Aim, Knock, OpaqueDoor } from './opaque/door.ts';
 import { OpaqueTrip } from './opaque-trip.ts';
@@ -75,11 +75,10 @@ function takeShort(trip: OpaqueTrip, short: Buffer | undefined): void {
 }
 
 function takeAim(trip: OpaqueTrip, aim: Aim): void {
-  const { consumer, door, gateway } = trip;
+  const { consumer, gateway } = trip;
   if (consumer === undefined) throw new Error('a call was aimed before its consumer was admitted');
   trip.aim = aim;
-  const { target, allowance } = admitTarget(aim.targets, consumer, door, gateway);
-  trip.cancel = askOpaque(target, allowance, trip, gateway);
+  trip.attempt = attemptOpaque(aim, consumer, trip, gateway);
 }
 
 function takeAnswer(trip: OpaqueTrip, { reply, ...asked }: AskedTarget): void {

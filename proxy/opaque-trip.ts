@@ -8,7 +8,8 @@ import { answerRefusal } from './connection/answer-refusal.ts';
 import type { Exchange, Waiting } from './connection/exchange.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
-import type { AskedTarget, OpaqueAsker } from './opaque/ask-opaque.ts';
+import type { AskedTarget } from './opaque/ask-opaque.ts';
+import type { OpaqueAttempt, OpaqueCaller } from './opaque/attempt-opaque.ts';
 import { ClientBody } from './opaque/client-body.ts';
 import type { Aim, OpaqueDoor } from './opaque/door.ts';
 import type { RecordedAttempt } from './records/attempts.ts';
@@ -26,7 +27,7 @@ import type { OpaqueMethod } from './upstream/send-opaque.ts';
 /** How a trip ends when not even a refusal could be written. */
 const unanswered: Ending = { status: 500, headers: [], refused: undefined };
 
-export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
+export class OpaqueTrip extends Stepping implements Trip, OpaqueCaller, Waiting {
   readonly door: OpaqueDoor;
   readonly exchange: Exchange;
   readonly gateway: Gateway;
@@ -46,8 +47,8 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
   ending = unanswered;
   fault: Refusal | undefined;
   capture: BodyCapture | undefined;
-  /** Cancels what a provider is asked for; undefined: none was asked. */
-  cancel: (() => void) | undefined;
+  /** Undefined: no provider was asked. */
+  attempt: OpaqueAttempt | undefined;
   readonly #answered: Step<OpaqueTrip, AskedTarget>;
   /** What it asks for, of a call that has no aim. */
   #asks: Aim['call'];
@@ -124,13 +125,13 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
     this.fault ??= refused;
     // Of an answer that has begun, only the end of its connection can tell.
     if (this.accepted !== undefined) this.exchange.response.destroy();
-    else if (this.cancel === undefined) this.refuse(refused);
-    else this.cancel();
+    else if (this.attempt === undefined) this.refuse(refused);
+    else this.attempt.cancel();
   }
 
   /** While a provider takes the body, that is bounded by pauses, and in all by timeouts.total of the provider. */
   excuses(): boolean {
-    return this.cancel !== undefined && !this.#isOver;
+    return this.attempt !== undefined && !this.#isOver;
   }
 
   /** The delivery, and what is recorded of it. */
@@ -144,19 +145,14 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueAsker, Waiting {
     this.step(this.#answered, asked);
   }
 
-  takeFailure({ reply, ...asked }: AskedTarget, refused: Refusal, isSent: boolean): void {
-    this.failed.push({ ...asked, refused, answer: reply.answer, isSent });
-    this.refuse(refused);
-  }
-
   refuse(error: unknown): void {
     if (this.#isOver) return;
     const { consumer, exchange, gateway } = this;
     this.body.destroy();
     if (this.aim === undefined && this.short !== undefined) this.#asks ??= callIn(this.short);
-    if (this.accepted !== undefined) this.cancel?.();
+    if (this.accepted !== undefined) this.attempt?.cancel();
     try {
-      if (this.cancel === undefined) consumer?.lease.refund(Math.floor(gateway.nowMs()));
+      if (this.attempt === undefined) consumer?.lease.refund(Math.floor(gateway.nowMs()));
       if (!(error instanceof Refusal)) gateway.reportFailure(error, exchange.id);
       const refused = answerRefusal(error, exchange, gateway.nowMs());
       this.ending = { status: refused.status, headers: [], refused };

@@ -4,6 +4,7 @@ import { modelNames } from '../../schemas/aliases/model-names.ts';
 import { type NamedAlias, NameTable } from '../../schemas/aliases/name-table.ts';
 import { isWithin } from '../../schemas/user-path.ts';
 import type { InForce } from '../snapshot/in-force.ts';
+import { mostCalls } from '../snapshot/retry-policy.ts';
 import type { Route } from '../snapshot/snapshot.ts';
 import { grantedPart, visibleRoute } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
@@ -37,22 +38,23 @@ export function resolveName(question: Question, userPath: string, { snapshot, in
   const resolution: Resolution = {
     kind: kindOf(route, alias),
     aliases: steps.map((step) => describe(step, question, inForce)),
-    ...(route === undefined ? {} : courseOf(route, question)),
+    ...(route === undefined ? {} : courseOf(route, able ?? route, question)),
   };
   return { resolution, route, granted, able, hidden };
 }
 
-/** How its targets are asked. */
+/** How its targets are asked; `able`: those that can be. */
 function courseOf(
   { hedge, policy, strategy, targets }: Route,
+  able: Pick<Route, 'targets'>,
   { endpoint }: Pick<Question, 'endpoint'>,
 ): Pick<Resolution, 'strategy' | 'attempts' | 'hedge'> {
-  // What is passed on while it comes can be sent only once.
-  if (endpoint?.line === 'opaque') return { attempts: 1 };
-  const isHedged = hedge && targets.length > 1 && endpoint?.line !== 'realtime';
+  // Whoever keeps files and batches is asked once.
+  if (endpoint !== undefined && endpoint.choice !== 'strategy') return { attempts: 1 };
+  const isHedged = hedge && targets.length > 1 && (endpoint?.line ?? 'model') === 'model';
   return {
     ...(targets.length < 2 ? {} : { strategy }),
-    attempts: policy.attempts,
+    attempts: mostCalls(policy, able.targets.length),
     ...(isHedged ? { hedge: true } : {}),
   };
 }

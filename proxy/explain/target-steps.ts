@@ -7,6 +7,7 @@ import { rulesOfTarget } from '../limits/counted-rules.ts';
 import { waitOf } from '../limits/rejection.ts';
 import type { LoggedTarget } from '../logged-trip.ts';
 import type { InForce } from '../snapshot/in-force.ts';
+import { mostCalls } from '../snapshot/retry-policy.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import type { TargetReason, TargetStep } from './explanation.ts';
@@ -56,8 +57,9 @@ export function targetSteps(
 
 function askable(able: Route, question: Question, parts: ExplainParts): TargetStep[] {
   const { choice = 'strategy' } = question.endpoint ?? {};
-  const attempts = { strategy: able.policy.attempts, balanced: 1, first: 1, keeper: Number.POSITIVE_INFINITY }[choice];
-  const isBalanced = choice === 'strategy' || choice === 'balanced';
+  const most = mostCalls(able.policy, able.targets.length);
+  const attempts = { strategy: most, first: 1, keeper: Number.POSITIVE_INFINITY }[choice];
+  const isBalanced = choice === 'strategy';
   let calls = 0;
   const inOrder = isBalanced ? parts.foretell(able, question) : able.targets;
   return inOrder.map((target) => {
@@ -107,7 +109,7 @@ function judge(target: Target, state: TargetState, question: Question, parts: Ex
   const waitSeconds = waitOf(rulesOfTarget(countingOf(question), target, parts.limiter), nowMs);
   if (waitSeconds > 0) return { would: 'skip', reason: 'saturated', until: nowMs + waitSeconds * 1000 };
   // There breakers and rests count nothing.
-  if (endpoint?.line === 'opaque' && endpoint.choice !== 'balanced')
+  if (endpoint?.line === 'opaque' && endpoint.choice !== 'strategy')
     return { would: 'ask', reason: undefined, until: undefined };
   const reason = state.obstacle(nowMs);
   if (state.isUsable(nowMs)) return { would: 'ask', reason, until: undefined };

@@ -27,8 +27,10 @@ export interface MediaCall {
   readonly said: Said;
   /** What it asks to be spoken; absent: nothing. */
   readonly characters?: number | undefined;
-  /** What a target is sent, in which it is asked for by its own id. */
-  readonly bodyFor: (target: Target) => OpaqueBody;
+  /** What a target is sent, in which it is asked for by its own id. `isOnly`: no other target can be asked. */
+  readonly bodyFor: (target: Target, isOnly: boolean) => OpaqueBody;
+  /** Whether that can be sent once more; absent: it can. */
+  readonly canSend?: () => boolean;
 }
 
 /** Where clients ask. */
@@ -39,7 +41,7 @@ export function pathOfMedia(operation: MediaOperation): string {
 /** Which models can be asked. */
 export function modelsOfMedia(operation: MediaOperation): ModelsOfDoor {
   const canAsk = ({ upstream, model }: Target): boolean => upstream.mediaOf(operation, model) !== undefined;
-  return { canAsk, choice: 'balanced', refusedAs: 'unsupported_operation' };
+  return { canAsk, choice: 'strategy', refusedAs: 'unsupported_operation' };
 }
 
 /** What all doors of media have in common. */
@@ -64,7 +66,7 @@ export function aimAtModel(
   knock: Knock,
   { balance, nowMs }: Pick<Gateway, 'balance' | 'nowMs'>,
 ): Aim {
-  const { operation, model, stream, routingMember, said, bodyFor } = asked;
+  const { operation, model, stream, routingMember, said, canSend } = asked;
   const { exchange, snapshot, principal } = knock;
   knock.noteAsked({ model, stream });
   const route = resolve({ model, routingMember }, snapshot, principal.allowedModels, principal.userPath);
@@ -74,9 +76,11 @@ export function aimAtModel(
     throw refusal('unsupported_operation', { param: 'model', fill });
   }
   const context = new CallContext(Math.floor(nowMs()), exchange.request.rawHeaders, said);
-  const targets = balance(able, context).map((target) => opaqueTarget(target, operation, bodyFor, knock));
+  const targets = balance(able, context).map((target) => opaqueTarget(target, asked, able.targets.length === 1, knock));
   return {
     targets,
+    route: able,
+    ...(canSend && { canSend }),
     call: { model, stream },
     tap: (answer, { upstream }) => tapped(answer, asked, upstream.secrets, knock),
   };
@@ -84,8 +88,8 @@ export function aimAtModel(
 
 function opaqueTarget(
   target: Target,
-  operation: MediaOperation,
-  bodyFor: MediaCall['bodyFor'],
+  { operation, bodyFor }: Pick<MediaCall, 'operation' | 'bodyFor'>,
+  isOnly: boolean,
   { exchange }: Knock,
 ): OpaqueTarget {
   const { upstream, model } = target;
@@ -102,7 +106,7 @@ function opaqueTarget(
     headers,
     keyStyle: place.keyStyle,
     speaker: { name: upstream.name, secrets: upstream.secrets, readError },
-    body: () => bodyFor(target),
+    body: () => bodyFor(target, isOnly),
   };
 }
 

@@ -1,10 +1,10 @@
-// Sends an opaque call to its target, once, and says what has come of it. A kept connection that had been closed does not count.
+// Sends an opaque call to a target, once, and says what has come of it. A kept connection that had been closed does not count.
 import type { Exchange } from '../connection/exchange.ts';
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { keyHeaders } from '../providers/key-headers.ts';
 import { failureRefusal, statusRejection } from '../providers/provider-error.ts';
-import { noteAnswered, noteRefused } from '../retry/note-outcome.ts';
+import { type Consequence, noteAnswered, noteRefused } from '../retry/note-outcome.ts';
 import type { Allowance } from '../stages/admit.ts';
 import type { CallRole } from '../targets/breaker.ts';
 import type { TargetState } from '../targets/target-state.ts';
@@ -26,6 +26,13 @@ export interface AskedTarget {
   readonly reply: OpaqueAnswer;
 }
 
+/** Why a target gave no answer that can be relayed. */
+export interface OpaqueFailure extends Consequence {
+  readonly refused: Refusal;
+  /** Undefined: its answer came completely. */
+  readonly failure: UpstreamFailure | undefined;
+}
+
 /** Who asks, and is told once. */
 export interface OpaqueAsker {
   readonly method: OpaqueMethod;
@@ -34,8 +41,8 @@ export interface OpaqueAsker {
   readonly fault: Refusal | undefined;
   /** The answer can be relayed; the allowance is held. */
   takeAnswer(asked: AskedTarget): void;
-  /** It cannot, and nothing is held any more. `isSent`: the request reached the provider, as far as is known. */
-  takeFailure(asked: AskedTarget, refused: Refusal, isSent: boolean): void;
+  /** It cannot, and nothing is held any more. */
+  takeFailure(asked: AskedTarget, failed: OpaqueFailure): void;
   /** Something unexpected; nothing is held. */
   refuse(error: unknown): void;
 }
@@ -145,11 +152,11 @@ class OpaqueCall {
     }
     const brokenOff = failure !== undefined && isLeft ? 'cancelled' : undefined;
     const outcome = { refused, failure, brokenOff, isCall: !isUnsent, isBoundToKey: ownKey !== undefined } as const;
-    noteRefused(call, outcome, endedAtMs, metrics.upstream);
+    const consequence = noteRefused(call, outcome, endedAtMs, metrics.upstream);
     answer.cancel();
     if (failure?.sent === false && !failure.isStale) this.#allowance.lease.refund(Math.floor(endedAtMs));
     else this.#allowance.lease.release();
-    this.#asker.takeFailure(asked, refused, failure?.sent !== false);
+    this.#asker.takeFailure(asked, { refused, failure, ...consequence });
   }
 }
 

@@ -9,7 +9,7 @@ import type { Gateway } from '../gateway.ts';
 import type { Counting } from '../limits/counted-rules.ts';
 import type { Speaker } from '../providers/provider-error.ts';
 import type { KeyStyle } from '../providers/row.ts';
-import type { Snapshot, Target, Upstream } from '../snapshot/snapshot.ts';
+import type { Route, Snapshot, Target, Upstream } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
@@ -54,7 +54,7 @@ export interface OpaqueTarget {
   readonly key?: ApiKey | undefined;
   /** Whose errors are read how. */
   readonly speaker: Speaker;
-  /** What is sent; called once for each time that it is. A body that is read as it comes can be sent only once. */
+  /** What is sent; called once for each time that it is. */
   readonly body: () => OpaqueBody;
 }
 
@@ -68,8 +68,12 @@ export interface Tapped {
 
 /** Where a call goes. */
 export interface Aim {
-  /** In the order in which they are asked for room; one of them is asked. At least one. */
+  /** In the order in which they are asked for room. At least one. */
   readonly targets: readonly OpaqueTarget[];
+  /** The route of the model that they all are: a further one is asked after a failure, as its policy says. Absent: one is asked, once. */
+  readonly route?: Route;
+  /** Whether the body can be sent once more; absent: it can. */
+  readonly canSend?: () => boolean;
   /** As the client says them; undefined: it says nothing. */
   readonly call: { readonly model: string; readonly stream: boolean } | undefined;
   /** Called when an answer of the target can be relayed. */
@@ -92,8 +96,8 @@ export interface ModelsOfDoor {
   readonly canAsk: (target: Target) => boolean;
   /** It can, but it is not known whether its server has it; absent: that is always known. */
   readonly isAssumed?: (target: Target) => boolean;
-  /** `balanced`: the first one that has room, in the order of the route's strategy; `first`: in declared order; `keeper`: the one that keeps the file in which the model is named. */
-  readonly choice: 'balanced' | 'first' | 'keeper';
+  /** `strategy`: that of the route, one after the other until one answers; `first`: the first one that has room, in declared order; `keeper`: the one that keeps the file in which the model is named. */
+  readonly choice: 'strategy' | 'first' | 'keeper';
   /** When no target can be asked. */
   readonly refusedAs: 'unsupported_operation' | 'batch_needs_one_provider';
 }

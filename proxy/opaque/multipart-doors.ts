@@ -45,8 +45,9 @@ async function aimForm(operation: MediaOperation, knock: Knock, gateway: Gateway
       stream: false,
       routingMember: form.routingField,
       said: nothingSaid,
-      bodyFor: ({ model: id, upstream }) =>
-        form.send({ id, mayRoute: isFree || upstream.allowsRoutingMembers, isKept: false }),
+      bodyFor: ({ model: id, upstream }, isOnly) =>
+        form.send({ id, mayRoute: isFree || upstream.allowsRoutingMembers, isKept: !isOnly }),
+      canSend: () => form.canSend,
     },
     knock,
     gateway,
