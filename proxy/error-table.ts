@@ -129,6 +129,9 @@ export const errors = {
   response_kept_elsewhere: bad(
     'The provider "{provider}" keeps the response "{id}", and the model "{model}" does not lead there. Choose one that does.',
   ),
+  object_kept_elsewhere: bad(
+    'The provider "{provider}" keeps "{id}", and the model "{model}" does not lead there. Choose one that does.',
+  ),
   unsupported_response_operation: bad('The response "{id}" cannot be {what}: {because}.'),
   kept_not_found: entryOf(404, 'not_found_error', 'There is no {what} with the id "{id}" for this user path.'),
   objects_of_others: entryOf(

@@ -1,4 +1,5 @@
 // Whose stored objects a caller reaches: those of its user path, or of its key alone where that has no path.
+import { foldUserPath } from '../schemas/user-path.ts';
 
 /** What of a caller decides it. */
 export interface OwningCaller {
@@ -11,7 +12,7 @@ export interface OwningCaller {
 /** Compared as it is written. Keys without a path share `/` for rules and budgets, and no object. */
 export function ownerOf({ keyId, userPath }: OwningCaller): string {
   if (userPath === '/' && keyId !== undefined) return `key:${keyId}`;
-  return userPath.toLowerCase();
+  return foldUserPath(userPath);
 }
 
 /** The operator, by the master key or where there is none, in the name of no path. */

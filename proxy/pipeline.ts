@@ -56,7 +56,14 @@ function takeLooked(trip: OpenTrip, { call, home, named, kept }: Looked): void {
   const { route, translated, own } = candidates(named, row, call, snapshot.storedResponses);
   trip.route = route;
   renew(consumer, route, gateway);
-  const asked = { call, route, consumer, translated, keyMark: home?.key, guarding: trip.guarding };
+  const asked = {
+    call,
+    route,
+    consumer,
+    translated,
+    keyMark: home?.key === '' ? undefined : home?.key,
+    guarding: trip.guarding,
+  };
   if (own !== undefined) takeDelivery(trip, ownDelivery(own, row.surface, exchange.id));
   else attempt({ ...row, ...asked }, exchange, gateway, trip);
 }

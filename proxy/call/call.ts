@@ -31,9 +31,10 @@ export const largeBytes = 1024 * 1024;
 const maxModelLength = 1024;
 
 /** Keys that must not stand twice, whatever their case: an upstream might obey the other one. */
-const guarded = 'model stream stream_options max_tokens max_completion_tokens n user previous_response_id store'.split(
-  ' ',
-);
+const guarded =
+  'model stream stream_options max_tokens max_completion_tokens n user previous_response_id store background'.split(
+    ' ',
+  );
 /**
  * Routing of OpenRouter (`provider`, `preset`), LiteLLM (`user_config`, `extra_body`) and Vercel (`providerOptions`, folded): a provider
  * that is itself a gateway obeys these instead of `model` and of its own settings.

@@ -1,6 +1,6 @@
 // Which stored objects a body refers to, whatever it is: JSON, lines of JSON, or a form whose fields and files are read alike.
 
-import { boundaryOf, FormReader, type FormTaker, type PartHead } from '../call/form-reader.ts';
+import { FormReader, type FormTaker, type PartHead } from '../call/form-reader.ts';
 import { refusal } from '../errors.ts';
 import { JsonReferences, type Reference, referencesIn } from './json-references.ts';
 
@@ -22,6 +22,9 @@ const longestForm = 1024 * 1024;
 const [openBrace, openBracket] = [0x7b, 0x5b];
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 const nothing: Buffer = Buffer.alloc(0);
+const boundaries = /\bboundary[ \t]*=/gi;
+const formType =
+  /^multipart\/form-data[ \t]*;(?:[^"]*;)?[ \t]*boundary=(?:"([^"\\\r\n]{1,70})"|([^\s;"]{1,70}))[ \t]*(?:;[^"]*)?$/i;
 
 /** `contentType`: as the client names it. Throws 400 `invalid_upload` for a form that is not written as `multipart/form-data`. */
 export function referencesOfBody(contentType: string | undefined): ReferenceReader {
@@ -29,6 +32,13 @@ export function referencesOfBody(contentType: string | undefined): ReferenceRead
   if (type.startsWith('multipart/')) return new FormReferences(boundaryOf(contentType));
   if (type.startsWith('application/x-www-form-urlencoded')) return new PairReferences();
   return new TextReferences();
+}
+
+function boundaryOf(contentType: string | undefined): string {
+  const [, quoted, plain] = formType.exec(contentType?.trim() ?? '') ?? [];
+  const boundary = quoted ?? plain;
+  if (boundary !== undefined && contentType?.match(boundaries)?.length === 1) return boundary;
+  throw refusal('invalid_upload', { fill: { reason: 'send it as multipart/form-data with a boundary' } });
 }
 
 /** JSON, or lines of it; anything else has no members. */

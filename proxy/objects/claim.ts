@@ -16,7 +16,7 @@ export interface Claimant {
 }
 
 export interface ClaimParts {
-  readonly homes: KeptHomes;
+  readonly homes: Pick<KeptHomes, 'find' | 'ownerOf'>;
   readonly storedResponses: Pick<StoredResponses, 'find'>;
 }
 
@@ -72,6 +72,8 @@ async function homeOf(
   { homes, storedResponses }: ClaimParts,
 ): Promise<Pick<KeptHome, 'provider' | 'key'> | undefined> {
   const found = family === 'response' ? await storedResponses.find(id, owner) : undefined;
+  // Kept by the gateway, it is at no provider.
+  if (found?.record !== undefined) return { provider: '', key: '' };
   return found?.home ?? homes.find(family, id, owner);
 }
 

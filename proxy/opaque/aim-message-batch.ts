@@ -14,6 +14,7 @@ import { SecretsTap } from '../providers/secrets-tap.ts';
 import type { Route, Upstream } from '../snapshot/snapshot.ts';
 import { resolve } from '../stages/resolve.ts';
 import { membersOf, onlyMember } from './batch-lines.ts';
+import { claimBody } from './claim-body.ts';
 import type { Aim, Knock, ModelsOfDoor } from './door.ts';
 import { MessageBatchTap } from './message-batch-tap.ts';
 import { storeTarget } from './store-target.ts';
@@ -47,6 +48,7 @@ export async function aimMessageBatch(knock: Knock, gateway: Gateway): Promise<A
   const upstream = providerOf(named);
   const place = upstream?.stores.message_batches;
   if (upstream === undefined || place === undefined) throw refusal('batch_needs_one_provider', { param: 'requests' });
+  await claimBody(sent, knock, gateway, upstream.name);
   const body = splice(
     sent,
     named.map((each) => editAt(each, upstream)),

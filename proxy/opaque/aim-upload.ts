@@ -9,6 +9,7 @@ import { ownerOf } from '../owner.ts';
 import type { Target, Upstream } from '../snapshot/snapshot.ts';
 import { resolve } from '../stages/resolve.ts';
 import type { NameModel } from './batch-lines.ts';
+import { gatedForm } from './claim-body.ts';
 import type { Aim, Knock } from './door.ts';
 import { keepersOf, recordTaps, storeTarget } from './store-target.ts';
 import { UploadForm, type UploadStart } from './upload-form.ts';
@@ -61,7 +62,7 @@ function aimAt({ upstream, form, models, contentType, knock, gateway }: Upload):
     suffix: '',
     rawHeaders: exchange.request.rawHeaders,
     contentType,
-    body: () => ({ stream: form, length: undefined, source: body }),
+    body: () => gatedForm({ stream: form, length: undefined, source: body }, knock, gateway, upstream.name),
   });
   return {
     targets: [target],

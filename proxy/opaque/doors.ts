@@ -1,6 +1,7 @@
 // The doors of opaque calls: a row each. opaque-line.ts serves them all.
 import { isUnder } from '../connection/known-routes.ts';
 import { opaqueMethods } from '../upstream/send-opaque.ts';
+import { withGate } from './claim-body.ts';
 import type { OpaqueDoor } from './door.ts';
 import { jsonDoors } from './json-doors.ts';
 import { multipartDoors } from './multipart-doors.ts';
@@ -20,7 +21,7 @@ export const doors: readonly OpaqueDoor[] = [
     aim: aimOwned,
   },
   ...jsonDoors,
-  ...multipartDoors,
+  ...multipartDoors.map(withGate),
   ...storeDoors,
 ];
 

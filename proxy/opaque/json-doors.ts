@@ -5,6 +5,7 @@ import type { Gateway } from '../gateway.ts';
 import type { MediaOperation } from '../providers/row.ts';
 import { expectJson } from '../stages/receive.ts';
 import { aimAtModel, mediaDoor } from './aim-model.ts';
+import { claimBody } from './claim-body.ts';
 import type { Aim, Knock, OpaqueDoor } from './door.ts';
 import { spokenCharacters } from './media-usage.ts';
 import { wholeBody } from './whole-body.ts';
@@ -32,9 +33,12 @@ function jsonDoor(operation: MediaOperation): OpaqueDoor {
 function aimJson(operation: MediaOperation, knock: Knock, gateway: Gateway): Aim | Promise<Aim> {
   const { exchange, snapshot, short } = knock;
   expectJson(exchange, snapshot.bodyLimitBytes);
-  return short === undefined
-    ? wholeBody(knock, { bytes: mostBytes, setting: '' }).then((whole) => aim(operation, whole, knock, gateway))
-    : aim(operation, short, knock, gateway);
+  const aimed = (received: Buffer): Aim | Promise<Aim> => {
+    const claimed = claimBody(received, knock, gateway);
+    const aimThere = (): Aim => aim(operation, received, knock, gateway);
+    return claimed === undefined ? aimThere() : claimed.then(aimThere);
+  };
+  return short === undefined ? wholeBody(knock, { bytes: mostBytes, setting: '' }).then(aimed) : aimed(short);
 }
 
 function aim(operation: MediaOperation, received: Buffer, knock: Knock, gateway: Gateway): Aim {

@@ -129,8 +129,11 @@ export function acceptedOf(
   const refused = undefined;
   const { relayed } = speech;
   const accepted = { routed, target, startedAtMs, endedAtMs, spanId, refused, answer, allowance, injectedUsage };
-  const home = keepsItself(speech) ? { provider: target.upstream.name, key: key.mark } : undefined;
-  return { ...accepted, relayed, reading, upstreamId, home };
+  const place = { provider: target.upstream.name, key: key.mark };
+  const home = keepsItself(speech) ? place : undefined;
+  // It has been told what is said of the background, too.
+  const maker = speech.translation === undefined ? place : undefined;
+  return { ...accepted, relayed, reading, upstreamId, home, maker };
 }
 
 /** Something has come of asking a target: it is counted, remembered of the target, and told to the asker. */

@@ -55,6 +55,8 @@ export interface Accepted extends Attempt {
   readonly upstreamId: string | undefined;
   /** Where the provider keeps the answer for later; absent: nowhere. */
   readonly home?: ResponseHome | undefined;
+  /** The provider that was asked, where it speaks the language of the client: it may keep what it makes in the background. */
+  readonly maker?: ResponseHome | undefined;
 }
 
 /** A target whose answer is not relayed, or that gave none. */

@@ -1,11 +1,13 @@
 // Stage 8, for responses that a client may ask for later: a tap keeps them, or remembers which provider does.
 import { randomBytes } from 'node:crypto';
-import type { Answer } from '../answer.ts';
+import type { Answer, Tap } from '../answer.ts';
 import { type Call, memberOf } from '../call/call.ts';
 import { type JsonObject, parseObject, textOf } from '../dialects/json.ts';
 import { storedResponse } from '../dialects/responses/stored-response.ts';
 import type { Gateway } from '../gateway.ts';
-import { isUnderWay } from '../kept-responses.ts';
+import { isUnderWay, type ResponseHome } from '../kept-responses.ts';
+import type { MadeObject } from '../objects/made-objects.ts';
+import { ObjectTap } from '../objects/object-tap.ts';
 import { type OwningCaller, ownerOf } from '../owner.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
@@ -14,7 +16,7 @@ import { mostKeptBytes } from '../stored-responses/stored-responses.ts';
 import type { Accepted } from './attempts.ts';
 import type { Delivery } from './relay.ts';
 
-type Parts = Pick<Gateway, 'reportFailure' | 'storedResponses'>;
+type Parts = Pick<Gateway, 'homes' | 'reportFailure' | 'storedResponses'>;
 
 /** Whose response it is, and what is meant to be done with it. */
 export interface Keeping {
@@ -37,8 +39,21 @@ export function keepsItself({ translation, quirks }: Pick<TargetSpeech, 'transla
 export function keep(delivery: Delivery, keeping: Keeping, parts: Parts): Delivery {
   const { accepted, call, endpoint, snapshot } = keeping;
   if (accepted === undefined || call === undefined || !endpoint.keepsAnswers || isUnwanted(call)) return delivery;
-  if (accepted.home === undefined && !snapshot.storedResponses.isEnabled) return delivery;
-  return { ...delivery, taps: [...delivery.taps, tapOf(delivery.answer, accepted, { ...keeping, call }, parts)] };
+  const begun = isInBackground(call) ? accepted.maker : undefined;
+  if ((accepted.home ?? begun) === undefined && !snapshot.storedResponses.isEnabled) return delivery;
+  const kept = { ...keeping, call, begun };
+  const taps = [...delivery.taps, tapOf(delivery.answer, accepted, kept, parts)];
+  if (accepted.home !== undefined) taps.push(itemsTap(delivery.answer, accepted.home, kept, parts));
+  return { ...delivery, taps };
+}
+
+/** What the answer holds that can be referred to later is its caller's, too. */
+function itemsTap(answer: Answer, home: ResponseHome, { principal }: Kept, { homes }: Parts): ObjectTap {
+  const owner = principal === undefined ? '/' : ownerOf(principal);
+  const made = (objects: readonly MadeObject[]): void => {
+    for (const { family, id } of objects) homes.remember(family, id, owner, { ...home, isBatchInput: false });
+  };
+  return new ObjectTap(answer, { family: 'response', isOld: false, made });
 }
 
 /** What a request goes on from, where all that was said before has been put into it. */
@@ -52,11 +67,23 @@ function isUnwanted(call: Call): boolean {
   return member !== undefined && call.body[member.valueStart] === 0x66;
 }
 
-type Kept = Pick<Keeping, 'principal' | 'exchange'> & { readonly call: Call };
+/** The client says `background: true`. */
+function isInBackground(call: Call): boolean {
+  const member = memberOf(call, 'background');
+  return member !== undefined && call.body[member.valueStart] === 0x74;
+}
 
-function tapOf(answer: Answer, { home, reading, routed, target }: Accepted, kept: Kept, parts: Parts): ResponseTap {
+interface Kept extends Pick<Keeping, 'principal' | 'exchange'> {
+  readonly call: Call;
+  /** The provider that was asked to make it in the background; undefined: it was not asked to. */
+  readonly begun: ResponseHome | undefined;
+}
+
+function tapOf(answer: Answer, { home: keeper, reading, routed, target }: Accepted, kept: Kept, parts: Parts): Tap {
   const { storedResponses, reportFailure } = parts;
-  const { principal, exchange, call } = kept;
+  const { principal, exchange, call, begun } = kept;
+  // A stream in the background is known by its first event; whoever has begun one keeps it.
+  const home = keeper ?? (answer.stream ? begun : undefined);
   const { body, continues } = call;
   const owner = principal === undefined ? '/' : ownerOf(principal);
   const take = (response: JsonObject, bytes: number): void => {
@@ -65,6 +92,10 @@ function tapOf(answer: Answer, { home, reading, routed, target }: Accepted, kept
       // Each stream begins so, too.
       const isBegun = !answer.stream && isUnderWay(response);
       storedResponses.remember(id, owner, home, isBegun ? target.model : undefined);
+      return;
+    }
+    if (begun !== undefined && isUnderWay(response)) {
+      storedResponses.remember(id, owner, begun, target.model);
       return;
     }
     const { status = 'completed' } = response;

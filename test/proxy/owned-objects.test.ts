@@ -235,6 +235,12 @@ await test('bodies are looked at however they come: long, packed, in lines, esca
   t.equal(await gateway.metric('gateway_request_body_bytes'), 0);
 });
 
+await test('a user path owns its objects in any letter case', async (t) => {
+  const id = await make(a, '/p/main/files', 'file');
+  const shouting = await issueKey(suite, gateway, { userPath: '/T/A' });
+  t.equal(await ask(shouting, `/p/main/files/${id}`), '200 asked');
+});
+
 await test('keys without a path share no object, though they share the path /', async (t) => {
   for (const path of ['/p/main/files', '/p/several/files']) {
     const id = await make(plainA, path, 'file');

@@ -166,10 +166,11 @@ await test('a call that goes on from a response is as long as all that was said,
   const recalling = (bodyLimitBytes: number) => ({
     endpoint: { keepsAnswers: true },
     principal: { keyId: undefined, userPath: '/' },
-    snapshot: { bodyLimitBytes },
+    snapshot: { bodyLimitBytes, allowsUnknownObjects: false },
     held: bodies.open('/', { bodyLimitBytes: 2 ** 25, bodyBudgetBytes: undefined }),
   });
-  const parts = { storedResponses: responses };
+  const homes = { find: async () => undefined, ownerOf: async () => undefined };
+  const parts = { storedResponses: responses, homes };
   const call = readCall(Buffer.from('{"model":"m","input":"two","previous_response_id":"resp_1","seed":1.50}'));
   const { call: whole, home } = await recall(call, recalling(4 << 20), parts);
   t.match([whole.model, whole.continues, home], ['m', 'resp_1', undefined]);
