@@ -16,6 +16,7 @@ import {
   identify,
   identifyDigest,
 } from '../schemas/keys/credentials.ts';
+import { isEnded, noEndedSessions } from '../schemas/keys/ended-sessions.ts';
 import { isWithin } from '../schemas/user-path.ts';
 import { StoreUnavailable } from '../store/state/store-unavailable.ts';
 import { type Refusal, refusal } from './errors.ts';
@@ -38,6 +39,8 @@ export interface Operator {
   readonly userPath: string;
   /** The managed key; an operator cannot grant more rights than this key has. */
   readonly key: AuthKey | undefined;
+  /** SHA-256 of the master key in hex, for an operator who has it. */
+  readonly masterKeyDigest?: string | undefined;
   /** Of a browser that has logged in; absent for a request with a key. */
   readonly session?: OpenSession;
 }
@@ -55,7 +58,7 @@ export interface AccessParts {
   readonly masterKey: string | undefined;
   /** The names in `Host` that are served without a master key. Absent with a master key. */
   readonly ownNames?: ReadonlySet<string> | undefined;
-  /** Unix milliseconds. */
+  /** The time by which keys and sessions end (`authorityClock`). Unix milliseconds. */
   nowMs(): number;
   /** Hears of each request that a managed key was let in with. */
   readonly keyUses?: Pick<KeyUses, 'note'>;
@@ -92,7 +95,7 @@ export function authenticate(request: IncomingMessage, access: Access | undefine
     note({ reason: 'ambiguous' }, request, parts);
     throw refusal('ambiguous_credentials');
   }
-  const session = browserSession(request, parts.masterKey, parts.nowMs());
+  const session = browserSession(request, { ...parts.credentials(), masterKey: parts.masterKey }, parts.nowMs());
   if (session !== undefined) return operatorOfSession(session, request, parts);
   const shown = bearerToken(authorization);
   return logIn(shown, authorization !== undefined, request, parts);
@@ -129,6 +132,7 @@ export function logIn(
 function operatorOfSession(session: BrowserSession, request: IncomingMessage, parts: AccessParts): Operator {
   if (session.kind === 'foreign') throw refusal('csrf_refused');
   if (session.kind === 'over') throw refusal('session_ended');
+  if (session.kind === 'unknown') throw keysUnknown();
   const credentials = parts.credentials();
   const caller = identifyDigest(session.digest, credentials, parts.nowMs());
   if (caller !== undefined) return { ...admitted(caller, request, parts), session };
@@ -137,7 +141,8 @@ function operatorOfSession(session: BrowserSession, request: IncomingMessage, pa
 }
 
 function admitted({ kind, key }: Caller, request: IncomingMessage, parts: AccessParts): Operator {
-  if (key === undefined) return kind === 'anonymous' ? anonymous : { ...anonymous, kind };
+  if (key === undefined && kind === 'anonymous') return anonymous;
+  if (key === undefined) return { ...anonymous, kind, masterKeyDigest: parts.credentials().masterKeyDigest };
   if (!key.dashboardAccess) note({ reason: 'denied', keyId: key.id }, request, parts);
   const operator = operatorOf(key);
   parts.keyUses?.note(key.id, parts.nowMs());
@@ -178,6 +183,26 @@ export function refreshOperator(operator: Operator, stored: readonly AuthKey[], 
   const key = stored.find(({ id }) => id === operator.keyId);
   if (key === undefined || !isActive(key, nowMs)) throw unknownKey();
   return operatorOf(key);
+}
+
+/**
+ * The operator of a request that goes on, with the rights that it has now. Undefined: its key was revoked, deleted, or has expired, the
+ * master key was replaced, or the session was ended.
+ */
+export function operatorNow(
+  operator: Operator,
+  { credentials, nowMs }: Pick<AccessParts, 'credentials' | 'nowMs'>,
+): Operator | undefined {
+  const { keys, masterKeyDigest, endedSessions = noEndedSessions } = credentials();
+  const { key, session } = operator;
+  if (session !== undefined && (session.endsAtMs <= nowMs() || isEnded(session, endedSessions))) return undefined;
+  if (key === undefined) return operator.masterKeyDigest === masterKeyDigest ? operator : undefined;
+  const now = keys.get(key.digest);
+  try {
+    return refreshOperator(operator, now === undefined ? [] : [now], nowMs());
+  } catch {
+    return undefined;
+  }
 }
 
 function operatorOf(key: AuthKey): Operator {

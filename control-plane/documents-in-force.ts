@@ -1,7 +1,8 @@
 // The managed documents in force, and the credentials made from them and the master key.
-import { managedKeys } from '../schemas/documents/kinds.ts';
+import { endedSessions, managedKeys } from '../schemas/documents/kinds.ts';
 import { readKind } from '../schemas/documents/managed-kind.ts';
 import { type Credentials, credentialsOf } from '../schemas/keys/credentials.ts';
+import { endedByOwner } from '../schemas/keys/ended-sessions.ts';
 import { digestOf } from '../schemas/keys/secret.ts';
 import type { Document } from '../store/state/state-store.ts';
 
@@ -33,6 +34,7 @@ export class DocumentsInForce {
   /** `isComplete` is false until the store was read: until then an unknown key may be valid. */
   put(documents: readonly Document[], isComplete: boolean): void {
     this.documents = documents;
-    this.credentials = credentialsOf(this.#masterKeyDigest, readKind(managedKeys, documents).values, isComplete);
+    const ended = endedByOwner(readKind(endedSessions, documents).values);
+    this.credentials = credentialsOf(this.#masterKeyDigest, readKind(managedKeys, documents).values, isComplete, ended);
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { FollowStatus } from '../gitops/config-status.ts';
 import type { Follower } from '../gitops/follow.ts';
 import manifest from '../package.json' with { type: 'json' };
+import { authorityClock } from '../plane/authority-clock.ts';
 import { boundAddress } from '../plane/bound-address.ts';
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createExpiryLines } from '../plane/expired-rules.ts';
@@ -70,6 +71,7 @@ const { log, output } = openLog(identity, environment.logLevel);
 keepTickShape();
 endOnUncaught(log, () => records.close());
 const nowMs = (): number => Date.now();
+const authorityMs = authorityClock(nowMs, () => performance.timeOrigin + performance.now());
 const ownFolder = join(dataDirectory, controlPlaneFolder);
 ownDirectory(dataDirectory);
 ownDirectory(ownFolder);
@@ -150,7 +152,15 @@ const metrics = createMetrics({
   budgets: budgets.watch,
 });
 const { ownNames } = environment;
-const access = accessInForce({ managed, state, failedLogins, failedLoginLines, ownNames, nowMs, keyUses });
+const access = accessInForce({
+  managed,
+  state,
+  failedLogins,
+  failedLoginLines,
+  ownNames,
+  nowMs: authorityMs,
+  keyUses,
+});
 const readiness = (): Readiness =>
   readinessOf({
     config: configStatus(),
@@ -200,8 +210,8 @@ await app.register(configRoutes, {
 const statusSources = { fleet, degradation, desired, config: configStatus, state, keyMark: () => store.keyMark() };
 await app.register(status, { parts: { ...statusSources, engine, secretProblems, nowMs } });
 await app.register(targets, { parts: { fleet, nowMs } });
-await app.register(recordRoutes, { parts: { store: records.store, managed, nowMs, log } });
-await app.register(dashboard, { parts: { access, version: manifest.version, log } });
+await app.register(recordRoutes, { parts: { store: records.store, access, nowMs, log } });
+await app.register(dashboard, { parts: { access, store: documents, version: manifest.version, log } });
 for (const routes of [explainRoutes, openapi]) await app.register(routes);
 reloadOnHangUp(() => follower?.reload());
 const tellExpired = createExpiryLines(log);

@@ -1,12 +1,25 @@
 // The session that a request carries in its cookie, and whether it may write with it. Both planes read it where a browser reaches them.
 import type { IncomingHttpHeaders } from 'node:http';
+import { type EndedSessionsByOwner, isEnded } from '../schemas/keys/ended-sessions.ts';
 import { csrfHeader, isCsrfToken, openSession, readSessionCookie, type Session } from '../schemas/keys/session.ts';
 
-/** The session of a request. `over`: it has ended, or was not made here. `foreign`: it writes, and not from our page. */
+/**
+ * The session of a request. `over`: it has ended, or was not made here. `foreign`: it writes, and not from our page. `unknown`: it may have
+ * been ended, because what was ended could not be read yet.
+ */
 export type BrowserSession =
   | (Session & { readonly kind: 'open'; readonly cookie: string })
   | { readonly kind: 'over' }
+  | { readonly kind: 'unknown' }
   | { readonly kind: 'foreign' };
+
+/** What decides about sessions. */
+export interface SessionAccess {
+  /** Undefined: there are no sessions. */
+  readonly masterKey: string | undefined;
+  /** See `Credentials`. */
+  readonly endedSessions: EndedSessionsByOwner | undefined;
+}
 
 /** A request, as far as its session goes. */
 export interface SessionRequest {
@@ -20,7 +33,7 @@ export interface SessionRequest {
  */
 export function browserSession(
   { method = '', headers }: SessionRequest,
-  masterKey: string | undefined,
+  { masterKey, endedSessions }: SessionAccess,
   nowMs: number,
 ): BrowserSession | undefined {
   if (masterKey === undefined || headers.authorization !== undefined) return undefined;
@@ -28,6 +41,8 @@ export function browserSession(
   if (cookie === undefined) return undefined;
   const session = openSession(cookie, masterKey, nowMs);
   if (session === undefined) return { kind: 'over' };
+  if (endedSessions === undefined) return { kind: 'unknown' };
+  if (isEnded(session, endedSessions)) return { kind: 'over' };
   const isRead = method === 'GET' || method === 'HEAD';
   const token = headers[csrfHeader];
   const isOurs = isRead || (isOwnPage(headers) === true && isCsrfToken(String(token), cookie, masterKey));

@@ -87,6 +87,8 @@ export interface Gateway {
   readonly bodies: BodyBudget;
   /** Monotonic milliseconds, anchored to wall time at start. */
   nowMs(): number;
+  /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
+  authorityMs(): number;
   readiness(): Readiness;
   /** Tells the operator of an unexpected failure. */
   reportFailure(error: unknown, requestId: string): void;

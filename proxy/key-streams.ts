@@ -1,4 +1,4 @@
-// Ends the sessions of keys that are revoked or expired, and their streams where server.cut_revoked_streams is set.
+// Ends the sessions of keys that are revoked, replaced or expired, and their streams where server.cut_revoked_streams is set.
 import { isActive } from '../schemas/keys/auth-key.ts';
 import type { Credentials } from '../schemas/keys/credentials.ts';
 import { type Listed, OpenList } from './open-list.ts';
@@ -14,10 +14,15 @@ export interface KeyStreams {
    * expired, again at every poll until the stream is gone. `isSession`: it may last for hours, so it ends whatever the setting says.
    */
   watch(keyId: string, cut: () => void, isSession?: boolean): () => void;
+  /** The same for a session that the master key with this digest opened: `cut` is called when another one has followed it. */
+  watchMaster(digest: string, cut: () => void): () => void;
 }
 
 interface OpenStream extends Listed {
-  readonly keyId: string;
+  /** The id of a managed key. */
+  readonly keyId: string | undefined;
+  /** Of the master key, in the place of an id. */
+  readonly digest: string | undefined;
   readonly cut: () => void;
   readonly isSession: boolean;
 }
@@ -33,8 +38,12 @@ export function createKeyStreams(current: () => Snapshot, nowMs: () => number): 
     if (credentials !== known) active = expiries(credentials);
     known = credentials;
     const now = nowMs();
-    open.each(({ keyId, cut, isSession }) => {
+    open.each(({ keyId, digest, cut, isSession }) => {
       if (!isSession && !cutsRevokedStreams) return;
+      if (keyId === undefined) {
+        if (digest !== credentials.masterKeyDigest) cut();
+        return;
+      }
       const expiresAtMs = active.get(keyId);
       // Keys that could not be read are not revoked.
       const isRevoked = expiresAtMs === undefined ? credentials.isComplete : now >= expiresAtMs;
@@ -42,13 +51,14 @@ export function createKeyStreams(current: () => Snapshot, nowMs: () => number): 
     });
     return open.size > 0;
   }, pollMs);
+  const watch = (stream: OpenStream): (() => void) => {
+    open.add(stream);
+    polling.start();
+    return () => open.remove(stream);
+  };
   return {
-    watch(keyId, cut, isSession = false) {
-      const stream: OpenStream = { keyId, cut, isSession, place: undefined };
-      open.add(stream);
-      polling.start();
-      return () => open.remove(stream);
-    },
+    watch: (keyId, cut, isSession = false) => watch({ keyId, digest: undefined, cut, isSession, place: undefined }),
+    watchMaster: (digest, cut) => watch({ keyId: undefined, digest, cut, isSession: true, place: undefined }),
   };
 }
 

@@ -1,6 +1,7 @@
 // The data plane as a process: environment → parts → state → config → listen → drain. The only place that wires.
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
+import { authorityClock } from '../plane/authority-clock.ts';
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createExpiryLines } from '../plane/expired-rules.ts';
 import { createFailedLogins } from '../plane/failed-logins.ts';
@@ -68,6 +69,7 @@ const { log, output } = openLog(identity, environment.logLevel);
 const originMs = performance.timeOrigin;
 const nowMs = (): number => originMs + performance.now();
 const tickMs = (): number => Math.floor(nowMs());
+const authorityMs = authorityClock(Date.now, nowMs);
 const ownFolder = join(environment.dataDirectory, instance);
 const flushIntervalMs = environment.flushIntervalSeconds * 1000;
 const lock = claimInstance({ identity, directory: environment.dataDirectory, former: environment.formerInstance }, log);
@@ -124,7 +126,7 @@ const publisher = createPublisher({
   },
   warn: logRuleProblems(log),
   tellExpired: createExpiryLines(log),
-  nowMs: tickMs,
+  nowMs: () => Math.floor(authorityMs()),
 });
 const connections = (): ConnectionCounts => server.connections();
 const sessions = (): SessionCounts => server.sessions();
@@ -168,6 +170,7 @@ const server = await createProxyServer({
   overload,
   bodies,
   nowMs,
+  authorityMs,
   current: () => current.get(),
   retries,
   keptExplanations: new KeptExplanations(),
@@ -180,7 +183,7 @@ const server = await createProxyServer({
   isMetricsApart: metricsPort !== undefined,
   failedLogins,
   ownNames,
-  keyStreams: createKeyStreams(() => current.get(), nowMs),
+  keyStreams: createKeyStreams(() => current.get(), authorityMs),
   keyUses,
   storedResponses: kept.storedResponses,
   homes: kept.homes,

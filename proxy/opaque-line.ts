@@ -30,7 +30,7 @@ export function serveOpaque(door: OpaqueDoor, exchange: Exchange, gateway: Gatew
 function takeHead(trip: OpaqueTrip): void {
   const { door, exchange, gateway, snapshot, body, asked } = trip;
   if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
-  const principal = authenticate(exchange, snapshot.credentials, gateway.failedLogins);
+  const principal = authenticate(exchange, snapshot.credentials, gateway);
   trip.takeCaller(principal);
   if (!door.isOpen(snapshot)) throw refusal('route_not_found', { fill: asked });
   checkPath(exchange.request);

@@ -22,7 +22,7 @@ import { resolve } from './stages/resolve.ts';
 function takeHead(trip: OpenTrip): void {
   const { exchange, gateway, snapshot } = trip;
   if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
-  const held = trip.takeCaller(authenticate(exchange, snapshot.credentials, gateway.failedLogins));
+  const held = trip.takeCaller(authenticate(exchange, snapshot.credentials, gateway));
   expectJson(exchange, snapshot.bodyLimitBytes);
   if (trip.caching !== undefined || enter(trip, held, gateway)) receive(exchange, snapshot.bodyLimitBytes, held, trip);
 }

@@ -20,6 +20,8 @@ export interface AdminAccess {
   readonly failedLogins: FailedLogins;
   /** Undefined: there are no sessions. */
   readonly masterKey: string | undefined;
+  /** The time by which keys and sessions end. Unix milliseconds. */
+  readonly nowMs: number;
 }
 
 /** That of a gateway, at this moment. */
@@ -27,8 +29,14 @@ export function adminAccess({
   current,
   failedLogins,
   controlPlane,
-}: Pick<Gateway, 'current' | 'failedLogins' | 'controlPlane'>): AdminAccess {
-  return { credentials: current().credentials, failedLogins, masterKey: controlPlane.masterKey() };
+  authorityMs,
+}: Pick<Gateway, 'current' | 'failedLogins' | 'controlPlane' | 'authorityMs'>): AdminAccess {
+  return {
+    credentials: current().credentials,
+    failedLogins,
+    masterKey: controlPlane.masterKey(),
+    nowMs: authorityMs(),
+  };
 }
 
 /**
@@ -39,18 +47,18 @@ export function adminAccess({
  */
 export function authenticateAdmin(exchange: Exchange, access: AdminAccess): Caller {
   const { head, request, startedAtMs } = exchange;
-  const { credentials, failedLogins } = access;
+  const { credentials, failedLogins, masterKey, nowMs } = access;
   // The control plane sees joined headers only, so what is ambiguous must end here.
   if (head.ambiguousCredentials) {
     failedLogins.note('ambiguous');
     exchange.caller = { reason: 'ambiguous' };
     throw refusal('ambiguous_credentials');
   }
-  const session = browserSession(request, access.masterKey, startedAtMs);
+  const session = browserSession(request, { ...credentials, masterKey }, nowMs);
   if (session !== undefined) return callerOfSession(session, exchange, access);
   const shown = bearerToken(head.authorization);
   if (shown !== undefined) refusePaused(exchange, failedLogins);
-  const caller = identify(shown, credentials, startedAtMs);
+  const caller = identify(shown, credentials, nowMs);
   if (caller !== undefined) return letIn(caller, exchange);
   const failed = failedLogin(shown, head.authorization !== undefined, credentials);
   failedLogins.note(failed.reason);
@@ -78,7 +86,8 @@ function callerOfSession(session: BrowserSession, exchange: Exchange, access: Ad
   const { credentials, failedLogins } = access;
   if (session.kind === 'foreign') throw refusal('csrf_refused');
   if (session.kind === 'over') throw refusal('session_ended');
-  const caller = identifyDigest(session.digest, credentials, exchange.startedAtMs);
+  if (session.kind === 'unknown') throw keysUnknown();
+  const caller = identifyDigest(session.digest, credentials, access.nowMs);
   if (caller !== undefined) return letIn(caller, exchange);
   const failed = failedDigest(session.digest, credentials);
   failedLogins.note(failed.reason);

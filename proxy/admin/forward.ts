@@ -29,7 +29,15 @@ const quietMs = 3 * liveHeartbeatMs;
 
 type Parts = Pick<
   Gateway,
-  'current' | 'failedLogins' | 'bodies' | 'pools' | 'controlPlane' | 'managedState' | 'keyUses' | 'nowMs'
+  | 'current'
+  | 'failedLogins'
+  | 'bodies'
+  | 'pools'
+  | 'controlPlane'
+  | 'managedState'
+  | 'keyUses'
+  | 'nowMs'
+  | 'authorityMs'
 >;
 
 /**

@@ -116,7 +116,7 @@ export async function createPluginServer(gateway: Gateway, host: PluginHost): Pr
       const path = pathOf(request.url ?? '');
       const { credentials } = gateway.current();
       const isPublic = publicPaths.has(path);
-      const principal = isPublic ? anonymous : authenticate(exchange, credentials, gateway.failedLogins);
+      const principal = isPublic ? anonymous : authenticate(exchange, credentials, gateway);
       if (!isPublic) exchange.caller = principal;
       gateway.keyUses.note(principal.keyId, exchange.startedAtMs);
       const refused = noRoute(request.method ?? '', path, known);

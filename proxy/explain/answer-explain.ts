@@ -41,6 +41,7 @@ export async function answerExplain(
   const question = readQuestion(url.slice(path.length + 1), {
     scope,
     nowMs,
+    authorityMs: gateway.authorityMs(),
     credentials: snapshot.credentials,
     endpoints,
   });

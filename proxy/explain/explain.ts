@@ -60,7 +60,7 @@ function consumerOf({ userPath, key }: Question): string | undefined {
   return key.anyUserPath || userPath === '/' ? userPath : undefined;
 }
 
-function describeKey({ nowMs }: Question, key: NonNullable<Question['key']>): AskedKey {
+function describeKey({ authorityMs }: Question, key: NonNullable<Question['key']>): AskedKey {
   const ended = key.enabled ? 'expired' : 'revoked';
   return {
     id: key.id,
@@ -68,7 +68,7 @@ function describeKey({ nowMs }: Question, key: NonNullable<Question['key']>): As
     ...(key.userPath === undefined ? {} : { user_path: key.userPath }),
     any_user_path: key.anyUserPath,
     allowed_models: key.allowedModels,
-    state: isActive(key, nowMs) ? 'active' : ended,
+    state: isActive(key, authorityMs) ? 'active' : ended,
   };
 }
 

@@ -28,6 +28,7 @@ type Parts = Pick<
   | 'limiter'
   | 'managedState'
   | 'nowMs'
+  | 'authorityMs'
   | 'reportFailure'
   | 'targets'
 >;
@@ -102,6 +103,7 @@ export class ExplainedRequest {
       thread: call === undefined ? undefined : threadOf(exchange.request.rawHeaders, call),
       key: undefined,
       nowMs: Math.floor(this.#parts.nowMs()),
+      authorityMs: this.#parts.authorityMs(),
       scope: '/',
     };
   }

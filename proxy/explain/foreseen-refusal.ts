@@ -27,8 +27,8 @@ export function foreseenRefusal(
   question: Question,
   { limiter, budgets }: Pick<ExplainParts, 'limiter' | 'budgets'>,
 ): ForeseenRefusal | undefined {
-  const { key, nowMs, before, endpoint } = question;
-  if (key !== undefined && !isActive(key, nowMs)) return said(refusal('invalid_api_key'));
+  const { key, nowMs, authorityMs, before, endpoint } = question;
+  if (key !== undefined && !isActive(key, authorityMs)) return said(refusal('invalid_api_key'));
   if (userPath === undefined) return said(refusal('user_path_denied'));
   const counts = countingOf(question);
   const isFree = counts === 'nothing' || before !== undefined;

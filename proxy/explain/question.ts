@@ -25,6 +25,8 @@ export interface Question {
   readonly key: AuthKey | undefined;
   /** Whole Unix milliseconds. */
   readonly nowMs: number;
+  /** The time by which keys end. Unix milliseconds. */
+  readonly authorityMs: number;
   /** The operator sees this user path and the paths below it; `/` is the whole gateway. */
   readonly scope: string;
   /** Of a request on its way: the rules of its consumer before it was counted. They have admitted it. */

@@ -13,7 +13,7 @@ type Name = (typeof names)[number];
 const longest = 1024;
 
 /** Who asks, and when. */
-export interface Asker extends Pick<Question, 'scope' | 'nowMs'> {
+export interface Asker extends Pick<Question, 'scope' | 'nowMs' | 'authorityMs'> {
   /** The keys in force. */
   readonly credentials: Pick<Credentials, 'keys'>;
   /** By their paths. */
@@ -24,7 +24,8 @@ export interface Asker extends Pick<Question, 'scope' | 'nowMs'> {
  * The question of a query (without its `?`). Throws 400 `invalid_query` naming the parameter, 404 `auth_key_not_found`, and 403
  * `admin_scope_denied` for a user path that the operator may not see.
  */
-export function readQuestion(query: string, { scope, nowMs, credentials, endpoints }: Asker): Question {
+export function readQuestion(query: string, { credentials, endpoints, ...asker }: Asker): Question {
+  const { scope } = asker;
   const given = parametersOf(query);
   const { model, key_id: keyId, stream = 'false', thread } = given;
   if (model === undefined || model === '') throw invalid('model', 'is missing: name a model or an alias');
@@ -40,7 +41,7 @@ export function readQuestion(query: string, { scope, nowMs, credentials, endpoin
   if (keyId !== undefined && (key === undefined || !sees({ scope }, key.userPath ?? '/'))) {
     throw refusal('auth_key_not_found', { fill: { id: keyId } });
   }
-  return { userPath, model, endpoint, stream: stream === 'true', thread, key, nowMs, scope };
+  return { userPath, model, endpoint, stream: stream === 'true', thread, key, ...asker };
 }
 
 function parametersOf(query: string): Partial<Record<Name, string>> {

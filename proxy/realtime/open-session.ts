@@ -83,7 +83,7 @@ export class OpenSession {
   async #open(): Promise<void> {
     const { request } = this.#handshake;
     checkPath(request);
-    const principal = authenticate(this.#exchange, this.#snapshot.credentials, this.#gateway.failedLogins);
+    const principal = authenticate(this.#exchange, this.#snapshot.credentials, this.#gateway);
     this.#trip.takeCaller(principal, this.#gateway);
     checkHandshake(request);
     this.#giveSlot = this.#keeper.slots.take(principal, this.#snapshot.realtime.mostSessions);
@@ -126,10 +126,18 @@ export class OpenSession {
       closedWith: (reason) => redact(reason, granted.target.upstream.secrets),
       over: (closing) => this.#end(closing),
     });
-    const { keyId } = this.#trip.principal ?? {};
-    if (keyId !== undefined) {
-      this.#unwatch = this.#gateway.keyStreams.watch(keyId, () => this.#session?.end(keyRevoked), true);
-    }
+    this.#watchKey();
+  }
+
+  /** The session ends with the authority that opened it. */
+  #watchKey(): void {
+    const { keyId, kind } = this.#trip.principal ?? {};
+    const { keyStreams } = this.#gateway;
+    const { masterKeyDigest } = this.#snapshot.credentials;
+    const end = (): void => this.#session?.end(keyRevoked);
+    if (keyId !== undefined) this.#unwatch = keyStreams.watch(keyId, end, true);
+    else if (kind === 'master_key' && masterKeyDigest !== undefined)
+      this.#unwatch = keyStreams.watchMaster(masterKeyDigest, end);
   }
 
   /** Where the budget is less than one body, messages may still take as much as the longest message, and bodies the rest. */

@@ -82,9 +82,9 @@ class Signalling {
 
   async #ask(): Promise<Granted<WholeAnswer>> {
     const { exchange, snapshot } = this.#trip;
-    const { overload, failedLogins, bodies } = this.#gateway;
+    const { overload, bodies } = this.#gateway;
     if (overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
-    const principal = authenticate(exchange, snapshot.credentials, failedLogins);
+    const principal = authenticate(exchange, snapshot.credentials, this.#gateway);
     this.#trip.takeCaller(principal, this.#gateway);
     if (exchange.head.contentEncoding !== undefined) throw refusal('unsupported_encoding');
     const limit = { bytes: mostBytes, setting: '' };

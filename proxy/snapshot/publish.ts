@@ -3,6 +3,7 @@ import type { AssembledConfig } from '../../gitops/assembled.ts';
 import type { StandingRules } from '../../plane/expired-rules.ts';
 import { type CacheResets, cacheResets } from '../../schemas/cache/cache-reset.ts';
 import {
+  endedSessions,
   managedCacheResets,
   managedKeys,
   manualAliases,
@@ -12,6 +13,7 @@ import {
   resets,
 } from '../../schemas/documents/kinds.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
+import { endedByOwner } from '../../schemas/keys/ended-sessions.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
 import { mergeRules, nextExpiryMs } from '../../schemas/rules/merge.ts';
 import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
@@ -42,7 +44,7 @@ export interface PublishOptions {
   readonly warn: (problems: readonly RuleProblem[]) => void;
   /** Called at each publication, and when a manual rule ends. */
   readonly tellExpired: (rules: StandingRules, nowMs: number) => void;
-  /** Whole milliseconds. */
+  /** The time by which rules of operators end. Whole Unix milliseconds. */
   readonly nowMs: () => number;
 }
 
@@ -59,8 +61,8 @@ export interface Publisher {
   inForce(): InForce;
 }
 
-/** The expiry of rules is checked at least this often: a timer cannot be longer. Milliseconds. */
-const longestWaitMs = 3_600_000;
+/** While rules have an end, the clock is looked at this often: it may be set. Milliseconds. */
+const longestWaitMs = 500;
 
 /** Nothing is put in force before there is a config. */
 export function createPublisher(options: PublishOptions): Publisher {
@@ -73,10 +75,12 @@ export function createPublisher(options: PublishOptions): Publisher {
   const resetsOfCache = (): CacheResets => cacheResets(managed.of(managedCacheResets));
   let masterKeyDigest = digestOfKey(options.masterKey);
   let credentials: Credentials = credentialsOf(masterKeyDigest, []);
+  const credentialsNow = (isComplete: boolean): Credentials =>
+    credentialsOf(masterKeyDigest, managed.of(managedKeys), isComplete, endedByOwner(managed.of(endedSessions)));
   let keysRevision = '';
   let entriesRevision = '';
   let inForce: InForce | undefined;
-  let expiry: NodeJS.Timeout | undefined;
+  const expiry = new Expiry(nowMs, republish);
   const tell = whenChanged(warn);
 
   function publish(next: Snapshot, { rules, prerequisites, maxChildren, problems, ...written }: Standing): void {
@@ -91,10 +95,7 @@ export function createPublisher(options: PublishOptions): Publisher {
     const unreadable = managed.problems.map((text): RuleProblem => ({ level: 'error', text }));
     tell([...unreadable, ...problems, ...unenforcedProblems(merged, prerequisites)]);
     tellExpired({ manual, config: rules, prerequisites }, now);
-    clearTimeout(expiry);
-    const nextMs = nextExpiryMs(manual, now);
-    if (nextMs === undefined) return;
-    expiry = setTimeout(republish, Math.min(Math.max(nextMs - now, 1), longestWaitMs)).unref();
+    expiry.await(nextExpiryMs(manual, now));
   }
 
   /** Puts a config in force with the aliases and guardrails of operators. */
@@ -119,13 +120,13 @@ export function createPublisher(options: PublishOptions): Publisher {
     },
     documents({ documents, kinds, storeId }, { source, outages }) {
       managed = readManaged(documents);
-      // Connections remember what these credentials said of their key: others only when some key has changed.
+      // Connections remember what these credentials said of their key: others only when some key or session has changed.
       const isKnown = source !== 'nothing';
-      const revision = `${isKnown} ${outages} ${storeId} ${kinds.get(managedKeys.kind) ?? 0}`;
-      if (revision !== keysRevision) credentials = credentialsOf(masterKeyDigest, managed.of(managedKeys), isKnown);
+      const revision = `${isKnown} ${outages} ${storeId} ${revisionsOf(kinds, [managedKeys, endedSessions])}`;
+      if (revision !== keysRevision) credentials = credentialsNow(isKnown);
       keysRevision = revision;
       const before = entriesRevision;
-      entriesRevision = `${outages} ${storeId} ${entriesIn(kinds)}`;
+      entriesRevision = `${outages} ${storeId} ${revisionsOf(kinds, [manualAliases, manualGuardrails])}`;
       if (before !== entriesRevision && loaded !== undefined) compileAndPublish(loaded);
       else republish();
     },
@@ -134,7 +135,7 @@ export function createPublisher(options: PublishOptions): Publisher {
     },
     renewMasterKey(masterKey) {
       masterKeyDigest = digestOfKey(masterKey);
-      credentials = credentialsOf(masterKeyDigest, managed.of(managedKeys), credentials.isComplete);
+      credentials = credentialsNow(credentials.isComplete);
       // The next documents may be others under the same revision: their seals are checked again.
       keysRevision = '';
       entriesRevision = '';
@@ -144,9 +145,29 @@ export function createPublisher(options: PublishOptions): Publisher {
   };
 }
 
-/** Changes with what a config is compiled with besides. */
-function entriesIn(kinds: StoredState['kinds']): string {
-  return [manualAliases, manualGuardrails].map(({ kind }) => kinds.get(kind) ?? 0).join();
+/** Changes with the documents of these kinds. */
+function revisionsOf(kinds: StoredState['kinds'], managed: readonly { readonly kind: string }[]): string {
+  return managed.map(({ kind }) => kinds.get(kind) ?? 0).join();
+}
+
+/** Calls back at a time, by the clock as it is then. */
+class Expiry {
+  readonly #nowMs: () => number;
+  readonly #over: () => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(nowMs: () => number, over: () => void) {
+    this.#nowMs = nowMs;
+    this.#over = over;
+  }
+
+  /** In the place of the time before; undefined: never. */
+  await(atMs: number | undefined): void {
+    clearTimeout(this.#timer);
+    if (atMs === undefined) return;
+    const waitMs = Math.min(Math.max(atMs - this.#nowMs(), 1), longestWaitMs);
+    this.#timer = setTimeout(() => (this.#nowMs() < atMs ? this.await(atMs) : this.#over()), waitMs).unref();
+  }
 }
 
 function published(inForce: InForce | undefined): InForce {

@@ -1,12 +1,12 @@
 // Stage 1: who is calling. Every refusal is the same, so that a caller without a key learns nothing.
 import type { Socket } from 'node:net';
-import type { FailedLogins } from '../../plane/failed-logins.ts';
 import { bearerToken, type Caller, type Credentials, failedLogin, identify } from '../../schemas/keys/credentials.ts';
 import type { ModelAccess } from '../../schemas/keys/model-access.ts';
 import { foldUserPath } from '../../schemas/user-path.ts';
 import { readUserPath } from '../call/user-path.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { refusal } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
 
 /** Who calls. */
 export interface Principal {
@@ -47,9 +47,13 @@ const accepted = new WeakMap<Socket, Accepted>();
 export function authenticate(
   exchange: Exchange,
   credentials: Credentials,
-  failedLogins: Pick<FailedLogins, 'note'>,
+  {
+    failedLogins,
+    authorityMs,
+  }: { readonly failedLogins: Pick<Gateway['failedLogins'], 'note'> } & Pick<Gateway, 'authorityMs'>,
 ): Principal {
-  const { head, request, startedAtMs } = exchange;
+  const { head, request } = exchange;
+  const nowMs = authorityMs();
   const { authorization, apiKey, userPath } = head;
   if (isAmbiguous(head)) {
     failedLogins.note('ambiguous');
@@ -63,12 +67,12 @@ export function authenticate(
     before.authorization === authorization &&
     before.apiKey === apiKey &&
     before.userPath === userPath &&
-    startedAtMs < before.expiresAtMs
+    nowMs < before.expiresAtMs
   ) {
     return before.principal;
   }
   const shown = authorization === undefined ? apiKey : bearerToken(authorization);
-  const caller = identify(shown, credentials, startedAtMs);
+  const caller = identify(shown, credentials, nowMs);
   if (caller === undefined) {
     const failed = failedLogin(shown, authorization !== undefined, credentials);
     failedLogins.note(failed.reason);

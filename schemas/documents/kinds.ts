@@ -17,6 +17,13 @@ import {
   readManualGuardrail,
 } from '../guardrails/manual-guardrail.ts';
 import { type AuthKey, authKeyBody, authKeyKind, readAuthKey } from '../keys/auth-key.ts';
+import {
+  type EndedSessions,
+  endedSessionsBody,
+  endedSessionsKind,
+  everyKey,
+  readEndedSessions,
+} from '../keys/ended-sessions.ts';
 import { type ManualRule, manualRuleBody, manualRuleKind, readManualRule } from '../rules/manual-rule.ts';
 import { everyRule, type ResetEpoch, readResetEpoch, resetEpochBody, resetEpochKind } from '../rules/reset-epochs.ts';
 import { timestamp } from '../timestamp.ts';
@@ -95,6 +102,14 @@ export const manualGuardrails: ManagedKind<ManualGuardrail> = {
   write: manualGuardrailBody,
 };
 
+export const endedSessions: ManagedKind<EndedSessions> = {
+  kind: endedSessionsKind,
+  noun: (id) => `end of sessions of ${id === everyKey ? 'every key' : `the key with the digest ${id}…`}`,
+  consequence: ' and is not in force',
+  read: readEndedSessions,
+  write: endedSessionsBody,
+};
+
 /** In the order in which problems are reported. */
 export const managedKinds: readonly ManagedKind<unknown>[] = [
   manualRules,
@@ -106,6 +121,7 @@ export const managedKinds: readonly ManagedKind<unknown>[] = [
   budgetSettings,
   managedCacheResets,
   manualGuardrails,
+  endedSessions,
 ];
 
 /** Documents of every kind, read once. */

@@ -1,5 +1,6 @@
 // Finds the caller of a token among the keys in force; both planes use it.
 import { type AuthKey, isActive, keysByDigest } from './auth-key.ts';
+import { type EndedSessionsByOwner, noEndedSessions } from './ended-sessions.ts';
 import { digestOf, sameDigest } from './secret.ts';
 
 /** The keys in force. Every change of the keys makes a new object, so a cached result is valid for the object that gave it. */
@@ -10,6 +11,8 @@ export interface Credentials {
   readonly keys: ReadonlyMap<string, AuthKey>;
   /** False until the managed keys were read: until then an unknown token may be a managed key. */
   readonly isComplete: boolean;
+  /** Undefined until they were read: until then any session may have been ended. */
+  readonly endedSessions: EndedSessionsByOwner | undefined;
 }
 
 /** The caller of a token. */
@@ -25,8 +28,10 @@ export function credentialsOf(
   masterKeyDigest: string | undefined,
   keys: Iterable<AuthKey>,
   isComplete: boolean = true,
+  endedSessions: EndedSessionsByOwner = noEndedSessions,
 ): Credentials {
-  return Object.freeze({ masterKeyDigest, keys: keysByDigest(keys), isComplete });
+  const known = isComplete ? endedSessions : undefined;
+  return Object.freeze({ masterKeyDigest, keys: keysByDigest(keys), isComplete, endedSessions: known });
 }
 
 /** The token of an Authorization header: the scheme in any case and one blank or more before it (RFC 9110 11.1, 11.4). Undefined for other schemes. */

@@ -1,4 +1,5 @@
-// The session of a browser: a sealed cookie with the digest of a key and its end. Nothing is stored, so any process with the master key opens it.
+// The session of a browser: a sealed cookie with the digest of a key and its end, which any process with the master key opens. What is stored is
+// only which sessions were ended before: `ended-sessions.ts`.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { sameDigest } from './secret.ts';
 
@@ -11,6 +12,8 @@ export const sessionMs = 12 * 3_600_000;
 
 /** What a session says. */
 export interface Session {
+  /** Names it among all sessions: its random bytes, in hex. */
+  readonly id: string;
   /** SHA-256 of the key that was used to log in, in hex. The key itself is in no cookie. */
   readonly digest: string;
   /** Unix milliseconds. */
@@ -26,7 +29,7 @@ const longestCookie = 1024;
 let derived: { readonly masterKey: string; readonly seal: Buffer; readonly csrf: Buffer } | undefined;
 
 /** The value of the cookie: base64url of nonce, ciphertext and tag. */
-export function sealSession({ digest, endsAtMs }: Session, masterKey: string): string {
+export function sealSession({ digest, endsAtMs }: Omit<Session, 'id'>, masterKey: string): string {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, keysOf(masterKey).seal, nonce);
   const text = `${digest} ${Math.floor(endsAtMs)}`;
@@ -46,7 +49,7 @@ export function openSession(value: string, masterKey: string, nowMs: number): Se
     const opened = Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()]);
     const [digest = '', end = ''] = opened.toString('utf8').split(' ');
     const endsAtMs = Number(end);
-    return endsAtMs > nowMs ? { digest, endsAtMs } : undefined;
+    return endsAtMs > nowMs ? { id: bytes.toString('hex', 0, nonceBytes), digest, endsAtMs } : undefined;
   } catch {
     return undefined;
   }

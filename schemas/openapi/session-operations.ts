@@ -35,7 +35,9 @@ export const sessionOperations: readonly Operation[] = [
     id: 'endSession',
     method: 'delete',
     access: 'operator',
-    summary: 'The browser logs out: it forgets its cookie.',
-    success: { status: 204, says: 'It has.', headers: ['Set-Cookie'] },
+    summary: 'The browser logs out: its session ends everywhere.',
+    description:
+      'The browser forgets its cookie, and a copy of the cookie is refused by every proxy and control plane within a second. While the state store cannot be written, the answer is 503: then a copy is good until the end of the session.',
+    success: { status: 204, says: 'It has ended.', headers: ['Set-Cookie'] },
   },
 ];

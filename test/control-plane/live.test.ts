@@ -1,10 +1,13 @@
 // GET /admin/live: entries as they come in, from a cursor on, within the scope of the operator, and what becomes of slow clients and outages.
 import { renameSync, writeFileSync } from 'node:fs';
 import { t as suite, type Test, test } from 'tap';
+import { credentialsOf } from '../../schemas/keys/credentials.ts';
+import { endedByOwner, endSession } from '../../schemas/keys/ended-sessions.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
-import { sealSession } from '../../schemas/keys/session.ts';
+import { openSession, sealSession } from '../../schemas/keys/session.ts';
 import { recordFilePath } from '../../store/records/sqlite/record-file.ts';
 import { componentProblems } from '../support/api-description.ts';
+import { sampleKey } from '../support/managed-state.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { openStream, type StreamEvent } from './event-stream.ts';
 import { asTeam, type RecordsPlane, record, startRecordsPlane } from './records-plane.ts';
@@ -124,6 +127,36 @@ await test('a stream ends with its key, and all of them with the process', async
   await plane.app.close();
   await waitFor('the other stream to end', () => master.isOver());
   t.ok(performance.now() - beganMs < 2_000);
+});
+
+/** The cookie of a session with the master key. */
+const sealed = ({ at }: RecordsPlane): string =>
+  sealSession({ digest: digestOf('master'), endsAtMs: at.nowMs + 1_000 }, 'master');
+
+await test('a stream ends with the master key or the session that opened it, and keeps to the path that its key has now', async (t) => {
+  const plane = await startRecordsPlane(t);
+  const [first, second] = [sealed(plane), sealed(plane)];
+  const [ended, going, master, team] = await Promise.all([
+    openStream(t, `${plane.address}/admin/live`, { cookie: `gateway_session=${first}` }),
+    openStream(t, `${plane.address}/admin/live`, { cookie: `gateway_session=${second}` }),
+    listenAt(plane)(t),
+    listenAt(plane)(t, asTeam),
+  ]);
+  await Promise.all([ended.got('ready'), going.got('ready'), master.got('ready'), team.got('ready')]);
+  const session = openSession(first, 'master', plane.at.nowMs);
+  if (session === undefined) throw new Error('the session does not open');
+  const { written } = endSession([], session, plane.at.nowMs);
+  const moved = sampleKey('team', { id: 'team', userPath: '/moved', dashboardAccess: true });
+  plane.renew(credentialsOf(digestOf('master'), [moved], true, endedByOwner(written)));
+  await waitFor('the stream of the session to end', () => ended.isOver());
+  t.same([going.isOver(), master.isOver()], [false, false]);
+  const records = ['/team', '/moved/app'].map((user_path) => record({ user_path }));
+  await plane.add(records);
+  await team.got('entry');
+  t.same(idsOf(team.events), [records[1]?.id]);
+  plane.renew(credentialsOf(digestOf('another'), [moved]));
+  await waitFor('the streams of the master key to end', () => master.isOver() && going.isOver());
+  t.notOk(team.isOver());
 });
 
 await test('streams are counted, in all and for each key', async (t) => {

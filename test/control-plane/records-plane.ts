@@ -60,21 +60,22 @@ export async function startRecordsPlane(
   const team = sampleKey('team', { id: 'team', userPath: '/team', dashboardAccess: true });
   let credentials: Credentials = credentialsOf(digestOf(masterKey), [team, sampleKey('plain', { id: 'plain' })]);
   const troubles: string[] = [];
+  const access = {
+    credentials: () => credentials,
+    failedLogins: createFailedLogins(),
+    masterKey,
+    nowMs: () => at.nowMs,
+  };
   const app = createServer({
     logger: { error: (...said: unknown[]) => process.stderr.write(`${JSON.stringify(said)}\n`), info: () => undefined },
     metrics: { contentType: 'text/plain', text: async () => '' },
-    access: {
-      credentials: () => credentials,
-      failedLogins: createFailedLogins(),
-      masterKey,
-      nowMs: () => at.nowMs,
-    },
+    access,
     readiness: () => ({ status: 'ready', reasons: [] }),
   });
   const parts = {
     records: () => (isRecording ? records : undefined),
     nowMs: () => at.nowMs,
-    credentials: () => credentials,
+    access,
     report: ({ message }: Error) => void troubles.push(message),
     pollMs: 20,
     ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
@@ -118,6 +119,10 @@ export async function startRecordsPlane(
     },
     revoke(): void {
       credentials = credentialsOf(digestOf(masterKey), []);
+    },
+    /** Puts other keys and ended sessions in force. */
+    renew(changed: Credentials): void {
+      credentials = changed;
     },
   };
 }

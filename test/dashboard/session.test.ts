@@ -155,6 +155,26 @@ await test('the session of a key ends when the key is revoked', async (t) => {
   }
 });
 
+await test('a session that has logged out is over everywhere, also for who has copied its cookie', async (t) => {
+  const second = await fleet.startControlPlane();
+  const everywhere = [...doors, ['another control plane', second.address]] as const;
+  for (const [name, door] of doors) {
+    const { read, write } = await logIn(door);
+    const other = await logIn(door);
+    t.equal((await ask(`${door}/admin/session`, { method: 'DELETE', headers: write })).status, 204);
+    for (const [where, each] of everywhere) {
+      const isOver = async () => (await ask(`${each}/admin/rate-limits`, { headers: read })).status === 401;
+      await waitFor(`the session of ${name} to be over at ${where}`, isOver, 1_500);
+      t.equal((await ask(`${each}/admin/rate-limits`, { headers: other.read })).status, 200, 'another session goes on');
+    }
+    const again = await ask(`${door}/admin/session`, { method: 'DELETE', headers: write });
+    t.match(again, { status: 401, body: { code: 'session_ended' } });
+    if (door !== proxy) continue;
+    await fleet.restartControlPlane();
+    t.match(await ask(`${fleet.controlPlane.address}/admin/rate-limits`, { headers: read }), { status: 401 });
+  }
+});
+
 await test('a key without access to the dashboard opens none, and guesses are put off', async (t) => {
   const plain = await issue(t, { dashboard_access: false });
   t.match((await logIn(proxy, plain.value)).answer, { status: 403, body: { code: 'dashboard_access_denied' } });

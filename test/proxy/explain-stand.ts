@@ -118,8 +118,9 @@ export function explainStand(
     explain({ keyId, ...question }) {
       const key = [...current().credentials.keys.values()].find(({ id }) => id === keyId);
       const foretell = createBalance(targets, { of: (of) => turns.copyOf(of) });
+      const asked = { userPath: '/', model: 'm', stream: false, thread: undefined, scope: '/' };
       return explainRequest(
-        { userPath: '/', model: 'm', stream: false, thread: undefined, key, nowMs: start, scope: '/', ...question },
+        { ...asked, key, nowMs: start, authorityMs: start, ...question },
         {
           snapshot: current(),
           inForce: publisher.inForce(),

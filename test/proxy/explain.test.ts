@@ -89,7 +89,7 @@ await test('asking takes no turn, counts nothing and opens no probe', async (t) 
 
 await test('a query that is no question is refused, naming the parameter', async (t) => {
   const credentials = credentialsOf(undefined, []);
-  const asker = { scope: '/team', nowMs: start, credentials, endpoints: namingEndpoints };
+  const asker = { scope: '/team', nowMs: start, authorityMs: start, credentials, endpoints: namingEndpoints };
   const cases: [query: string, code: string, param: string | null][] = [
     ['', 'invalid_query', 'model'],
     ['model=', 'invalid_query', 'model'],

@@ -270,6 +270,17 @@ await test('an override ends when it expires, without a message', async (t) => {
   t.match(ended, [{ about: 'rule user_path /a minute', text: 'override expired' }], 'the log says so');
 });
 
+await test('an override ends when the clock is set beyond its end', async (t) => {
+  let aheadMs = 0;
+  const { publisher, caps } = startPublisher({ nowMs: () => start + aheadMs });
+  publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r1');
+  const override = ruleDocument('/a', 9, { expires_at: timestamp(start + 3_600_000) });
+  publisher.documents({ storeId: 'a', kinds: kinds({}), documents: [override] });
+  t.same(caps(), ['/a 9']);
+  aheadMs = 3_600_000;
+  await waitFor('the override to end', () => caps()[0] === '/a 1', 2_000);
+});
+
 const aliasDocument = (source: string, model: string, more: object = {}) => ({
   kind: manualAliasKind,
   id: source,

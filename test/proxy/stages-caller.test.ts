@@ -7,6 +7,7 @@ import { authenticate } from '../../proxy/stages/authenticate.ts';
 import { type AuthKey, readAuthKey } from '../../schemas/keys/auth-key.ts';
 import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
+import { sealSession } from '../../schemas/keys/session.ts';
 import { exchangeOf, open, refusedBy } from './stage-parts.ts';
 
 // --- authenticate
@@ -20,7 +21,7 @@ const failedLogins = createFailedLogins();
 /** Authenticates a request with these headers at this moment, as the first one of a connection unless given one. */
 function showing(headers: Record<string, string>, known: Credentials, atMs = 0, socket = new Socket()) {
   const exchange = exchangeOf(headers, socket, atMs);
-  return authenticate(exchange, known, failedLogins);
+  return authenticate(exchange, known, { failedLogins, authorityMs: () => atMs });
 }
 
 function keyOf(id: string, more: object = {}): AuthKey {
@@ -192,6 +193,21 @@ await test('a wrong key is always 401, however many were tried', async (t) => {
 
 // --- authenticate under /admin
 
+await test('no session is let in while it is not known which ones were ended', async (t) => {
+  const cookie = `gateway_session=${sealSession({ digest: digestOf('sk-master'), endsAtMs: 1_000 }, 'sk-master')}`;
+  const exchange = exchangeOf({ cookie });
+  Object.assign(exchange.request, { method: 'GET', headers: { cookie } });
+  const at = (isComplete: boolean) =>
+    authenticateAdmin(exchange, {
+      credentials: credentialsOf(digestOf('sk-master'), [], isComplete),
+      failedLogins,
+      masterKey: 'sk-master',
+      nowMs: 0,
+    });
+  t.match(at(true), { kind: 'master_key' });
+  t.match(await refusedBy(() => at(false)), { status: 503, code: 'store_unavailable' });
+});
+
 await test('under /admin only a bearer key counts, and after twenty failures no key is looked at', async (t) => {
   const known = credentialsOf(digestOf('sk-master'), [keyOf('a')]);
   const logins = createFailedLogins();
@@ -200,6 +216,7 @@ await test('under /admin only a bearer key counts, and after twenty failures no 
       credentials: among,
       failedLogins: logins,
       masterKey: undefined,
+      nowMs: atMs,
     });
   t.match(at({ authorization: 'Bearer sk-master' }), { kind: 'master_key' });
   t.match(at({ authorization: 'Bearer sk-gw-a' }), { key: { id: 'a' } }, 'what it may do, the control plane decides');

@@ -77,11 +77,11 @@ export async function startAdmin(t: Test) {
     parts: { fleet, degradation, desired, config, state: () => state, engine, keyMark, secretProblems, nowMs },
   });
   await app.register(targets, { parts: { fleet, nowMs } });
-  const recorded = { records: () => undefined, report: () => undefined, credentials: () => credentials, nowMs };
+  const recorded = { records: () => undefined, report: () => undefined, access, nowMs };
   await app.register(auditRoutes, { parts: recorded });
   await app.register(usageRoutes, { parts: recorded });
   await app.register(liveRoutes, { parts: recorded });
-  await app.register(sessionRoutes, { parts: { access, version: '1', log: { info: () => undefined } } });
+  await app.register(sessionRoutes, { parts: { access, store, version: '1', log: { info: () => undefined } } });
   await app.register(explainRoutes);
   await app.register(openapi);
   const address = await app.listen({ host: '127.0.0.1', port: 0 });

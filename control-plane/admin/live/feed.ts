@@ -39,6 +39,7 @@ export class LiveFeed {
   #isAtWork = false;
   #turn: NodeJS.Timeout | undefined;
   #beats: NodeJS.Timeout | undefined;
+  #watch: NodeJS.Timeout | undefined;
 
   constructor(parts: FeedParts) {
     this.#parts = { pollMs: 500, heartbeatMs: liveHeartbeatMs, ...parts };
@@ -53,6 +54,8 @@ export class LiveFeed {
     const listener = new Listener(sink, resumesAt);
     this.#listeners.add(listener);
     this.#beats ??= setInterval(() => this.#beat(), this.#parts.heartbeatMs);
+    // A store that does not answer holds up a turn, but not the end of an authority.
+    this.#watch ??= setInterval(() => this.#endDisallowed(), this.#parts.pollMs);
     void this.#takeTurn();
     return { drained: () => listener.drained(this.#cursor), left: () => this.#drop(listener) };
   }
@@ -67,18 +70,26 @@ export class LiveFeed {
     listener.sink.end();
   }
 
+  /** Before anything is sent: what was read from the store may have taken a while. */
+  #endDisallowed(): void {
+    for (const listener of this.#listeners) if (!listener.sink.isAllowed()) this.#end(listener);
+  }
+
   #drop(listener: Listener): void {
     this.#listeners.delete(listener);
     if (this.#listeners.size > 0) return;
     clearInterval(this.#beats);
+    clearInterval(this.#watch);
     clearTimeout(this.#turn);
     this.#beats = undefined;
+    this.#watch = undefined;
     this.#turn = undefined;
     // The next listener begins where the store is then.
     this.#cursor = undefined;
   }
 
   #beat(): void {
+    this.#endDisallowed();
     for (const listener of this.#listeners)
       if (!listener.beat(heartbeat(listener.isReady ? this.#cursor : undefined))) this.#end(listener);
   }
@@ -87,8 +98,8 @@ export class LiveFeed {
     if (this.#isAtWork) return;
     this.#isAtWork = true;
     clearTimeout(this.#turn);
+    this.#endDisallowed();
     try {
-      for (const listener of this.#listeners) if (!listener.sink.isAllowed()) this.#end(listener);
       await this.#advance();
       for (const listener of this.#listeners) if (!listener.isReady) await this.#admit(listener);
       this.#isTroubled = false;
@@ -110,6 +121,7 @@ export class LiveFeed {
   async #advance(): Promise<void> {
     for (let round = 0; round < mostRounds; round += 1) {
       const { entries, cursor } = await this.#arrived(this.#cursor);
+      this.#endDisallowed();
       if (this.#listeners.size === 0) return;
       const before = this.#cursor;
       this.#cursor = cursor;
@@ -141,6 +153,7 @@ export class LiveFeed {
     let at = from;
     for (;;) {
       const { entries, cursor } = await this.#arrived(at);
+      this.#endDisallowed();
       if (!this.#listeners.has(listener) || listener.isBehind) return;
       if (sent.size + entries.length > mostReplayed) return listener.reset('too_old', present);
       listener.deliver(entries, cursor);

@@ -1,10 +1,9 @@
 // The route GET /admin/live: audit entries as they come in, as server-sent events.
 import type { ServerResponse } from 'node:http';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import type { Credentials } from '../../../schemas/keys/credentials.ts';
 import { livePath } from '../../../schemas/records/live-stream.ts';
 import { singleFlight } from '../../../store/single-flight.ts';
-import { isInScope, type Operator, refreshOperator, who } from '../../authenticate.ts';
+import { type AccessParts, isInScope, type Operator, operatorNow, who } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
 import { readFilled, readWhole } from '../records/read-query.ts';
 import { storeRefusal } from '../store-refusal.ts';
@@ -13,10 +12,8 @@ import { type FeedParts, LiveFeed } from './feed.ts';
 import type { Sink } from './listener.ts';
 
 export interface LiveParts extends FeedParts {
-  /** The keys in force: the stream of a key that is revoked ends. */
-  readonly credentials: () => Pick<Credentials, 'keys'>;
-  /** Unix milliseconds. */
-  readonly nowMs: () => number;
+  /** What is in force: a stream ends with the authority that opened it. */
+  readonly access: Pick<AccessParts, 'credentials' | 'nowMs'>;
 }
 
 /** Open streams, in all and of one managed key. */
@@ -57,7 +54,7 @@ export const liveRoutes: FastifyPluginAsync<{ readonly parts: LiveParts }> = asy
     });
     raw.write(opening);
     openStreams.set(name, ofOne + 1);
-    const joined = feed.join(sinkOf(raw, request.operator, parts), cursor);
+    const joined = feed.join(sinkOf(raw, request.operator, parts.access), cursor);
     raw.on('drain', () => joined.drained());
     // The connection may break between its end and the event that tells of it.
     raw.on('error', () => undefined);
@@ -82,31 +79,19 @@ function readCursor({ query, headers }: FastifyRequest): number | undefined {
   throw refusal('invalid_header', { param: 'Last-Event-ID', fill });
 }
 
-function sinkOf(raw: ServerResponse, operator: Operator, parts: LiveParts): Sink {
+function sinkOf(raw: ServerResponse, operator: Operator, access: LiveParts['access']): Sink {
   let present: Operator | undefined = operator;
   return {
     write: (text) => void raw.write(text),
     waitingBytes: () => raw.writableLength,
     sees: ({ user_path }) => present !== undefined && isInScope(present, user_path),
     isAllowed() {
-      present = operatorNow(operator, parts);
+      present = operatorNow(operator, access);
       return present !== undefined;
     },
     // What a client does not read would never be sent.
     end: () => void (raw.writableLength > 0 ? raw.destroy() : raw.end()),
   };
-}
-
-/** The operator with the rights that its key has now; undefined: it has none. */
-function operatorNow(operator: Operator, { credentials, nowMs }: LiveParts): Operator | undefined {
-  if ((operator.session?.endsAtMs ?? Number.POSITIVE_INFINITY) <= nowMs()) return undefined;
-  if (operator.key === undefined) return operator;
-  const key = credentials().keys.get(operator.key.digest);
-  try {
-    return refreshOperator(operator, key === undefined ? [] : [key], nowMs());
-  } catch {
-    return undefined;
-  }
 }
 
 function tooMany(count: number, where: string): Error {

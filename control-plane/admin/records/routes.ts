@@ -1,16 +1,15 @@
 // All routes that read the record store: audit, usage and the live stream.
 import type { FastifyPluginAsync } from 'fastify';
 import type { Log } from '../../../plane/log-events.ts';
-import type { Credentials } from '../../../schemas/keys/credentials.ts';
 import type { RecordStore } from '../../../store/records/record-store.ts';
+import type { AccessParts } from '../../authenticate.ts';
 import { auditRoutes } from '../audit/routes.ts';
 import { liveRoutes } from '../live/routes.ts';
 import { usageRoutes } from '../usage/routes.ts';
 
 export interface RecordRouteParts {
   readonly store: RecordStore;
-  /** The keys in force. */
-  readonly managed: { readonly credentials: Credentials };
+  readonly access: Pick<AccessParts, 'credentials' | 'nowMs'>;
   /** Unix milliseconds. */
   readonly nowMs: () => number;
   readonly log: Log;
@@ -18,11 +17,11 @@ export interface RecordRouteParts {
 
 /** What was recorded is shown, whether more is recorded now or not. */
 export const recordRoutes: FastifyPluginAsync<{ readonly parts: RecordRouteParts }> = async (app, { parts }) => {
-  const { store, managed, nowMs, log } = parts;
+  const { store, access, nowMs, log } = parts;
   const readable = {
     records: () => store,
     nowMs,
-    credentials: () => managed.credentials,
+    access,
     report: (error: Error) => log.warn({ err: error }, 'the live stream cannot be read'),
   };
   await app.register(auditRoutes, { parts: readable });

@@ -1,17 +1,24 @@
 // The routes of /admin/session: a browser logs in with a key, learns who it is, and logs out. The key is in the cookie only as a digest.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isOwnPage } from '../../../plane/browser-session.ts';
+import { endedSessions } from '../../../schemas/documents/kinds.ts';
+import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
 import { clientAddressHeader } from '../../../schemas/keys/client-address.ts';
+import { endSession } from '../../../schemas/keys/ended-sessions.ts';
 import { digestOf } from '../../../schemas/keys/secret.ts';
 import { csrfTokenOf, sealSession, sessionMs, writeSessionCookie } from '../../../schemas/keys/session.ts';
+import { stateRevision } from '../../../schemas/state-revision.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { type AccessParts, addressOf, isScoped, logIn, type Operator, who } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
+import { createCommitter, type DocumentStore } from '../commit.ts';
 import { createBodyReader } from '../read-body.ts';
 
 export interface SessionParts {
   readonly access: AccessParts;
+  /** Where it is kept which sessions were ended. */
+  readonly store: DocumentStore;
   /** Of this program. */
   readonly version: string;
   readonly log: Record<'info', (facts: object, text: string) => void>;
@@ -22,6 +29,7 @@ const readLogin = createBodyReader(bodies.sessionWrite);
 /** A wrong key counts as a failed login, as on every other route. */
 export const sessionRoutes: FastifyPluginAsync<{ readonly parts: SessionParts }> = async (app, { parts }) => {
   const { access, version, log } = parts;
+  const commit = createCommitter(parts.store, [endedSessions]);
   const describe = (operator: Operator, cookie: string | undefined, endsAtMs: number | undefined): object => ({
     kind: operator.kind,
     key_id: operator.keyId ?? null,
@@ -54,8 +62,23 @@ export const sessionRoutes: FastifyPluginAsync<{ readonly parts: SessionParts }>
   });
 
   app.delete('/admin/session', { config: { access: 'operator' } }, async (request, reply) => {
-    log.info({ operator: who(request), address: request.begun.clientAddress }, 'session ended');
+    const { session } = request.operator;
+    // The browser forgets it in any case, also when the store fails.
     setCookie(request, reply, undefined);
+    if (session !== undefined) {
+      const { revision } = await commit((state) => {
+        const stored = readKind(endedSessions, state.documents).values;
+        const ending = endSession(stored, session, Math.floor(access.nowMs()));
+        return {
+          changes: [
+            ...ending.written.map((each) => written(endedSessions, each.id, each)),
+            ...ending.removed.map((id) => removed(endedSessions, id)),
+          ],
+        };
+      });
+      reply.headers(stateRevision(revision));
+    }
+    log.info({ operator: who(request), address: request.begun.clientAddress }, 'session ended');
     return reply.code(204).send();
   });
 };

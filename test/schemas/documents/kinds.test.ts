@@ -2,6 +2,7 @@
 import { test } from 'tap';
 import { modelResetId, pathResetId } from '../../../schemas/cache/cache-reset.ts';
 import {
+  endedSessions,
   managedCacheResets,
   managedKeys,
   managedKinds,
@@ -51,6 +52,7 @@ const samples = [
   written(resets, '', { id: '', epoch: 3, raisedAtMs: Number.POSITIVE_INFINITY }),
   written(managedKeys, key.id, key),
   written(manualAliases, alias.key, alias),
+  written(endedSessions, 'a', { id: 'a', sessions: new Map([['s', Date.parse(moment)]]), untilMs: Date.parse(moment) }),
   ...['', pathResetId('/a/b'), modelResetId('p/M')].map((reset) =>
     written(managedCacheResets, reset, { id: reset, epoch: 1 }),
   ),
@@ -88,6 +90,7 @@ await test('documents are read by kind; those that cannot be are named in the or
     'the stored setting of the windows of budgets cannot be read and is not in force',
     'the stored reset of the cached answers of "b" cannot be read and is not in force',
     'the stored guardrail "b" cannot be read and is not enforced',
+    'the stored end of sessions of the key with the digest b… cannot be read and is not in force',
   ]);
 });
 
