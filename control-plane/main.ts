@@ -189,8 +189,18 @@ await app.register(rateLimits, { parts: rateLimitParts, who });
 const budgetParts = budgets.serve(admin);
 await app.register(budgetRoutes, { parts: budgetParts, who });
 await app.register(guardrailRoutes, { parts: { ...admin, config, fleet } });
-await app.register(cacheRoutes, { parts: { ...admin, settings: () => config.cache, storeEngine: engine, fleet } });
-await app.register(authKeys, { parts: { ...admin, uses: store.uses, known: () => config.known } });
+await app.register(cacheRoutes, {
+  parts: {
+    ...admin,
+    settings: () => config.cache,
+    known: () => config.known,
+    storeEngine: engine,
+    fleet,
+  },
+});
+await app.register(authKeys, {
+  parts: { ...admin, uses: store.uses, known: () => config.known, budgets: () => config.budgets },
+});
 const virtualModelParts = {
   ...admin,
   configAliases: () => ({ aliases: config.aliases, places: config.places.aliases, models: config.models }),

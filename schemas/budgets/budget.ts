@@ -52,6 +52,11 @@ export function budgetKey(scope: BudgetScope, subject: string, periodSeconds: nu
   return `${scope} ${periodSeconds} ${subject}`;
 }
 
+/** The label of the budget with this identity; undefined: it is about a user path. */
+export function labelOfKey(key: string): string | undefined {
+  return /^label \d+ (.*)$/s.exec(key)?.[1];
+}
+
 /** The forms of a subject, or the end of a sentence about one that is none. The letter case of labels counts. */
 export function normaliseBudgetSubject(scope: BudgetScope, subject: string): SubjectResult {
   return scope === 'label' ? { subject, shown: subject } : normaliseSubject(scope, subject);

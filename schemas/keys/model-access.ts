@@ -36,10 +36,23 @@ export function allowsTarget(
   );
 }
 
-/** Whether `access` grants everything that the entry grants, so that a key cannot grant more than it has. `providers` as above. */
-export function coversEntry(access: ModelAccess | undefined, entry: string, providers: ReadonlySet<string>): boolean {
+/** The names that decide what an entry means: of providers and of aliases, in lower case. */
+export interface EntryNames {
+  readonly providers: ReadonlySet<string>;
+  readonly aliases: ReadonlySet<string>;
+}
+
+/**
+ * Whether `access` grants everything that the entry grants, so that a key cannot grant more than it has. The name of an alias, also of one
+ * that is called like a model, grants whatever the alias leads to, so only the same entry covers it.
+ */
+export function coversEntry(
+  access: ModelAccess | undefined,
+  entry: string,
+  { providers, aliases }: EntryNames,
+): boolean {
   if (access === undefined || allowsName(access, entry)) return true;
-  if (!isQualified(entry, providers)) return false;
+  if (aliases.has(foldCase(entry)) || !isQualified(entry, providers)) return false;
   const { provider, model = '' } = parseSelector(entry) ?? {};
   return provider !== undefined && model !== '*' && allowsTarget(access, provider, model, providers);
 }

@@ -49,6 +49,8 @@ export interface StandOptions {
   /** Of another stand, to share its store. */
   readonly directory?: string;
   readonly quotas?: Partial<Quotas>;
+  /** Keys of budgets of the configuration. */
+  readonly budgets?: readonly { readonly key: string }[];
   readonly register?: (app: ReturnType<typeof createServer>) => void;
 }
 
@@ -56,7 +58,13 @@ export const startedAtMs = Date.parse('2026-06-01T12:00:00Z');
 
 /** Starts it; gone when the test ends. */
 export async function startKeyServer(t: Teardown, options: StandOptions = {}): Promise<Stand> {
-  const { master = masterKey, directory = temporaryDirectory(t, 'gateway-keys'), quotas, register } = options;
+  const {
+    master = masterKey,
+    directory = temporaryDirectory(t, 'gateway-keys'),
+    quotas,
+    register,
+    budgets = [],
+  } = options;
   const store = openStateStore({ directory, pollMs: 20 });
   t.teardown(() => store.close());
   const clock = { nowMs: startedAtMs };
@@ -106,6 +114,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
         providers: { openai: { models: ['gpt-4o'] }, local: { models: ['meta/llama', 'openai/gpt-4o'] } },
         aliases: [{ source: 'fast' }, { source: 'team/chat' }],
       }),
+    budgets: () => budgets,
     nowMs: () => clock.nowMs,
   };
   await app.register(authKeys, { parts });

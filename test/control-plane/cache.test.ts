@@ -13,6 +13,7 @@ import { managedCacheResets } from '../../schemas/documents/kinds.ts';
 import { readKind } from '../../schemas/documents/managed-kind.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
+import { nothingKnown } from '../../schemas/rules/known-models.ts';
 import type { CacheFacts } from '../../store/state/heartbeat-counts.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { sampleHeartbeat, sampleKey } from '../support/managed-state.ts';
@@ -37,7 +38,9 @@ async function startPlane(t: Test) {
   });
   const fleet = { refresh: async () => undefined, proxies: () => [] };
   const settings = () => defaultConfig().cache;
-  await app.register(cache, { parts: { store, settings, storeEngine: 'sqlite', fleet, nowMs: () => 0 } });
+  await app.register(cache, {
+    parts: { store, settings, storeEngine: 'sqlite', known: () => nothingKnown, fleet, nowMs: () => 0 },
+  });
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(async () => {
     await app.close();

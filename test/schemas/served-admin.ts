@@ -67,8 +67,19 @@ export async function startAdmin(t: Test) {
   });
   await app.register(budgets, { parts: ofBudgets, who });
   await app.register(guardrails, { parts: { store, config: empty, fleet, nowMs } });
-  await app.register(cache, { parts: { store, settings: () => empty.cache, storeEngine: 'sqlite', fleet, nowMs } });
-  await app.register(authKeys, { parts: { store, uses: store.uses, quotas, known: () => nothingKnown, nowMs } });
+  await app.register(cache, {
+    parts: {
+      store,
+      settings: () => empty.cache,
+      known: () => nothingKnown,
+      storeEngine: 'sqlite',
+      fleet,
+      nowMs,
+    },
+  });
+  await app.register(authKeys, {
+    parts: { store, uses: store.uses, quotas, known: () => nothingKnown, budgets: () => [], nowMs },
+  });
   const skipped = { unreadable: 0, unsealed: 0 };
   const state = { storeId: undefined, revision: 0, source: 'store', isUp: true, standing: 'new', skipped } as const;
   const degradation = { look: () => [] };

@@ -1,8 +1,9 @@
 // Decides writes to managed keys: whether the operator may make them, and the key after the write. Pure.
-import { managedKeys } from '../../../schemas/documents/kinds.ts';
+import { type Budget, labelOfKey } from '../../../schemas/budgets/budget.ts';
+import { managedKeys, manualBudgets } from '../../../schemas/documents/kinds.ts';
 import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
 import { type AuthKey, authKey, authKeyBody, isActive } from '../../../schemas/keys/auth-key.ts';
-import { coversEntry } from '../../../schemas/keys/model-access.ts';
+import { coversEntry, type EntryNames } from '../../../schemas/keys/model-access.ts';
 import { digestOf, redacted } from '../../../schemas/keys/secret.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
 import { isInScope, isScoped, type Operator, refreshOperator } from '../../authenticate.ts';
@@ -26,21 +27,34 @@ export interface View {
   readonly operator: Operator;
   /** Unsorted. */
   readonly keys: readonly AuthKey[];
-  /** The names of the configured providers, in lower case. */
-  readonly providers: ReadonlySet<string>;
+  /** What entries of `allowed_models` mean. */
+  readonly names: EntryNames;
+  /** Labels that carry a budget. */
+  readonly budgetLabels: ReadonlySet<string>;
+}
+
+/** What the configuration has to do with keys. */
+export interface KeySurroundings extends Pick<View, 'names'> {
+  /** The budgets that it declares. */
+  readonly budgets: readonly Pick<Budget, 'key'>[];
 }
 
 /** The part of the stored keys that an operator may see. Throws 401 and 403 when the operator's key has lost its rights. */
 export function viewOf(
-  { documents }: Pick<StoredState, 'documents'>,
+  { documents, skipped = [] }: Pick<StoredState, 'documents'> & Partial<Pick<StoredState, 'skipped'>>,
   operator: Operator,
-  providers: ReadonlySet<string>,
+  { names, budgets }: KeySurroundings,
   nowMs: number,
 ): View {
   const keys = readKind(managedKeys, documents).values;
   const current = refreshOperator(operator, keys, nowMs);
   const visible = keys.filter(({ userPath }) => isInScope(current, userPath));
-  return { operator: current, keys: visible, providers };
+  // Also of budgets that cannot be read: their id says what they are about.
+  const budgetIds = [...documents, ...skipped].filter(({ kind }) => kind === manualBudgets.kind).map(({ id }) => id);
+  const budgetLabels = new Set(
+    [...budgetIds, ...budgets.map(({ key }) => key)].flatMap((key) => labelOfKey(key) ?? []),
+  );
+  return { operator: current, keys: visible, names, budgetLabels };
 }
 
 /** The visible key with this id. Throws 404 `auth_key_not_found`, also for a key outside of the operator's scope. */
@@ -61,7 +75,12 @@ export interface Making {
 }
 
 /** A new key. Throws 403 `admin_scope_denied` when it would grant more than the operator has, 400 when it is too large. */
-export function issueKey(draft: KeyDraft, { id, secret, by, nowMs }: Making, view: View): Decision {
+export function issueKey(draft: KeyDraft, making: Making, view: View): Decision {
+  checkLabels([], draft.labels, view);
+  return makeKey(draft, making, view);
+}
+
+function makeKey(draft: KeyDraft, { id, secret, by, nowMs }: Making, view: View): Decision {
   const { operator } = view;
   if (draft.anyUserPath && isScoped(operator)) throw beyond('any_user_path', 'issue a key with any_user_path');
   if (!isInScope(operator, draft.userPath)) throw beyond('user_path', `issue a key outside of ${operator.userPath}`);
@@ -89,7 +108,8 @@ export function issueKey(draft: KeyDraft, { id, secret, by, nowMs }: Making, vie
 export function rotateKey(key: AuthKey, untilMs: number, making: Making, view: View): Decision {
   const { nowMs } = making;
   if (!isActive(key, nowMs)) throw refusal('auth_key_inactive', { fill: { id: key.id } });
-  const issued = issueKey(key, making, view);
+  // The labels are those that the key had, and so are their budgets.
+  const issued = makeKey(key, making, view);
   const old =
     untilMs <= nowMs
       ? deactivateKey(key, nowMs)
@@ -113,8 +133,12 @@ export function deleteKey(state: Pick<StoredState, 'documents' | 'skipped'>, vie
   return { key: isUnreadable ? undefined : findKey(view, id), changes: [removed(managedKeys, id)] };
 }
 
-/** Replaces the labels of a key. Throws 400 when the key would become too large. */
-export function relabelKey(key: AuthKey, labels: readonly string[], nowMs: number): Decision {
+/**
+ * Replaces the labels of a key. Throws 403 `admin_scope_denied` for one that carries a budget, when the operator has no right over it; 400
+ * when the key would become too large.
+ */
+export function relabelKey(key: AuthKey, labels: readonly string[], view: View, nowMs: number): Decision {
+  checkLabels(key.labels, labels, view);
   checkSize({ ...key, labels });
   return changed(key, { labels }, nowMs);
 }
@@ -133,12 +157,13 @@ export function restrictKey(key: AuthKey, allowedModels: readonly string[], view
 /**
  * Changes some members of a key; a user path ends `anyUserPath`. Throws 403 `admin_scope_denied` where the key would be granted more than
  * the operator has: a path outside of its scope; models that it may not use; another path, more models or a later end for a key that has
- * more rights than the operator. Throws 400 when the key would become too large.
+ * more rights than the operator; labels that carry a budget, as `relabelKey`. Throws 400 when the key would become too large.
  */
 export function amendKey(key: AuthKey, change: KeyChange, view: View, nowMs: number): Decision {
   const { operator } = view;
   const next = { ...key, ...change, anyUserPath: key.anyUserPath && !('userPath' in change) };
   checkSize(next);
+  checkLabels(key.labels, next.labels, view);
   const isMoved = next.userPath !== key.userPath;
   if (isMoved && !isInScope(operator, next.userPath)) {
     throw beyond('user_path', `move a key outside of ${operator.userPath}`);
@@ -173,14 +198,26 @@ function stored(key: AuthKey): Decision {
   return { key, changes: [written(managedKeys, key.id, key)] };
 }
 
-function checkModels(allowedModels: readonly string[], { operator, providers }: View): void {
+function checkModels(allowedModels: readonly string[], { operator, names }: View): void {
   const access = operator.key?.modelAccess;
   if (access === undefined) return;
   if (allowedModels.length === 0) throw beyond('allowed_models', 'grant every model: list models in allowed_models');
   for (const entry of allowedModels) {
-    if (!coversEntry(access, entry, providers))
-      throw beyond('allowed_models', `grant the model ${JSON.stringify(entry)}`);
+    if (!coversEntry(access, entry, names)) throw beyond('allowed_models', `grant the model ${JSON.stringify(entry)}`);
   }
+}
+
+/**
+ * A label with a budget is a lever: given to a key it spends the money of others, taken away it escapes the cap. Budgets of labels belong to
+ * the whole gateway.
+ */
+function checkLabels(before: readonly string[], after: readonly string[], { operator, budgetLabels }: View): void {
+  if (isInScope(operator, undefined)) return;
+  const given = after.filter((label) => !before.includes(label));
+  const taken = before.filter((label) => !after.includes(label));
+  const lever = [...given, ...taken].find((label) => budgetLabels.has(label));
+  if (lever !== undefined)
+    throw beyond('labels', `give or take away the label ${JSON.stringify(lever)}, which carries a budget`);
 }
 
 function checkExpiry(expiresAtMs: number, { key }: Operator): void {
@@ -189,9 +226,9 @@ function checkExpiry(expiresAtMs: number, { key }: Operator): void {
 }
 
 /** Whether the list grants something that the key does not have. */
-function isWidened({ modelAccess }: AuthKey, allowedModels: readonly string[], { providers }: View): boolean {
+function isWidened({ modelAccess }: AuthKey, allowedModels: readonly string[], { names }: View): boolean {
   if (modelAccess === undefined) return false;
-  return allowedModels.length === 0 || allowedModels.some((entry) => !coversEntry(modelAccess, entry, providers));
+  return allowedModels.length === 0 || allowedModels.some((entry) => !coversEntry(modelAccess, entry, names));
 }
 
 function beyond(param: string, what: string): Refusal {

@@ -1,7 +1,8 @@
 // The routes of /admin/auth-keys: issue, list, read, change, deactivate and delete managed keys (spec: Authentication 3).
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { managedKeys } from '../../../schemas/documents/kinds.ts';
+import type { Budget } from '../../../schemas/budgets/budget.ts';
+import { managedKeys, manualBudgets } from '../../../schemas/documents/kinds.ts';
 import type { AuthKey } from '../../../schemas/keys/auth-key.ts';
 import { newSecret } from '../../../schemas/keys/secret.ts';
 import type { KnownModels } from '../../../schemas/rules/known-models.ts';
@@ -48,6 +49,8 @@ export interface AuthKeyParts {
   quotas(): Quotas;
   /** Providers, models and aliases of the config in force. */
   known(): KnownModels;
+  /** The budgets that the configuration declares. */
+  budgets(): readonly Pick<Budget, 'key'>[];
   /** Unix milliseconds. */
   nowMs(): number;
 }
@@ -61,7 +64,7 @@ interface KeyWriter {
   /** Unix milliseconds. */
   readonly nowMs: () => number;
   /** The stored keys that the operator may see. */
-  readonly view: (state: Pick<StoredState, 'documents'>, operator: Operator) => View;
+  readonly view: (state: StoredState, operator: Operator) => View;
   /** Commits the decision, and names the revision in the answer. */
   readonly write: <Made extends Decided>(reply: FastifyReply, decide: (state: StoredState) => Made) => Promise<Made>;
   /** Changes the key that the path names, and logs it; the record of the key after it. */
@@ -69,9 +72,10 @@ interface KeyWriter {
 }
 
 function createKeyWriter(parts: AuthKeyParts): KeyWriter {
-  const commit = createCommitter(parts.store, [managedKeys]);
+  const commit = createCommitter(parts.store, [managedKeys, manualBudgets]);
   const nowMs = (): number => Math.floor(parts.nowMs());
-  const view: KeyWriter['view'] = (state, operator) => viewOf(state, operator, parts.known().providers, nowMs());
+  const view: KeyWriter['view'] = (state, operator) =>
+    viewOf(state, operator, { names: parts.known(), budgets: parts.budgets() }, nowMs());
   const write: KeyWriter['write'] = async (reply, decide) => {
     const { decision, revision } = await commit(decide);
     reply.headers(stateRevision(revision));
@@ -185,7 +189,7 @@ function addChanges(app: FastifyInstance, parts: AuthKeyParts, { nowMs, change }
 
   app.put('/admin/auth-keys/:id/labels', { config }, async (asked: OneKey, reply) => {
     const labels = readLabelsBody(asked.body);
-    return change(asked, reply, (key) => relabelKey(key, labels, nowMs()));
+    return change(asked, reply, (key, seen) => relabelKey(key, labels, seen, nowMs()));
   });
 
   app.put('/admin/auth-keys/:id/allowed-models', { config }, async (asked: OneKey, reply) => {

@@ -13,6 +13,8 @@ export interface WantedReset {
   readonly about: string;
   /** Of operators of this path, too; undefined: of those of the whole gateway alone. */
   readonly userPath: string | undefined;
+  /** Of this model alone; undefined: of every model. */
+  readonly model: string | undefined;
 }
 
 /** Throws 400 `invalid_query` unless exactly one of `scope=gateway`, `user_path` and `model` is there. */
@@ -24,17 +26,17 @@ export function readReset(query: unknown): WantedReset {
   if (path !== undefined) return ofPath(path);
   if (model !== undefined) return ofModel(model);
   if (scope !== 'gateway') throw invalidQuery('scope', 'must be gateway; give a user_path or a model for less');
-  return { id: everyAnswer, about: 'every cached answer', userPath: undefined };
+  return { id: everyAnswer, about: 'every cached answer', userPath: undefined, model: undefined };
 }
 
 function ofPath(text: string): WantedReset {
   const { path, problem } = normaliseUserPath(text);
   if (path === undefined) throw invalidQuery('user_path', problem);
-  return { id: pathResetId(path), about: `cached answers of the user path ${path}`, userPath: path };
+  return { id: pathResetId(path), about: `cached answers of the user path ${path}`, userPath: path, model: undefined };
 }
 
 function ofModel(model: string): WantedReset {
   if (model.trim() === '' || model.length > longestModel || model.includes('\0'))
     throw invalidQuery('model', `must name a model, in at most ${longestModel} characters`);
-  return { id: modelResetId(model), about: `cached answers of the model ${model}`, userPath: undefined };
+  return { id: modelResetId(model), about: `cached answers of the model ${model}`, userPath: undefined, model };
 }

@@ -2,11 +2,13 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { managedCacheResets } from '../../../schemas/documents/kinds.ts';
 import { readKind } from '../../../schemas/documents/managed-kind.ts';
+import type { EntryNames } from '../../../schemas/keys/model-access.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import { isInScope, isScoped } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
 import type { Fleet } from '../../fleet.ts';
 import { createCommitter, type DocumentStore } from '../commit.ts';
+import { beyondModels, reaches } from '../reach.ts';
 import { readQuery } from '../read-query.ts';
 import { resetCache } from './changes.ts';
 import { type CacheSources, cacheListing } from './listing.ts';
@@ -17,6 +19,8 @@ export interface CacheParts extends Pick<CacheSources, 'storeEngine'> {
   readonly store: DocumentStore;
   /** The section of the configuration in force. */
   readonly settings: () => CacheSources['settings'];
+  /** What names of models mean. */
+  readonly known: () => EntryNames;
   readonly fleet: Pick<Fleet, 'refresh' | 'proxies'>;
   /** Unix milliseconds. */
   readonly nowMs: () => number;
@@ -35,11 +39,15 @@ export const cache: FastifyPluginAsync<{ readonly parts: CacheParts }> = async (
   });
 
   app.delete('/admin/cache', { config: { access: 'operator' } }, async (request, reply) => {
-    const { id, about, userPath } = readReset(request.query);
+    const { id, about, userPath, model } = readReset(request.query);
     const { operator } = request;
     const isAllowed = userPath === undefined ? !isScoped(operator) : isInScope(operator, userPath);
     if (!isAllowed)
       throw refusal('admin_scope_denied', { fill: { what: 'reset cached answers outside of its user path' } });
+    // Without a model, and for the root, it is about every answer of the gateway.
+    const reach = model ?? (userPath === undefined || userPath === '/' ? '*' : undefined);
+    if (reach !== undefined && !reaches(operator, reach, parts.known()))
+      throw beyondModels(`reset ${about}`, model === undefined ? undefined : 'model');
     const { revision } = await commit((state) => ({
       changes: resetCache(readKind(managedCacheResets, state.documents).values, id),
     }));

@@ -3,6 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { manualGuardrails } from '../../../schemas/documents/kinds.ts';
 import { readKind } from '../../../schemas/documents/managed-kind.ts';
 import { kindOf, type MergedGuardrail, mergeGuardrails } from '../../../schemas/guardrails/merge-guardrails.ts';
+import type { EntryNames } from '../../../schemas/keys/model-access.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
 import type { Guardrail } from '../../../schemas/types.ts';
@@ -15,6 +16,7 @@ import { checkPrecondition, entityTag } from '../entity-tag.ts';
 import { readQuery } from '../read-query.ts';
 import { readStored, staleHeader } from '../read-stored.ts';
 import { deleteGuardrail, type KnownGuardrails, putGuardrail } from './changes.ts';
+import { delegateGuardrail } from './delegation.ts';
 import { guardrailRows } from './listing.ts';
 import { readDelete, readWrite } from './read-write.ts';
 
@@ -24,6 +26,7 @@ export interface GuardrailParts {
   readonly config: {
     readonly guardrails: readonly Guardrail[];
     readonly places: { readonly guardrails: ReadonlyMap<string, string> };
+    readonly known: EntryNames;
   };
   readonly fleet: Pick<Fleet, 'proxies'>;
   /** Unix milliseconds. */
@@ -32,7 +35,7 @@ export interface GuardrailParts {
 
 type Documents = Pick<StoredState, 'documents' | 'kinds'> & Partial<Pick<StoredState, 'skipped'>>;
 
-/** Guardrails are for the whole gateway: operators of a user path have no access. */
+/** Guardrails are for the whole gateway: operators of a user path have no access, and those of some models only to guardrails of these. */
 export const guardrails: FastifyPluginAsync<{ readonly parts: GuardrailParts }> = async (app, { parts }) => {
   const commit = createCommitter(parts.store, [manualGuardrails]);
   const config = { access: 'admin' } as const;
@@ -64,11 +67,16 @@ export const guardrails: FastifyPluginAsync<{ readonly parts: GuardrailParts }> 
   const change = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    [name, decide]: [name: string, decide: (known: KnownGuardrails) => Change[]],
+    wanted: readonly [name: string, next: Guardrail | undefined],
+    decide: (known: KnownGuardrails) => Change[],
   ): Promise<object> => {
+    const [name] = wanted;
     const { state, decision, revision } = await commit((current) => {
       checkPrecondition(request.headers['if-match'], entityTag(current, manualGuardrails));
-      return { changes: decide(knownOf(current)) };
+      const known = knownOf(current);
+      const { guardrails: declared, known: names } = parts.config;
+      delegateGuardrail(known, wanted, request.operator, { config: declared, names });
+      return { changes: decide(known) };
     });
     const next = stateAfter(state, decision.changes, revision);
     request.wrote(name, { before: factsOf(mergedOf(state), name), after: factsOf(mergedOf(next), name) });
@@ -84,12 +92,12 @@ export const guardrails: FastifyPluginAsync<{ readonly parts: GuardrailParts }> 
 
   app.put('/admin/guardrails', { config }, async (request, reply) => {
     const guardrail = await readWrite(request.body);
-    return change(request, reply, [guardrail.name, (known) => putGuardrail(known, guardrail, who(request))]);
+    return change(request, reply, [guardrail.name, guardrail], (known) => putGuardrail(known, guardrail, who(request)));
   });
 
   app.delete('/admin/guardrails', { config }, async (request, reply) => {
     const name = readDelete(request.body);
-    return change(request, reply, [name, (known) => deleteGuardrail(known, name)]);
+    return change(request, reply, [name, undefined], (known) => deleteGuardrail(known, name));
   });
 
   app.post('/admin/guardrails/test', { config }, async () => {

@@ -1,10 +1,12 @@
 // Decides which writes to rules a scoped operator may make: any write below its own path, only tightening writes at the path itself,
 // because other operators limit it there. Pure.
+import type { EntryNames } from '../../../schemas/keys/model-access.ts';
 import { effectiveCaps } from '../../../schemas/rules/merge.ts';
 import { userPathOfKey } from '../../../schemas/rules/rule.ts';
 import { isSamePath, isWithin } from '../../../schemas/user-path.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
+import { beyondModels, isRestricted, reaches } from '../reach.ts';
 import { scopesOf } from '../scopes.ts';
 import { type KnownRules, refuseBeyond } from './changes.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';
@@ -40,6 +42,22 @@ export function delegatedWrite(known: KnownRules, write: RuleWrite, operator: Op
       'expires_at',
     );
   return { ...write, tightens: true };
+}
+
+/**
+ * Throws 403 `admin_scope_denied` for a rule of a model or provider that the operator's own key may not use, or not all of it; undefined: for
+ * all rules.
+ */
+export function refuseForeignModel(
+  rule: Pick<RuleName, 'scope' | 'matchSubject'> | undefined,
+  operator: Operator,
+  names: EntryNames,
+): void {
+  if (!isRestricted(operator) || rule?.scope === 'user_path') return;
+  if (rule === undefined) throw beyondModels('clear the counters of every rule');
+  const { scope, matchSubject } = rule;
+  if (!reaches(operator, scope === 'provider' ? `${matchSubject}/*` : matchSubject, names))
+    throw beyondModels(`change a rule of the ${scope} ${JSON.stringify(matchSubject)}`, 'subject');
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   userPathOf,
   type WriteConditions,
 } from './commit.ts';
-import { delegatedRemoval, delegatedReset, delegatedWrite } from './delegation.ts';
+import { delegatedRemoval, delegatedReset, delegatedWrite, refuseForeignModel } from './delegation.ts';
 import { readListing } from './read-listing.ts';
 import { checkConfirmation, type RuleName, readDelete, readResetOne, readWrite } from './read-write.ts';
 import { writeFacts } from './write-facts.ts';
@@ -35,6 +35,7 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
     about: RuleName | undefined,
     decide: Decide,
   ): Promise<object> => {
+    refuseForeignModel(about, request.operator, parts.prerequisites().known);
     let facts = {};
     const noting: Decide = (known) => {
       const changes = decide(known);

@@ -10,13 +10,14 @@ import { checkPrecondition, entityTag } from '../entity-tag.ts';
 import { readQuery } from '../read-query.ts';
 import { readStored, staleHeader } from '../read-stored.ts';
 import { deleteAlias, putAlias } from './changes.ts';
+import { delegatedAlias } from './delegation.ts';
 import { type KnownAliases, knownAliases, merged, type VirtualModelParts } from './known.ts';
 import { aliasMembers, listing } from './listing.ts';
 import { readDelete, readWrite } from './read-write.ts';
 
 type Documents = Pick<StoredState, 'documents' | 'kinds'>;
 
-/** Aliases are for the whole gateway: operators of a user path have no access. */
+/** Aliases are for the whole gateway: operators of a user path have no access, and those of some models only as far as their models reach. */
 export const virtualModels: FastifyPluginAsync<{ readonly parts: VirtualModelParts }> = async (app, { parts }) => {
   const commit = createCommitter(parts.store, [manualAliases]);
   const config = { access: 'admin' } as const;
@@ -33,11 +34,13 @@ export const virtualModels: FastifyPluginAsync<{ readonly parts: VirtualModelPar
   const change = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    [about, decide]: [key: string, decide: (known: KnownAliases) => Change[]],
+    [source, decide]: [source: string, decide: (known: KnownAliases) => Change[]],
   ): Promise<object> => {
+    const about = aliasKey(source);
     const { state, decision, revision } = await commit((current) => {
       checkPrecondition(request.headers['if-match'], entityTag(current, manualAliases));
-      return { changes: decide(knownOf(current)) };
+      const known = knownOf(current);
+      return { changes: delegatedAlias(known, source, decide(known), request.operator) };
     });
     const next = stateAfter(state, decision.changes, revision);
     request.wrote(about, { before: factsOf(knownOf(state), about), after: factsOf(knownOf(next), about) });
@@ -53,13 +56,13 @@ export const virtualModels: FastifyPluginAsync<{ readonly parts: VirtualModelPar
 
   app.put('/admin/virtual-models', { config }, async (request, reply) => {
     const write = readWrite(request.body);
-    return change(request, reply, [write.key, (known) => putAlias(known, write, who(request))]);
+    return change(request, reply, [write.alias.source, (known) => putAlias(known, write, who(request))]);
   });
 
   app.delete('/admin/virtual-models', { config }, async (request, reply) => {
     const source = readDelete(request.body);
     const { places } = parts.configAliases();
-    return change(request, reply, [aliasKey(source), (known) => deleteAlias(known, source, places)]);
+    return change(request, reply, [source, (known) => deleteAlias(known, source, places)]);
   });
 };
 

@@ -1,0 +1,77 @@
+// Decides which aliases an operator may write whose own key is limited to some models: what the name stood for and what it is to stand for
+// must lie within them, because an alias holds for every caller. Pure.
+import { aliasKey, readManualAlias } from '../../../schemas/aliases/manual-alias.ts';
+import { aliasesInForce } from '../../../schemas/aliases/merge-aliases.ts';
+import { NameTable } from '../../../schemas/aliases/name-table.ts';
+import { allowsTarget } from '../../../schemas/keys/model-access.ts';
+import { foldCase, isQualified } from '../../../schemas/selector.ts';
+import type { Change } from '../../../store/state/state-store.ts';
+import { isScoped, type Operator } from '../../authenticate.ts';
+import { beyondModels, isRestricted, reaches } from '../reach.ts';
+import { type KnownAliases, merged } from './known.ts';
+
+/**
+ * The changes, when this operator may make them. Throws 403 `admin_scope_denied` naming the first model that the name `source` leads to
+ * before or after them, and that the operator's own key may not use.
+ */
+export function delegatedAlias(
+  known: KnownAliases,
+  source: string,
+  changes: readonly Change[],
+  operator: Operator,
+): readonly Change[] {
+  if (!isScoped(operator) && !isRestricted(operator)) return changes;
+  const manual = new Map(known.manual);
+  for (const { id, body } of changes) {
+    const next = body === undefined ? undefined : readManualAlias(id, body);
+    if (next === undefined) manual.delete(id);
+    else manual.set(id, next);
+  }
+  for (const each of [known, { ...known, manual }]) {
+    const foreign = foreignLead(each, source, operator);
+    if (foreign !== undefined) throw beyondModels(`change where ${JSON.stringify(source)} leads: ${foreign}`, 'source');
+  }
+  return changes;
+}
+
+/** The first thing that the name leads to and the operator may not use; undefined: there is none. */
+function foreignLead(known: KnownAliases, source: string, operator: Operator): string | undefined {
+  const enabled = aliasesInForce(merged(known)).filter((alias) => alias.enabled);
+  const table = new NameTable(enabled, known.models);
+  const providers = new Set([...known.models.offered.keys()].map(foldCase));
+  const discovering = new Set([...known.models.discovering].map(foldCase));
+  const names = { providers, aliases: new Set(enabled.map((each) => aliasKey(each.source))) };
+  const seen = new Set<string>();
+
+  function follow(name: string): string | undefined {
+    if (seen.has(name)) return undefined;
+    seen.add(name);
+    const alias = enabled.find((each) => aliasKey(each.source) === aliasKey(name));
+    const lead = alias === undefined ? table.leadOf(name) : { alias };
+    if (lead === undefined) return undiscovered(name);
+    if (lead.alias === undefined) return lead.models.map(foreignModel).find(Boolean) ?? undiscovered(name);
+    for (const { model } of lead.alias.targets) {
+      const foreign = follow(model);
+      if (foreign !== undefined) return foreign;
+    }
+    return undefined;
+  }
+  function foreignModel({
+    provider,
+    model,
+  }: {
+    readonly provider: string;
+    readonly model: string;
+  }): string | undefined {
+    const access = operator.key?.modelAccess;
+    const isOwn = access === undefined || allowsTarget(access, provider, model, providers);
+    return isOwn ? undefined : `${provider}/${model}`;
+  }
+  /** A family has every model under its prefix; and what providers have that are asked for their models is not known here. */
+  function undiscovered(name: string): string | undefined {
+    const mayBeBare = !isQualified(name, providers) && discovering.size > 0;
+    const isOpen = name.includes('*') || mayBeBare || isQualified(name, discovering);
+    return isOpen && !reaches(operator, name, names) ? name : undefined;
+  }
+  return follow(source);
+}
