@@ -56,12 +56,19 @@ export interface AccessParts {
   readonly failedLoginLines?: Pick<FailedLoginLines, 'note'>;
   /** Proves that the header with the client's address comes from a proxy; absent: the address of the socket counts. */
   readonly masterKey: string | undefined;
+  /** The secrets of the gateway that this process knows: none of them may stand in a request of an operator. Default: the master key. */
+  secrets?(): readonly string[];
   /** The names in `Host` that are served without a master key. Absent with a master key. */
   readonly ownNames?: ReadonlySet<string> | undefined;
   /** The time by which keys and sessions end (`authorityClock`). Unix milliseconds. */
   nowMs(): number;
   /** Hears of each request that a managed key was let in with. */
   readonly keyUses?: Pick<KeyUses, 'note'>;
+}
+
+/** See `AccessParts`. */
+export function secretsOf({ masterKey, secrets }: Pick<AccessParts, 'masterKey' | 'secrets'>): readonly string[] {
+  return secrets?.() ?? (masterKey === undefined ? [] : [masterKey]);
 }
 
 /** A caller without a key: may use public routes, and every route of a gateway without a master key. */

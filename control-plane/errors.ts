@@ -24,6 +24,9 @@ export const errors = {
   body_too_large: bad('The body is too large. Send at most {limit} bytes.', 413),
   invalid_json: bad('The body is not valid JSON. Send one JSON object.'),
   invalid_member: bad('The member {member} {problem}.'),
+  secret_in_request: bad(
+    '{where} holds a key or password of this gateway, which would be stored and shown. Nothing was changed. Send it without.',
+  ),
   invalid_query: bad('The query parameter {name} {problem}.'),
   invalid_header: bad('The header {name} {problem}.'),
   reset_not_confirmed: bad('The member "confirmation" must be exactly "reset". Nothing was cleared.'),

@@ -54,6 +54,7 @@ import { readEnvironment } from './environment.ts';
 import { createFailedLoginLines } from './failed-login-lines.ts';
 import { createFleet, type Desired } from './fleet.ts';
 import { watchFleet } from './fleet-watch.ts';
+import { knownSecrets } from './known-secrets.ts';
 import { createMetrics } from './metrics.ts';
 import { openBudgets } from './open-budgets.ts';
 import { type Readiness, readinessOf } from './readiness.ts';
@@ -160,6 +161,7 @@ const access = accessInForce({
   ownNames,
   nowMs: authorityMs,
   keyUses,
+  secrets: () => knownSecrets({ environment, managed, config }),
 });
 const readiness = (): Readiness =>
   readinessOf({

@@ -17,6 +17,7 @@ import {
   type Operator,
   refuseForeign,
   refuseScoped,
+  secretsOf,
   who,
 } from './authenticate.ts';
 import { admitRequest, refuseExpectation, refuseUnparsed, safeHeaders } from './connection.ts';
@@ -24,6 +25,7 @@ import { describeRefusal, type ErrorCode, Refusal, refusal } from './errors.ts';
 import type { Metrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
 import type { AdminChange, AdminWrite } from './records/write-record.ts';
+import { secretInBody, secretInUrl } from './refuse-secrets.ts';
 import { WriteInDoubt } from './store/documents.ts';
 import { pathOf, type Route, refuseRoute } from './unknown-route.ts';
 
@@ -120,19 +122,26 @@ export function createServer({ logger, metrics, access, readiness, writes }: Ser
     void reply.headers({ ...safeHeaders, 'x-request-id': request.id });
     if (!hasOneHost(request.raw)) throw refusal('malformed_request');
     refuseForeign(request.raw, access);
-    if (request.is404) throw refusalOfStranger(request, access) ?? refuseRoute(request, routes);
+    if (request.is404)
+      throw refusalOfStranger(request, access) ?? refusalOfSecret(request, access) ?? refuseRoute(request, routes);
     const { access: needed } = request.routeOptions.config;
     // While the socket is open: a client that leaves at once has an address, too.
     request.begun = { startedMs: access.nowMs(), clientAddress: addressOf(request.raw, access) ?? '' };
     request.operator = authenticate(request.raw, needed, access);
     refuseScoped(request.operator, needed);
+    const leaked = needed === 'public' ? undefined : refusalOfSecret(request, access);
+    if (leaked !== undefined) throw leaked;
     if (isEncoded(request.raw)) throw refusal('unsupported_encoding');
     // Many clients send a content type without a body. A route that needs a body checks for it.
     if (hasNoBody(request.raw)) delete request.raw.headers['content-type'];
   });
+  app.addHook('preHandler', async ({ body, routeOptions }) => {
+    const leaked = routeOptions.config.access === 'public' ? undefined : secretInBody(body, secretsOf(access));
+    if (leaked !== undefined) throw leaked;
+  });
   // Before the answer is sent: a client that does not wait for it has written all the same.
   app.addHook('onSend', async (request, { statusCode }) => {
-    if (writes !== undefined && isWrite(request)) writes(writeOf(request, statusCode, access.nowMs()));
+    if (writes !== undefined && isWrite(request)) writes(writeOf(request, statusCode, access));
   });
   app.setNotFoundHandler((request, reply) => render(refuseRoute(request, routes), request, reply));
   app.setErrorHandler<FastifyError>((error, request, reply) => {
@@ -162,12 +171,14 @@ function isWrite({ operator, method, routeOptions, change, refused }: FastifyReq
   return isAdmitted && (change !== undefined || (refused !== undefined && !readMethods.has(method)));
 }
 
-function writeOf(request: FastifyRequest, status: number, endedMs: number): AdminWrite {
-  const { id, operator, begun, method, url, headers, change, refused } = request;
+function writeOf(request: FastifyRequest, status: number, access: AccessParts): AdminWrite {
+  const { id, operator, begun, method, url, headers, change, refused, routeOptions } = request;
   const shown = bearerToken(headers.authorization);
-  const secrets = shown === undefined ? [] : [shown];
-  const asked = { method, path: pathOf(url), userAgent: headers['user-agent'], secrets };
-  return { requestId: id, operator, ...begun, endedMs, ...asked, status, change, refused };
+  const secrets = [...secretsOf(access), ...(shown === undefined ? [] : [shown])];
+  // Of an address with a secret, only the form of it is kept.
+  const path = refused?.code === 'secret_in_request' ? (routeOptions.url ?? '/admin') : pathOf(url);
+  const asked = { method, path, userAgent: headers['user-agent'], secrets };
+  return { requestId: id, operator, ...begun, endedMs: access.nowMs(), ...asked, status, change, refused };
 }
 
 function render(refused: Refusal, request: FastifyRequest, reply: FastifyReply): void {
@@ -199,6 +210,11 @@ function refusalOfStranger(request: FastifyRequest, access: AccessParts): Refusa
   } catch (error) {
     return asRefusal(error as Error, request);
   }
+}
+
+/** The refusal for an operator whose address holds a secret: another caller must not learn whether it is one. */
+function refusalOfSecret({ url }: FastifyRequest, access: AccessParts): Refusal | undefined {
+  return /^\/admin(?:[/?]|$)/.test(url) ? secretInUrl(url, secretsOf(access)) : undefined;
 }
 
 function hasOneHost(request: IncomingMessage): boolean {

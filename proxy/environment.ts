@@ -17,6 +17,8 @@ export interface Environment extends PlaneSettings {
   readonly host: string;
   /** 0 asks the system for a free port. */
   readonly port: number;
+  /** Whether /admin is served. */
+  readonly servesAdmin: boolean;
   /** Where /metrics is served instead, on the same host; undefined: on the public port. 0 asks the system for a free port. */
   readonly metricsPort: number | undefined;
   /** Name of this replica; its own files lie in a folder of that name. */
@@ -60,6 +62,7 @@ export function readEnvironment(
     ...reader.planeSettings(host),
     host,
     port,
+    servesAdmin: reader.flag('GATEWAY_ADMIN_ON_PROXY', true),
     metricsPort: reader.text('GATEWAY_METRICS_PORT', '') === '' ? undefined : reader.port('GATEWAY_METRICS_PORT', 0),
     instance,
     formerInstance: instance === ownName ? `${host}:${port}` : undefined,

@@ -67,6 +67,8 @@ export interface Gateway {
   readonly hooks: Hooks;
   readonly deadlines: Deadlines;
   readonly metrics: Metrics;
+  /** /admin is served (GATEWAY_ADMIN_ON_PROXY). */
+  readonly servesAdmin: boolean;
   /** /metrics is served on a port of its own (GATEWAY_METRICS_PORT), not on the public one. */
   readonly isMetricsApart: boolean;
   /** Tokens are counted, so streams are asked to report usage. */

@@ -180,6 +180,7 @@ const server = await createProxyServer({
   foretell: createBalance(targets, { of: (route) => turns.copyOf(route) }),
   targets,
   deadlines,
+  servesAdmin: environment.servesAdmin,
   isMetricsApart: metricsPort !== undefined,
   failedLogins,
   ownNames,

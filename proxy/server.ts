@@ -68,16 +68,26 @@ const signallingTrips: ReadonlyMap<string, SignallingDoor> = new Map(signallingD
 
 const explain: Serve = (exchange, gateway) => answerExplain(exchange, gateway, namingEndpoints);
 
+/** For every caller alike, and whatever it sends: there is nothing here. */
+const refuseAdmin: Serve = async ({ request: { method = '', url = '' } }) => {
+  throw refusal('route_not_found', { fill: { method, path: pathOf(url) } });
+};
+
 /** The trip of any other request: the first row that matches its path. */
-function tableOf(plugins: Serve): readonly Trip[] {
-  return [
-    { name: 'admin', path: '/admin/explain', serve: explain },
-    { name: 'admin', path: '/admin/explain/*', serve: explain },
-    { name: 'admin', path: trialPath, serve: answerTrial },
-    { name: 'admin', path: '/admin', serve: forwardAdmin },
-    { name: 'admin', path: '/admin/*', serve: forwardAdmin },
-    { name: 'other', path: '*', serve: plugins },
-  ];
+function tableOf(plugins: Serve, { servesAdmin }: Pick<Gateway, 'servesAdmin'>): readonly Trip[] {
+  const admin: readonly Omit<Trip, 'name'>[] = servesAdmin
+    ? [
+        { path: '/admin/explain', serve: explain },
+        { path: '/admin/explain/*', serve: explain },
+        { path: trialPath, serve: answerTrial },
+        { path: '/admin', serve: forwardAdmin },
+        { path: '/admin/*', serve: forwardAdmin },
+      ]
+    : [
+        { path: '/admin', serve: refuseAdmin },
+        { path: '/admin/*', serve: refuseAdmin },
+      ];
+  return [...admin.map((row): Trip => ({ name: 'admin', ...row })), { name: 'other', path: '*', serve: plugins }];
 }
 
 /** Connections that the system may hold until they are taken: as many as its own bound (net.core.somaxconn) allows as a rule. */
@@ -127,7 +137,7 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
     }),
     answer: (exchange, thrown) => answer(exchange, thrown, gateway),
   });
-  trips = tableOf(servePlugin);
+  trips = tableOf(servePlugin, gateway);
 
   return {
     async listen(host, port) {

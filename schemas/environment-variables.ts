@@ -93,6 +93,12 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     says: 'Name of this replica, used for its counters and its folder in `GATEWAY_DATA`. Default: host name and port. Set a fixed name where host names change with every start, as in containers.',
   },
   {
+    name: 'GATEWAY_ADMIN_ON_PROXY',
+    readBy: proxy,
+    default: 'true',
+    says: 'Whether the proxy serves `/admin`: the admin API, the dashboard and what it explains. `false` takes all of it off the public port; operators use the address of the control plane, or a proxy that clients do not reach.',
+  },
+  {
     name: 'GATEWAY_METRICS_PORT',
     readBy: proxy,
     says: 'Serves `/metrics` of the proxy on this separate port only, not on the public port; 0 asks the system for a free port.',

@@ -1,5 +1,6 @@
 // GET / and GET /v1: what answers here. People open a base URL, and agents probe it before their first request; none of them sends a key.
 import type { FastifyPluginAsync } from 'fastify';
+import type { Gateway } from '../gateway.ts';
 
 /** Paths that may be the base URL of a client. */
 export const basePaths = ['/', '/v1'] as const;
@@ -8,9 +9,13 @@ export const basePaths = ['/', '/v1'] as const;
 const words = {
   name: 'Model gateway',
   base_urls: { openai: '/v1', anthropic: '/' },
-  documentation: '/admin/openapi.json',
 } as const;
+/** Where /admin is served. */
+const documented = { ...words, documentation: '/admin/openapi.json' } as const;
 
-export const welcome: FastifyPluginAsync = async (app) => {
-  for (const path of basePaths) app.get(path, () => words);
+export const welcome: FastifyPluginAsync<{ readonly gateway: Pick<Gateway, 'servesAdmin'> }> = async (
+  app,
+  { gateway },
+) => {
+  for (const path of basePaths) app.get(path, () => (gateway.servesAdmin ? documented : words));
 };

@@ -28,7 +28,7 @@ const refusalsOfPublic: Refusals = {
 };
 const refusalsOfSessions: Refusals = { 403: ['csrf_refused'] };
 const refusalsOfAdmin: Refusals = {
-  400: ['malformed_request', 'ambiguous_credentials'],
+  400: ['malformed_request', 'ambiguous_credentials', 'secret_in_request'],
   401: ['invalid_api_key', 'session_ended'],
   403: ['dashboard_access_denied'],
   429: ['too_many_failed_logins'],

@@ -11,6 +11,7 @@ import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
 import { virtualModels } from '../../control-plane/admin/virtual-models/routes.ts';
 import { who } from '../../control-plane/authenticate.ts';
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
+import { recordOfWrite } from '../../control-plane/records/write-record.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { managedKeys } from '../../schemas/documents/kinds.ts';
@@ -18,6 +19,7 @@ import { written } from '../../schemas/documents/managed-kind.ts';
 import { authKey } from '../../schemas/keys/auth-key.ts';
 import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { digestOf } from '../../schemas/keys/secret.ts';
+import type { RequestRecord } from '../../schemas/records/request-record.ts';
 import { openRecordStore } from '../../store/records/open-records.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { sampleConfig } from '../proxy/sample-config.ts';
@@ -78,6 +80,9 @@ const declaredBudgets = {
   ],
 };
 
+/** A secret that the control plane knows. */
+export const rootSecret = 'correct horse/battery+staple';
+
 export interface Reached {
   readonly status: number;
   readonly code: string;
@@ -99,6 +104,7 @@ export async function startReachPlane(t: Teardown) {
   });
   const config = new ConfigInForce({ hasTemplates: true, usageEnabled: true });
   config.put(declared);
+  const audited: RequestRecord[] = [];
   const credentials = credentialsOf(digestOf('master'), [...operators, ...others]);
   const app = createServer({
     logger: { error: (...said: unknown[]) => process.stderr.write(`${JSON.stringify(said)}\n`), info: () => undefined },
@@ -107,9 +113,11 @@ export async function startReachPlane(t: Teardown) {
       credentials: () => credentials,
       failedLogins: createFailedLogins(),
       masterKey: 'master',
+      secrets: () => [rootSecret],
       nowMs: () => nowMs,
     },
     readiness: () => ({ status: 'ready', reasons: [] }),
+    writes: (write) => void audited.push(recordOfWrite(write, { instance: 'i', configRevision: 'c' })),
   });
   const admin = { store, quotas: () => defaultQuotas, nowMs: () => nowMs };
   const fleet = { refresh: async () => undefined, proxies: () => [] };
@@ -146,6 +154,8 @@ export async function startReachPlane(t: Teardown) {
     await Promise.all([store.close(), records.close()]);
   });
   return {
+    /** The records of writes. */
+    audited,
     async revision(): Promise<number> {
       return (await store.revision()).revision;
     },

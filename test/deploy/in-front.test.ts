@@ -48,6 +48,28 @@ await test('proxies in front let go of idle connections first, and wait for as l
   t.equal(`${seconds(nginx, /client_max_body_size (\d+)m/)}MiB`, server.upload_limit);
 });
 
+await test('proxies in front keep /admin and /metrics from clients, however they are written', async (t) => {
+  const patterns = [
+    /location ~\* (\S+) \{\n\s+return 404;/.exec(read('nginx.conf'))?.[1],
+    / deny_status 404 if \{ path,url_dec -m reg -i (\S+) \}/.exec(read('haproxy.cfg'))?.[1],
+  ];
+  for (const pattern of patterns) {
+    const denied = new RegExp(pattern ?? '$^', 'i');
+    for (const path of [
+      '/admin',
+      '/admin/',
+      '/admin/rate-limits',
+      '/ADMIN/session',
+      '//admin',
+      '/metrics',
+      '/Metrics/',
+    ])
+      t.ok(denied.test(path), `${pattern} ${path}`);
+    for (const path of ['/', '/v1/chat/completions', '/p/openai/admin', '/administrators', '/v1/files/metrics'])
+      t.notOk(denied.test(path), `${pattern} ${path}`);
+  }
+});
+
 await test('the config of the manifest is usable, and its secrets are where they are mounted', async (t) => {
   const { data = {} } = manifests.find(({ kind }) => kind === 'ConfigMap') ?? { kind: '' };
   const files = Object.entries(data).map(([name, text]) => ({ name, path: name, bytes: Buffer.from(text) }));

@@ -82,5 +82,9 @@ await test('a key cannot grant more than it has', async (t) => {
   // An alias that is called like a model may lead elsewhere.
   const aliases = new Set(['p/alias']);
   for (const [list, entry, expected] of covered)
-    t.equal(coversEntry(modelAccess(list), entry, { providers, aliases }), expected, `${JSON.stringify(list)} covers ${entry}`);
+    t.equal(
+      coversEntry(modelAccess(list), entry, { providers, aliases }),
+      expected,
+      `${JSON.stringify(list)} covers ${entry}`,
+    );
 });

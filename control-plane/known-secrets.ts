@@ -1,0 +1,32 @@
+// The secrets of the gateway that the control plane knows: none of them may be typed into what operators write.
+import type { PlaneSettings } from '../plane/environment.ts';
+import type { Provider } from '../schemas/types.ts';
+
+export interface SecretSources {
+  readonly environment: Pick<PlaneSettings, 'masterKey' | 'previousMasterKey' | 'redisUrl'> & {
+    readonly databaseUrl: string | undefined;
+  };
+  /** The key in force, which may have followed the one of the environment. */
+  readonly managed: { readonly masterKey: string | undefined };
+  /** As declared: references to variables are not filled in, so only keys that stand in the files are known. */
+  readonly config: { readonly providers: { readonly [name: string]: Pick<Provider, 'api_key' | 'api_keys'> } };
+}
+
+/** Master keys, passwords of the stores, and keys of providers that the configuration holds as they are. */
+export function knownSecrets({ environment, managed, config }: SecretSources): readonly string[] {
+  const { masterKey, previousMasterKey, redisUrl, databaseUrl } = environment;
+  const ofProviders = Object.values(config.providers).flatMap(({ api_key, api_keys = [] }) => [api_key, ...api_keys]);
+  const written = ofProviders.filter((key) => key?.includes('${') === false);
+  const passwords = [redisUrl, databaseUrl].map(passwordOf);
+  const all = [managed.masterKey, masterKey, previousMasterKey, ...passwords, ...written];
+  return all.filter((secret) => secret !== undefined);
+}
+
+function passwordOf(address: string | undefined): string | undefined {
+  const password = URL.parse(address ?? '')?.password ?? '';
+  try {
+    return decodeURIComponent(password);
+  } catch {
+    return password;
+  }
+}
