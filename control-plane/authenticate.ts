@@ -1,6 +1,7 @@
 // Authenticates operators: the master key, or a managed key with dashboard access, which may be scoped to a user path.
 import type { IncomingMessage } from 'node:http';
 import { type BrowserSession, browserSession } from '../plane/browser-session.ts';
+import { clientAddressOf, type TrustedProxies } from '../plane/client-address.ts';
 import type { FailedLogins } from '../plane/failed-logins.ts';
 import type { KeyUses } from '../plane/key-uses.ts';
 import { foreignPart } from '../plane/own-names.ts';
@@ -58,6 +59,8 @@ export interface AccessParts {
   readonly masterKey: string | undefined;
   /** The secrets of the gateway that this process knows: none of them may stand in a request of an operator. Default: the master key. */
   secrets?(): readonly string[];
+  /** Of `server.trusted_proxies`; absent: none. */
+  trustedProxies?(): TrustedProxies | undefined;
   /** The names in `Host` that are served without a master key. Absent with a master key. */
   readonly ownNames?: ReadonlySet<string> | undefined;
   /** The time by which keys and sessions end (`authorityClock`). Unix milliseconds. */
@@ -222,12 +225,17 @@ function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }
 
-/** Of the client: as a proxy says it, otherwise of the socket; undefined when that is closed. */
-export function addressOf(request: IncomingMessage, { masterKey }: Pick<AccessParts, 'masterKey'>): string | undefined {
+/** Of the client: as a proxy of the gateway says it, else as trusted proxies do, otherwise of the socket; undefined when that is closed. */
+export function addressOf(
+  request: IncomingMessage,
+  { masterKey, trustedProxies }: Pick<AccessParts, 'masterKey' | 'trustedProxies'>,
+): string | undefined {
   const [given, another] = valuesOf(request, clientAddressHeader);
   const vouchedFor = another === undefined ? readClientAddress(given, masterKey) : undefined;
-  const { remoteAddress } = request.socket;
-  return vouchedFor ?? (remoteAddress === undefined ? undefined : plainAddress(remoteAddress));
+  if (vouchedFor !== undefined) return vouchedFor;
+  const { remoteAddress = '' } = request.socket;
+  const address = clientAddressOf(plainAddress(remoteAddress), request.rawHeaders, trustedProxies?.());
+  return address === undefined || address === '' ? undefined : plainAddress(address);
 }
 
 /** Counts a refused request, and has the log tell of it. */

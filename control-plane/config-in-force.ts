@@ -2,6 +2,7 @@
 import type { AssembledConfig } from '../gitops/assembled.ts';
 import type { DeclaredPlaces } from '../gitops/places.ts';
 import { defaultConfig } from '../gitops/validate.ts';
+import { type TrustedProxies, trustedProxies } from '../plane/client-address.ts';
 import type { ManualAlias } from '../schemas/aliases/manual-alias.ts';
 import { aliasesInForce, mergeAliases } from '../schemas/aliases/merge-aliases.ts';
 import { type ModelNames, modelNames } from '../schemas/aliases/model-names.ts';
@@ -35,6 +36,8 @@ export class ConfigInForce {
   providers: AssembledConfig['providers'] = {};
   /** As declared, without those of operators. */
   aliases: AssembledConfig['aliases'] = [];
+  /** Of `server.trusted_proxies`; undefined: none. */
+  trustedProxies: TrustedProxies | undefined;
   cache: AssembledConfig['cache'] = defaultConfig().cache;
   guardrails: AssembledConfig['guardrails'] = [];
   models: ModelNames = modelNames({ providers: {} });
@@ -67,6 +70,7 @@ export class ConfigInForce {
     this.quotas = declared.admin;
     this.providers = declared.providers;
     this.aliases = declared.aliases;
+    this.trustedProxies = trustedProxies(declared.server.trusted_proxies);
     this.cache = declared.cache;
     this.guardrails = declared.guardrails;
     this.models = modelNames(declared);

@@ -85,7 +85,16 @@ const config = new ConfigInForce({ hasTemplates: entitlements.has('quota_templat
 const managed = new DocumentsInForce(environment.masterKey);
 const warnOfRules = createRuleWarnings(log);
 const warnOfKeyPaths = createKeyPathWarnings(environment.variables, log);
-const budgets = await openBudgets({ config, managed, records: () => records.store, store, ownFolder, nowMs, log });
+const budgets = await openBudgets({
+  config,
+  managed,
+  records: () => records.store,
+  store,
+  ownFolder,
+  nowMs,
+  authorityMs,
+  log,
+});
 let follower: Follower | undefined;
 const configStatus = (): FollowStatus | undefined => follower?.status();
 const recordSettings = { ...environment, instance: identity.instance };
@@ -162,6 +171,7 @@ const access = accessInForce({
   nowMs: authorityMs,
   keyUses,
   secrets: () => knownSecrets({ environment, managed, config }),
+  trustedProxies: () => config.trustedProxies,
 });
 const readiness = (): Readiness =>
   readinessOf({

@@ -24,6 +24,8 @@ export interface BudgetsParts {
   /** Where the dates of declared budgets are kept. */
   readonly ownFolder: string;
   readonly nowMs: () => number;
+  /** The time by which budgets of operators end (`authorityClock`). */
+  readonly authorityMs: () => number;
   readonly log: Log;
 }
 
@@ -41,7 +43,7 @@ export interface OpenBudgets {
 }
 
 export async function openBudgets(parts: BudgetsParts): Promise<OpenBudgets> {
-  const { config, managed, records, store, ownFolder, nowMs, log } = parts;
+  const { config, managed, records, store, ownFolder, nowMs, authorityMs, log } = parts;
   const datesPath = join(ownFolder, 'declared-budgets.json');
   const dates = await keepDeclaredDates(datesPath, (problem) => log.warn(problem), 'budgets');
   const warn = createBudgetWarnings(log);
@@ -49,7 +51,11 @@ export async function openBudgets(parts: BudgetsParts): Promise<OpenBudgets> {
 
   const prerequisites = () => config.budgetPrerequisites();
   const budgetsAt = (now: number): MergedBudget[] =>
-    budgetsOfState(managed, { config: config.budgets, nowMs: now, prerequisites: prerequisites() });
+    budgetsOfState(managed, {
+      config: config.budgets,
+      nowMs: Math.max(now, Math.floor(authorityMs())),
+      prerequisites: prerequisites(),
+    });
   const anchors = () => anchorsInForce(config.anchors, readKind(budgetSettings, managed.documents).values);
   const recordStore: Pick<RecordStore, 'spend'> = { spend: (questions) => records().spend(questions) };
   const watch = watchBudgets({ records: recordStore, store, budgets: budgetsAt, anchors, nowMs, log });

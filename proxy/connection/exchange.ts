@@ -1,13 +1,13 @@
 // One request of a client and its answer, from socket to settle.
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { clientAddressOf, type TrustedProxies } from '../../plane/client-address.ts';
 import { plainAddress } from '../../schemas/keys/client-address.ts';
 import type { FailedLogin } from '../../schemas/keys/credentials.ts';
 import { isRequestId } from '../../schemas/request-id.ts';
 import { type Head, readHead } from '../call/head.ts';
 import type { RequestTrace } from '../call/trace-context.ts';
 import type { Refusal } from '../errors.ts';
-import { clientAddressOf, type TrustedProxies } from './client-address.ts';
 
 /** A step that waits for something of a request, and is told once when that will not come. */
 export interface Waiting {

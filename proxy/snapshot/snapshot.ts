@@ -1,9 +1,10 @@
 // The compiled form of the config with the keys: frozen, replaced as a whole. A request uses one snapshot from its head to settle.
+
+import type { TrustedProxies } from '../../plane/client-address.ts';
 import type { CacheResets } from '../../schemas/cache/cache-reset.ts';
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import type { Price } from '../../schemas/prices/price.ts';
 import type { AccessLogScope } from '../access-log.ts';
-import type { TrustedProxies } from '../connection/client-address.ts';
 import type { ConnectionSettings } from '../connection/connections.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
 import type { Operation } from '../dialects/dialect.ts';

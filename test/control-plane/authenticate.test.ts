@@ -1,6 +1,7 @@
 // Access to routes: every access, every kind of credential; a caller without a key learns nothing.
 import { type Test, test } from 'tap';
 import { addressOf, checkAccess, who } from '../../control-plane/authenticate.ts';
+import { trustedProxies } from '../../plane/client-address.ts';
 import { signClientAddress } from '../../schemas/keys/client-address.ts';
 import { readMetric } from '../support/gateway.ts';
 import { rawRequest } from '../support/raw-http.ts';
@@ -210,6 +211,27 @@ await test('the address of a client is believed when it is signed, and only then
   }
   t.same(await failing(stand, 1), [429], 'forged ones count for the socket they came from');
   t.same(await failing(stand, 1, from('192.0.2.3') + from('192.0.2.4')), [429], 'two are none');
+});
+
+await test('a load balancer in front of the control plane tells the address of its client where it is trusted', async (t) => {
+  const from = (remoteAddress: string, forwarded: string, key = '') =>
+    addressOf(
+      {
+        rawHeaders: ['X-Forwarded-For', forwarded, ...(key === '' ? [] : ['x-gateway-client-address', key])],
+        socket: { remoteAddress },
+      } as never,
+      {
+        masterKey,
+        trustedProxies: () => trustedProxies(['10.0.0.0/8']),
+      },
+    );
+  t.equal(from('::ffff:10.1.2.3', '198.51.100.9, 192.0.2.7'), '192.0.2.7');
+  t.equal(from('203.0.113.1', '192.0.2.7'), '203.0.113.1', 'another one is not believed');
+  t.equal(
+    from('10.1.2.3', '192.0.2.7', signClientAddress('2001:db8::1', masterKey)),
+    '2001:db8::1',
+    'a proxy of the gateway knows better',
+  );
 });
 
 await test('the address of a client has one form, whatever socket it came by', async (t) => {
