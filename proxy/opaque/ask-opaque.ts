@@ -126,7 +126,7 @@ class OpaqueCall {
   }
 
   #tell(reply: OpaqueAnswer, { canRepeat, ...sent }: Sent, failure: UpstreamFailure | undefined): void {
-    const { upstream, speaker, key: ownKey } = this.#target;
+    const { upstream, speaker, key: ownKey, isPassed = false } = this.#target;
     const { exchange, fault } = this.#asker;
     const { metrics, nowMs } = this.#parts;
     const { answer } = reply;
@@ -143,7 +143,9 @@ class OpaqueCall {
     const { startedAtMs, spanId } = sent;
     const asked = { target: this.#target, allowance: this.#allowance, startedAtMs, endedAtMs, spanId, reply };
     const rejected =
-      failure === undefined ? statusRejection(answer, speaker, nowMs) : failureRefusal(failure, upstream, answer.head);
+      failure === undefined
+        ? statusRejection(answer, { speaker, nowMs, isPassed })
+        : failureRefusal(failure, upstream, answer.head);
     const refused = failure === undefined ? rejected : (fault ?? rejected);
     if (refused === undefined) {
       noteAnswered(call, endedAtMs, isLeft, metrics.upstream);

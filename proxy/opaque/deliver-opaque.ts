@@ -11,6 +11,7 @@ import type { UsageSource } from '../tokens/token-usage.ts';
 import { passableHeaders } from './answer-headers.ts';
 import type { AskedTarget } from './ask-opaque.ts';
 import type { Aim, OpaqueDoor } from './door.ts';
+import { withOwnLocation } from './own-location.ts';
 
 /** Who gets it. */
 interface Receiver {
@@ -34,7 +35,10 @@ export function deliverOpaque(
   const upstreamId = passableId(answer.head.requestId, secrets);
   const announced = { consumer, allowance, surface, upstreamId, dropped: undefined };
   const headers = announce(announced, exchange.id, Math.floor(nowMs()));
-  if (door.relaysHeaders) headers.push(...passableHeaders(reply.headers, secrets, answer.stream));
+  if (door.relaysHeaders) {
+    const passable = passableHeaders(reply.headers, secrets, answer.stream);
+    headers.push(...(answer.status >= 300 ? withOwnLocation(passable, target) : passable));
+  }
   const hasBody = method !== 'HEAD' && answer.status !== 204 && answer.status !== 304;
   const { taps, usage } = hasBody ? aim.tap(answer, target) : { taps: [], usage: undefined };
   return { delivery: { answer, provider, taps, headers, keyId: principal?.keyId }, usage };

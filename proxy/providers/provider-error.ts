@@ -18,6 +18,7 @@ import { upstreamIdHeaders } from './upstream-id.ts';
 
 /** What these statuses mean is the same for every provider; with others the provider may say it, if it says it in our words. */
 const types: Readonly<Record<number, ErrorType>> = {
+  403: 'permission_error',
   404: 'not_found_error',
   429: 'rate_limit_error',
 };
@@ -27,6 +28,10 @@ const statuses: ReadonlyMap<string, number> = new Map([
   ['overloaded_error', 529],
   ['rate_limit_error', 429],
 ]);
+
+/** By which a provider says that it is the key that it forbids something to, and not the request that it refuses. */
+const speaksOfKey =
+  /\b(?:api[\s_-]?key|access[\s_-]?key|key|credentials?|signature|(?:access|bearer|security|session|auth(?:entication|orization)?)[\s_-]token|unauthenticated|authentication)\b|invalid_api_key|authentication_error|InvalidSignature|UnrecognizedClient|ExpiredToken|MissingAuthentication|IncompleteSignature/i;
 
 /** Longest message of a provider that is passed on, in characters. */
 const maxMessage = 2000;
@@ -96,11 +101,18 @@ export function wholeRejection(
   return status === 204 || isJson.test(head.contentType ?? '') ? undefined : invalid(answer, speaker, 'it is not JSON');
 }
 
-/** The same for an answer of which nothing is understood: its status alone says whether it can be relayed. */
-export function statusRejection(answer: UpstreamAnswer, speaker: Speaker, nowMs: () => number): Refusal | undefined {
+/**
+ * The same for an answer of which nothing is understood: its status alone says whether it can be relayed. `isPassed`: the client asks the
+ * provider itself, so every status is for it, but for one that refuses the key of the gateway.
+ */
+export function statusRejection(
+  answer: UpstreamAnswer,
+  { speaker, nowMs, isPassed }: Speaking & { readonly isPassed: boolean },
+): Refusal | undefined {
   const { status } = answer;
-  if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { speaker, nowMs });
-  return (status >= 200 && status < 300) || status === 304 ? undefined : invalid(answer, speaker, statusWords(status));
+  if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { speaker, nowMs, isPassed });
+  const isRelayed = status >= 200 && status < (isPassed ? 400 : 300);
+  return isRelayed || status === 304 ? undefined : invalid(answer, speaker, statusWords(status));
 }
 
 function statusWords(status: number): string {
@@ -114,6 +126,8 @@ type Described = Pick<UpstreamAnswer, 'head' | 'contentType'>;
 interface Speaking {
   readonly speaker: Speaker;
   readonly nowMs: () => number;
+  /** A 403 is about what the client asks, whatever it says; absent: it may be about the key of the gateway. */
+  readonly isPassed?: boolean;
 }
 
 /** What is held of the body as text, the data of its first event when it is a stream. */
@@ -123,11 +137,16 @@ function textOf(answer: UpstreamAnswer): string {
   return (answer.stream && dataOf(text).split('\n', 1)[0]) || text.toString('utf8');
 }
 
-function spoken(status: number, text: string, answer: Described, { speaker, nowMs }: Speaking): Refusal {
+function spoken(
+  status: number,
+  text: string,
+  answer: Described,
+  { speaker, nowMs, isPassed = false }: Speaking,
+): Refusal {
   const { name: provider, secrets } = speaker;
   const said = speaker.readError(text);
   const clean = (words: string): string => redact(words, secrets).trim().slice(0, maxMessage);
-  if (status === 401 || status === 403) {
+  if (status === 401 || (status === 403 && !isPassed && isAboutKey(said))) {
     const reason = clean(readable(said.message, status, answer));
     return keyRefused(answer, { provider, secrets, status, reason });
   }
@@ -151,6 +170,10 @@ function spoken(status: number, text: string, answer: Described, { speaker, nowM
       further: { ...furtherMembers(said.further, secrets), ...foreign },
     },
   );
+}
+
+function isAboutKey({ message, code, type }: ProviderWords): boolean {
+  return [code, type, message.slice(0, maxMessage)].some((words) => words !== null && speaksOfKey.test(words));
 }
 
 /** It is our key, not the client's: for the client the provider is broken, and trying again does not help. */

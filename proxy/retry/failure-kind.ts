@@ -26,7 +26,7 @@ const missingWords =
  */
 export function failureKind({ refused, failure, status, stream }: Failed): RetryReason | undefined {
   if (failure !== undefined) return kindOfFailure(failure, stream);
-  if (refused.code === 'upstream_unauthorized') return 'unauthorized';
+  if (refused.code === 'upstream_unauthorized' || refused.status === 403) return 'unauthorized';
   if (refused.code === 'upstream_invalid_response') return 'invalid_answer';
   if (refused.status === 429) return 'rate_limit';
   if (refused.status >= 500) return status >= 500 ? 'server_error' : 'invalid_answer';

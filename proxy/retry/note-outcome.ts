@@ -56,6 +56,10 @@ export function noteRefused(call: EndedCall, outcome: Refused, nowMs: number, ta
   const maySwitch = isAboutKey && !isBoundToKey && head.shouldRetry !== 'false';
   const hasOtherKey = maySwitch && target.upstream.credentials.hasOtherFree(key, nowMs);
   if (brokenOff === 'cancelled') state.breaker.released(role);
-  else if (brokenOff === undefined) noteFailure(call, { kind, failure, hasOtherKey }, nowMs);
+  else if (brokenOff === undefined) {
+    // What it refuses one caller says nothing of what it does for others.
+    const isOfRequest = failure === undefined && refused.status === 403;
+    noteFailure(call, { kind: isOfRequest ? undefined : kind, failure, hasOtherKey }, nowMs);
+  }
   return { kind, hasOtherKey };
 }

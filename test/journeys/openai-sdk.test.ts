@@ -6,6 +6,7 @@ import {
   InternalServerError,
   NotFoundError,
   OpenAI,
+  PermissionDeniedError,
   RateLimitError,
   UnprocessableEntityError,
 } from 'openai';
@@ -186,7 +187,7 @@ await test("the provider's refusals are typed errors that name it", async (t) =>
     { status: 400, type: BadRequestError, shape: { type: 'invalid_request_error' } },
     // It is the gateway's key that is refused, not the client's.
     { status: 401, told: 502, type: InternalServerError, shape: { code: 'upstream_unauthorized' } },
-    { status: 403, told: 502, type: InternalServerError, shape: { code: 'upstream_unauthorized' } },
+    { status: 403, type: PermissionDeniedError, shape: { type: 'permission_error' } },
     { status: 404, type: NotFoundError, shape: { type: 'not_found_error', code: 'model_not_found' } },
     { status: 422, type: UnprocessableEntityError, shape: { type: 'invalid_request_error' } },
     { status: 429, type: RateLimitError, shape: { type: 'rate_limit_error', code: 'rate_limit_exceeded' } },

@@ -6,15 +6,18 @@ import { startGateway } from '../support/gateway.ts';
 const names = ['m1', 'm2', 'm3', 'm4', 'm5', 'm6'];
 const models = [...names, 'spent-500', 'spent-503', 'waits', 'once'];
 const upstream = await startFakeUpstream({ t: suite, models });
+/** A budget of its own for each alias, so that none uses up another's. */
+const retry = { budget: 1 };
 const targets = (count: number) => names.slice(0, count).map((name) => ({ model: `p/${name}` }));
 const gateway = await startGateway(suite, {
   config: {
     providers: { p: { type: 'openai', base_url: upstream.url, api_key: `\${TEST_PROVIDER_KEY}`, models } },
     aliases: [
-      { source: 'four', strategy: 'failover', targets: targets(4) },
-      { source: 'six', strategy: 'failover', targets: targets(6) },
-      { source: 'three-500', target: 'p/spent-500', retry: { attempts: 3 } },
-      { source: 'three-503', target: 'p/spent-503', retry: { attempts: 3 } },
+      { source: 'four', strategy: 'failover', retry, targets: targets(4) },
+      { source: 'two', strategy: 'failover', retry, targets: [{ model: 'p/once' }, { model: 'p/m1' }] },
+      { source: 'six', strategy: 'failover', retry, targets: targets(6) },
+      { source: 'three-500', target: 'p/spent-500', retry: { ...retry, attempts: 3 } },
+      { source: 'three-503', target: 'p/spent-503', retry: { ...retry, attempts: 3 } },
     ],
   },
 });
@@ -51,6 +54,12 @@ await test('one target is asked as often as retry.attempts says, and else once',
     t.equal(await ask(`three-${status}`), `${status} ${model} ${model} ${model}`);
     t.equal(await ask(`p/${model}`), `${status} ${model}`);
   }
+});
+
+await test('a 403 about the request leads to the next target, and no other caller is kept from the first', async (t) => {
+  await upstream.behave((entry) => (modelOf(entry) === 'once' ? error(403) : undefined));
+  t.equal(await ask('two'), '200 once m1');
+  t.equal(await ask('two'), '200 once m1');
 });
 
 await test('the client does not wait for more than a second', async (t) => {

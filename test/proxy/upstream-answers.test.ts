@@ -59,6 +59,7 @@ const said = (error: unknown): string => JSON.stringify({ error });
 
 await test('a provider’s status keeps its number and gets its type', async (t) => {
   const types: Record<string, number[]> = {
+    permission_error: [403],
     not_found_error: [404],
     rate_limit_error: [429],
     invalid_request_error: [400, 402, 405, 408, 409, 413, 415, 418, 422, 451, 499],
@@ -78,6 +79,23 @@ await test('a provider that refuses our key is broken for the client, who has an
     t.match(refused, { status: 502, type: 'provider_error', code: 'upstream_unauthorized', provider: 'p' });
     t.match(refused?.message, `with status ${status}: wrong key [redacted]`);
     t.equal(refused?.headers['x-should-retry'], 'false');
+  }
+});
+
+await test('a 403 is about our key where it says so, and else about the request', async (t) => {
+  const rows: Readonly<Record<string, readonly [error: object, status: number]>> = {
+    'Anthropic, of a key': [{ message: 'Your API key does not have permission to use the specified resource.' }, 502],
+    'AWS, of a signature': [{ message: 'no', code: 'InvalidSignatureException' }, 502],
+    'AWS, of a token': [{ message: 'The security token included in the request is invalid.' }, 502],
+    'OpenAI, of a place': [{ message: 'Country, region, or territory not supported' }, 403],
+    'OpenAI, of a model': [{ message: 'Project `p` does not have access to model `m`', code: 'model_not_found' }, 403],
+    'a moderation': [{ message: 'Your input was flagged.', type: 'request_forbidden' }, 403],
+    'a keyboard': [{ message: 'Keyboards and tokens are not for sale.' }, 403],
+  };
+  for (const [name, [error, status]] of Object.entries(rows)) {
+    const refused = refusalOf(403, JSON.stringify({ error }));
+    const type = status === 403 ? 'permission_error' : 'provider_error';
+    t.match(refused, { status, type, provider: 'p' }, name);
   }
 });
 

@@ -30,6 +30,7 @@ await test('the kind of each failure', async (t) => {
     ['500', said(500), 'server_error'],
     ['529', said(529), 'server_error'],
     ['our key', { ...said(401), refused: refusal('upstream_unauthorized', { provider: 'p' }) }, 'unauthorized'],
+    ['what it forbids', said(403), 'unauthorized'],
     ['an error in a 200', { ...said(502), status: 200 }, 'invalid_answer'],
     ['a wrong request', said(400), undefined],
     ['a wrong parameter', said(400, 'unsupported_parameter', 'x is not supported by this model'), undefined],
