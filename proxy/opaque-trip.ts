@@ -20,7 +20,7 @@ import type { Delivery, Ending } from './stages/relay.ts';
 import { asksForAlias } from './stages/resolve.ts';
 import { type SettledAnswer, settle, type Trip } from './stages/settle.ts';
 import { type Step, Stepping } from './stepping.ts';
-import { isFree } from './tokens/measure.ts';
+import { isFree, isToldLater } from './tokens/measure.ts';
 import type { UsageSource } from './tokens/token-usage.ts';
 import type { OpaqueMethod } from './upstream/send-opaque.ts';
 
@@ -97,6 +97,13 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueCaller, Waiting 
   /** It reads, deletes or uploads, or counts tokens. */
   get isFree(): boolean {
     return this.method !== 'POST' || this.door.counts === 'nothing' || isFree(this.aim?.operation);
+  }
+
+  /** A batch, or a response that is made in the background. */
+  get costsLater(): boolean {
+    const { aim, door, short: body } = this;
+    if (door.counts === 'user_paths') return true;
+    return body !== undefined && isToldLater({ operation: aim?.operation ?? '', call: { body } });
   }
 
   /** Takes a part of the line, unless all is over. */

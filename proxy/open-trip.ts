@@ -28,7 +28,7 @@ import type { Delivery, Ending } from './stages/relay.ts';
 import { asksForAlias } from './stages/resolve.ts';
 import { settle, type Trip } from './stages/settle.ts';
 import { type Step, Stepping } from './stepping.ts';
-import { isFree } from './tokens/measure.ts';
+import { isFree, isToldLater } from './tokens/measure.ts';
 import type { UsageSource } from './tokens/token-usage.ts';
 
 /** The parts of the line that begin when something has come. */
@@ -82,6 +82,11 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
 
   get isFree(): boolean {
     return isFree(this.row.operation);
+  }
+
+  get costsLater(): boolean {
+    const { call, row } = this;
+    return call !== undefined && isToldLater({ operation: row.operation, call });
   }
 
   get isAlias(): boolean | undefined {

@@ -307,7 +307,7 @@ export interface Pricing {
    */
   input_per_mtok?: number;
   /**
-   * US dollars per million tokens of the answer.
+   * US dollars per million tokens of the answer. A model that writes none, such as one of embeddings, needs none.
    */
   output_per_mtok?: number;
   /**

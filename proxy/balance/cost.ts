@@ -9,8 +9,8 @@ const inputShare = 3;
 export function rankByCost(targets: readonly Target[], ballot: Ballot): void {
   for (let index = 0; index < targets.length; index += 1) {
     if (!ballot.isUsable(index)) continue;
-    const { input, output } = targets[index]?.price?.tokens ?? {};
-    const isPriced = input !== undefined && output !== undefined;
-    ballot.keys[index] = isPriced ? inputShare * input + output : Number.POSITIVE_INFINITY;
+    // A model that writes no tokens has no price for them.
+    const { input, output = 0 } = targets[index]?.price?.tokens ?? {};
+    ballot.keys[index] = input === undefined ? Number.POSITIVE_INFINITY : inputShare * input + output;
   }
 }

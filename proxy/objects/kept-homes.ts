@@ -20,6 +20,8 @@ export interface KeptHome {
   readonly isBatchInput: boolean;
   /** Of such a file: the models of its lines, as its provider calls them. */
   readonly models?: readonly string[];
+  /** Of the output of a batch: its id. */
+  readonly batch?: string | undefined;
 }
 
 export interface KeptHomesParts {
@@ -81,9 +83,15 @@ export class KeptHomes {
     const pending = this.#pending.get(nameOf(kind, id, owner));
     if (pending !== undefined || !isKeptId(id)) return pending?.home;
     const bytes = await this.#parts.kept.get(keyOf(kind, id, owner)).catch(refuseStore);
-    const { provider, key, at, is_batch_input, models } = (bytes && parseObject(bytes.toString())) ?? {};
+    const { provider, key, at, is_batch_input, models, batch } = (bytes && parseObject(bytes.toString())) ?? {};
     if (typeof provider !== 'string' || typeof key !== 'string') return undefined;
-    const home = { provider, key, isBatchInput: is_batch_input === true, models: textsIn(models) };
+    const home = {
+      provider,
+      key,
+      isBatchInput: is_batch_input === true,
+      models: textsIn(models),
+      batch: textOf(batch),
+    };
     if (typeof at !== 'number' || at + renewMs < this.#parts.nowMs()) this.remember(kind, id, owner, home);
     return home;
   }
@@ -126,10 +134,11 @@ export class KeptHomes {
 
   async #put(kind: HomeKind, id: string, owner: string, home: KeptHome): Promise<void> {
     const { kept, nowMs } = this.#parts;
-    const { provider, key, isBatchInput, models } = home;
+    const { provider, key, isBatchInput, models, batch } = home;
     const at = Math.floor(nowMs());
     const until = at + (short.has(kind) ? shortTtlMs : ttlMs);
-    const content = { provider, key, at, is_batch_input: isBatchInput, models: models?.slice(0, mostModels) };
+    const asked = models?.slice(0, mostModels);
+    const content = { provider, key, at, is_batch_input: isBatchInput, models: asked, batch };
     await kept.put(keyOf(kind, id, owner), Buffer.from(JSON.stringify(content)), until);
     await kept.put(markOf(kind, id), Buffer.from(JSON.stringify({ owner })), until);
   }

@@ -78,12 +78,14 @@ export function aimHome(thing: KeptThing, action = ''): (knock: Knock, gateway: 
       call: undefined,
       tap: (answer) => {
         const secrets = new SecretsTap(upstream.secrets, false);
+        const batch = thing.kind === 'file' ? home.batch : id;
         const charge = (used: ReadBatch['used']): void => {
-          if (thing.kind === 'file' || !knock.readsUsage) return;
-          const read = { id, kind: thing.kind, used, provider: upstream.name, status: answer.status };
+          if (batch === undefined || !knock.readsUsage) return;
+          const kind = thing.kind === 'file' ? 'batch' : thing.kind;
+          const read = { id: batch, kind, used, provider: upstream.name, status: answer.status };
           void chargeBatch({ ...read, path: `${thing.path}/:id${action}`, exchange, principal }, gateway);
         };
-        if (action === '/results' && answer.contentEncoding === undefined && answer.status === 200)
+        if (isContent && batch !== undefined && answer.contentEncoding === undefined && answer.status === 200)
           return { taps: [new BatchResultsTap(charge), secrets], usage: undefined };
         if (isContent) return { taps: [secrets], usage: undefined };
         if (method === 'DELETE') forget(thing, id, ownerOf(principal), gateway);
@@ -104,7 +106,9 @@ const atWork: ReadonlySet<string> = new Set(['validating', 'in_progress', 'final
 export function usedBy(record: JsonObject): ReadBatch['used'] {
   const usage = atWork.has(textOf(record['status']) ?? '') ? undefined : tokenUsageOf(record['usage']);
   const requests = numberOf(objectOf(record['request_counts'])?.['completed']) ?? 1;
-  return usage === undefined ? [] : [{ model: textOf(record['model']) ?? '', usage, requests }];
+  // Some providers tell it with the output alone.
+  if (usage === undefined || usage.totalTokens === 0) return [];
+  return [{ model: textOf(record['model']) ?? '', usage, requests }];
 }
 
 /** A batch names the files that the provider has made of it: they belong to its caller, too. */
@@ -116,7 +120,8 @@ export function noteFiles(
 ): void {
   for (const member of ['output_file_id', 'error_file_id']) {
     const id = textOf(record[member]);
-    if (id !== undefined && id !== '') homes.remember('file', id, owner, { provider, key, isBatchInput: false });
+    const batch = member === 'output_file_id' ? textOf(record['id']) : undefined;
+    if (id !== undefined && id !== '') homes.remember('file', id, owner, { provider, key, isBatchInput: false, batch });
   }
 }
 

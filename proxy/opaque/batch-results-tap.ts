@@ -1,4 +1,4 @@
-// The tap of the results of a batch of messages: each line tells what its request has used.
+// The tap of the results of a batch, of messages or of other requests: each line tells what its request has used.
 import type { Failure, Sink, Tap } from '../answer.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import { objectOf, parseObject, textOf } from '../dialects/json.ts';
@@ -66,7 +66,10 @@ export class BatchResultsTap implements Tap {
   }
 
   #take(line: Buffer): void {
-    const message = objectOf(objectOf(parseObject(line.toString())?.['result'])?.['message']);
+    const said = parseObject(line.toString());
+    // Of Anthropic, and of OpenAI.
+    const message =
+      objectOf(objectOf(said?.['result'])?.['message']) ?? objectOf(objectOf(said?.['response'])?.['body']);
     const usage = tokenUsageOf(message?.['usage']);
     const model = textOf(message?.['model']) ?? '';
     if (usage === undefined || (!this.#used.has(model) && this.#used.size >= mostModels)) return;

@@ -145,6 +145,7 @@ function aimWith({ path, upstream, found, knock }: Passed, parts: Gateway): Aim 
     upstream,
     model,
     isPassed: true,
+    price: knock.method === 'POST' ? findTarget(upstream, model, snapshot)?.price : undefined,
     remembered: knock.method === 'POST' ? findTarget(upstream, modelAsked(path, upstream, found), snapshot) : undefined,
     path: pathBelow(opaque, path),
     headers: forwardedHeaders(exchange.request.rawHeaders, { configured, usual: opaque.headers, userPathHeader }),

@@ -1,6 +1,7 @@
 // The attempts of a trip as a record says them: in the order in which they began, each with its kind and what it used.
 
 import { withoutSecrets } from '../../schemas/keys/key-shapes.ts';
+import { feeOf } from '../../schemas/prices/cost.ts';
 import type { Price } from '../../schemas/prices/price.ts';
 import type { AttemptKind, AttemptRecord } from '../../schemas/records/request-record.ts';
 import type { AttemptUsage } from '../../schemas/records/usage.ts';
@@ -120,10 +121,14 @@ function kindOf(attempt: RecordedAttempt, before: RecordedAttempt | undefined): 
   return attempt.target === before.target ? 'retry' : 'failover';
 }
 
-/** What the attempt that was relayed used. */
+/** What the attempt that was relayed used. Where nothing says that, a price for each request says what it cost. */
 export function usageOfAccepted({ attempt, usage, isFree, providerId }: AcceptedAttempt): AttemptUsage {
-  const unsaid = isFree ? free : unknown;
-  return usage === undefined ? unsaid : attemptUsage(usage, priceOf(attempt), providerId);
+  const price = priceOf(attempt);
+  if (usage !== undefined) return attemptUsage(usage, price, providerId);
+  const isRefused = (attempt.answer?.status ?? 0) >= 400;
+  if (isFree || isRefused) return free;
+  const fee = price === undefined ? null : feeOf(price);
+  return fee === null ? unknown : { ...unknown, cost: fee };
 }
 
 function acceptedRecord(

@@ -53,6 +53,8 @@ export interface RecordedTrip
   readonly isFree?: boolean;
   /** Whether it asks for an alias, where no route says so; undefined: that is not known. */
   readonly isAlias?: boolean | undefined;
+  /** Its cost becomes known later, and has a record of its own. */
+  readonly costsLater?: boolean;
   /** What it counts as; absent: that follows from what has become of it. */
   readonly countsAs?: Counting;
   /** The session, where it is not that of the call itself. */
@@ -104,14 +106,15 @@ export function attemptsOf(trip: RecordedTrip, end: RecordedEnd): readonly Place
 
 /** What became of the attempt that was relayed. */
 export function acceptedOf(
-  { isFree = false, ending: { refused } }: Pick<RecordedTrip, 'isFree' | 'ending'>,
+  trip: Pick<RecordedTrip, 'isFree' | 'costsLater' | 'ending'>,
   accepted: NonNullable<RecordedTrip['accepted']>,
   { usage, nowMs }: RecordedEnd,
 ): AcceptedAttempt {
+  const { refused } = trip.ending;
   return {
     attempt: accepted,
     usage,
-    isFree,
+    isFree: trip.isFree === true || (usage === undefined && trip.costsLater === true),
     broken: refused?.provider === undefined ? undefined : refused,
     providerId: accepted.upstreamId,
     endedAtMs: nowMs,

@@ -49,8 +49,9 @@ function askedFor(told: string, asked: readonly string[]): string {
 
 /** Of many requests together: none of them is known to be a long one, and each has its fee. */
 function costOfBatch({ usage, requests }: ModelUsage, price: Price | undefined): Cost | null {
-  const { batchShare = usualShare, perRequest = 0 } = price ?? {};
-  const cost = costOfUsage(usage, price && { ...price, longContext: undefined, perRequest: requests * perRequest });
+  const { batchShare = usualShare, perRequest } = price ?? {};
+  const fee = perRequest === undefined ? undefined : requests * perRequest;
+  const cost = costOfUsage(usage, price && { ...price, longContext: undefined, perRequest: fee });
   if (cost === null) return null;
   const input = Math.round(cost.input * batchShare);
   const output = Math.round(cost.output * batchShare);

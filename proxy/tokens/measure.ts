@@ -58,8 +58,8 @@ function isNotEstimated(asked: Asked): boolean {
   return isFree(asked.operation) || isToldLater(asked);
 }
 
-/** A response that is made in the background tells with its end what it cost (endpoints/charge-background.ts). */
-function isToldLater({ operation, call: { body } }: Asked): boolean {
+/** A response that is made in the background tells with its end what it cost (stages/charge-background.ts). */
+export function isToldLater({ operation, call: { body } }: Asked): boolean {
   if (operation !== 'responses' || !body.includes(background)) return false;
   try {
     return scanObject(body).some(

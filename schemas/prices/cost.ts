@@ -12,9 +12,11 @@ const perMillion = 1e6;
  * The cost of `counts` in whole nano-dollars, each side rounded once. Parts of the input and the output are priced by their own rate, or by
  * that of their whole where they have none. Sound that was heard stands on the input side, characters that were spoken and images that were
  * made on the output side, as does the fee of a request. Null: something was used that has no price. What has two measures, such as images
- * that are counted in tokens, too, needs one price only. 0: it was free, or nothing was used (spec: What the service does 8).
+ * that are counted in tokens, too, needs one price only; where the fee is the only one, all is paid by it. 0: it was free, or nothing was used (spec: What the service does 8).
  */
 export function costOf(counts: UsageCounts, price: Price): Cost | null {
+  const fee = feeOf(price);
+  if (fee !== null) return fee;
   const { audio_seconds: seconds = 0, characters = 0, images = 0 } = counts;
   const { longContext } = price;
   const rates =
@@ -28,6 +30,22 @@ export function costOf(counts: UsageCounts, price: Price): Cost | null {
   const input = Math.round(read + heard);
   const output = Math.round(said + spoken + made + nanoPerDollar * (price.perRequest ?? 0));
   return Number.isNaN(input) || Number.isNaN(output) ? null : { input, output, total: input + output };
+}
+
+/** What a request costs, whatever it uses; null: that depends on what it uses. */
+export function feeOf({
+  tokens,
+  longContext,
+  perRequest,
+  perImage,
+  perHour,
+  perMillionCharacters,
+}: Price): Cost | null {
+  if (perRequest === undefined) return null;
+  const rates = [perImage, perHour, perMillionCharacters, ...Object.values({ ...tokens, ...longContext?.tokens })];
+  if (rates.some((rate) => rate !== undefined && rate > 0)) return null;
+  const output = Math.round(nanoPerDollar * perRequest);
+  return { input: 0, output, total: output };
 }
 
 /** NaN: there is no price for it, and no other measure of it. */

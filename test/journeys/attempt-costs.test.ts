@@ -10,7 +10,19 @@ const upstream = await startFakeUpstream({ t: suite, models: ['m'] });
 const models = [{ id: 'm', pricing: { input_per_mtok: 10, output_per_mtok: 20 } }];
 const provider = { base_url: upstream.url, models, timeouts: { total: '300ms' }, circuit_breaker: false };
 const gateway = await startGateway(suite, {
-  config: { providers: { openai: { ...provider, type: 'openai' }, claude: { ...provider, type: 'anthropic' } } },
+  config: {
+    providers: {
+      openai: { ...provider, type: 'openai' },
+      claude: { ...provider, type: 'anthropic' },
+      keeper: { ...provider, type: 'openai', dialects: ['responses'] },
+      fees: {
+        ...provider,
+        type: 'openai',
+        dialects: ['chat', 'moderations', 'rerank'],
+        models: [{ id: 'f', pricing: { per_request: 0.002 } }],
+      },
+    },
+  },
 });
 
 /** The usage of the last attempt. */
@@ -35,6 +47,27 @@ await test('counting tokens costs nothing', async (t) => {
   await upstream.behave({ kind: 'hang' });
   const late = await costOf('/v1/messages/count_tokens', { model: 'claude/m', messages }, 504);
   t.match(late.usage, { input_tokens: 0, cost: { total: 0 } }, 'and where it is late');
+});
+
+await test('a price for each request is the cost of one, whatever its provider tells', async (t) => {
+  const body = { model: 'f', input: 'a', query: 'a', documents: ['a'] };
+  for (const answer of [{ results: [] }, { results: [], usage: { total_tokens: 9 } }]) {
+    await upstream.behave({ kind: 'json', body: answer });
+    for (const path of ['/v1/rerank', '/v1/moderations', '/p/fees/rerank', '/p/fees/unknown']) {
+      const { isAsExpected, usage } = await costOf(path, body, 200);
+      t.ok(isAsExpected);
+      t.match(usage?.cost, { total: 2_000_000 }, path);
+    }
+  }
+  await upstream.behave({ kind: 'error', status: 404 });
+  t.match((await costOf('/p/fees/unknown', body, 404)).usage?.cost, { total: 0 }, 'what is refused costs nothing');
+});
+
+await test('the beginning of a response in the background has a price: its cost is told later', async (t) => {
+  await upstream.behave({ kind: 'json', body: { id: 'resp_1', object: 'response', status: 'queued', usage: null } });
+  const body = { model: 'm', input: 'a', background: true };
+  t.match((await costOf('/v1/responses', { ...body, model: 'keeper/m' }, 200)).usage?.cost, { total: 0 });
+  t.match((await costOf('/p/keeper/responses', body, 200)).usage?.cost, { total: 0 }, 'in passing, too');
 });
 
 await test('an answer that is too late, or breaks off, costs what was read and said until then', async (t) => {

@@ -7,7 +7,7 @@ import { t as suite, test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { journaled } from '../support/journal.ts';
-import { keepThings } from '../support/keeping-provider.ts';
+import { type KeptFile, keepThings } from '../support/keeping-provider.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const first = await startFakeUpstream({ t: suite });
@@ -118,6 +118,35 @@ await test('the lines of a batch name models as its provider does, and the batch
   const output = batch.output_file_id ?? '';
   t.notMatch(await refusedWith(team.files.retrieve(output)), /kept_not_found/, 'known; the provider has none');
   t.equal(await refusedWith(as('/other').files.retrieve(output)), '404 kept_not_found');
+});
+
+await test('a batch whose object tells no usage is charged when its output is read, once', async (t) => {
+  const team = as('/team');
+  const input = await team.files.create(
+    { file: await toFile(Buffer.from(line('small')), 'in.jsonl'), purpose: 'batch' },
+    at('first'),
+  );
+  const asked = { input_file_id: input.id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
+  const batch = await team.batches.create(asked);
+  const { owner, body } = kept.batches.get(batch.id) as KeptFile;
+  const { usage: _usage, ...silent } = body;
+  kept.batches.set(batch.id, { owner, body: silent, content: Buffer.alloc(0) });
+  const said = { model: 'a-dated-name', usage: { prompt_tokens: 500, completion_tokens: 50, total_tokens: 550 } };
+  const lines = ['a', 'b'].map((custom_id) =>
+    JSON.stringify({ custom_id, response: { status_code: 200, body: said } }),
+  );
+  const output = batch.output_file_id ?? '';
+  kept.files.set(output, { owner, body: { id: output }, content: Buffer.from(lines.join('\n')) });
+  t.match(await team.batches.retrieve(batch.id), { status: 'completed' });
+  for (const _ of [1, 2]) t.equal(await (await team.files.content(output)).text(), lines.join('\n'));
+  t.same(await costsOf(batch.id), [[1_000, 100, 6_000_000]]);
+});
+
+await test('the submission of a batch has a price: what it costs is told later, in a record of its own', async (t) => {
+  const submitted = journaled(gateway).filter(({ path, method }) => path === '/v1/batches' && method === 'POST');
+  t.ok(submitted.length > 0);
+  const costs = submitted.flatMap(({ attempts }) => attempts.map(({ usage }) => usage?.cost?.total ?? null));
+  t.same(new Set(costs), new Set([0]));
 });
 
 await test('lists show what a user path has at all providers, newest first, in pages', async (t) => {

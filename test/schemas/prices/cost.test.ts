@@ -77,6 +77,8 @@ const rows: readonly (readonly [claim: string, UsageCounts, Pricing, input: numb
   ['free', counts(1400, 320), { input_per_mtok: 0, output_per_mtok: 0 }, 0, 0],
   ['nothing used', counts(0, 0), {}, 0, 0],
   ['a fee is output', counts(10, 0), { ...small, per_request: 0.005 }, 1_500, 5_000_000],
+  ['a fee that is the only price', counts(10, 5, { images: 1 }), { per_request: 0.002 }, 0, 2_000_000],
+  ['input of a model that writes nothing', counts(1000, 0), { input_per_mtok: 0.02 }, 20_000, 0],
   ['images', counts(0, 0, { images: 3 }), { per_image: 0.04 }, 0, 120_000_000],
   ['images in tokens', counts(100, 10, { images: 3 }), small, 15_000, 6_000],
   ['seconds of sound', counts(0, 0, { audio_seconds: 27.5 }), { per_hour: 0.36 }, 2_750_000, 0],
