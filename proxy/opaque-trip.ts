@@ -4,6 +4,7 @@ import type { HeldBody } from './body-budget.ts';
 import { type Call, readCall } from './call/call.ts';
 import { pathOf } from './call/head.ts';
 import type { BodyCapture } from './capture/body-capture.ts';
+import { isTextType } from './capture/text-type.ts';
 import { answerRefusal } from './connection/answer-refusal.ts';
 import type { Exchange, Waiting } from './connection/exchange.ts';
 import { Refusal, refusal } from './errors.ts';
@@ -116,7 +117,7 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueCaller, Waiting 
     this.principal = principal;
     this.gateway.keyUses.note(principal.keyId, this.exchange.startedAtMs);
     this.capture = this.gateway.records.capture(this.snapshot.audit, principal.userPath);
-    this.body.seen = this.capture?.passRequest;
+    if (isTextType(this.exchange.head.contentType)) this.body.seen = this.capture?.passRequest;
   }
 
   noteAsked(asks: Aim['call']): void {

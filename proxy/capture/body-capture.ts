@@ -9,6 +9,7 @@ import type { CaptureBudget, CaptureRoom } from './capture-budget.ts';
 import { CapturedSink } from './captured-sink.ts';
 import { foldFor } from './folds.ts';
 import { StreamCapture, type StreamFacts } from './stream-capture.ts';
+import { isTextType } from './text-type.ts';
 import { type WrittenBody, writeBody, writeText } from './written-body.ts';
 
 /** What is known when the request is over. */
@@ -36,6 +37,8 @@ export class BodyCapture implements Tap {
   #request: Buffer | undefined;
   #passing: BoundedBytes | undefined;
   #answer: Pick<Answer, 'contentEncoding'> = { contentEncoding: undefined };
+  /** The answer is text. */
+  #isText = true;
   /** All of an answer that came at once. It is read before other code can change it. */
   #whole: Buffer | undefined;
   #body: BoundedBytes | undefined;
@@ -60,8 +63,12 @@ export class BodyCapture implements Tap {
   };
 
   /** The tap nearest to the client of this answer; `operation`: in whose words it is. */
-  tapOf(answer: Pick<Answer, 'stream' | 'contentEncoding'>, operation: Operation | undefined): Tap {
+  tapOf(
+    answer: Pick<Answer, 'stream' | 'contentEncoding'> & Partial<Pick<Answer, 'contentType'>>,
+    operation: Operation | undefined,
+  ): Tap {
     this.#answer = answer;
+    this.#isText = isTextType(answer.contentType);
     const fold = answer.stream && answer.contentEncoding === undefined ? foldFor(operation) : undefined;
     if (fold !== undefined) this.#stream = new StreamCapture(fold, this.#mostBytes);
     return this;
@@ -69,12 +76,13 @@ export class BodyCapture implements Tap {
 
   whole(body: Buffer): Buffer {
     if (this.#stream !== undefined) this.#stream.push(body);
-    else this.#whole = body;
+    else if (this.#isText) this.#whole = body;
     return body;
   }
 
   open(next: Sink): Sink {
     if (this.#stream !== undefined) return new CapturedSink(next, (chunk) => this.#passStream(chunk));
+    if (!this.#isText) return next;
     const body = new BoundedBytes(this.#answerRoom, this.#mostBytes);
     this.#body = body;
     return new CapturedSink(next, (chunk) => body.add(chunk));

@@ -56,7 +56,7 @@ export interface AcceptedAttempt {
   readonly usage: TokenUsage | undefined;
   /** Nothing was done for it that costs. */
   readonly isFree: boolean;
-  /** What broke its answer off. */
+  /** What broke its answer off; its client may have left, too. */
   readonly broken: Refusal | undefined;
   /** The provider's id of the answer. */
   readonly providerId: string | undefined;

@@ -4,12 +4,13 @@ import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shape
 import { authMethodOf } from '../../schemas/records/auth-method.ts';
 import type { AuditData, Counting, RequestRecord } from '../../schemas/records/request-record.ts';
 import { recordId } from '../../store/records/record-id.ts';
+import { relayedOutcome } from '../attempt-outcome.ts';
 import type { Call } from '../call/call.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
 import { failedAnswers } from '../capture/failed-answer.ts';
 import { shownHeaders } from '../capture/shown-headers.ts';
 import { type Exchange, type LoggedCaller, type ModelRequest, shownPathOf } from '../connection/exchange.ts';
-import type { Refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../errors.ts';
 import { knownSecrets } from '../known-secrets.ts';
 import type { LoggedTrip } from '../logged-trip.ts';
 import { shownNames } from '../shown-names.ts';
@@ -108,14 +109,15 @@ export function attemptsOf(trip: RecordedTrip, end: RecordedEnd): readonly Place
 export function acceptedOf(
   trip: Pick<RecordedTrip, 'isFree' | 'costsLater' | 'ending'>,
   accepted: NonNullable<RecordedTrip['accepted']>,
-  { usage, nowMs }: RecordedEnd,
+  { usage, nowMs, status }: RecordedEnd,
 ): AcceptedAttempt {
-  const { refused } = trip.ending;
+  // A client may also leave when all of its answer was written.
+  const refused = trip.ending.refused ?? (status === 499 ? refusal('client_left') : undefined);
   return {
     attempt: accepted,
     usage,
     isFree: trip.isFree === true || (usage === undefined && trip.costsLater === true),
-    broken: refused?.provider === undefined ? undefined : refused,
+    broken: relayedOutcome(refused) === 'success' ? undefined : refused,
     providerId: accepted.upstreamId,
     endedAtMs: nowMs,
   };

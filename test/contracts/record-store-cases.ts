@@ -150,6 +150,13 @@ const cases: Readonly<Record<string, Case>> = {
     const { entries } = await store.entries({}, { limit: 2, offset: 0 });
     t.same(entries[0], await store.entry(record(2).id), 'nothing is left out of an entry without bodies');
     t.match(entries[0], { bodies_omitted: false, conversation_payload: false });
+    const said = { request_body: { model: 'm', input: 'hello' } };
+    const paths = ['/v1/embeddings', '/v1/audio/speech', '/v1/moderations', '/v1/responses', '/p/oa/v1/responses'];
+    for (const [index, path] of paths.entries()) {
+      const { id } = record(7_000 + index);
+      await store.add([{ ...record(7_000 + index), path, data: said }]);
+      t.equal((await store.entry(id))?.conversation_payload, path.endsWith('/responses'), path);
+    }
     t.notOk('usage' in (entries[0] ?? {}));
     t.match(entries[1], { bodies_omitted: true, conversation_payload: true, usage: { entries: 2 } });
     const { request_body: _in, response_body: _out, ...kept } = { ...data, request_revisions: [revision] };

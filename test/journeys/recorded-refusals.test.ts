@@ -88,6 +88,15 @@ await test('so does that of a door whose words are passed on', async (t) => {
   });
 });
 
+await test('an alias at such a door is told of what is answered, too, and speech is not recorded as text', async (t) => {
+  await upstream.behave({ kind: 'json', body: 'spoken', headers: [['content-type', 'audio/mpeg']] });
+  const answer = await gateway.fetch('/v1/audio/speech', { method: 'POST', body: { model: 'voice', input: 'hello' } });
+  t.equal(await answer.text(), 'spoken');
+  const record = await recordOf(gateway, answer.headers.get('x-request-id') ?? '');
+  t.match(record, { alias_used: true, stream: false, data: { request_body: { input: 'hello' } } });
+  t.notOk('response_body' in (record.data ?? {}));
+});
+
 await test('what was not read of a refused request is absent', async (t) => {
   const long = await refused({ body: { model: 'chat', stream: true, messages: hello, pad: 'x'.repeat(20_000) } });
   t.equal(long.status_code, 429);

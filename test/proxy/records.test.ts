@@ -172,6 +172,15 @@ await test('a broken answer is a failed attempt', async (t) => {
   t.match(record?.attempts, [{ success: false, error_code: 'stream_incomplete' }]);
 });
 
+await test('an attempt whose client has left is no success, whenever it left', async (t) => {
+  const left = recordsOf([{ accepted: answered, ending: { refused: refusal('client_left') } }], {}, { status: 499 });
+  const leftLate = recordsOf([{ accepted: answered }], {}, { status: 499 });
+  for (const [record] of [left, leftLate])
+    t.match(record?.attempts, [{ success: false, error_code: 'client_left', status_code: 200 }]);
+  const blocked = recordsOf([{ accepted: answered, ending: { refused: refusal('guardrail_blocked') } }]);
+  t.match(blocked[0]?.attempts, [{ success: true }], 'what a guardrail refuses of an answer was answered');
+});
+
 await test('what is not wanted is not recorded', async (t) => {
   const executed = { accepted: answered };
   t.same(recordsOf([least], { isEnabled: false }), []);

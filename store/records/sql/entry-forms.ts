@@ -5,6 +5,8 @@ import { timestamp } from '../../../schemas/timestamp.ts';
 import { plainMoment } from './plain-values.ts';
 
 const charactersPerToken = 4;
+/** Where conversations are held. At other endpoints, such as those of embeddings and speech, bodies have members of the same names. */
+const conversations = /\/(?:chat\/completions|completions|responses|messages)$/;
 
 /** The entry that a record with `data` makes, with everything. */
 export function completeEntry(record: RequestRecord, data: AuditData): AuditEntry {
@@ -16,7 +18,7 @@ export function completeEntry(record: RequestRecord, data: AuditData): AuditEntr
     ...(record.auth_key_id === undefined ? {} : { principal_id: record.auth_key_id }),
     timestamp: timestamp(plainMoment(started_ms)),
     bodies_omitted: false,
-    conversation_payload: isConversation(data),
+    conversation_payload: conversations.test(record.path) && isConversation(data),
     ...(usage === undefined ? {} : { usage }),
     data: {
       ...data,
