@@ -4,7 +4,11 @@
 const ignored: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0x00, 0xef, 0xbb, 0xbf, 0xfe, 0xff]);
 const [openBrace, openBracket] = [0x7b, 0x5b];
 
+/** So many bytes are looked at. What has nothing else at its beginning may be JSON. */
+const mostBytes = 1024;
+
 export function opensJson(bytes: Buffer): boolean {
-  for (const byte of bytes) if (!ignored.has(byte)) return byte === openBrace || byte === openBracket;
-  return false;
+  for (const byte of bytes.subarray(0, mostBytes))
+    if (!ignored.has(byte)) return byte === openBrace || byte === openBracket;
+  return bytes.length > mostBytes;
 }

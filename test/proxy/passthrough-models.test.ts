@@ -141,6 +141,13 @@ await test('what can hide a model is refused with words', async (t) => {
     'no model': [chat, '{"messages":[]}', {}, '400 invalid_model'],
     'no JSON': [chat, 'model=full', {}, '400 invalid_json'],
     'JSON and more': ['oa/api/chat', `${json('full')} {}`, {}, '400 invalid_json'],
+    'many blanks, JSON and more': ['oa/api/chat', `${' '.repeat(5_000)}${json('full')} {}`, {}, '400 invalid_json'],
+    'long fields of a page': [
+      'oa/api/listen',
+      `model=m&a=${filler}`,
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      '413 body_too_large',
+    ],
     'UTF-16': [chat, Buffer.from(json('full'), 'utf16le'), {}, '400 invalid_json'],
     'UTF-16 at an unknown endpoint': [
       'oa/api/chat',
