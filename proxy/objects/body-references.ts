@@ -158,6 +158,8 @@ class FormReferences implements ReferenceReader, FormTaker {
   }
 
   takeContent(bytes: Buffer): void {
+    // Of a file that is no batch, no provider obeys what it says.
+    if (this.#part?.isFile === true && this.#purpose !== undefined && !isBatch(this.#purpose)) return;
     this.#text.push(bytes);
     if (this.#part?.isFile === false && this.#value.length <= longestField)
       this.#value = Buffer.concat([this.#value, bytes.subarray(0, longestField + 1)]);

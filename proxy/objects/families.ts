@@ -8,6 +8,7 @@ export type FamilyName =
   | 'message_batch'
   | 'response'
   | 'item'
+  | 'message'
   | 'conversation'
   | 'completion'
   | 'vector_store'
@@ -94,6 +95,19 @@ export const families: Readonly<Record<FamilyName, Family>> = {
     holds: { 'output.*.id': 'item', 'output.*.container_id': 'container' },
   },
   item: { what: 'item', places: [], members: [] },
+  /** An answer of Anthropic, which is not kept: what its tools have made is. */
+  message: {
+    what: 'message',
+    places: [],
+    members: [],
+    holds: {
+      'container.id': 'container',
+      'message.container.id': 'container',
+      'delta.container.id': 'container',
+      'content.*.content.content.*.file_id': 'file',
+      'content_block.content.content.*.file_id': 'file',
+    },
+  },
   conversation: {
     what: 'conversation',
     places: ['conversations'],

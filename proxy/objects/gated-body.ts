@@ -16,7 +16,7 @@ export interface Gate {
 }
 
 /** So much is looked at without a pause for others. Bytes. */
-const stepBytes = 256 * 1024;
+const stepBytes = 16 * 1024;
 
 const unpackers: Readonly<Record<string, (first: Buffer) => Transform>> = {
   gzip: () => createGunzip(),

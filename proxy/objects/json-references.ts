@@ -95,9 +95,12 @@ function findFamily(folded: string): FamilyName | undefined {
   return found;
 }
 
+const none: readonly Reference[] = [];
+
 /** What a text under a name refers to. */
 export function referencesIn(name: string, text: string): readonly Reference[] {
   const { family, isAddress } = meaningOf(name);
+  if (family === undefined && !text.includes('/')) return none;
   const resource = geminiObject.exec(text);
   if (resource !== null) {
     return [{ family: geminiFamilies[(resource[1] ?? '').toLowerCase()] ?? 'cached_content', id: resource[2] ?? '' }];
@@ -148,7 +151,8 @@ export class JsonReferences {
   #last: string | undefined;
 
   push(piece: Buffer): void {
-    for (let at = 0; at < piece.length; ) at = this.#isText ? this.#within(piece, at) : this.#between(piece, at);
+    for (let at = 0; at < piece.length && !this.isTooMany; )
+      at = this.#isText ? this.#within(piece, at) : this.#between(piece, at);
   }
 
   /** All of it has come; what has not been closed counts as well. */
@@ -199,12 +203,17 @@ export class JsonReferences {
       }
     }
     const until = end === -1 ? piece.length : end;
+    if (end !== -1 && this.#text.length === 0) {
+      this.#isText = false;
+      this.#last = until - from > longestText ? '' : textOf(piece.toString('utf8', from, until));
+      return end + 1;
+    }
     if (this.#text.length <= longestText)
       // Copied: the bytes of a piece are used again.
       this.#text = Buffer.concat([this.#text, piece.subarray(from, Math.min(until, from + longestText + 1))]);
     if (end === -1) return piece.length;
     this.#isText = false;
-    this.#last = this.#text.length > longestText ? '' : textOf(this.#text);
+    this.#last = this.#text.length > longestText ? '' : textOf(this.#text.toString());
     return end + 1;
   }
 
@@ -303,8 +312,7 @@ function slashesBefore(piece: Buffer, end: number, from: number): number {
   return end - at;
 }
 
-function textOf(bytes: Buffer): string {
-  const text = bytes.toString('utf8');
+function textOf(text: string): string {
   if (!text.includes('\\')) return text;
   try {
     return JSON.parse(`"${text.replaceAll(/\p{Cc}/gu, ' ')}"`) as string;

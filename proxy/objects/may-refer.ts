@@ -1,38 +1,56 @@
-// Whether the body of a model call may refer to stored objects: nearly none does, and to look for these words takes less than a microsecond
-// for each KiB.
+// Whether the body of a model call may refer to stored objects. Nearly none does, and each is looked at: that must cost nearly nothing.
 
-/** What stands in every spelling of a member that names an object, as providers of models write them. */
-const words = [
-  'file_id',
-  'fileUri',
-  'file_uri',
-  'fileid:',
-  '/files/',
-  'vector_store_id',
-  '"conversation"',
-  '"container',
-  'skill_id',
-  'achedContent',
-  'cached_content',
-  'response_id',
-  'voice_',
-  'item_reference',
-].map((word) => Buffer.from(word));
-/** Items of responses may be named by their `id` alone. */
-const id = Buffer.from('"id"');
+/**
+ * What stands before an underscore in a name of a member that names an object, or in an id, where others say what they like:
+ * `file_id`, `vector_store_ids`, `skill_id`, `response_id`, `item_reference`, `cached_content`, `conv_…`, `cntr_…`, `container_…`, `voice_…`.
+ */
+const before = 'file store skill response item cached conv cntr container voice'.split(' ');
+/** The same for ids of items of responses, which may be named by nothing else. */
+const beforeItem = '"msg "rs "ig "fc "ws "fs "ci "cu "mcp "lsh "ctc'.split(' ');
+const [underscore, backslash, slash] = [0x5f, 0x5c, 0x2f];
+/** What stands before a slash in addresses of files: `files/…`, `cachedContents/…`, `fileid://…`. */
+const beforeSlash = 'files contents fileid:'.split(' ');
 /** An escaped letter may hide a name. */
 const hidden = Buffer.from('\\u00');
 const [two, eight] = [0x32, 0x38];
+/** A body with more of them is read in steps instead. */
+const mostLooks = 20_000;
 
-/** `isOfResponses`: its items are known to the provider by their ids. */
-export function mayRefer(body: Buffer, isOfResponses: boolean): boolean {
-  return words.some((word) => body.includes(word)) || (isOfResponses && body.includes(id)) || hidesLetters(body);
+/** The last letters of words, three in a number; a quote may be the first. */
+function endsOf(words: readonly string[]): ReadonlySet<number> {
+  return new Set(words.map((word) => lettersAt(Buffer.from(word), word.length)));
 }
 
-function hidesLetters(body: Buffer): boolean {
-  for (let at = body.indexOf(hidden); at !== -1; at = body.indexOf(hidden, at + hidden.length)) {
-    const next = body[at + hidden.length] ?? 0;
-    if (next >= two && next < eight) return true;
+/** True for a body that has to be read. */
+export function mayRefer(body: Buffer): boolean {
+  return hasBefore(body, underscore, ends) || hasBefore(body, slash, addressEnds) || hidesLetters(body);
+}
+
+/** Whether one of the ends stands before one of the bytes. */
+function hasBefore(body: Buffer, byte: number, wanted: ReadonlySet<number>): boolean {
+  let looks = 0;
+  for (let at = body.indexOf(byte); at !== -1; at = body.indexOf(byte, at + 1)) {
+    looks += 1;
+    if (looks > mostLooks || (at > 2 && wanted.has(lettersAt(body, at)))) return true;
   }
   return false;
 }
+
+/** The three letters before a place, small ones. */
+function lettersAt(bytes: Buffer, at: number): number {
+  return (((bytes[at - 3] ?? 0) << 16) | ((bytes[at - 2] ?? 0) << 8) | (bytes[at - 1] ?? 0)) & 0xffffff;
+}
+
+function hidesLetters(body: Buffer): boolean {
+  if (!body.includes(backslash)) return false;
+  let looks = 0;
+  for (let at = body.indexOf(hidden); at !== -1; at = body.indexOf(hidden, at + hidden.length)) {
+    const next = body[at + hidden.length] ?? 0;
+    looks += 1;
+    if (looks > mostLooks || (next >= two && next < eight)) return true;
+  }
+  return false;
+}
+
+const ends = endsOf([...before, ...beforeItem]);
+const addressEnds = endsOf(beforeSlash);

@@ -12,6 +12,11 @@ import { heldIn, type MadeObject, objectsIn } from './made-objects.ts';
 const mostBytes = 8 * 1024 * 1024;
 /** What stands in events of a response that name something. */
 const [responseMark, itemMark] = ['"response"', 'response.output_item.added'];
+/** By family, what stands in the events that are read; others: in any. */
+const marks: Partial<Record<FamilyName, readonly string[]>> = {
+  response: [responseMark, itemMark],
+  message: ['"container"', '"file_id"'],
+};
 
 export interface Making {
   /** Of what the answer is about. */
@@ -104,7 +109,7 @@ class EventsReader {
 
   constructor(making: Making) {
     this.#making = making;
-    this.#splitter = new ServerEventSplitter(making.family === 'response' ? [responseMark, itemMark] : []);
+    this.#splitter = new ServerEventSplitter(marks[making.family]);
   }
 
   push(bytes: Buffer): void {
@@ -130,6 +135,10 @@ class EventsReader {
     if (this.#isNamed && !isItem) return;
     const event = parseObject(data);
     if (event === undefined) return;
+    if (family === 'message') {
+      made(heldIn(family, event));
+      return;
+    }
     if (isItem && isObject(event['item'])) {
       made(heldIn(family, { output: [event['item']] }));
       return;

@@ -12,7 +12,7 @@ type Parts = Pick<Gateway, 'homes' | 'storedResponses'>;
 
 /** Looks at JSON that is there; undefined: it names nothing. Rejects with 404 `kept_not_found`. `provider`: the only one that is asked; absent: it is not known. */
 export function claimBody(body: Buffer, knock: Knock, parts: Parts, provider?: string): Promise<void> | undefined {
-  if (seesAll(knock.principal) || !mayRefer(body, false)) return undefined;
+  if (seesAll(knock.principal) || !mayRefer(body)) return undefined;
   return checkBody(body, gateOf(undefined, knock, parts, provider));
 }
 

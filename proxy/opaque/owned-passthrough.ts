@@ -52,7 +52,7 @@ async function owned(asked: Asked, aimed: Aim | Promise<Aim>): Promise<Aim> {
   const { knock, about } = asked;
   const checked = seesAll(knock.principal) ? target : await checkedTarget(asked, target);
   const bound = boundTarget(asked, checked);
-  const makes = makesOf(asked, about);
+  const makes = makesOf(asked, about, target);
   if (makes === undefined && !(about.kind === 'one' && knock.method === 'DELETE')) return { ...aim, targets: [bound] };
   const tap = (answer: UpstreamAnswer, reached: OpaqueTarget): Tapped => {
     const { taps, usage } = aim.tap(answer, reached);
@@ -127,14 +127,17 @@ function keyOf(claimed: readonly Claimed[], { upstream: { credentials } }: Opaqu
 
 /** The family that an answer is of; `isOld`: it makes none of them. Undefined: it tells of no object. */
 function makesOf(
-  { knock: { method, short } }: Asked,
+  { knock: { method, short }, path }: Asked,
   about: PathObject,
+  { upstream }: OpaqueTarget,
 ): { family: FamilyName; isOld: boolean } | undefined {
   if (about.kind === 'create') {
     const { isModelCall } = families[about.family];
     const isStored = short === undefined || short.includes('"store"');
     return isModelCall && !isStored ? undefined : { family: about.family, isOld: false };
   }
+  const isMessage = about.kind === 'none' && method === 'POST' && upstream.type === 'anthropic';
+  if (isMessage && /(?:^|\/)messages$/i.test(path.endpoint)) return { family: 'message', isOld: true };
   if (about.kind !== 'one' || method === 'DELETE') return undefined;
   const { spawns = [], holds } = families[about.family];
   if (method === 'POST' && spawns.includes(about.action)) return { family: about.family, isOld: false };

@@ -7,6 +7,7 @@ import { expectLength, readBody } from '../connection/read-body.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
+import { ownerOf } from '../owner.ts';
 import { failureRefusal, invalid, wholeRejection } from '../providers/provider-error.ts';
 import { passableId, upstreamIdHeader } from '../providers/upstream-id.ts';
 import type { Target } from '../snapshot/snapshot.ts';
@@ -150,7 +151,14 @@ class Signalling {
     if (head.contentType !== undefined) headers.push('content-type', head.contentType);
     headers.push('content-length', String(body.length));
     const id = head.location?.split('?', 1)[0]?.split('/').at(-1) ?? '';
-    if (callId.test(id)) headers.push('location', `${this.#door.path}/${id}`);
+    if (callId.test(id)) {
+      headers.push('location', `${this.#door.path}/${id}`);
+      // Later it is controlled at the provider, through /p.
+      const { principal } = this.#trip;
+      const owner = principal === undefined ? '/' : ownerOf(principal);
+      const home = { provider: target.upstream.name, key: '', isBatchInput: false };
+      this.#gateway.homes.remember('call', id, owner, home);
+    }
     const upstreamId = passableId(head.requestId, target.upstream.secrets);
     if (upstreamId !== undefined) headers.push(upstreamIdHeader, upstreamId);
     exchange.response.writeHead(status, headers);

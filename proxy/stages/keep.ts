@@ -18,6 +18,9 @@ import type { Delivery } from './relay.ts';
 
 type Parts = Pick<Gateway, 'homes' | 'reportFailure' | 'storedResponses'>;
 
+/** What stands in a call that has such tools, or goes on with what they have made. */
+const tools = ['code_execution', '"container"'].map((word) => Buffer.from(word));
+
 /** Whose response it is, and what is meant to be done with it. */
 export interface Keeping {
   /** Undefined: no provider has answered. */
@@ -38,22 +41,43 @@ export function keepsItself({ translation, quirks }: Pick<TargetSpeech, 'transla
 /** The delivery with a tap nearest to the client, where the response is to be had later. */
 export function keep(delivery: Delivery, keeping: Keeping, parts: Parts): Delivery {
   const { accepted, call, endpoint, snapshot } = keeping;
-  if (accepted === undefined || call === undefined || !endpoint.keepsAnswers || isUnwanted(call)) return delivery;
+  if (accepted === undefined || call === undefined) return delivery;
+  if (!endpoint.keepsAnswers) return withTools(delivery, accepted, { ...keeping, call }, parts);
+  if (isUnwanted(call)) return delivery;
   const begun = isInBackground(call) ? accepted.maker : undefined;
   if ((accepted.home ?? begun) === undefined && !snapshot.storedResponses.isEnabled) return delivery;
   const kept = { ...keeping, call, begun };
   const taps = [...delivery.taps, tapOf(delivery.answer, accepted, kept, parts)];
-  if (accepted.home !== undefined) taps.push(itemsTap(delivery.answer, accepted.home, kept, parts));
+  if (accepted.home !== undefined)
+    taps.push(objectTap(delivery.answer, 'response', accepted.home, { ...kept, ...parts }));
   return { ...delivery, taps };
 }
 
+/** Tools of Anthropic keep containers and files, which a later call may name. */
+function withTools(
+  delivery: Delivery,
+  { maker, target }: Accepted,
+  { call: { body }, principal }: Kept,
+  { homes }: Parts,
+): Delivery {
+  if (maker === undefined || target.upstream.type !== 'anthropic' || !tools.some((tool) => body.includes(tool)))
+    return delivery;
+  const tap = objectTap(delivery.answer, 'message', maker, { principal, homes });
+  return { ...delivery, taps: [...delivery.taps, tap] };
+}
+
 /** What the answer holds that can be referred to later is its caller's, too. */
-function itemsTap(answer: Answer, home: ResponseHome, { principal }: Kept, { homes }: Parts): ObjectTap {
+function objectTap(
+  answer: Answer,
+  family: 'response' | 'message',
+  home: ResponseHome,
+  { principal, homes }: Pick<Keeping, 'principal'> & Pick<Parts, 'homes'>,
+): ObjectTap {
   const owner = principal === undefined ? '/' : ownerOf(principal);
   const made = (objects: readonly MadeObject[]): void => {
-    for (const { family, id } of objects) homes.remember(family, id, owner, { ...home, isBatchInput: false });
+    for (const { family: of, id } of objects) homes.remember(of, id, owner, { ...home, isBatchInput: false });
   };
-  return new ObjectTap(answer, { family: 'response', isOld: false, made });
+  return new ObjectTap(answer, { family, isOld: family === 'message', made });
 }
 
 /** What a request goes on from, where all that was said before has been put into it. */
@@ -76,7 +100,7 @@ function isInBackground(call: Call): boolean {
 interface Kept extends Pick<Keeping, 'principal' | 'exchange'> {
   readonly call: Call;
   /** The provider that was asked to make it in the background; undefined: it was not asked to. */
-  readonly begun: ResponseHome | undefined;
+  readonly begun?: ResponseHome | undefined;
 }
 
 function tapOf(answer: Answer, { home: keeper, reading, routed, target }: Accepted, kept: Kept, parts: Parts): Tap {

@@ -43,8 +43,8 @@ interface Home extends ResponseHome {
  * was said is longer than a body may be, and what reading a call throws. Nothing waits where nothing is referred to.
  */
 export function recall(call: Call, recalling: Recalling, parts: ClaimParts): Recalled | Promise<Recalled> {
-  const { endpoint, principal } = recalling;
-  const isTheirs = principal !== undefined && !seesAll(principal) && mayRefer(call.body, endpoint.keepsAnswers);
+  const { principal } = recalling;
+  const isTheirs = principal !== undefined && !seesAll(principal) && mayRefer(call.body);
   if (!isTheirs) return previousOf(call, recalling, parts);
   return claimedBy(call, { ...recalling, principal }, parts).then(async (claimed) => {
     const recalled = await previousOf(call, recalling, parts);

@@ -71,6 +71,29 @@ await test('a secret for a browser is minted for the real model; everything else
   });
 });
 
+await test('a call is controlled by the caller that has made it alone', async (t) => {
+  answerCall();
+  const as = (path: string, type: string) => ({
+    authorization: `Bearer ${masterKey}`,
+    'content-type': type,
+    'x-gateway-user-path': path,
+  });
+  const init = { method: 'POST', headers: as('/t/a', 'application/sdp'), body: offer };
+  const made = await fetch(`${gateway.url}/v1/realtime/calls?model=voice`, init);
+  t.equal(await made.text(), 'v=0\r\nanswer');
+  answerJson(200, { ok: true });
+  for (const [path, status] of [
+    ['/t/a', 200],
+    ['/t/b', 404],
+    ['/t', 404],
+  ] as const) {
+    const hangUp = { method: 'POST', headers: as(path, 'application/json'), body: '{}' };
+    const answer = await fetch(`${gateway.url}/p/fake/realtime/calls/rtc_1/hangup`, hangUp);
+    t.equal(answer.status, status, path);
+    await answer.body?.cancel();
+  }
+});
+
 await test('a call is offered as SDP or in a form; its answer leads back to the gateway', async (t) => {
   answerCall();
   const plain = await call(offer, 'application/sdp', '?model=voice&x=1&key=secret');

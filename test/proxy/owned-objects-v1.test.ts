@@ -144,6 +144,36 @@ await test('responses, their items and conversations lead nowhere for others', a
   t.equal((await ask(b, '/v1/responses', own)).outcome, '200', 'what no other is known to have made');
 });
 
+await test("a container that a tool has made is its caller's, and so are the files in it", async (t) => {
+  const used = {
+    usage: { input_tokens: 1, output_tokens: 1 },
+    model: 'claude-real',
+    role: 'assistant',
+    type: 'message',
+  };
+  const result = { type: 'code_execution_result', content: [{ type: 'code_execution_output', file_id: 'file_made' }] };
+  const content = [{ type: 'code_execution_tool_result', tool_use_id: 't', content: result }];
+  const tools = [{ type: 'code_execution_20250825', name: 'code_execution' }];
+  for (const [path, model] of [
+    ['/v1/messages', 'claude/claude-real'],
+    ['/p/claude/messages', 'claude-real'],
+  ] as const) {
+    const id = `container_${path.length}`;
+    const made = { ...used, id: 'msg_1', stop_reason: 'end_turn', content, container: { id } };
+    await second.behave([{ kind: 'json', body: made }]);
+    const call = { model, max_tokens: 9, messages: [{ role: 'user', content: 'x' }] };
+    t.equal((await ask(a, path, { ...call, tools })).outcome, '200');
+    for (const more of [{ container: id }, { container: { id, skills: [{ type: 'anthropic', skill_id: 'pptx' }] } }]) {
+      t.equal((await ask(b, path, { ...call, ...more })).outcome, '404 kept_not_found', path);
+      await second.behave([{ kind: 'json', body: made }]);
+      t.equal((await ask(a, path, { ...call, ...more })).outcome, '200', path);
+    }
+    t.equal((await ask(b, '/p/claude/files/file_made')).outcome, '404 kept_not_found');
+    await second.behave([{ kind: 'json', body: { id: 'file_made' } }]);
+    t.equal((await ask(a, '/p/claude/files/file_made')).outcome, '200');
+  }
+});
+
 await test('a response in the background is found at its provider, whatever keeps answers there; else it is refused', async (t) => {
   await keepAtProvider(native);
   for (const model of ['keeping/m', 'stateless/m']) {
