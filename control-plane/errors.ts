@@ -66,6 +66,9 @@ export const errors = {
   write_conflict: bad('Other requests kept changing the same data. Nothing was changed; try again.', 409),
   store_unavailable: unstored('The {store} cannot be used ({reason}){consequence}.'),
   store_full: unstored('The state store is full. Nothing was changed; free some space in it.'),
+  store_evicts: unstored(
+    'The state store may drop rules and keys by itself, so it gets no new ones. Nothing was changed; set maxmemory-policy of Redis to noeviction.',
+  ),
   store_read_only: unstored('The state store is read-only. Nothing was changed; make it writable.'),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
   // One answer for every failure, so that a caller without a key cannot find out which keys exist.

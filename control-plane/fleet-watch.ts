@@ -1,4 +1,4 @@
-// Polls the heartbeats of the proxies twice a second. It refreshes the state when the store fails, is back, or has no id.
+// Polls the heartbeats of the proxies twice a second, and the state with what they say: the store may be behind one of them.
 import type { Log } from '../plane/log-events.ts';
 import { singleFlight } from '../store/single-flight.ts';
 import { heartbeatIntervalMs } from '../store/state/heartbeat-body.ts';
@@ -12,7 +12,7 @@ export interface FleetWatchParts {
   /** Looks as often as the heartbeats are read. */
   readonly degradation: Degradation;
   readonly signOfLife: SignOfLife;
-  readonly stateFollower: Pick<StateFollower, 'status' | 'refresh'>;
+  readonly stateFollower: Pick<StateFollower, 'refresh'>;
   readonly log: Log;
 }
 
@@ -32,13 +32,8 @@ export async function watchFleet({
   const warnOfSharing = createSharingWarnings(log);
 
   async function poll(): Promise<void> {
-    const refreshed = fleet.refresh().then(
-      () => true,
-      () => false,
-    );
-    const [answers] = await Promise.all([refreshed, signOfLife.beat()]);
-    const { isUp, storeId } = stateFollower.status();
-    if (answers !== isUp || (answers && storeId === undefined)) await stateFollower.refresh();
+    await Promise.all([fleet.refresh().catch(() => undefined), signOfLife.beat()]);
+    await stateFollower.refresh();
     warnOfSharing(fleet.proxies());
     degradation.look();
   }

@@ -115,8 +115,11 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
   function witnesses(): Witnesses | undefined {
     if (refreshedAtMs === undefined) return undefined;
     const live = proxies().filter(({ isLive }) => isLive);
-    const remembering = live.filter(({ body }) => body.store_id !== null);
-    return { atMs: refreshedAtMs, live: live.length, remembering: remembering.length };
+    const seen = live.flatMap(({ body }) => {
+      const { store_id: storeId, state_revision: revision, state_mark: mark } = body;
+      return storeId === null ? [] : [{ storeId, revision, mark }];
+    });
+    return { atMs: refreshedAtMs, live: live.length, remembering: seen.length, seen };
   }
 
   return {

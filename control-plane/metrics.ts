@@ -78,6 +78,16 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   gauge(defined.stateRevision, () => state()?.revision ?? 0);
   gauge(defined.stateStoreUp, () => (state()?.isUp ? 1 : 0));
   gauge(defined.stateStoreEmptied, () => (isEmptied(state()?.standing) ? 1 : 0));
+  gauge(defined.stateStoreBehind, () => (state()?.standing === 'behind' ? 1 : 0));
+  gauge(defined.stateStoreEvicts, () => (state()?.evicts === undefined ? 0 : 1));
+  new Counter({
+    ...defined.stateWriteBacks,
+    registers,
+    collect() {
+      this.reset();
+      this.inc(state()?.writeBacks ?? 0);
+    },
+  });
   new Gauge({
     ...defined.stateSkipped,
     registers,

@@ -21,13 +21,15 @@ export interface ReadinessFacts {
 }
 
 export function readinessOf({ config, state, takesWrites, secretProblems, storesRecords }: ReadinessFacts): Readiness {
-  const { isUp, standing, skipped } = state;
+  const { isUp, standing, skipped, evicts } = state;
   const reasons = [
     ...(config?.source === 'last-good' ? ['config_last_good'] : []),
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
     ...(secretProblems.length > 0 ? ['secret_file_unusable'] : []),
     ...(isUp && takesWrites ? [] : ['state_store_unavailable']),
     ...(isEmptied(standing) ? ['state_store_emptied'] : []),
+    ...(standing === 'behind' ? ['state_store_behind'] : []),
+    ...(evicts === undefined ? [] : ['state_store_evicts']),
     ...(storesRecords ? [] : ['record_store_unavailable']),
     ...(skipped.unsealed > 0 ? ['state_documents_unsealed'] : []),
   ];

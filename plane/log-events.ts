@@ -34,9 +34,12 @@ const stateTexts: Readonly<Record<StateEvent['kind'], readonly [Level, string]>>
   available: ['info', 'the state store is available again'],
   'copy-used': ['warn', 'started on the copy of the managed state'],
   emptied: ['error', 'the state store was emptied: what is in force stays in force'],
-  reseeded: ['warn', 'the managed state was written back into the emptied store'],
+  behind: ['error', 'the state store went back to an older state: what is in force stays in force'],
+  reseeded: ['warn', 'the managed state was written back into the store'],
   lost: ['error', 'the state store has lost documents that proxies know'],
   replaced: ['error', 'another state store is in the place of the one before: its managed state is in force now'],
+  evicts: ['error', 'the state store may drop keys by itself'],
+  keeps: ['info', 'the state store drops no keys by itself any more'],
   warning: ['warn', 'managed state warning'],
 };
 

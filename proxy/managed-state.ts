@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import type { KeyUses } from '../plane/key-uses.ts';
 import { type Log, logStateEvent } from '../plane/log-events.ts';
-import { followState, reseededKind } from '../store/state/follow-state.ts';
+import { followState } from '../store/state/follow-state.ts';
+import { reseededKind } from '../store/state/merge-states.ts';
 import type { FollowStateOptions, StateFollower } from '../store/state/state-follower.ts';
 import type { StoredState } from '../store/state/state-store.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -40,7 +41,7 @@ export function followManagedState(parts: ManagedStateParts): Promise<StateFollo
     report(event) {
       logStateEvent(log, event);
       // With the documents went the counters and the uses of keys.
-      if (event.kind === 'emptied' || event.kind === 'replaced') writeAgain();
+      if (['emptied', 'behind', 'replaced'].includes(event.kind)) writeAgain();
     },
   });
 }

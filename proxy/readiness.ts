@@ -36,6 +36,8 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
     ...(secretProblems.length > 0 ? ['secret_file_unusable'] : []),
     ...(isStoreUp && state?.isUp !== false ? [] : ['state_store_unavailable']),
     ...(isEmptied(state?.standing) ? ['state_store_emptied'] : []),
+    ...(state?.standing === 'behind' ? ['state_store_behind'] : []),
+    ...(state?.evicts === undefined ? [] : ['state_store_evicts']),
     ...((state?.skipped.unsealed ?? 0) > 0 ? ['state_documents_unsealed'] : []),
     ...(lacksModels ? ['provider_models_unknown'] : []),
     ...(hasControlPlane ? [] : ['control_plane_unavailable']),

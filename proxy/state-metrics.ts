@@ -91,6 +91,28 @@ export function observeStore(registers: Registry[], { store, state }: Pick<State
     },
   });
   new Gauge({
+    ...proxyMetrics.stateStoreBehind,
+    registers,
+    collect() {
+      this.set(state()?.standing === 'behind' ? 1 : 0);
+    },
+  });
+  new Gauge({
+    ...proxyMetrics.stateStoreEvicts,
+    registers,
+    collect() {
+      this.set(state()?.evicts === undefined ? 0 : 1);
+    },
+  });
+  new Counter({
+    ...proxyMetrics.stateWriteBacks,
+    registers,
+    collect() {
+      this.reset();
+      this.inc(state()?.writeBacks ?? 0);
+    },
+  });
+  new Gauge({
     ...proxyMetrics.stateStoreEmptied,
     registers,
     collect() {

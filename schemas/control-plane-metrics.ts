@@ -48,6 +48,24 @@ export const controlPlaneMetrics = {
     help: '1 while the state store has lost the managed state.',
     labelNames: [],
   },
+  stateStoreBehind: {
+    name: 'gateway_state_store_behind',
+    type: 'gauge',
+    help: '1 while the state store says an older state than the one in force here or in a proxy, because it went back.',
+    labelNames: [],
+  },
+  stateStoreEvicts: {
+    name: 'gateway_state_store_evicts',
+    type: 'gauge',
+    help: '1 while the state store may drop rules and keys by itself (maxmemory-policy of Redis): new ones are refused.',
+    labelNames: [],
+  },
+  stateWriteBacks: {
+    name: 'gateway_state_write_backs_total',
+    type: 'counter',
+    help: 'How often this process has written the managed state back into a state store that had lost it or went back.',
+    labelNames: [],
+  },
   stateSkipped: skippedMetric,
   proxiesLive: {
     name: 'gateway_proxies_live',

@@ -208,6 +208,24 @@ export const proxyMetrics = {
     help: '1 while the state store has lost the managed state that is in force here.',
     labelNames: [],
   },
+  stateStoreBehind: {
+    name: 'gateway_state_store_behind',
+    type: 'gauge',
+    help: '1 while the state store says an older state than the one in force here, because it went back.',
+    labelNames: [],
+  },
+  stateStoreEvicts: {
+    name: 'gateway_state_store_evicts',
+    type: 'gauge',
+    help: '1 while the state store may drop rules and keys by itself (maxmemory-policy of Redis).',
+    labelNames: [],
+  },
+  stateWriteBacks: {
+    name: 'gateway_state_write_backs_total',
+    type: 'counter',
+    help: 'How often this process has written the managed state back into a state store that had lost it or went back.',
+    labelNames: [],
+  },
   accessLogDropped: {
     name: 'gateway_access_log_dropped_total',
     type: 'counter',

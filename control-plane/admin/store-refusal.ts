@@ -5,6 +5,7 @@ import { WriteInDoubt } from '../store/documents.ts';
 
 const codes: Readonly<Partial<Record<StoreFailure, ErrorCode>>> = {
   full: 'store_full',
+  evicts: 'store_evicts',
   read_only: 'store_read_only',
 };
 

@@ -1,11 +1,12 @@
 // The managed documents as the admin API reads and writes them. It refuses on a store that has lost them.
 import { setTimeout } from 'node:timers/promises';
 import { singleFlight } from '../../store/single-flight.ts';
-import { isEmptied } from '../../store/state/custody.ts';
+import { hasLost, isEmptied } from '../../store/state/custody.ts';
 import { heartbeatLifeMs } from '../../store/state/heartbeat-body.ts';
+import { placeOf } from '../../store/state/lineage.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
 import type { StateStatus } from '../../store/state/state-status.ts';
-import type { StateStore, StoredState } from '../../store/state/state-store.ts';
+import { type Commit, isSamePosition, type StateStore, type StoredState } from '../../store/state/state-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 
 /** How often it is asked whether the standing of a store without an id is known by now, in milliseconds, and how many times. */
@@ -16,7 +17,7 @@ const mostPolls = (2 * heartbeatLifeMs) / standingPollMs;
 export class WriteInDoubt extends StoreUnavailable {}
 
 /**
- * Reads and writes as the table in `custody.ts` says: of a store that has lost its documents, reading rejects with StoreUnavailable;
+ * A store that drops keys by itself gets no new documents. Reads and writes as the table in `custody.ts` says: of a store that has lost its documents, reading rejects with StoreUnavailable;
  * of one that may have lost them, it waits until that is known. A commit that was decided on documents that are gone since then finds
  * a conflict. What was committed is in force here when it resolves, and as a rule copied. The documents in force are what is read, as
  * long as the store says that it stands where they do: however many there are, reading costs one look at the revision. Reads at the
@@ -28,10 +29,8 @@ export function guardDocuments(
   follower: Pick<StateFollower, 'state' | 'status' | 'refresh' | 'commit' | 'kept'>,
 ): Pick<StateStore, 'read' | 'commit'> & { inForce(): StoredState | undefined } {
   const reading = singleFlight(async () => {
-    const mark = await store.revision();
-    const { storeId, revision } = follower.state();
-    const isSame = mark.storeId === storeId && mark.revision === revision;
-    if (!isSame || !isSound(follower.status())) await follower.refresh();
+    const position = await store.revision();
+    if (!isSamePosition(position, follower.state()) || !isSound(follower.status())) await follower.refresh();
     // What the follower could not find out, the store itself must say, or why it cannot.
     return isSound(follower.status()) ? follower.state() : store.read();
   });
@@ -40,6 +39,8 @@ export function guardDocuments(
       for (let poll = 0; poll < mostPolls; poll += 1) {
         const state = await reading.next();
         const { standing } = follower.status();
+        if (standing === 'behind')
+          throw new StoreUnavailable('unreachable', 'the state store went back to an older state');
         if (state.storeId !== undefined || standing === 'new') return state;
         if (isEmptied(standing)) throw new StoreUnavailable('unreachable', 'the state store was emptied');
         await setTimeout(standingPollMs);
@@ -51,6 +52,9 @@ export function guardDocuments(
       return source === 'nothing' || standing === 'lost' ? undefined : follower.state();
     },
     async commit(commit) {
+      if (follower.status().evicts !== undefined && addsTo(follower.state(), commit)) {
+        throw new StoreUnavailable('evicts', 'the state store may drop keys by itself, so it gets no new documents');
+      }
       const result = await follower.commit(commit).catch((error: unknown) => {
         throw inDoubt(error);
       });
@@ -60,9 +64,15 @@ export function guardDocuments(
   };
 }
 
+/** Whether a document is new. What is there may be changed and removed in any store: a key can be revoked. */
+function addsTo({ documents }: StoredState, { changes }: Commit): boolean {
+  const known = new Set(documents.map(placeOf));
+  return changes.some((change) => change.body !== undefined && !known.has(placeOf(change)));
+}
+
 /** Whether what is in force is what the store said when it was asked last. */
 function isSound({ source, isUp, standing }: StateStatus): boolean {
-  return source === 'store' && isUp && !isEmptied(standing);
+  return source === 'store' && isUp && !hasLost(standing);
 }
 
 /** Only a store that gave no answer may have done what it was asked. */

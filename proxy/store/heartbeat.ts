@@ -118,6 +118,7 @@ export function heartbeatBody(facts: OwnFacts): HeartbeatBody {
     config_problems: (config?.problems ?? []).slice(0, mostProblems).map(formatProblem),
     store_id: state.storeId ?? null,
     state_revision: state.revision,
+    ...(state.mark === undefined ? {} : { state_mark: state.mark }),
     state_source: state.source,
     limiter: isEnforcing ? 'enforcing' : 'off',
     environment,

@@ -1,5 +1,6 @@
 // A state after a commit, worked out instead of read again: only what was changed is new. Pure.
-import type { Change, Commit, CommitResult, Document, DocumentKey, StoredState } from './state-store.ts';
+import { pastAfter, placeOf } from './lineage.ts';
+import type { Change, Commit, CommitResult, Document, DocumentKey, StoredState, StorePosition } from './state-store.ts';
 
 /** What a commit has done to a document; undefined: it was deleted. */
 interface Changed extends DocumentKey {
@@ -13,7 +14,7 @@ interface Changed extends DocumentKey {
 export function stateAfter(
   before: StoredState,
   { storeId, changes }: Commit,
-  { revision, conflict }: CommitResult,
+  { revision, mark, conflict }: CommitResult,
   asRead: (change: Change, revision: number) => Document,
 ): StoredState | undefined {
   if (conflict === true || storeId === null) return undefined;
@@ -22,11 +23,12 @@ export function stateAfter(
     const { kind, id, body } = change;
     return { kind, id, document: body === undefined ? undefined : asRead(change, revision) };
   });
-  return changedState(before, changed, revision);
+  return changedState(before, changed, { storeId, revision, mark });
 }
 
-/** `state` after these changes in this order, which led to `revision`. */
-function changedState(state: StoredState, changes: readonly Changed[], revision: number): StoredState {
+/** `state` after these changes in this order, which led to `position`. */
+function changedState(state: StoredState, changes: readonly Changed[], position: StorePosition): StoredState {
+  const { revision, mark } = position;
   const kinds = new Map(state.kinds);
   const last = new Map<string, Changed>();
   for (const change of changes) {
@@ -36,11 +38,10 @@ function changedState(state: StoredState, changes: readonly Changed[], revision:
   const isKept = (key: DocumentKey): boolean => !last.has(placeOf(key));
   const written = [...last.values()].flatMap(({ document }) => document ?? []);
   const documents = [...state.documents.filter(isKept), ...written].sort(inOrder);
-  return { ...state, revision, kinds, documents, skipped: state.skipped.filter(isKept) };
-}
-
-function placeOf({ kind, id }: DocumentKey): string {
-  return `${kind}\n${id}`;
+  const after = { ...state, ...position, kinds, documents, skipped: state.skipped.filter(isKept) };
+  if (mark === undefined) return after;
+  const deleted = changes.filter(({ document }) => document === undefined).map(({ kind, id }) => ({ kind, id }));
+  return { ...after, past: pastAfter(state.past, revision, { marks: [mark], deleted }) };
 }
 
 /** As a store gives them: by kind, then by id. */

@@ -1,12 +1,15 @@
-// Custody of the managed documents: whether a state store without an id is new or has lost them, and who may read and write it then.
+// Custody of the managed documents: whether a state store has lost some of them, or all, and who may read and write it then.
 //
 // A store gets its id before or with its first document and keeps it. A store that was emptied (FLUSHALL, a deleted file) has none and
-// looks like one that was never used. What processes remember, in memory or in their copies on disk, tells the two apart:
+// looks like one that was never used. One that went back (a snapshot, a replica that lagged, a restored file) has its id, and says again
+// what was changed since. What processes remember, in memory or in their copies on disk, tells:
 //
 // | The store says | Remembered here   | The live proxies           | Standing    | In force here | Operators get | The control plane    |
 // | -------------- | ----------------- | -------------------------- | ----------- | ------------- | ------------- | -------------------- |
 // | no answer      | any               | any                        | as before   | what was      | 503           | asks again           |
 // | an id          | the same, or none | any                        | `held`      | the store's   | an answer     |                      |
+// | an id          | the same, later   | any                        | `behind`    | what was      | 503           | writes it back       |
+// | an id          | the same, or none | some remember later        | `behind`    | what was      | 503           | waits for a proxy    |
 // | an id          | another           | any                        | `replaced`  | the store's   | an answer     | keeps its copy apart |
 // | no id          | an id             | any                        | `emptied`   | what was      | 503           | writes it back       |
 // | no id          | none              | some remember an id        | `lost`      | nothing       | 503           | says what helps      |
@@ -14,11 +17,17 @@
 // | no id          | none              | not all could be heard yet | `undecided` | nothing       | to wait       | waits                |
 // | no id          | none              | all remember none          | `new`       | nothing       | an answer     | gives it an id       |
 //
-// A proxy writes no document and hears no other proxy: it stays at `undecided` where the control plane goes on to `lost` or `new`.
-// Two promises are kept by this. No rule or key is lost while any process remembers it. No write turns an emptied store into a new one.
-import { heartbeatIntervalMs, heartbeatLifeMs } from './heartbeat-body.ts';
+// "Later" is a state that the store does not go on from, whatever number it has reached: `lineage.ts` says how that is seen. A deliberate
+// restore gives the store another id: `replaced`.
+// A proxy hears no other proxy: it stays at `undecided` where the control plane goes on to `lost` or `new`. It writes documents in one
+// case: the store is behind it, and the control plane has not written them back in time, because it does not know them.
+// Two promises are kept by this. No rule or key is lost, and none that was revoked comes back, while any process remembers it. No write
+// turns an emptied store into a new one.
 
-export type Standing = 'unread' | 'held' | 'replaced' | 'emptied' | 'lost' | 'undecided' | 'new';
+import { heartbeatIntervalMs, heartbeatLifeMs } from './heartbeat-body.ts';
+import type { StorePosition } from './state-store.ts';
+
+export type Standing = 'unread' | 'held' | 'behind' | 'replaced' | 'emptied' | 'lost' | 'undecided' | 'new';
 
 /** What the live proxies say of themselves, as their heartbeats were read last. */
 export interface Witnesses {
@@ -28,6 +37,8 @@ export interface Witnesses {
   readonly live: number;
   /** How many of them have documents of a store with an id. */
   readonly remembering: number;
+  /** Where the stores stood that each of these has its documents from. */
+  readonly seen?: readonly StorePosition[];
 }
 
 /** What the process that owns the documents adds: it gives a new store its id, and writes the documents back into an emptied one. */
@@ -46,6 +57,8 @@ export interface Observation {
   readonly storeId: string | undefined;
   /** The id of the store whose documents are in force here; undefined: there are none. */
   readonly remembered: string | undefined;
+  /** The store, of the same id, does not go on from what is in force here, or in a live proxy. */
+  readonly isBehind?: boolean;
   /** Undefined: this process does not know, because it is a proxy, or because the heartbeats could not be read. */
   readonly witnesses: Witnesses | undefined;
 }
@@ -60,9 +73,10 @@ export interface Custody {
 export const unread: Custody = { standing: 'unread' };
 
 /** The standing after an answer of the store, from the one before. */
-export function judge(before: Custody, { atMs, storeId, remembered, witnesses }: Observation): Custody {
+export function judge(before: Custody, { atMs, storeId, remembered, isBehind, witnesses }: Observation): Custody {
   if (storeId !== undefined) {
-    return { standing: remembered === undefined || remembered === storeId ? 'held' : 'replaced' };
+    if (remembered !== undefined && remembered !== storeId) return { standing: 'replaced' };
+    return { standing: isBehind === true ? 'behind' : 'held' };
   }
   if (remembered !== undefined) return { standing: 'emptied' };
   const wasLost = before.standing === 'lost';
@@ -80,9 +94,14 @@ export function unanswered({ standing }: Custody): Custody {
   return { standing };
 }
 
-/** Documents that were in the store are not there any more. False while no standing is known. */
+/** All documents that were in the store are not there any more. False while no standing is known. */
 export function isEmptied(standing: Standing | undefined): boolean {
   return standing === 'emptied' || standing === 'lost';
+}
+
+/** Some documents that were in the store are not there any more, or all. */
+export function hasLost(standing: Standing | undefined): boolean {
+  return standing === 'behind' || isEmptied(standing);
 }
 
 /** What a person can do about a `lost` store; `folder` is where the control plane keeps its copy. */

@@ -2,15 +2,20 @@
 import { dirname } from 'node:path';
 import { singleFlight } from '../single-flight.ts';
 import { stateAfter } from './changed-state.ts';
-import { type Custody, isEmptied, judge, lostAdvice, type Standing, unanswered, unread } from './custody.ts';
+import { type Custody, hasLost, judge, lostAdvice, type Standing, unanswered, unread } from './custody.ts';
 import { createKeeper, type Keeper, recallState } from './last-good-state.ts';
+import { goesOnFrom, includes } from './lineage.ts';
+import { mergedStates } from './merge-states.ts';
 import { type SkippedDocuments, tellSkipped } from './skipped.ts';
 import type { FollowStateOptions, StateFollower } from './state-follower.ts';
 import type { StateEvent, StateStatus } from './state-status.ts';
-import type { Commit, CommitResult, StoredState, StorePosition } from './state-store.ts';
+import { type Commit, type CommitResult, isSamePosition, type StoredState, type StorePosition } from './state-store.ts';
+import { WriteBackPace } from './write-back-pace.ts';
 
-/** A kind whose revision is raised whenever an emptied store was given its documents back: counters were lost then. */
-export const reseededKind = 'store_reseeded';
+/** Between two looks at the settings of the store. Milliseconds. */
+const inspectionMs = 5_000;
+/** How long a proxy leaves it to the control plane to write back what the store has lost. Milliseconds. */
+const proxyGraceMs = 1_000;
 
 const empty: StoredState = { storeId: undefined, revision: 0, kinds: new Map(), documents: [], skipped: [] };
 
@@ -32,6 +37,12 @@ class Following implements StateFollower {
   #isUp = true;
   /** The settings of the server that answers were checked. */
   #isChecked = false;
+  #evicts: string | undefined;
+  #warnings: readonly string[] = [];
+  #writeBacks = 0;
+  #hasInitialised = false;
+  readonly #pace = new WriteBackPace(() => void this.refresh());
+  #inspections: NodeJS.Timeout | undefined;
   #outages = 0;
   /** The documents are read although the store stands where it stood. */
   #mustRead = false;
@@ -62,6 +73,7 @@ class Following implements StateFollower {
       this.#putInForce(this.#current);
     }
     store.watch(() => void this.refresh());
+    this.#inspections = setInterval(() => void this.#checkSettings(), inspectionMs).unref();
   }
 
   state(): StoredState {
@@ -69,11 +81,14 @@ class Following implements StateFollower {
   }
 
   status(): StateStatus {
-    const { storeId, revision } = this.#current;
+    const { storeId, revision, mark } = this.#current;
     const { standing } = this.#custody;
     return {
       storeId,
       revision,
+      mark,
+      evicts: this.#evicts,
+      writeBacks: this.#writeBacks,
       source: this.#source,
       isUp: this.#isUp,
       standing,
@@ -87,12 +102,14 @@ class Following implements StateFollower {
 
   end(): void {
     this.#isEnding = true;
+    clearInterval(this.#inspections);
+    this.#pace.close();
   }
 
   async commit(wanted: Commit): Promise<CommitResult> {
     // A poll that is under way may have read what comes before, and put it in force after. A later one waits for this.
     await this.#polling.finished();
-    const isSound = this.#source === 'store' && this.#isUp && !isEmptied(this.#custody.standing);
+    const isSound = this.#source === 'store' && this.#isUp && !hasLost(this.#custody.standing);
     const before = !this.#polling.isRunning() && isSound ? this.#current : undefined;
     const done = this.#options.store.commit(wanted).then((result) => {
       return { result, isInForce: this.#advance(before, wanted, result) };
@@ -144,23 +161,41 @@ class Following implements StateFollower {
     this.#isChecked = isUp;
   }
 
-  /** Behind a store that is back may be another server. */
+  /** Behind a store that is back may be another server, and settings change while a server runs. */
   async #checkSettings(): Promise<void> {
-    for (const problem of await this.#options.store.warnings().catch(() => [])) this.#warn(problem);
+    const found = await this.#options.store.inspect().catch(() => undefined);
+    if (found === undefined || this.#isEnding) return;
+    for (const problem of found.warnings) if (!this.#warnings.includes(problem)) this.#warn(problem);
+    this.#warnings = found.warnings;
+    const before = this.#evicts;
+    this.#evicts = found.evicts;
+    if (before === undefined && found.evicts !== undefined) this.#report('evicts', found.evicts);
+    if (before !== undefined && found.evicts === undefined) this.#report('keeps');
   }
 
   async #poll(): Promise<void> {
     await this.#committing;
-    const mark = await this.#options.store.revision();
-    if (this.#judge(mark) === 'emptied') return this.#writeBack();
+    const position = await this.#options.store.revision();
+    if (position.storeId === undefined && this.#judge(position, false) === 'emptied') return this.#writeBack(position);
     // A store that was away may have come back without its last changes, and count on from there.
-    const isSame = mark.storeId === this.#current.storeId && mark.revision === this.#current.revision;
+    const isSame = isSamePosition(position, this.#current);
     if (this.#mustRead || !(this.#source === 'store' && this.#isUp && isSame)) {
       const state = await this.#readAll();
-      if (this.#judge(state) === 'emptied') return this.#writeBack();
+      const isOlder = state.storeId === this.#current.storeId && !goesOnFrom(state, this.#current);
+      const standing = this.#judge(state, isOlder || this.#isOutrun(state));
+      if (standing === 'emptied' || isOlder) return this.#writeBack(state, state);
       this.#follow(state);
+    } else {
+      this.#judge(position, this.#isOutrun(this.#current));
     }
+    if (!hasLost(this.#custody.standing)) this.#pace.settled();
     if (this.#custody.standing === 'new') await this.#initialise();
+  }
+
+  /** Live proxies know changes that the store in this state does not. */
+  #isOutrun(state: StoredState): boolean {
+    const seen = this.#options.owner?.witnesses()?.seen ?? [];
+    return seen.some((each) => each.storeId === state.storeId && !includes(state, each));
   }
 
   async #readAll(): Promise<StoredState> {
@@ -172,13 +207,13 @@ class Following implements StateFollower {
     });
   }
 
-  #judge({ storeId }: StorePosition): Standing {
+  #judge({ storeId }: StorePosition, isBehind: boolean): Standing {
     const { owner, copyPath } = this.#options;
     const { standing: before } = this.#custody;
     const observed = { atMs: owner?.nowMs() ?? 0, remembered: this.#current.storeId, witnesses: owner?.witnesses() };
-    this.#custody = judge(this.#custody, { storeId, ...observed });
+    this.#custody = judge(this.#custody, { storeId, isBehind, ...observed });
     const { standing } = this.#custody;
-    if (standing === 'emptied' && before !== 'emptied') this.#report('emptied');
+    if (standing !== before && (standing === 'emptied' || standing === 'behind')) this.#report(standing);
     if (standing === 'lost' && before !== 'lost') this.#report('lost', lostAdvice(dirname(copyPath)));
     return standing;
   }
@@ -199,18 +234,30 @@ class Following implements StateFollower {
     this.#keeper.keep(state);
   }
 
-  async #writeBack(): Promise<void> {
-    if (this.#options.owner === undefined) return;
-    // A process that polls only now sees the same store and documents as before; this kind tells that all the rest is gone.
-    const kinds = new Map([...this.#current.kinds, [reseededKind, this.#current.revision + 1]]);
-    const isDone = await this.#options.store.reseed({ ...this.#current, kinds });
-    // Else another control plane was first.
-    if (isDone) this.#report('reseeded');
+  /** `found`: where the store stands; `stored`: what it says, unless it was emptied. */
+  async #writeBack(found: StorePosition, stored: StoredState = { ...empty, ...found }): Promise<void> {
+    const { owner, store } = this.#options;
+    // What a proxy cannot read may be sealed with a key that it does not know yet.
+    const isWhole = stored.skipped.length === 0 && this.#current.skipped.length === 0;
+    if (owner === undefined && !(this.#custody.standing === 'behind' && isWhole)) return;
+    if (!this.#pace.mayTry(owner === undefined ? proxyGraceMs : 0)) return;
+    this.#pace.tried();
+    // Else another process was first.
+    if (await store.rewrite(mergedStates(this.#current, stored), found)) {
+      this.#writeBacks += 1;
+      this.#report('reseeded');
+    }
     return this.#poll();
   }
 
   /** A store that has an id can be told from one that was emptied. One that takes no writes now gets it at another poll. */
   async #initialise(): Promise<void> {
+    // The first time it is no write-back.
+    if (this.#hasInitialised) {
+      if (!this.#pace.mayTry(0)) return;
+      this.#pace.tried();
+    }
+    this.#hasInitialised = true;
     const storeId = await this.#options.store.initialise().catch(() => undefined);
     if (storeId !== undefined) await this.#poll();
   }

@@ -14,6 +14,8 @@ export interface HeartbeatBody {
   readonly config_problems: readonly string[];
   readonly store_id: string | null;
   readonly state_revision: number;
+  /** See `StorePosition`; absent when it has none. */
+  readonly state_mark?: string;
   /** `store`, `copy` or `nothing`. */
   readonly state_source: string;
   readonly limiter: 'enforcing' | 'off';
@@ -126,6 +128,7 @@ export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
     isTexts(problems) &&
     (said.store_id === null || isText(said.store_id)) &&
     isNumber(said.state_revision) &&
+    (said.state_mark === undefined || isText(said.state_mark)) &&
     isText(said.state_source) &&
     (said.limiter === 'enforcing' || said.limiter === 'off') &&
     isText(said.environment) &&

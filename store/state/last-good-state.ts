@@ -2,13 +2,16 @@
 import { rename } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { keepCopy, recallCopy } from '../checksummed-file.ts';
-import type { Document, StoredState } from './state-store.ts';
+import type { Document, PastChange, StoredState } from './state-store.ts';
 
 interface Kept {
   storeId: string;
   revision: number;
   kinds: [kind: string, revision: number][];
   documents: Document[];
+  /** These two are absent in the copy of an older version. */
+  mark?: string | undefined;
+  past?: [revision: number, change: PastChange][];
 }
 
 /** Writes a state that has a store id. Gives a sentence when that fails; never throws. */
@@ -16,8 +19,8 @@ export async function keepState(
   path: string,
   state: StoredState & { readonly storeId: string },
 ): Promise<string | undefined> {
-  const { storeId, revision, kinds, documents } = state;
-  const kept: Kept = { storeId, revision, kinds: [...kinds], documents: [...documents] };
+  const { storeId, revision, mark, kinds, documents, past = [] } = state;
+  const kept: Kept = { storeId, revision, mark, kinds: [...kinds], documents: [...documents], past: [...past] };
   const reason = await keepCopy(path, JSON.stringify(kept));
   return reason && `the copy of the managed state could not be written to ${path} (${reason})`;
 }
@@ -87,6 +90,7 @@ export async function recallState(path: string): Promise<{ state?: StoredState; 
   const { content, distrust } = await recallCopy(path);
   if (distrust !== undefined) return { warning: `the copy of the managed state in ${path} is ignored: ${distrust}` };
   if (content === undefined) return {};
-  const { storeId, revision, kinds, documents }: Kept = JSON.parse(content);
-  return { state: { storeId, revision, kinds: new Map(kinds), documents, skipped: [] } };
+  const { storeId, revision, mark, kinds, documents, past = [] }: Kept = JSON.parse(content);
+  const state = { storeId, revision, mark, kinds: new Map(kinds), documents, skipped: [] };
+  return { state: past.length === 0 ? state : { ...state, past: new Map(past) } };
 }

@@ -4,8 +4,9 @@ import type { StorePosition } from './state-store.ts';
 
 /**
  * `applied`: in force now. `unavailable`, `available`: the store began to fail, or works again. `copy-used`: started without the
- * store. `emptied`: the store lost its documents, what was in force stays; `reseeded`: and they were written back. `lost`: they are
- * known to proxies alone. `replaced`: it is another store than before. `warning`: worth a line.
+ * store. `emptied`: the store lost its documents, `behind`: it went back to an older state; what was in force stays. `reseeded`: and
+ * was written back. `lost`: the documents are known to proxies alone. `replaced`: it is another store than before. `evicts`: it drops
+ * keys by itself; `keeps`: it does not any more. `warning`: worth a line.
  */
 export interface StateEvent {
   readonly kind:
@@ -14,9 +15,12 @@ export interface StateEvent {
     | 'available'
     | 'copy-used'
     | 'emptied'
+    | 'behind'
     | 'reseeded'
     | 'lost'
     | 'replaced'
+    | 'evicts'
+    | 'keeps'
     | 'warning';
   readonly revision: number;
   readonly problem?: Error | string;
@@ -28,6 +32,10 @@ export interface StateStatus extends StorePosition {
   readonly isUp: boolean;
   /** As of the last answer of the store. */
   readonly standing: Standing;
+  /** Why the store may drop keys by itself, a sentence; undefined: it does not. It gets no new documents. */
+  readonly evicts: string | undefined;
+  /** How often what is in force was written back by this process. */
+  readonly writeBacks: number;
   /** Stored documents that are not in force: those that are garbage, and those without a good seal. */
   readonly skipped: { readonly unreadable: number; readonly unsealed: number };
 }

@@ -1,4 +1,5 @@
 // The state store as both planes see it: documents with revisions, each proxy's own counters, heartbeats. Two engines keep this contract.
+import { randomBytes } from 'node:crypto';
 import type { CounterRow } from '../../schemas/rules/counter-row.ts';
 import type { KeptItems } from './kept-items.ts';
 
@@ -30,7 +31,23 @@ export interface StorePosition {
   readonly storeId: string | undefined;
   /** Raised by one with every change; 0 at first. */
   readonly revision: number;
+  /**
+   * What the change that led to this revision is known by, drawn at random: a store that went back and on from there has the same number
+   * with another mark. Undefined: there was no change, or an older version of the gateway made it.
+   */
+  readonly mark?: string | undefined;
 }
+
+/** What the store remembers of one of its last changes. */
+export interface PastChange {
+  /** Its mark; several where two lines of changes were put together. */
+  readonly marks: readonly string[];
+  /** The documents that it deleted. */
+  readonly deleted: readonly DocumentKey[];
+}
+
+/** Of how many changes: a store that is behind by more is known to be behind, but what was deleted there is not. */
+export const mostPast = 2_048;
 
 export interface StoredState extends StorePosition {
   /** The revision of the last change to each kind, deletions included; a kind never written is absent and counts as 0. */
@@ -39,6 +56,8 @@ export interface StoredState extends StorePosition {
   readonly documents: readonly Document[];
   /** Documents that lie there but cannot be read or believed. */
   readonly skipped: readonly SkippedDocument[];
+  /** The last changes, by the revision that each led to; absent where an older version of the gateway wrote the state. */
+  readonly past?: ReadonlyMap<number, PastChange>;
 }
 
 export interface Change extends DocumentKey {
@@ -55,10 +74,10 @@ export interface Commit {
   readonly changes: readonly Change[];
 }
 
-/** The revision after the commit; or nothing was changed, because another writer was first: read again. */
+/** Where the store stands after the commit; or nothing was changed, because another writer was first: read again. */
 export type CommitResult =
-  | { readonly revision: number; readonly conflict?: never }
-  | { readonly revision?: never; readonly conflict: true };
+  | { readonly revision: number; readonly mark?: string | undefined; readonly conflict?: never }
+  | { readonly revision?: never; readonly mark?: never; readonly conflict: true };
 
 /** A page of what an instance has stored. */
 export interface StoredCounters {
@@ -100,6 +119,14 @@ export interface DocumentUses {
   forget(kind: string, ids: readonly string[]): Promise<void>;
 }
 
+/** What in the settings of a store could lose documents. */
+export interface Inspection {
+  /** A sentence each. */
+  readonly warnings: readonly string[];
+  /** Why it may drop keys by itself, and what helps: a sentence. Undefined: it does not, or does not say. */
+  readonly evicts: string | undefined;
+}
+
 export interface Heartbeat {
   readonly instance: string;
   readonly atMs: number;
@@ -118,15 +145,15 @@ export interface StateStore {
   revision(): Promise<StorePosition>;
   /** Applies all changes or none, and raises the revision by one. Gives a store without id one. */
   commit(commit: Commit): Promise<CommitResult>;
-  /** What in the settings of the store could lose documents: a sentence each. */
-  warnings(): Promise<readonly string[]>;
+  /** Looks at the settings of the store. */
+  inspect(): Promise<Inspection>;
   /** Gives a store without an id one; resolves to the id in force. */
   initialise(): Promise<string>;
   /**
-   * Writes a whole state back into a store that was emptied, with its id and the revisions of its kinds; the revision goes on
-   * above `state.revision`. False, and nothing changed, when the store has an id.
+   * Puts a whole state, with its id, revision and past, in the place of everything that the store says, when it stands at `over`. False,
+   * and nothing changed, when it stands elsewhere: another writer was first.
    */
-  reseed(state: StoredState): Promise<boolean>;
+  rewrite(state: StoredState, over: StorePosition): Promise<boolean>;
   /**
    * Calls back soon after the watch has begun, after each change of a document or the store id by any process, at the latest `pollMs`
    * later, when the store begins to fail, and when it is back. Several changes may share a call. Ends with `close`.
@@ -161,6 +188,16 @@ export function outdatedCounters(instance: string, sequence: number, stored: num
   return new Error(
     `counters of ${instance} were refused: write ${sequence} is not above the stored ${stored}; does another process run as ${instance}?`,
   );
+}
+
+/** A mark for a change. */
+export function newMark(): string {
+  return randomBytes(9).toString('base64url');
+}
+
+/** Whether both are the same revision of the same line of changes. */
+export function isSamePosition(one: StorePosition, other: StorePosition): boolean {
+  return one.storeId === other.storeId && one.revision === other.revision && one.mark === other.mark;
 }
 
 /** A body as JSON text; throws a TypeError for what JSON cannot say. */

@@ -3,7 +3,7 @@
 /**
  * `unreachable`: no server answers, or the file is missing. `timeout`: no answer in time. `garbled`: the answer is too large, or that to
  * something else. After these three a write may have happened.
- * `read_only`, `full`: reads may still work. `denied`: credentials or certificates. `corrupt`: what lies there is not ours or is
+ * `read_only`, `full`: reads may still work. `evicts`: it may drop keys by itself, and gets no new documents. `denied`: credentials or certificates. `corrupt`: what lies there is not ours or is
  * damaged. `newer_schema`: a newer version of the gateway has been here.
  */
 export type StoreFailure =
@@ -12,6 +12,7 @@ export type StoreFailure =
   | 'garbled'
   | 'read_only'
   | 'full'
+  | 'evicts'
   | 'denied'
   | 'corrupt'
   | 'newer_schema';

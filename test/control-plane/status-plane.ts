@@ -61,6 +61,8 @@ export async function startStatus(t: Test) {
       source: 'store',
       isUp: true,
       standing: 'held',
+      evicts: undefined,
+      writeBacks: 0,
       skipped: { unreadable: 0, unsealed: 0 },
     } as StateStatus,
   };

@@ -17,7 +17,7 @@ await test('without a proxy nothing is converged, and nothing is behind', async 
     proxies: [],
     last_rejected_config: null,
     secret_problems: [],
-    store: { engine: 'sqlite', status: 'up', source: 'store', store_id: 's1' },
+    store: { engine: 'sqlite', status: 'up', source: 'store', store_id: 's1', evicts: null, write_backs: 0 },
   });
 });
 
@@ -202,6 +202,8 @@ await test('it answers while the store is gone, as of the last heartbeats', asyn
     source: 'copy',
     isUp: true,
     standing: 'emptied',
+    evicts: undefined,
+    writeBacks: 0,
     skipped: plane.facts.state.skipped,
   };
   t.match(await plane.look(), { store: { status: 'emptied', source: 'copy', store_id: null } });

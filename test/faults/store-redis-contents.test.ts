@@ -1,6 +1,6 @@
 // Redis takes no writes, is full, is emptied, or holds what the planes have not written: what is in force stays in force.
 import { t as suite, test } from 'tap';
-import { statusesOf, usageOf } from '../support/consumer.ts';
+import { ask, statusesOf, usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
@@ -8,6 +8,7 @@ import { checkUnharmed, roomyConfig, underLoad } from '../support/load.ts';
 import {
   askAdmin,
   dayRule,
+  delaysUntil,
   delaysUntilCap,
   listRules,
   manualCaps,
@@ -54,6 +55,9 @@ await test('a replica without its primary takes no writes: the admin API says so
 await test('a full server: writes are refused as such, reads and deletions work, limits hold', async (t) => {
   t.equal((await put('/full', 2)).status, 200);
   t.equal((await put('/full/deleted', 2)).status, 200);
+  const issued = await fleet.admin('/admin/auth-keys', { method: 'POST', body: { name: 'ann' } });
+  const { id, value } = (await issued.json()) as { id: string; value: string };
+  const withKey = { headers: { authorization: `Bearer ${value}` } };
   await untilCap('/full', 2);
   const before = await manualCaps(fleet);
   t.teardown(() => client.config('SET', 'maxmemory', '0'));
@@ -61,7 +65,7 @@ await test('a full server: writes are refused as such, reads and deletions work,
     await client.config('SET', 'maxmemory', '1');
     await untilDegraded(fleet);
     for (let count = 0; count < 3; count += 1) {
-      const { status, code, retryAfter } = await put('/full', 9);
+      const { status, code, retryAfter } = await put('/full/new', 9);
       t.same([status, code, retryAfter], [503, 'store_full', '1']);
       t.equal((await askAdmin(first)).status, 200);
     }
@@ -70,6 +74,12 @@ await test('a full server: writes are refused as such, reads and deletions work,
       200,
     );
     t.same(await statusesOf(first, '/full', 3), [200, 200, 429]);
+    t.equal((await fleet.admin(`/admin/auth-keys/${id}/deactivate`, { method: 'POST' })).status, 204);
+    await delaysUntil(
+      fleet.proxies,
+      'a revocation',
+      async (proxy) => (await ask(proxy, '/', {}, withKey)).status === 401,
+    );
     await client.config('SET', 'maxmemory', '0');
   });
   const { '/full/deleted': _, ...left } = before;

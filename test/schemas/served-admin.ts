@@ -81,7 +81,8 @@ export async function startAdmin(t: Test) {
     parts: { store, uses: store.uses, quotas, known: () => nothingKnown, budgets: () => [], nowMs },
   });
   const skipped = { unreadable: 0, unsealed: 0 };
-  const state = { storeId: undefined, revision: 0, source: 'store', isUp: true, standing: 'new', skipped } as const;
+  const known = { storeId: undefined, revision: 0, evicts: undefined, writeBacks: 0, skipped };
+  const state = { ...known, source: 'store', isUp: true, standing: 'new' } as const;
   const degradation = { look: () => [] };
   const [engine, config, keyMark, secretProblems] = ['sqlite' as const, () => undefined, () => 'mark', () => []];
   await app.register(statusRoute, {

@@ -32,7 +32,7 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
     await fleet.refresh().catch(() => undefined);
     const desired = parts.desired();
     const config = parts.config();
-    const { isUp, standing, source, storeId } = parts.state();
+    const { isUp, standing, source, storeId, evicts, writeBacks } = parts.state();
     const proxies = fleet.proxies();
     const live = proxies.filter(({ isLive }) => isLive);
     return {
@@ -52,9 +52,11 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
       secret_problems: parts.secretProblems(),
       store: {
         engine,
-        status: isEmptied(standing) ? 'emptied' : isUp ? 'up' : 'down',
+        status: isEmptied(standing) ? 'emptied' : standing === 'behind' ? 'behind' : isUp ? 'up' : 'down',
         source,
         store_id: storeId ?? null,
+        evicts: evicts ?? null,
+        write_backs: writeBacks,
       },
     };
   });

@@ -22,6 +22,7 @@ const advice: Readonly<Record<StoreFailure, string>> = {
   garbled: 'answers what cannot be used; check what REDIS_URL leads to and how large its keys with our prefix are',
   read_only: 'takes no writes; let REDIS_URL name a primary that can write to its disk',
   full: 'is full; give it more memory (maxmemory)',
+  evicts: 'may drop keys by itself; set maxmemory-policy to noeviction',
   denied: 'was not opened; check user, password, rights and certificate of what REDIS_URL names',
   corrupt:
     'holds something that is not ours; delete the keys with our prefix that are meant, or give it an empty database',

@@ -5,7 +5,8 @@ import type { KeptKey } from '../kept-items.ts';
 export interface RedisKeys {
   /**
    * A hash, by the control plane: everything both planes agree on, so that it is there as a whole or gone as a whole. Fields:
-   * `version`, `store_id`, `revision`, `kind:<kind>` and `document:["<kind>","<id>"]`.
+   * `version`, `store_id`, `revision`, `mark` (`<revision>:<mark>`), `kind:<kind>`, `document:["<kind>","<id>"]` and, of the last changes,
+   * `change:<revision>` (`{"marks":[…],"deleted":[["<kind>","<id>"],…]}`).
    */
   readonly state: string;
   /** A channel, by every writer of `state`: a message means that it has changed; its text, the new revision, is not read. */
@@ -50,6 +51,7 @@ export const keysVersion = 1;
 
 export const documentField = 'document:';
 export const kindField = 'kind:';
+export const changeField = 'change:';
 
 /** The keys under a prefix of letters, digits, dots, underscores and hyphens; throws a TypeError for any other. */
 export function redisKeys(prefix: string): RedisKeys {

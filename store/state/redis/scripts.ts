@@ -35,25 +35,36 @@ end
 `;
 
 /**
- * KEYS: state. ARGV: known version, id for a store without one, channel, id of the store expected (empty for none), number of pairs expected, those pairs (field of the kind, revision), then for each change: field of the document, field of its kind,
- * body or empty. A deletion is begun first, so that a full server takes it.
+ * KEYS: state. ARGV: known version, id for a store without one, channel, id of the store expected (empty for none), mark of the change, what
+ * is remembered of it, how many changes are, number of pairs expected, those pairs (field of the kind, revision), then for each change:
+ * field of the document, field of its kind, body or empty. A full server takes what follows a deletion: so one comes first, unless
+ * there are documents that are new.
  */
 export const commitScript = script(`${words}
 local state = KEYS[1]
 if isNewer(state, ARGV[1]) then return {'newer'} end
 if (redis.call('HGET', state, 'store_id') or '') ~= ARGV[4] then return {'conflict'} end
-local first = 6 + 2 * tonumber(ARGV[5])
-for at = 6, first - 1, 2 do
+local first = 9 + 2 * tonumber(ARGV[8])
+for at = 9, first - 1, 2 do
   if number(redis.call('HGET', state, ARGV[at])) ~= tonumber(ARGV[at + 1]) then return {'conflict'} end
 end
 local before = redis.call('HGET', state, 'revision')
 if before and (#before > 15 or not string.match(before, '^%d+$')) then return {'corrupt'} end
-if first > #ARGV then return {'done', before or '0'} end
+if first > #ARGV then
+  return {'done', before or '0', string.match(redis.call('HGET', state, 'mark') or '', '^' .. (before or '0') .. ':(.+)$')}
+end
+local isNew = false
+for at = first, #ARGV, 3 do
+  isNew = isNew or (ARGV[at + 2] ~= '' and redis.call('HEXISTS', state, ARGV[at]) == 0)
+end
+if not isNew then redis.call('HDEL', state, 'change:none') end
 for at = first, #ARGV, 3 do
   if ARGV[at + 2] == '' then redis.call('HDEL', state, ARGV[at]) end
 end
 redis.call('HINCRBY', state, 'revision', 1)
 local revision = redis.call('HGET', state, 'revision')
+redis.call('HDEL', state, string.format('change:%.0f', tonumber(revision) - tonumber(ARGV[7])))
+redis.call('HSET', state, 'mark', revision .. ':' .. ARGV[5], 'change:' .. revision, ARGV[6])
 redis.call('HSETNX', state, 'store_id', ARGV[2])
 redis.call('HSET', state, 'version', ARGV[1])
 for at = first, #ARGV, 3 do
@@ -65,7 +76,7 @@ for at = first, #ARGV, 3 do
   redis.call('HSET', state, ARGV[at + 1], revision)
 end
 redis.pcall('PUBLISH', ARGV[3], revision)
-return {'done', revision}
+return {'done', revision, ARGV[5]}
 `);
 
 /** KEYS: state. ARGV: known version, id, channel. Gives the id in force. */
@@ -79,17 +90,18 @@ end
 return {'done', redis.call('HGET', KEYS[1], 'store_id')}
 `);
 
-/** KEYS: state. ARGV: known version, channel, revision of the state to put back, then fields and values. */
-export const reseedScript = script(`${words}
+/** KEYS: state. ARGV: known version, channel, where the state must stand: id or empty, revision, mark or empty; then fields and values. */
+export const rewriteScript = script(`${words}
 local state = KEYS[1]
 if isNewer(state, ARGV[1]) then return {'newer'} end
-if redis.call('HEXISTS', state, 'store_id') == 1 then return {'late'} end
-local revision = math.max(number(redis.call('HGET', state, 'revision')), tonumber(ARGV[3])) + 1
+local revision = redis.call('HGET', state, 'revision') or '0'
+if (redis.call('HGET', state, 'store_id') or '') ~= ARGV[3] or number(revision) ~= tonumber(ARGV[4]) then return {'late'} end
+if (string.match(redis.call('HGET', state, 'mark') or '', '^' .. string.format('%.0f', number(revision)) .. ':(.+)$') or '') ~= ARGV[5] then return {'late'} end
 redis.call('DEL', state)
 local values = {}
-for at = 4, #ARGV do values[#values + 1] = ARGV[at] end
+for at = 6, #ARGV do values[#values + 1] = ARGV[at] end
 each(values, 2, function(...) redis.call('HSET', state, ...) end)
-redis.call('HSET', state, 'version', ARGV[1], 'revision', string.format('%.0f', revision))
+redis.call('HSET', state, 'version', ARGV[1])
 redis.pcall('PUBLISH', ARGV[2], '0')
 return {'done'}
 `);

@@ -5,42 +5,56 @@ import {
   type Document,
   type DocumentKey,
   type Heartbeat,
+  type PastChange,
   type StoredCounters,
   type StoredState,
   type StorePosition,
 } from '../state-store.ts';
 import type { StoreFailure } from '../store-unavailable.ts';
-import { documentField, keysVersion, kindField, parseCounterField } from './keys.ts';
+import { changeField, documentField, keysVersion, kindField, parseCounterField } from './keys.ts';
 
 /** The field of a document; unlike the texts themselves, their JSON can be taken apart again. */
 export function fieldOf({ kind, id }: DocumentKey): string {
   return documentField + JSON.stringify([kind, id]);
 }
 
+/** What `parsePosition` is made of, in its order. */
+export const positionFields = ['version', 'store_id', 'revision', 'mark'] as const;
+
 /** The position, or why there is none. */
 export function parsePosition(
   version: string | null | undefined,
   storeId: string | null | undefined,
   revision: string | null | undefined,
+  mark?: string | null,
 ): StorePosition | Extract<StoreFailure, 'corrupt' | 'newer_schema'> {
   if (Number(version ?? 0) > keysVersion) return 'newer_schema';
   if (!/^[0-9]{1,15}$/.test(revision ?? '0')) return 'corrupt';
-  return { storeId: storeId ?? undefined, revision: Number(revision ?? 0) };
+  // An older version leaves the mark of an earlier revision behind.
+  const [of, own] = (mark ?? '').split(':');
+  const isOwn = of === (revision ?? '0') && own !== undefined && own !== '';
+  return { storeId: storeId ?? undefined, revision: Number(revision ?? 0), ...(isOwn ? { mark: own } : {}) };
 }
 
 /** The fields of the hash as a state; or why it is none. */
 export function parseState(
   fields: ReadonlyMap<string, string>,
 ): StoredState | Extract<StoreFailure, 'corrupt' | 'newer_schema'> {
-  const position = parsePosition(fields.get('version'), fields.get('store_id'), fields.get('revision'));
+  const [version, storeId, revision, mark] = positionFields.map((name) => fields.get(name));
+  const position = parsePosition(version, storeId, revision, mark);
   if (typeof position === 'string') return position;
   const kinds = new Map<string, number>();
   const documents: Document[] = [];
   const skipped: DocumentKey[] = [];
+  const past = new Map<number, PastChange>();
   for (const [field, value] of fields) {
+    if (field.startsWith(changeField)) {
+      const change = parseChange(value);
+      if (change !== undefined) past.set(Number(field.slice(changeField.length)), change);
+    }
     if (field.startsWith(kindField)) {
-      const revision = Number(value);
-      if (Number.isSafeInteger(revision) && revision > 0) kinds.set(field.slice(kindField.length), revision);
+      const changed = Number(value);
+      if (Number.isSafeInteger(changed) && changed > 0) kinds.set(field.slice(kindField.length), changed);
     }
     if (!field.startsWith(documentField)) continue;
     const key = parseField(field);
@@ -48,17 +62,34 @@ export function parseState(
     if (document === undefined) skipped.push(key ?? { kind: '', id: field.slice(documentField.length) });
     else documents.push(document);
   }
-  return { ...position, kinds, documents: documents.sort(inOrder), skipped: skipped.sort(inOrder) };
+  const state = { ...position, kinds, documents: documents.sort(inOrder), skipped: skipped.sort(inOrder) };
+  return past.size === 0 ? state : { ...state, past: new Map([...past].sort(([a], [b]) => a - b)) };
 }
 
-/** Fields and values that say this state, in turn; the revision is for the script to set. */
-export function fieldsOf({ storeId, kinds, documents }: StoredState & { storeId: string }): string[] {
-  const flat = ['store_id', storeId];
-  for (const [kind, revision] of kinds) flat.push(kindField + kind, String(revision));
+/** Fields and values that say this state, in turn. */
+export function fieldsOf(state: StoredState & { storeId: string }): string[] {
+  const { storeId, revision, mark, kinds, documents, past = new Map<number, PastChange>() } = state;
+  const flat = ['store_id', storeId, 'revision', String(revision)];
+  if (mark !== undefined) flat.push('mark', `${revision}:${mark}`);
+  for (const [number, change] of past) flat.push(`${changeField}${number}`, changeText(change));
+  for (const [kind, changed] of kinds) flat.push(kindField + kind, String(changed));
   for (const document of documents) {
     flat.push(fieldOf(document), `{"revision":${document.revision},"body":${bodyText(document.body)}}`);
   }
   return flat;
+}
+
+/** What is stored of a change. */
+export function changeText({ marks, deleted }: PastChange): string {
+  return JSON.stringify({ marks, deleted: deleted.map(({ kind, id }) => [kind, id]) });
+}
+
+/** Undefined for garbage. */
+function parseChange(text: string): PastChange | undefined {
+  const { marks, deleted } = (parse(text) ?? {}) as { marks?: unknown; deleted?: unknown };
+  if (!Array.isArray(marks) || !Array.isArray(deleted)) return undefined;
+  const keys = deleted.flatMap((names) => keyOf(names) ?? []);
+  return { marks: marks.filter((mark) => typeof mark === 'string'), deleted: keys };
 }
 
 /** The counters of a field of their hash; undefined for garbage. */
@@ -76,7 +107,10 @@ export function parseHeartbeat(instance: string, text: string): Heartbeat | unde
 
 /** Undefined for a field that the gateway did not write. */
 function parseField(field: string): DocumentKey | undefined {
-  const names = parse(field.slice(documentField.length));
+  return keyOf(parse(field.slice(documentField.length)));
+}
+
+function keyOf(names: unknown): DocumentKey | undefined {
   if (!Array.isArray(names)) return undefined;
   const [kind, id]: unknown[] = names;
   return typeof kind === 'string' && typeof id === 'string' ? { kind, id } : undefined;

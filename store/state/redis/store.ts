@@ -6,6 +6,10 @@ import {
   type Commit,
   type CommitResult,
   type DocumentUses,
+  type Inspection,
+  isSamePosition,
+  mostPast,
+  newMark,
   type StateStore,
   type StoredState,
   type StorePosition,
@@ -19,10 +23,10 @@ import { type HeartbeatAsking, redisHeartbeats } from './heartbeats.ts';
 import { redisKept } from './kept.ts';
 import { keysVersion, kindField, type RedisKeys, redisKeys } from './keys.ts';
 import { type HashFields, type HashReading, readHash, withChanges } from './portions.ts';
-import { changesScript, commitScript, initialiseScript, type RedisScript, reseedScript } from './scripts.ts';
-import { fieldOf, fieldsOf, parsePosition, parseState } from './state.ts';
+import { changesScript, commitScript, initialiseScript, type RedisScript, rewriteScript } from './scripts.ts';
+import { changeText, fieldOf, fieldsOf, parsePosition, parseState, positionFields } from './state.ts';
 import { type Asking, redisUses } from './uses.ts';
-import { redisWarnings } from './warnings.ts';
+import { RedisInspector } from './warnings.ts';
 import { type RedisWatch, watchRedis } from './watch.ts';
 
 export interface RedisStoreOptions extends KeptOptions {
@@ -63,6 +67,7 @@ export class RedisStore implements StateStore {
   readonly heartbeats: StateStore['heartbeats'];
   readonly removeHeartbeat: StateStore['removeHeartbeat'];
   readonly kept: ClosingItems;
+  readonly #inspector: RedisInspector;
   #keptConnection: RedisConnection | undefined;
 
   constructor(
@@ -74,6 +79,7 @@ export class RedisStore implements StateStore {
     this.#connection = new RedisConnection(settings);
     this.#keys = keys;
     this.#pollMs = pollMs;
+    this.#inspector = new RedisInspector((command) => this.#connection.ask(command));
     const write: Asking['write'] = (...given) => this.#write(...given);
     this.uses = redisUses({ write, read: (command) => this.#readOwn(command) }, keys);
     const explain = (error: unknown): Error => explainRedisFailure(this.#settings.address, error);
@@ -94,11 +100,12 @@ export class RedisStore implements StateStore {
   async read(): Promise<StoredState> {
     for (let reading = 1; reading <= mostReadings; reading += 1) {
       // A server that gives no answer at all is found out here: the rest may take longer than anything else.
-      const { storeId, revision } = await this.revision();
+      const before = await this.revision();
+      const { storeId, revision } = before;
       const deadlineMs = 4 * this.#settings.timeoutMs;
       const { fields, isWhole } = await this.#readHash(this.#keys.state, documentsAtOnce, deadlineMs);
       const after = isWhole ? undefined : await this.revision();
-      const isStill = after === undefined || (after.storeId === storeId && after.revision === revision);
+      const isStill = after === undefined || isSamePosition(after, before);
       const changes = isStill ? undefined : await this.#changesSince(revision, deadlineMs);
       if (changes?.[0] === 'late') continue;
       const state = parseState(changes === undefined ? fields : withChanges(fields, changes));
@@ -109,34 +116,29 @@ export class RedisStore implements StateStore {
   }
 
   async revision(): Promise<StorePosition> {
-    const fields = ['version', 'store_id', 'revision'];
-    const found = await this.#connection.ask(['HMGET', this.#keys.state, ...fields]);
-    const [stored, storeId, revision] = found as (string | null)[];
-    const position = parsePosition(stored, storeId, revision);
+    const found = await this.#connection.ask(['HMGET', this.#keys.state, ...positionFields]);
+    const [stored, storeId, revision, mark] = found as (string | null)[];
+    const position = parsePosition(stored, storeId, revision, mark);
     if (typeof position === 'string') throw redisFailure(this.#settings.address, position);
     return position;
   }
 
   async commit({ storeId, expected, changes }: Commit): Promise<CommitResult> {
-    const values = [version, randomUUID(), this.#keys.changed, storeId ?? '', String(expected.size)];
+    const mark = newMark();
+    const deleted = changes.filter(({ body }) => body === undefined);
+    const remembered = [mark, changeText({ marks: [mark], deleted }), String(mostPast)];
+    const values = [version, randomUUID(), this.#keys.changed, storeId ?? '', ...remembered, String(expected.size)];
     for (const [kind, revision] of expected) values.push(kindField + kind, String(revision));
     for (const change of changes) {
       const body = change.body === undefined ? '' : bodyText(change.body);
       values.push(fieldOf(change), kindField + change.kind, body);
     }
-    const [outcome, revision] = await this.#ask(commitScript, values);
-    return outcome === 'conflict' ? { conflict: true } : { revision: Number(revision) };
+    const [outcome, revision, after] = await this.#ask(commitScript, values);
+    return outcome === 'conflict' ? { conflict: true } : { revision: Number(revision), mark: after };
   }
 
-  /** A user that may not read settings gets no warnings. */
-  async warnings(): Promise<readonly string[]> {
-    const settings = new Map<string, string>();
-    for (const name of ['maxmemory-policy', 'appendonly', 'save']) {
-      const found = await this.#connection.ask(['CONFIG', 'GET', name]).catch(() => []);
-      const [, value] = found as string[];
-      if (value !== undefined) settings.set(name, value);
-    }
-    return redisWarnings(settings);
+  inspect(): Promise<Inspection> {
+    return this.#inspector.look();
   }
 
   async initialise(): Promise<string> {
@@ -144,11 +146,12 @@ export class RedisStore implements StateStore {
     return id;
   }
 
-  async reseed(state: StoredState): Promise<boolean> {
-    const { storeId, revision } = state;
+  async rewrite(state: StoredState, over: StorePosition): Promise<boolean> {
+    const { storeId } = state;
     if (storeId === undefined) throw new TypeError('a state without store id cannot be put back');
-    const fields = fieldsOf({ ...state, storeId });
-    const [outcome] = await this.#ask(reseedScript, [version, this.#keys.changed, String(revision), ...fields]);
+    const place = [over.storeId ?? '', String(over.revision), over.mark ?? ''];
+    const values = [version, this.#keys.changed, ...place, ...fieldsOf({ ...state, storeId })];
+    const [outcome] = await this.#ask(rewriteScript, values);
     return outcome === 'done';
   }
 

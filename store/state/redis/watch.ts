@@ -50,7 +50,7 @@ export function watchRedis(
   async function pollNow(): Promise<void> {
     if (isClosed) return;
     const found = await position().then(
-      ({ storeId, revision }) => `${storeId} ${revision}`,
+      ({ storeId, revision, mark }) => `${storeId} ${revision} ${mark}`,
       () => failing,
     );
     const isNews = found !== told;

@@ -10,6 +10,15 @@ CREATE TABLE IF NOT EXISTS document_use (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** Made with the first commit of a version that remembers changes. By the control plane. */
+export const createPast = `
+CREATE TABLE IF NOT EXISTS past_change (
+  revision INTEGER PRIMARY KEY,
+  marks TEXT NOT NULL,
+  deleted TEXT NOT NULL
+) STRICT;
+`;
+
 /** Kept in `user_version`. Raise it with every change of the tables. */
 export const tablesVersion = 1;
 

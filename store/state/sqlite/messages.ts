@@ -18,7 +18,7 @@ export type OperationName =
   | 'revision'
   | 'commit'
   | 'initialise'
-  | 'reseed'
+  | 'rewrite'
   | 'loadCounters'
   | 'writeCounters'
   | 'writeHeartbeat'
@@ -46,9 +46,15 @@ export type Answer =
 
 export type TextDocument = readonly [kind: string, id: string, revision: number, body: unknown];
 
-export interface ReadOutput {
-  readonly storeId: string | null;
-  readonly revision: number;
+/** The marks, and kind and id of each document that was deleted. */
+export type TextChange = readonly [
+  revision: number,
+  marks: readonly string[],
+  deleted: readonly (readonly [kind: string, id: string])[],
+];
+
+export interface ReadOutput extends RevisionOutput {
+  readonly past: readonly TextChange[];
   readonly kinds: readonly (readonly [kind: string, revision: number])[];
   readonly documents: readonly TextDocument[];
   readonly skipped: readonly (readonly [kind: string, id: string])[];
@@ -57,18 +63,26 @@ export interface ReadOutput {
 export interface RevisionOutput {
   readonly storeId: string | null;
   readonly revision: number;
+  readonly mark: string | null;
 }
+
+/** The revision and mark after it; null: another writer was first. */
+export type CommitOutput = readonly [revision: number, mark: string | null] | null;
 
 export interface CommitInput {
   readonly storeId: string | null;
+  /** For the change. */
+  readonly mark: string;
   readonly expected: readonly (readonly [kind: string, revision: number])[];
   /** The body as JSON text; null deletes. */
   readonly changes: readonly (readonly [kind: string, id: string, body: string | null])[];
 }
 
-export interface ReseedInput {
+export interface RewriteInput {
+  readonly over: RevisionOutput;
   readonly storeId: string;
   readonly revision: number;
+  readonly past: readonly TextChange[];
   readonly kinds: readonly (readonly [kind: string, revision: number])[];
   /** The body as JSON text. */
   readonly documents: readonly (readonly [kind: string, id: string, revision: number, body: string])[];

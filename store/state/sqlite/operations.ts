@@ -2,15 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { decodeCounts } from '../../../schemas/rules/counter-row.ts';
-import { forgottenAfterMs, type Heartbeat } from '../state-store.ts';
-import { createUses } from './ddl.ts';
+import { forgottenAfterMs, type Heartbeat, mostPast } from '../state-store.ts';
+import { createPast, createUses } from './ddl.ts';
 import type {
   CommitInput,
+  CommitOutput,
   CountersInput,
   HeartbeatInput,
   LoadInput,
-  ReseedInput,
   RevisionOutput,
+  RewriteInput,
+  TextChange,
   UsedInput,
   UsesInput,
 } from './messages.ts';
@@ -38,6 +40,12 @@ function isJson(text: string): boolean {
   }
 }
 
+/** A list that was stored as text; empty for garbage. */
+function listIn(text: unknown): readonly unknown[] {
+  const list: unknown = typeof text === 'string' && isJson(text) ? JSON.parse(text) : undefined;
+  return Array.isArray(list) ? list : [];
+}
+
 /** The operations on one open database; statements are prepared once. */
 export class StateTables {
   readonly #database: DatabaseSync;
@@ -59,9 +67,8 @@ export class StateTables {
         if (isJson(body)) documents.push(`${JSON.stringify([kind, id, Number(revision)]).slice(0, -1)},${body}]`);
         else skipped.push([kind, id]);
       }
-      const { storeId, revision } = this.#position();
       const numbers = kinds.map((row) => [row['kind'], Number(row['revision'])]);
-      const rest = JSON.stringify({ storeId, revision, kinds: numbers, skipped });
+      const rest = JSON.stringify({ ...this.#position(), past: this.#past(), kinds: numbers, skipped });
       return `${rest.slice(0, -1)},"documents":[${documents.join(',')}]}`;
     });
   }
@@ -70,22 +77,25 @@ export class StateTables {
     return transact(this.#database, 'DEFERRED', () => this.#position());
   }
 
-  /** The new revision, or null when another writer was first. */
-  commit({ storeId, expected, changes }: CommitInput): number | null {
+  commit({ storeId, mark, expected, changes }: CommitInput): CommitOutput {
     return transact(this.#database, 'IMMEDIATE', () => {
       const position = this.#position();
       if (storeId !== position.storeId) return null;
       const current = this.#sql('SELECT revision FROM kind WHERE kind = ?');
       if (expected.some(([kind, revision]) => Number(current.get(kind)?.['revision'] ?? 0) !== revision)) return null;
-      if (changes.length === 0) return position.revision;
+      if (changes.length === 0) return [position.revision, position.mark];
       const revision = position.revision + 1;
       this.#setPosition(position.storeId ?? randomUUID(), revision);
+      const deleted = changes.filter(([, , body]) => body === null).map(([kind, id]) => [kind, id] as const);
+      this.#database.exec(createPast);
+      this.#putPast([revision, [mark], deleted]);
+      this.#sql('DELETE FROM past_change WHERE revision <= ?').run(revision - mostPast);
       for (const [kind, id, body] of changes) {
         if (body === null) this.#sql('DELETE FROM document WHERE kind = ? AND id = ?').run(kind, id);
         else this.#putDocument(kind, id, body, revision);
         this.#putKind(kind, revision);
       }
-      return revision;
+      return [revision, mark];
     });
   }
 
@@ -99,15 +109,16 @@ export class StateTables {
     });
   }
 
-  /** False when the store has an id already. */
-  reseed({ storeId, revision, kinds, documents }: ReseedInput): boolean {
+  /** False when the store stands elsewhere than at `over`. */
+  rewrite({ over, storeId, revision, past, kinds, documents }: RewriteInput): boolean {
     return transact(this.#database, 'IMMEDIATE', () => {
-      const position = this.#position();
-      if (position.storeId !== null) return false;
-      this.#database.exec('DELETE FROM document; DELETE FROM kind');
+      const found = this.#position();
+      if (found.storeId !== over.storeId || found.revision !== over.revision || found.mark !== over.mark) return false;
+      this.#database.exec(`${createPast} DELETE FROM document; DELETE FROM kind; DELETE FROM past_change`);
       for (const [kind, changed] of kinds) this.#putKind(kind, changed);
       for (const [kind, id, written, body] of documents) this.#putDocument(kind, id, body, written);
-      this.#setPosition(storeId, Math.max(position.revision, revision) + 1);
+      for (const change of past) this.#putPast(change);
+      this.#setPosition(storeId, revision);
       return true;
     });
   }
@@ -205,13 +216,39 @@ export class StateTables {
   }
 
   #hasUses(): boolean {
-    return this.#sql("SELECT 1 FROM sqlite_master WHERE name = 'document_use'").get() !== undefined;
+    return this.#has('document_use');
+  }
+
+  /** Files of older versions do not have every table. */
+  #has(table: string): boolean {
+    return this.#sql('SELECT 1 FROM sqlite_master WHERE name = ?').get(table) !== undefined;
   }
 
   #position(): RevisionOutput {
     const row = this.#sql('SELECT store_id, revision FROM store').get();
     const storeId = row?.['store_id'] ?? null;
-    return { storeId: storeId === null ? null : String(storeId), revision: Number(row?.['revision'] ?? 0) };
+    const revision = Number(row?.['revision'] ?? 0);
+    return { storeId: storeId === null ? null : String(storeId), revision, mark: this.#mark(revision) };
+  }
+
+  #mark(revision: number): string | null {
+    if (!this.#has('past_change')) return null;
+    const marks = this.#sql('SELECT marks FROM past_change WHERE revision = ?').get(revision)?.['marks'];
+    return (listIn(marks)[0] as string | undefined) ?? null;
+  }
+
+  #past(): TextChange[] {
+    if (!this.#has('past_change')) return [];
+    const rows = this.#sql('SELECT revision, marks, deleted FROM past_change ORDER BY revision').all();
+    return rows.map((row): TextChange => {
+      const deleted = listIn(row['deleted']) as (readonly [string, string])[];
+      return [Number(row['revision']), listIn(row['marks']) as string[], deleted];
+    });
+  }
+
+  #putPast([revision, marks, deleted]: TextChange): void {
+    const put = this.#sql('INSERT OR REPLACE INTO past_change VALUES (?, ?, ?)');
+    put.run(revision, JSON.stringify(marks), JSON.stringify(deleted));
   }
 
   #setPosition(storeId: string, revision: number): void {

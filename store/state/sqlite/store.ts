@@ -9,7 +9,10 @@ import {
   counterPageRows,
   type DocumentUses,
   type Heartbeat,
+  type Inspection,
+  newMark,
   outdatedCounters,
+  type PastChange,
   type StateStore,
   type StoredCounters,
   type StoredState,
@@ -18,14 +21,15 @@ import {
 import { sqliteKept } from './kept.ts';
 import type {
   CommitInput,
+  CommitOutput,
   CountersInput,
   CountersOutput,
   HeartbeatInput,
   LoadInput,
   LoadOutput,
   ReadOutput,
-  ReseedInput,
   RevisionOutput,
+  RewriteInput,
   UsedInput,
   UsesInput,
 } from './messages.ts';
@@ -70,48 +74,57 @@ class SqliteStore implements StateStore {
   }
 
   async read(): Promise<StoredState> {
-    const { storeId, revision, kinds, documents, skipped } = await this.#ask<ReadOutput>('read', null);
-    return {
-      storeId: storeId ?? undefined,
-      revision,
+    const { kinds, documents, skipped, past, ...position } = await this.#ask<ReadOutput>('read', null);
+    const state = {
+      ...positionOf(position),
       kinds: new Map(kinds),
       documents: documents.map(([kind, id, written, body]) => ({ kind, id, revision: written, body })),
       skipped: skipped.map(([kind, id]) => ({ kind, id })),
     };
+    if (past.length === 0) return state;
+    const changes = past.map(([revision, marks, deleted]): [number, PastChange] => {
+      return [revision, { marks, deleted: deleted.map(([kind, id]) => ({ kind, id })) }];
+    });
+    return { ...state, past: new Map(changes) };
   }
 
   async revision(): Promise<StorePosition> {
-    const { storeId, revision } = await this.#ask<RevisionOutput>('revision', null);
-    return { storeId: storeId ?? undefined, revision };
+    return positionOf(await this.#ask<RevisionOutput>('revision', null));
   }
 
   async commit({ storeId, expected, changes }: Commit): Promise<CommitResult> {
     const input: CommitInput = {
       storeId,
+      mark: newMark(),
       expected: [...expected],
       changes: changes.map(({ kind, id, body }) => [kind, id, body === undefined ? null : bodyText(body)]),
     };
-    const revision = await this.#ask<number | null>('commit', input);
-    return revision === null ? { conflict: true } : { revision };
+    const done = await this.#ask<CommitOutput>('commit', input);
+    if (done === null) return { conflict: true };
+    const [revision, mark] = done;
+    return { revision, mark: mark ?? undefined };
   }
 
-  async warnings(): Promise<readonly string[]> {
-    return [];
+  async inspect(): Promise<Inspection> {
+    return { warnings: [], evicts: undefined };
   }
 
   initialise(): Promise<string> {
     return this.#ask<string>('initialise', null);
   }
 
-  async reseed({ storeId, revision, kinds, documents }: StoredState): Promise<boolean> {
+  async rewrite(state: StoredState, over: StorePosition): Promise<boolean> {
+    const { storeId, revision, kinds, documents, past = new Map<number, PastChange>() } = state;
     if (storeId === undefined) throw new TypeError('a state without store id cannot be put back');
-    const input: ReseedInput = {
+    const input: RewriteInput = {
+      over: { storeId: over.storeId ?? null, revision: over.revision, mark: over.mark ?? null },
       storeId,
       revision,
+      past: [...past].map(([number, { marks, deleted }]) => [number, marks, deleted.map(({ kind, id }) => [kind, id])]),
       kinds: [...kinds],
       documents: documents.map(({ kind, id, revision: written, body }) => [kind, id, written, bodyText(body)]),
     };
-    return this.#ask<boolean>('reseed', input);
+    return this.#ask<boolean>('rewrite', input);
   }
 
   watch(onChange: () => void): void {
@@ -166,4 +179,8 @@ class SqliteStore implements StateStore {
   async #ask<Output>(name: Parameters<SqliteThread['ask']>[0], input: unknown): Promise<Output> {
     return JSON.parse(await this.#thread.ask(name, input)) as Output;
   }
+}
+
+function positionOf({ storeId, revision, mark }: RevisionOutput): StorePosition {
+  return { storeId: storeId ?? undefined, revision, ...(mark === null ? {} : { mark }) };
 }

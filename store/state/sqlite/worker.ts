@@ -11,7 +11,7 @@ import type {
   LoadInput,
   OperationName,
   Request,
-  ReseedInput,
+  RewriteInput,
   ThreadSettings,
   UsedInput,
   UsesInput,
@@ -29,7 +29,7 @@ const operations: Readonly<Record<Operation, (tables: StateTables, input: string
   revision: (tables) => JSON.stringify(tables.position()),
   commit: (tables, input) => JSON.stringify(tables.commit(JSON.parse(input) as CommitInput)),
   initialise: (tables) => JSON.stringify(tables.initialise()),
-  reseed: (tables, input) => JSON.stringify(tables.reseed(JSON.parse(input) as ReseedInput)),
+  rewrite: (tables, input) => JSON.stringify(tables.rewrite(JSON.parse(input) as RewriteInput)),
   loadCounters: (tables, input) => tables.loadCounters(JSON.parse(input) as LoadInput),
   writeCounters(tables, input) {
     const output: CountersOutput = { refusedBy: tables.writeCounters(JSON.parse(input) as CountersInput) };
@@ -68,7 +68,7 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
     if (request.name === 'watch') watch();
     if (request.name === 'close') close();
     // Own changes do not show in the data version.
-    if (timer !== undefined && ['commit', 'initialise', 'reseed'].includes(request.name)) poll(true);
+    if (timer !== undefined && ['commit', 'initialise', 'rewrite'].includes(request.name)) poll(true);
   });
   if (settings.isWatching) watch();
   say({ kind: 'online' });
@@ -80,7 +80,7 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
   function answer({ name, input }: Request): Answer {
     if (name === 'watch' || name === 'close') return { kind: 'output', output: 'null' };
     try {
-      const mayCreate = name === 'initialise' || name === 'reseed';
+      const mayCreate = name === 'initialise' || name === 'rewrite';
       return { kind: 'output', output: file.use((tables) => operations[name](tables, input), mayCreate) };
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) return { kind: 'broken', message: String(error) };
@@ -104,8 +104,8 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
         if (now.openings !== seen.openings) told = undefined;
         const isQuiet = now.openings === seen.openings && now.dataVersion === seen.dataVersion;
         if (isQuiet && !isCertain) return;
-        const { storeId, revision } = tables.position();
-        const position = `${storeId} ${revision}`;
+        const { storeId, revision, mark } = tables.position();
+        const position = `${storeId} ${revision} ${mark}`;
         seen = now;
         if (position !== told) say({ kind: 'changed' });
         told = position;

@@ -2,6 +2,7 @@
 import { test } from 'tap';
 import {
   type Custody,
+  hasLost,
   isEmptied,
   judge,
   type Observation,
@@ -27,6 +28,16 @@ const waited = (ms: number): Custody => ({ standing: 'undecided', namelessSinceM
 const rows: readonly Row[] = [
   { claim: 'an id, none remembered', observed: { storeId: 'a' }, standing: 'held' },
   { claim: 'the id remembered', observed: { storeId: 'a', remembered: 'a' }, standing: 'held' },
+  {
+    claim: 'the id remembered, in an older state',
+    observed: { storeId: 'a', remembered: 'a', isBehind: true },
+    standing: 'behind',
+  },
+  {
+    claim: 'an id, of which proxies know a later state',
+    observed: { storeId: 'a', isBehind: true },
+    standing: 'behind',
+  },
   { claim: 'another id', observed: { storeId: 'b', remembered: 'a' }, standing: 'replaced' },
   { claim: 'an id ends a loss', before: lost, observed: { storeId: 'a', witnesses: remembering }, standing: 'held' },
   { claim: 'no id, one remembered here', observed: { remembered: 'a', witnesses: silent }, standing: 'emptied' },
@@ -116,6 +127,7 @@ await test('a store that was away gives the proxies their time again', async (t)
 });
 
 await test('documents are missing from an emptied store, whichever process remembers them', async (t) => {
-  const every: Standing[] = ['unread', 'held', 'replaced', 'emptied', 'lost', 'undecided', 'new'];
+  const every: Standing[] = ['unread', 'held', 'behind', 'replaced', 'emptied', 'lost', 'undecided', 'new'];
   t.same(every.filter(isEmptied), ['emptied', 'lost']);
+  t.same(every.filter(hasLost), ['behind', 'emptied', 'lost'], 'or some of them');
 });

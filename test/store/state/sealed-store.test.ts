@@ -137,7 +137,7 @@ const cases: Readonly<Record<string, (t: Test, engine: Engine) => Promise<void>>
     const state = await store.read();
     t.same([found(state), outdated(state)], [{ plain: body, sealed: body }, []]);
     await place.empty();
-    t.ok(await store.reseed(state));
+    t.ok(await store.rewrite(state, await store.revision()));
     t.same(found(await place.store.read()), { plain: body, sealed: sealedBody(ours, 'sealed', body) });
   },
 
@@ -187,7 +187,7 @@ const cases: Readonly<Record<string, (t: Test, engine: Engine) => Promise<void>>
     const changed = copy.map((document) => ({ ...document, body: { ...body, name: 'changed' } }));
     t.same(found(await store.open({ ...state, documents: changed })), {});
     await place.empty();
-    t.ok(await store.reseed(state));
+    t.ok(await store.rewrite(state, await store.revision()));
     t.same(found(await open(place).read()), { old: body, new: body });
   },
 };

@@ -157,7 +157,7 @@ await test('what a newer version wrote is left alone', async (t) => {
     () => store.revision(),
     () => change(store, 'b'),
     () => store.initialise(),
-    () => store.reseed(state),
+    () => store.rewrite(state, state),
   ]) {
     t.match(await refusal(ask()), { reason: 'newer_schema', message: /newer version of the gateway/ });
   }

@@ -83,7 +83,7 @@ await test('a copy that is being written in its place is not taken for an emptie
   t.same(await ids(late), ['a']);
 });
 
-await test('a vanished file is written back by reseed', async (t) => {
+await test('a vanished file is written back', async (t) => {
   const directory = temporaryDirectory(t);
   const store = open(t, directory);
   const other = open(t, directory);
@@ -92,8 +92,8 @@ await test('a vanished file is written back by reseed', async (t) => {
   t.same(await ids(other), ['a']);
   rmSync(directory, { recursive: true });
   await refusal(other.read());
-  t.ok(await store.reseed(before));
-  t.same(await other.read(), { ...before, revision: before.revision + 1 });
+  t.ok(await store.rewrite(before, { storeId: undefined, revision: 0 }));
+  t.same(await other.read(), before);
 });
 
 await test('another file in its place is another store', async (t) => {
@@ -141,7 +141,7 @@ await test('a file emptied in its place reads as emptied, not as new', async (t)
   for (const side of ['', '-wal', '-shm']) rmSync(path + side, { force: true });
   writeFileSync(path, '');
   t.match(await store.read(), { storeId: undefined, revision: 0, documents: [] });
-  t.ok(await store.reseed(before));
+  t.ok(await store.rewrite(before, await store.revision()));
   t.same(await ids(store), ['a']);
 });
 

@@ -32,7 +32,7 @@ interface Status {
   readonly desired: { readonly config_revision: string; readonly state_revision: number };
   readonly proxies: readonly Proxy[];
   readonly last_rejected_config: { readonly problems: readonly string[] } | null;
-  readonly store: { readonly engine: string; readonly status: 'up' | 'down' | 'emptied' };
+  readonly store: { readonly engine: string; readonly status: 'up' | 'down' | 'emptied' | 'behind' };
 }
 
 /** What it means, and what to do. */
@@ -42,6 +42,8 @@ const words: Readonly<Record<string, string>> = {
   secret_file_unusable: 'A file with a secret cannot be used, so the secret before it stays in force.',
   state_store_unavailable: 'The state store does not answer: limits hold as they are, nothing can be changed.',
   state_store_emptied: 'The state store has lost what was in it.',
+  state_store_behind: 'The state store went back to an older state. What was in force stays, and is written back.',
+  state_store_evicts: 'The state store may drop rules and keys by itself: set maxmemory-policy of Redis to noeviction.',
   record_store_unavailable: 'The record store does not answer: records wait in the journal.',
   state_documents_unsealed: 'Some stored documents have no valid seal and are ignored.',
   no_proxy_is_live: 'No proxy is live, so nobody serves requests.',
