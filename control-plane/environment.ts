@@ -21,6 +21,11 @@ export interface Environment extends PlaneSettings {
   readonly variables: Variables;
 }
 
+/** Where a command was called: npm runs a script in the directory of its package, and says the caller's in INIT_CWD. */
+export function callerDirectory(variables: Variables = process.env): string {
+  return (variables['npm_lifecycle_event'] === undefined ? undefined : variables['INIT_CWD']) ?? process.cwd();
+}
+
 /** Reads the variables (design section 5): the frozen settings, or every problem at once. */
 export function readEnvironment(variables: Variables = process.env): EnvironmentReading<Environment> {
   const reader = readVariables(variables);

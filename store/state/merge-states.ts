@@ -57,6 +57,11 @@ function isStricter(own: Document, other: Document): boolean {
   return before !== undefined && (after === undefined || before > after);
 }
 
+/** The one of two resets that has come further. */
+export function furtherReset(own: Document, other: Document): Document {
+  return isStricter(own, other) ? own : other;
+}
+
 /** How far a reset has come: an epoch, or a moment; undefined: it is no reset. */
 function stepOf({ kind, id, body }: Document): number | undefined {
   if (kind === resets.kind) return resets.read(id, body)?.epoch;

@@ -1,0 +1,55 @@
+// The state that a deliberate restore puts into the store: an older one, in force as another store, with the resets of now.
+import { randomUUID } from 'node:crypto';
+import { budgetResets, managedCacheResets, resets } from '../../schemas/documents/kinds.ts';
+import { placeOf } from './lineage.ts';
+import { furtherReset, reseededKind } from './merge-states.ts';
+import { type Document, newMark, type StoredState } from './state-store.ts';
+
+const resetKinds: ReadonlySet<string> = new Set([resets, budgetResets, managedCacheResets].map(({ kind }) => kind));
+
+/**
+ * The documents of `source`, under a new id, so that every process takes them over instead of writing back what it has in force. Resets
+ * of `current` that have come further stay: counters and answers of before a reset never count again.
+ */
+export function restoredState(current: StoredState, source: StoredState): StoredState {
+  const revision = Math.max(current.revision, source.revision) + 1;
+  const mark = newMark();
+  const documents = new Map(source.documents.map((document) => [placeOf(document), document]));
+  for (const own of current.documents) {
+    if (!resetKinds.has(own.kind)) continue;
+    const other = documents.get(placeOf(own));
+    documents.set(placeOf(own), other === undefined ? own : furtherReset(own, other));
+  }
+  const kinds = new Set([...current.kinds.keys(), ...source.kinds.keys(), reseededKind]);
+  return {
+    storeId: randomUUID(),
+    revision,
+    mark,
+    kinds: new Map([...kinds].map((kind) => [kind, revision])),
+    documents: [...documents.values()].map((document) => ({ ...document, revision })),
+    skipped: [],
+    past: new Map([[revision, { marks: [mark], deleted: [] }]]),
+  };
+}
+
+/** What a restore does to a document. */
+export interface Difference {
+  readonly effect: 'added' | 'changed' | 'removed';
+  readonly before: Document | undefined;
+  readonly after: Document | undefined;
+}
+
+/** Sorted by kind, then id. */
+export function differences(current: StoredState, restored: StoredState): Difference[] {
+  const before = new Map(current.documents.map((document) => [placeOf(document), document]));
+  const after = new Map(restored.documents.map((document) => [placeOf(document), document]));
+  const found: Difference[] = [];
+  for (const place of [...new Set([...before.keys(), ...after.keys()])].sort()) {
+    const [old, now] = [before.get(place), after.get(place)];
+    if (old === undefined) found.push({ effect: 'added', before: old, after: now });
+    else if (now === undefined) found.push({ effect: 'removed', before: old, after: now });
+    else if (JSON.stringify(old.body) !== JSON.stringify(now.body))
+      found.push({ effect: 'changed', before: old, after: now });
+  }
+  return found;
+}
