@@ -50,6 +50,8 @@ export class ConfigInForce {
   };
   /** How long records are kept; before that is known, for the longest time that can be configured. */
   retention: RecordRetention = { audit: { retention: '365d' }, usage: { retention: '365d' } };
+  /** Of the embedded record store; before it is known, the most that can be configured. */
+  recordsMaxSize = '1048576GiB';
   /** Whether writes of operators are recorded. */
   isAudited = false;
   #areLimitsEnabled = false;
@@ -75,6 +77,7 @@ export class ConfigInForce {
     this.guardrails = declared.guardrails;
     this.models = modelNames(declared);
     this.retention = { audit: declared.audit, usage: declared.usage };
+    this.recordsMaxSize = declared.audit.max_size;
     this.isAudited = declared.audit.enabled;
     this.#declared = declared;
     this.places = {

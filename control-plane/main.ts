@@ -158,6 +158,7 @@ const metrics = createMetrics({
   fleet,
   failedLogins,
   records: records.status,
+  room: records.room,
   output,
   budgets: budgets.watch,
 });
@@ -230,7 +231,7 @@ await app.register(configRoutes, {
   },
 });
 const statusSources = { fleet, degradation, desired, config: configStatus, state, keyMark: () => store.keyMark() };
-await app.register(status, { parts: { ...statusSources, engine, secretProblems, nowMs } });
+await app.register(status, { parts: { ...statusSources, engine, room: records.room, secretProblems, nowMs } });
 await app.register(targets, { parts: { fleet, nowMs } });
 await app.register(recordRoutes, { parts: { store: records.store, access, nowMs, log } });
 await app.register(dashboard, { parts: { access, store: documents, version: manifest.version, log } });

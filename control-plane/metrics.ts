@@ -11,6 +11,7 @@ import { exposeBudgets } from './budget-metrics.ts';
 import type { BudgetWatch } from './budgets/watch.ts';
 import type { Fleet } from './fleet.ts';
 import type { DrainStatus } from './records/drain-journal.ts';
+import type { RoomStatus } from './records/keep-within.ts';
 
 export interface Metrics {
   readonly contentType: string;
@@ -28,13 +29,15 @@ export interface ObservedFacts {
   readonly fleet: Pick<Fleet, 'proxies' | 'lagSeconds'>;
   readonly failedLogins: Pick<FailedLogins, 'counts'>;
   readonly records: () => DrainStatus;
+  /** See `KeptRecords`. */
+  readonly room: () => RoomStatus | undefined;
   readonly output: Pick<LineWriter, 'droppedEvents'>;
   readonly budgets: Pick<BudgetWatch, 'standings'>;
 }
 
 /** Creates a registry (no global state) with the metrics of the process and the fleet. */
 export function createMetrics(facts: ObservedFacts): Metrics {
-  const { version, config, state, secretProblems, fleet, failedLogins, records, output } = facts;
+  const { version, config, state, secretProblems, fleet, failedLogins, records, room, output } = facts;
   const registry = new Registry();
   const registers = [registry];
   collectProcessMetrics(registry);
@@ -63,6 +66,27 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       this.reset();
       this.inc({ outcome: 'stored' }, storedRecords);
       this.inc({ outcome: 'lost' }, lostRecords);
+    },
+  });
+  new Gauge({
+    ...defined.recordBytes,
+    registers,
+    collect() {
+      const { usedBytes, mostBytes } = room() ?? {};
+      this.reset();
+      if (usedBytes === undefined || mostBytes === undefined) return;
+      this.set({ bound: 'used' }, usedBytes);
+      this.set({ bound: 'most' }, mostBytes);
+    },
+  });
+  new Counter({
+    ...defined.recordsRelieved,
+    registers,
+    collect() {
+      const { bodiesRemoved = 0, entriesRemoved = 0 } = room() ?? {};
+      this.reset();
+      this.inc({ what: 'body' }, bodiesRemoved);
+      this.inc({ what: 'entry' }, entriesRemoved);
     },
   });
   const gauge = (definition: MetricDefinition, read: () => number): void => {

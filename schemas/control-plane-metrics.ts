@@ -24,6 +24,18 @@ export const controlPlaneMetrics = {
     help: 'Records taken from the journal by outcome: stored (once each), or lost (lines that are no records, and records that cannot be stored).',
     labelNames: ['outcome'],
   },
+  recordBytes: {
+    name: 'gateway_record_store_bytes',
+    type: 'gauge',
+    help: 'Room on the disk by records of the embedded store: used, and the most that they may use (audit.max_size, or what the disk has).',
+    labelNames: ['bound'],
+  },
+  recordsRelieved: {
+    name: 'gateway_records_relieved_total',
+    type: 'counter',
+    help: 'What was removed of the embedded record store to make room, the oldest first: body (of an entry, which stays), or entry.',
+    labelNames: ['what'],
+  },
   recordStoreUp: {
     name: 'gateway_record_store_up',
     type: 'gauge',

@@ -791,6 +791,10 @@ export interface Audit {
    * How long entries are kept; at most 365d.
    */
   retention: string;
+  /**
+   * How much of its disk records.sqlite may take, usage records too. Beyond it the oldest bodies are removed, then the oldest entries; usage stays. However much it is, 256 MiB of the disk (on a small one a tenth) are left to rules, keys and counters. PostgreSQL is not bounded.
+   */
+  max_size: string;
 }
 /**
  * One guardrail: its name, exactly one block that says what it does, and whom it is for.

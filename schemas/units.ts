@@ -9,6 +9,8 @@ export const longestDurationMs = 2_147_483_647;
 export const longestRetentionMs = 31_536_000_000;
 /** A body of this size must fit into one buffer. */
 export const largestSizeBytes = 1_073_741_824;
+/** On a disk; a pebibyte. */
+export const largestSpaceBytes = 1_048_576 * 1_073_741_824;
 
 /** `"300ms"`, `"10s"`, `"60m"`, `"1h"` → milliseconds. Throws a RangeError for anything else. */
 export function durationMs(text: string): number {

@@ -4,13 +4,14 @@ import { controlPlaneFolder } from '../../plane/identity.ts';
 import type { Log } from '../../plane/log-events.ts';
 import { reconnectInTurn } from '../../plane/reconnect-in-turn.ts';
 import { watchJournal } from '../../plane/watch-journal.ts';
-import { retentionMs } from '../../schemas/units.ts';
+import { retentionMs, sizeBytes } from '../../schemas/units.ts';
 import type { JournalSettings } from '../../store/records/open-journal.ts';
 import { openJournal, openJournalReader, type Reconnecting } from '../../store/records/open-journal.ts';
 import { openRecordStore } from '../../store/records/open-records.ts';
 import type { Retention } from '../../store/records/record-store.ts';
 import type { OpenRecordStore } from '../../store/records/sql/operations.ts';
 import { type DrainStatus, drainJournal } from './drain-journal.ts';
+import { keepWithin, type RoomStatus } from './keep-within.ts';
 import { pruneRecords } from './prune-records.ts';
 import { type AdminWrite, recordOfWrite } from './write-record.ts';
 
@@ -30,6 +31,8 @@ export interface RecordRetention {
 /** What the configuration in force says of records. */
 export interface RecordPolicy {
   readonly retention: RecordRetention;
+  /** Of the embedded store, such as `20GiB`. */
+  readonly recordsMaxSize: string;
   /** Whether writes of operators are recorded. */
   readonly isAudited: boolean;
 }
@@ -37,6 +40,8 @@ export interface RecordPolicy {
 export interface KeptRecords extends Reconnecting {
   readonly store: OpenRecordStore;
   readonly status: () => DrainStatus;
+  /** Undefined where the records have a server of their own. */
+  readonly room: () => RoomStatus | undefined;
   /** Records a write of an operator, where the configuration wants it. Returns at once. */
   readonly write: (write: AdminWrite) => void;
   close(): Promise<void>;
@@ -64,6 +69,7 @@ export function keepRecords(
   const journal = openJournal({ ...settings, instance: controlPlaneFolder });
   const watch = watchJournal(journal, log);
   const drain = drainJournal({ reader, store, log, stored });
+  const room = keepWithin({ store, mostBytes: () => sizeBytes(config.recordsMaxSize), nowMs, log });
   const pruning = pruneRecords(store, () => beginnings(config.retention, nowMs(), countedSinceMs()), log);
   return {
     store,
@@ -78,9 +84,10 @@ export function keepRecords(
       journal.append(JSON.stringify(recordOfWrite(write, { instance, configRevision })));
     },
     reconnect: reconnectInTurn(reader, journal),
+    room: () => room.status(),
     async close() {
       clearInterval(watch);
-      await Promise.all([journal.close(), drain.close(), pruning.close()]);
+      await Promise.all([journal.close(), drain.close(), pruning.close(), room.close()]);
       await Promise.all([reader.close(), store.close()]);
     },
   };

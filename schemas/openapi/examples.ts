@@ -196,6 +196,7 @@ export const examples: Readonly<Record<SchemaName, unknown>> = {
       evicts: null,
       write_backs: 0,
     },
+    records: { used_bytes: 1_073_741_824, most_bytes: 21_474_836_480, bodies_removed: 0, entries_removed: 0 },
   },
   ...explanationExamples,
   ...fleetExamples,

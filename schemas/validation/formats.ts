@@ -3,6 +3,7 @@ import { parseMoment } from '../rules/moment.ts';
 import {
   durationMs,
   largestSizeBytes,
+  largestSpaceBytes,
   longestDurationMs,
   longestRetentionMs,
   retentionMs,
@@ -26,6 +27,7 @@ const ranges: Readonly<Record<string, Range>> & { readonly duration: Range } = {
   duration: { amountOf: durationMs, most: longestDurationMs, says: '1ms to 596h' },
   retention: { amountOf: retentionMs, most: longestRetentionMs, says: '1s to 365d' },
   size: { amountOf: sizeBytes, most: largestSizeBytes, says: '1B to 1GiB' },
+  space: { amountOf: sizeBytes, most: largestSpaceBytes, says: '1MiB to 1048576GiB' },
 };
 
 /** What a text of this unit may say. */

@@ -167,6 +167,21 @@ export interface Retention {
   readonly usageBeforeMs: number | undefined;
 }
 
+/** What was removed to make room; `last`: the number of the last entry that was looked at. */
+export interface Relief {
+  readonly bodies: number;
+  readonly entries: number;
+  readonly last: number;
+}
+
+/** In bytes. */
+export interface RecordRoom {
+  /** By records. The file may be larger: what was removed leaves room in it. */
+  readonly usedBytes: number;
+  /** How much they may become now: the size that was set, or what the disk has beside the reserve of the state store. */
+  readonly mostBytes: number;
+}
+
 /** Every operation has a deadline and rejects with `StoreUnavailable`; after an outage the next one may succeed. */
 export interface RecordStore {
   /**
@@ -221,6 +236,16 @@ export interface RecordStore {
   ): Promise<{ readonly total: number; readonly entries: readonly UsageEntry[] }>;
   /** In the order of the questions. */
   spend(questions: readonly SpendQuestion[]): Promise<readonly Spend[]>;
+  /**
+   * Makes room: removes the bodies of at most `most` entries behind number `after`, the oldest first; where none is left, as many of the
+   * oldest entries. Usage stays. Both counts 0: nothing is left that may go.
+   */
+  relieve(after: number, most: number): Promise<Relief>;
+  /**
+   * How much room there is on a disk of this machine; the file becomes no larger than `mostBytes` from now on. Absent in an engine on a
+   * server, whose disk is its own.
+   */
+  room?(mostBytes: number): Promise<RecordRoom>;
   /** Removes some of what is older, at most `most` entries and as many usage records; gives how many. 0: nothing is left to remove. */
   prune(retention: Retention, most: number): Promise<number>;
   close(): Promise<void>;

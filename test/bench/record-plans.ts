@@ -24,7 +24,7 @@ export async function indexesOf(
           },
         }),
       ),
-    write: (work) => database.write(work),
+    write: (work, makesRoom) => database.write(work, makesRoom),
   };
   for (const input of inputs) await runOperation(noting, operation, input);
   await database.read(async (statements) => {

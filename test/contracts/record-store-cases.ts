@@ -4,6 +4,7 @@ import type { AuditEntry } from '../../schemas/records/audit-entry.ts';
 import type { AttemptRecord } from '../../schemas/records/request-record.ts';
 import { recordsVersion } from '../../store/records/sql/migrations.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
+import { reliefCases } from './record-relief-cases.ts';
 import type { RecordEngine } from './record-store-engines.ts';
 import {
   beginMs,
@@ -386,5 +387,6 @@ const cases: Readonly<Record<string, Case>> = {
 };
 
 export async function testRecordContract(engine: RecordEngine): Promise<void> {
-  for (const [claim, run] of Object.entries(cases)) await test(`${engine.name}: ${claim}`, (t) => run(t, engine));
+  for (const [claim, run] of Object.entries({ ...cases, ...reliefCases }))
+    await test(`${engine.name}: ${claim}`, (t) => run(t, engine));
 }

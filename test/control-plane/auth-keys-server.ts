@@ -95,6 +95,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
       output: { droppedEvents: 0 },
       fleet: { proxies: () => [], lagSeconds: () => 0 },
       records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
+      room: () => undefined,
     }),
     access: {
       credentials: () => credentials,

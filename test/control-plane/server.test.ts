@@ -34,6 +34,7 @@ async function startServer(t: Test, masterKey?: string) {
       secretProblems: () => [],
       fleet: { proxies: () => [], lagSeconds: () => 0 },
       records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
+      room: () => undefined,
       failedLogins,
       output: { droppedEvents: 0 },
     }),

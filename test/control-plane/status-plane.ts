@@ -76,6 +76,7 @@ export async function startStatus(t: Test) {
     metrics: createMetrics({
       budgets: { standings: () => [] },
       records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
+      room: () => undefined,
       version: '1',
       config: () => undefined,
       state: () => facts.state,
@@ -95,6 +96,7 @@ export async function startStatus(t: Test) {
       config: () => facts.config,
       state: () => facts.state,
       engine: 'sqlite',
+      room: () => undefined,
       keyMark: () => facts.keyMark,
       secretProblems: () => facts.secretProblems,
       nowMs,

@@ -18,6 +18,7 @@ await test('without a proxy nothing is converged, and nothing is behind', async 
     last_rejected_config: null,
     secret_problems: [],
     store: { engine: 'sqlite', status: 'up', source: 'store', store_id: 's1', evicts: null, write_backs: 0 },
+    records: null,
   });
 });
 

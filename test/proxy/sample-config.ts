@@ -72,6 +72,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       sample: 1,
       without: [],
       retention: '30d',
+      max_size: '20GiB',
     },
     guardrails: [],
     cache: {

@@ -77,6 +77,7 @@ await test('the control plane exposes exactly the metrics that are defined for i
     secretProblems: () => [],
     fleet: { proxies: () => [], lagSeconds: () => 0 },
     records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
+    room: () => undefined,
     failedLogins: createFailedLogins(),
     budgets: { standings: () => [] },
     output: { droppedEvents: 0 },

@@ -85,8 +85,9 @@ export async function startAdmin(t: Test) {
   const state = { ...known, source: 'store', isUp: true, standing: 'new' } as const;
   const degradation = { look: () => [] };
   const [engine, config, keyMark, secretProblems] = ['sqlite' as const, () => undefined, () => 'mark', () => []];
+  const room = () => undefined;
   await app.register(statusRoute, {
-    parts: { fleet, degradation, desired, config, state: () => state, engine, keyMark, secretProblems, nowMs },
+    parts: { fleet, degradation, desired, config, state: () => state, engine, room, keyMark, secretProblems, nowMs },
   });
   await app.register(targets, { parts: { fleet, nowMs } });
   const recorded = { records: () => undefined, report: () => undefined, access, nowMs };

@@ -2,7 +2,7 @@
 import type { RecordStore, UsageTotals } from '../../../store/records/record-store.ts';
 
 /** What the admin API asks of the record store. */
-export type ReadableRecords = Omit<RecordStore, 'add' | 'spend' | 'prune' | 'close'>;
+export type ReadableRecords = Omit<RecordStore, 'add' | 'spend' | 'prune' | 'relieve' | 'room' | 'close'>;
 
 const noTotals: UsageTotals = {
   entries: 0,

@@ -8,6 +8,7 @@ import { mostDiscovered, mostUnusableTargets } from '../../../store/state/heartb
 import type { StateStatus } from '../../../store/state/state-status.ts';
 import type { Degradation } from '../../degradation.ts';
 import type { Desired, Fleet, ProxyView } from '../../fleet.ts';
+import type { RoomStatus } from '../../records/keep-within.ts';
 import { readFilled, readWhole } from '../records/read-query.ts';
 
 export interface StatusParts {
@@ -17,6 +18,8 @@ export interface StatusParts {
   config(): FollowStatus | undefined;
   state(): StateStatus;
   readonly engine: 'sqlite' | 'redis';
+  /** See `KeptRecords`. */
+  room(): RoomStatus | undefined;
   /** Names the master key of this plane; see `SealedStore`. */
   keyMark(): string | undefined;
   /** Why files of secrets do not hold what is in force here, a sentence each. */
@@ -58,6 +61,7 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
         evicts: evicts ?? null,
         write_backs: writeBacks,
       },
+      records: describeRoom(parts.room()),
     };
   });
 
@@ -115,6 +119,16 @@ function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | und
     discovered_models: (body.discovered_models ?? []).slice(0, mostDiscovered).map(([provider, count, atMs]) => {
       return { provider, count, discovered_at: atMs === null ? null : timestamp(atMs) };
     }),
+  };
+}
+
+function describeRoom(room: RoomStatus | undefined): object | null {
+  if (room === undefined) return null;
+  return {
+    used_bytes: room.usedBytes,
+    most_bytes: room.mostBytes,
+    bodies_removed: room.bodiesRemoved,
+    entries_removed: room.entriesRemoved,
   };
 }
 

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { fstatSync } from 'node:fs';
 import { access, type FileHandle, open, stat, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { noRoom } from '../../disk-room.ts';
 import { type FileLock, lockFile } from '../../file-lock.ts';
 import { ownDirectory, ownFileMode } from '../../own-files.ts';
 import type { Kept, LineSink } from '../waiting-lines.ts';
@@ -83,6 +84,8 @@ export function segmentSink({
   return {
     async write({ bytes, ends }): Promise<Kept> {
       try {
+        const problem = noRoom(directory);
+        if (problem !== undefined) throw new Error(problem);
         segment ??= await openSegment();
       } catch (error) {
         return { count: 0, trouble: sentence(directory, error) };

@@ -27,6 +27,6 @@ export interface Statements {
 export interface Database {
   /** All statements of it see the same moment. */
   read<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result>;
-  /** One at a time, of all processes. */
-  write<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result>;
+  /** One at a time, of all processes. `makesRoom`: it removes more than it adds, so it may go a little beyond the most room. */
+  write<Result>(work: (statements: Statements) => Promise<Result>, makesRoom: boolean): Promise<Result>;
 }

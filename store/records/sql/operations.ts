@@ -6,6 +6,7 @@ import type { Database, Statements } from './database.ts';
 import { listEntries } from './log-page.ts';
 import { findConversation, findEntry } from './one-entry.ts';
 import { pruneRecords } from './prune.ts';
+import { relieveRecords } from './relieve.ts';
 import { listSessions } from './session-page.ts';
 import { auditStats } from './stats.ts';
 import { listUsage } from './usage-log.ts';
@@ -32,6 +33,7 @@ export const reads = {
 export const writes = {
   add: addRecords,
   prune: pruneRecords,
+  relieve: relieveRecords,
 };
 
 /** An operation as callers see it. */
@@ -55,7 +57,7 @@ export function runOperation(database: Database, name: OperationName, input: rea
   const table: Readonly<Record<OperationName, AnyWork>> = { ...reads, ...writes };
   const work = table[name];
   const call = (statements: Statements): Promise<unknown> => work(statements, ...(input as never[]));
-  return readNames.includes(name) ? database.read(call) : database.write(call);
+  return readNames.includes(name) ? database.read(call) : database.write(call, name !== 'add');
 }
 
 /** All operations, each done by `run`. */
@@ -72,4 +74,4 @@ export function operationsBy(run: (name: OperationName, input: readonly unknown[
 }
 
 /** What the store does so far that `open` gives. */
-export type OpenRecordStore = Operations & Pick<RecordStore, 'close'>;
+export type OpenRecordStore = Operations & Pick<RecordStore, 'room' | 'close'>;

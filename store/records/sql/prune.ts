@@ -15,7 +15,8 @@ export async function pruneRecords(
   return entries + (await pruneUsage(statements, usageBeforeMs ?? 0, most));
 }
 
-async function pruneEntries(statements: Statements, beforeMs: number, most: number): Promise<number> {
+/** The oldest first. Gives how many entries were removed. */
+export async function pruneEntries(statements: Statements, beforeMs: number, most: number): Promise<number> {
   const old = await statements.all(
     'SELECT id, started_ms, duration_ns, thread, combo FROM entry WHERE started_ms < ? ORDER BY started_ms LIMIT ?',
     beforeMs,

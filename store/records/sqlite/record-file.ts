@@ -1,9 +1,11 @@
 // The file of the embedded record store and one connection to it: made at the first use, opened again when another one lies in its place.
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { diskRoom } from '../../disk-room.ts';
 import { createFile, identityOf, switchToWal } from '../../state/sqlite/database-file.ts';
 import { explainFailure, failure } from '../../state/sqlite/failure.ts';
 import { StoreUnavailable } from '../../state/store-unavailable.ts';
+import type { RecordRoom } from '../record-store.ts';
 import type { Database, Insertion, Statements, Value } from '../sql/database.ts';
 import { sqliteDialect } from '../sql/dialect.ts';
 import { migrate, recordsVersion, versionIn, versionOfTables } from '../sql/migrations.ts';
@@ -13,6 +15,10 @@ const what = 'the record store';
 const cacheKiB = 96 * 1024;
 /** Pages of the log of changes before it is written back: the same pages of indexes change again and again. 32 MiB. */
 const checkpointPages = 8_192;
+/** Of SQLite. */
+const mostPages = 4_294_967_294;
+/** What removing may take before it gives. */
+const sparePages = 256;
 /** What the log of changes is cut to after it was written back, in bytes. */
 const mostLogBytes = 64 * 1024 * 1024;
 
@@ -25,6 +31,7 @@ export function recordFilePath(directory: string): string {
 export class RecordFile implements Database {
   readonly path: string;
   readonly #busyMs: number;
+  #mostBytes = Number.MAX_SAFE_INTEGER;
   #open: { readonly database: DatabaseSync; readonly statements: Statements; readonly identity: string } | undefined;
 
   constructor(directory: string, busyMs: number) {
@@ -36,8 +43,30 @@ export class RecordFile implements Database {
     return this.#use('DEFERRED', work);
   }
 
-  write<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result> {
+  async write<Result>(work: (statements: Statements) => Promise<Result>, makesRoom: boolean): Promise<Result> {
+    await this.#limit(makesRoom ? sparePages : 0);
     return this.#use('IMMEDIATE', work);
+  }
+
+  /** See `RecordStore`. */
+  room(mostBytes: number): Promise<RecordRoom> {
+    this.#mostBytes = mostBytes;
+    return this.#limit(0);
+  }
+
+  /** The file stops to grow where the reserve of the state store begins: SQLite says then that it is full. */
+  async #limit(spare: number): Promise<RecordRoom> {
+    try {
+      const { database } = await this.#opened();
+      const numberOf = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
+      const [size, pages, free] = [numberOf('page_size'), numberOf('page_count'), numberOf('freelist_count')];
+      const { freeBytes } = diskRoom(dirname(this.path));
+      const most = Math.floor(Math.min(this.#mostBytes, size * pages + freeBytes) / size);
+      database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.min(mostPages, most + spare))}`);
+      return { usedBytes: size * (pages - free), mostBytes: size * most };
+    } catch (error) {
+      throw explainFailure(this.path, error, what);
+    }
   }
 
   close(): void {
@@ -80,7 +109,7 @@ export class RecordFile implements Database {
       // A batch that is stored is removed from the journal: it has to be on the disk.
       database.exec(`PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${mostLogBytes}`);
       database.exec(
-        `PRAGMA wal_autocheckpoint = ${checkpointPages}; PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY`,
+        `PRAGMA wal_autocheckpoint = ${pagesOfLog(dirname(this.path))}; PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY`,
       );
       const statements = statementsOf(database);
       if ((await versionIn(statements)) < recordsVersion)
@@ -92,6 +121,12 @@ export class RecordFile implements Database {
       throw error;
     }
   }
+}
+
+/** On a small disk the log of changes stays small, too. */
+function pagesOfLog(directory: string): number {
+  const { reserveBytes } = diskRoom(directory);
+  return Math.max(64, Math.min(checkpointPages, Math.floor(reserveBytes / 8 / 4_096)));
 }
 
 async function transact<Result>(

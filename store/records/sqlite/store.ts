@@ -1,6 +1,8 @@
 // The record store in a file of this machine, with a thread that reads and one that writes.
 import { SqliteThread } from '../../state/sqlite/thread.ts';
-import { type OpenRecordStore, type OperationName, operationsBy, readNames } from '../sql/operations.ts';
+import type { RecordRoom } from '../record-store.ts';
+import { type OpenRecordStore, operationsBy, readNames } from '../sql/operations.ts';
+import type { RecordRequest } from './worker.ts';
 
 export interface SqliteRecordOptions {
   readonly directory: string;
@@ -16,7 +18,7 @@ const memoryMb = 1_024;
 /** Starts both threads; what is wrong with the file is said by the first operation. */
 export function openSqliteRecords({ directory, timeoutMs }: SqliteRecordOptions): OpenRecordStore {
   const program = new URL('worker.ts', import.meta.url);
-  const start = (): SqliteThread<OperationName> =>
+  const start = (): SqliteThread<RecordRequest> =>
     new SqliteThread({ store: 'the record store', directory, timeoutMs, pollMs: 0, memoryMb, program, mostWaiting });
   const reader = start();
   const writer = start();
@@ -25,6 +27,7 @@ export function openSqliteRecords({ directory, timeoutMs }: SqliteRecordOptions)
       const output = await (readNames.includes(name) ? reader : writer).ask(name, input);
       return (JSON.parse(output) as unknown) ?? undefined;
     }),
+    room: async (mostBytes) => JSON.parse(await writer.ask('room', [mostBytes])) as RecordRoom,
     async close() {
       await Promise.all([reader.close(), writer.close()]);
     },

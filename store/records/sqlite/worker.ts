@@ -5,9 +5,12 @@ import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import { type OperationName, runOperation } from '../sql/operations.ts';
 import { RecordFile } from './record-file.ts';
 
+/** What the threads are asked. */
+export type RecordRequest = OperationName | 'room';
+
 function serve(port: MessagePort, { directory, busyMs }: ThreadSettings): void {
   const file = new RecordFile(directory, busyMs);
-  port.on('message', (request: Request<OperationName | 'close'>) => void take(request));
+  port.on('message', (request: Request<RecordRequest | 'close'>) => void take(request));
   say({ kind: 'online' });
 
   function say(message: Answer): void {
@@ -15,7 +18,7 @@ function serve(port: MessagePort, { directory, busyMs }: ThreadSettings): void {
   }
 
   /** The next request comes when this one is answered. */
-  async function take({ name, input }: Request<OperationName | 'close'>): Promise<void> {
+  async function take({ name, input }: Request<RecordRequest | 'close'>): Promise<void> {
     if (name !== 'close') {
       say(await answer(name, input));
       return;
@@ -25,9 +28,10 @@ function serve(port: MessagePort, { directory, busyMs }: ThreadSettings): void {
     port.close();
   }
 
-  async function answer(name: OperationName, input: string): Promise<Answer> {
+  async function answer(name: RecordRequest, input: string): Promise<Answer> {
     try {
-      const output = await runOperation(file, name, JSON.parse(input) as unknown[]);
+      const given = JSON.parse(input) as unknown[];
+      const output = name === 'room' ? await file.room(Number(given[0])) : await runOperation(file, name, given);
       return { kind: 'output', output: JSON.stringify(output ?? null) };
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) return { kind: 'broken', message: String(error) };

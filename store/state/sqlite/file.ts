@@ -1,8 +1,9 @@
 // The file of the embedded state store: created at the first use, opened again when it was replaced, not created again when it vanished.
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { StoreUnavailable } from '../store-unavailable.ts';
+import { releaseBallast, takeBallast } from './ballast.ts';
 import { createFile, identityOf, pause, switchToWal, versionOf } from './database-file.ts';
 import { createTables, tablesVersion } from './ddl.ts';
 import { explainFailure, failure } from './failure.ts';
@@ -48,6 +49,9 @@ export class StateFile {
       return work(this.#tables(mayCreate));
     } catch (error) {
       const explained = explainFailure(this.path, error);
+      const isFull = explained instanceof StoreUnavailable && explained.reason === 'full';
+      // What it was taken for. There is none the next time.
+      if (isFull && releaseBallast(dirname(this.path))) return this.use(work, mayCreate);
       const isLasting = explained instanceof StoreUnavailable && !['timeout', 'full'].includes(explained.reason);
       if (isLasting) this.close();
       throw explained;
@@ -101,6 +105,7 @@ export class StateFile {
       };
       this.#wasOpen = true;
       this.openings += 1;
+      takeBallast(dirname(this.path));
     } catch (error) {
       database.close();
       throw error;

@@ -1,6 +1,8 @@
 // The thread of kept items, apart from that of the state, so that no large item keeps counters and documents waiting.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { noRoom } from '../../disk-room.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
+import { failure } from './failure.ts';
 import { KeptFile } from './kept-file.ts';
 import type { KeptOperation, KeyInput, PutInput, SweepInput } from './kept-messages.ts';
 import type { KeptTables } from './kept-tables.ts';
@@ -32,7 +34,7 @@ function serve(port: MessagePort, { directory, busyMs }: ThreadSettings): void {
   const file = new KeptFile(directory, busyMs);
   port.on('message', ({ name, input, bytes = noBytes }: Asked) => {
     if (name !== 'close') {
-      say(answer((tables) => operations[name](tables, JSON.parse(input), bytes)));
+      say(answer((tables) => operations[name](tables, JSON.parse(input), bytes), name === 'put'));
       return;
     }
     file.close();
@@ -45,8 +47,10 @@ function serve(port: MessagePort, { directory, busyMs }: ThreadSettings): void {
     port.postMessage(message, []);
   }
 
-  function answer(work: (tables: KeptTables) => Output): Answer {
+  function answer(work: (tables: KeptTables) => Output, isPut: boolean): Answer {
     try {
+      const problem = isPut ? noRoom(directory) : undefined;
+      if (problem !== undefined) throw failure(file.path, 'full', new Error(problem));
       return file.use(work);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) return { kind: 'broken', message: String(error) };

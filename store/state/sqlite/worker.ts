@@ -1,6 +1,7 @@
 // The thread in which the embedded state store runs its statements, one after the other, so that no disk stalls a request.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { StoreUnavailable } from '../store-unavailable.ts';
+import { takeBallast } from './ballast.ts';
 import { StateFile } from './file.ts';
 import type {
   Answer,
@@ -19,6 +20,9 @@ import type {
 import type { StateTables } from './operations.ts';
 
 type Operation = Exclude<OperationName, 'watch' | 'close'>;
+
+/** So often it is looked whether room that was given back can be taken again. */
+const pollsPerBallast = 50;
 
 /** What a watcher was told last, when the store gave no position. */
 const failing = 'failing';
@@ -62,6 +66,7 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
   /** What a watcher was told last; undefined: whatever is found is news. */
   let told: string | undefined;
   let seen = { openings: -1, dataVersion: -1 };
+  let polls = 0;
 
   port.on('message', (request: Request) => {
     say(answer(request));
@@ -89,6 +94,11 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
     }
   }
 
+  function keepBallast(): void {
+    polls += 1;
+    if (polls % pollsPerBallast === 0) takeBallast(settings.directory);
+  }
+
   function watch(): void {
     told = undefined;
     seen = { openings: -1, dataVersion: -1 };
@@ -98,6 +108,7 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
 
   /** Heartbeats and counters change the data version too: only the position says whether a watcher should poll. */
   function poll(isCertain: boolean): void {
+    keepBallast();
     try {
       file.use((tables) => {
         const now = { openings: file.openings, dataVersion: file.dataVersion() };

@@ -2,7 +2,7 @@
 import { test } from 'tap';
 import { isWithinRange } from '../../../schemas/validation/formats.ts';
 
-const texts: [unit: 'duration' | 'retention' | 'size', text: string, isValid: boolean][] = [
+const texts: [unit: 'duration' | 'retention' | 'size' | 'space', text: string, isValid: boolean][] = [
   ['size', '1B', true],
   ['size', '0B', false],
   ['size', '1GiB', true],
@@ -15,6 +15,8 @@ const texts: [unit: 'duration' | 'retention' | 'size', text: string, isValid: bo
   ['retention', '0d', false],
   ['retention', '365d', true],
   ['retention', '366d', false],
+  ['space', '1048576GiB', true],
+  ['space', '1048577GiB', false],
   ['size', 'a text that the pattern refuses', true],
 ];
 

@@ -1,0 +1,103 @@
+// A disk that is full of records, and then of something else: a revocation is stored, in force within a second, and outlasts restarts.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { closeSync, openSync, readdirSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { t as suite, test } from 'tap';
+import { ask, statusesOf } from '../support/consumer.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
+import type { Gateway } from '../support/gateway.ts';
+import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+suite.setTimeout(100_000);
+
+/** A disk of so many mebibytes; undefined: this user may not mount one. */
+function smallDisk(t: Teardown, mebibytes: number): string | undefined {
+  const directory = temporaryDirectory(t, 'gateway-disk');
+  execFileSync('mkdir', ['-p', directory]);
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', directory]).status !== 0)
+    return undefined;
+  t.teardown(() => void spawnSync('umount', ['-l', directory]));
+  return directory;
+}
+
+/** Writes until not one block is left. */
+function fillUp(directory: string): () => void {
+  const path = join(directory, 'something-else');
+  const file = openSync(path, 'w');
+  for (let size = 1024 * 1024; size >= 512; size /= 2) {
+    try {
+      for (;;) writeSync(file, Buffer.alloc(size, 1));
+    } catch {
+      // A smaller piece may still fit.
+    }
+  }
+  closeSync(file);
+  return () => rmSync(path);
+}
+
+const freeBytes = (directory: string): number => {
+  const { bsize, bavail } = statfsSync(directory);
+  return bsize * bavail;
+};
+
+interface Room {
+  readonly bodies_removed: number;
+}
+
+const roomOf = async (fleet: Fleet): Promise<Room | null> =>
+  ((await (await fleet.admin('/admin/status')).json()) as { records: Room | null }).records;
+
+const disk = smallDisk(suite, 48);
+const skip = disk === undefined ? 'this user may not mount a small disk' : false;
+
+await test('records leave room to the state store, and the state store has taken some', { skip }, async (t) => {
+  const data = String(disk);
+  const upstream = await startFakeUpstream({ t: suite });
+  const fleet = await startFleet(t, {
+    store: 'sqlite',
+    upstream,
+    proxies: 1,
+    config: { audit: { bodies: true, body_limit: '1MiB' } },
+    env: { GATEWAY_DATA: data },
+  });
+  const [proxy] = fleet.proxies as readonly [Gateway];
+  const issued = await fleet.admin('/admin/auth-keys', { method: 'POST', body: { name: 'ann', user_path: '/team' } });
+  const { id, value } = (await issued.json()) as { id: string; value: string };
+  const withKey = { headers: { authorization: `Bearer ${value}` } };
+  await fleet.write('PUT', { user_path: '/limited', limit_key: { period: 'day' }, max_requests: 2 });
+  await fleet.settle();
+  t.same(await statusesOf(proxy, '/limited', 3), [200, 200, 429]);
+
+  const spoken = { messages: [{ role: 'user', content: 'x'.repeat(900_000) }] };
+  await waitFor(
+    'the oldest bodies to go',
+    async () => {
+      await Promise.all([1, 2, 3, 4].map(() => ask(proxy, '/', spoken, withKey)));
+      return ((await roomOf(fleet))?.bodies_removed ?? 0) > 0;
+    },
+    60_000,
+  );
+  t.ok(freeBytes(data) >= 2 * 1024 * 1024, `records have left ${freeBytes(data)} bytes`);
+  t.ok(readdirSync(data).includes('state.reserve'));
+
+  fillUp(data);
+  t.ok(freeBytes(data) < 4_096, 'nothing is left');
+  const revokedMs = performance.now();
+  t.equal((await fleet.admin(`/admin/auth-keys/${id}/deactivate`, { method: 'POST' })).status, 204);
+  await waitFor('the revocation', async () => (await ask(proxy, '/', {}, withKey)).status === 401, 3_000);
+  const tookMs = performance.now() - revokedMs;
+  t.ok(tookMs < 1_000, `it was in force after ${Math.round(tookMs)} ms`);
+  for (let count = 0; count < 20; count += 1) {
+    const more = await fleet.admin('/admin/auth-keys', { method: 'POST', body: { name: `key ${count}` } });
+    t.equal(more.status, 201, 'the room that was taken is enough for more');
+  }
+
+  await Promise.all([fleet.controlPlane.kill(), proxy.process.kill()]);
+  await proxy.restart();
+  await fleet.restartControlPlane();
+  t.equal((await ask(proxy, '/', {}, withKey)).status, 401, 'after a restart on the full disk');
+  t.match(await (await fleet.admin(`/admin/auth-keys/${id}`)).json(), { active: false });
+  t.same(await statusesOf(proxy, '/limited', 1), [429], 'counters survive');
+});
