@@ -13,7 +13,7 @@ import { type Commit, type CommitResult, isSamePosition, type StoredState, type 
 import { WriteBackPace } from './write-back-pace.ts';
 
 /** Between two looks at the settings of the store. Milliseconds. */
-const inspectionMs = 5_000;
+const inspectionMs = 2_000;
 /** How long a proxy leaves it to the control plane to write back what the store has lost. Milliseconds. */
 const proxyGraceMs = 1_000;
 
