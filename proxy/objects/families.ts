@@ -10,6 +10,7 @@ export type FamilyName =
   | 'item'
   | 'message'
   | 'conversation'
+  | 'interaction'
   | 'completion'
   | 'vector_store'
   | 'container'
@@ -115,12 +116,14 @@ export const families: Readonly<Record<FamilyName, Family>> = {
     form: /^conv[_-]/,
     named: ['id', 'conversation_id'],
   },
+  interaction: { what: 'interaction', places: ['interactions'], members: ['interactionid'] },
   completion: {
     what: 'stored completion',
     places: ['chat/completions', 'chat/deferred-completion'],
     isModelCall: true,
-    members: ['completionid', 'chatcompletionid'],
+    members: ['completionid'],
     form: /^chatcmpl[_-]/,
+    named: ['id', 'request_id'],
   },
   vector_store: {
     what: 'vector store',
@@ -154,7 +157,7 @@ export const families: Readonly<Record<FamilyName, Family>> = {
     what: 'video',
     places: ['videos'],
     actions: { generations: 'creates', edits: 'creates', extensions: 'creates' },
-    members: ['videoid', 'remixedfromvideoid'],
+    members: ['video', 'videos', 'videoid'],
     form: /^video[_-]/,
     named: ['id', 'request_id'],
     spawns: ['remix', 'edits', 'extensions'],
@@ -219,6 +222,9 @@ export const operatorPlaces: ReadonlySet<string> = new Set([
   'model-invocation-jobs',
   'model-customization-jobs',
   'custom-models',
+  'keys',
+  'credits',
+  'activity',
 ]);
 
 /** Of models, which all may read and ask: who made one is not known, so the operator alone changes it. */

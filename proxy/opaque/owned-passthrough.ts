@@ -1,4 +1,5 @@
 // The door /p/{provider}/{endpoint} for stored objects: a caller reaches what it has made, and what it makes is remembered as its own.
+import { hash } from 'node:crypto';
 import { parseObject, textOf } from '../dialects/json.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
@@ -50,7 +51,7 @@ async function owned(asked: Asked, aimed: Aim | Promise<Aim>): Promise<Aim> {
   const [target] = aim.targets;
   if (target === undefined) throw new Error('a request behind /p/ goes nowhere');
   const { knock, about } = asked;
-  const checked = seesAll(knock.principal) ? target : await checkedTarget(asked, target);
+  const checked = seesAll(knock.principal) ? target : withOwnRepeats(asked, await checkedTarget(asked, target));
   const bound = boundTarget(asked, checked);
   const makes = makesOf(asked, about, target);
   if (makes === undefined && !(about.kind === 'one' && knock.method === 'DELETE')) return { ...aim, targets: [bound] };
@@ -86,6 +87,15 @@ async function checkedTarget({ knock, parts, path, about }: Asked, target: Opaqu
   const gated = new GatedBody(gate, (refused) => body.fail(refused));
   const passed = { ...sent, stream: sent.stream.pipe(gated) };
   return { ...target, key: target.key ?? keyOf(claimed, target), body: () => passed };
+}
+
+/** A provider that has answered a key of repetition gives the same answer again: to the same owner alone. */
+function withOwnRepeats({ knock: { principal } }: Asked, target: OpaqueTarget): OpaqueTarget {
+  const headers = target.headers.map((value, index, all) => {
+    const isKey = index % 2 === 1 && all[index - 1]?.toLowerCase() === 'idempotency-key';
+    return isKey ? hash('sha256', `${ownerOf(principal)}\n${value}`) : value;
+  });
+  return { ...target, headers };
 }
 
 /** The lines of a batch can be looked at only where they come at once. */
@@ -133,7 +143,7 @@ function makesOf(
 ): { family: FamilyName; isOld: boolean } | undefined {
   if (about.kind === 'create') {
     const { isModelCall } = families[about.family];
-    const isStored = short === undefined || short.includes('"store"');
+    const isStored = short === undefined || short.includes('"store"') || short.includes('"deferred"');
     return isModelCall && !isStored ? undefined : { family: about.family, isOld: false };
   }
   const isMessage = about.kind === 'none' && method === 'POST' && upstream.type === 'anthropic';

@@ -241,6 +241,18 @@ await test('a user path owns its objects in any letter case', async (t) => {
   t.equal(await ask(shouting, `/p/main/files/${id}`), '200 asked');
 });
 
+await test('a repeated request is answered again to its own caller alone', async (t) => {
+  const sent = async (secret: string): Promise<string | undefined> => {
+    const before = upstream.ledger.length;
+    await ask(secret, endpoint, post('{}', { 'idempotency-key': 'same' }));
+    return upstream.ledger[before]?.header('idempotency-key');
+  };
+  const [once, again, other] = [await sent(a), await sent(a), await sent(b)];
+  t.equal(once, again);
+  t.not(once, other);
+  t.not(other, 'same');
+});
+
 await test('keys without a path share no object, though they share the path /', async (t) => {
   for (const path of ['/p/main/files', '/p/several/files']) {
     const id = await make(plainA, path, 'file');
