@@ -91,6 +91,11 @@ export const errors = {
     'permission_error',
     'Guardrails hold for this user path, and they cannot look at what is passed through. Use the endpoints under /v1.',
   ),
+  guardrails_prevent_endpoint: entryOf(
+    403,
+    'permission_error',
+    'Guardrails hold for this user path, and they cannot look at {what}. Send it as words, such as to /v1/chat/completions.',
+  ),
   model_not_found: entryOf(
     404,
     'not_found_error',

@@ -70,7 +70,12 @@ function takeShort(trip: OpaqueTrip, short: Buffer | undefined): void {
   trip.short = short;
   const { usageEnabled: readsUsage } = gateway;
   const noteAsked: Knock['noteAsked'] = (asks) => trip.noteAsked(asks);
-  const knock = { method, exchange, snapshot, principal, body, short, held, readsUsage, noteAsked };
+  const { capture, outside } = trip;
+  const noteGuarding: Knock['noteGuarding'] = (rails) => {
+    trip.guarding = rails;
+  };
+  const asks = { method, exchange, snapshot, principal, body, short, held, readsUsage };
+  const knock = { ...asks, capture, outside, noteAsked, noteGuarding };
   trip.when(door.aim(knock, gateway), takeAim);
 }
 

@@ -1,5 +1,6 @@
 // An opaque call on its way: all that is known of it so far, and what happens when a step of it fails, or its client does.
 
+import { outsideOf } from './auxiliary/outside-of.ts';
 import type { HeldBody } from './body-budget.ts';
 import { type Call, readCall } from './call/call.ts';
 import { pathOf } from './call/head.ts';
@@ -9,11 +10,13 @@ import { answerRefusal } from './connection/answer-refusal.ts';
 import type { Exchange, Waiting } from './connection/exchange.ts';
 import { Refusal, refusal } from './errors.ts';
 import type { Gateway } from './gateway.ts';
+import type { Outside } from './guardrails/outside.ts';
 import type { AskedTarget } from './opaque/ask-opaque.ts';
 import type { OpaqueAttempt, OpaqueCaller } from './opaque/attempt-opaque.ts';
 import { ClientBody } from './opaque/client-body.ts';
 import type { Aim, OpaqueDoor } from './opaque/door.ts';
 import type { RecordedAttempt } from './records/attempts.ts';
+import type { RecordedGuarding } from './records/guarded-data.ts';
 import type { Snapshot, Target } from './snapshot/snapshot.ts';
 import type { ConsumerAllowance } from './stages/admit.ts';
 import type { Principal } from './stages/authenticate.ts';
@@ -47,6 +50,8 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueCaller, Waiting 
   usage: UsageSource | undefined;
   ending = unanswered;
   fault: Refusal | undefined;
+  /** What guardrails said of it, where they look at what passes; undefined: none does. */
+  guarding: RecordedGuarding | undefined;
   capture: BodyCapture | undefined;
   /** Undefined: no provider was asked. */
   attempt: OpaqueAttempt | undefined;
@@ -76,6 +81,13 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueCaller, Waiting 
 
   get path(): string {
     return this.door.path;
+  }
+
+  /** What guardrails may ask for this call. */
+  get outside(): Outside {
+    const { exchange, principal, snapshot } = this;
+    if (principal === undefined) throw new Error('the caller of the request is not known yet');
+    return outsideOf({ exchange, principal, snapshot, call: undefined }, this.gateway);
   }
 
   get remembered(): Target | undefined {
@@ -116,7 +128,7 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueCaller, Waiting 
   takeCaller(principal: Principal): void {
     this.principal = principal;
     this.gateway.keyUses.note(principal.keyId, this.exchange.startedAtMs);
-    this.capture = this.gateway.records.capture(this.snapshot.audit, principal.userPath);
+    this.capture = this.gateway.records.capture(this.snapshot, principal.userPath);
     if (isTextType(this.exchange.head.contentType)) this.body.seen = this.capture?.passRequest;
   }
 

@@ -124,7 +124,7 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     this.principal = principal;
     this.gateway.keyUses.note(principal.keyId, this.exchange.startedAtMs);
     const { exchange, snapshot, path } = this;
-    this.capture = this.gateway.records.capture(snapshot.audit, principal.userPath);
+    this.capture = this.gateway.records.capture(snapshot, principal.userPath);
     this.caching = openCaching(this.endpoint, principal, snapshot.cache);
     if (exchange.head.wantsExplanation)
       this.explained = explainOnItsWay({ exchange, principal, snapshot, path }, this.gateway);

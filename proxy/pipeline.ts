@@ -11,7 +11,7 @@ import { type Looked, lookUp } from './stages/cache.ts';
 import { candidates } from './stages/candidates.ts';
 import { deliver, ownDelivery } from './stages/deliver.ts';
 import { enter, enterLate } from './stages/enter.ts';
-import { type Guarded, guard, guardAnswer, guarding } from './stages/guard.ts';
+import { type Guarded, guard, guardAnswer, guarding, putBack } from './stages/guard.ts';
 import { keep } from './stages/keep.ts';
 import { takeForCache } from './stages/keep-cached.ts';
 import { type Recalled, recall, routeHome } from './stages/recall.ts';
@@ -45,6 +45,7 @@ function takeWhole(trip: OpenTrip, { call, home }: Recalled): void {
 }
 
 function takeGuarded(trip: OpenTrip, guarded: Guarded): void {
+  trip.capture?.takeGuarded(guarded.call.body);
   trip.when(lookUp(guarded, trip, trip.gateway), takeLooked);
 }
 
@@ -77,7 +78,10 @@ function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
 
 function takeDelivery(trip: OpenTrip, delivery: Delivery): void {
   const { exchange, gateway } = trip;
-  relay(trip.watched(keep(delivery, trip, gateway)), exchange, gateway, (ending) => trip.end(ending));
+  const { hasOriginals } = trip.snapshot.audit;
+  const recorded = hasOriginals ? delivery : trip.watched(delivery);
+  const told = keep(putBack(recorded, trip, gateway), trip, gateway);
+  relay(hasOriginals ? trip.watched(told) : told, exchange, gateway, (ending) => trip.end(ending));
 }
 
 export const line: Line = { head: takeHead, body: takeBody, answer: takeAnswer };

@@ -34,7 +34,7 @@ export interface Config {
   usage: Usage;
   audit: Audit;
   /**
-   * What is checked or changed in requests to models and in their answers, in order: each guardrail sees what the one before made of it. They hold for chat, completions, responses, messages, embeddings and requests to count tokens, and look at all that a model may read of a request, each text by itself. Media, files, batches and sessions over WebSocket are not checked, and passthrough is refused to callers for whom a guardrail of all models is enforced.
+   * What is checked or changed in requests to models and in their answers, in order: each guardrail sees what the one before made of it. They hold for every endpoint, and look at all that a model may read of a request, each text by itself: requests to models, media (words, and fields of forms), and each call of a batch. Where they cannot look, callers for whom one is enforced are refused with 403: passthrough, sessions of the realtime API, and files that are not the input of a batch. Answers are looked at in chat, completions, responses and messages, and in results of batches.
    */
   guardrails: Guardrail[];
   cache: Cache;
@@ -766,9 +766,13 @@ export interface Audit {
    */
   enabled: boolean;
   /**
-   * Whether entries hold the bodies of requests and answers, streams as the equivalent JSON. They may hold personal data; known forms of keys in them are replaced.
+   * Whether entries hold the bodies of requests and answers, streams as the equivalent JSON. They may hold personal data; known forms of keys in them are replaced, and what guardrails mask or take out is not in them.
    */
   bodies: boolean;
+  /**
+   * Whether bodies are recorded as clients send and get them, also where a guardrail refuses or changes them: with what it masks. If false, entries hold what guardrails let through, placeholders in the place of what was masked, and no body of a request that one refuses.
+   */
+  original_bodies: boolean;
   /**
    * A longer body of a request is left out, and of a longer answer the beginning is kept; the entry says so. At most 1MiB.
    */
@@ -1767,7 +1771,17 @@ export interface GuardrailTest {
   /**
    * Whose form the body has.
    */
-  endpoint: '/v1/chat/completions' | '/v1/completions' | '/v1/responses' | '/v1/messages' | '/v1/embeddings';
+  endpoint:
+    | '/v1/chat/completions'
+    | '/v1/completions'
+    | '/v1/responses'
+    | '/v1/messages'
+    | '/v1/messages/count_tokens'
+    | '/v1/embeddings'
+    | '/v1/audio/speech'
+    | '/v1/images/generations'
+    | '/v1/moderations'
+    | '/v1/rerank';
   /**
    * input: a request; output: an answer.
    */

@@ -87,17 +87,20 @@ export class AuxiliaryTrip implements CallTrip, AnswerTaker {
 
   #ask(): void {
     const { exchange, snapshot, principal } = this;
-    const { body, signal, timeoutMs } = this.#question;
+    const { body, purpose, signal, timeoutMs } = this.#question;
     const gateway = this.#gateway;
     const { limiter, metrics, records } = gateway;
     if (signal?.aborted) {
       this.#leave();
       throw refusal('client_left');
     }
-    this.capture = records.capture(snapshot.audit, principal.userPath);
+    // What guardrails ask is what the client said, before they have let it through.
+    const isOriginal = purpose === 'guardrails' && !snapshot.audit.hasOriginals;
+    this.capture = isOriginal ? undefined : records.capture(snapshot, principal.userPath);
     const call = readCall(Buffer.from(writeJson({ ...body, stream: undefined })));
     this.call = call;
     this.capture?.takeRequest(call.body);
+    this.capture?.takeGuarded(call.body);
     checkBudgets(principal, gateway);
     const admission = admit(limiter.windowsForUserPath(principal.userPath), snapshot.toldLimits, gateway);
     if (admission.lease === undefined) throw limitRefusal(admission.rejection, admission.told, metrics);

@@ -43,21 +43,37 @@ export class BodyCapture implements Tap {
   #whole: Buffer | undefined;
   #body: BoundedBytes | undefined;
   #stream: StreamCapture | undefined;
+  /** Guardrails may change or refuse the request: until they let it through, nothing of it is recorded. */
+  readonly #awaitsGuardrails: boolean;
+  readonly #revisionRoom: CaptureRoom;
 
-  /** `mostBytes`: of each body. */
-  constructor(budget: CaptureBudget, mostBytes: number) {
+  /** `mostBytes`: of each body. `awaitsGuardrails`: the request's body is recorded as `takeGuarded` gives it. */
+  constructor(budget: CaptureBudget, mostBytes: number, awaitsGuardrails: boolean = false) {
     this.#mostBytes = mostBytes;
+    this.#awaitsGuardrails = awaitsGuardrails;
+    this.#revisionRoom = budget.open(mostBytes);
     this.#requestRoom = budget.open(mostBytes);
     this.#answerRoom = budget.open(mostBytes);
   }
 
   /** All of the request's body, which is held until the request is over. */
   takeRequest(body: Buffer): void {
-    this.#request = body;
+    if (!this.#awaitsGuardrails) this.#request = body;
+  }
+
+  /** The same as guardrails have let it through. */
+  takeGuarded(body: Buffer): void {
+    if (this.#awaitsGuardrails) this.#request = body;
+  }
+
+  /** Whether so many bytes in all can be held of what guardrails make of the request. */
+  hasRoomForRevisions(bytes: number): boolean {
+    return bytes <= this.#mostBytes && this.#revisionRoom.hasFor(bytes);
   }
 
   /** A piece of a request's body that passes. */
   readonly passRequest = (piece: Buffer): void => {
+    if (this.#awaitsGuardrails) return;
     this.#passing ??= new BoundedBytes(this.#requestRoom, this.#mostBytes);
     this.#passing.add(piece);
   };
@@ -135,6 +151,7 @@ export class BodyCapture implements Tap {
   release(): void {
     this.#requestRoom.release();
     this.#answerRoom.release();
+    this.#revisionRoom.release();
   }
 
   #passStream(chunk: Buffer): void {

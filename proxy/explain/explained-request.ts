@@ -2,10 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { timestamp } from '../../schemas/timestamp.ts';
 import type { Call } from '../call/call.ts';
-import { threadOf } from '../call/thread.ts';
+import { threadOf, threadOfHeaders } from '../call/thread.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import { mayChangeRequests } from '../guardrails/applying.ts';
 import type { LoggedAttempt } from '../logged-trip.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
@@ -73,7 +74,7 @@ export class ExplainedRequest {
   /** Its consumer was admitted and its body was read; no target is asked yet. */
   called(call: Call): void {
     this.#try(() => {
-      this.#explanation = this.#explain({ ...this.#questionOf(call), before: this.#rules });
+      this.#explanation = this.#withoutWords(this.#explain({ ...this.#questionOf(call), before: this.#rules }));
       this.#keep({ is_over: false, attempts: [] });
     });
   }
@@ -106,6 +107,15 @@ export class ExplainedRequest {
       authorityMs: this.#parts.authorityMs(),
       scope: '/',
     };
+  }
+
+  /** What a body calls its conversation is not kept where guardrails may mask it. */
+  #withoutWords(explanation: Explanation): Explanation {
+    const { exchange, principal, snapshot } = this.#asked;
+    const isSafe = threadOfHeaders(exchange.request.rawHeaders) !== undefined || snapshot.audit.hasOriginals;
+    if (isSafe || !mayChangeRequests(snapshot.guardrails, principal.userPath)) return explanation;
+    const { thread: _thread, ...request } = explanation.request;
+    return { ...explanation, request };
   }
 
   #explain(question: Question): Explanation {

@@ -4,10 +4,13 @@ import { isActive } from '../../schemas/keys/auth-key.ts';
 import { ruleLabel } from '../../schemas/rules/rule.ts';
 import { foremost } from '../budgets/budgets-in-force.ts';
 import { type Refusal, refusal } from '../errors.ts';
+import { isGuarded } from '../guardrails/applying.ts';
+import type { Guardrail } from '../guardrails/guardrail.ts';
 import { rulesOfConsumer, rulesOfTarget } from '../limits/counted-rules.ts';
 import { rejectionWords } from '../limits/headers.ts';
 import type { Matches } from '../limits/match.ts';
 import { explain, waitOf } from '../limits/rejection.ts';
+import { closedToGuarded } from '../realtime/closed-to-guarded.ts';
 import type { Route } from '../snapshot/snapshot.ts';
 import { budgetRefusal, budgetWaitSeconds } from '../stages/budget.ts';
 import type { ForeseenRefusal } from './explanation.ts';
@@ -25,7 +28,7 @@ export interface Way {
 export function foreseenRefusal(
   { userPath, resolved }: Way,
   question: Question,
-  { limiter, budgets }: Pick<ExplainParts, 'limiter' | 'budgets'>,
+  { limiter, budgets, snapshot }: Pick<ExplainParts, 'limiter' | 'budgets' | 'snapshot'>,
 ): ForeseenRefusal | undefined {
   const { key, nowMs, authorityMs, before, endpoint } = question;
   if (key !== undefined && !isActive(key, authorityMs)) return said(refusal('invalid_api_key'));
@@ -45,7 +48,7 @@ export function foreseenRefusal(
   if (isUsedUp && !isAimedFirst) {
     return limited(endpoint?.line === 'opaque' ? [] : rulesOf(resolved.granted), consumer, nowMs);
   }
-  const misled = astray(resolved, question);
+  const misled = astray(resolved, question, (named) => isClosed(named, userPath, question, snapshot.guardrails));
   if (misled !== undefined) return said(misled);
   if (spent !== undefined) return spent;
   const targets = rulesOf(resolved.able);
@@ -53,10 +56,25 @@ export function foreseenRefusal(
   return isUsedUp || areUsedUp ? limited(targets, consumer, nowMs) : undefined;
 }
 
+/** Whether guardrails are enforced where they cannot look at what is said. */
+function isClosed(
+  named: Route,
+  userPath: string,
+  { model, endpoint }: Question,
+  guardrails: readonly Guardrail[],
+): boolean {
+  return endpoint?.line === 'realtime' && isGuarded(guardrails, { userPath, model, named });
+}
+
 /** The refusal of a name that leads to no target that can be asked. */
-function astray({ route, granted, able }: Resolved, { model, endpoint }: Question): Refusal | undefined {
+function astray(
+  { route, granted, able }: Resolved,
+  { model, endpoint }: Question,
+  isShut: (named: Route) => boolean,
+): Refusal | undefined {
   if (route === undefined) return refusal('model_not_found', { fill: { model } });
   if (granted === undefined) return refusal('model_access_denied', { fill: { model } });
+  if (isShut(granted)) return closedToGuarded();
   if (able !== undefined || endpoint === undefined || endpoint.answersAlone) return undefined;
   return refusal(endpoint.refusedAs, { fill: { what: 'model', name: model, path: endpoint.path } });
 }

@@ -5,17 +5,17 @@ import type { Route } from '../snapshot/snapshot.ts';
 import type { GuardrailStep } from './explanation.ts';
 import { type ExplainParts, type Question, sees } from './question.ts';
 
-/** None where the name leads nowhere, and at endpoints whose requests are not looked at. */
+/** None where the name leads nowhere. At every endpoint requests are looked at, or refused where a guardrail is enforced. */
 export function guardrailSteps(
   question: Question,
   userPath: string,
   route: Route | undefined,
   { snapshot }: Pick<ExplainParts, 'snapshot'>,
 ): GuardrailStep[] {
-  const { endpoint, model } = question;
-  const isGuarded = endpoint === undefined || (endpoint.line === 'model' && !endpoint.answersAlone);
-  if (route === undefined || !isGuarded) return [];
-  return guardrailsFor(snapshot.guardrails, userPath, model, route).map((guardrail) => stepOf(guardrail, question));
+  if (route === undefined) return [];
+  return guardrailsFor(snapshot.guardrails, userPath, question.model, route).map((guardrail) =>
+    stepOf(guardrail, question),
+  );
 }
 
 function stepOf(

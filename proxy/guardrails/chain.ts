@@ -1,7 +1,6 @@
-// One text of a streamed answer on its way through all guardrails: each gets what the one before lets out.
+// One text of a streamed answer on its way through what looks at it: each stage gets what the one before lets out.
 import type { TextForm } from '../dialects/texts.ts';
 import { type Flow, settled } from './flow.ts';
-import type { Guarding } from './guarding.ts';
 import {
   type CheckContext,
   type Checks,
@@ -11,33 +10,43 @@ import {
   type StreamCheck,
   type Verdict,
 } from './guardrail.ts';
-import { unmasking } from './kinds/unmask.ts';
 
-interface Stage {
-  /** Undefined: it puts back what was masked. */
-  readonly guardrail: Guardrail | undefined;
+/** What looks at a text, and what becomes of what it says. */
+export interface Stage {
   readonly check: StreamCheck;
+  /** Gives what goes on, of what the check was given and lets out. Throws 400 `guardrail_blocked`. */
+  readonly take: (released: Released, given: string) => string;
+}
+
+/** The guardrails that look at a text of an answer. What one in shadow lets out is what it got. */
+export function guardedStages(
+  guardrails: readonly Guardrail[],
+  form: TextForm,
+  context: CheckContext,
+  note: (guardrail: Guardrail, verdict: Verdict) => void,
+): readonly Stage[] {
+  return guardrails.flatMap((guardrail): Stage[] => {
+    const { output, mode } = guardrail;
+    if (output === undefined) return [];
+    const take: Stage['take'] = ({ text, verdict = pass }, given) => {
+      note(guardrail, verdict);
+      return mode === 'shadow' ? given : text;
+    };
+    return [{ check: streamCheck(output, form, context), take }];
+  });
 }
 
 export class Chain {
-  readonly #guarding: Guarding;
   readonly #stages: readonly Stage[];
 
-  constructor(guarding: Guarding, form: TextForm) {
-    this.#guarding = guarding;
-    const context = guarding.context('output');
-    const stages = guarding.guardrails.flatMap((guardrail): Stage[] => {
-      const { output } = guardrail;
-      return output === undefined ? [] : [{ guardrail, check: streamCheck(output, form, context) }];
-    });
-    const check = unmasking(form, context);
-    this.#stages = check === undefined ? stages : [...stages, { guardrail: undefined, check }];
+  constructor(stages: readonly Stage[]) {
+    this.#stages = stages;
   }
 
   /** What may be told when this comes next. Throws 400 `guardrail_blocked`. */
   *push(text: string): Flow<string> {
     let told = text;
-    for (const stage of this.#stages) told = yield* this.#through(stage, told);
+    for (const stage of this.#stages) told = yield* through(stage, told);
     return told;
   }
 
@@ -45,24 +54,15 @@ export class Chain {
   *end(): Flow<string> {
     let told = '';
     for (const stage of this.#stages) {
-      told = yield* this.#through(stage, told);
-      const rest = yield* settled(stage.check.end());
-      told += this.#take(stage, rest, '');
+      told = yield* through(stage, told);
+      told += stage.take(yield* settled(stage.check.end()), '');
     }
     return told;
   }
+}
 
-  *#through(stage: Stage, text: string): Flow<string> {
-    if (text === '') return '';
-    return this.#take(stage, yield* settled(stage.check.push(text)), text);
-  }
-
-  /** What a guardrail in shadow lets out is what it got. */
-  #take({ guardrail }: Stage, { text, verdict = pass }: Released, given: string): string {
-    if (guardrail === undefined) return text;
-    this.#guarding.note(guardrail, verdict);
-    return guardrail.mode === 'shadow' ? given : text;
-  }
+function* through({ check, take }: Stage, text: string): Flow<string> {
+  return text === '' ? '' : take(yield* settled(check.push(text)), text);
 }
 
 function streamCheck(checks: Checks, form: TextForm, context: CheckContext): StreamCheck {

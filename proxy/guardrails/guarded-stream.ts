@@ -2,25 +2,53 @@
 import type { Answer, Failure, Sink, Tap } from '../answer.ts';
 import { Refusal } from '../errors.ts';
 import { EventCutter, type StreamedEvent } from './event-bytes.ts';
-import { run } from './flow.ts';
+import { type Flow, run } from './flow.ts';
 import type { Guarding } from './guarding.ts';
-import { StreamEditor } from './stream-editor.ts';
+import { type AnswerEdits, StreamEditor } from './stream-editor.ts';
 
 /** Most of one answer: characters of its texts, and bytes that wait for a verdict or for the end of their event. */
 const mostLength = 16 * 1024 * 1024;
 
-/** What a stream is guarded with. */
-export interface StreamGuard {
-  readonly guarding: Guarding;
+/** What cuts an answer into pieces, and what makes of each what may be told. */
+export interface Pieces<Piece extends { readonly bytes: Buffer }> {
+  readonly cutter: {
+    /** Bytes of a piece that has not ended. */
+    readonly heldBytes: number;
+    push(chunk: Buffer): readonly Piece[];
+    /** The answer is over: what is left. */
+    end(): readonly Piece[];
+  };
+  readonly editor: {
+    /** Characters of all texts that are held. */
+    readonly length: number;
+    /** The bytes that stand for a piece. Throws 400 `guardrail_blocked`. */
+    edit(piece: Piece): Flow<readonly Buffer[]>;
+    /** The answer is over: what was held back. */
+    end(): Flow<readonly Buffer[]>;
+  };
+}
+
+/** What an answer is guarded with while it flows. */
+export interface PiecesGuard<Piece extends { readonly bytes: Buffer }> {
+  readonly open: () => Pieces<Piece>;
+  /** The guardrail that refuses, and why. */
+  readonly refused: () => Failure | undefined;
   readonly answer: Pick<Answer, 'cancel' | 'resume'>;
   /** Tells the operator of an unexpected failure. */
   readonly report: (error: unknown) => void;
 }
 
-export class GuardTap implements Tap {
-  readonly #guard: StreamGuard;
+/** What a stream is guarded with. */
+export interface StreamGuard extends Pick<PiecesGuard<StreamedEvent>, 'answer' | 'report'> {
+  readonly guarding: Pick<Guarding, 'refused' | 'texts'>;
+  /** What changes it. */
+  readonly edits: AnswerEdits;
+}
 
-  constructor(guard: StreamGuard) {
+export class PiecesTap<Piece extends { readonly bytes: Buffer }> implements Tap {
+  readonly #guard: PiecesGuard<Piece>;
+
+  constructor(guard: PiecesGuard<Piece>) {
     this.#guard = guard;
   }
 
@@ -38,12 +66,24 @@ export class GuardTap implements Tap {
   }
 }
 
-class GuardedStream implements Sink {
-  readonly #guard: StreamGuard;
+/** The tap of a stream of events. */
+export class GuardTap extends PiecesTap<StreamedEvent> {
+  constructor({ guarding, edits, answer, report }: StreamGuard) {
+    const open = (): Pieces<StreamedEvent> => {
+      const { events } = guarding.texts;
+      if (events === undefined) throw new Error('an answer without words is not guarded');
+      return { cutter: new EventCutter(), editor: new StreamEditor(edits, events) };
+    };
+    super({ open, refused: () => guarding.refused, answer, report });
+  }
+}
+
+class GuardedStream<Piece extends { readonly bytes: Buffer }> implements Sink {
+  readonly #guard: PiecesGuard<Piece>;
   readonly #next: Sink;
-  readonly #cutter = new EventCutter();
-  readonly #editor: StreamEditor;
-  readonly #queue: StreamedEvent[] = [];
+  readonly #cutter: Pieces<Piece>['cutter'];
+  readonly #editor: Pieces<Piece>['editor'];
+  readonly #queue: Piece[] = [];
   #queuedBytes = 0;
   /** A verdict is waited for. */
   #isWaiting = false;
@@ -56,12 +96,12 @@ class GuardedStream implements Sink {
   #hasRest = false;
   #isOver = false;
 
-  constructor(guard: StreamGuard, next: Sink) {
+  constructor(guard: PiecesGuard<Piece>, next: Sink) {
     this.#guard = guard;
     this.#next = next;
-    const { events } = guard.guarding.texts;
-    if (events === undefined) throw new Error('an answer without words is not guarded');
-    this.#editor = new StreamEditor(guard.guarding, events);
+    const { cutter, editor } = guard.open();
+    this.#cutter = cutter;
+    this.#editor = editor;
   }
 
   write(chunk: Buffer): boolean {
@@ -85,7 +125,7 @@ class GuardedStream implements Sink {
     this.#work();
   }
 
-  #enqueue(events: readonly StreamedEvent[]): void {
+  #enqueue(events: readonly Piece[]): void {
     for (const event of events) {
       this.#queue.push(event);
       this.#queuedBytes += event.bytes.length;
@@ -138,7 +178,7 @@ class GuardedStream implements Sink {
   }
 
   #fail(error: unknown): void {
-    const { refused } = this.#guard.guarding;
+    const refused = this.#guard.refused();
     if (!(error instanceof Refusal) || refused === undefined || error.code !== refused.code) throw error;
     this.#break(refused);
   }

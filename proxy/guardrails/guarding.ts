@@ -1,14 +1,15 @@
 // The guardrails of one request at work: on the request, and on its answer.
-import type { RequestRevision } from '../../schemas/records/request-record.ts';
 import type { Failure } from '../answer.ts';
 import { type EditableObject, editable } from '../dialects/editing.ts';
 import { type JsonValue, parseJson, parseObject, writeJson } from '../dialects/json.ts';
-import type { EditableText, RequestTexts } from '../dialects/texts.ts';
+import type { EditableText, RequestTexts, TextForm } from '../dialects/texts.ts';
+import { Chain, guardedStages } from './chain.ts';
 import { type Flow, settled } from './flow.ts';
 import type { CheckContext, Checks, Finding, Guardrail, Phase, Verdict } from './guardrail.ts';
-import { unmasking } from './kinds/unmask.ts';
 import { Masks, placeholdersIn } from './masks.ts';
 import type { Outside } from './outside.ts';
+import { PutBack } from './put-back.ts';
+import { type Revised, type RevisionRoom, Revisions } from './revisions.ts';
 import { type GuardedOperation, type OperationTexts, textsOf } from './texts-of.ts';
 import { Verdicts } from './verdicts.ts';
 
@@ -22,6 +23,8 @@ export interface GuardedCaller {
   readonly model: string;
   /** The services and models that guardrails may ask for it; absent: none. */
   readonly outside?: Outside | undefined;
+  /** What is held of the bodies that are made, for the record; absent: nothing. */
+  readonly room?: RevisionRoom | undefined;
 }
 
 /** Placeholders of a conversation that a provider keeps are not known: new ones have other numbers. */
@@ -29,10 +32,10 @@ const mostNumber = 1_000_000;
 
 export class Guarding {
   readonly guardrails: readonly Guardrail[];
-  readonly revisions: RequestRevision[] = [];
   readonly texts: OperationTexts;
   readonly #caller: GuardedCaller;
   readonly #verdicts = new Verdicts();
+  readonly #revisions: Revisions;
   #masks = new Masks();
   /** The system prompt of the client, where an answer repeats it and the request was changed. */
   #repeated: { readonly said: JsonValue } | undefined;
@@ -41,11 +44,17 @@ export class Guarding {
   constructor(guardrails: readonly Guardrail[], caller: GuardedCaller, operation: GuardedOperation) {
     this.guardrails = guardrails;
     this.#caller = caller;
+    this.#revisions = new Revisions(caller.room);
     this.texts = textsOf[operation] ?? { request: () => nothingSaid };
   }
 
   get findings(): readonly Finding[] {
     return this.#verdicts.all;
+  }
+
+  /** What was made of the request, in order. */
+  get revisions(): readonly Revised[] {
+    return this.#revisions.all;
   }
 
   /** The guardrail that refuses, and why; undefined: none does. */
@@ -61,9 +70,25 @@ export class Guarding {
   /** The answer must be read: a guardrail looks at it, something is put back, or it repeats what was changed. */
   get readsAnswer(): boolean {
     if (this.texts.answer === undefined) return false;
-    return (
-      this.#repeated !== undefined || this.#masks.size > 0 || this.guardrails.some(({ output }) => output !== undefined)
-    );
+    return this.puttingBack !== undefined || this.checksAnswer;
+  }
+
+  /** A guardrail looks at the answer. */
+  get checksAnswer(): boolean {
+    return this.texts.answer !== undefined && this.guardrails.some(({ output }) => output !== undefined);
+  }
+
+  /** A guardrail may change or refuse the answer. */
+  get changesAnswer(): boolean {
+    return this.guardrails.some(({ mode, output }) => mode === 'enforce' && output !== undefined);
+  }
+
+  /** What the client gets back in the answer; undefined: nothing. */
+  get puttingBack(): PutBack | undefined {
+    const { repeats } = this.texts;
+    const repeated = repeats === undefined || this.#repeated === undefined ? undefined : { repeats, ...this.#repeated };
+    if (repeated === undefined && this.#masks.size === 0) return undefined;
+    return new PutBack(this.context('output'), repeated);
   }
 
   context(phase: Phase): CheckContext {
@@ -88,13 +113,18 @@ export class Guarding {
     const repeated = this.#repeatedIn(body);
     const request = this.texts.request(body);
     let current = bytes;
-    for (const guardrail of checking) {
-      const verdict = yield* this.#checkRequest(guardrail, request);
-      this.#verdicts.note(guardrail, 'input', verdict);
-      if (guardrail.mode === 'shadow') continue;
-      const before = current.length;
-      if (verdict.outcome === 'revise') current = Buffer.from(writeJson(body));
-      this.#revised(guardrail.name, before, current.length, verdict.outcome !== 'revise');
+    try {
+      for (const guardrail of checking) {
+        const verdict = yield* this.#checkRequest(guardrail, request);
+        this.#verdicts.note(guardrail, 'input', verdict);
+        if (guardrail.mode === 'shadow') continue;
+        const before = current;
+        if (verdict.outcome === 'revise') current = Buffer.from(writeJson(body));
+        this.#revisions.note(guardrail, verdict, before, current);
+      }
+    } catch (error) {
+      this.#revisions.forgetMade();
+      throw error;
     }
     this.#masks.release();
     if (current !== bytes) this.#repeated = repeated;
@@ -107,11 +137,6 @@ export class Guarding {
     if (repeats === undefined) return undefined;
     const said = body[repeats] ?? null;
     return { said: typeof said === 'string' ? said : parseJson(writeJson(said)) };
-  }
-
-  #revised(rewriter: string, before: number, after: number, isSame: boolean): void {
-    const seq = this.revisions.length + 1;
-    this.revisions.push({ seq, rewriter, bytes_before: before, bytes_after: after, no_change: isSame });
   }
 
   *#checkRequest(guardrail: Guardrail, request: RequestTexts): Flow<Verdict> {
@@ -128,8 +153,7 @@ export class Guarding {
   *onAnswer(body: EditableObject): Flow<boolean> {
     const { answer } = this.texts;
     if (answer === undefined) return false;
-    const isChanged = yield* this.onTexts(answer(body).texts);
-    return this.repeatAsked(body) || isChanged;
+    return yield* this.onTexts(answer(body).texts);
   }
 
   /** The same for texts of an answer. */
@@ -142,13 +166,6 @@ export class Guarding {
       this.note(guardrail, verdict);
       isChanged ||= mode === 'enforce' && verdict.outcome === 'revise';
     }
-    const context = this.context('output');
-    for (const text of texts) {
-      const check = unmasking(text.form, context);
-      if (check === undefined) continue;
-      const told = (yield* settled(check.push(text.text))).text + (yield* settled(check.end())).text;
-      isChanged = replace(text, told) || isChanged;
-    }
     return isChanged;
   }
 
@@ -157,14 +174,15 @@ export class Guarding {
     this.#verdicts.note(guardrail, 'output', verdict);
   }
 
-  /** Where an answer repeats the system prompt, it repeats that of the client. False: it does not. */
-  repeatAsked(answer: EditableObject | undefined): boolean {
-    const { repeats } = this.texts;
-    if (answer === undefined || repeats === undefined || this.#repeated === undefined) return false;
-    const { said } = this.#repeated;
-    if (answer[repeats] === undefined || answer[repeats] === said) return false;
-    answer[repeats] = said;
-    return true;
+  /** Of a text of a streamed answer. */
+  chain(form: TextForm): Chain {
+    const note = (guardrail: Guardrail, verdict: Verdict): void => this.note(guardrail, verdict);
+    return new Chain(guardedStages(this.guardrails, form, this.context('output'), note));
+  }
+
+  /** Nothing: an answer repeats the system prompt that it was given. */
+  repeatAsked(_answer: EditableObject | undefined): boolean {
+    return false;
   }
 }
 
@@ -191,11 +209,8 @@ function* checkTexts(
   return verdict;
 }
 
-/** False: it says that already. */
-function replace(text: EditableText, words: string): boolean {
-  if (words === text.text) return false;
-  text.replace(words);
-  return true;
+function replace(text: EditableText, words: string): void {
+  if (words !== text.text) text.replace(words);
 }
 
 /** The request for a guardrail that must not change it. */

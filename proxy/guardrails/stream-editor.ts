@@ -3,10 +3,19 @@
 import { type EditableObject, editable } from '../dialects/editing.ts';
 import { parseObject, writeJson } from '../dialects/json.ts';
 import type { EditableText, EventTexts, StreamedText, StreamTexts } from '../dialects/texts.ts';
-import { Chain } from './chain.ts';
+import type { Chain } from './chain.ts';
 import { type StreamedEvent, writeEvent } from './event-bytes.ts';
 import type { Flow } from './flow.ts';
-import type { Guarding } from './guarding.ts';
+
+/** What changes an answer: the guardrails, or what puts back what was masked. */
+export interface AnswerEdits {
+  /** Of a text of its own. */
+  chain(form: StreamedText['form']): Chain;
+  /** Changes texts where they stand. False: they are as they were. */
+  onTexts(texts: readonly EditableText[]): Flow<boolean>;
+  /** The same of the system prompt that an answer repeats. */
+  repeatAsked(answer: EditableObject | undefined): boolean;
+}
 
 /** A text of the answer. */
 interface Channel {
@@ -26,7 +35,7 @@ const longestKnown = 1_024;
 const done = '[DONE]';
 
 export class StreamEditor {
-  readonly #guarding: Guarding;
+  readonly #edits: AnswerEdits;
   readonly #texts: StreamTexts<EditableObject>;
   readonly #channels = new Map<string, Channel>();
   /** Texts that came as a whole, with their forms, and what was told of each. */
@@ -36,8 +45,8 @@ export class StreamEditor {
   /** Characters of all texts. */
   length = 0;
 
-  constructor(guarding: Guarding, texts: StreamTexts<EditableObject>) {
-    this.#guarding = guarding;
+  constructor(edits: AnswerEdits, texts: StreamTexts<EditableObject>) {
+    this.#edits = edits;
     this.#texts = texts;
   }
 
@@ -47,7 +56,7 @@ export class StreamEditor {
     if (body === undefined) return data.trim() === done ? [...(yield* this.end()), bytes] : [bytes];
     const texts = this.#texts.read(body, name);
     const before: Buffer[] = [];
-    let isChanged = this.#guarding.repeatAsked(editable(body['response']));
+    let isChanged = this.#edits.repeatAsked(editable(body['response']));
     const pieces = new Set(texts.pieces.map(({ channel }) => channel));
     for (const [key, channel] of this.#channels) {
       if (pieces.has(key) || channel.isOver || !texts.ends(key)) continue;
@@ -103,7 +112,7 @@ export class StreamEditor {
   #open(key: string, form: StreamedText['form']): Channel {
     const known = this.#channels.get(key);
     if (known?.isOver === false) return known;
-    const channel = { chain: new Chain(this.#guarding, form), told: '', isOver: false, last: undefined };
+    const channel = { chain: this.#edits.chain(form), told: '', isOver: false, last: undefined };
     this.#channels.set(key, channel);
     return channel;
   }
@@ -119,7 +128,7 @@ export class StreamEditor {
     }
     if (fresh.length === 0) return isChanged;
     const asked = fresh.map(({ form, text }) => `${form} ${text}`);
-    isChanged = (yield* this.#guarding.onTexts(fresh)) || isChanged;
+    isChanged = (yield* this.#edits.onTexts(fresh)) || isChanged;
     for (const [index, { text: told }] of fresh.entries()) this.#know(asked[index] ?? '', told);
     return isChanged;
   }

@@ -46,4 +46,12 @@ export const textsOf: { readonly [Name in GuardedOperation]?: OperationTexts } =
   messages: { request: messageRequest, answer: messageAnswer, events: messageEvents },
   count_tokens: { request: messageRequest },
   embeddings: { request: inputTexts },
+  moderations: { request: inputTexts },
+  rerank: { request: inputTexts },
+  speech: { request: inputTexts },
+  image_generations: { request: inputTexts },
+  image_edits: { request: inputTexts },
+  image_variations: { request: inputTexts },
+  transcriptions: { request: inputTexts },
+  translations: { request: inputTexts },
 };

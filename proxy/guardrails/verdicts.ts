@@ -12,6 +12,15 @@ import {
 
 const severity: Record<Verdict['outcome'], number> = { pass: 0, flag: 1, revise: 2, failed: 3, block: 4 };
 
+/** Adds findings to those that are known by guardrail and phase: of several of one, the first of the gravest stays. */
+export function gravestOf(known: Map<string, Finding>, findings: readonly Finding[]): void {
+  for (const finding of findings) {
+    const key = `${finding.phase} ${finding.name}`;
+    const before = known.get(key);
+    if (before === undefined || severity[finding.outcome] > severity[before.outcome]) known.set(key, finding);
+  }
+}
+
 /** One finding for each guardrail and phase: the first of the gravest. */
 export class Verdicts {
   readonly #findings = new Map<string, Finding>();
@@ -22,11 +31,7 @@ export class Verdicts {
   note({ name, kind, mode }: Guardrail, phase: Phase, verdict: Verdict): void {
     const { outcome } = verdict;
     const reason = outcome === 'pass' ? undefined : verdict.reason;
-    const key = `${phase} ${name}`;
-    const before = this.#findings.get(key);
-    if (before === undefined || severity[outcome] > severity[before.outcome]) {
-      this.#findings.set(key, { name, kind, mode, phase, outcome, reason });
-    }
+    gravestOf(this.#findings, [{ name, kind, mode, phase, outcome, reason }]);
     if (mode === 'shadow' || !isRefusal(verdict)) return;
     this.refused = refusedBy(name, verdict);
     throw refusal(this.refused.code, { fill: { reason: this.refused.reason } });

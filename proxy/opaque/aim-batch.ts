@@ -6,11 +6,21 @@ import { ownerOf } from '../owner.ts';
 import { findKept, keptThings, noteFiles } from './aim-home.ts';
 import { membersOf, onlyMember } from './batch-lines.ts';
 import type { Aim, Knock, ModelsOfDoor } from './door.ts';
+import { refuseUnguarded } from './guard-body.ts';
 import { recordTaps, storeTarget } from './store-target.ts';
 import { wholeBody } from './whole-body.ts';
 
 /** The longest body: it names a file and some metadata. Bytes. */
 const mostBytes = 1024 * 1024;
+
+/** Members that say nothing to a model. */
+const known: ReadonlySet<string> = new Set([
+  'input_file_id',
+  'endpoint',
+  'completion_window',
+  'metadata',
+  'output_expires_after',
+]);
 
 /** Which models a batch may name: those of providers that keep its file, too. */
 export const modelsOfBatches: ModelsOfDoor = {
@@ -29,6 +39,8 @@ export async function aimBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
   const sent = await wholeBody(knock, { bytes: mostBytes, setting: '' });
   onlyMember(sent, membersOf(sent), 'input_file_id');
   const batch = parseObject(sent.toString()) ?? {};
+  if (Object.keys(batch).some((name) => !known.has(name)))
+    refuseUnguarded(knock, `members of a batch other than ${[...known].join(', ')}`);
   const fileId = textOf(batch['input_file_id']);
   if (fileId === undefined) throw unusable('must name a file that was uploaded with the purpose "batch"');
   const { upstream, key, home } = await findKept(keptThings.file, fileId, knock, gateway);
@@ -40,6 +52,7 @@ export async function aimBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
   if (!home.isBatchInput) throw unusable(`must be one uploaded with the purpose "batch", which "${fileId}" was not`);
   // What was read is what is sent: two readers must not find different files.
   const body = Buffer.from(writeJson(batch));
+  knock.capture?.takeGuarded(body);
   const { rawHeaders } = exchange.request;
   const asked = { upstream, place, store: 'batches', key, suffix: '', rawHeaders } as const;
   return {

@@ -14,6 +14,7 @@ import { tokenUsageOf } from '../tokens/token-usage.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import { BatchResultsTap } from './batch-results-tap.ts';
 import type { Aim, Knock } from './door.ts';
+import { guardedResults } from './guarded-results.ts';
 import { MessageBatchTap } from './message-batch-tap.ts';
 import { noBody, recordTaps, storeTarget } from './store-target.ts';
 
@@ -85,9 +86,13 @@ export function aimHome(thing: KeptThing, action = ''): (knock: Knock, gateway: 
           const read = { id: batch, kind, used, provider: upstream.name, status: answer.status };
           void chargeBatch({ ...read, path: `${thing.path}/:id${action}`, exchange, principal }, gateway);
         };
+        const guarded = isContent
+          ? guardedResults(answer, knock, (error) => gateway.reportFailure(error, exchange.id))
+          : undefined;
+        const told = guarded === undefined ? [] : [guarded.tap];
         if (isContent && batch !== undefined && answer.contentEncoding === undefined && answer.status === 200)
-          return { taps: [new BatchResultsTap(charge), secrets], usage: undefined };
-        if (isContent) return { taps: [secrets], usage: undefined };
+          return { taps: [new BatchResultsTap(charge), secrets, ...told], usage: undefined, answer: guarded?.answer };
+        if (isContent) return { taps: [secrets, ...told], usage: undefined, answer: guarded?.answer };
         if (method === 'DELETE') forget(thing, id, ownerOf(principal), gateway);
         if (thing.kind === 'message_batch') return { taps: [secrets, new MessageBatchTap()], usage: undefined };
         return recordTaps(upstream, answer, (record) => {

@@ -16,6 +16,7 @@ import { resolve } from '../stages/resolve.ts';
 import { membersOf, onlyMember } from './batch-lines.ts';
 import { claimBody } from './claim-body.ts';
 import type { Aim, Knock, ModelsOfDoor } from './door.ts';
+import { type BatchGuard, batchGuard } from './guarded-batch.ts';
 import { MessageBatchTap } from './message-batch-tap.ts';
 import { storeTarget } from './store-target.ts';
 import { wholeBody } from './whole-body.ts';
@@ -25,6 +26,16 @@ interface NamedModel {
   readonly start: number;
   readonly end: number;
   readonly model: string;
+  readonly route: Route;
+  /** All of the call as guardrails leave it, where they have changed it; its range is that of the call then. Undefined: it is that of the model. */
+  readonly revised: Pick<Call, 'body' | 'modelStart' | 'modelEnd'> | undefined;
+}
+
+/** A call in its place. */
+interface PlacedCall {
+  readonly from: number;
+  readonly to: number;
+  readonly call: Call;
   readonly route: Route;
 }
 
@@ -54,6 +65,7 @@ export async function aimMessageBatch(knock: Knock, gateway: Gateway): Promise<A
     named.map((each) => editAt(each, upstream)),
   );
   knock.held.grow(body.length);
+  knock.capture?.takeGuarded(body);
   const key = upstream.credentials.pick(gateway.nowMs());
   const { rawHeaders } = exchange.request;
   const asked = { upstream, place, store: 'message_batches', key, suffix: '', rawHeaders } as const;
@@ -78,10 +90,13 @@ async function namedModels(body: Buffer, knock: Knock): Promise<NamedModel[]> {
   if (requests === undefined || body[requests.valueStart] !== 0x5b) throw unusable('must be a list');
   const named: NamedModel[] = [];
   const routes = new Map<string, Route>();
+  const guard = batchGuard(knock);
   let at = skipSpace(body, requests.valueStart + 1);
   while (body[at] !== listEnd) {
     const end = skipValue(body, at);
-    named.push(inRequest(named.length, () => readRequest(body, at, end, (call) => routeOf(call, routes, knock))));
+    const placed = inRequest(named.length, () => readRequest(body, at, end, (call) => routeOf(call, routes, knock)));
+    const left = guard === undefined ? placed.call : await guardedCall(placed, guard, named.length);
+    named.push(namedIn(placed, left));
     at = skipSpace(body, end);
     if (body[at] === comma) at = skipSpace(body, at + 1);
     if (named.length % stepRequests === 0) await new Promise((resume) => setImmediate(resume));
@@ -99,13 +114,31 @@ async function topMembers(body: Buffer): Promise<Member[]> {
   }
 }
 
-function readRequest(body: Buffer, from: number, to: number, routeOfCall: (call: Call) => Route): NamedModel {
+function readRequest(body: Buffer, from: number, to: number, routeOfCall: (call: Call) => Route): PlacedCall {
   const request = body.subarray(from, to);
   const params = onlyMember(request, membersOf(request), 'params');
   if (params === undefined) throw refusal('invalid_parameter', { fill: { param: 'params', because: 'is missing' } });
   const call = readCall(request.subarray(params.valueStart, params.valueEnd));
-  const top = from + params.valueStart;
-  return { start: top + call.modelStart, end: top + call.modelEnd, model: call.model, route: routeOfCall(call) };
+  return { from: from + params.valueStart, to: from + params.valueEnd, call, route: routeOfCall(call) };
+}
+
+/** What is needed of a call: a batch has many. */
+function namedIn({ from, to, call, route }: PlacedCall, left: Call): NamedModel {
+  const { body, model, modelStart, modelEnd } = left;
+  if (left === call) return { start: from + modelStart, end: from + modelEnd, model, route, revised: undefined };
+  return { start: from, end: to, model, route, revised: { body, modelStart, modelEnd } };
+}
+
+/** The call as guardrails leave it. */
+async function guardedCall({ call }: PlacedCall, guard: BatchGuard, index: number): Promise<Call> {
+  try {
+    return await guard('messages', call, `requests[${index}]`);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'guardrail_blocked') throw error;
+    return inRequest(index, () => {
+      throw error;
+    });
+  }
 }
 
 function routeOf(call: Call, known: Map<string, Route>, { snapshot, principal }: Knock): Route {
@@ -134,10 +167,13 @@ function targetAt({ targets }: Route, { name }: Upstream): Route['targets'][numb
   return targets.find(({ upstream }) => upstream.name === name);
 }
 
-function editAt({ start, end, route }: NamedModel, upstream: Upstream): Edit {
+function editAt({ start, end, route, revised }: NamedModel, upstream: Upstream): Edit {
   const target = targetAt(route, upstream);
   if (target === undefined) throw new Error('a model is not at the provider of its batch');
-  return { start, end, bytes: target.modelJson };
+  const { modelJson: bytes } = target;
+  if (revised === undefined) return { start, end, bytes };
+  const { body, modelStart, modelEnd } = revised;
+  return { start, end, bytes: splice(body, [{ start: modelStart, end: modelEnd, bytes }]) };
 }
 
 /** What is refused in a request names it, from 0 as in the list. */

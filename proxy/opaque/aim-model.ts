@@ -8,7 +8,7 @@ import type { Gateway } from '../gateway.ts';
 import { mediaPaths } from '../providers/media.ts';
 import type { MediaOperation } from '../providers/row.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
-import type { Target } from '../snapshot/snapshot.ts';
+import type { Route, Target } from '../snapshot/snapshot.ts';
 import { resolve } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
 import type { OpaqueBody } from '../upstream/send-opaque.ts';
@@ -21,8 +21,8 @@ export interface MediaCall {
   readonly operation: MediaOperation;
   readonly model: string;
   readonly stream: boolean;
-  /** The first member or field that may make a provider go elsewhere. */
-  readonly routingMember: string | undefined;
+  /** Where its model leads. */
+  readonly route: Route;
   /** What may name its conversation. */
   readonly said: Said;
   /** What it asks to be spoken; absent: nothing. */
@@ -57,19 +57,27 @@ export function mediaDoor(operation: MediaOperation): Omit<OpaqueDoor, 'bodySett
   };
 }
 
+/** What says where a call goes. `routingMember`: the first member or field that may make a provider go elsewhere. */
+type MediaName = Pick<MediaCall, 'model' | 'stream'> & { readonly routingMember: string | undefined };
+
+/** Where the model of a call leads. Throws what `resolve` does. */
+export function routeOfMedia({ model, stream, routingMember }: MediaName, knock: Knock): Route {
+  const { snapshot, principal } = knock;
+  knock.noteAsked({ model, stream });
+  return resolve({ model, routingMember }, snapshot, principal.allowedModels, principal.userPath);
+}
+
 /**
- * The targets of the model that can be asked, in the order of balancing: those that fail stand last. Throws what `resolve` does, and 400 `unsupported_operation` when none of
- * them can.
+ * The targets of the model that can be asked, in the order of balancing: those that fail stand last. Throws 400 `unsupported_operation` when
+ * none of them can.
  */
 export function aimAtModel(
   asked: MediaCall,
   knock: Knock,
   { balance, nowMs }: Pick<Gateway, 'balance' | 'nowMs'>,
 ): Aim {
-  const { operation, model, stream, routingMember, said, canSend } = asked;
-  const { exchange, snapshot, principal } = knock;
-  knock.noteAsked({ model, stream });
-  const route = resolve({ model, routingMember }, snapshot, principal.allowedModels, principal.userPath);
+  const { operation, model, stream, route, said, canSend } = asked;
+  const { exchange } = knock;
   const able = partOf(route, modelsOfMedia(operation).canAsk);
   if (able === undefined) {
     const fill = { what: 'model', name: model, path: pathOfMedia(operation) };

@@ -8,9 +8,11 @@ import type { Gateway } from '../gateway.ts';
 import { ownerOf } from '../owner.ts';
 import type { Target, Upstream } from '../snapshot/snapshot.ts';
 import { resolve } from '../stages/resolve.ts';
-import type { NameModel } from './batch-lines.ts';
+import type { LineReader } from './batch-lines.ts';
 import { gatedForm } from './claim-body.ts';
 import type { Aim, Knock } from './door.ts';
+import { refuseUnguarded } from './guard-body.ts';
+import { batchGuard, operationAt } from './guarded-batch.ts';
 import { keepersOf, recordTaps, storeTarget } from './store-target.ts';
 import { UploadForm, type UploadStart } from './upload-form.ts';
 
@@ -24,17 +26,20 @@ export function aimUpload(knock: Knock, gateway: Gateway): Promise<Aim> {
   const boundary = boundaryOf(contentType);
   const asked = new URLSearchParams((exchange.request.url ?? '').split('?')[1] ?? '').get('provider') ?? undefined;
   return new Promise((aimed) => {
-    const begun = ({ provider }: UploadStart): NameModel => {
+    const guard = batchGuard(knock);
+    const begun = ({ provider }: UploadStart): LineReader => {
       const upstream = keeperOf(asked ?? provider, knock);
       const models = new Set<string>();
       aimed(aimAt({ upstream, form, models, contentType, knock, gateway }));
-      return (call) => {
+      const nameModel: LineReader['nameModel'] = (call) => {
         const { model, modelJson } = targetAt(upstream, call, knock);
         models.add(model);
         return modelJson;
       };
+      return { nameModel, guard: guard && ((call, url, where) => guard(operationAt(url, call), call, where)) };
     };
-    const form = new UploadForm({ boundary, begun, failed: (refused) => body.fail(refused) });
+    const passesUnread = (): void => refuseUnguarded(knock, 'files that are not the input of a batch');
+    const form = new UploadForm({ boundary, begun, passesUnread, failed: (refused) => body.fail(refused) });
     body.pipe(form);
   });
 }

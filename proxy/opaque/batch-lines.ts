@@ -5,9 +5,20 @@ import { ScanError } from '../bytes/scan-error.ts';
 import { splice } from '../bytes/splice.ts';
 import { type Call, readCall, readString } from '../call/call.ts';
 import { Refusal, refusal } from '../errors.ts';
+import { type Flow, settled } from '../guardrails/flow.ts';
 
 /** Gives what replaces the model of a call, as JSON. Throws a Refusal. */
 export type NameModel = (call: Call) => Buffer;
+
+/** What is done with the calls of a file. */
+export interface LineReader {
+  readonly nameModel: NameModel;
+  /**
+   * What guardrails leave of a call; undefined: none may hold. `url`: where the call goes, as its line says it; `where`: the line, for
+   * messages. Throws, or rejects with, a Refusal that says where.
+   */
+  readonly guard: ((call: Call, url: string, where: string) => Call | Promise<Call>) | undefined;
+}
 
 /** Longest line, in bytes. */
 const mostLineBytes = 1024 * 1024;
@@ -53,22 +64,22 @@ export function isBatchLine(line: Buffer): boolean {
 }
 
 export class BatchLines {
-  readonly #nameModel: NameModel;
+  readonly #reader: LineReader;
   #begun: Buffer[] = [];
   #begunBytes = 0;
   #line = 0;
 
-  constructor(nameModel: NameModel) {
-    this.#nameModel = nameModel;
+  constructor(reader: LineReader) {
+    this.#reader = reader;
   }
 
-  /** What passes of the file. Throws 400 `invalid_batch_input`, which names the line. */
-  push(bytes: Buffer): Buffer {
+  /** What passes of the file, a line after the other: each is read before the next one. Throws 400 `invalid_batch_input`, which names the line. */
+  *push(bytes: Buffer): Flow<Buffer> {
     const passed: Buffer[] = [];
     let from = 0;
     for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, from)) {
       this.#hold(bytes.subarray(from, at));
-      passed.push(this.#take(), Buffer.from('\n'));
+      passed.push(yield* this.#take(), Buffer.from('\n'));
       from = at + 1;
     }
     this.#hold(bytes.subarray(from));
@@ -76,8 +87,8 @@ export class BatchLines {
   }
 
   /** The last line, where no line end stands behind it. */
-  finish(): Buffer {
-    return this.#begunBytes === 0 ? nothing : this.#take();
+  *finish(): Flow<Buffer> {
+    return this.#begunBytes === 0 ? nothing : yield* this.#take();
   }
 
   #hold(bytes: Buffer): void {
@@ -89,29 +100,42 @@ export class BatchLines {
     if (bytes.length > 0) this.#begun.push(Buffer.from(bytes));
   }
 
-  #take(): Buffer {
+  *#take(): Flow<Buffer> {
     const line = Buffer.concat(this.#begun);
     this.#begun = [];
     this.#begunBytes = 0;
     this.#line += 1;
     if (line.toString('latin1').trim() === '') return line;
     try {
-      return this.#named(line);
+      return yield* this.#read(line);
     } catch (error) {
-      if (!(error instanceof Refusal) || error.status >= 500) throw error;
+      if (!(error instanceof Refusal) || error.status >= 500 || error.code === 'guardrail_blocked') throw error;
       throw unusable(this.#line, error.message.replace(/\.$/, ''));
     }
   }
 
-  #named(line: Buffer): Buffer {
-    const body = onlyMember(line, membersOf(line), 'body');
+  *#read(line: Buffer): Flow<Buffer> {
+    const members = membersOf(line);
+    const body = onlyMember(line, members, 'body');
     if (body === undefined) throw refusal('invalid_parameter', { fill: { param: 'body', because: 'is missing' } });
     const call = readCall(line.subarray(body.valueStart, body.valueEnd));
-    const start = body.valueStart + call.modelStart;
-    return splice(line, [{ start, end: body.valueStart + call.modelEnd, bytes: this.#nameModel(call) }]);
+    const { guard, nameModel } = this.#reader;
+    const bytes = nameModel(call);
+    const url = onlyMember(line, members, 'url');
+    const asked = url === undefined ? '' : (readString(line, url) ?? '');
+    const left = guard === undefined ? call : yield* settled(guard(call, asked, whereOf(this.#line)));
+    const { modelStart: start, modelEnd: end } = left;
+    const top = body.valueStart;
+    if (left === call) return splice(line, [{ start: top + start, end: top + end, bytes }]);
+    const said = splice(left.body, [{ start, end, bytes }]);
+    return splice(line, [{ start: top, end: body.valueEnd, bytes: said }]);
   }
 }
 
+function whereOf(line: number): string {
+  return `line ${line} of the file`;
+}
+
 function unusable(line: number, reason: string): Refusal {
-  return refusal('invalid_batch_input', { param: 'file', fill: { where: `line ${line} of the file`, reason } });
+  return refusal('invalid_batch_input', { param: 'file', fill: { where: whereOf(line), reason } });
 }

@@ -10,7 +10,7 @@ import type { Delivery } from '../stages/relay.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import { passableHeaders } from './answer-headers.ts';
 import type { AskedTarget } from './ask-opaque.ts';
-import type { Aim, OpaqueDoor } from './door.ts';
+import type { Aim, OpaqueDoor, Tapped } from './door.ts';
 import { withOwnLocation } from './own-location.ts';
 
 /** Who gets it. */
@@ -40,6 +40,7 @@ export function deliverOpaque(
     headers.push(...(answer.status >= 300 ? withOwnLocation(passable, target) : passable));
   }
   const hasBody = method !== 'HEAD' && answer.status !== 204 && answer.status !== 304;
-  const { taps, usage } = hasBody ? aim.tap(answer, target) : { taps: [], usage: undefined };
-  return { delivery: { answer, provider, taps, headers, keyId: principal?.keyId }, usage };
+  const tapped: Tapped = hasBody ? aim.tap(answer, target) : { taps: [], usage: undefined };
+  const { taps, usage, answer: told = answer } = tapped;
+  return { delivery: { answer: told, provider, taps, headers, keyId: principal?.keyId }, usage };
 }

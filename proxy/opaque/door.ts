@@ -1,14 +1,17 @@
 // The type of a door of opaque calls: a row that says what is served there, and where its calls go.
 
 import type { Price } from '../../schemas/prices/price.ts';
-import type { Tap } from '../answer.ts';
+import type { Answer, Tap } from '../answer.ts';
 import type { HeldBody } from '../body-budget.ts';
+import type { BodyCapture } from '../capture/body-capture.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Operation, Surface } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Outside } from '../guardrails/outside.ts';
 import type { Counting } from '../limits/counted-rules.ts';
 import type { Speaker } from '../providers/provider-error.ts';
 import type { KeyStyle } from '../providers/row.ts';
+import type { RecordedGuarding } from '../records/guarded-data.ts';
 import type { Route, Snapshot, Target, Upstream } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
@@ -30,6 +33,12 @@ export interface Knock {
   readonly held: HeldBody;
   /** Tokens are counted. */
   readonly readsUsage: boolean;
+  /** What takes its bodies; undefined: they are not recorded. */
+  readonly capture: BodyCapture | undefined;
+  /** What guardrails may ask in its name. */
+  readonly outside: Outside;
+  /** Told which guardrails are at work: its record says what they have said. */
+  readonly noteGuarding: (guarding: RecordedGuarding) => void;
   /** Told what is asked for, before it is known where that leads: the record of a call that is refused says it. */
   readonly noteAsked: (asks: NonNullable<Aim['call']>) => void;
 }
@@ -64,6 +73,8 @@ export interface Tapped {
   readonly taps: readonly Tap[];
   /** Undefined: nothing is known of what the answer costs. */
   readonly usage: UsageSource | undefined;
+  /** The answer that is relayed; absent: that of the provider. */
+  readonly answer?: Answer | undefined;
 }
 
 /** Where a call goes. */

@@ -1,12 +1,13 @@
 // The doors for speech, images, moderation and ranking: a short JSON body goes to the model that it names, the answer comes back as it is.
 import { splice } from '../bytes/splice.ts';
-import { largeBytes, readCall } from '../call/call.ts';
+import { type Call, largeBytes, readCall } from '../call/call.ts';
 import type { Gateway } from '../gateway.ts';
 import type { MediaOperation } from '../providers/row.ts';
 import { expectJson } from '../stages/receive.ts';
-import { aimAtModel, mediaDoor } from './aim-model.ts';
+import { aimAtModel, mediaDoor, routeOfMedia } from './aim-model.ts';
 import { claimBody } from './claim-body.ts';
 import type { Aim, Knock, OpaqueDoor } from './door.ts';
+import { guardBody } from './guard-body.ts';
 import { spokenCharacters } from './media-usage.ts';
 import { wholeBody } from './whole-body.ts';
 
@@ -35,25 +36,29 @@ function aimJson(operation: MediaOperation, knock: Knock, gateway: Gateway): Aim
   expectJson(exchange, snapshot.bodyLimitBytes);
   const aimed = (received: Buffer): Aim | Promise<Aim> => {
     const claimed = claimBody(received, knock, gateway);
-    const aimThere = (): Aim => aim(operation, received, knock, gateway);
+    const aimThere = (): Aim | Promise<Aim> => aim(operation, received, knock, gateway);
     return claimed === undefined ? aimThere() : claimed.then(aimThere);
   };
   return short === undefined ? wholeBody(knock, { bytes: mostBytes, setting: '' }).then(aimed) : aimed(short);
 }
 
-function aim(operation: MediaOperation, received: Buffer, knock: Knock, gateway: Gateway): Aim {
-  const { body, members, model, modelStart: start, modelEnd: end, stream, routingMember } = readCall(received);
-  return aimAtModel(
-    {
-      operation,
-      model,
-      stream,
-      routingMember,
-      said: { body, members },
-      characters: operation === 'speech' && knock.readsUsage ? spokenCharacters(body) : undefined,
-      bodyFor: ({ modelJson: bytes }) => splice(body, [{ start, end, bytes }]),
-    },
-    knock,
-    gateway,
-  );
+function aim(operation: MediaOperation, received: Buffer, knock: Knock, gateway: Gateway): Aim | Promise<Aim> {
+  const call = readCall(received);
+  const route = routeOfMedia(call, knock);
+  const guarded = guardBody({ operation, call, route }, knock);
+  const aimed = ({ body, members, model, modelStart: start, modelEnd: end, stream }: Call): Aim =>
+    aimAtModel(
+      {
+        operation,
+        model,
+        stream,
+        route,
+        said: { body, members },
+        characters: operation === 'speech' && knock.readsUsage ? spokenCharacters(body) : undefined,
+        bodyFor: ({ modelJson: bytes }) => splice(body, [{ start, end, bytes }]),
+      },
+      knock,
+      gateway,
+    );
+  return guarded instanceof Promise ? guarded.then(aimed) : aimed(guarded);
 }

@@ -3,8 +3,12 @@ import { nothingSaid } from '../call/thread.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { MediaOperation } from '../providers/row.ts';
-import { aimAtModel, mediaDoor } from './aim-model.ts';
+import type { Target } from '../snapshot/snapshot.ts';
+import type { OpaqueBody } from '../upstream/send-opaque.ts';
+import { aimAtModel, mediaDoor, routeOfMedia } from './aim-model.ts';
 import type { Aim, Knock, OpaqueDoor } from './door.ts';
+import { findingsAlone, railsFor } from './guard-body.ts';
+import { guardedForm } from './guarded-form.ts';
 import { MultipartBody } from './multipart-body.ts';
 import { boundaryOf } from './part-head.ts';
 import { mostHeldOfForm } from './said-model.ts';
@@ -32,24 +36,21 @@ async function aimForm(operation: MediaOperation, knock: Knock, gateway: Gateway
   if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity')
     throw refusal('unsupported_encoding');
   const holding = { mostBytes: Math.min(mostHeldOfForm, snapshot.bodyLimitBytes), held };
-  const form = new MultipartBody(body, boundaryOf(contentType), holding);
+  const boundary = boundaryOf(contentType);
+  const form = new MultipartBody(body, boundary, holding);
   // When the client has its answer, or has left, the rest is not needed.
   exchange.response.once('close', () => form.destroy());
   const { model } = (await form.found) ?? {};
   if (model === undefined) throw refusal('invalid_model', { param: 'model' });
+  const stream = false;
+  const route = routeOfMedia({ model, stream, routingMember: form.routingField }, knock);
+  const rails = railsFor({ operation, call: { model }, route }, knock);
+  if (rails !== undefined) knock.noteGuarding(findingsAlone(() => rails.findings));
   const isFree = principal.allowedModels === undefined;
-  return aimAtModel(
-    {
-      operation,
-      model,
-      stream: false,
-      routingMember: form.routingField,
-      said: nothingSaid,
-      bodyFor: ({ model: id, upstream }, isOnly) =>
-        form.send({ id, mayRoute: isFree || upstream.allowsRoutingMembers, isKept: !isOnly }),
-      canSend: () => form.canSend,
-    },
-    knock,
-    gateway,
-  );
+  const bodyFor = ({ model: id, upstream }: Target, isOnly: boolean): OpaqueBody => {
+    const sent = form.send({ id, mayRoute: isFree || upstream.allowsRoutingMembers, isKept: !isOnly });
+    return rails === undefined ? sent : guardedForm(sent, { boundary, rails, failed: (refused) => body.fail(refused) });
+  };
+  const canSend = (): boolean => form.canSend;
+  return aimAtModel({ operation, model, stream, route, said: nothingSaid, bodyFor, canSend }, knock, gateway);
 }

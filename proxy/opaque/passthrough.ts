@@ -3,7 +3,7 @@ import { withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import { allowsTarget } from '../../schemas/keys/model-access.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { alwaysGuarded } from '../guardrails/applying.ts';
+import { alwaysGuarded, guardsModel } from '../guardrails/applying.ts';
 import { knownSecrets } from '../known-secrets.ts';
 import { relayed } from '../providers/dialects.ts';
 import type { Speaker } from '../providers/provider-error.ts';
@@ -94,7 +94,17 @@ function aimAt(asked: Asked, parts: Gateway): Aim | Promise<Aim> {
 function mustSearch({ path: { endpoint }, upstreams, knock }: Asked, { limiter }: Pick<Gateway, 'limiter'>): boolean {
   if (knock.principal.allowedModels !== undefined) return true;
   if (knock.short?.length === 0 || keepsItsBody(endpoint) || modelOfPath(endpoint) !== undefined) return false;
-  return limiter.limitsModelsOf((upstreams[0] as Upstream).name);
+  const { name } = upstreams[0] as Upstream;
+  return limiter.limitsModelsOf(name) || asksGuardedModel(knock, undefined, name);
+}
+
+/** Of a call that may ask a model, whether a guardrail is enforced for that one. `model` undefined: it is not known. */
+function asksGuardedModel(
+  { method, principal, snapshot }: Knock,
+  model: string | undefined,
+  provider: string,
+): boolean {
+  return method !== 'GET' && method !== 'HEAD' && guardsModel(snapshot.guardrails, principal.userPath, model, provider);
 }
 
 /** For a restricted caller, a body of which no model can be read names none that it may use. */
@@ -138,6 +148,9 @@ function aimWith({ path, upstream, found, knock }: Passed, parts: Gateway): Aim 
   // It is what the client says, and only told of.
   const clean = (text: string): string => withoutSecrets(text, [...knownSecrets({ exchange }), ...secrets]);
   const model = clean(plainModel(upstream.type, modelOfPath(path.endpoint) ?? found.model ?? ''));
+  const asked = modelAsked(path, upstream, found);
+  if (asksGuardedModel(knock, asked, name)) throw refusal('guardrails_prevent_passthrough');
+  if (knock.short !== undefined) knock.capture?.takeGuarded(knock.short);
   const isUnread = found.text === undefined && model === '' && knock.method === 'POST';
   const spotter = isUnread && takesModelFromBody(path.endpoint) ? new ModelSpotter() : undefined;
   body.passed = spotter?.take;
@@ -146,7 +159,7 @@ function aimWith({ path, upstream, found, knock }: Passed, parts: Gateway): Aim 
     model,
     isPassed: true,
     price: knock.method === 'POST' ? findTarget(upstream, model, snapshot)?.price : undefined,
-    remembered: knock.method === 'POST' ? findTarget(upstream, modelAsked(path, upstream, found), snapshot) : undefined,
+    remembered: knock.method === 'POST' ? findTarget(upstream, asked, snapshot) : undefined,
     path: pathBelow(opaque, path),
     headers: forwardedHeaders(exchange.request.rawHeaders, { configured, usual: opaque.headers, userPathHeader }),
     keyStyle: opaque.keyStyle,

@@ -3,7 +3,8 @@
 import { Transform, type TransformCallback } from 'node:stream';
 import { FormReader, type FormTaker, type PartHead } from '../call/form-reader.ts';
 import { Refusal, refusal } from '../errors.ts';
-import { BatchLines, isBatchLine, type NameModel } from './batch-lines.ts';
+import { type Flow, run } from '../guardrails/flow.ts';
+import { BatchLines, isBatchLine, type LineReader } from './batch-lines.ts';
 
 /** What is known when the file begins. */
 export interface UploadStart {
@@ -13,8 +14,10 @@ export interface UploadStart {
 
 export interface UploadOptions {
   readonly boundary: string;
-  /** The file begins: gives how models are named. Throws a Refusal. */
-  readonly begun: (start: UploadStart) => NameModel;
+  /** The file begins: gives how the lines of a batch are read. Throws a Refusal. */
+  readonly begun: (start: UploadStart) => LineReader;
+  /** Throws the Refusal of a file that is no batch, if it may not pass unread. */
+  readonly passesUnread: () => void;
   /** What has come is of no use. */
   readonly failed: (error: Refusal) => void;
 }
@@ -37,7 +40,9 @@ export class UploadForm extends Transform implements FormTaker {
   #value: Buffer[] = [];
   #valueBytes = 0;
   #fieldBytes = 0;
-  #nameModel: NameModel | undefined;
+  #lineReader: LineReader | undefined;
+  /** What is still to be read of the chunk that is taken, and what comes behind it. */
+  #pending: (Buffer | Flow<Buffer>)[] = [];
   #passage: Passage = 'as_it_is';
   #lines: BatchLines | undefined;
 
@@ -68,11 +73,12 @@ export class UploadForm extends Transform implements FormTaker {
     this.#value = [];
     this.#valueBytes = 0;
     if (name === 'file') {
-      if (this.#nameModel !== undefined) throw unusable('it has two files');
-      this.#nameModel = this.#options.begun({ provider: this.#provider });
+      if (this.#lineReader !== undefined) throw unusable('it has two files');
+      this.#lineReader = this.#options.begun({ provider: this.#provider });
       const unsaid = this.#purpose === undefined ? 'unknown' : 'as_it_is';
       this.#passage = this.#purpose === 'batch' ? 'by_lines' : unsaid;
-      if (this.#passage === 'by_lines') this.#lines = new BatchLines(this.#nameModel);
+      if (this.#passage === 'as_it_is') this.#options.passesUnread();
+      if (this.#passage === 'by_lines') this.#lines = new BatchLines(this.#lineReader);
     } else if (isFile) throw unusable('the file must be the part "file"');
     if (!isHeld(name)) this.#writeHead(part);
   }
@@ -86,25 +92,25 @@ export class UploadForm extends Transform implements FormTaker {
     this.#fieldBytes += bytes.length;
     if (this.#fieldBytes > mostFieldBytes) throw unusable('its fields are too long');
     if (isHeld(name)) this.#hold(bytes, mostValueBytes);
-    else this.push(bytes);
+    else this.#emit(bytes);
   }
 
   endPart(): void {
     const part = this.#part;
     if (part?.name === 'file') this.#endFile();
     else if (part !== undefined && isHeld(part.name)) this.#endHeld(part);
-    if (part?.name !== 'provider') this.push('\r\n');
+    if (part?.name !== 'provider') this.#emit('\r\n');
   }
 
   endForm(): void {
-    if (this.#nameModel === undefined) throw unusable('it has no part "file"');
-    this.push(`--${this.#options.boundary}--\r\n`);
+    if (this.#lineReader === undefined) throw unusable('it has no part "file"');
+    this.#emit(`--${this.#options.boundary}--\r\n`);
   }
 
   #writeHead({ lines }: PartHead): void {
-    this.push(`--${this.#options.boundary}\r\n`);
-    this.push(lines);
-    this.push('\r\n\r\n');
+    this.#emit(`--${this.#options.boundary}\r\n`);
+    this.#emit(lines);
+    this.#emit('\r\n\r\n');
   }
 
   #hold(bytes: Buffer, most: number): void {
@@ -117,22 +123,22 @@ export class UploadForm extends Transform implements FormTaker {
     const value = Buffer.concat(this.#value).toString();
     if (part.name === 'provider') {
       if (this.#provider !== undefined) throw unusable('it names two providers');
-      if (this.#nameModel !== undefined) throw unusable('the part "provider" must stand before the file');
+      if (this.#lineReader !== undefined) throw unusable('the part "provider" must stand before the file');
       this.#provider = value;
       return;
     }
     if (this.#purpose !== undefined) throw unusable('it has two purposes');
-    if (value === 'batch' && this.#nameModel !== undefined && this.#lines === undefined) {
+    if (value === 'batch' && this.#lineReader !== undefined && this.#lines === undefined) {
       throw unusable('its file is not one of a batch; or send the part "purpose" before it');
     }
     this.#purpose = value;
     this.#writeHead(part);
-    this.push(value);
+    this.#emit(value);
   }
 
   #takeFile(bytes: Buffer): void {
-    if (this.#passage === 'as_it_is') this.push(bytes);
-    else if (this.#passage === 'by_lines') this.push(this.#lines?.push(bytes) ?? bytes);
+    if (this.#passage === 'as_it_is') this.#emit(bytes);
+    else if (this.#passage === 'by_lines' && this.#lines !== undefined) this.#pending.push(this.#lines.push(bytes));
     else this.#lookAt(bytes);
   }
 
@@ -150,24 +156,43 @@ export class UploadForm extends Transform implements FormTaker {
     const lineEnd = held.indexOf(0x0a);
     const isBatch = isBatchLine(held.subarray(0, lineEnd < 0 ? held.length : lineEnd));
     this.#passage = isBatch ? 'by_lines' : 'as_it_is';
-    if (isBatch && this.#nameModel !== undefined) this.#lines = new BatchLines(this.#nameModel);
+    if (!isBatch) this.#options.passesUnread();
+    if (isBatch && this.#lineReader !== undefined) this.#lines = new BatchLines(this.#lineReader);
     this.#takeFile(held);
   }
 
   #endFile(): void {
     if (this.#passage === 'unknown') this.#decide();
-    const rest = this.#lines?.finish();
-    if (rest !== undefined && rest.length > 0) this.push(rest);
+    if (this.#lines !== undefined) this.#pending.push(this.#lines.finish());
   }
 
-  #try(work: () => void, done: TransformCallback): void {
-    try {
-      work();
-      done();
-    } catch (error) {
+  #emit(bytes: Buffer | string): void {
+    this.#pending.push(typeof bytes === 'string' ? Buffer.from(bytes) : bytes);
+  }
+
+  /** Reads what has come, and passes it on in its order; where a guardrail waits, all that comes behind does. */
+  #try(read: () => void, done: TransformCallback): void {
+    const failed = (error: unknown): void => {
       const refused = error instanceof Refusal ? error : refusal('internal_error');
       this.#options.failed(refused);
       done(refused);
+    };
+    try {
+      read();
+      const passed = run(this.#passed());
+      if (passed instanceof Promise) passed.then(() => done(), failed);
+      else done();
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  *#passed(): Flow<void> {
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const piece of pending) {
+      const bytes = Buffer.isBuffer(piece) ? piece : yield* piece;
+      if (bytes.length > 0) this.push(bytes);
     }
   }
 }

@@ -3,6 +3,7 @@ import { isRoutingMember } from '../call/call.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import { isGuarded } from '../guardrails/applying.ts';
 import { explain } from '../limits/rejection.ts';
 import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
 import { admit, type ConsumerAllowance, limitRefusal, targetRules } from '../stages/admit.ts';
@@ -14,6 +15,7 @@ import { costOfUsage } from '../tokens/attempt-usage.ts';
 import { sumUsage } from '../tokens/sum-usage.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { AskedInVain, Granted } from './ask-targets.ts';
+import { closedToGuarded } from './closed-to-guarded.ts';
 
 /** A request that may go on. */
 interface Admitted {
@@ -78,6 +80,7 @@ export class RealtimeTrip {
     this.call = { model, stream: isSession };
     const routingMember = [...query.keys()].find((name) => name !== 'model' && isRoutingMember(name));
     const named = resolve({ model, routingMember }, snapshot, principal?.allowedModels, principal?.userPath);
+    if (isGuarded(snapshot.guardrails, { userPath: principal?.userPath ?? '/', model, named })) throw closedToGuarded();
     const route = partOf(named, hasRealtime);
     if (route === undefined)
       throw refusal('unsupported_operation', { param: 'model', fill: { what: 'model', name: model, path } });

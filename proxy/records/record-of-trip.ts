@@ -149,7 +149,7 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
   const { startedAtMs } = exchange;
   const { refused } = ending;
   const userPath = userPathOf(trip);
-  const answerOf = parts.hasAudit ? failedAnswers(trip.snapshot.audit) : undefined;
+  const answerOf = parts.hasAudit ? failedAnswers(auditOf(trip)) : undefined;
   const secrets = knownSecrets(trip);
   const { hasUsage } = parts;
   const told = { requestedAtMs: startedAtMs, tracksUsage: hasUsage, secrets, answerOf };
@@ -199,6 +199,18 @@ export function countingOf({ countsAs, isFree, caching, accepted, failed }: Reco
   return isAnswered || failed.some(({ usage }) => usage !== undefined) ? undefined : 'calls';
 }
 
+/** Answers of failed attempts are not looked at by guardrails: where one might change them, their bodies are left out. */
+function auditOf({ guarding, snapshot: { audit } }: RecordedTrip): AuditSettings {
+  return guarding?.changesAnswer === true && !audit.hasOriginals ? { ...audit, hasBodies: false } : audit;
+}
+
+function bodiesOf(
+  { hasBodies, bodyLimitBytes }: AuditSettings,
+  secrets: readonly string[],
+): Parameters<typeof guardedData>[1] {
+  return hasBodies ? { mostBytes: bodyLimitBytes, secrets } : undefined;
+}
+
 function placeOf(target: RecordedAttempt['target'] | undefined): Partial<Record<'name' | 'type' | 'model', string>> {
   return target === undefined ? {} : { name: target.upstream.name, type: target.upstream.type, model: target.model };
 }
@@ -227,7 +239,7 @@ function dataOf(
       guardrails: guarding !== undefined,
       usage: hasUsage,
     },
-    ...(guarding === undefined ? undefined : guardedData(guarding)),
+    ...(guarding === undefined ? undefined : guardedData(guarding, bodiesOf(snapshot.audit, secrets))),
     ...cachedData(trip.caching),
     ...(dropped === undefined || dropped.length === 0 ? undefined : { dropped: shownNames(dropped, secrets) }),
     config_revision: snapshot.revision,

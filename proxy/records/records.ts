@@ -5,7 +5,8 @@ import type { RecordLine } from '../../store/records/record-line.ts';
 import { Batch, longestWaitingText } from '../batch.ts';
 import { BodyCapture } from '../capture/body-capture.ts';
 import type { CaptureBudget } from '../capture/capture-budget.ts';
-import type { AuditSettings } from '../snapshot/snapshot.ts';
+import { mayChangeRequests } from '../guardrails/applying.ts';
+import type { AuditSettings, Snapshot } from '../snapshot/snapshot.ts';
 import { lineWithBodies } from './line-with-bodies.ts';
 import { RecordLines } from './record-lines.ts';
 import { type RecordedEnd, type RecordedTrip, userPathOf } from './record-of-trip.ts';
@@ -19,9 +20,12 @@ const mostStrangers = 1;
 /** The same of requests that reached no provider: a client that repeats a refused one in a loop must not fill it either. */
 const mostRefused = 100;
 
+/** What says which bodies are recorded, and how. */
+export type CapturedUnder = Pick<Snapshot, 'audit' | 'guardrails'>;
+
 export interface Records {
   /** What takes the bodies of a request of this consumer; undefined: they are not recorded. */
-  capture(settings: AuditSettings, userPath: string): BodyCapture | undefined;
+  capture(snapshot: CapturedUnder, userPath: string): BodyCapture | undefined;
   /** Requests without a record, because there were too many of their kind. */
   omitted(): number;
   /** A model request is over. Its record is in the journal within 50 ms. */
@@ -66,9 +70,10 @@ export function createRecords(options: RecordsOptions): Records {
   };
   return {
     omitted: () => omitted,
-    capture(settings, userPath) {
-      if (!settings.hasBodies || !mayBeAudited(settings, userPath)) return undefined;
-      return new BodyCapture(captures, settings.bodyLimitBytes);
+    capture({ audit, guardrails }, userPath) {
+      if (!audit.hasBodies || !mayBeAudited(audit, userPath)) return undefined;
+      const awaitsGuardrails = !audit.hasOriginals && mayChangeRequests(guardrails, userPath);
+      return new BodyCapture(captures, audit.bodyLimitBytes, awaitsGuardrails);
     },
     trip(trip, end) {
       try {

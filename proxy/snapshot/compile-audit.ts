@@ -9,6 +9,7 @@ export function compileAudit(audit: Config['audit']): AuditSettings {
   return Object.freeze({
     isEnabled: audit.enabled,
     hasBodies: audit.bodies,
+    hasOriginals: audit.original_bodies,
     bodyLimitBytes: sizeBytes(audit.body_limit),
     hasHeaders: audit.headers,
     sample: audit.sample,

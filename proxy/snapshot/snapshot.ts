@@ -146,6 +146,8 @@ export interface SessionSettings {
 export interface AuditSettings {
   readonly isEnabled: boolean;
   readonly hasBodies: boolean;
+  /** Bodies are recorded as clients send and get them, not as guardrails leave them. */
+  readonly hasOriginals: boolean;
   /** Of one body that is recorded. */
   readonly bodyLimitBytes: number;
   readonly hasHeaders: boolean;

@@ -1,17 +1,18 @@
 // Stage 3, and its part behind stage 7: what the guardrails say of a request and of its answer, and what they change.
 import { wholeAnswer } from '../answer.ts';
 import { type Call, largeBytes, readCall, readLargeCall } from '../call/call.ts';
-import type { Operation } from '../dialects/dialect.ts';
-import { editable } from '../dialects/editing.ts';
+import type { BodyCapture } from '../capture/body-capture.ts';
+import { type EditableObject, editable } from '../dialects/editing.ts';
 import { parseObject, writeJson } from '../dialects/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { guardrailsFor } from '../guardrails/applying.ts';
 import { type Flow, run, settled } from '../guardrails/flow.ts';
 import { GuardTap } from '../guardrails/guarded-stream.ts';
-import { Guarding } from '../guardrails/guarding.ts';
+import { type GuardedOperation, Guarding } from '../guardrails/guarding.ts';
 import type { Outside } from '../guardrails/outside.ts';
 import { atOnce, inSlices } from '../guardrails/slices.ts';
+import type { AnswerEdits } from '../guardrails/stream-editor.ts';
 import { textsOf } from '../guardrails/texts-of.ts';
 import { twinIn } from '../guardrails/twins.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
@@ -27,10 +28,12 @@ const shortBytes = 256 * 1024;
 
 /** Whose request it is. */
 interface GuardedTrip {
-  readonly row: { readonly operation: Operation };
+  readonly row: { readonly operation: GuardedOperation };
   readonly exchange: { readonly id: string; readonly gone: boolean };
   readonly principal: { readonly userPath: string } | undefined;
-  readonly snapshot: Pick<Snapshot, 'guardrails'>;
+  readonly snapshot: Pick<Snapshot, 'guardrails' | 'audit'>;
+  /** What takes its bodies; undefined: they are not recorded. */
+  readonly capture: BodyCapture | undefined;
   /** Whom guardrails may ask in its name. */
   readonly outside: Outside;
 }
@@ -42,17 +45,16 @@ export interface Guarded extends Recalled {
 }
 
 /** The guardrails that hold for a call; undefined: none does. */
-export function guarding(call: Call, named: Route, trip: GuardedTrip): Guarding | undefined {
+export function guarding(call: Pick<Call, 'model'>, named: Route, trip: GuardedTrip): Guarding | undefined {
   const { guardrails } = trip.snapshot;
   if (guardrails.length === 0 || textsOf[trip.row.operation] === undefined) return undefined;
   const userPath = trip.principal?.userPath ?? '/';
   const holding = guardrailsFor(guardrails, userPath, call.model, named);
   if (holding.length === 0) return undefined;
-  return new Guarding(
-    holding,
-    { requestId: trip.exchange.id, userPath, model: call.model, outside: trip.outside },
-    trip.row.operation,
-  );
+  const { capture, exchange, outside, row, snapshot } = trip;
+  const { hasOriginals } = snapshot.audit;
+  const room = capture && { hasOriginals, hasRoom: (bytes: number) => capture.hasRoomForRevisions(bytes) };
+  return new Guarding(holding, { requestId: exchange.id, userPath, model: call.model, outside, room }, row.operation);
 }
 
 /** The call, the same or revised. Throws, or rejects with, 400 `guardrail_blocked` and `duplicate_key`. Nothing waits where no guardrail does. */
@@ -60,9 +62,14 @@ export function guard(guarded: Guarded, rails: Guarding | undefined): Guarded | 
   return rails === undefined ? guarded : run(revised(guarded, rails));
 }
 
+/** The same of a call that refers to nothing. */
+export function guardCall(call: Call, rails: Guarding | undefined): Call | Promise<Call> {
+  return rails === undefined ? call : run(revisedCall(call, rails));
+}
+
 /** What a request says stands under these: where one stood twice, a provider might obey the one that was not looked at. */
 const spoken = new Set(
-  'messages system instructions input prompt prediction suffix tools functions max_tokens max_completion_tokens max_output_tokens'.split(
+  'messages system instructions input prompt prediction suffix query documents tools functions max_tokens max_completion_tokens max_output_tokens'.split(
     ' ',
   ),
 );
@@ -84,25 +91,52 @@ function* refuseTwins({ body, members }: Call): Flow<void> {
 }
 
 function* revised(guarded: Guarded, rails: Guarding): Flow<Guarded> {
-  const { call } = guarded;
-  yield* refuseTwins(call);
-  const body = yield* rails.onRequest(call.body);
-  if (body === call.body) return guarded;
-  const read = yield* settled(body.length <= largeBytes ? readCall(body) : readLargeCall(body));
-  return { ...guarded, call: { ...read, continues: call.continues } };
+  const call = yield* revisedCall(guarded.call, rails);
+  return call === guarded.call ? guarded : { ...guarded, call };
 }
 
-/** What is told of an answer. Throws, or rejects with, 400 `guardrail_blocked`, and 502 for one that cannot be checked. */
-export function guardAnswer(
-  delivery: Delivery,
-  { guarding: rails, exchange }: GuardedTrip & { readonly guarding: Guarding | undefined },
-  { reportFailure }: Pick<Gateway, 'reportFailure'>,
-): Delivery | Promise<Delivery> {
-  const { answer, taps } = delivery;
+function* revisedCall(call: Call, rails: Guarding): Flow<Call> {
+  yield* refuseTwins(call);
+  const body = yield* rails.onRequest(call.body);
+  if (body === call.body) return call;
+  const read = yield* settled(body.length <= largeBytes ? readCall(body) : readLargeCall(body));
+  return { ...read, continues: call.continues };
+}
+
+/** Who gets the answer. */
+type AnsweredTrip = Pick<GuardedTrip, 'exchange'> & { readonly guarding: Guarding | undefined };
+type Parts = Pick<Gateway, 'reportFailure'>;
+
+/**
+ * What guardrails leave of an answer, without what was masked in its request. Throws, or rejects with, 400 `guardrail_blocked`, and 502 for
+ * one that cannot be checked.
+ */
+export function guardAnswer(delivery: Delivery, trip: AnsweredTrip, parts: Parts): Delivery | Promise<Delivery> {
+  const { guarding: rails, exchange } = trip;
   if (rails?.readsAnswer !== true || exchange.gone) return delivery;
-  if (!answer.stream) return run(checked(delivery, rails));
-  const report = (error: unknown): void => reportFailure(error, exchange.id);
-  return { ...delivery, taps: [...taps, new GuardTap({ guarding: rails, answer, report })] };
+  if (!delivery.answer.stream) return run(checked(delivery, rails));
+  return rails.checksAnswer
+    ? edited(delivery, rails, rails, (error) => parts.reportFailure(error, exchange.id))
+    : delivery;
+}
+
+/** The answer with the client's own words in the place of what stood for them. Throws 502 for one that cannot be read. */
+export function putBack(delivery: Delivery, { guarding: rails, exchange }: AnsweredTrip, parts: Parts): Delivery {
+  const edits = rails?.puttingBack;
+  const textsIn = rails?.texts.answer;
+  if (rails === undefined || edits === undefined || textsIn === undefined || exchange.gone) return delivery;
+  const { answer, provider, taps } = delivery;
+  if (answer.stream) return edited(delivery, rails, edits, (error) => parts.reportFailure(error, exchange.id));
+  const bytes = passWhole(taps, answer.body());
+  const body = objectIn(bytes, provider);
+  const isChanged = edits.inTexts(textsIn(body).texts);
+  return withBody(delivery, edits.repeatAsked(body) || isChanged ? Buffer.from(writeJson(body)) : bytes);
+}
+
+/** A stream on its way through what changes it. */
+function edited(delivery: Delivery, rails: Guarding, edits: AnswerEdits, report: (error: unknown) => void): Delivery {
+  const { answer, taps } = delivery;
+  return { ...delivery, taps: [...taps, new GuardTap({ guarding: rails, edits, answer, report })] };
 }
 
 /** The answer with what it may say, and nothing left to be done with its bytes. */
@@ -114,15 +148,22 @@ function* checked(delivery: Delivery, rails: Guarding): Flow<Delivery> {
   }
   const passed = passWhole(taps, answer.body());
   const bytes = decodeBody(passed, answer.contentEncoding, checkedBytes);
+  if (!rails.checksAnswer) return withBody(delivery, bytes);
+  const body = objectIn(bytes, provider);
+  const isChanged = yield* rails.onAnswer(body);
+  return withBody(delivery, isChanged ? Buffer.from(writeJson(body)) : bytes);
+}
+
+/** Throws 502 `upstream_invalid_response`. */
+function objectIn(bytes: Buffer, provider: string | undefined): EditableObject {
   const body = editable(parseObject(bytes.toString('utf8')));
   if (body === undefined) throw unreadable('it is no JSON object, so it cannot be checked', provider);
-  const isChanged = yield* rails.onAnswer(body);
-  const told = isChanged ? Buffer.from(writeJson(body)) : bytes;
-  return {
-    ...delivery,
-    answer: wholeAnswer(told, { status: answer.status, contentType: answer.contentType }),
-    taps: [],
-  };
+  return body;
+}
+
+function withBody(delivery: Delivery, told: Buffer): Delivery {
+  const { status, contentType } = delivery.answer;
+  return { ...delivery, answer: wholeAnswer(told, { status, contentType }), taps: [] };
 }
 
 function unreadable(reason: string, provider: string | undefined): Error {

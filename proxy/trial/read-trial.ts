@@ -16,7 +16,12 @@ const operations = {
   '/v1/completions': 'completions',
   '/v1/responses': 'responses',
   '/v1/messages': 'messages',
+  '/v1/messages/count_tokens': 'count_tokens',
   '/v1/embeddings': 'embeddings',
+  '/v1/audio/speech': 'speech',
+  '/v1/images/generations': 'image_generations',
+  '/v1/moderations': 'moderations',
+  '/v1/rerank': 'rerank',
 } as const;
 
 const longestText = 200_000;

@@ -1,17 +1,17 @@
 // Tries the guardrails in force on a request or an answer that is never sent. Nothing is counted, and no service or model is asked.
 import type { RequestRevision } from '../../schemas/records/request-record.ts';
 import type { Failure } from '../answer.ts';
-import type { Operation } from '../dialects/dialect.ts';
 import { editable } from '../dialects/editing.ts';
 import { type JsonObject, parseObject, writeJson } from '../dialects/json.ts';
 import { Refusal } from '../errors.ts';
 import { run } from '../guardrails/flow.ts';
-import { Guarding } from '../guardrails/guarding.ts';
+import { type GuardedOperation, Guarding } from '../guardrails/guarding.ts';
 import type { Guardrail, Phase, Verdict } from '../guardrails/guardrail.ts';
+import { plainRevision } from '../guardrails/revisions.ts';
 
 /** What is tried. */
 export interface Trial {
-  readonly operation: Operation;
+  readonly operation: GuardedOperation;
   readonly phase: Phase;
   readonly userPath: string;
   readonly model: string;
@@ -53,7 +53,7 @@ export async function tryGuardrails(holding: readonly Guardrail[], trial: Trial)
     const outcome = finding?.outcome ?? (asking.has(kind) ? 'not_asked' : 'not_reached');
     return { name, kind, mode, order, outcome, ...(finding?.reason === undefined ? {} : { reason: finding.reason }) };
   });
-  return { refused: guarding.refused ?? null, verdicts, revisions: guarding.revisions, body };
+  return { refused: guarding.refused ?? null, verdicts, revisions: guarding.revisions.map(plainRevision), body };
 }
 
 async function outcomeOf(guarding: Guarding, { phase, body }: Trial): Promise<JsonObject | undefined> {

@@ -14,7 +14,16 @@ export const fleetExamples = {
       { name: 'mask-personal-data', kind: 'pii', mode: 'enforce', order: 0, outcome: 'pass' },
       { name: 'no-project-names', kind: 'keywords', mode: 'enforce', order: 10, outcome: 'block', reason: 'keyword' },
     ],
-    revisions: [{ seq: 1, rewriter: 'mask-personal-data', bytes_before: 64, bytes_after: 64, no_change: true }],
+    revisions: [
+      {
+        seq: 1,
+        rewriter: 'mask-personal-data',
+        bytes_before: 64,
+        bytes_after: 64,
+        tokens_saved: 0,
+        no_change: true,
+      },
+    ],
     config_revision: '9f86d081884c',
     state_revision: 42,
     instance: 'gateway-0:8080',

@@ -18,12 +18,22 @@ await test('guardrails refuse, mask, change and try as the README shows it', asy
   cpSync(join(top, written), config, { recursive: true });
   const { places } = await startLocal(t, home, { GATEWAY_CONFIG: config });
   const paste = openTerminal(t, places);
-  const [define = '', refuse = '', mask = '', audit = '', change = '', shadow = '', enforce = '', explain = ''] =
-    commands;
-  t.equal(commands.length, 8, 'every command of the README is pasted here');
-  const [refused, masked, revision, changed, tried, enforced] = shown;
+  const [
+    define = '',
+    refuse = '',
+    asSystem = '',
+    mask = '',
+    audit = '',
+    change = '',
+    shadow = '',
+    enforce = '',
+    explain = '',
+  ] = commands;
+  t.equal(commands.length, 9, 'every command of the README is pasted here');
+  const [refused, asSystemRefused, masked, revision, changed, tried, enforced] = shown;
   await paste(define);
   t.equal((await paste(refuse)).trim(), refused);
+  t.equal((await paste(asSystem)).trim(), asSystemRefused);
   t.equal((await paste(mask)).trim(), masked);
   const recorded = await waitFor('the entry', async () => (await paste(audit)).trim());
   t.equal(recorded, revision);

@@ -136,7 +136,7 @@ const anyFacts = fc.record(
   { provider: fc.constantFrom('first', 'é'), type: fc.constant('openai'), model: text, usage: anyUsage },
   { requiredKeys: ['provider', 'type', 'model'] },
 );
-const passed = { findings: [], revisions: [] };
+const passed = { findings: [], revisions: [], changesAnswer: false };
 
 /** Ids differ with each record, and a line may have spaces between its values. */
 function withoutId(line: string | Buffer): string {

@@ -34,6 +34,7 @@ const usage = { inputTokens: 1_001, outputTokens: 3, totalTokens: 1_004, source:
 const everything: AuditSettings = {
   isEnabled: true,
   hasBodies: false,
+  hasOriginals: false,
   bodyLimitBytes: 65_536,
   hasHeaders: false,
   sample: 1,

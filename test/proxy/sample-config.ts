@@ -67,6 +67,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
     audit: {
       enabled: true,
       bodies: false,
+      original_bodies: false,
       body_limit: '64KiB',
       headers: false,
       sample: 1,

@@ -1,13 +1,22 @@
 // The form of an upload, cut anywhere: the same bytes pass, and hold the provider's names of models.
 import { test } from 'tap';
 import { boundaryOf } from '../../proxy/call/form-reader.ts';
-import { BatchLines } from '../../proxy/opaque/batch-lines.ts';
+import { type Flow, run } from '../../proxy/guardrails/flow.ts';
+import { BatchLines, type LineReader } from '../../proxy/opaque/batch-lines.ts';
 import { UploadForm } from '../../proxy/opaque/upload-form.ts';
 
 const part = (name: string, value: string, more = ''): string =>
   `--b-1\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
 const line = (model: string): string => `{"custom_id":"1","body":{"n":1.50,"model":"${model}"}}`;
 const end = '--b-1--\r\n';
+const reader: LineReader = { nameModel: () => Buffer.from('"real"'), guard: undefined };
+
+/** Without a guardrail nothing waits. */
+function atOnce(work: Flow<Buffer>): Buffer {
+  const done = run(work);
+  if (done instanceof Promise) throw new Error('it waits');
+  return done;
+}
 
 interface Passed {
   readonly text: string;
@@ -23,8 +32,9 @@ async function passed(pieces: readonly Buffer[]): Promise<Passed> {
     boundary: 'b-1',
     begun(start) {
       ({ provider } = start);
-      return () => Buffer.from('"real"');
+      return reader;
     },
+    passesUnread: () => undefined,
     failed(error) {
       refused = error;
     },
@@ -94,8 +104,8 @@ await test('what two readers could understand differently is refused', async (t)
 
 await test('a line has one body, and that one model; numbers stay', (t) => {
   const read = (text: string): string => {
-    const lines = new BatchLines(() => Buffer.from('"real"'));
-    return Buffer.concat([lines.push(Buffer.from(text)), lines.finish()]).toString();
+    const lines = new BatchLines(reader);
+    return Buffer.concat([atOnce(lines.push(Buffer.from(text))), atOnce(lines.finish())]).toString();
   };
   t.equal(read(`${line('a')}\n\n  \n`), `${line('real')}\n\n  \n`);
   for (const wrong of [

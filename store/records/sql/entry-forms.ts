@@ -83,7 +83,12 @@ function usageOf({ attempts, data }: RequestRecord): EntryUsage | undefined {
   ) => used.reduce((total, usage) => total + (usage[name] ?? 0), 0);
   const input = sum('input_tokens');
   const cached = sum('cached_input_tokens');
-  const saved = (data?.request_revisions ?? []).reduce((total, { tokens_saved = 0 }) => total + tokens_saved, 0);
+  const revised = data?.request_revisions ?? [];
+  // Words that guardrails put in save nothing, and cost nothing that was saved.
+  const saved = Math.max(
+    0,
+    revised.reduce((total, { tokens_saved = 0 }) => total + tokens_saved, 0),
+  );
   const inputCost = used.reduce((total, { cost }) => total + (cost?.input ?? 0), 0);
   return {
     input_tokens: input,

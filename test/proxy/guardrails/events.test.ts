@@ -1,10 +1,9 @@
 // Streamed answers under guardrails, event by event: what stays as it came, what is held back until when, and which events are added or left out.
 import { test } from 'tap';
 import type { Operation } from '../../../proxy/dialects/dialect.ts';
-import { GuardTap } from '../../../proxy/guardrails/guarded-stream.ts';
 import { Guarding } from '../../../proxy/guardrails/guarding.ts';
 import type { Checks, Guardrail } from '../../../proxy/guardrails/guardrail.ts';
-import { railsOf } from './rails.ts';
+import { openGuarded, railsOf } from './rails.ts';
 
 const caller = { requestId: 'r', userPath: '/', model: 'm' };
 const rule = { on: ['output'], regex: { patterns: ['ab+c', 'secret'], action: 'redact', replacement: '-' } };
@@ -14,9 +13,9 @@ function through(operation: Operation, events: readonly string[], guardrails: re
   const got: string[] = [];
   const guarding = new Guarding(railsOf(guardrails), caller, operation);
   const answer = { cancel: () => undefined, resume: () => undefined };
-  const tap = new GuardTap({ guarding, answer, report: (error) => got.push(String(error)) });
+  const guard = { answer, report: (error: unknown) => got.push(String(error)) };
   let told = '';
-  const sink = tap.open({
+  const sink = openGuarded(guarding, guard, {
     write(chunk) {
       told += chunk.toString();
       return true;
@@ -286,7 +285,8 @@ await test('what comes as a whole is asked about once, and together', (t) => {
   const chunks = Array.from({ length: 20 }, () => chunk({ delta: { role: 'assistant' } }, found));
   const guarding = new Guarding([{ ...flag, output: checks } as Guardrail], caller, 'chat');
   const answer = { cancel: () => undefined, resume: () => undefined };
-  const sink = new GuardTap({ guarding, answer, report: (error) => t.fail(String(error)) }).open({
+  const guard = { answer, report: (error: unknown) => t.fail(String(error)) };
+  const sink = openGuarded(guarding, guard, {
     write: () => true,
     end: () => undefined,
   });

@@ -5,11 +5,10 @@ import type { Failure } from '../../../proxy/answer.ts';
 import type { EditableObject } from '../../../proxy/dialects/editing.ts';
 import { Refusal } from '../../../proxy/errors.ts';
 import { run } from '../../../proxy/guardrails/flow.ts';
-import { GuardTap } from '../../../proxy/guardrails/guarded-stream.ts';
 import { Guarding } from '../../../proxy/guardrails/guarding.ts';
 import type { Guardrail } from '../../../proxy/guardrails/guardrail.ts';
 import { type GuardrailCase, guardrailCases } from './cases.ts';
-import { railsOf } from './rails.ts';
+import { openGuarded, railsOf, toldOf } from './rails.ts';
 import { type Body, dialects, type SpokenDialect } from './spoken.ts';
 
 const caller = { requestId: 'r', userPath: '/', model: 'm' };
@@ -42,7 +41,7 @@ function ask(
 /** What a client is told of a JSON answer. */
 function answer({ said = '', kind = 'words' }: GuardrailCase, guarding: Guarding, dialect: SpokenDialect): string {
   const body = JSON.parse(JSON.stringify(dialect.answer(said, kind))) as Body & EditableObject;
-  const outcome = outcomeOf(guarding, () => run(guarding.onAnswer(body)));
+  const outcome = outcomeOf(guarding, () => run(toldOf(guarding, body)));
   return typeof outcome === 'string' ? outcome : dialect.wordsOfAnswer(body, kind);
 }
 
@@ -64,13 +63,12 @@ function stream(pieces: readonly string[], each: GuardrailCase, guarding: Guardi
     cancelled = failure;
   };
   const guard = {
-    guarding,
     answer: { cancel, resume: () => undefined },
     report: (error: unknown) => {
       throw error;
     },
   };
-  const sink = new GuardTap(guard).open(next);
+  const sink = openGuarded(guarding, guard, next);
   const events = dialect.events(pieces, each.kind ?? 'words').map((event) => `${event}\n\n`);
   for (const event of events) {
     if (cancelled !== undefined) break;

@@ -6,7 +6,7 @@ import { Refusal } from '../../../proxy/errors.ts';
 import { run } from '../../../proxy/guardrails/flow.ts';
 import { Guarding } from '../../../proxy/guardrails/guarding.ts';
 import { textsOf } from '../../../proxy/guardrails/texts-of.ts';
-import { railsOf } from './rails.ts';
+import { railsOf, toldOf } from './rails.ts';
 
 const caller = { requestId: 'r', userPath: '/', model: 'm' };
 
@@ -263,7 +263,7 @@ await test('a flood of placeholders, or of what is masked, takes time in proport
   const guarding = new Guarding(railsOf([guardrail]), caller, 'chat');
   await run(guarding.onRequest(Buffer.from(JSON.stringify({ messages: [{ role: 'user', content: mails }] }))));
   const choices = numbers.slice(0, 128).map((number) => ({ message: { content: `to [EMAIL_${number}]` } }));
-  await run(guarding.onAnswer({ choices }));
+  await run(toldOf(guarding, { choices }));
   t.match(choices[127], { message: { content: 'to m128@b.org' } });
   const seconds = (process.threadCpuUsage().user - began) / 1e6;
   t.ok(seconds < 5, `it took ${seconds} s`);

@@ -2,10 +2,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { test } from 'tap';
 import type { Failure } from '../../../proxy/answer.ts';
-import { GuardTap } from '../../../proxy/guardrails/guarded-stream.ts';
 import { Guarding } from '../../../proxy/guardrails/guarding.ts';
 import type { Guardrail, Released } from '../../../proxy/guardrails/guardrail.ts';
-import { railsOf } from './rails.ts';
+import { openGuarded, railsOf } from './rails.ts';
 
 const caller = { requestId: 'r', userPath: '/', model: 'm' };
 
@@ -34,7 +33,8 @@ function guarded(guardrails: readonly Guardrail[]) {
     },
   };
   const guarding = new Guarding(guardrails, caller, 'chat');
-  const sink = new GuardTap({ guarding, answer, report: (error) => seen.reported.push(error) }).open({
+  const guard = { answer, report: (error: unknown) => seen.reported.push(error) };
+  const sink = openGuarded(guarding, guard, {
     write(chunk) {
       for (const [, data = ''] of chunk.toString().matchAll(/^data: (\{.*)$/gm)) {
         const { choices } = JSON.parse(data) as { choices: { delta: { content: string } }[] };

@@ -13,6 +13,12 @@ interface OfEntry {
   readonly entry: Entry;
 }
 
+/** Words that a guardrail puts in cost tokens. */
+function savedText(tokens: number | undefined): string {
+  if (tokens === undefined || tokens === 0) return '';
+  return tokens > 0 ? `, about ${count(tokens)} tokens saved` : `, about ${count(-tokens)} tokens more`;
+}
+
 export function Revisions({ entry: { data } }: OfEntry): View {
   const { request_revisions: revisions = [], guardrails = [], dropped = [] } = data;
   if (revisions.length + guardrails.length + dropped.length === 0) return null;
@@ -33,7 +39,7 @@ export function Revisions({ entry: { data } }: OfEntry): View {
         <p><span class="foreign">${rewriter}</span> ${
           no_change
             ? html`<${Badge}>left it alone</${Badge}>`
-            : html`<span class="quiet">${count(bytes_before)} to ${count(bytes_after)} bytes${tokens_saved === undefined ? '' : `, about ${count(tokens_saved)} tokens saved`}</span>`
+            : html`<span class="quiet">${count(bytes_before)} to ${count(bytes_after)} bytes${savedText(tokens_saved)}</span>`
         }</p>
         ${detail !== undefined && html`<details><summary class="small">What it says of itself</summary><pre tabindex="0">${textOf(detail)}</pre></details>`}
         ${body !== undefined && html`<details><summary class="small">The body after it</summary><pre tabindex="0">${textOf(body)}</pre></details>`}

@@ -1,0 +1,59 @@
+// What a client gets back in an answer, behind all guardrails and behind what is recorded: what was masked in its request, and its own system
+// prompt where an answer repeats that.
+import type { EditableObject } from '../dialects/editing.ts';
+import type { JsonValue } from '../dialects/json.ts';
+import type { EditableText, TextForm } from '../dialects/texts.ts';
+import { Chain } from './chain.ts';
+import { type Flow, settled } from './flow.ts';
+import type { CheckContext } from './guardrail.ts';
+import { unmasking } from './kinds/unmask.ts';
+
+/** The system prompt of the client, and the member of answers that repeats it. */
+export interface Repeated {
+  readonly repeats: string;
+  readonly said: JsonValue;
+}
+
+export class PutBack {
+  readonly #context: CheckContext;
+  readonly #repeated: Repeated | undefined;
+
+  constructor(context: CheckContext, repeated: Repeated | undefined) {
+    this.#context = context;
+    this.#repeated = repeated;
+  }
+
+  /** Of a text of a streamed answer. */
+  chain(form: TextForm): Chain {
+    const check = unmasking(form, this.#context);
+    return new Chain(check === undefined ? [] : [{ check, take: ({ text }) => text }]);
+  }
+
+  /** The same as `inTexts`, where what changes texts may wait. */
+  *onTexts(texts: readonly EditableText[]): Flow<boolean> {
+    return yield* settled(this.inTexts(texts));
+  }
+
+  /** Changes texts where they stand. False: they are as they were. */
+  inTexts(texts: readonly EditableText[]): boolean {
+    let isChanged = false;
+    for (const text of texts) {
+      const check = unmasking(text.form, this.#context);
+      if (check === undefined) continue;
+      const told = check.push(text.text).text + check.end().text;
+      if (told === text.text) continue;
+      text.replace(told);
+      isChanged = true;
+    }
+    return isChanged;
+  }
+
+  /** Where an answer repeats the system prompt, it repeats that of the client. False: it does not. */
+  repeatAsked(answer: EditableObject | undefined): boolean {
+    if (answer === undefined || this.#repeated === undefined) return false;
+    const { repeats, said } = this.#repeated;
+    if (answer[repeats] === undefined || answer[repeats] === said) return false;
+    answer[repeats] = said;
+    return true;
+  }
+}
