@@ -238,7 +238,7 @@ await test('a response in the background is charged once, when its end is first 
   t.match(reads, [{ method: 'GET', attempts: [{ usage: { total_tokens: 60_030, source: 'reported' } }] }]);
   t.equal(reads.length, 1);
   const begun = records[records.indexOf(reads[0] as RequestRecord) - 1];
-  t.match(begun?.attempts, [{ usage: { total_tokens: 0, cost: null } }], 'nothing is guessed');
+  t.match(begun?.attempts, [{ usage: { total_tokens: 0, cost: { total: 0 } } }], 'its cost has a record of its own');
 });
 
 await test('one that passes through is charged once, too', async (t) => {
@@ -316,12 +316,15 @@ await test('with Redis: kept and remembered across proxies; without it 503, and 
   const client = clientOf(masterKey, one);
   const kept = await client.responses.create({ model: 'chat/m', input: 'one' });
   const home = await client.responses.create({ model: 'native/m', input: 'one' });
+  await keepAtProvider(plain);
+  const begun = await client.responses.create({ model: 'plain/m', input: 'one', background: true });
   await waitFor(
-    'both to be written',
-    async () => ((await outcomes('kept', one)) ?? 0) + ((await outcomes('remembered', one)) ?? 0) === 2,
+    'all to be written',
+    async () => ((await outcomes('kept', one)) ?? 0) + ((await outcomes('remembered', one)) ?? 0) === 3,
   );
   const elsewhere = clientOf(masterKey, other);
   t.equal((await elsewhere.responses.retrieve(kept.id)).output_text, said);
+  t.equal((await elsewhere.responses.retrieve(begun.id)).status, 'queued', 'it is where it was begun');
   await elsewhere.responses.create({ model: 'native/m', input: 'two', previous_response_id: home.id });
   t.equal(native.ledger.at(-1)?.header('authorization'), atProvider.get(home.id)?.owner);
   await redis.kill();
