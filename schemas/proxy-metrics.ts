@@ -63,7 +63,7 @@ export const proxyMetrics = {
   upstreamAttempts: {
     name: 'gateway_upstream_attempts_total',
     type: 'counter',
-    help: 'Calls of providers by the model that was asked for there and by outcome: success, unauthorized (401 and 403: the provider refuses the key of the gateway), rate_limited (429), client_error (other 4xx), server_error (5xx), timeout, unreachable, invalid_response, cut (broke off), outrun (another target, asked beside it, was faster), cancelled (the client left, its key was revoked, or the gateway itself failed). A request that fails over has several. Provider or model other: no longer configured; model other: a request passed on as it is that names none, or one that is not configured.',
+    help: 'Calls of providers by the model that was asked for there and by outcome: success, unauthorized (401, and a 403 that speaks of it: the provider refuses the key of the gateway), rate_limited (429), client_error (other 4xx), server_error (5xx), timeout, unreachable, invalid_response, cut (broke off), outrun (another target, asked beside it, was faster), cancelled (the client left, its key was revoked, or the gateway itself failed). A request that fails over has several. Provider or model other: no longer configured; model other: a request passed on as it is that names none, or one that is not configured.',
     labelNames: ['provider', 'model', 'outcome'],
   },
   upstreamDuration: {

@@ -1,5 +1,5 @@
-// A body on its way to a provider: its last piece passes only when every object that it refers to has turned out to be its caller's.
-import { Transform, type TransformCallback } from 'node:stream';
+// A body on its way to a provider: its last bytes pass only when every object that it refers to has turned out to be its caller's.
+import { type Readable, Transform, type TransformCallback } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
 import { Refusal, refusal } from '../errors.ts';
 import type { ReferenceReader } from './body-references.ts';
@@ -41,21 +41,33 @@ export async function checkBody(body: Buffer, gate: Gate): Promise<void> {
 export class GatedBody extends Transform {
   readonly #passing: GatePass;
   readonly #failed: (error: Refusal) => void;
+  readonly #source: Readable;
+  #isBegun = false;
   #held: Buffer | undefined;
 
-  /** Throws 415 `unsupported_encoding`. */
-  constructor(gate: Gate, failed: (error: Refusal) => void) {
+  /** The source is read when the provider takes something of it. Throws 415 `unsupported_encoding`. */
+  constructor(source: Readable, gate: Gate, failed: (error: Refusal) => void) {
     super();
+    this.#source = source;
     this.#passing = new GatePass(gate);
     this.#failed = failed;
     // Who destroys it says elsewhere why.
     this.on('error', () => undefined);
   }
 
+  override _read(size: number): void {
+    if (!this.#isBegun) this.#source.pipe(this);
+    this.#isBegun = true;
+    super._read(size);
+  }
+
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.#after(this.#passing.take(chunk), done, () => {
-      if (this.#held !== undefined) this.push(this.#held);
-      this.#held = chunk;
+      // Of the first piece the last byte is held: the provider hears of the request before there is another one.
+      const isFirst = this.#held === undefined;
+      const passed = isFirst ? chunk.subarray(0, -1) : this.#held;
+      if (passed !== undefined && passed.length > 0) this.push(passed);
+      this.#held = isFirst ? chunk.subarray(-1) : chunk;
     });
   }
 

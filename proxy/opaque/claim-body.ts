@@ -20,7 +20,7 @@ export function claimBody(body: Buffer, knock: Knock, parts: Parts, provider?: s
 export function gatedForm(form: OutgoingStream, knock: Knock, parts: Parts, provider?: string): OutgoingStream {
   if (seesAll(knock.principal)) return form;
   const gate = gateOf(knock.exchange.head.contentType, knock, parts, provider);
-  return { ...form, stream: form.stream.pipe(new GatedBody(gate, (refused) => knock.body.fail(refused))) };
+  return { ...form, stream: new GatedBody(form.stream, gate, (refused) => knock.body.fail(refused)) };
 }
 
 function gateOf(contentType: string | undefined, knock: Knock, parts: Parts, provider: string | undefined): Gate {

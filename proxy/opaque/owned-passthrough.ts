@@ -84,8 +84,8 @@ async function checkedTarget({ knock, parts, path, about }: Asked, target: Opaqu
     await checkBody(sent, gate);
     return { ...target, key: target.key ?? keyOf(claimed, target) };
   }
-  const gated = new GatedBody(gate, (refused) => body.fail(refused));
-  const passed = { ...sent, stream: sent.stream.pipe(gated) };
+  const gated = new GatedBody(sent.stream, gate, (refused) => body.fail(refused));
+  const passed = { ...sent, stream: gated };
   return { ...target, key: target.key ?? keyOf(claimed, target), body: () => passed };
 }
 
