@@ -37,7 +37,9 @@ export const errors = {
   body_too_large: bad('The body is larger than the limit of {limit} bytes{setting}.', 413),
   invalid_json: bad('The body is not valid JSON: {reason}.'),
   body_too_deep: bad('The body nests deeper than {limit} levels.'),
-  body_too_many_keys: bad('The body has too many object keys, or too many objects and lists.'),
+  body_too_many_keys: bad(
+    'The body has too many object keys, objects, lists or values, those of JSON in texts included.',
+  ),
   forbidden_key: bad('The body has a key that is not allowed: "__proto__" or "constructor.prototype".'),
   duplicate_key: bad('The body names "{key}" more than once (keys differing only in case count as one). Send it once.'),
   invalid_model: bad('"model" must be a string of 1 to 1024 characters naming a model, for example "openai/gpt-4o".'),

@@ -8,7 +8,7 @@ import { attempt } from './stages/attempt.ts';
 import type { Accepted } from './stages/attempts.ts';
 import { authenticate } from './stages/authenticate.ts';
 import { type Looked, lookUp } from './stages/cache.ts';
-import { candidates } from './stages/candidates.ts';
+import { type Candidates, candidates } from './stages/candidates.ts';
 import { deliver, ownDelivery } from './stages/deliver.ts';
 import { enter, enterLate } from './stages/enter.ts';
 import { type Guarded, guard, guardAnswer, guarding, putBack } from './stages/guard.ts';
@@ -49,24 +49,22 @@ function takeGuarded(trip: OpenTrip, guarded: Guarded): void {
   trip.when(lookUp(guarded, trip, trip.gateway), takeLooked);
 }
 
-function takeLooked(trip: OpenTrip, { call, home, named, kept }: Looked): void {
-  const { exchange, gateway, snapshot, row } = trip;
-  if (kept !== undefined) trip.when(guardAnswer(kept, trip, gateway), takeDelivery);
-  if (kept !== undefined) return;
-  const consumer = trip.consumer ?? enterLate(trip, named, gateway);
-  const { route, translated, own } = candidates(named, row, call, snapshot.storedResponses);
-  trip.route = route;
-  renew(consumer, route, gateway);
-  const asked = {
-    call,
-    route,
-    consumer,
-    translated,
-    keyMark: home?.key === '' ? undefined : home?.key,
-    guarding: trip.guarding,
-  };
+function takeLooked(trip: OpenTrip, looked: Looked): void {
+  const { gateway, snapshot, row } = trip;
+  if (looked.kept !== undefined) trip.when(guardAnswer(looked.kept, trip, gateway), takeDelivery);
+  else {
+    trip.consumer ??= enterLate(trip, looked.named, gateway);
+    trip.when(candidates(looked, row, snapshot.storedResponses), takeCandidates);
+  }
+}
+
+function takeCandidates(trip: OpenTrip, { home, own, ...asked }: Candidates): void {
+  const { admitted: consumer, exchange, gateway, guarding: rails, row } = trip;
+  trip.route = asked.route;
+  renew(consumer, asked.route, gateway);
+  const keyMark = home?.key || undefined;
   if (own !== undefined) takeDelivery(trip, ownDelivery(own, row.surface, exchange.id));
-  else attempt({ ...row, ...asked }, exchange, gateway, trip);
+  else attempt({ ...row, ...asked, consumer, keyMark, guarding: rails }, exchange, gateway, trip);
 }
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {

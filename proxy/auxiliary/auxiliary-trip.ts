@@ -12,7 +12,7 @@ import { attempt } from '../stages/attempt.ts';
 import type { Accepted, AnswerTaker, FailedAttempt } from '../stages/attempts.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import { checkBudgets } from '../stages/budget.ts';
-import { candidates } from '../stages/candidates.ts';
+import { type Candidates, candidates } from '../stages/candidates.ts';
 import { deliver } from '../stages/deliver.ts';
 import type { Delivery, Ending } from '../stages/relay.ts';
 import { resolve } from '../stages/resolve.ts';
@@ -86,7 +86,7 @@ export class AuxiliaryTrip implements CallTrip, AnswerTaker {
   }
 
   #ask(): void {
-    const { exchange, snapshot, principal } = this;
+    const { snapshot, principal } = this;
     const { body, purpose, signal, timeoutMs } = this.#question;
     const gateway = this.#gateway;
     const { limiter, metrics, records } = gateway;
@@ -106,13 +106,19 @@ export class AuxiliaryTrip implements CallTrip, AnswerTaker {
     if (admission.lease === undefined) throw limitRefusal(admission.rejection, admission.told, metrics);
     this.consumer = admission;
     const named = resolve(call, snapshot, undefined, principal.userPath);
-    const { route, translated } = candidates(named, this.#row, call, snapshot.storedResponses);
-    this.route = route;
-    renew(admission, route, gateway);
     signal?.addEventListener('abort', this.#leave, { once: true });
     const late = { model: call.model, ms: timeoutMs };
     this.#timer = setTimeout(() => this.#breakOff(refusal('auxiliary_timeout', { fill: late })), timeoutMs);
-    attempt({ ...this.#row, call, route, consumer: admission, translated }, exchange, gateway, this);
+    const found = candidates({ call, home: undefined, named }, this.#row, snapshot.storedResponses);
+    if (!(found instanceof Promise)) this.#send(found, admission);
+    else found.then((come) => this.#send(come, admission)).catch((error: unknown) => this.refuse(error));
+  }
+
+  #send({ call, route, translated }: Candidates, consumer: ConsumerAllowance): void {
+    const gateway = this.#gateway;
+    this.route = route;
+    renew(consumer, route, gateway);
+    attempt({ ...this.#row, call, route, consumer, translated }, this.exchange, gateway, this);
   }
 
   /** What has come is charged; what still comes is of no use. */

@@ -1,6 +1,6 @@
 // Why a JSON text is not acceptable, and where.
 
-export type ScanFault = 'syntax' | 'depth' | 'keys' | 'not_object' | 'forbidden_key';
+export type ScanFault = 'syntax' | 'depth' | 'keys' | 'long' | 'not_object' | 'forbidden_key';
 
 /** Where a body stopped being acceptable; `at` is a byte offset. */
 export class ScanError extends Error {

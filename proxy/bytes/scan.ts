@@ -1,6 +1,6 @@
 // Checks a JSON text byte by byte and says where its top-level members lie, without building any object:
 // bodies are forwarded as they came, so all we need is proof of validity and a few positions.
-import { skipScalar, skipSpace, skipString } from './json-tokens.ts';
+import { skipScalar, skipSpace, skipText } from './json-tokens.ts';
 import { ScanError } from './scan-error.ts';
 
 /** Deepest nesting of objects and arrays accepted. */
@@ -8,6 +8,8 @@ export const maxDepth = 128;
 /** Most keys accepted in one body, and as many objects and lists; most members of its top level. */
 export const maxKeys = 250_000;
 export const maxTopLevelMembers = 512;
+/** Longest key and longest number, and most white space in a row. Bytes. */
+export const maxTokenBytes = 64 * 1024;
 
 /** One top-level member: the key's bytes between its quotes, and its value's bytes. Offsets into the scanned body. */
 export interface Member {
@@ -38,10 +40,10 @@ export function scanObject(body: Buffer): Member[] {
   return scan.members;
 }
 
-/** The same for a large body: lets others have their turn after every step of about a megabyte. Rejects with ScanError. */
-export async function scanLargeObject(body: Buffer): Promise<Member[]> {
+/** The same for a large body: lets others have their turn after every step of so many bytes. Rejects with ScanError. */
+export async function scanLargeObject(body: Buffer, step: number = stepBytes): Promise<Member[]> {
   const scan = new ObjectScan(body, new Uint8Array(maxDepth + 1));
-  while (!scan.run(scan.position + stepBytes)) await new Promise((resolve) => setImmediate(resolve));
+  while (!scan.run(scan.position + step)) await new Promise((resolve) => setImmediate(resolve));
   return scan.members;
 }
 
@@ -60,6 +62,8 @@ class ObjectScan {
   #valueStart = 0;
   /** What the frame of the value that comes next inherits. */
   #pushed = 0;
+  /** It paused within a text. */
+  #isWithin = false;
 
   constructor(body: Buffer, frames: Uint8Array) {
     this.#body = body;
@@ -67,10 +71,10 @@ class ObjectScan {
     this.position = openingOf(body);
   }
 
-  /** Goes on: true at the end of the object, false at the first value that begins behind `pause`. */
+  /** Goes on: true at the end of the object, false at the first value, or within the first text, that is behind `pause`. */
   run(pause: number): boolean {
     while (this.position <= pause) {
-      if (!this.#passValue()) continue;
+      if (!this.#passValue(pause)) continue;
       // A value ended here: close what it closes, up to the next value.
       do {
         if (this.#depth === 0) {
@@ -82,16 +86,16 @@ class ObjectScan {
     return false;
   }
 
-  /** Passes the beginning of a value: all of it (true), or the brace of an object or list with the first key. */
-  #passValue(): boolean {
+  /** Passes the beginning of a value: all of it (true), the brace of an object or list with the first key, or a part of a text. */
+  #passValue(pause: number): boolean {
     const body = this.#body;
     const first = body[this.position];
-    if (first === 0x22) {
-      this.position = skipString(body, this.position);
-      return true;
-    }
+    if (this.#isWithin) return this.#passText(this.position, pause);
+    if (first === 0x22) return this.#passText(this.position + 1, pause);
     if (first !== 0x7b && first !== 0x5b) {
-      this.position = skipScalar(body, this.position, body.length);
+      const start = this.position;
+      this.position = skipScalar(body, start, body.length);
+      if (this.position - start > maxTokenBytes) throw new ScanError('long', start);
       return true;
     }
     this.#depth += 1;
@@ -100,7 +104,7 @@ class ObjectScan {
     if (this.#holders > maxKeys) throw new ScanError('keys', this.position);
     this.#frames[this.#depth] = first === 0x7b ? isObject | this.#pushed : 0;
     this.#pushed = 0;
-    this.position = skipSpace(body, this.position + 1);
+    this.position = passSpace(body, this.position + 1);
     if (body[this.position] === first + 2) {
       this.#depth -= 1;
       this.position += 1;
@@ -108,6 +112,14 @@ class ObjectScan {
     }
     if (first === 0x7b) this.#passKey();
     return false;
+  }
+
+  /** True at the end of the text. */
+  #passText(from: number, pause: number): boolean {
+    const end = skipText(this.#body, from, pause);
+    this.#isWithin = end < 0;
+    this.position = Math.abs(end);
+    return end > 0;
   }
 
   /** Behind a value: false at the next one of the same object or list, true when that ended too. */
@@ -122,11 +134,11 @@ class ObjectScan {
         valueEnd: this.position,
       });
     }
-    this.position = skipSpace(body, this.position);
+    this.position = passSpace(body, this.position);
     const object = ((this.#frames[this.#depth] ?? 0) & isObject) !== 0;
     const next = body[this.position];
     if (next === 0x2c) {
-      this.position = skipSpace(body, this.position + 1);
+      this.position = passSpace(body, this.position + 1);
       if (object) this.#passKey();
       else this.#pushed = 0;
       return false;
@@ -142,15 +154,16 @@ class ObjectScan {
     const body = this.#body;
     if (body[this.position] !== 0x22) throw new ScanError('syntax', this.position);
     const start = this.position + 1;
-    const behind = skipString(body, this.position);
+    const behind = skipText(body, start, start + maxTokenBytes);
+    if (behind < 0) throw new ScanError('long', start);
     const stop = behind - 1;
     this.#keys += 1;
     if (this.#keys > maxKeys) throw new ScanError('keys', start);
     const isInherited = isSuspect(body, start, stop) && checkKey(body, start, stop, this.#frames[this.#depth] ?? 0);
     this.#pushed = isInherited ? underConstructor : 0;
-    const separator = skipSpace(body, behind);
+    const separator = passSpace(body, behind);
     if (body[separator] !== 0x3a) throw new ScanError('syntax', separator);
-    this.position = skipSpace(body, separator + 1);
+    this.position = passSpace(body, separator + 1);
     if (this.#depth !== 1) return;
     this.#keyStart = start;
     this.#keyEnd = stop;
@@ -158,9 +171,16 @@ class ObjectScan {
   }
 }
 
+/** The offset of the next byte that is no white space. */
+function passSpace(body: Buffer, from: number): number {
+  const at = skipSpace(body, from, from + maxTokenBytes);
+  if (at === from + maxTokenBytes) throw new ScanError('long', from);
+  return at;
+}
+
 /** Where the object begins. */
 function openingOf(body: Buffer): number {
-  const position = skipSpace(body, 0);
+  const position = passSpace(body, 0);
   const byte = body[position];
   if (byte !== 0x7b) throw new ScanError(looksLikeJson(byte) ? 'not_object' : 'syntax', position);
   return position;
@@ -168,7 +188,7 @@ function openingOf(body: Buffer): number {
 
 /** Nothing but space follows the object. */
 function expectEnd(body: Buffer, from: number): void {
-  const position = skipSpace(body, from);
+  const position = passSpace(body, from);
   if (position !== body.length) throw new ScanError('syntax', position);
 }
 

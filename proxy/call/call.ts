@@ -1,6 +1,6 @@
 // What a model call says about itself: its model, whether it streams, and where those words stand in its bytes.
 import { isUtf8 } from 'node:buffer';
-import { type Member, maxDepth, scanLargeObject, scanObject } from '../bytes/scan.ts';
+import { type Member, maxDepth, maxTokenBytes, scanLargeObject, scanObject } from '../bytes/scan.ts';
 import { ScanError, type ScanFault } from '../bytes/scan-error.ts';
 import { spells, spellsFolded } from '../bytes/spells.ts';
 import { type ErrorCode, refusal } from '../errors.ts';
@@ -29,6 +29,9 @@ export interface Call {
 export const largeBytes = 1024 * 1024;
 /** Longest model name accepted, in characters. */
 const maxModelLength = 1024;
+
+/** Longest `stream_options`: it is read at once. Bytes. */
+const mostOptionBytes = 16 * 1024;
 
 /** Keys that must not stand twice, whatever their case: an upstream might obey the other one. */
 const guarded =
@@ -67,6 +70,7 @@ const faults: Record<ScanFault, ErrorCode> = {
   not_object: 'invalid_json',
   depth: 'body_too_deep',
   keys: 'body_too_many_keys',
+  long: 'invalid_json',
   forbidden_key: 'forbidden_key',
 };
 
@@ -141,8 +145,13 @@ function checkText(body: Buffer): void {
 
 function refuseScan(error: unknown): never {
   if (!(error instanceof ScanError)) throw error;
-  const reason = error.fault === 'not_object' ? 'it must be an object' : `unexpected byte at offset ${error.at}`;
-  throw refusal(faults[error.fault], { fill: { reason, limit: maxDepth } });
+  throw refusal(faults[error.fault], { fill: { reason: reasonOf(error), limit: maxDepth } });
+}
+
+function reasonOf({ fault, at }: ScanError): string {
+  if (fault === 'not_object') return 'it must be an object';
+  if (fault !== 'long') return `unexpected byte at offset ${at}`;
+  return `a key, a number or white space at offset ${at} is longer than ${maxTokenBytes} bytes`;
 }
 
 interface WatchedMembers {
@@ -234,6 +243,10 @@ function readStream(body: Buffer, member: Member | undefined): boolean {
 
 function asksUsage(body: Buffer, { valueStart, valueEnd }: Member): boolean {
   if (body[valueStart] !== 0x7b) return false;
+  if (valueEnd - valueStart > mostOptionBytes) {
+    const fill = { param: 'stream_options', because: `must be an object of at most ${mostOptionBytes} bytes` };
+    throw refusal('invalid_parameter', { param: 'stream_options', fill });
+  }
   const options = JSON.parse(body.toString('utf8', valueStart, valueEnd)) as { include_usage?: unknown };
   return options.include_usage === true;
 }

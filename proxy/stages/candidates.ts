@@ -1,21 +1,23 @@
 // Which targets of a route can be asked for an operation: in the client's own dialect, or translated.
 import { type Answer, jsonAnswer } from '../answer.ts';
-import type { Call } from '../call/call.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { countedTokens, readCountRequest } from '../dialects/messages/count-tokens.ts';
+import type { ClientDialect } from '../dialects/translation.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { KeepingOfResponses } from '../kept-responses.ts';
 import { translatedFrom } from '../providers/dialects.ts';
+import { type Slices, sliced } from '../slices.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
-import { conversationOf } from '../translation/conversation-of.ts';
+import { conversationOf, type Spoken } from '../translation/conversation-of.ts';
 import { type Translated, translate } from '../translation/translated.ts';
+import type { Guarded } from './guard.ts';
 import { partOf } from './route-part.ts';
 
 /** The rules of a request to count tokens. */
 const tokenCounting = { readRequest: readCountRequest };
 
-/** A route whose targets can all be asked, and what those are told whose dialect is another one. */
-export interface Candidates {
+/** A call, and a route whose targets can all be asked, and what those are told whose dialect is another one. */
+export interface Candidates extends Pick<Guarded, 'call' | 'home'> {
   readonly route: Route;
   /** Undefined: all speak the client's dialect. */
   readonly translated: ReadonlyMap<Target, Translated> | undefined;
@@ -30,52 +32,71 @@ interface Wanted {
   readonly keepsAnswers: boolean;
 }
 
+type Asked = Pick<Guarded, 'call' | 'home' | 'named'>;
+
 /**
- * Leaves out the targets that cannot be asked. `isEnabled`: the gateway keeps answers. Throws when none is left: 400 `unsupported_operation` where providers have nothing like it,
- * `unsupported_parameter` where they cannot be told all of it, and `invalid_parameter` for a body that cannot be translated at all.
+ * Leaves out the targets that cannot be asked. `isEnabled`: the gateway keeps answers. Throws when none is left, or rejects with: 400
+ * `unsupported_operation` where providers have nothing like it, `unsupported_parameter` where they cannot be told all of it, and
+ * `invalid_parameter` or `body_too_many_keys` for a body that cannot be translated at all. Nothing waits where the call is short.
  */
 export function candidates(
-  route: Route,
-  { operation, path, keepsAnswers }: Wanted,
-  call: Call,
+  asked: Asked,
+  wanted: Wanted,
   { isEnabled }: Pick<KeepingOfResponses, 'isEnabled'>,
-): Candidates {
-  if (isNative(route, operation)) return { route, translated: undefined, own: undefined };
-  if (isEstimated(operation)) return countable(route, call);
+): Candidates | Promise<Candidates> {
+  const { call, home, named: route } = asked;
+  const { operation, keepsAnswers } = wanted;
+  if (isNative(route, operation)) return { call, home, route, translated: undefined, own: undefined };
+  const work = isEstimated(operation)
+    ? countable(asked)
+    : translatable(asked, wanted, keepsAnswers && isEnabled ? ['store'] : []);
+  return sliced(call.body.length, work);
+}
+
+function* translatable(
+  { call, home, named }: Asked,
+  { operation, path }: Wanted,
+  obeyed: readonly string[],
+): Slices<Candidates> {
   const translated = new Map<Target, Translated>();
+  const usable = new Set<Target>();
   let refused: Refusal | undefined;
-  const spoken = lazily(() => {
-    const client = translatedFrom[operation];
-    if (client === undefined) throw new Error(`nothing translates ${operation}`);
-    return conversationOf(call, client, keepsAnswers && isEnabled ? ['store'] : []);
-  });
-  const usable = partOf(route, (target) => {
+  let spoken: Spoken | undefined;
+  for (const target of named.targets) {
     const speech = target.speeches[operation];
-    if (speech?.translation === undefined) return speech !== undefined;
-    try {
-      translated.set(target, translate(spoken(), target, speech, speech.translation));
-      return true;
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.code === 'invalid_parameter') throw error;
-      refused ??= error;
-      return false;
+    if (speech?.translation === undefined) {
+      if (speech !== undefined) usable.add(target);
+      continue;
     }
-  });
-  if (usable === undefined) {
-    throw (
-      refused ?? refusal('unsupported_operation', { param: 'model', fill: { what: 'model', name: call.model, path } })
-    );
+    spoken ??= yield* conversationOf(call, clientOf(operation), obeyed);
+    try {
+      translated.set(target, yield* translate(spoken, target, speech, speech.translation));
+      usable.add(target);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      refused ??= error;
+    }
   }
-  return { route: usable, translated, own: undefined };
+  const route = partOf(named, (target) => usable.has(target));
+  if (route !== undefined) return { call, home, route, translated, own: undefined };
+  throw (
+    refused ?? refusal('unsupported_operation', { param: 'model', fill: { what: 'model', name: call.model, path } })
+  );
+}
+
+function clientOf(operation: Operation): ClientDialect {
+  const client = translatedFrom[operation];
+  if (client === undefined) throw new Error(`nothing translates ${operation}`);
+  return client;
 }
 
 /** Tokens are counted by targets that can count them, else estimated. */
-function countable(route: Route, call: Call): Candidates {
-  const counting = partOf(route, ({ speeches }) => speeches.count_tokens !== undefined);
-  if (counting !== undefined) return { route: counting, translated: undefined, own: undefined };
-  conversationOf(call, tokenCounting);
+function* countable({ call, home, named }: Asked): Slices<Candidates> {
+  const counting = partOf(named, ({ speeches }) => speeches.count_tokens !== undefined);
+  if (counting !== undefined) return { call, home, route: counting, translated: undefined, own: undefined };
+  yield* conversationOf(call, tokenCounting);
   const own = jsonAnswer(countedTokens(call.body));
-  return { route, translated: undefined, own };
+  return { call, home, route: named, translated: undefined, own };
 }
 
 /** What no target can be asked, the gateway answers by itself. */
@@ -89,13 +110,4 @@ function isNative({ targets }: Route, operation: Operation): boolean {
     if (speech === undefined || speech.translation !== undefined) return false;
   }
   return true;
-}
-
-/** What `make` gives, made when it is first asked for. */
-function lazily<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }

@@ -1,10 +1,12 @@
 // A call in the words of its target, and the target's answer in the words of the client.
 import { randomBytes } from 'node:crypto';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
-import { type JsonObject, parseObject, writeJson } from '../dialects/json.ts';
+import { type JsonObject, parseObject } from '../dialects/json.ts';
 import type { AnswerContext, EventWriter, ProviderDialect } from '../dialects/translation.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
+import { writtenBody } from '../parsed-body.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
+import type { Slices } from '../slices.ts';
 import type { Spoken } from './conversation-of.ts';
 import { LossList, type UnsupportedPolicy } from './losses.ts';
 
@@ -25,15 +27,16 @@ export interface Translated {
 }
 
 /** Throws 400 `unsupported_parameter` when the target cannot be told what the call means. */
-export function translate(
+export function* translate(
   spoken: Spoken,
   target: SpokenTo,
   { quirks }: Pick<TargetSpeech, 'quirks'>,
   dialect: ProviderDialect,
-): Translated {
+): Slices<Translated> {
   const losses = new LossList(target.upstream.name, target.upstream.unsupported);
-  const body = dialect.writeRequest(spoken.request, { model: target.model, quirks }, losses);
-  return { spoken, target, dialect, body: Buffer.from(writeJson(body)), dropped: losses.dropped };
+  const written = dialect.writeRequest(spoken.request, { model: target.model, quirks }, losses);
+  const body = yield* writtenBody(written, spoken.isLong);
+  return { spoken, target, dialect, body, dropped: losses.dropped };
 }
 
 /** The answer that a whole body holds. Throws an InvalidAnswer. */

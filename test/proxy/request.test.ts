@@ -112,6 +112,8 @@ await test('stream is true, false or null', async (t) => {
 });
 
 await test('only include_usage: true asks for the usage event', async (t) => {
+  const long = refusedAs(() => call(`{"model":"m","stream_options":{"x":"${'x'.repeat(16_384)}"}}`));
+  t.match(long, { code: 'invalid_parameter', param: 'stream_options' });
   const asks = (options: string): boolean => call(`{"model":"m","stream_options":${options}}`).wantsUsage;
   t.equal(call('{"model":"m"}').wantsUsage, false);
   t.equal(asks('{"include_usage":true}'), true);

@@ -1,7 +1,14 @@
 // JSON is read without making objects: what is accepted is what JSON.parse accepts, and an edit keeps every other byte.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { maxDepth, maxKeys, maxTopLevelMembers, scanObject } from '../../proxy/bytes/scan.ts';
+import {
+  maxDepth,
+  maxKeys,
+  maxTokenBytes,
+  maxTopLevelMembers,
+  scanLargeObject,
+  scanObject,
+} from '../../proxy/bytes/scan.ts';
 import { ScanError } from '../../proxy/bytes/scan-error.ts';
 import { type Edit, splice } from '../../proxy/bytes/splice.ts';
 import { character } from '../support/character.ts';
@@ -270,4 +277,34 @@ await test('a splice equals cutting and joining text', async (t) => {
   );
   const body = Buffer.from('same');
   t.equal(splice(body, []), body, 'without edits it is the same buffer');
+});
+
+await test('in steps of any length the same is found', async (t) => {
+  const members = fc.dictionary(fc.string({ unit: character }), fc.jsonValue({ stringUnit: character }));
+  const isSame = fc.asyncProperty(members, fc.integer({ min: 1, max: 40 }), async (body, step) => {
+    const long = { ...body, text: 'ab"\\\n 😀'.repeat(40) };
+    const bytes = Buffer.from(JSON.stringify(long, null, 1));
+    const outcome = (error: unknown): string => String(error);
+    const stepped = await scanLargeObject(bytes, step).catch(outcome);
+    const whole = await (async () => scanObject(bytes))().catch(outcome);
+    return JSON.stringify(stepped) === JSON.stringify(whole);
+  });
+  await fc.assert(isSame, runs(100));
+  t.equal((await scanLargeObject(Buffer.from(`{"a":"${'é'.repeat(99)}"}`), 1)).length, 1);
+});
+
+await test('a key, a number and white space in a row have a length that is enough', (t) => {
+  const long = maxTokenBytes;
+  t.equal(scanFault(`{"${'k'.repeat(long)}":1}`), 'accepted');
+  t.equal(scanFault(`{"a":${'1'.repeat(long)}}`), 'accepted');
+  t.equal(scanFault(`{"${'k'.repeat(long + 100)}":1}`), 'long');
+  t.equal(scanFault(`{"a":${'1'.repeat(long + 1)}}`), 'long');
+  for (const space of [' ', '\n'])
+    t.same(
+      [`${space}{}`, `{${space}}`, `{"a"${space}:1}`, `{"a":${space}1}`, `{"a":1${space}}`, `{}${space}`].map((text) =>
+        scanFault(text.replace(space, space.repeat(long))),
+      ),
+      Array.from({ length: 6 }, () => 'long'),
+    );
+  t.end();
 });

@@ -2,7 +2,8 @@
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { parseJson, parseObject, writeJson } from '../../../proxy/dialects/json.ts';
-import { readJson } from '../../../proxy/dialects/read-json.ts';
+import { maxValues, readingJson, readJson } from '../../../proxy/dialects/read-json.ts';
+import { atOnce } from '../../../proxy/slices.ts';
 import { anyCharacter } from '../../support/arbitrary.ts';
 import { runs } from '../../support/extent.ts';
 
@@ -31,6 +32,7 @@ await test('a text is read, or refused, as the engine does it', async (t) => {
   const isSame = (text: string): boolean => {
     const own = outcome(readJson, text);
     const engine = outcome(JSON.parse, text);
+    for (const length of [1, 7]) if (outcome((given) => atOnce(readingJson(given, length)), text) !== own) return false;
     // Digits stay as they were, so numbers are compared as the engine sees them.
     return own === undefined ? engine === undefined : JSON.stringify(JSON.parse(own)) === engine;
   };
@@ -40,6 +42,10 @@ await test('a text is read, or refused, as the engine does it', async (t) => {
     '"\\\\\\""',
     '"a\\"',
     '""',
+    '"\\\\\\\\\\\\\\\\\\\\\\\\"',
+    '["\\ud83d\\ude00\\ud83d\\ude00","\\\\\\"\\u0041\\\\u0041"]',
+    '1234567890123',
+    '[0,10,007]',
     ' [ ] ',
     '{"a":1,}',
     '[1,]',
@@ -60,6 +66,16 @@ await test('a name that objects inherit is a member like any other', async (t) =
   t.strictSame(Object.keys(body), ['a', '__proto__', 'constructor']);
   t.equal(Object.getPrototypeOf(body), Object.prototype);
   t.equal(writeJson(body), text);
+});
+
+await test('a text with too many values is refused, and numbers count as a tenth of one', (t) => {
+  const most = `[${'"",'.repeat(maxValues - 2)}""]`;
+  t.equal((parseJson(most) as unknown[]).length, maxValues - 1);
+  t.throws(() => parseJson(`[${'"",'.repeat(maxValues - 1)}""]`), { name: 'TooManyValues' });
+  t.equal((parseJson(`[${'1,'.repeat(9 * maxValues)}1]`) as unknown[]).length, 9 * maxValues + 1);
+  t.throws(() => parseJson(`[${'1,'.repeat(10 * maxValues)}1]`), { name: 'TooManyValues' });
+  t.equal(parseObject(`{"a":[${'{},'.repeat(maxValues)}{}]}`), undefined);
+  t.end();
 });
 
 await test('what is nested too deeply is refused at once', async (t) => {

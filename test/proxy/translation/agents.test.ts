@@ -6,6 +6,7 @@ import { nativeBody } from '../../../proxy/dialects/native-body.ts';
 import type { Quirks } from '../../../proxy/dialects/quirks.ts';
 import { clientDialects, providerDialects } from '../../../proxy/providers/dialects.ts';
 import { rows } from '../../../proxy/providers/rows.ts';
+import { atOnce } from '../../../proxy/slices.ts';
 import { conversationOf } from '../../../proxy/translation/conversation-of.ts';
 import { translate } from '../../../proxy/translation/translated.ts';
 import { codexRequest } from '../dialects/responses/agent-requests.ts';
@@ -38,14 +39,14 @@ for (const [own, body] of Object.entries(agents) as [keyof typeof agents, JsonOb
     if (client === undefined) throw new Error(`${own} is not served`);
     const sent = nativeBody(callOf(body), Buffer.from('"there"'), false);
     t.equal(sent.body.toString(), writeJson({ ...body, model: 'there' }), 'nothing but the model changes');
-    const spoken = conversationOf(callOf(body), client);
+    const spoken = atOnce(conversationOf(callOf(body), client));
     for (const dialect of Object.keys(models) as (keyof typeof models)[]) {
       if (dialect === own) continue;
       const provider = providerDialects[dialect];
       if (provider === undefined) throw new Error(`${dialect} is not spoken`);
       for (const [type, quirks] of waysOf(dialect)) {
         const target = { model: models[dialect], upstream: { name: type, unsupported: undefined } };
-        const ask = (): unknown => translate(spoken, target, { quirks }, provider);
+        const ask = (): unknown => atOnce(translate(spoken, target, { quirks }, provider));
         // The requests show an image.
         if (quirks.hasOnlyTextContent) t.throws(ask, { code: 'unsupported_parameter' }, `${type} takes text alone`);
         else t.doesNotThrow(ask, `${dialect} of ${type}`);

@@ -3,6 +3,7 @@ import { test } from 'tap';
 import type { Failure, Sink } from '../../../proxy/answer.ts';
 import type { ClientDialectName } from '../../../proxy/dialects/names.ts';
 import { clientDialects, providerDialects } from '../../../proxy/providers/dialects.ts';
+import { atOnce } from '../../../proxy/slices.ts';
 import { conversationOf } from '../../../proxy/translation/conversation-of.ts';
 import { translate } from '../../../proxy/translation/translated.ts';
 import { TranslationTap } from '../../../proxy/translation/translation-tap.ts';
@@ -29,7 +30,7 @@ function tapFor(name: ClientDialectName, stream: boolean) {
   const question = { model: 'm', max_tokens: 9, messages, input: 'Hello?', prompt: 'Hello?' };
   const body = Buffer.from(JSON.stringify(question));
   const target = { model: 'm', upstream: { name: 'far', unsupported: 'drop' } } as const;
-  const translated = translate(conversationOf({ body }, client), target, { quirks: {} }, dialect);
+  const translated = atOnce(translate(atOnce(conversationOf({ body }, client)), target, { quirks: {} }, dialect));
   const cancelled: (Failure | undefined)[] = [];
   const answer = { stream, cancel: (failure?: Failure) => void cancelled.push(failure) };
   const asked = { operation: name, call: { body } };
