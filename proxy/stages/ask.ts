@@ -8,13 +8,14 @@ import type { TargetSpeech } from '../providers/target-speeches.ts';
 import { passableId } from '../providers/upstream-id.ts';
 import { noteOutrun } from '../retry/learn.ts';
 import { type Consequence, noteAnswered, noteRefused } from '../retry/note-outcome.ts';
+import { shortBytes } from '../slices.ts';
 import type { Target, Upstream } from '../snapshot/snapshot.ts';
 import type { CallRole } from '../targets/breaker.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import { Reading } from '../translation/reading.ts';
 import type { ApiKey, ApiKeys } from '../upstream/api-keys.ts';
-import { decodeBody } from '../upstream/decode-body.ts';
-import type { UpstreamFailure } from '../upstream/failure.ts';
+import { decodeLongBody } from '../upstream/decode-body.ts';
+import { outrun, type UpstreamFailure } from '../upstream/failure.ts';
 import { send } from '../upstream/send.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import type { Allowance } from './admit.ts';
@@ -136,8 +137,32 @@ export function acceptedOf(
   return { ...accepted, relayed, reading, upstreamId, home, maker };
 }
 
-/** Something has come of asking a target: it is counted, remembered of the target, and told to the asker. */
+/**
+ * Something has come of asking a target: it is counted, remembered of the target, and told to the asker. A long answer that is translated is
+ * read before, in steps.
+ */
 export function judge(asking: Asking, failure: UpstreamFailure | undefined, asker: Asker): void {
+  const { answer, reading } = asking;
+  if (failure !== undefined || reading === undefined || !isLong(answer)) {
+    decide(asking, failure, asker);
+    return;
+  }
+  const body = decodeLongBody(answer.body(), answer.head.receivedEncoding, translatedBytes);
+  // Meanwhile another target may have been faster.
+  const decided = (): void => decide(asking, asker.isOver ? tooLate : undefined, asker);
+  void reading.readLong(answer, body, Math.floor(asker.parts.nowMs())).then(decided);
+}
+
+const tooLate: UpstreamFailure = { failure: outrun, sent: true, isStale: false };
+
+/** Reading it takes more than a moment. */
+function isLong(answer: UpstreamAnswer): boolean {
+  const { complete, head, status, stream } = answer;
+  if (stream || !complete || status >= 400) return false;
+  return head.receivedEncoding !== undefined || answer.body().length > shortBytes;
+}
+
+function decide(asking: Asking, failure: UpstreamFailure | undefined, asker: Asker): void {
   const { target, state, allowance, answer } = asking;
   const { exchange, parts } = asker;
   const { metrics, nowMs } = parts;
@@ -198,10 +223,8 @@ function unreadable(answer: UpstreamAnswer, upstream: Upstream): Refusal | undef
 /** An answer of which no sense can be made. */
 function untranslatable(answer: UpstreamAnswer, upstream: Upstream, reading: Reading): Refusal | undefined {
   const { receivedEncoding, stream } = answer.head;
-  // A compressed stream is decoded when it flows.
-  const body =
-    stream && receivedEncoding !== undefined ? nothing : decodeBody(answer.body(), receivedEncoding, translatedBytes);
-  const problem = reading.begin(answer, body);
+  // A compressed stream is decoded when it flows; what else is compressed was read before.
+  const problem = reading.begin(answer, () => (stream && receivedEncoding !== undefined ? nothing : answer.body()));
   return problem === undefined
     ? undefined
     : invalid(answer, upstream, redactWords(problem, upstream.secrets, mostWords));

@@ -43,9 +43,9 @@ export function deliver(
     const taps = [...named, usage, new SecretsTap(secrets, isWatched)];
     return { delivery: { answer, provider, taps, headers, keyId }, usage };
   }
-  const { translated, answer: read } = reading;
+  const { translated, answer: read, written } = reading;
   const asked = { asked: routed, secrets, readsUsage: usageEnabled, nowMs: now };
-  const usage = new TranslationTap({ answer, translated, read, ...asked });
+  const usage = new TranslationTap({ answer, translated, read, written, ...asked });
   return { delivery: { answer: new TranslatedHead(answer), provider, taps: [...named, usage], headers, keyId }, usage };
 }
 

@@ -1,12 +1,13 @@
 // A call in the words of its target, and the target's answer in the words of the client.
 import { randomBytes } from 'node:crypto';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
-import { type JsonObject, parseObject } from '../dialects/json.ts';
+import { checkNestedValues } from '../dialects/conversation/nested-values.ts';
+import type { JsonObject } from '../dialects/json.ts';
 import type { AnswerContext, EventWriter, ProviderDialect } from '../dialects/translation.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
-import { writtenBody } from '../parsed-body.ts';
+import { parsedObject, writtenBody } from '../parsed-body.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
-import type { Slices } from '../slices.ts';
+import { type Slices, shortBytes } from '../slices.ts';
 import type { Spoken } from './conversation-of.ts';
 import { LossList, type UnsupportedPolicy } from './losses.ts';
 
@@ -40,10 +41,12 @@ export function* translate(
 }
 
 /** The answer that a whole body holds. Throws an InvalidAnswer. */
-export function readAnswer({ dialect }: Translated, body: Buffer): ConversationAnswer {
-  const parsed = parseObject(body.toString('utf8'));
-  if (parsed === undefined) throw new InvalidAnswer('it is not a JSON object');
-  return dialect.readAnswer(parsed);
+export function* readAnswer({ dialect }: Translated, body: Buffer): Slices<ConversationAnswer> {
+  const parsed = yield* parsedObject(body);
+  if (parsed === undefined) throw new InvalidAnswer('it is not a JSON object, or has too many values');
+  const answer = dialect.readAnswer(parsed);
+  if (body.length > shortBytes) yield* checkNestedValues(answer.parts);
+  return answer;
 }
 
 /** The answer in the client's dialect. `nowMs`: Unix milliseconds. */

@@ -8,6 +8,7 @@ import { redactWords } from '../dialects/redact.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { type EventReader, type EventSplitter, type EventWriter, InvalidAnswer } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
+import { atOnce } from '../slices.ts';
 import type { Asked } from '../tokens/measure.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import { eventWriter, readAnswer, type Translated, writeAnswer } from './translated.ts';
@@ -28,6 +29,8 @@ export interface Translating {
   readonly translated: Translated;
   /** What a whole answer says; undefined: it streams. */
   readonly read: ConversationAnswer | undefined;
+  /** The same as bytes; undefined: it is short, and was not written yet. */
+  readonly written?: Buffer | undefined;
   readonly asked: Asked;
   /** What no error may tell, longest first. */
   readonly secrets: readonly string[];
@@ -48,13 +51,13 @@ export class TranslationTap implements Tap {
 
   /** When the client left before it was read, nothing passes, and what has come is measured. */
   whole(body: Buffer): Buffer {
-    const { read, translated, nowMs } = this.#translating;
+    const { read, written, translated, nowMs } = this.#translating;
     if (read === undefined) {
       this.#measure(body);
       return nothing;
     }
     this.#usage.noteAnswer(read);
-    return Buffer.from(writeJson(writeAnswer(translated, read, nowMs)));
+    return written ?? Buffer.from(writeJson(writeAnswer(translated, read, nowMs)));
   }
 
   #measure(body: Buffer): void {
@@ -62,7 +65,7 @@ export class TranslationTap implements Tap {
     const { dialect } = translated;
     try {
       if (!answer.stream) {
-        this.#usage.noteAnswer(readAnswer(translated, body));
+        this.#usage.noteAnswer(atOnce(readAnswer(translated, body)));
         return;
       }
       const splitter = dialect.eventSplitter?.() ?? new ServerEventSplitter();
