@@ -3,6 +3,7 @@ import type { ConversationRequest, FreeTextTool, FunctionTool } from './conversa
 import type { ToolCallPart } from './conversation/parts.ts';
 import type { StreamEvent } from './conversation/stream-event.ts';
 import { type JsonObject, parseObject, textOf, writeJson } from './json.ts';
+import { InvalidAnswer } from './translation.ts';
 
 /** The tool as a function with one text named `input`. A grammar of the text is told in words. */
 export function asFunctionTool({ name, description, format }: FreeTextTool): FunctionTool {
@@ -51,11 +52,14 @@ export function restoreFreeText(call: ToolCallPart, names: ReadonlySet<string>):
 }
 
 const none: readonly StreamEvent[] = [];
+/** Longest input that is held to be read as JSON. Characters. */
+const mostHeld = 4 * 1024 * 1024;
 
-/** The same for a stream. The input of such a call is held until it is whole; all else passes. */
+/** The same for a stream. The input of such a call is held until it is whole; all else passes. Throws an InvalidAnswer for one that is too long. */
 export class FreeTextRestorer {
   readonly #names: ReadonlySet<string>;
   #held: string[] | undefined;
+  #heldLength = 0;
 
   constructor(request: ConversationRequest) {
     this.#names = freeTextNames(request);
@@ -66,10 +70,13 @@ export class FreeTextRestorer {
       if (event.kind !== 'opened' || event.part.kind !== 'tool_call') return [event];
       if (event.part.isFreeText || !this.#names.has(event.part.name)) return [event];
       this.#held = [];
+      this.#heldLength = 0;
       return [{ ...event, part: { ...event.part, isFreeText: true } }];
     }
     if (event.kind === 'delta' && event.delta.kind === 'text') {
       this.#held.push(event.delta.text);
+      this.#heldLength += event.delta.text.length;
+      if (this.#heldLength > mostHeld) throw new InvalidAnswer('the input of a tool is too long to be translated');
       return none;
     }
     if (event.kind !== 'closed') return [event];

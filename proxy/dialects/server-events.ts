@@ -3,8 +3,8 @@ import { lastEventEnd } from '../bytes/events.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import { type EventSplitter, InvalidAnswer, type RawEvent } from './translation.ts';
 
-/** Longest event that is translated, and most that is held of an unfinished one. Bytes. */
-export const maxEventBytes = 16 * 1024 * 1024;
+/** Longest event that is translated, and most that is held of an unfinished one: it is read and written in one step. Bytes. */
+export const maxEventBytes = 4 * 1024 * 1024;
 
 /** Most lines of data of one event: JSON comes in one, or is printed in some thousands. */
 const mostLines = 100_000;

@@ -54,10 +54,14 @@ export interface AnswerContext {
   readonly request: ConversationRequest;
   /** The client's body, whose settings the Responses format repeats. */
   readonly body: JsonObject;
+  /** So long that only its short settings are repeated: the Responses format writes them several times at once. */
+  readonly isLong?: boolean;
 }
 
 /** Writes the events of one answer, in order. */
 export interface EventWriter {
+  /** Most that it can write: it repeats at once what it has written. Characters of parts; absent: it repeats nothing. */
+  readonly mostContent?: number;
   /** The bytes of an event stream as text; empty when the dialect says nothing here. */
   write(event: StreamEvent): string;
 }
@@ -71,7 +75,7 @@ export interface RawEvent {
 
 /** Cuts a stream into its events, wherever its chunks end. */
 export interface EventSplitter {
-  /** The events that are complete now. Throws an InvalidAnswer when one is longer than 16 MiB, or the framing is broken. */
+  /** The events that are complete now. Throws an InvalidAnswer when one is longer than 4 MiB, or the framing is broken. */
   push(chunk: Buffer): readonly RawEvent[];
   /** The stream has ended: the event that its last bytes hold without the empty line behind, if it is a complete one. */
   end(): readonly RawEvent[];

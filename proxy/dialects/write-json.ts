@@ -81,7 +81,7 @@ class JsonWriter {
       const isList = Array.isArray(value);
       this.#text += isList ? '[' : '{';
       const keys = isList ? undefined : Object.keys(value);
-      this.#frames.push({ holder: value as Frame['holder'], keys, next: 0, isFirst: true });
+      this.#frames.push({ holder: value, keys, next: 0, isFirst: true });
     }
   }
 

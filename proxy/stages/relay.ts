@@ -81,6 +81,9 @@ export function passWhole(taps: readonly Tap[], body: Buffer): Buffer {
   return passed;
 }
 
+/** So much of a stream passes its taps before other requests have their turn. Bytes. */
+const mostAtOnce = 64 * 1024;
+
 /** An open answer that flows to its client until it is over. The head has been written. */
 class Flow implements Sink, Waiting {
   readonly #delivery: Delivery;
@@ -91,6 +94,7 @@ class Flow implements Sink, Waiting {
   readonly #first: Sink;
   #isOver = false;
   #isDraining = false;
+  #passedBytes = 0;
   #drainedBytes = 0;
   #broken: Failure | undefined;
   #unwatch: (() => void) | undefined;
@@ -126,7 +130,7 @@ class Flow implements Sink, Waiting {
     if (this.#isOver || this.#broken !== undefined) return true;
     try {
       const isFlowing = this.#first.write(chunk);
-      if (!this.#isDraining) return isFlowing;
+      if (!this.#isDraining) return this.#mayGoOn(chunk.length) && isFlowing;
       this.#drainedBytes += chunk.length;
       if (!this.#awaitsMore()) this.#leave();
     } catch (error) {
@@ -135,6 +139,18 @@ class Flow implements Sink, Waiting {
       this.#delivery.answer.cancel(ownFailure);
     }
     return true;
+  }
+
+  /** False: others have their turn before more is taken. What passes no tap costs next to nothing. */
+  #mayGoOn(bytes: number): boolean {
+    const { answer, taps } = this.#delivery;
+    this.#passedBytes += bytes;
+    if (this.#passedBytes <= mostAtOnce || taps.length === 0) return true;
+    this.#passedBytes = 0;
+    setImmediate(() => {
+      if (!this.#isOver && !this.#exchange.response.writableNeedDrain) answer.resume();
+    });
+    return false;
   }
 
   end(failure: Failure | undefined): void {

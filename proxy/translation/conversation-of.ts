@@ -14,8 +14,8 @@ export interface Spoken<Client = ClientDialect> {
   readonly client: Client;
   readonly body: JsonObject;
   readonly request: ConversationRequest;
-  /** They take a while to be read and written. */
-  readonly isLong: boolean;
+  /** How long they were. */
+  readonly bytes: number;
 }
 
 /**
@@ -27,18 +27,17 @@ export function* conversationOf<Client extends Pick<ClientDialect, 'readRequest'
   client: Client,
   obeyed: readonly string[] = [],
 ): Slices<Spoken<Client>> {
-  const isLong = body.length > shortBytes;
   const parsed = yield* parsedBody(body);
   try {
     const told = Object.entries(parsed).filter(([key]) => !obeyed.includes(key));
     const request = client.readRequest(obeyed.length === 0 ? parsed : Object.fromEntries(told));
-    if (isLong) {
+    if (body.length > shortBytes) {
       yield;
       yield* checkNestedValues(request.turns.flatMap(({ parts }) => parts));
       yield;
     }
     const asked = continues === undefined ? parsed : { ...parsed, previous_response_id: continues };
-    return { client, body: asked, request, isLong };
+    return { client, body: asked, request, bytes: body.length };
   } catch (error) {
     if (error instanceof TooManyValues) throw refusal('body_too_many_keys');
     if (!(error instanceof InvalidRequest)) throw error;

@@ -36,7 +36,7 @@ export function* translate(
 ): Slices<Translated> {
   const losses = new LossList(target.upstream.name, target.upstream.unsupported);
   const written = dialect.writeRequest(spoken.request, { model: target.model, quirks }, losses);
-  const body = yield* writtenBody(written, spoken.isLong);
+  const body = yield* writtenBody(written, spoken.bytes > shortBytes);
   return { spoken, target, dialect, body, dropped: losses.dropped };
 }
 
@@ -59,8 +59,12 @@ export function eventWriter(translated: Translated, nowMs: number): EventWriter 
   return translated.spoken.client.eventWriter(contextOf(translated, nowMs));
 }
 
+/** A longer request is not repeated in answers. Bytes. */
+const mostRepeated = 1024 * 1024;
+
 function contextOf({ spoken, target }: Translated, nowMs: number): AnswerContext {
-  const { request, body } = spoken;
+  const { request, body, bytes } = spoken;
+  const isLong = bytes > mostRepeated;
   const newId = (): string => randomBytes(12).toString('hex');
-  return { model: target.model, nowSeconds: Math.floor(nowMs / 1000), newId, request, body };
+  return { model: target.model, nowSeconds: Math.floor(nowMs / 1000), newId, request, body, isLong };
 }

@@ -5,7 +5,7 @@ import type { ConversationAnswer } from '../dialects/conversation/conversation.t
 import type { StreamEvent, StreamFailure } from '../dialects/conversation/stream-event.ts';
 import { writeJson } from '../dialects/json.ts';
 import { redactWords } from '../dialects/redact.ts';
-import { ServerEventSplitter } from '../dialects/server-events.ts';
+import { maxEventBytes, ServerEventSplitter } from '../dialects/server-events.ts';
 import { type EventReader, type EventSplitter, type EventWriter, InvalidAnswer } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
 import { atOnce } from '../slices.ts';
@@ -18,9 +18,13 @@ import { TranslatedUsage } from './translated-usage.ts';
 const mostDrainedBytes = 64 * 1024;
 /** Longest message of a provider that is passed on, in characters. */
 const mostWords = 2_000;
-/** Most of one answer, because writers keep what they have written and readers what they cannot tell yet: characters of its parts, and bytes that told nothing. */
+/**
+ * Most of one answer, because writers keep what they have written, and readers what they cannot tell yet: characters of its parts, each of
+ * which counts as some more, and bytes that told nothing.
+ */
 const mostContent = 64 * 1024 * 1024;
-const mostSilentBytes = 32 * 1024 * 1024;
+const partContent = 512;
+const mostSilentBytes = maxEventBytes + 64 * 1024;
 const nothing: Buffer = Buffer.alloc(0);
 
 /** An answer, how it is translated, and for whom its tokens are counted. */
@@ -147,9 +151,11 @@ class TranslatedStream implements Sink {
   #bound(events: readonly StreamEvent[], bytes: number): void {
     this.#silentBytes = events.length === 0 ? this.#silentBytes + bytes : 0;
     for (const event of events) {
+      if (event.kind === 'opened') this.#contentLength += partContent;
       if (event.kind === 'delta' && 'text' in event.delta) this.#contentLength += event.delta.text.length;
     }
-    if (this.#contentLength > mostContent || this.#silentBytes > mostSilentBytes) {
+    const most = this.#writer.mostContent ?? mostContent;
+    if (this.#contentLength > most || this.#silentBytes > mostSilentBytes) {
       throw new InvalidAnswer('it is too long to be translated');
     }
   }
@@ -171,8 +177,10 @@ class TranslatedStream implements Sink {
   #tell(events: readonly StreamEvent[]): boolean {
     let text = '';
     for (const event of events) {
-      // What comes behind the end of an answer concerns the client no more.
-      if (this.#isOver && event.kind !== 'usage') break;
+      // What comes behind the end of an answer concerns the client no more, but for why it is broken.
+      const isLate =
+        this.#isFinished || this.#failed !== undefined || (this.#broken !== undefined && event.kind !== 'failed');
+      if (isLate && event.kind !== 'usage') break;
       this.#usage.note(event);
       text += this.#writer.write(event.kind === 'failed' ? this.#withoutSecrets(event.failure) : event);
       if (event.kind === 'finished') this.#isFinished = true;

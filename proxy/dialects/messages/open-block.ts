@@ -7,6 +7,9 @@ import { readCitation } from './citations.ts';
 import { callOf } from './read-answer.ts';
 import { readHidden, readThinking } from './read-blocks.ts';
 
+/** Longest signature, and longest input of a tool that the provider runs. Characters. */
+const mostHeld = 1024 * 1024;
+
 export class OpenBlock {
   readonly #block: JsonObject;
   readonly #type: string;
@@ -59,7 +62,7 @@ export class OpenBlock {
       case 'thinking_delta':
         return textDelta(delta['thinking']);
       case 'signature_delta':
-        this.#signature += textOf(delta['signature']) ?? '';
+        this.#signature = grown(this.#signature, textOf(delta['signature']) ?? '');
         return undefined;
       case 'citations_delta':
         return isObject(delta['citation'])
@@ -69,7 +72,7 @@ export class OpenBlock {
         const piece = textOf(delta['partial_json']) ?? '';
         this.#hasPieces ||= piece !== '';
         if (this.#type === 'tool_use') return textDelta(piece);
-        this.#input += piece;
+        this.#input = grown(this.#input, piece);
         return undefined;
       }
       default:
@@ -99,4 +102,10 @@ export class OpenBlock {
 
 function textDelta(text: unknown): PartDelta | undefined {
   return typeof text === 'string' && text !== '' ? { kind: 'text', text } : undefined;
+}
+
+/** A text that is read when all of it is there. Throws an InvalidAnswer for one that is too long. */
+function grown(text: string, piece: string): string {
+  if (text.length + piece.length > mostHeld) throw new InvalidAnswer('a block of it is too long to be translated');
+  return text + piece;
 }

@@ -67,7 +67,7 @@ export function responseObject(head: ResponseHead, state: ResponseState, context
     model: head.model,
     output,
     usage: usage === undefined ? null : writeUsage(usage),
-    ...settings(context.body),
+    ...settings(context.isLong ? shortMembers(context.body) : context.body),
     ...(head.serviceTier === undefined ? {} : { service_tier: head.serviceTier }),
   };
 }
@@ -92,6 +92,16 @@ const usual: JsonObject = {
   top_p: null,
   truncation: 'disabled',
 };
+
+/** Longest text that is repeated of a long request. Characters. */
+const longestSetting = 4096;
+
+/** The members of a long request that can be repeated at any time. */
+function shortMembers(body: JsonObject): JsonObject {
+  const isShort = (value: JsonValue | undefined): boolean =>
+    typeof value === 'string' ? value.length <= longestSetting : typeof value !== 'object';
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => isShort(value)));
+}
 
 function settings(body: JsonObject): JsonObject {
   const said = Object.keys(usual).map((key): [string, JsonValue] => [key, body[key] ?? usual[key] ?? null]);

@@ -21,6 +21,8 @@ import { writeItems } from './write-answer.ts';
  * it is known whether the item is complete.
  */
 export class ResponsesEventWriter implements EventWriter {
+  /** The end of an item repeats it three times, and the end of the answer all items. */
+  readonly mostContent = 4 * 1024 * 1024;
   readonly #context: AnswerContext;
   readonly #restorer: FreeTextRestorer;
   readonly #output: JsonObject[] = [];

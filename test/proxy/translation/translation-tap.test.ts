@@ -7,6 +7,7 @@ import { atOnce } from '../../../proxy/slices.ts';
 import { conversationOf } from '../../../proxy/translation/conversation-of.ts';
 import { translate } from '../../../proxy/translation/translated.ts';
 import { TranslationTap } from '../../../proxy/translation/translation-tap.ts';
+import { converseFrame } from '../../support/aws-frames.ts';
 
 class Collected implements Sink {
   text = '';
@@ -22,9 +23,9 @@ class Collected implements Sink {
   }
 }
 
-function tapFor(name: ClientDialectName, stream: boolean) {
+function tapFor(name: ClientDialectName, stream: boolean, from: 'messages' | 'bedrock' = 'messages') {
   const client = clientDialects[name];
-  const dialect = providerDialects.messages;
+  const dialect = providerDialects[from];
   if (client === undefined || dialect === undefined) throw new Error('a format is missing');
   const messages = [{ role: 'user', content: 'Hello?' }];
   const question = { model: 'm', max_tokens: 9, messages, input: 'Hello?', prompt: 'Hello?' };
@@ -88,16 +89,49 @@ await test('what came when the client had left is measured, and not passed', asy
   t.match(nothing.usage(), { outputTokens: 0, source: 'estimated' });
 });
 
-await test('an answer without an end is broken off', async (t) => {
-  const { sink, client, cancelled } = tapFor('completions', true);
-  for (const chunk of [started, opened]) sink.write(chunk);
-  const long = said('x'.repeat(8 << 20));
-  for (let count = 0; count < 9; count += 1) {
-    sink.write(long);
-    client.text = '';
+const invalid = { code: 'upstream_invalid_response', isTold: true };
+
+/** How the streams of each format say that something is wrong. */
+const errorEvents = {
+  chat: /^data: \{"error":\{/m,
+  completions: /^data: \{"error":\{/m,
+  responses: /^event: error\n|^event: response\.failed\n/m,
+  messages: /^event: error\n/m,
+} as const;
+const formats = Object.keys(errorEvents) as (keyof typeof errorEvents)[];
+
+await test('a stream with an event that cannot be read ends with an error, in every format', async (t) => {
+  for (const name of formats) {
+    const { sink, client, cancelled } = tapFor(name, true);
+    for (const chunk of [started, opened, said('Hel'), Buffer.from('event: x\ndata: {no\n\n')]) sink.write(chunk);
+    sink.end(cancelled[0]);
+    t.match(client.text, errorEvents[name], name);
+    t.match(client.text, 'upstream_invalid_response', name);
+    t.match(client.ended, invalid, name);
+    const frames = tapFor(name, true, 'bedrock');
+    const bytes = converseFrame('contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'Hel' } });
+    frames.sink.write(bytes);
+    bytes.writeUInt8(bytes.readUInt8(9) ^ 1, 9);
+    frames.sink.write(bytes);
+    frames.sink.end(frames.cancelled[0]);
+    t.match(frames.client.text, errorEvents[name], `${name}: a damaged frame`);
+    t.match(frames.client.ended, invalid, name);
   }
+});
+
+await test('an answer without an end is broken off with an error, in every format', async (t) => {
+  const long = said('x'.repeat(3 << 20));
   const failure = { code: 'upstream_invalid_response', reason: 'it is too long to be translated' };
-  t.match(cancelled, [failure]);
-  sink.end(cancelled[0]);
-  t.match(client.ended, { ...failure, isTold: true });
+  for (const name of formats) {
+    const { sink, client, cancelled } = tapFor(name, true);
+    for (const chunk of [started, opened]) sink.write(chunk);
+    for (let count = 0; count < 22 && cancelled.length === 0; count += 1) {
+      sink.write(long);
+      client.text = '';
+    }
+    t.match(cancelled, [failure], name);
+    sink.end(cancelled[0]);
+    t.match(client.text, errorEvents[name], name);
+    t.match(client.ended, { ...failure, isTold: true }, name);
+  }
 });
