@@ -157,13 +157,14 @@ await test('long and compressed answers are translated whole', async (t) => {
   await upstream.behave({ kind: 'sse', chunks: [gzipSync(events)], headers });
   const streamed = await post('/v1/messages', { ...asked, model: 'chat/m', stream: true });
   t.ok(streamed.text.includes(content) && streamed.text.includes('event: message_stop'));
-  const calls = Array.from({ length: 130_000 }, (_, index) => ({
-    id: `${index}`,
-    function: { name: 'f', arguments: '{}' },
-  }));
-  await upstream.behave({ kind: 'json', body: answer({ content: null, tool_calls: calls }) });
+  const calls = (length: number): object[] =>
+    Array.from({ length }, (_, index) => ({ id: `${index}`, function: { name: 'f', arguments: '{}' } }));
+  await upstream.behave({ kind: 'json', body: answer({ content: null, tool_calls: calls(10_000) }) });
   const many = JSON.parse((await post('/v1/messages', { ...asked, model: 'chat/m' })).text) as { content: unknown[] };
-  t.equal(many.content.length, calls.length);
+  t.equal(many.content.length, 10_000);
+  await upstream.behave({ kind: 'json', body: answer({ content: null, tool_calls: calls(130_000) }) });
+  const more = await post('/v1/messages', { ...asked, model: 'chat/m' });
+  t.match(more.text, /not a JSON object, or has too many values/, 'what has more values than can be read is refused');
 });
 
 await test('a stream that ends too soon is charged for what has passed', async (t) => {
