@@ -62,9 +62,9 @@ function takeCandidates(trip: OpenTrip, { home, own, ...asked }: Candidates): vo
   const { admitted: consumer, exchange, gateway, guarding: rails, row } = trip;
   trip.route = asked.route;
   renew(consumer, asked.route, gateway);
-  const keyMark = home?.key || undefined;
   if (own !== undefined) takeDelivery(trip, ownDelivery(own, row.surface, exchange.id));
-  else attempt({ ...row, ...asked, consumer, keyMark, guarding: rails }, exchange, gateway, trip);
+  else
+    attempt({ ...row, ...asked, consumer, keyMark: home?.key || undefined, guarding: rails }, exchange, gateway, trip);
 }
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {

@@ -101,7 +101,8 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
       headers.push(...key.signer.sign({ method: 'POST', path, headers, body }, startedAtMs));
     const { stream: isStream } = routed.call;
     const reading = translated && new Reading(translated, isStream);
-    const isRead = reading !== undefined || routed.guarding?.readsAnswer === true;
+    const isRead =
+      reading !== undefined || routed.guarding?.readsAnswer === true || routed.call.continues !== undefined;
     const mostHeldBytes = isRead ? translatedBytes : heldBytes;
     const needsEvent = !isLast || reading !== undefined;
     const outgoing = { path, headers, body, latestMs, needsEvent, isFresh, isStream, mostHeldBytes };

@@ -11,6 +11,7 @@ import { ObjectTap } from '../objects/object-tap.ts';
 import { type OwningCaller, ownerOf } from '../owner.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import { PreviousIdTap } from '../stored-responses/previous-id-tap.ts';
 import { ResponseTap } from '../stored-responses/response-tap.ts';
 import { mostKeptBytes } from '../stored-responses/stored-responses.ts';
 import type { Accepted } from './attempts.ts';
@@ -38,19 +39,26 @@ export function keepsItself({ translation, quirks }: Pick<TargetSpeech, 'transla
   return translation === undefined && quirks.without?.includes('store') !== true;
 }
 
-/** The delivery with a tap nearest to the client, where the response is to be had later. */
+/** The delivery with taps nearest to the client: one that names the response it goes on from, and one where it is to be had later. */
 export function keep(delivery: Delivery, keeping: Keeping, parts: Parts): Delivery {
   const { accepted, call, endpoint, snapshot } = keeping;
   if (accepted === undefined || call === undefined) return delivery;
   if (!endpoint.keepsAnswers) return withTools(delivery, accepted, { ...keeping, call }, parts);
-  if (isUnwanted(call)) return delivery;
+  const named = withPreviousId(delivery, accepted, call);
+  if (isUnwanted(call)) return named;
   const begun = isInBackground(call) ? accepted.maker : undefined;
-  if ((accepted.home ?? begun) === undefined && !snapshot.storedResponses.isEnabled) return delivery;
+  if ((accepted.home ?? begun) === undefined && !snapshot.storedResponses.isEnabled) return named;
   const kept = { ...keeping, call, begun };
-  const taps = [...delivery.taps, tapOf(delivery.answer, accepted, kept, parts)];
+  const taps = [...named.taps, tapOf(delivery.answer, accepted, kept, parts)];
   if (accepted.home !== undefined)
     taps.push(objectTap(delivery.answer, 'response', accepted.home, { ...kept, ...parts }));
-  return { ...delivery, taps };
+  return { ...named, taps };
+}
+
+/** Where the provider was not told what the answer goes on from; a translated answer says it already. */
+function withPreviousId(delivery: Delivery, { reading }: Accepted, { continues }: Call): Delivery {
+  if (continues === undefined || reading !== undefined) return delivery;
+  return { ...delivery, taps: [...delivery.taps, new PreviousIdTap(delivery.answer, continues)] };
 }
 
 /** Tools of Anthropic keep containers and files, which a later call may name. */

@@ -189,6 +189,13 @@ await test('a provider that speaks the format and keeps nothing: the gateway kee
   const told: { input?: unknown[] } = Object(plain.ledger.at(-1)?.json());
   t.equal(told.input?.length, 3);
   t.notOk('previous_response_id' in told);
+  t.equal(second.previous_response_id, first.id, 'the answer says what it goes on from: streamed,');
+  const third = await client.responses.create({ model: 'plain/m', input: 'three', previous_response_id: second.id });
+  t.equal(third.previous_response_id, second.id, 'as JSON,');
+  const kept = await client.responses.retrieve(second.id);
+  t.equal(kept.previous_response_id, first.id, 'where it is kept,');
+  const loose = { model: 'plain/m', input: 'four', previous_response_id: third.id, store: false };
+  t.equal((await client.responses.create(loose)).previous_response_id, third.id, 'and where it is not');
 
   const before = plain.ledger.length;
   t.equal((await client.responses.retrieve(second.id)).output_text, second.output_text);
