@@ -58,13 +58,12 @@ function takeLooked(trip: OpenTrip, looked: Looked): void {
   }
 }
 
-function takeCandidates(trip: OpenTrip, { home, own, ...asked }: Candidates): void {
+function takeCandidates(trip: OpenTrip, { own, ...asked }: Candidates): void {
   const { admitted: consumer, exchange, gateway, guarding: rails, row } = trip;
   trip.route = asked.route;
   renew(consumer, asked.route, gateway);
   if (own !== undefined) takeDelivery(trip, ownDelivery(own, row.surface, exchange.id));
-  else
-    attempt({ ...row, ...asked, consumer, keyMark: home?.key || undefined, guarding: rails }, exchange, gateway, trip);
+  else attempt({ ...row, ...asked, consumer, guarding: rails }, exchange, gateway, trip);
 }
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {

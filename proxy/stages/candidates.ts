@@ -17,7 +17,9 @@ import { partOf } from './route-part.ts';
 const tokenCounting = { readRequest: readCountRequest };
 
 /** A call, and a route whose targets can all be asked, and what those are told whose dialect is another one. */
-export interface Candidates extends Pick<Guarded, 'call' | 'home'> {
+export interface Candidates extends Pick<Guarded, 'call'> {
+  /** The mark of the only API key that it may be asked with; undefined: any. */
+  readonly keyMark: string | undefined;
   readonly route: Route;
   /** Undefined: all speak the client's dialect. */
   readonly translated: ReadonlyMap<Target, Translated> | undefined;
@@ -46,7 +48,8 @@ export function candidates(
 ): Candidates | Promise<Candidates> {
   const { call, home, named: route } = asked;
   const { operation, keepsAnswers } = wanted;
-  if (isNative(route, operation)) return { call, home, route, translated: undefined, own: undefined };
+  if (isNative(route, operation))
+    return { call, keyMark: keyMarkOf(home), route, translated: undefined, own: undefined };
   const work = isEstimated(operation)
     ? countable(asked)
     : translatable(asked, wanted, keepsAnswers && isEnabled ? ['store'] : []);
@@ -78,10 +81,14 @@ function* translatable(
     }
   }
   const route = partOf(named, (target) => usable.has(target));
-  if (route !== undefined) return { call, home, route, translated, own: undefined };
+  if (route !== undefined) return { call, keyMark: keyMarkOf(home), route, translated, own: undefined };
   throw (
     refused ?? refusal('unsupported_operation', { param: 'model', fill: { what: 'model', name: call.model, path } })
   );
+}
+
+function keyMarkOf(home: Guarded['home']): string | undefined {
+  return home?.key || undefined;
 }
 
 function clientOf(operation: Operation): ClientDialect {
@@ -93,10 +100,11 @@ function clientOf(operation: Operation): ClientDialect {
 /** Tokens are counted by targets that can count them, else estimated. */
 function* countable({ call, home, named }: Asked): Slices<Candidates> {
   const counting = partOf(named, ({ speeches }) => speeches.count_tokens !== undefined);
-  if (counting !== undefined) return { call, home, route: counting, translated: undefined, own: undefined };
+  if (counting !== undefined)
+    return { call, keyMark: keyMarkOf(home), route: counting, translated: undefined, own: undefined };
   yield* conversationOf(call, tokenCounting);
   const own = jsonAnswer(countedTokens(call.body));
-  return { call, home, route: named, translated: undefined, own };
+  return { call, keyMark: undefined, route: named, translated: undefined, own };
 }
 
 /** What no target can be asked, the gateway answers by itself. */
