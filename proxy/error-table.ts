@@ -52,7 +52,9 @@ export const errors = {
   unsupported_parameter: bad(
     'The provider "{provider}" cannot be asked for "{field}": {because}. Leave it out, or choose another model.',
   ),
-  unsupported_operation: bad('The {what} "{name}" cannot be asked at {path}: its provider has nothing like it.'),
+  unsupported_operation: bad(
+    'The {what} "{name}" cannot be asked at {path}: its provider has nothing like it. If its server has, the operator can name it under `dialects` of the provider.',
+  ),
   // One answer for every failure: a caller without a key learns nothing about which keys exist.
   invalid_api_key: entryOf(
     401,

@@ -75,7 +75,13 @@ export interface RecordedTrip
   readonly failed: readonly RecordedAttempt[];
   /** What guardrails said and changed; absent: none holds for it. */
   readonly guarding?: RecordedGuarding | undefined;
-  readonly accepted: (RecordedAttempt & { readonly upstreamId?: string | undefined }) | undefined;
+  readonly accepted: (RecordedAttempt & Identified) | undefined;
+}
+
+/** What the provider calls the request, and its answer. */
+interface Identified {
+  readonly upstreamId?: string | undefined;
+  readonly named?: { readonly answer?: { readonly id: string | undefined } | undefined };
 }
 
 /** How it ended. Milliseconds of the gateway's clock. */
@@ -118,7 +124,8 @@ export function acceptedOf(
     usage,
     isFree: trip.isFree === true || (usage === undefined && trip.costsLater === true),
     broken: relayedOutcome(refused) === 'success' ? undefined : refused,
-    providerId: accepted.upstreamId,
+    // Of what has no id of its own, such as embeddings, the id of the request.
+    providerId: accepted.named?.answer?.id ?? accepted.upstreamId,
     endedAtMs: nowMs,
   };
 }

@@ -135,7 +135,7 @@ export function acceptedOf(
   const home = keepsItself(speech) ? place : undefined;
   // It has been told what is said of the background, too.
   const maker = speech.translation === undefined ? place : undefined;
-  return { ...accepted, relayed, reading, upstreamId, home, maker };
+  return { ...accepted, relayed, reading, upstreamId, named: { needsOnlyId: true }, home, maker };
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Refusal } from '../errors.ts';
 import type { ResponseHome } from '../kept-responses.ts';
 import type { Relayed } from '../providers/dialects.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
+import type { Named } from '../telemetry/answer-names.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { Reading } from '../translation/reading.ts';
 import type { Translated } from '../translation/translated.ts';
@@ -53,6 +54,8 @@ export interface Accepted extends Attempt {
   readonly reading: Reading | undefined;
   /** The provider's id of the request, as it may be shown. */
   readonly upstreamId: string | undefined;
+  /** How the answer calls itself, once that has come. */
+  readonly named: Named;
   /** Where the provider keeps the answer for later; absent: nowhere. */
   readonly home?: ResponseHome | undefined;
   /** The provider that was asked, where it speaks the language of the client: it may keep what it makes in the background. */

@@ -30,13 +30,14 @@ export function deliver(
   { principal, exchange }: Asker,
   { nowMs, usageEnabled }: Pick<Gateway, 'nowMs' | 'usageEnabled'>,
 ): Delivered {
-  const { answer, reading, routed, target } = accepted;
+  const { answer, named: names, reading, routed, target } = accepted;
   const { name: provider, secrets } = target.upstream;
   const now = Math.floor(nowMs());
   const { consumer, surface } = routed;
   const headers = announce({ ...accepted, consumer, surface, dropped: reading?.translated.dropped }, exchange.id, now);
   const keyId = principal?.keyId;
-  const named: Tap[] = exchange.trace?.isSampled ? [new AnswerNamesTap(answer, exchange.trace, secrets)] : [];
+  const named: Tap[] = [new AnswerNamesTap(answer, names, secrets)];
+  if (exchange.trace?.isSampled) named.push(new AnswerNamesTap(answer, exchange.trace, secrets));
   if (reading === undefined) {
     const usage = new UsageTap(routed, accepted, usageEnabled);
     const isWatched = answer.stream && answer.contentEncoding === undefined;

@@ -155,10 +155,10 @@ class Keeping implements LatePut {
   }
 }
 
-function factsOf({ target, upstreamId }: Accepted, usage: TokenUsage | undefined): CachedFacts {
+function factsOf({ target, named, upstreamId }: Accepted, usage: TokenUsage | undefined): CachedFacts {
   const { upstream, model } = target;
   if (usage === undefined) return { provider: upstream.name, type: upstream.type, model };
-  return new KeptFacts(target, usage, upstreamId);
+  return new KeptFacts(target, usage, named.answer?.id ?? upstreamId);
 }
 
 function endOf({ exchange, accepted, failed, ending }: Over): FlightEnd {

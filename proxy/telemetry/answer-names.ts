@@ -1,9 +1,11 @@
-// The tap that reads how an answer calls itself: its id and its model, for traces. Nothing is changed, and nothing else is read.
+// The tap that reads how an answer calls itself: its id, for the record of its usage, and its model, for traces. Nothing is changed, and
+// nothing else is read.
 import type { Answer, Failure, Sink, Tap } from '../answer.ts';
 import { dataOf, firstEventEnd } from '../bytes/events.ts';
 import { type Member, scanObject } from '../bytes/scan.ts';
+import { spells } from '../bytes/spells.ts';
 import { readString } from '../call/call.ts';
-import type { AnswerNames, RequestTrace } from '../call/trace-context.ts';
+import type { AnswerNames } from '../call/trace-context.ts';
 import { passableId } from '../providers/upstream-id.ts';
 
 /** Longest body that is read, and longest beginning of a stream that is held for it. Bytes. */
@@ -19,18 +21,25 @@ const modelKeys = ['model', 'modelVersion'];
 /** Where the first event of a stream has them: of Messages, of Responses. */
 const wrappers = ['message', 'response'];
 
+/** What is to know the names. */
+export interface Named {
+  answer?: AnswerNames | undefined;
+  /** Only the id is of interest. */
+  readonly needsOnlyId?: boolean;
+}
+
 export class AnswerNamesTap implements Tap {
   readonly #answer: Answer;
-  readonly #trace: RequestTrace;
+  readonly #named: Named;
   readonly #secrets: readonly string[];
   #events = 0;
   #held: Buffer = Buffer.alloc(0);
   #isDone: boolean;
 
-  /** `trace` gets the names. `secrets`: what must be in none. */
-  constructor(answer: Answer, trace: RequestTrace, secrets: readonly string[]) {
+  /** `named` gets the names. `secrets`: what must be in none. */
+  constructor(answer: Answer, named: Named, secrets: readonly string[]) {
     this.#answer = answer;
-    this.#trace = trace;
+    this.#named = named;
     this.#secrets = secrets;
     this.#isDone = answer.contentEncoding !== undefined;
   }
@@ -38,7 +47,7 @@ export class AnswerNamesTap implements Tap {
   whole(body: Buffer): Buffer {
     if (this.#isDone) return body;
     if (this.#answer.stream) this.#push(body);
-    else if (body.length <= longestBody) this.#take(namesIn(body));
+    else if (body.length <= longestBody) this.#take(this.#namesIn(body));
     return body;
   }
 
@@ -61,7 +70,7 @@ export class AnswerNamesTap implements Tap {
   #push(chunk: Buffer): void {
     let rest = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     for (let end = firstEventEnd(rest, 0); end > 0 && !this.#isDone; end = firstEventEnd(rest, 0)) {
-      this.#take(namesIn(Buffer.from(dataOf(rest.subarray(0, end)))));
+      this.#take(this.#namesIn(Buffer.from(dataOf(rest.subarray(0, end)))));
       this.#events += 1;
       rest = rest.subarray(end);
       if (this.#events === mostEvents) this.#isDone = true;
@@ -70,12 +79,25 @@ export class AnswerNamesTap implements Tap {
     this.#held = this.#isDone ? Buffer.alloc(0) : Buffer.from(rest);
   }
 
+  #namesIn(json: Buffer): AnswerNames {
+    const id = this.#named.needsOnlyId === true ? firstId(json) : undefined;
+    return id === undefined ? namesIn(json) : { id, model: undefined };
+  }
+
   #take({ id, model }: AnswerNames): void {
     const names = { id: passableId(id, this.#secrets), model: passableId(model, this.#secrets) };
     if (names.id === undefined && names.model === undefined) return;
-    this.#trace.answer = names;
+    this.#named.answer = names;
     this.#isDone = true;
   }
+}
+
+/** The id of an object that begins with it, as most answers do; undefined: it does not. */
+function firstId(json: Buffer): string | undefined {
+  if (!spells(json, 0, '{"id":"')) return undefined;
+  const end = json.indexOf(0x22, 7);
+  const id = json.toString('latin1', 7, Math.max(7, end));
+  return id === '' || id.includes('\\') ? undefined : id;
 }
 
 /** The names at the top of a JSON object, or in the object that is wrapped in it. */

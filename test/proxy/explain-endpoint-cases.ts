@@ -103,7 +103,8 @@ export const explainEndpointCases: readonly ExplainCase[] = [
       refusal: {
         status: 400,
         code: 'unsupported_operation',
-        message: 'The model "all" cannot be asked at /v1/rerank: its provider has nothing like it.',
+        message:
+          'The model "all" cannot be asked at /v1/rerank: its provider has nothing like it. If its server has, the operator can name it under `dialects` of the provider.',
       },
       reasons: ['unsupported_operation'],
     },

@@ -128,6 +128,9 @@ await test('each attempt has its kind, its error and what it cost', async (t) =>
     cost: { input: 150_150, output: 1_800, total: 151_950 },
     provider_id: 'up-1',
   });
+  const named = { answer: { id: 'chatcmpl-1', model: undefined } };
+  const [own] = attemptsOf({ failed: [], accepted: { ...answered, upstreamId: 'up-1', named } });
+  t.match(own?.usage, { provider_id: 'chatcmpl-1' }, 'the id of the answer, where it has one');
   const again = { ...answered, target: first };
   t.match(attemptsOf({ failed: [refused], accepted: again })[1], { kind: 'retry', usage: { cost: null } });
   const beside = { ...answered, startedAtMs: 25 };
