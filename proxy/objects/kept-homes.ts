@@ -63,7 +63,9 @@ export class KeptHomes {
 
   remember(kind: HomeKind, id: string, owner: string, home: KeptHome): void {
     const text = nameOf(kind, id, owner);
-    if (!isKeptId(id) || (this.#pending.size >= mostPending && !this.#pending.has(text))) {
+    // What there is much of leaves room for the rest.
+    const most = short.has(kind) ? mostPending / 2 : mostPending;
+    if (!isKeptId(id) || (this.#pending.size >= most && !this.#pending.has(text))) {
       this.#tell(new Error('an id of a provider was not remembered'));
       return;
     }

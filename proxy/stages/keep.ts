@@ -5,7 +5,7 @@ import { type Call, memberOf } from '../call/call.ts';
 import { type JsonObject, parseObject, textOf } from '../dialects/json.ts';
 import { storedResponse } from '../dialects/responses/stored-response.ts';
 import type { Gateway } from '../gateway.ts';
-import { isUnderWay, type ResponseHome } from '../kept-responses.ts';
+import { isResponseId, isUnderWay, type ResponseHome } from '../kept-responses.ts';
 import type { MadeObject } from '../objects/made-objects.ts';
 import { ObjectTap } from '../objects/object-tap.ts';
 import { type OwningCaller, ownerOf } from '../owner.ts';
@@ -30,7 +30,7 @@ export interface Keeping {
   readonly call: Call | undefined;
   readonly endpoint: { readonly keepsAnswers: boolean };
   readonly principal: OwningCaller | undefined;
-  readonly snapshot: Pick<Snapshot, 'storedResponses'>;
+  readonly snapshot: Pick<Snapshot, 'allowsUnknownObjects' | 'storedResponses'>;
   readonly exchange: { readonly id: string };
 }
 
@@ -65,12 +65,12 @@ function withPreviousId(delivery: Delivery, { reading }: Accepted, { continues }
 function withTools(
   delivery: Delivery,
   { maker, target }: Accepted,
-  { call: { body }, principal }: Kept,
+  { call: { body }, principal, snapshot }: Kept,
   { homes }: Parts,
 ): Delivery {
   if (maker === undefined || target.upstream.type !== 'anthropic' || !tools.some((tool) => body.includes(tool)))
     return delivery;
-  const tap = objectTap(delivery.answer, 'message', maker, { principal, homes });
+  const tap = objectTap(delivery.answer, 'message', maker, { principal, snapshot, homes });
   return { ...delivery, taps: [...delivery.taps, tap] };
 }
 
@@ -79,11 +79,15 @@ function objectTap(
   answer: Answer,
   family: 'response' | 'message',
   home: ResponseHome,
-  { principal, homes }: Pick<Keeping, 'principal'> & Pick<Parts, 'homes'>,
+  { principal, snapshot, homes }: Pick<Keeping, 'principal' | 'snapshot'> & Pick<Parts, 'homes'>,
 ): ObjectTap {
   const owner = principal === undefined ? '/' : ownerOf(principal);
   const made = (objects: readonly MadeObject[]): void => {
-    for (const { family: of, id } of objects) homes.remember(of, id, owner, { ...home, isBatchInput: false });
+    for (const { family: of, id } of objects) {
+      // Its home is remembered as that of a response; whose it is matters to others only where what is unknown passes.
+      if (of === 'response' && isResponseId(id) && !snapshot.allowsUnknownObjects) continue;
+      homes.remember(of, id, owner, { ...home, isBatchInput: false });
+    }
   };
   return new ObjectTap(answer, { family, isOld: family === 'message', made });
 }
@@ -105,7 +109,7 @@ function isInBackground(call: Call): boolean {
   return member !== undefined && call.body[member.valueStart] === 0x74;
 }
 
-interface Kept extends Pick<Keeping, 'principal' | 'exchange'> {
+interface Kept extends Pick<Keeping, 'principal' | 'exchange' | 'snapshot'> {
   readonly call: Call;
   /** The provider that was asked to make it in the background; undefined: it was not asked to. */
   readonly begun?: ResponseHome | undefined;
