@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { managedKeys, managedKinds } from '../schemas/documents/kinds.ts';
 import { recallState } from '../store/state/last-good-state.ts';
-import { openPlaneStore, type StoreSettings } from '../store/state/open.ts';
+import { openStateStore, type StoreSettings } from '../store/state/open.ts';
 import { parseRedisUrl } from '../store/state/redis/address.ts';
 import { type Difference, differences, restoredState } from '../store/state/restored-state.ts';
-import type { SealedStore } from '../store/state/sealed-store.ts';
+import { type SealedStore, sealDocuments } from '../store/state/sealed-store.ts';
 import { stateFilePath } from '../store/state/sqlite/file.ts';
 import type { Document, StoredState } from '../store/state/state-store.ts';
 import { callerDirectory, readEnvironment } from './environment.ts';
@@ -25,6 +25,9 @@ REDIS_URL names; GATEWAY_MASTER_KEY is the one that sealed the documents.
 
 exit code: 0 done, or listed; 1 it cannot be done; 2 the command itself is wrong`;
 
+/** A person waits for the command: a busy store has time to answer. Milliseconds. */
+const timeoutMs = 10_000;
+
 interface Outcome {
   readonly output: string;
   /** 0 done or listed, 1 not possible, 2 wrong command. */
@@ -39,7 +42,7 @@ export async function restoreState(args: readonly string[], settings: StoreSetti
   const strange = options.find((option) => option !== '--yes');
   if (strange !== undefined) return { output: `the option ${strange} is unknown\n${usage}`, code: 2 };
   if (name === undefined || another !== undefined) return { output: `name one source\n${usage}`, code: 2 };
-  const store = openPlaneStore(settings);
+  const store = openStore(settings);
   try {
     return await restore(store, await readSource(name, settings, from), options.includes('--yes'));
   } catch (error) {
@@ -98,11 +101,17 @@ async function readOnce(settings: StoreSettings): Promise<StoredState> {
   return state;
 }
 
+function openStore(settings: StoreSettings): SealedStore {
+  const { dataDirectory: directory, redisUrl, redisPrefix: prefix, masterKey, previousMasterKey } = settings;
+  const redis = redisUrl === undefined ? {} : { redisUrl, prefix };
+  return sealDocuments(openStateStore({ directory, timeoutMs, ...redis }), { masterKey, previousMasterKey });
+}
+
 async function readWith(
   settings: StoreSettings,
   work: (store: SealedStore) => Promise<StoredState>,
 ): Promise<StoredState> {
-  const store = openPlaneStore(settings);
+  const store = openStore(settings);
   try {
     return await work(store);
   } finally {
