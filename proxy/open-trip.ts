@@ -152,10 +152,11 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     this.step(this.#line.body, body);
   }
 
-  /** The delivery, and what is recorded of it. */
-  watched(delivery: Delivery): Delivery {
+  /** The delivery, and what is recorded of it: with or without what guardrails have masked, as the audit wants it. */
+  watched(delivery: Delivery, words: 'masked' | 'original'): Delivery {
     const { capture, row } = this;
-    if (capture === undefined) return delivery;
+    const isWanted = this.snapshot.audit.hasOriginals === (words === 'original');
+    if (capture === undefined || !isWanted) return delivery;
     return { ...delivery, taps: [...delivery.taps, capture.tapOf(delivery.answer, row.operation)] };
   }
 

@@ -51,11 +51,9 @@ function takeGuarded(trip: OpenTrip, guarded: Guarded): void {
 
 function takeLooked(trip: OpenTrip, looked: Looked): void {
   const { gateway, snapshot, row } = trip;
+  if (looked.kept === undefined) trip.consumer ??= enterLate(trip, looked.named, gateway);
   if (looked.kept !== undefined) trip.when(guardAnswer(looked.kept, trip, gateway), takeDelivery);
-  else {
-    trip.consumer ??= enterLate(trip, looked.named, gateway);
-    trip.when(candidates(looked, row, snapshot.storedResponses), takeCandidates);
-  }
+  else trip.when(candidates(looked, row, snapshot.storedResponses), takeCandidates);
 }
 
 function takeCandidates(trip: OpenTrip, { own, ...asked }: Candidates): void {
@@ -75,10 +73,8 @@ function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
 
 function takeDelivery(trip: OpenTrip, delivery: Delivery): void {
   const { exchange, gateway } = trip;
-  const { hasOriginals } = trip.snapshot.audit;
-  const recorded = hasOriginals ? delivery : trip.watched(delivery);
-  const told = keep(putBack(recorded, trip, gateway), trip, gateway);
-  relay(hasOriginals ? trip.watched(told) : told, exchange, gateway, (ending) => trip.end(ending));
+  const told = keep(putBack(trip.watched(delivery, 'masked'), trip, gateway), trip, gateway);
+  relay(trip.watched(told, 'original'), exchange, gateway, (ending) => trip.end(ending));
 }
 
 export const line: Line = { head: takeHead, body: takeBody, answer: takeAnswer };
