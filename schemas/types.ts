@@ -1067,9 +1067,20 @@ export interface Cache {
   /**
    * Whose answers are kept: of /v1/chat/completions, /v1/completions, /v1/responses (only with store: false), /v1/messages, /v1/embeddings.
    *
-   * Items: An endpoint.
+   * Items: The path of an endpoint. The short names of earlier versions mean the same.
    */
-  endpoints: ('chat' | 'completions' | 'responses' | 'messages' | 'embeddings')[];
+  endpoints: (
+    | '/v1/chat/completions'
+    | '/v1/completions'
+    | '/v1/responses'
+    | '/v1/messages'
+    | '/v1/embeddings'
+    | 'chat'
+    | 'completions'
+    | 'responses'
+    | 'messages'
+    | 'embeddings'
+  )[];
   /**
    * Whether only requests are cached that say temperature: 0 or a seed, and embeddings. If false, a request that would be answered in other words each time gets the same words again.
    */

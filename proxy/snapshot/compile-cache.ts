@@ -6,10 +6,23 @@ import { normaliseUserPath } from '../../schemas/user-path.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { CacheSettings, SemanticSettings } from './snapshot.ts';
 
+/** What is asked at each endpoint, by its path and by its former name. */
+const operationsOf: Readonly<Record<Config['cache']['endpoints'][number], readonly Operation[]>> = {
+  '/v1/chat/completions': ['chat', 'chat_of_input'],
+  '/v1/completions': ['completions'],
+  '/v1/responses': ['responses'],
+  '/v1/messages': ['messages'],
+  '/v1/embeddings': ['embeddings'],
+  chat: ['chat', 'chat_of_input'],
+  completions: ['completions'],
+  responses: ['responses'],
+  messages: ['messages'],
+  embeddings: ['embeddings'],
+};
+
 /** Paths that are none were refused with the config. */
 export function compileCache(cache: Config['cache'], resets: CacheResets): CacheSettings {
-  const operations = new Set<Operation>(cache.endpoints);
-  if (operations.has('chat')) operations.add('chat_of_input');
+  const operations = new Set(cache.endpoints.flatMap((endpoint) => operationsOf[endpoint]));
   return Object.freeze({
     isEnabled: cache.enabled,
     ttlMs: retentionMs(cache.ttl),

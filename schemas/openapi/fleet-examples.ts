@@ -58,7 +58,7 @@ export const fleetExamples = {
       max_bytes: '64MiB',
       max_entry_bytes: '1MiB',
       scope: 'user_path',
-      endpoints: ['chat', 'embeddings'],
+      endpoints: ['/v1/chat/completions', '/v1/embeddings'],
       only_deterministic: false,
       share_concurrent: false,
       share_patience: '1s',

@@ -82,7 +82,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
       max_bytes: '64MiB',
       max_entry_bytes: '1MiB',
       scope: 'user_path',
-      endpoints: ['chat', 'completions', 'responses', 'messages', 'embeddings'],
+      endpoints: ['/v1/chat/completions', '/v1/completions', '/v1/responses', '/v1/messages', '/v1/embeddings'],
       only_deterministic: false,
       share_concurrent: false,
       share_patience: '1s',
