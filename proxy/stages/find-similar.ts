@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CachedAnswer } from '../../store/cache/answer-cache.ts';
 import type { Place } from '../../store/cache/semantic/neighbours.ts';
-import { cacheKey } from '../cache/cache-key.ts';
+import { cacheKey, canonicalJson } from '../cache/cache-key.ts';
 import type { Caching } from '../cache/caching.ts';
 import { type ComparedText, comparedText } from '../cache/compared-text.ts';
 import { type Embedder, readEmbedding } from '../cache/embedding.ts';
@@ -22,7 +22,7 @@ export interface Unequalled {
 }
 
 /** A place is not that of another version. Raise it with every change of what partitions are made of. */
-const partitionVersion = '1';
+const partitionVersion = '2';
 
 /** At once where nothing is asked. Rejects with 499 `client_left`, and with nothing else. */
 export function findSimilar(
@@ -76,7 +76,7 @@ async function placed(
   const embedding = readEmbedding(await embedder.embed(text, timeoutMs));
   if (embedding === undefined) throw new Error(`the model ${model} gave no embedding that can be compared`);
   const { vector, model: told } = embedding;
-  const made = JSON.stringify([partitionVersion, embedder.identity, told, vector.length, rest]);
+  const made = JSON.stringify([partitionVersion, embedder.identity, told, vector.length, canonicalJson(rest)]);
   const head = headOf(asked, trip, caching);
   return { vector, partition: cacheKey(`${head}\0${made}\0`, asked.call.body, members) };
 }

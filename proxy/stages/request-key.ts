@@ -12,7 +12,7 @@ import type { Principal } from './authenticate.ts';
 import type { Guarded } from './guard.ts';
 
 /** Raise it with every change of what keys are made of. */
-const keyVersion = '1';
+const keyVersion = '2';
 
 /** Who asks, and how. */
 export interface Asking {
