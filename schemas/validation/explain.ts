@@ -203,10 +203,13 @@ export function sayExample(schema: Schema | undefined): string {
   return `; for example ${typeof example === 'string' ? quote(example) : JSON.stringify(example)}`;
 }
 
+/** Begins with a word that has its capital from the sentence alone: no abbreviation, and no name. */
+const isWord = /^(?!Unix\b)[A-Z][a-z]*(?![A-Za-z0-9_])/;
+
 /** The first clause of a description, to append to a sentence; empty without a description. */
 export function purposeOf({ description = '' }: Schema): string {
   const [clause = ''] = description.split(/[.;] |\.$/);
-  return `${clause.slice(0, 1).toLowerCase()}${clause.slice(1)}`;
+  return isWord.test(clause) ? `${clause.slice(0, 1).toLowerCase()}${clause.slice(1)}` : clause;
 }
 
 function describe(found: unknown, wording: Wording): string {
