@@ -1,4 +1,5 @@
-// The response cache in Redis, for all proxies: a server that does not answer at once is not used until it does.
+// The response cache in Redis, for all proxies. A look-up that is late is a miss; a server that is late again and again is not used until
+// it answers in time.
 import { redisAddress } from '../state/redis/address.ts';
 import type { ConnectionSettings } from '../state/redis/client.ts';
 import { RedisConnection } from '../state/redis/connection.ts';
@@ -12,7 +13,7 @@ export interface RedisCacheOptions {
   readonly prefix: string;
   /** Of all answers. */
   readonly mostBytes: number;
-  /** For which a request waits for an answer; default 5. */
+  /** How long a request waits for an answer; default 5. */
   readonly patienceMs?: number;
 }
 
@@ -23,8 +24,11 @@ export interface RedisCache extends AnswerCache {
 
 /** Deadline of writes and of signs of life. Milliseconds. */
 const timeoutMs = 1_000;
-/** Between two questions whether a silent server answers again. Milliseconds. */
+/** So many look-ups in a row may be late before no request waits any more. */
+const mostLate = 8;
+/** Between two questions whether a server answers in time again: one that is silent, and one that is only late. Milliseconds. */
 const probeMs = 200;
+const lateProbeMs = 20;
 /** Of what is being written. */
 const mostWriting = 256;
 const mostWritingBytes = 16 * 1024 * 1024;
@@ -49,6 +53,7 @@ class RedisAnswers implements RedisCache {
   #isAway = true;
   #isClosed = false;
   #probe: NodeJS.Timeout | undefined;
+  #lateInARow = 0;
   #writes = 0;
   #writingBytes = 0;
   #status: CacheStatus = { entries: 0, bytes: 0, evicted: 0, dropped: 0 };
@@ -68,12 +73,14 @@ class RedisAnswers implements RedisCache {
 
   get(key: string, nowMs: number): undefined | Promise<CachedAnswer | undefined> {
     if (this.#isAway) return undefined;
-    return this.#reading.askBytes(['GET', this.#keys.cached(key)], this.#patienceMs).then(
+    return inTime(this.#reading.askBytes(['GET', this.#keys.cached(key)]), this.#patienceMs).then(
       (found) => {
+        if (found === late) return this.#wasLate();
+        this.#lateInARow = 0;
         const answer = Buffer.isBuffer(found) ? decodeAnswer(key, found) : undefined;
         return answer !== undefined && answer.expiresAtMs > nowMs ? answer : undefined;
       },
-      () => this.#leave(),
+      () => this.#leave(probeMs),
     );
   }
 
@@ -127,23 +134,52 @@ class RedisAnswers implements RedisCache {
     this.#status = { ...this.#status, dropped: this.#status.dropped + 1 };
   }
 
-  #leave(): undefined {
-    this.#isAway = true;
-    this.#probe ??= setTimeout(() => this.#findOut(), probeMs).unref();
+  /** One that is late says little: this process may have been busy, or another command of the server was long. */
+  #wasLate(): undefined {
+    this.#lateInARow += 1;
+    if (this.#lateInARow >= mostLate) this.#leave(lateProbeMs);
   }
 
-  /** Whether the server answers, asked until it does. */
+  #leave(pauseMs: number): undefined {
+    this.#isAway = true;
+    this.#probe ??= setTimeout(() => this.#findOut(), pauseMs).unref();
+  }
+
+  /** Whether the server answers in time, asked until it does. */
   #findOut(): void {
-    this.#reading.ask(['PING']).then(
-      () => {
-        this.#probe = undefined;
-        this.#isAway = false;
+    const again = (pauseMs: number): void => {
+      this.#probe = this.#isClosed ? undefined : setTimeout(() => this.#findOut(), pauseMs).unref();
+    };
+    const answer = this.#reading.ask(['PING']);
+    inTime(answer, this.#patienceMs).then(
+      (come) => {
+        // The next question waits for this answer: it is on the same connection.
+        if (come === late)
+          void answer.then(
+            () => again(lateProbeMs),
+            () => again(probeMs),
+          );
+        else this.#return();
       },
-      () => {
-        this.#probe = this.#isClosed ? undefined : setTimeout(() => this.#findOut(), probeMs).unref();
-      },
+      () => again(probeMs),
     );
   }
+
+  #return(): void {
+    this.#probe = undefined;
+    this.#lateInARow = 0;
+    this.#isAway = false;
+  }
+}
+
+const late = Symbol('late');
+
+/** What comes within so many milliseconds, else `late`. What has arrived while this process was busy is read before it counts as late. */
+function inTime<Value>(coming: Promise<Value>, ms: number): Promise<Value | typeof late> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => setImmediate(() => resolve(late)), ms);
+    void coming.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
 
 function settingsOf(redisUrl: string): ConnectionSettings {
