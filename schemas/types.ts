@@ -1110,7 +1110,7 @@ export interface Cache {
  */
 export interface SemanticLayer {
   /**
-   * The model that is asked for embeddings: an alias, a bare id or a selector. Each question is a request of its own, of the user path <path of the caller>/cache/semantic.
+   * The model that is asked for embeddings: an alias, a bare id or a selector. Rules of its provider and model count each question, those of user paths do not; its usage is the caller's, at the user path <path of the caller>/cache/semantic.
    */
   model: string;
   /**

@@ -7,7 +7,7 @@ import { type JsonObject, parseObject, writeJson } from '../dialects/json.ts';
 import { type ModelRow, modelEndpoints } from '../endpoints/model-endpoints.ts';
 import { asRefusal, Refusal, refusal } from '../errors.ts';
 import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
-import { admit, type ConsumerAllowance, limitRefusal, renew } from '../stages/admit.ts';
+import { admit, type ConsumerAllowance, limitRefusal } from '../stages/admit.ts';
 import { attempt } from '../stages/attempt.ts';
 import type { Accepted, AnswerTaker, FailedAttempt } from '../stages/attempts.ts';
 import type { Principal } from '../stages/authenticate.ts';
@@ -102,7 +102,8 @@ export class AuxiliaryTrip implements CallTrip, AnswerTaker {
     this.capture?.takeRequest(call.body);
     this.capture?.takeGuarded(call.body);
     checkBudgets(principal, gateway);
-    const admission = admit(limiter.windowsForUserPath(principal.userPath), snapshot.toldLimits, gateway);
+    // The consumer has asked once: what the gateway asks for that counts under the rules of providers and models alone.
+    const admission = admit(limiter.unlimited, snapshot.toldLimits, gateway);
     if (admission.lease === undefined) throw limitRefusal(admission.rejection, admission.told, metrics);
     this.consumer = admission;
     const named = resolve(call, snapshot, undefined, principal.userPath);
@@ -117,7 +118,6 @@ export class AuxiliaryTrip implements CallTrip, AnswerTaker {
   #send({ call, route, translated }: Candidates, consumer: ConsumerAllowance): void {
     const gateway = this.#gateway;
     this.route = route;
-    renew(consumer, route, gateway);
     attempt({ ...this.#row, call, route, consumer, translated }, this.exchange, gateway, this);
   }
 

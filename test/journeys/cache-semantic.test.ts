@@ -23,11 +23,11 @@ const embeddings = {
   models: [{ id: 'e', pricing: { input_per_mtok: 1_000_000, output_per_mtok: 0 } }],
   circuit_breaker: false,
 };
-const limits = [{ period: 'minute', max_requests: 2 }];
+const limits = [{ period: 'minute', max_requests: 1 }];
 const config = {
   cache,
   providers: { fake: { ...provider, dialects: ['chat', 'responses', 'messages'] }, embeddings },
-  rate_limits: { user_paths: [{ path: '/limited/cache', limits }] },
+  rate_limits: { user_paths: [{ path: '/limited', limits }] },
 };
 const gateway = await startGateway(suite, { config });
 const inForce = (changed: object) => gateway.applyConfig({ 'gateway.yaml': { ...config, ...changed } });
@@ -175,13 +175,19 @@ await test('what a client says of the cache holds for it, too', async (t) => {
   t.equal(await outcome('skipped'), 1);
 });
 
-await test('an embedding counts against the rules of its caller; beyond them a request goes on without', async (t) => {
+await test('a hit is served where the rules of its caller are used up, and counts nothing; a miss is refused', async (t) => {
   const say = talk();
   const init = { headers: { 'x-gateway-user-path': '/limited' } };
   await settled(() => ask(say('a @1'), init));
-  t.match(await ask(say('b @0.99'), init), { cache: 'hit' });
-  t.match(await ask(say('c @0.99'), init), { status: 200, cache: 'miss', calls: 1, embedded: 0 });
-  t.equal(await outcome('refused'), 1);
+  for (const text of ['b', 'c', 'd']) {
+    const hit = await ask(say(`${text} @0.99`), init);
+    t.match(hit, { status: 200, cache: 'hit', calls: 0, embedded: 1 }, 'its embedding counts for no user path');
+  }
+  t.match(await ask(say('other @0.5'), init), { status: 429, calls: 0 });
+  const windows = (await (await gateway.fetch('/v1/usage', init)).json()) as { rate_limits: object[] };
+  t.match(windows.rate_limits, [{ requests_used: 1, tokens_used: Number }]);
+  const own = () => journaled(gateway).filter(({ user_path }) => user_path === '/limited/cache/semantic');
+  await waitFor('the usage of the gateway below the path of its caller', () => own().length === 5);
 });
 
 await test('a reload that changes the model of embeddings, or the length of its vectors, compares nothing of before', async (t) => {

@@ -19,7 +19,7 @@ await test('a question is answered, counted, charged and recorded below the path
     sent?.headers.filter(([name]) => name.toLowerCase() === 'x-request-id').map(([, id]) => id),
     ['req-of-client'],
   );
-  t.same(stand.figures(), { slots: 0, requests: 1, path: 1, tokens: 42 });
+  t.same(stand.figures(), { slots: 0, requests: 1, path: 0, tokens: 0 }, 'no rule of the caller counts it');
   t.match(stand.records, [
     {
       request_id: 'req-of-client',
@@ -50,7 +50,7 @@ await test('the next target answers when the first one dies', async (t) => {
   await stand.first.behave({ kind: 'refused' });
   t.equal(codeOf(await stand.ask()), undefined);
   t.equal(stand.second.ledger.length, 1);
-  t.match(stand.figures(), { slots: 0, path: 1 });
+  t.match(stand.figures(), { slots: 0, path: 0 });
   t.match(stand.records, [{ status_code: 200, attempts: [{ success: false }, { success: true }] }]);
 });
 
@@ -137,13 +137,14 @@ await test('limits, budgets and unknown models refuse before a provider is asked
   const stand = await auxiliaryStand(t);
   t.match(await stand.ask({ body: { model: 'nothing', messages: [] } }), { code: 'model_not_found' });
   t.match(stand.figures(), { path: 0 }, 'what was refused here is not counted');
-  for (let asked = 0; asked < 8; asked += 1) t.equal(codeOf(await stand.ask()), undefined);
-  t.equal(codeOf(await stand.ask()), 'rate_limit_exceeded');
+  const direct = { body: { model: 'first/m', messages: [] } };
+  for (let asked = 0; asked < 8; asked += 1) t.equal(codeOf(await stand.ask(direct)), undefined);
+  t.equal(codeOf(await stand.ask(direct)), 'rate_limit_exceeded', 'by the rule of the provider');
   const spent = { id: 'b1', scope: 'user_path', subject: '/team', effectiveSubject: '/team', perChild: false } as const;
   const window = { periodSeconds: 60, startMs: 0, endMs: Number.MAX_SAFE_INTEGER, mode: 'enforce' } as const;
   stand.budgets.put([{ ...spent, ...window, amount: nanoDollarsOf(1), spent: nanoDollarsOf(1) }]);
   t.equal(codeOf(await stand.ask()), 'budget_exceeded');
   t.equal(stand.first.ledger.length, 8);
-  t.match(stand.figures(), { slots: 0, path: 8 });
+  t.match(stand.figures(), { slots: 0, requests: 8, path: 0 });
   t.same(await stand.outcomes(), ['guardrails answered 8', 'guardrails refused 3']);
 });
