@@ -8,6 +8,7 @@ import { aliasesInForce, mergeAliases } from '../schemas/aliases/merge-aliases.t
 import { type ModelNames, modelNames } from '../schemas/aliases/model-names.ts';
 import { type Budget, compileBudgets } from '../schemas/budgets/budget.ts';
 import type { BudgetPrerequisites } from '../schemas/budgets/merge-budgets.ts';
+import { sayUnpriced } from '../schemas/budgets/unpriced.ts';
 import { type Anchors, defaultAnchors } from '../schemas/budgets/window.ts';
 import { type KnownModels, knownModels, nothingKnown } from '../schemas/rules/known-models.ts';
 import type { RulePrerequisites } from '../schemas/rules/obstacle.ts';
@@ -26,6 +27,8 @@ export class ConfigInForce {
   isLoaded = false;
   rules: readonly Rule[] = [];
   budgets: readonly Budget[] = [];
+  /** A sentence about models whose cost no budget counts; undefined: there are none. */
+  unpriced: string | undefined;
   /** Where windows of budgets begin, as declared, without those of operators. */
   anchors: Anchors = defaultAnchors;
   /** With the aliases of operators. */
@@ -68,6 +71,7 @@ export class ConfigInForce {
     this.isLoaded = true;
     this.rules = compileRules(declared.rate_limits);
     this.budgets = compileBudgets(declared.budgets);
+    this.unpriced = sayUnpriced(declared);
     this.anchors = declared.budgets.settings;
     this.quotas = declared.admin;
     this.providers = declared.providers;

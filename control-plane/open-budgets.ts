@@ -93,6 +93,7 @@ export async function openBudgets(parts: BudgetsParts): Promise<OpenBudgets> {
           declared: dates.current(),
           places: config.places.budgets,
           anchors: config.anchors,
+          unpriced: config.unpriced,
         }),
         figures: () => watch.refresh(),
         prerequisites,

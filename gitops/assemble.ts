@@ -5,7 +5,7 @@ import { assembleAliases } from './assemble-aliases.ts';
 import type { AssembledConfig, KeyFile } from './assembled.ts';
 import { checkAliases } from './check-aliases.ts';
 import { checkAudit } from './check-audit.ts';
-import { checkBudgets } from './check-budgets.ts';
+import { checkBudgets, checkPrices } from './check-budgets.ts';
 import { checkCache } from './check-cache.ts';
 import { checkGuardrails, unknownModels } from './check-guardrails.ts';
 import { checkProviders } from './check-providers.ts';
@@ -79,6 +79,7 @@ export function assemble(
   );
   warnings.push(...overrule(config.rate_limits, variables, sources, isDeclared('rate_limits')));
   warnings.push(...checkTokenCaps(config.rate_limits, variables));
+  warnings.push(...checkPrices(config, sources));
   const budgetContext = { isDeclared: isDeclared('budgets'), usageEnabled: variables.usageEnabled };
   warnings.push(...overruleBudgets(config.budgets, givenBudgets, sources, budgetContext));
 

@@ -1,7 +1,8 @@
 // Checks of budgets that the schema cannot express: valid paths, no duplicate budget.
 import { budgetKey, declaredBudgets, normaliseBudgetSubject } from '../schemas/budgets/budget.ts';
 import { budgetPeriodLabel } from '../schemas/budgets/period.ts';
-import type { Budgets } from '../schemas/types.ts';
+import { sayUnpriced } from '../schemas/budgets/unpriced.ts';
+import type { Budgets, Config } from '../schemas/types.ts';
 import type { Path } from '../schemas/validation/path.ts';
 import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';
@@ -9,6 +10,13 @@ import type { Sources } from './sources.ts';
 /** The spend of each is asked for every second. */
 const mostBudgets = 10_000;
 const subjectKeys = { user_paths: 'path', labels: 'label' } as const;
+
+/** Tells of models whose cost no budget counts. */
+export function checkPrices(config: Pick<Config, 'providers' | 'usage' | 'budgets'>, sources: Sources): Problem[] {
+  if (!config.budgets.enabled || declaredBudgets(config.budgets).length === 0) return [];
+  const said = sayUnpriced(config);
+  return said === undefined ? [] : [sources.problem(['budgets'], said, 'key')];
+}
 
 /** Checks every budget. One file has all budgets of a subject, as it has all its rate limits. */
 export function checkBudgets(config: Budgets, sources: Sources): Problem[] {

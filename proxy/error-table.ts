@@ -115,6 +115,11 @@ export const errors = {
     'permission_error',
     'This key may not use the model "{model}". GET /v1/models lists what it may use.',
   ),
+  unpriced_model: entryOf(
+    403,
+    'permission_error',
+    'The model "{model}" has no price, and a budget of {subject} counts what requests cost. Ask another model, or the operator for its price.',
+  ),
   routing_member_not_allowed: bad(
     'This key is restricted to some models, so the body must not have "{member}": a provider might go elsewhere by it.',
   ),

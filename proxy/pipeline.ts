@@ -8,7 +8,7 @@ import { attempt } from './stages/attempt.ts';
 import type { Accepted } from './stages/attempts.ts';
 import { authenticate } from './stages/authenticate.ts';
 import { type Looked, lookUp } from './stages/cache.ts';
-import { type Candidates, candidates } from './stages/candidates.ts';
+import { type Candidates, candidates, payable } from './stages/candidates.ts';
 import { deliver, ownDelivery } from './stages/deliver.ts';
 import { enter, enterLate } from './stages/enter.ts';
 import { type Guarded, guard, guardAnswer, guarding, putBack } from './stages/guard.ts';
@@ -53,7 +53,7 @@ function takeLooked(trip: OpenTrip, looked: Looked): void {
   const { gateway, snapshot, row } = trip;
   if (looked.kept === undefined) trip.consumer ??= enterLate(trip, looked.named, gateway);
   if (looked.kept !== undefined) trip.when(guardAnswer(looked.kept, trip, gateway), takeDelivery);
-  else trip.when(candidates(looked, row, snapshot.storedResponses), takeCandidates);
+  else trip.when(candidates(payable(looked, trip), row, snapshot.storedResponses), takeCandidates);
 }
 
 function takeCandidates(trip: OpenTrip, { own, ...asked }: Candidates): void {

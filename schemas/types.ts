@@ -636,6 +636,10 @@ export interface Budgets {
    */
   enabled: boolean;
   /**
+   * What callers that a budget covers may ask of a model without a price, whose cost no budget can count. allow: as much as they like, with a warning when the configuration is loaded and in /admin/budgets. refuse: nothing, but for counts of tokens; it is answered 403 unpriced_model, and an alias leads only to its targets with a price. Budgets in shadow refuse nothing.
+   */
+  unpriced: 'allow' | 'refuse';
+  /**
    * Budgets of consumers. A budget of a path covers the path and everything below it.
    */
   user_paths: UserPathBudget[];
@@ -2102,6 +2106,10 @@ export interface BudgetsAnswer {
    * The time of this answer. RFC 3339, UTC.
    */
   server_time: string;
+  /**
+   * Present only while models have no price, so that requests for them cost no budget anything: a sentence that names them.
+   */
+  warnings?: string[];
   /**
    * Present, and true, only while the state store or the record store does not answer: the budgets are those in force in this control plane, and spend that is not known is left out.
    */

@@ -3,6 +3,8 @@ import { parseObject, textOf, writeJson } from '../dialects/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { ownerOf } from '../owner.ts';
+import { findTarget } from '../snapshot/find-target.ts';
+import { requirePrice } from '../stages/priced.ts';
 import { findKept, keptThings, noteFiles } from './aim-home.ts';
 import { membersOf, onlyMember } from './batch-lines.ts';
 import type { Aim, Knock, ModelsOfDoor } from './door.ts';
@@ -50,6 +52,8 @@ export async function aimBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
     throw refusal('unsupported_operation', { param: 'input_file_id', fill });
   }
   if (!home.isBatchInput) throw unusable(`must be one uploaded with the purpose "batch", which "${fileId}" was not`);
+  for (const model of home.models ?? [])
+    requirePrice(findTarget(upstream, model, knock.snapshot), `${upstream.name}/${model}`, knock);
   // What was read is what is sent: two readers must not find different files.
   const body = Buffer.from(writeJson(batch));
   knock.capture?.takeGuarded(body);

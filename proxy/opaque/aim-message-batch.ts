@@ -12,6 +12,7 @@ import type { Gateway } from '../gateway.ts';
 import { ownerOf } from '../owner.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
 import type { Route, Upstream } from '../snapshot/snapshot.ts';
+import { requirePrice } from '../stages/priced.ts';
 import { resolve } from '../stages/resolve.ts';
 import { membersOf, onlyMember } from './batch-lines.ts';
 import { claimBody } from './claim-body.ts';
@@ -59,6 +60,7 @@ export async function aimMessageBatch(knock: Knock, gateway: Gateway): Promise<A
   const upstream = providerOf(named);
   const place = upstream?.stores.message_batches;
   if (upstream === undefined || place === undefined) throw refusal('batch_needs_one_provider', { param: 'requests' });
+  for (const { model, route } of named) requirePrice(targetAt(route, upstream), model, knock);
   await claimBody(sent, knock, gateway, upstream.name);
   const body = splice(
     sent,

@@ -9,6 +9,7 @@ import { mediaPaths } from '../providers/media.ts';
 import type { MediaOperation } from '../providers/row.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
+import { pricedPart } from '../stages/priced.ts';
 import { resolve } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
 import type { OpaqueBody } from '../upstream/send-opaque.ts';
@@ -83,11 +84,14 @@ export function aimAtModel(
     const fill = { what: 'model', name: model, path: pathOfMedia(operation) };
     throw refusal('unsupported_operation', { param: 'model', fill });
   }
+  const priced = pricedPart(able, model, knock);
   const context = new CallContext(Math.floor(nowMs()), exchange.request.rawHeaders, said);
-  const targets = balance(able, context).map((target) => opaqueTarget(target, asked, able.targets.length === 1, knock));
+  const targets = balance(priced, context).map((target) =>
+    opaqueTarget(target, asked, priced.targets.length === 1, knock),
+  );
   return {
     targets,
-    route: able,
+    route: priced,
     ...(canSend && { canSend }),
     call: { model, stream },
     tap: (answer, { upstream }) => tapped(answer, asked, upstream.secrets, knock),

@@ -10,6 +10,8 @@ import type { Speaker } from '../providers/provider-error.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
 import { findTarget } from '../snapshot/find-target.ts';
 import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
+import { requirePrice } from '../stages/priced.ts';
+import { isFree } from '../tokens/measure.ts';
 import { UsageTap } from '../tokens/usage-tap.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import { backgroundTaps } from './background-taps.ts';
@@ -95,7 +97,9 @@ function mustSearch({ path: { endpoint }, upstreams, knock }: Asked, { limiter }
   if (knock.principal.allowedModels !== undefined) return true;
   if (knock.short?.length === 0 || keepsItsBody(endpoint) || modelOfPath(endpoint) !== undefined) return false;
   const { name } = upstreams[0] as Upstream;
-  return limiter.limitsModelsOf(name) || asksGuardedModel(knock, undefined, name);
+  const { principal, snapshot } = knock;
+  const isBudgeted = snapshot.budgeted?.subjectFor(principal.userPath, principal.labels) !== undefined;
+  return isBudgeted || limiter.limitsModelsOf(name) || asksGuardedModel(knock, undefined, name);
 }
 
 /** Of a call that may ask a model, whether a guardrail is enforced for that one. `model` undefined: it is not known. */
@@ -154,11 +158,13 @@ function aimWith({ path, upstream, found, knock }: Passed, parts: Gateway): Aim 
   const isUnread = found.text === undefined && model === '' && knock.method === 'POST';
   const spotter = isUnread && takesModelFromBody(path.endpoint) ? new ModelSpotter() : undefined;
   body.passed = spotter?.take;
+  const price = knock.method === 'POST' ? findTarget(upstream, model, snapshot)?.price : undefined;
+  if (knock.method === 'POST' && !isFree(operation)) requirePrice({ price }, model, knock);
   const target: OpaqueTarget = {
     upstream,
     model,
     isPassed: true,
-    price: knock.method === 'POST' ? findTarget(upstream, model, snapshot)?.price : undefined,
+    price,
     remembered: knock.method === 'POST' ? findTarget(upstream, asked, snapshot) : undefined,
     path: pathBelow(opaque, path),
     headers: forwardedHeaders(exchange.request.rawHeaders, { configured, usual: opaque.headers, userPathHeader }),

@@ -9,6 +9,7 @@ import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
 import { admit, type ConsumerAllowance, limitRefusal, targetRules } from '../stages/admit.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import { checkBudgets } from '../stages/budget.ts';
+import { pricedPart } from '../stages/priced.ts';
 import { asksForAlias, resolve } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
 import { costOfUsage } from '../tokens/attempt-usage.ts';
@@ -81,9 +82,10 @@ export class RealtimeTrip {
     const routingMember = [...query.keys()].find((name) => name !== 'model' && isRoutingMember(name));
     const named = resolve({ model, routingMember }, snapshot, principal?.allowedModels, principal?.userPath);
     if (isGuarded(snapshot.guardrails, { userPath: principal?.userPath ?? '/', model, named })) throw closedToGuarded();
-    const route = partOf(named, hasRealtime);
-    if (route === undefined)
+    const able = partOf(named, hasRealtime);
+    if (able === undefined)
       throw refusal('unsupported_operation', { param: 'model', fill: { what: 'model', name: model, path } });
+    const route = pricedPart(able, model, this);
     this.route = route;
     const { limiter, metrics } = gateway;
     if (principal !== undefined) checkBudgets(principal, gateway);

@@ -1,12 +1,16 @@
 // Config and managed documents → what is in force: one frozen snapshot, and the rules the limiter is to keep to.
 import type { AssembledConfig } from '../../gitops/assembled.ts';
 import type { StandingRules } from '../../plane/expired-rules.ts';
+import { compileBudgets } from '../../schemas/budgets/budget.ts';
+import { mergeBudgets } from '../../schemas/budgets/merge-budgets.ts';
 import { type CacheResets, cacheResets } from '../../schemas/cache/cache-reset.ts';
 import {
   endedSessions,
+  type ManagedDocuments,
   managedCacheResets,
   managedKeys,
   manualAliases,
+  manualBudgets,
   manualGuardrails,
   manualRules,
   readManaged,
@@ -21,6 +25,7 @@ import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
 import { type RuleProblem, unenforcedProblems } from '../../schemas/rules/unenforced.ts';
 import type { StateOrigin } from '../../store/state/state-status.ts';
 import type { StoredState } from '../../store/state/state-store.ts';
+import { BudgetCover } from '../budgets/budget-cover.ts';
 import type { Enforcement } from '../limits/enforcement.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
 import { withDocuments } from './compile.ts';
@@ -83,13 +88,14 @@ export function createPublisher(options: PublishOptions): Publisher {
   const expiry = new Expiry(nowMs, republish);
   const tell = whenChanged(warn);
 
-  function publish(next: Snapshot, { rules, prerequisites, maxChildren, problems, ...written }: Standing): void {
+  function publish(compiled: Snapshot, { rules, prerequisites, maxChildren, problems, ...written }: Standing): void {
     const now = nowMs();
     const manual = managed.of(manualRules);
     const epochs = resetEpochs(managed.of(resets));
     const merged = mergeRules({ config: rules, manual, epochs, nowMs: now, prerequisites });
     // Also while rate limits are switched off: their counters are kept for as long as their windows.
     const counted = merged.filter((rule) => rule.counted);
+    const next = Object.freeze({ ...compiled, budgeted: budgetedBy(written.config, managed, options, now) });
     put(next, counted, { isEnforced: prerequisites.enabled, maxChildren });
     inForce = { ...written, rules: merged, prerequisites };
     const unreadable = managed.problems.map((text): RuleProblem => ({ level: 'error', text }));
@@ -168,6 +174,20 @@ class Expiry {
     const waitMs = Math.min(Math.max(atMs - this.#nowMs(), 1), longestWaitMs);
     this.#timer = setTimeout(() => (this.#nowMs() < atMs ? this.await(atMs) : this.#over()), waitMs).unref();
   }
+}
+
+/** Undefined: models without a price may be asked by all. */
+function budgetedBy(
+  { budgets }: AssembledConfig,
+  managed: Pick<ManagedDocuments, 'of'>,
+  { hasTemplates, usageEnabled }: Pick<PublishOptions, 'hasTemplates' | 'usageEnabled'>,
+  nowMs: number,
+): BudgetCover | undefined {
+  if (budgets.unpriced === 'allow') return undefined;
+  const { enabled } = budgets;
+  const prerequisites = { enabled, hasTemplates, usageEnabled };
+  const [config, manual] = [compileBudgets(budgets), managed.of(manualBudgets)];
+  return new BudgetCover(mergeBudgets({ config, manual, resets: [], nowMs, prerequisites }));
 }
 
 function published(inForce: InForce | undefined): InForce {

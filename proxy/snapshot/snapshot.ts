@@ -5,6 +5,7 @@ import type { CacheResets } from '../../schemas/cache/cache-reset.ts';
 import type { Credentials } from '../../schemas/keys/credentials.ts';
 import type { Price } from '../../schemas/prices/price.ts';
 import type { AccessLogScope } from '../access-log.ts';
+import type { BudgetCover } from '../budgets/budget-cover.ts';
 import type { ConnectionSettings } from '../connection/connections.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
 import type { Operation } from '../dialects/dialect.ts';
@@ -222,6 +223,8 @@ export interface Snapshot {
   readonly cache: CacheSettings;
   /** Budgets are enforced, if usage is tracked. */
   readonly hasBudgets: boolean;
+  /** Whose requests budgets count, where they may ask no model without a price; absent: they may. */
+  readonly budgeted?: BudgetCover | undefined;
   readonly realtime: SessionSettings;
   /** Proxies that tell the truth about the address of their client; undefined: none. */
   readonly trustedProxies: TrustedProxies | undefined;

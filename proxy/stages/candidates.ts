@@ -11,6 +11,7 @@ import type { Route, Target } from '../snapshot/snapshot.ts';
 import { conversationOf, type Spoken } from '../translation/conversation-of.ts';
 import { type Translated, translate } from '../translation/translated.ts';
 import type { Guarded } from './guard.ts';
+import { type Payer, pricedPart } from './priced.ts';
 import { partOf } from './route-part.ts';
 
 /** The rules of a request to count tokens. */
@@ -95,6 +96,15 @@ function clientOf(operation: Operation): ClientDialect {
   const client = translatedFrom[operation];
   if (client === undefined) throw new Error(`nothing translates ${operation}`);
   return client;
+}
+
+/** The targets of a call that its caller may ask at their price; `isFree`: it costs nothing, whatever the model. Throws what `pricedPart` does. */
+export function payable<Asked extends { readonly call: { readonly model: string }; readonly named: Route }>(
+  asked: Asked,
+  payer: Payer & { readonly isFree: boolean },
+): Asked {
+  if (payer.isFree || payer.snapshot.budgeted === undefined) return asked;
+  return { ...asked, named: pricedPart(asked.named, asked.call.model, payer) };
 }
 
 /** Tokens are counted by targets that can count them, else estimated. */

@@ -54,7 +54,7 @@ interface Answer {
 }
 
 async function startPlane(t: Test) {
-  const at = { nowMs: start };
+  const at: { nowMs: number; unpriced?: string } = { nowMs: start };
   const records = memoryOfSpend();
   const store = openStateStore({ directory: temporaryDirectory(t), pollMs: 20 });
   const prerequisites = () => ({ enabled: true, hasTemplates: true, usageEnabled: true });
@@ -71,7 +71,7 @@ async function startPlane(t: Test) {
   const parts: BudgetParts = {
     store,
     quotas: () => ({ ...defaultQuotas, max_rules_per_scope: 2 }),
-    configBudgets: () => declared,
+    configBudgets: () => ({ ...declared, unpriced: at.unpriced }),
     prerequisites,
     figures,
     nowMs: () => at.nowMs,
@@ -116,6 +116,13 @@ async function startPlane(t: Test) {
 }
 
 const team = { user_path: '/team', budget_key: { period: 'daily' } };
+
+await test('the listing says that models have no price, whose cost no budget counts', async (t) => {
+  const { at, ask } = await startPlane(t);
+  t.notOk('warnings' in (await ask('GET')).body);
+  at.unpriced = 'the model a/b has no price';
+  t.same((await ask('GET')).body['warnings'], ['The model a/b has no price.']);
+});
 
 await test('what was spent is listed, a budget of an operator overrides it, and a reset begins anew', async (t) => {
   const { at, records, ask, find, written } = await startPlane(t);

@@ -62,7 +62,7 @@ export function sampleConfig({ providers = {}, aliases = [] }: SampleConfig): Co
     })),
     admin: { max_keys: 10_000, max_keys_per_scope: 1_000, max_rules_per_scope: 1_000 },
     rate_limits: { enabled: true, max_children: 100_000, user_paths: [], providers: [], models: [] },
-    budgets: { enabled: true, user_paths: [], labels: [], settings: defaultAnchors },
+    budgets: { enabled: true, unpriced: 'allow', user_paths: [], labels: [], settings: defaultAnchors },
     usage: { retention: '90d', list_prices: true, prices: {} },
     audit: {
       enabled: true,

@@ -13,7 +13,7 @@ export function declaredParts(
 ): ReturnType<BudgetParts['configBudgets']> {
   const budgets = compileBudgets({ user_paths: [], labels: [], ...declared });
   const places = new Map(budgets.map(({ key }, index) => [key, `budgets.yaml:${index + 1}`]));
-  return { budgets, declared: new Map(), places, anchors: defaultAnchors };
+  return { budgets, declared: new Map(), places, anchors: defaultAnchors, unpriced: undefined };
 }
 
 /** Parts without any budget. */

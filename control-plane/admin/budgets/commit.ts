@@ -19,7 +19,7 @@ import { type BudgetListingParts, budgetListing, budgetRows } from './listing.ts
 export interface BudgetParts {
   readonly store: DocumentStore;
   /** The budgets of the configuration in force, with the dates and the place of each declaration, and its anchors. */
-  configBudgets(): Pick<BudgetListingParts, 'declared' | 'places' | 'anchors'> & {
+  configBudgets(): Pick<BudgetListingParts, 'declared' | 'places' | 'anchors' | 'unpriced'> & {
     readonly budgets: readonly Budget[];
   };
   /** What was spent, as of now, by the budgets in force. Rejects with `StoreUnavailable`. */
@@ -126,11 +126,11 @@ function shownBudgets(
   parts: BudgetParts,
   state: BudgetState,
 ): Omit<BudgetListingParts, 'figures' | 'covered' | 'isStale'> {
-  const { declared, places } = parts.configBudgets();
+  const { declared, places, unpriced } = parts.configBudgets();
   const nowMs = Math.floor(parts.nowMs());
   const config = parts.configBudgets().budgets;
   const budgets = budgetsOfState(state, { config, nowMs, prerequisites: parts.prerequisites() });
-  return { budgets, declared, places, anchors: anchorsOf(parts, state), nowMs };
+  return { budgets, declared, places, unpriced, anchors: anchorsOf(parts, state), nowMs };
 }
 
 function anchorsOf(parts: BudgetParts, { documents }: Pick<BudgetState, 'documents'>): Anchors {

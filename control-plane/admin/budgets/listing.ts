@@ -19,6 +19,8 @@ export interface BudgetListingParts {
   readonly declared: DeclaredDates;
   /** Where the configuration declares a budget, by its key. */
   readonly places: ReadonlyMap<string, string>;
+  /** A sentence about models whose cost no budget counts; undefined: there are none. */
+  readonly unpriced: string | undefined;
   readonly nowMs: number;
   /** The state store does not answer either. */
   readonly isStale: boolean;
@@ -26,11 +28,17 @@ export interface BudgetListingParts {
 
 /** The body of `schemas/admin/budgets.schema.json`: times are RFC 3339 in UTC; absent members are left out. */
 export function budgetListing(parts: BudgetListingParts): object {
+  const { budgets, unpriced } = parts;
   return {
     budgets: budgetRows(parts),
     server_time: timestamp(parts.nowMs),
+    ...(unpriced === undefined || !budgets.some(({ enforced }) => enforced) ? {} : { warnings: [sentence(unpriced)] }),
     ...(parts.isStale || parts.figures === undefined ? { stale: true } : {}),
   };
+}
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
 /** One row for each budget; without spend when `figures` is undefined. */

@@ -84,6 +84,7 @@ export function view(): View {
     <${Loaded} of=${listing} what="budgets">
       ${(body: BudgetListing) => html`
         ${body.stale && html`<p class="note warning" role="status">A store does not answer: the budgets in force are shown, without what is not known now. They cannot be changed.</p>`}
+        ${body.warnings?.map((warning) => html`<p class="note warning" role="status" key=${warning}>${warning}</p>`)}
         ${one === undefined ? html`<${Budgets} listing=${body} query=${query} act=${act} />` : html`<${OneBudget} listing=${body} id=${one} act=${act} />`}
       `}
     </${Loaded}>
