@@ -8,7 +8,6 @@ import { redact } from '../dialects/redact.ts';
 import { mayNameError } from '../dialects/stream-secrets.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
 import type { AnswerHead } from '../upstream/answer-head.ts';
-import { decodeBody, encodingOf } from '../upstream/decode-body.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
 import type { WholeAnswer } from '../upstream/read-whole.ts';
 import { retryHeaders } from '../upstream/retry-headers.ts';
@@ -76,16 +75,16 @@ export function rejectionOf(answer: UpstreamAnswer, speaker: Speaker, nowMs: () 
   if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { speaker, nowMs });
   if (status < 200 || status >= 300 || status === 204) return invalid(answer, speaker, `its status is ${status}`);
   const body = answer.body();
-  const { stream, isBinary, contentType = '', receivedEncoding } = answer.head;
+  const { stream, isBinary, contentType = '' } = answer.head;
   if (stream && body.length === 0) return invalid(answer, speaker, 'the stream is empty');
-  if (stream && answer.complete && receivedEncoding === undefined && !(isBinary ? hasFrame : hasEvent)(body)) {
+  if (stream && answer.complete && !(isBinary ? hasFrame : hasEvent)(body)) {
     return invalid(answer, speaker, 'the stream ends before its first event');
   }
   if (!stream && !isJson.test(contentType)) return invalid(answer, speaker, 'it is not JSON');
   if (!stream && !isWhole(answer, body)) return invalid(answer, speaker, 'it is not a complete JSON object');
-  const plain = stream ? body.subarray(0, 256) : decodeBody(body, receivedEncoding);
+  const seen = stream ? body.subarray(0, 256) : body;
   // Nearly every successful answer ends here.
-  if (!mayNameError(plain) || !plain.includes(errorKey)) return undefined;
+  if (!mayNameError(seen) || !seen.includes(errorKey)) return undefined;
   return errorInside(answer, { speaker, nowMs });
 }
 
@@ -132,8 +131,7 @@ interface Speaking {
 
 /** What is held of the body as text, the data of its first event when it is a stream. */
 function textOf(answer: UpstreamAnswer): string {
-  const body = answer.body().subarray(0, mostOfError);
-  const text = decodeBody(body, encodingOf(body, answer.head.receivedEncoding));
+  const text = answer.body().subarray(0, mostOfError);
   return (answer.stream && dataOf(text).split('\n', 1)[0]) || text.toString('utf8');
 }
 
@@ -205,7 +203,7 @@ function readable(message: string, status: number, { contentType = '' }: Describ
 
 /** Whether a held body is an object with members. The full grammar is checked only where the framing proves nothing. */
 function isWhole(answer: UpstreamAnswer, body: Buffer): boolean {
-  if (!answer.complete || answer.head.receivedEncoding !== undefined) return true;
+  if (!answer.complete) return true;
   if (answer.head.framed) return opensAndCloses(body);
   try {
     return scanObject(body).length > 0;
@@ -242,14 +240,7 @@ function errorInside(answer: UpstreamAnswer, speaking: Speaking): Refusal | unde
   const { object, choices, data } = members;
   const error = object === 'error' ? members : members['error'];
   if (!error) return undefined;
-  if (choices !== undefined || data !== undefined) {
-    const isReadable = answer.contentEncoding === undefined;
-    const { secrets } = speaking.speaker;
-    // What is relayed compressed cannot be cleaned on the way (secrets-tap.ts).
-    return isReadable || redact(text, secrets) === text
-      ? undefined
-      : invalid(answer, speaking.speaker, 'it is compressed and holds an error with a secret');
-  }
+  if (choices !== undefined || data !== undefined) return undefined;
   return spoken(statusInside(error), text, answer, speaking);
 }
 

@@ -28,7 +28,6 @@ const heldBytes = 64 * 1024;
 const translatedBytes = 16 * 1024 * 1024;
 /** Longest reason that is told. Characters. */
 const mostWords = 500;
-const nothing: Buffer = Buffer.alloc(0);
 
 /** How a call is made. */
 export interface Way {
@@ -200,9 +199,9 @@ function decide(asking: Asking, failure: UpstreamFailure | undefined, asker: Ask
 
 /** Why an answer cannot be relayed; undefined when it can. */
 function refusalOf(
-  { target: { upstream }, answer, injectedUsage, speech, reading }: Asking,
+  { target: { upstream }, answer, speech, reading }: Asking,
   failure: UpstreamFailure | undefined,
-  { exchange: { gone }, parts: { nowMs }, isOver, routed }: Asker,
+  { exchange: { gone }, parts: { nowMs }, isOver }: Asker,
 ): Refusal | undefined {
   // Of an answer that was under way when the client left, what has come is measured.
   if (failure !== undefined && (isOver || !gone || !failure.sent))
@@ -210,22 +209,12 @@ function refusalOf(
   if (gone && answer.status < 400) return undefined;
   const rejected = rejectionOf(answer, speech.speaker, nowMs);
   if (rejected !== undefined) return rejected;
-  if (reading !== undefined) return unreadable(answer, upstream) ?? untranslatable(answer, upstream, reading);
-  return injectedUsage || routed.guarding?.readsAnswer === true ? unreadable(answer, upstream) : undefined;
-}
-
-/** A stream that cannot be decoded cannot be read: it would hide the usage event that the client must not see, and what guardrails look for. */
-function unreadable(answer: UpstreamAnswer, upstream: Upstream): Refusal | undefined {
-  const { stream, contentEncoding } = answer;
-  if (!stream || contentEncoding === undefined) return undefined;
-  return invalid(answer, upstream, `it is encoded as ${contentEncoding}, although plain bytes were asked for`);
+  return reading === undefined ? undefined : untranslatable(answer, upstream, reading);
 }
 
 /** An answer of which no sense can be made. */
 function untranslatable(answer: UpstreamAnswer, upstream: Upstream, reading: Reading): Refusal | undefined {
-  const { receivedEncoding, stream } = answer.head;
-  // A compressed stream is decoded when it flows; what else is compressed was read before.
-  const problem = reading.begin(answer, () => (stream && receivedEncoding !== undefined ? nothing : answer.body()));
+  const problem = reading.begin(answer, () => answer.body());
   return problem === undefined
     ? undefined
     : invalid(answer, upstream, redactWords(problem, upstream.secrets, mostWords));

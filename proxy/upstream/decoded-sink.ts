@@ -1,5 +1,13 @@
 // Undoes a compression that was not asked for, on the way: only what can be read can be counted, and only plain bytes suit every client.
-import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import type { Duplex } from 'node:stream';
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib';
 import type { Failure, Sink } from '../answer.ts';
 
 /** A sink for compressed bytes. */
@@ -16,13 +24,14 @@ const harmlessBytes = 1024 * 1024;
 
 // What has come of a stream that breaks off is still passed on.
 const zlib = { finishFlush: constants.Z_SYNC_FLUSH };
-const decoders = {
+const decoders: Readonly<Record<Encoding, (first: number) => Duplex>> = {
   gzip: () => createGunzip(zlib),
   'x-gzip': () => createGunzip(zlib),
-  deflate: () => createInflate(zlib),
+  // Half of the world sends this one without its zlib header.
+  deflate: (first: number) => (first % 16 === 8 ? createInflate(zlib) : createInflateRaw(zlib)),
   br: () => createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH }),
   zstd: () => createZstdDecompress({ finishFlush: constants.ZSTD_e_flush }),
-} as const;
+};
 
 /** What a Content-Encoding says has to be undone to read the body, in lower case; undefined when nothing has. */
 export function encodingOf(header: string): string | undefined {
@@ -31,7 +40,7 @@ export function encodingOf(header: string): string | undefined {
 }
 
 /** The name of a compression that can be undone. */
-export type Encoding = keyof typeof decoders;
+export type Encoding = 'gzip' | 'x-gzip' | 'deflate' | 'br' | 'zstd';
 
 /** Whether a Content-Encoding, in lower case, can be undone. */
 export function isDecodable(encoding: string): encoding is Encoding {
@@ -42,49 +51,81 @@ export function isDecodable(encoding: string): encoding is Encoding {
  * A sink that hands everything to `sink` as it was before it was compressed, and asks `source` for no more than that one takes. Bytes
  * that are not compressed so, and those that grow beyond measure, end it with `upstream_invalid_response` and cancel the source.
  */
-export function decodedSink(
-  encoding: Encoding,
-  sink: Sink,
-  source: { resume(): void; cancel(failure: Failure): void },
-): DecodedSink {
-  const decoder = decoders[encoding]();
-  let taken = 0;
-  let given = 0;
-  let isOver = false;
-  let failure: Failure | undefined;
-  const end = (ended: Failure | undefined): void => {
-    if (isOver) return;
-    isOver = true;
-    sink.end(ended);
-  };
-  const fail = (reason: string): void => {
+export function decodedSink(encoding: Encoding, sink: Sink, source: Source): DecodedSink {
+  return new Decoding(encoding, sink, source);
+}
+
+/** Where compressed bytes come from. */
+interface Source {
+  resume(): void;
+  cancel(failure: Failure): void;
+}
+
+class Decoding implements DecodedSink {
+  readonly #encoding: Encoding;
+  readonly #sink: Sink;
+  readonly #source: Source;
+  /** Undefined: nothing has come. An answer without a body may name an encoding, too. */
+  #decoder: Duplex | undefined;
+  #taken = 0;
+  #given = 0;
+  #isOver = false;
+  #failure: Failure | undefined;
+
+  constructor(encoding: Encoding, sink: Sink, source: Source) {
+    this.#encoding = encoding;
+    this.#sink = sink;
+    this.#source = source;
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#isOver || chunk.length === 0) return true;
+    this.#taken += chunk.length;
+    this.#decoder ??= this.#open(chunk[0] as number);
+    // It is read later, and the memory is the parser's.
+    return this.#decoder.write(Buffer.from(chunk));
+  }
+
+  end(ended: Failure | undefined): void {
+    this.#failure = ended;
+    if (this.#decoder === undefined) this.#end(ended);
+    else if (!this.#isOver) this.#decoder.end();
+  }
+
+  resume(): void {
+    this.#decoder?.resume();
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#decoder?.destroy();
+  }
+
+  #open(first: number): Duplex {
+    const decoder = decoders[this.#encoding](first);
+    decoder.on('data', (piece: Buffer) => {
+      if (this.#isOver) return;
+      this.#given += piece.length;
+      const isBeyond = this.#given > harmlessBytes && this.#given > mostGrowth * this.#taken;
+      if (isBeyond) this.#fail('it grows beyond measure when it is decompressed');
+      else if (!this.#sink.write(piece)) decoder.pause();
+    });
+    decoder.on('drain', () => this.#source.resume());
+    decoder.on('end', () => this.#end(this.#failure));
+    decoder.on('error', () => this.#fail(`it is not ${this.#encoding}, as it says`));
+    return decoder;
+  }
+
+  #end(ended: Failure | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#sink.end(ended);
+  }
+
+  #fail(reason: string): void {
     const ended: Failure = { code: 'upstream_invalid_response', reason };
-    end(ended);
-    decoder.destroy();
-    source.cancel(ended);
-  };
-  decoder.on('data', (piece: Buffer) => {
-    if (isOver) return;
-    given += piece.length;
-    if (given > harmlessBytes && given > mostGrowth * taken) fail('it grows beyond measure when it is decompressed');
-    else if (!sink.write(piece)) decoder.pause();
-  });
-  decoder.on('drain', () => source.resume());
-  decoder.on('end', () => end(failure));
-  decoder.on('error', () => fail(`it is not ${encoding}, as it says`));
-  return {
-    write(chunk) {
-      taken += chunk.length;
-      return isOver || decoder.write(chunk);
-    },
-    end(ended) {
-      failure = ended;
-      if (!isOver) decoder.end();
-    },
-    resume: () => void decoder.resume(),
-    close() {
-      isOver = true;
-      decoder.destroy();
-    },
-  };
+    this.#end(ended);
+    this.#decoder?.destroy();
+    this.#source.cancel(ended);
+  }
 }

@@ -3,7 +3,6 @@ import type { Failure } from '../answer.ts';
 import type { AnswerHead } from './answer-head.ts';
 import type { ClientPool } from './client-pool.ts';
 import type { Deadlines } from './deadlines.ts';
-import { decodeBody } from './decode-body.ts';
 import type { Patience } from './patience.ts';
 import { UpstreamAnswer } from './upstream-answer.ts';
 
@@ -80,8 +79,7 @@ export function readWhole(
         // An answer that is over already cannot be cancelled any more.
         if (failure !== undefined || length > mostBytes)
           return resolve({ failure: failure ?? tooLarge, sent: true, isStale: false });
-        const body = decodeBody(Buffer.concat(pieces), answer.contentEncoding, mostBytes);
-        resolve({ status: answer.status, head: answer.head, body });
+        resolve({ status: answer.status, head: answer.head, body: Buffer.concat(pieces) });
       },
     });
   });

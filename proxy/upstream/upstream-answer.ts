@@ -1,5 +1,6 @@
 // One answer of a provider as it arrives, handed over whole (short, and not a stream) or open (the rest still arriving). On undici's raw
-// handler interface: one object per call. undici hands over each HTTP chunk by itself; those of one read go to the sink together.
+// handler interface: one object per call. undici hands over each HTTP chunk by itself; those of one read go to the sink together. Plain
+// bytes are asked for; where they come compressed all the same, that is undone before anything looks at them, or they are not taken.
 import type { Answer, Failure, Sink } from '../answer.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import { ReadPieces } from '../bytes/read-pieces.ts';
@@ -14,6 +15,9 @@ import type { Patience } from './patience.ts';
 
 /** To copy pieces of this size, so that several become one, would cost more than to write each. Bytes. */
 const longPiece = 4 * 1024;
+/** Types whose bytes are never gzip by themselves. */
+const isText = /^text\/|\bjson\b/i;
+const damaged = 'upstream_invalid_response';
 /** More informational (1xx) answers than this are an attack. */
 const maxInformational = 100;
 
@@ -39,11 +43,17 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
   #informational = 0;
   #sent = false;
   #over = false;
+  /** The sink, or who waits for one, has been told. */
+  #isEnded = false;
   #failure: Failure | undefined;
   #isReady = false;
   #whenReady: ((failure: UpstreamFailure | undefined) => void) | undefined;
   #sink: Sink | undefined;
+  /** Undefined: what comes is plain. */
   #decoder: DecodedSink | undefined;
+  /** An encoding that cannot be undone. */
+  #oddEncoding: string | undefined;
+  #hasBegun = false;
   #abort: ((reason: Error) => void) | undefined;
   #resume: (() => void) | undefined;
 
@@ -66,11 +76,8 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     return this.head.contentLength;
   }
 
-  /** A stream is decoded on the way where that is possible. */
-  get contentEncoding(): string | undefined {
-    const { receivedEncoding, stream } = this.head;
-    return receivedEncoding !== undefined && stream && isDecodable(receivedEncoding) ? undefined : receivedEncoding;
-  }
+  /** No encoding gets so far. */
+  readonly contentEncoding = undefined;
 
   get stream(): boolean {
     return this.head.stream;
@@ -86,30 +93,28 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
   }
 
   attach(sink: Sink): void {
-    const encoding = this.head.receivedEncoding;
-    if (this.stream && encoding !== undefined && isDecodable(encoding)) {
-      const source = { resume: () => this.#readOn(), cancel: (failure: Failure) => this.#fail(failure) };
-      this.#decoder = decodedSink(encoding, sink, source);
-    }
-    this.#sink = this.#decoder ?? sink;
+    this.#sink = sink;
     this.#pass(this.#held.take());
-    if (this.#over) this.#sink.end(this.#failure);
+    if (this.#isEnded) sink.end(this.#failure);
   }
 
   resume(): void {
-    if (this.#decoder) this.#decoder.resume();
-    else this.#readOn();
-  }
-
-  finishSoon(): void {
-    this.#deadline.finishSoon();
+    this.#isFull = false;
     this.#readOn();
     this.#decoder?.resume();
   }
 
+  finishSoon(): void {
+    this.#deadline.finishSoon();
+    this.resume();
+  }
+
   cancel(failure?: Failure): void {
-    if (failure === undefined) this.#decoder?.close();
-    this.#fail(failure ?? clientLeft);
+    const isDecoding = this.#decoder !== undefined && !this.#isEnded;
+    this.#decoder?.close();
+    this.#decoder = undefined;
+    if (this.#over && isDecoding) this.#decoded(failure ?? clientLeft);
+    else this.#fail(failure ?? clientLeft);
   }
 
   late(failure: Failure): void {
@@ -150,6 +155,7 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     this.#resume = resume;
     this.head = readAnswerHead(rawHeaders, status);
     this.#facts.takeHead?.(status, rawHeaders);
+    if (this.head.receivedEncoding !== undefined) this.#decode(this.head.receivedEncoding);
     if (this.head.stream) this.#deadline.awaitFirstEvent();
     return true;
   }
@@ -161,6 +167,13 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
       this.#fail({ code: 'upstream_invalid_response', reason: 'it comes in chunks of a few bytes each' });
       return true;
     }
+    if (!this.#hasBegun) this.#begin(chunk);
+    if (this.#oddEncoding !== undefined) return this.#dropOdd(this.#oddEncoding);
+    return this.#decoder === undefined ? this.#take(chunk) : this.#decoder.write(chunk);
+  }
+
+  /** Bytes of the body as it is meant. False: no more for now. */
+  #take(chunk: Buffer): boolean {
     if (this.#sink === undefined && !this.stream && this.#held.length + chunk.length <= this.#facts.mostHeldBytes) {
       this.#held.add(chunk);
       return true;
@@ -168,6 +181,39 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     if (this.#isReading || this.#sink === undefined || chunk.length < longPiece) this.#gather(chunk);
     else this.#pass(chunk);
     return !this.#isFull;
+  }
+
+  /** Proxies compress and forget to say so. */
+  #begin(chunk: Buffer): void {
+    this.#hasBegun = true;
+    if (chunk[0] !== 0x1f || chunk[1] !== 0x8b || this.#decoder !== undefined) return;
+    if (this.status >= 400 || isText.test(this.contentType ?? '')) this.#decode('gzip');
+  }
+
+  /** What is compressed is undone as it comes; for all who look at the answer it is plain. */
+  #decode(encoding: string): void {
+    this.head = { ...this.head, receivedEncoding: undefined, contentLength: undefined };
+    if (!isDecodable(encoding)) {
+      this.#oddEncoding = encoding;
+      return;
+    }
+    const sink: Sink = {
+      write: (piece) => this.#take(piece),
+      // An error whose words cannot be read is one without words.
+      end: (failure) => this.#decoded(this.status < 400 || failure?.code !== damaged ? failure : undefined),
+    };
+    const source = {
+      resume: () => this.#readOn(),
+      cancel: ({ code }: Failure) => this.#abort?.(new Error(code)),
+    };
+    this.#decoder = decodedSink(encoding, sink, source);
+  }
+
+  /** An error is one without its words; nothing else can be used. */
+  #dropOdd(encoding: string): boolean {
+    const reason = `it is encoded as ${encoding}, although plain bytes were asked for`;
+    if (this.status < 400) this.#fail({ code: damaged, reason });
+    return true;
   }
 
   #gather(piece: Buffer): void {
@@ -199,7 +245,15 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
   onComplete(): void {
     if (this.#over) return;
     this.#over = true;
-    this.complete = true;
+    if (this.#decoder === undefined) this.#decoded(undefined);
+    else this.#decoder.end(undefined);
+  }
+
+  /** All of it is there, as it is meant. */
+  #decoded(failure: Failure | undefined): void {
+    this.#over = true;
+    this.#failure = failure;
+    this.complete = failure === undefined;
     this.#end();
   }
 
@@ -217,6 +271,7 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
   /** Nothing more comes. An answer that is handed over only now ends when it gets its sink. */
   #end(): void {
     this.#deadline.stop();
+    this.#isEnded = true;
     const sink = this.#sink;
     this.passRead();
     if (sink === undefined) this.#tellReady(this.#sendFailure());
@@ -242,8 +297,9 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
   #fail(failure: Failure): void {
     if (this.#over) return;
     this.#over = true;
-    this.#failure = failure;
-    this.#end();
+    // What has come of it is passed on first.
+    if (this.#decoder === undefined) this.#decoded(failure);
+    else this.#decoder.end(failure);
     this.#abort?.(new Error(failure.code));
   }
 }

@@ -15,8 +15,6 @@ import {
   envelopeIn,
   holds,
   isWhole,
-  passesEncoded,
-  relaysEncoded,
   sized,
   slotRules,
   slotsIn,
@@ -78,8 +76,6 @@ const usable = new Set([
 const stalling = new Set(['never answers', 'stalls in the middle', 'stalls before its first event']);
 
 function isAskedElsewhere(name: string, isStream: boolean): boolean {
-  // Passed on as it is unless it has to be read.
-  if (name === 'stacks six encodings') return isStream;
   return !(final.has(name) || broken.has(name) || usable.has(name) || (isStream && late.has(name)));
 }
 
@@ -210,10 +206,6 @@ interface Case {
 async function ask(t: Test, { index, isStream, fault }: Case): Promise<boolean> {
   const name = names[index] ?? '';
   const source = `pair-${modelOf(index, isStream)}`;
-  if (passesEncoded(fault, isStream)) {
-    await relaysEncoded(t, gateway, source);
-    return true;
-  }
   const heard = await call(gateway, source, isStream);
   const said = `${isStream ? 'stream' : 'JSON'}: ${heard.status} ${heard.end.slice(-200)}`;
   const verdict = verdictOf(name, isStream);
