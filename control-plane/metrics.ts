@@ -37,7 +37,7 @@ export interface ObservedFacts {
 
 /** Creates a registry (no global state) with the metrics of the process and the fleet. */
 export function createMetrics(facts: ObservedFacts): Metrics {
-  const { version, config, state, secretProblems, fleet, failedLogins, records, room, output } = facts;
+  const { version, config, state, secretProblems, fleet, failedLogins, records, output } = facts;
   const registry = new Registry();
   const registers = [registry];
   collectProcessMetrics(registry);
@@ -58,37 +58,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       this.inc(output.droppedEvents);
     },
   });
-  new Counter({
-    ...defined.recordsTaken,
-    registers,
-    collect() {
-      const { storedRecords, lostRecords } = records();
-      this.reset();
-      this.inc({ outcome: 'stored' }, storedRecords);
-      this.inc({ outcome: 'lost' }, lostRecords);
-    },
-  });
-  new Gauge({
-    ...defined.recordBytes,
-    registers,
-    collect() {
-      const { usedBytes, mostBytes } = room() ?? {};
-      this.reset();
-      if (usedBytes === undefined || mostBytes === undefined) return;
-      this.set({ bound: 'used' }, usedBytes);
-      this.set({ bound: 'most' }, mostBytes);
-    },
-  });
-  new Counter({
-    ...defined.recordsRelieved,
-    registers,
-    collect() {
-      const { bodiesRemoved = 0, entriesRemoved = 0 } = room() ?? {};
-      this.reset();
-      this.inc({ what: 'body' }, bodiesRemoved);
-      this.inc({ what: 'entry' }, entriesRemoved);
-    },
-  });
+  exposeRecords(registers, facts);
   const gauge = (definition: MetricDefinition, read: () => number): void => {
     new Gauge({
       ...definition,
@@ -128,4 +98,39 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   gauge(defined.convergenceLag, () => fleet.lagSeconds());
   exposeBudgets(registers, facts.budgets);
   return { contentType: registry.contentType, text: () => registry.metrics() };
+}
+
+/** What became of records, and what room they take. */
+function exposeRecords(registers: Registry[], { records, room }: Pick<ObservedFacts, 'records' | 'room'>): void {
+  new Counter({
+    ...defined.recordsTaken,
+    registers,
+    collect() {
+      const { storedRecords, lostRecords } = records();
+      this.reset();
+      this.inc({ outcome: 'stored' }, storedRecords);
+      this.inc({ outcome: 'lost' }, lostRecords);
+    },
+  });
+  new Gauge({
+    ...defined.recordBytes,
+    registers,
+    collect() {
+      const { usedBytes, mostBytes } = room() ?? {};
+      this.reset();
+      if (usedBytes === undefined || mostBytes === undefined) return;
+      this.set({ bound: 'used' }, usedBytes);
+      this.set({ bound: 'most' }, mostBytes);
+    },
+  });
+  new Counter({
+    ...defined.recordsRelieved,
+    registers,
+    collect() {
+      const { bodiesRemoved = 0, entriesRemoved = 0 } = room() ?? {};
+      this.reset();
+      this.inc({ what: 'body' }, bodiesRemoved);
+      this.inc({ what: 'entry' }, entriesRemoved);
+    },
+  });
 }

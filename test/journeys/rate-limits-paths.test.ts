@@ -46,18 +46,18 @@ await test('a rule counts its path and the paths below it, not the ones beside i
       { path: '/team-alpha', limits: requests(10) },
     ],
   });
-  for (const userPath of ['/team', '/team/app', 'team//app/deep/', '/team-alpha', '/teams', '/Team', '/', undefined]) {
+  for (const userPath of ['/team', '/Team/app', 'team//app/deep/', '/team-alpha', '/teams', '/', undefined]) {
     t.equal((await ask(gateway, userPath)).status, 200, userPath ?? 'no path');
   }
-  t.strictSame(await usedBy(), ['/ 8'], 'without a path, too');
-  t.strictSame(await usedBy('/team/any'), ['/ 8', '/team 3']);
-  t.strictSame(await usedBy('/team-alpha/any'), ['/ 8', '/team-alpha 1']);
-  t.strictSame(await usedBy('/teams'), ['/ 8']);
+  t.strictSame(await usedBy(), ['/ 7'], 'without a path, too');
+  t.strictSame(await usedBy('/team/any'), ['/ 7', '/team 3']);
+  t.strictSame(await usedBy('/team-alpha/any'), ['/ 7', '/team-alpha 1']);
+  t.strictSame(await usedBy('/teams'), ['/ 7']);
 
   const refused = await ask(gateway, '/team/other');
   t.equal(refused.status, 429, 'one counter for all of /team');
   t.match(refused.text, 'Rate limit exceeded for /team: 3 requests per minute', 'the path as requests have it');
-  t.strictSame(await usedBy(), ['/ 8'], 'a refusal takes from no rule');
+  t.strictSame(await usedBy(), ['/ 7'], 'a refusal takes from no rule');
   t.equal((await ask(gateway, '/team-alpha')).status, 200);
 });
 
