@@ -55,10 +55,10 @@ export class GatedBody extends Transform {
     this.on('error', () => undefined);
   }
 
-  override _read(size: number): void {
+  override read(size?: number): unknown {
     if (!this.#isBegun) this.#source.pipe(this);
     this.#isBegun = true;
-    super._read(size);
+    return super.read(size);
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {

@@ -99,10 +99,10 @@ function clientOf(operation: Operation): ClientDialect {
 }
 
 /** The targets of a call that its caller may ask at their price; `isFree`: it costs nothing, whatever the model. Throws what `pricedPart` does. */
-export function payable<Asked extends { readonly call: { readonly model: string }; readonly named: Route }>(
-  asked: Asked,
+export function payable<Named extends { readonly call: { readonly model: string }; readonly named: Route }>(
+  asked: Named,
   payer: Payer & { readonly isFree: boolean },
-): Asked {
+): Named {
   if (payer.isFree || payer.snapshot.budgeted === undefined) return asked;
   return { ...asked, named: pricedPart(asked.named, asked.call.model, payer) };
 }

@@ -4,55 +4,8 @@ import { readError } from '../../proxy/dialects/chat/read-error.ts';
 import { envelope } from '../../proxy/error-envelope.ts';
 import type { Refusal } from '../../proxy/errors.ts';
 import { failureRefusal, rejectionOf } from '../../proxy/providers/provider-error.ts';
-import { compile } from '../../proxy/snapshot/compile.ts';
-import type { Upstream } from '../../proxy/snapshot/snapshot.ts';
 import { noHead } from '../../proxy/upstream/answer-head.ts';
-import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
-import { UpstreamAnswer } from '../../proxy/upstream/upstream-answer.ts';
-import { credentialsOf } from '../../schemas/keys/credentials.ts';
-import { sampleConfig } from './sample-config.ts';
-import { patience } from './short-patience.ts';
-
-const nowMs = (): number => performance.now();
-
-const idle = createDeadlines(() => 0);
-const upstream = compile(
-  sampleConfig({ providers: { p: { api_key: 'canary+key/1234', headers: { 'X-Org': 'canary-org' } } } }),
-  '',
-  credentialsOf(undefined, []),
-).upstreams[0] as Upstream;
-
-/** An answer as it stands when it is handed over: its head, and all or the first of its body. */
-function answerOf(
-  status: number,
-  headers: Record<string, string>,
-  body: string | Buffer,
-  complete = true,
-): UpstreamAnswer {
-  const answer = new UpstreamAnswer(patience, idle, {
-    latestMs: Number.POSITIVE_INFINITY,
-    needsEvent: false,
-    isFresh: false,
-    isStream: false,
-    mostHeldBytes: 64 * 1024,
-  });
-  const raw = Object.entries(headers)
-    .flat()
-    .map((part) => Buffer.from(part, 'latin1'));
-  answer.onHeaders(status, raw, () => undefined);
-  if (body.length > 0) answer.onData(Buffer.from(body));
-  answer.passRead();
-  if (complete) answer.onComplete();
-  return answer;
-}
-
-const json = { 'Content-Type': 'application/json', 'Content-Length': '1' };
-const sse = { 'content-type': 'text/event-stream; charset=utf-8', 'transfer-encoding': 'chunked' };
-/** 21 Oct 2026, 07:28:00 UTC. */
-const wednesdayMs = 1_792_567_680_000;
-const refusalOf = (status: number, body: string | Buffer, headers: Record<string, string> = json) =>
-  rejectionOf(answerOf(status, headers, body), { ...upstream, readError }, () => wednesdayMs);
-const said = (error: unknown): string => JSON.stringify({ error });
+import { answerOf, json, nowMs, refusalOf, said, sse, upstream, wednesdayMs } from './upstream-answer-stand.ts';
 
 await test('a provider’s status keeps its number and gets its type', async (t) => {
   const types: Record<string, number[]> = {
