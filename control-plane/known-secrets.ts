@@ -24,6 +24,7 @@ export function knownSecrets({ environment, managed, config }: SecretSources): r
 
 function passwordOf(address: string | undefined): string | undefined {
   const password = URL.parse(address ?? '')?.password ?? '';
+  if (password === '') return undefined;
   try {
     return decodeURIComponent(password);
   } catch {

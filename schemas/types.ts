@@ -1655,9 +1655,9 @@ export interface VirtualModelWrite {
    */
   retry?: {
     /**
-     * The most calls to providers for one request, the first one included.
+     * The most calls to providers for one request, the first one included. Without it, as many as the alias has targets, but from 3 to 5.
      */
-    attempts: number;
+    attempts?: number;
     /**
      * The share of extra calls for this alias alone: in any 10 s at most 10 and this ratio of its requests. Without it, the alias shares the budget of the process, which is 0.2.
      */

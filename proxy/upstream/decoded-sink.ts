@@ -33,10 +33,13 @@ const decoders: Readonly<Record<Encoding, (first: number) => Duplex>> = {
   zstd: () => createZstdDecompress({ finishFlush: constants.ZSTD_e_flush }),
 };
 
+/** What servers write there although nothing is compressed: charsets, and words for nothing. */
+const plain: ReadonlySet<string> = new Set(['', 'identity', 'none', 'binary', 'utf-8', 'utf8', 'us-ascii']);
+
 /** What a Content-Encoding says has to be undone to read the body, in lower case; undefined when nothing has. */
 export function encodingOf(header: string): string | undefined {
   const encoding = header.trim().toLowerCase();
-  return encoding === '' || encoding === 'identity' ? undefined : encoding;
+  return plain.has(encoding) ? undefined : encoding;
 }
 
 /** The name of a compression that can be undone. */

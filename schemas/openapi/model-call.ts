@@ -17,7 +17,7 @@ export const modelCallRefusals: Refusals = {
     'too_many_objects',
     'object_kept_elsewhere',
   ],
-  403: ['model_access_denied'],
+  403: ['model_access_denied', 'unpriced_model'],
   404: ['model_not_found', 'kept_not_found'],
   408: ['request_timeout'],
   413: ['body_too_large'],

@@ -7,7 +7,7 @@ const headers = ['x-upstream-request-id', ...limitHeaders] as const;
 const { 408: late = [], 413: large = [], 415: types = [] } = nativeRefusals;
 const sessionRefusals: Refusals = {
   400: ['invalid_model', 'invalid_parameter', 'invalid_upgrade', 'routing_member_not_allowed', 'unsupported_operation'],
-  403: ['model_access_denied'],
+  403: ['model_access_denied', 'guardrails_prevent_endpoint'],
   404: ['model_not_found'],
   426: ['upgrade_required'],
   429: ['rate_limit_exceeded', 'budget_exceeded', 'too_many_sessions'],

@@ -36,6 +36,7 @@ export const storeOperations: readonly Operation[] = [
     refusals: {
       ...asked,
       400: ['invalid_upload', 'invalid_batch_input', 'provider_needed', 'unknown_provider', 'unsupported_operation'],
+      403: ['guardrails_prevent_endpoint'],
     },
   },
   {

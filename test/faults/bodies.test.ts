@@ -36,7 +36,7 @@ const of = (path: string) => ({ 'X-Gateway-User-Path': path });
 const body = { model: 'fake-small', messages: [{ role: 'user', content: 'hello' }] };
 const text = JSON.stringify(body);
 /** A call of so many bytes. */
-const padded = (bytes: number): string => text.padEnd(bytes, ' ');
+const padded = (bytes: number): string => `${`${text.slice(0, -1)},"pad":"`.padEnd(bytes - 2, 'x')}"}`;
 
 /** Sends bytes on a connection of its own; the answer, when it comes. */
 async function knock(bytes: string): Promise<{ connection: RawConnection; answer: () => Promise<RawResponse> }> {

@@ -113,8 +113,10 @@ await test('a message that is not complete in time ends its session', async (t) 
   t.match(await unheard.closed, { code: 1011, reason: 'The provider did not complete a message in time.' });
   t.equal(idle.socket.readyState, 1, 'a session without a message stays');
   idle.socket.close();
-  const metrics = await hasty.metrics();
-  t.equal(readMetric(metrics, 'gateway_realtime_sessions_ended_total', { reason: 'message_timeout' }), 2);
+  await waitFor('both to be counted', async () => {
+    const metrics = await hasty.metrics();
+    return readMetric(metrics, 'gateway_realtime_sessions_ended_total', { reason: 'message_timeout' }) === 2;
+  });
 });
 
 await test('a key, and a user path, has so many sessions at a time; the next one is 429', async (t) => {

@@ -139,6 +139,9 @@ await test('a model that hangs, dies or may not be asked is a failure that says 
   await stand.second.behave({ kind: 'error', status: 500 });
   t.match(await check('a'), { outcome: 'failed', reason: 'model' });
   await stand.second.behave({ kind: 'openai', content: '{"verdict":"pass"}' });
-  while (stand.figures().path < 8) t.same(await check('a'), { outcome: 'pass' });
+  t.same(await check('a'), { outcome: 'pass' });
+  const spent = { id: 'b1', scope: 'user_path', subject: '/team', effectiveSubject: '/team', perChild: false } as const;
+  const window = { periodSeconds: 60, startMs: 0, endMs: Number.MAX_SAFE_INTEGER, mode: 'enforce' } as const;
+  stand.budgets.put([{ ...spent, ...window, amount: 1, spent: 1 }]);
   t.match(await check('a'), { outcome: 'failed', reason: 'refused' });
 });
