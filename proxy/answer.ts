@@ -93,3 +93,111 @@ export interface Tap {
   /** The client left an open answer, and so many bytes have come since: whether reading on is worth it. */
   awaitsMore(drainedBytes: number): boolean;
 }
+
+/** Reads an answer for the gateway itself. Nothing of it throws: the client's answer does not hang on it. */
+export interface AnswerReader {
+  /** The bytes are used only during the call. */
+  push(bytes: Buffer): void;
+  /** All of the answer has come. */
+  end(): void;
+}
+
+/** Shows an answer to a reader, once the client has its bytes, and changes nothing. */
+export class WatchingTap implements Tap {
+  readonly #openReader: () => AnswerReader;
+
+  constructor(openReader: () => AnswerReader) {
+    this.#openReader = openReader;
+  }
+
+  whole(body: Buffer): Buffer {
+    const reader = this.#openReader();
+    // The bytes may change behind this, and are read when they are written.
+    const held = Buffer.from(body);
+    setImmediate(() => {
+      reader.push(held);
+      reader.end();
+    });
+    return body;
+  }
+
+  open(next: Sink): Sink {
+    return new WatchedSink(this.#openReader(), next);
+  }
+
+  awaitsMore(): boolean {
+    return false;
+  }
+}
+
+class WatchedSink implements Sink {
+  readonly #reader: AnswerReader;
+  readonly #next: Sink;
+
+  constructor(reader: AnswerReader, next: Sink) {
+    this.#reader = reader;
+    this.#next = next;
+  }
+
+  write(chunk: Buffer): boolean {
+    const isFlowing = this.#next.write(chunk);
+    this.#reader.push(chunk);
+    return isFlowing;
+  }
+
+  end(failure: Failure | undefined): void {
+    this.#next.end(failure);
+    if (failure === undefined) this.#reader.end();
+  }
+}
+
+/** An answer that is another one under a plain head of unknown length: what it is made of overrides the rest. */
+export class ReheadedAnswer implements Answer {
+  readonly #answer: Answer;
+  readonly contentEncoding = undefined;
+  readonly contentLength = undefined;
+
+  constructor(answer: Answer) {
+    this.#answer = answer;
+  }
+
+  get status(): number {
+    return this.#answer.status;
+  }
+
+  get contentType(): string | undefined {
+    return this.#answer.contentType;
+  }
+
+  get stream(): boolean {
+    return this.#answer.stream;
+  }
+
+  get framed(): boolean {
+    return this.#answer.framed;
+  }
+
+  get complete(): boolean {
+    return this.#answer.complete;
+  }
+
+  body(): Buffer {
+    return this.#answer.body();
+  }
+
+  attach(sink: Sink): void {
+    this.#answer.attach(sink);
+  }
+
+  resume(): void {
+    this.#answer.resume();
+  }
+
+  finishSoon(): void {
+    this.#answer.finishSoon();
+  }
+
+  cancel(failure?: Failure): void {
+    this.#answer.cancel(failure);
+  }
+}

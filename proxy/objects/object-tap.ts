@@ -1,5 +1,5 @@
 // Reads in the bytes of an answer, when they are on their way, which objects it has made.
-import type { Answer, Failure, Sink, Tap } from '../answer.ts';
+import { type Answer, type Tap, WatchingTap } from '../answer.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import { isObject, parseObject } from '../dialects/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
@@ -27,51 +27,14 @@ export interface Making {
   readonly made: (objects: readonly MadeObject[]) => void;
 }
 
-export class ObjectTap implements Tap {
-  readonly #answer: Pick<Answer, 'stream' | 'contentEncoding'>;
-  readonly #making: Making;
-
-  constructor(answer: Pick<Answer, 'stream' | 'contentEncoding'>, making: Making) {
-    this.#answer = answer;
-    this.#making = making;
-  }
-
-  whole(body: Buffer): Buffer {
-    const reader = this.#reader();
-    // The bytes may change behind this, and are read when they are written.
-    const held = Buffer.from(body);
-    setImmediate(() => {
-      reader.push(held);
-      reader.end();
-    });
-    return body;
-  }
-
-  open(next: Sink): Sink {
-    const reader = this.#reader();
-    return {
-      write: (chunk) => {
-        const isFlowing = next.write(chunk);
-        reader.push(chunk);
-        return isFlowing;
-      },
-      end: (failure: Failure | undefined) => {
-        next.end(failure);
-        if (failure === undefined) reader.end();
-      },
-    };
-  }
-
-  awaitsMore(): boolean {
-    return false;
-  }
-
-  #reader(): { push(bytes: Buffer): void; end(): void } {
-    const { stream, contentEncoding } = this.#answer;
-    return stream && contentEncoding === undefined
-      ? new EventsReader(this.#making)
-      : new RecordReader(contentEncoding, this.#making);
-  }
+/** Tells what an answer has made. `answer`: as the client gets it. */
+export function objectTap(
+  { stream, contentEncoding }: Pick<Answer, 'stream' | 'contentEncoding'>,
+  making: Making,
+): Tap {
+  return new WatchingTap(() =>
+    stream && contentEncoding === undefined ? new EventsReader(making) : new RecordReader(contentEncoding, making),
+  );
 }
 
 /** Of an answer that is one JSON object. Nothing here throws: the client's answer does not hang on it. */

@@ -1,10 +1,11 @@
 // Responses in the background that pass through: what one costs is told when it is read, and charged then, once.
+import type { Tap } from '../answer.ts';
 import { type JsonObject, textOf, writeJson } from '../dialects/json.ts';
 import type { Gateway } from '../gateway.ts';
 import { isResponseId, isUnderWay } from '../kept-responses.ts';
 import { ownerOf } from '../owner.ts';
 import { chargeBackground } from '../stages/charge-background.ts';
-import { ResponseTap } from '../stored-responses/response-tap.ts';
+import { responseTap } from '../stored-responses/response-tap.ts';
 import { mostKeptBytes } from '../stored-responses/stored-responses.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import type { Knock, OpaqueTarget } from './door.ts';
@@ -22,7 +23,7 @@ interface PassedAnswer {
 const later = /^responses\/([^/]+)(?:\/cancel)?$/;
 
 /** Empty: the answer is about no such response. */
-export function backgroundTaps(passed: PassedAnswer, parts: Gateway): readonly ResponseTap[] {
+export function backgroundTaps(passed: PassedAnswer, parts: Gateway): readonly Tap[] {
   const { endpoint, knock, answer } = passed;
   const isBegin = endpoint === 'responses' && knock.method === 'POST' && !answer.stream;
   const id = later.exec(endpoint)?.[1];
@@ -32,7 +33,7 @@ export function backgroundTaps(passed: PassedAnswer, parts: Gateway): readonly R
     if (id === undefined) remember(response, passed, parts);
     else void chargeBackground(readOf(id, response, passed), parts);
   };
-  return [new ResponseTap(answer, { needsOnlyId: false, mostBytes: mostKeptBytes, take, lost: () => undefined })];
+  return [responseTap(answer, { needsOnlyId: false, mostBytes: mostKeptBytes, take, lost: () => undefined })];
 }
 
 function remember(response: JsonObject, { target, knock }: PassedAnswer, { storedResponses }: Gateway): void {

@@ -1,5 +1,5 @@
 // What guardrails leave of the results of a batch.
-import type { Answer, Failure, Sink, Tap } from '../answer.ts';
+import { type Answer, ReheadedAnswer, type Tap } from '../answer.ts';
 import { refusal } from '../errors.ts';
 import { changesAnswers } from '../guardrails/applying.ts';
 import { PiecesTap } from '../guardrails/guarded-stream.ts';
@@ -50,49 +50,8 @@ export function guardedResults(
 }
 
 /** An answer that flows to its client, whether all of it is there or not: what looks at it may wait. */
-class FlowingAnswer implements Answer {
-  readonly #answer: Answer;
-  readonly contentEncoding = undefined;
-  readonly contentLength = undefined;
-  readonly complete = false;
-
-  constructor(answer: Answer) {
-    this.#answer = answer;
-  }
-
-  get status(): number {
-    return this.#answer.status;
-  }
-
-  get contentType(): string | undefined {
-    return this.#answer.contentType;
-  }
-
-  get stream(): boolean {
-    return this.#answer.stream;
-  }
-
-  get framed(): boolean {
-    return this.#answer.framed;
-  }
-
-  body(): Buffer {
-    return this.#answer.body();
-  }
-
-  attach(sink: Sink): void {
-    this.#answer.attach(sink);
-  }
-
-  resume(): void {
-    this.#answer.resume();
-  }
-
-  finishSoon(): void {
-    this.#answer.finishSoon();
-  }
-
-  cancel(failure?: Failure): void {
-    this.#answer.cancel(failure);
+class FlowingAnswer extends ReheadedAnswer {
+  override get complete(): boolean {
+    return false;
   }
 }

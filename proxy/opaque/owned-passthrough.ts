@@ -1,5 +1,7 @@
 // The door /p/{provider}/{endpoint} for stored objects: a caller reaches what it has made, and what it makes is remembered as its own.
+
 import { hash } from 'node:crypto';
+import type { Tap } from '../answer.ts';
 import { parseObject, textOf } from '../dialects/json.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
@@ -10,7 +12,7 @@ import { type FamilyName, families } from '../objects/families.ts';
 import { checkBody, type Gate, GatedBody } from '../objects/gated-body.ts';
 import type { Reference } from '../objects/json-references.ts';
 import type { MadeObject } from '../objects/made-objects.ts';
-import { ObjectTap } from '../objects/object-tap.ts';
+import { objectTap } from '../objects/object-tap.ts';
 import { type PathObject, pathObject } from '../objects/path-objects.ts';
 import { ownerOf, seesAll } from '../owner.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
@@ -159,7 +161,7 @@ function tapsOf(
   makes: { family: FamilyName; isOld: boolean } | undefined,
   { upstream, key }: OpaqueTarget,
   answer: UpstreamAnswer,
-): readonly ObjectTap[] {
+): readonly Tap[] {
   if (answer.status >= 300) return [];
   const owner = ownerOf(principal);
   if (makes === undefined) {
@@ -178,7 +180,7 @@ function tapsOf(
     if (called !== undefined && called !== '') made([{ family: 'call', id: called }]);
     return [];
   }
-  return [new ObjectTap(answer, { ...makes, made })];
+  return [objectTap(answer, { ...makes, made })];
 }
 
 function forget({ family, id }: MadeObject, owner: string, gateway: Gateway): void {

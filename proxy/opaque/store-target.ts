@@ -7,7 +7,7 @@ import { type StorePlace, storePath } from '../providers/paths.ts';
 import type { StoreName } from '../providers/row.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
 import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
-import { ResponseTap } from '../stored-responses/response-tap.ts';
+import { responseTap } from '../stored-responses/response-tap.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import type { OpaqueBody } from '../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
@@ -72,7 +72,7 @@ export function storeHeaders({
 /** Reads the record that an answer is, when the client's bytes are on their way. */
 export function recordTaps({ secrets }: Upstream, answer: UpstreamAnswer, take: (record: JsonObject) => void): Tapped {
   const taker = { needsOnlyId: false, mostBytes: mostRecordBytes, take, lost: () => undefined };
-  return { taps: [new SecretsTap(secrets, false), new ResponseTap(answer, taker)], usage: undefined };
+  return { taps: [new SecretsTap(secrets, false), responseTap(answer, taker)], usage: undefined };
 }
 
 /** The providers that keep something, or those of them with this name or type. `named` undefined: those of which it is known, if there are any. */

@@ -7,12 +7,12 @@ import { storedResponse } from '../dialects/responses/stored-response.ts';
 import type { Gateway } from '../gateway.ts';
 import { isResponseId, isUnderWay, type ResponseHome } from '../kept-responses.ts';
 import type { MadeObject } from '../objects/made-objects.ts';
-import { ObjectTap } from '../objects/object-tap.ts';
+import { objectTap } from '../objects/object-tap.ts';
 import { type OwningCaller, ownerOf } from '../owner.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { PreviousIdTap } from '../stored-responses/previous-id-tap.ts';
-import { ResponseTap } from '../stored-responses/response-tap.ts';
+import { responseTap } from '../stored-responses/response-tap.ts';
 import { mostKeptBytes } from '../stored-responses/stored-responses.ts';
 import type { Accepted } from './attempts.ts';
 import type { Delivery } from './relay.ts';
@@ -51,7 +51,7 @@ export function keep(delivery: Delivery, keeping: Keeping, parts: Parts): Delive
   const kept = { ...keeping, call, begun };
   const taps = [...named.taps, tapOf(delivery.answer, accepted, kept, parts)];
   if (accepted.home !== undefined)
-    taps.push(objectTap(delivery.answer, 'response', accepted.home, { ...kept, ...parts }));
+    taps.push(ownedTap(delivery.answer, 'response', accepted.home, { ...kept, ...parts }));
   return { ...named, taps };
 }
 
@@ -70,17 +70,17 @@ function withTools(
 ): Delivery {
   if (maker === undefined || target.upstream.type !== 'anthropic' || !tools.some((tool) => body.includes(tool)))
     return delivery;
-  const tap = objectTap(delivery.answer, 'message', maker, { principal, snapshot, homes });
+  const tap = ownedTap(delivery.answer, 'message', maker, { principal, snapshot, homes });
   return { ...delivery, taps: [...delivery.taps, tap] };
 }
 
 /** What the answer holds that can be referred to later is its caller's, too. */
-function objectTap(
+function ownedTap(
   answer: Answer,
   family: 'response' | 'message',
   home: ResponseHome,
   { principal, snapshot, homes }: Pick<Keeping, 'principal' | 'snapshot'> & Pick<Parts, 'homes'>,
-): ObjectTap {
+): Tap {
   const owner = principal === undefined ? '/' : ownerOf(principal);
   const made = (objects: readonly MadeObject[]): void => {
     for (const { family: of, id } of objects) {
@@ -89,7 +89,7 @@ function objectTap(
       homes.remember(of, id, owner, { ...home, isBatchInput: false });
     }
   };
-  return new ObjectTap(answer, { family, isOld: family === 'message', made });
+  return objectTap(answer, { family, isOld: family === 'message', made });
 }
 
 /** What a request goes on from, where all that was said before has been put into it. */
@@ -141,7 +141,7 @@ function tapOf(answer: Answer, { home: keeper, reading, routed, target }: Accept
     const record = storedResponse(asked, response, newId);
     if (record !== undefined) storedResponses.keep(id, owner, record, body.length + bytes);
   };
-  return new ResponseTap(answer, {
+  return responseTap(answer, {
     needsOnlyId: home !== undefined,
     mostBytes: mostKeptBytes,
     take(...taken) {

@@ -1,5 +1,5 @@
 // The tap nearest to the client of a response that can be asked for later: it reads in the client's bytes what is to be kept or remembered.
-import type { Answer, Failure, Sink, Tap } from '../answer.ts';
+import { type Answer, type AnswerReader, type Tap, WatchingTap } from '../answer.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import { isObject, type JsonObject, parseObject, textOf } from '../dialects/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
@@ -24,73 +24,18 @@ export interface ResponseTaker {
 /** So the first event of a stream names the response, and so those that hold all of it. */
 const [withResponse, completed, incomplete] = ['"response"', 'response.completed', 'response.incomplete'];
 
-export class ResponseTap implements Tap {
-  readonly #answer: Pick<Answer, 'stream' | 'contentEncoding'>;
-  readonly #taker: ResponseTaker;
-
-  /** `answer`: as the client gets it. */
-  constructor(answer: Pick<Answer, 'stream' | 'contentEncoding'>, taker: ResponseTaker) {
-    this.#answer = answer;
-    this.#taker = taker;
-  }
-
-  whole(body: Buffer): Buffer {
-    const reader = this.#reader();
-    // The bytes may change behind this, and are read when they are written.
-    const held = Buffer.from(body);
-    setImmediate(() => {
-      reader.push(held);
-      reader.end();
-    });
-    return body;
-  }
-
-  open(next: Sink): Sink {
-    return new WatchedSink(this.#reader(), next);
-  }
-
-  awaitsMore(): boolean {
-    return false;
-  }
-
-  #reader(): ResponseReader {
-    const { stream, contentEncoding } = this.#answer;
-    return stream ? new EventsReader(contentEncoding, this.#taker) : new BodyReader(contentEncoding, this.#taker);
-  }
-}
-
-/** Reads the response in the bytes of an answer. Nothing here throws: the client's answer does not hang on it. */
-interface ResponseReader {
-  /** The bytes are used only during the call. */
-  push(bytes: Buffer): void;
-  /** All of the answer has come. */
-  end(): void;
-}
-
-/** The client has its bytes first. */
-class WatchedSink implements Sink {
-  readonly #reader: ResponseReader;
-  readonly #next: Sink;
-
-  constructor(reader: ResponseReader, next: Sink) {
-    this.#reader = reader;
-    this.#next = next;
-  }
-
-  write(chunk: Buffer): boolean {
-    const isFlowing = this.#next.write(chunk);
-    this.#reader.push(chunk);
-    return isFlowing;
-  }
-
-  end(failure: Failure | undefined): void {
-    this.#next.end(failure);
-    if (failure === undefined) this.#reader.end();
-  }
+/** Gives the taker the response of an answer. `answer`: as the client gets it. */
+export function responseTap(
+  { stream, contentEncoding }: Pick<Answer, 'stream' | 'contentEncoding'>,
+  taker: ResponseTaker,
+): Tap {
+  return new WatchingTap(() =>
+    stream ? new EventsReader(contentEncoding, taker) : new BodyReader(contentEncoding, taker),
+  );
 }
 
 /** Of an answer that is one JSON object. */
-class BodyReader implements ResponseReader {
+class BodyReader implements AnswerReader {
   readonly #encoding: string | undefined;
   readonly #taker: ResponseTaker;
   readonly #held = new HeldBytes();
@@ -122,7 +67,7 @@ class BodyReader implements ResponseReader {
 }
 
 /** Of an event stream. */
-class EventsReader implements ResponseReader {
+class EventsReader implements AnswerReader {
   readonly #taker: ResponseTaker;
   readonly #splitter: ServerEventSplitter;
   #isOver = false;

@@ -7,7 +7,7 @@ import { readCall } from '../../proxy/call/call.ts';
 import type { JsonObject } from '../../proxy/dialects/json.ts';
 import { keepResponses } from '../../proxy/kept-responses.ts';
 import { recall } from '../../proxy/stages/recall.ts';
-import { ResponseTap } from '../../proxy/stored-responses/response-tap.ts';
+import { responseTap } from '../../proxy/stored-responses/response-tap.ts';
 import { StoredResponses } from '../../proxy/stored-responses/stored-responses.ts';
 import type { KeptLimits } from '../../store/state/kept-items.ts';
 import { openStateStore } from '../../store/state/open.ts';
@@ -101,7 +101,7 @@ function taken(
     },
     end: () => undefined,
   };
-  const tap = new ResponseTap(
+  const tap = responseTap(
     { stream: true, contentEncoding: undefined, ...answer },
     {
       needsOnlyId,
