@@ -1,5 +1,6 @@
 // Which provider keeps an object, such as a file or a batch, with which API key, for the owner that made it. For other owners it is not there.
 import { hash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { KeptItems, KeptKey } from '../../store/state/kept-items.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
@@ -29,6 +30,8 @@ export interface KeptHomesParts {
   /** Unix milliseconds. */
   readonly nowMs: () => number;
   readonly log: Pick<Logger, 'warn'>;
+  /** Instead of `againMs`. */
+  readonly againMs?: number;
 }
 
 /** How long an id is remembered after its last use, and how seldom a use is noted. Milliseconds. */
@@ -41,6 +44,9 @@ const renewMs = 24 * 3_600_000;
 const mostModels = 64;
 /** The operator is told of failures once in this time, however many there are. Milliseconds. */
 const quietMs = 60_000;
+/** A store that does not take a home is asked again after so long, so often: nothing else knows whose the object is. Milliseconds. */
+const againMs = 1_000;
+const mostTries = 120;
 /** Most homes that wait to be written: they are held in memory. */
 const mostPending = 10_000;
 /** So many lots of items say whose an id is: each has the room of an owner. */
@@ -56,6 +62,7 @@ export class KeptHomes {
   readonly #parts: KeptHomesParts;
   readonly #pending = new Map<string, { readonly home: KeptHome; readonly written: Promise<void> }>();
   #quietUntilMs = 0;
+  #isEnding = false;
 
   constructor(parts: KeptHomesParts) {
     this.#parts = parts;
@@ -73,7 +80,7 @@ export class KeptHomes {
     const write = async (): Promise<void> => {
       // In their order: the last one stays.
       await before;
-      await this.#put(kind, id, owner, home).catch((error: unknown) => this.#tell(error));
+      await this.#putUntilTaken(kind, id, owner, home);
       if (this.#pending.get(text)?.written === written) this.#pending.delete(text);
     };
     const written = Promise.resolve().then(write);
@@ -123,8 +130,9 @@ export class KeptHomes {
     return { models: textsIn(parseObject(bytes.toString())?.['models']) };
   }
 
-  /** When nothing is being written. */
+  /** At the end of the process: when nothing is being written. What the store does not take now is lost. */
   async settled(): Promise<void> {
+    this.#isEnding = true;
     await Promise.all([...this.#pending.values()].map(({ written }) => written));
   }
 
@@ -132,6 +140,19 @@ export class KeptHomes {
   async ownerOf(kind: HomeKind, id: string): Promise<string | undefined> {
     const bytes = isKeptId(id) ? await this.#parts.kept.get(markOf(kind, id)).catch(refuseStore) : undefined;
     return textOf((bytes && parseObject(bytes.toString()))?.['owner']);
+  }
+
+  async #putUntilTaken(kind: HomeKind, id: string, owner: string, home: KeptHome): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await this.#put(kind, id, owner, home);
+        return;
+      } catch (error) {
+        this.#tell(error);
+        if (!(error instanceof StoreUnavailable) || this.#isEnding || tries === mostTries) return;
+        await pause(this.#parts.againMs ?? againMs);
+      }
+    }
   }
 
   async #put(kind: HomeKind, id: string, owner: string, home: KeptHome): Promise<void> {
