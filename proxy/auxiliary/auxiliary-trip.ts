@@ -38,8 +38,7 @@ export class AuxiliaryTrip implements CallTrip, AnswerTaker {
   readonly snapshot: Snapshot;
   readonly principal: Principal;
   readonly sessionId: string | undefined;
-  /** It is no request of a client. */
-  readonly countsAs = 'calls';
+  readonly askedBy = 'gateway';
   readonly failed: FailedAttempt[] = [];
   consumer: ConsumerAllowance | undefined;
   call: Call | undefined;

@@ -2,7 +2,7 @@
 
 import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import { authMethodOf } from '../../schemas/records/auth-method.ts';
-import type { AuditData, Counting, RequestRecord } from '../../schemas/records/request-record.ts';
+import type { AskedBy, AuditData, Counting, RequestRecord } from '../../schemas/records/request-record.ts';
 import { recordId } from '../../store/records/record-id.ts';
 import { relayedOutcome } from '../attempt-outcome.ts';
 import type { Call } from '../call/call.ts';
@@ -58,6 +58,8 @@ export interface RecordedTrip
   readonly costsLater?: boolean;
   /** What it counts as; absent: that follows from what has become of it. */
   readonly countsAs?: Counting;
+  /** Who has asked, where it is no client. */
+  readonly askedBy?: Extract<AskedBy, 'gateway'>;
   /** The session, where it is not that of the call itself. */
   readonly sessionId?: string | undefined;
   readonly snapshot: LoggedTrip['snapshot'] & { readonly audit: AuditSettings; readonly hasBudgets: boolean };
@@ -191,6 +193,7 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
     alias_used: trip.route?.isAlias ?? trip.isAlias,
     error_type: refused?.type,
     counts_as: countingOf(trip),
+    asked_by: trip.askedBy,
     attempts,
     labels: principal?.labels,
     data: parts.hasAudit ? dataOf(trip, readable, parts, secrets) : undefined,
@@ -198,9 +201,16 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
 }
 
 /** What it counts as in sums of usage; undefined: one request of a client. */
-export function countingOf({ countsAs, isFree, caching, accepted, failed }: RecordedTrip): Counting | undefined {
+export function countingOf({
+  countsAs,
+  askedBy,
+  isFree,
+  caching,
+  accepted,
+  failed,
+}: RecordedTrip): Counting | undefined {
   if (countsAs !== undefined) return countsAs;
-  if (isFree === true) return 'calls';
+  if (askedBy === 'gateway' || isFree === true) return 'calls';
   if (caching?.hit !== undefined) return undefined;
   const isAnswered = accepted !== undefined && (accepted.answer?.status ?? 0) < 400;
   return isAnswered || failed.some(({ usage }) => usage !== undefined) ? undefined : 'calls';

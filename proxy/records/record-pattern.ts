@@ -73,7 +73,8 @@ export function shapeOf({ trip, said, usage }: Ended, hasAudit: boolean): number
     (caching === undefined ? 0 : 512) |
     (caching?.hit === undefined ? 0 : 1024) |
     (usage?.cost ? 2048 : 0) |
-    (countingOf(trip) === undefined ? 0 : 4096)
+    (countingOf(trip) === undefined ? 0 : 4096) |
+    (trip.askedBy === undefined ? 0 : 8192)
   );
 }
 

@@ -16,6 +16,7 @@ const filters = [
   'EntryError',
   'EntryStatus',
   'EntryStream',
+  'AskedBy',
   'EntrySearch',
   'EntrySession',
   'AuditLimit',

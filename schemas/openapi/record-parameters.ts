@@ -103,6 +103,14 @@ export const recordParameters = {
     schema: text,
     example: 'scoped-1f2e3d4c5b6a79880123456789abcdef',
   },
+  AskedBy: {
+    name: 'asked_by',
+    in: 'query',
+    description:
+      'client: without the questions of the gateway itself (embeddings of the semantic cache, verdicts of guardrails). gateway: those alone.',
+    schema: { enum: ['client', 'gateway'] },
+    example: 'client',
+  },
   AuditLimit: {
     name: 'limit',
     in: 'query',

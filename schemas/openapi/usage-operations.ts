@@ -15,6 +15,7 @@ const filters: readonly ParameterName[] = [
   'UsageProvider',
   'UsageLabel',
   'UsageSession',
+  'AskedBy',
 ];
 const inTable =
   'As CSV (RFC 4180) it has at most 100,000 rows; text that a spreadsheet would take for a formula has an apostrophe before it.';
@@ -48,7 +49,7 @@ export const usageOperations: readonly Operation[] = [
     path: '/admin/usage/summary',
     summary: 'What was used in all, and what it cost.',
     description:
-      'All filters of usage are exact; `user_path` means all below it, too. Costs are US dollars. Zero while usage is not tracked.',
+      'All filters of usage are exact; `user_path` means all below it, too. Costs are US dollars. Questions of the gateway itself cost the caller: they are in costs, tokens and `attempts`, and are no requests. Zero while usage is not tracked.',
     parameters: filters,
     success: { status: 200, says: 'The sums.', schema: 'usage-summary' },
     refusals,

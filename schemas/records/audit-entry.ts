@@ -1,5 +1,5 @@
 // An audit entry as the admin API shows it (spec: Audit entry). Times are RFC 3339 in UTC; members that do not apply are absent, never null.
-import type { AttemptRecord, AuditData, RequestRecord } from './request-record.ts';
+import type { AskedBy, AttemptRecord, AuditData, RequestRecord } from './request-record.ts';
 
 /** What all attempts of an entry used together (spec: Audit entry, `usage`). */
 export interface EntryUsage {
@@ -22,12 +22,13 @@ export interface EntryUsage {
 /** An attempt as it is shown: its start is a timestamp. */
 export type ShownAttempt = Omit<AttemptRecord, 'started_ms' | 'usage'> & { readonly started_at: string };
 
-export interface AuditEntry extends Omit<RequestRecord, 'started_ms' | 'attempts' | 'labels' | 'data'> {
+export interface AuditEntry extends Omit<RequestRecord, 'started_ms' | 'asked_by' | 'attempts' | 'labels' | 'data'> {
   readonly timestamp: string;
   /** The revision of the configuration that served it. */
   readonly workflow_version_id?: string;
   /** Who called: the id of a managed key. */
   readonly principal_id?: string;
+  readonly asked_by: AskedBy;
   /** Bodies, and headers of attempts, were left out of a list. */
   readonly bodies_omitted: boolean;
   /** It belongs to a conversation that can be shown. */

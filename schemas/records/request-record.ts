@@ -13,6 +13,13 @@ export type AttemptKind = (typeof attemptKinds)[number];
 export const authMethods = ['api_key', 'master_key', 'no_key'] as const;
 export type AuthMethod = (typeof authMethods)[number];
 
+/**
+ * Who has asked a model: a client, or the gateway itself for a request of one: for an embedding of the semantic cache, or for the verdict of a
+ * guardrail.
+ */
+export const askedBy = ['client', 'gateway'] as const;
+export type AskedBy = (typeof askedBy)[number];
+
 export interface AttemptRecord {
   /** From 1. */
   readonly seq: number;
@@ -155,6 +162,8 @@ export interface RequestRecord {
   readonly error_type?: ErrorType;
   /** Absent: one request of a client; each of its attempts is a call of a provider. */
   readonly counts_as?: Counting;
+  /** Absent: a client, or it is not known, because an older proxy has written it. */
+  readonly asked_by?: Extract<AskedBy, 'gateway'>;
   /** In their order; none for a request that was refused before. */
   readonly attempts: readonly AttemptRecord[];
   /** Those of the key (spec: data.labels). */

@@ -1,6 +1,6 @@
 // The record store as the control plane sees it: audit entries and usage records, appended and searched. Two engines keep this contract.
 import type { AuditEntry } from '../../schemas/records/audit-entry.ts';
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import type { AskedBy, RequestRecord } from '../../schemas/records/request-record.ts';
 import type { NanoDollars, UsageCounts, UsageOrigin } from '../../schemas/records/usage.ts';
 
 /** From the first moment to just before the second. Unix milliseconds. */
@@ -27,6 +27,7 @@ export interface EntryFilter {
   readonly errorType?: string;
   readonly statusCode?: number;
   readonly stream?: boolean;
+  readonly askedBy?: AskedBy;
   /**
    * Contained in one of request_id, requested_model, provider, provider_name, method, path, session_id, error_type, error_message. Where
    * more than 5,000 entries have it in their own texts, or 2,000 sessions, the newest are found.
@@ -85,6 +86,7 @@ export interface UsageFilter {
   readonly provider?: string;
   readonly label?: string;
   readonly sessionId?: string;
+  readonly askedBy?: AskedBy;
   /** `uncached`: attempts. `cached`: answers of the response cache. */
   readonly cacheMode: 'uncached' | 'cached' | 'all';
 }
@@ -138,6 +140,7 @@ export interface UsageEntry extends UsageCounts {
   readonly provider_name: string;
   readonly endpoint: string;
   readonly user_path: string;
+  readonly asked_by: AskedBy;
   /** The id of the managed key. */
   readonly auth_key_id?: string;
   readonly cache_type?: 'exact' | 'semantic';

@@ -25,3 +25,11 @@ export function withoutCounts(tables: readonly string[] = sumTables): readonly s
     ...sums.map((table) => `ALTER TABLE ${table} RENAME COLUMN entries TO requests`),
   ];
 }
+
+/** Before records said who has asked. SQL statements, which leave the version as it is. */
+export const withoutAskedBy: readonly string[] = [
+  ...['usage_path', 'combo'].map((table) => `ALTER TABLE ${table} DROP COLUMN asked_by`),
+  ...['listed', 'complete'].map(
+    (form) => `UPDATE entry_data SET ${form} = replace(${form}, '"asked_by":"client",', '')`,
+  ),
+];

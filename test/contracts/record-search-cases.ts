@@ -2,7 +2,7 @@
 import { type Test, test } from 'tap';
 import type { EntryFilter } from '../../store/records/record-store.ts';
 import { extent } from '../support/extent.ts';
-import { sumTables, withoutCounts } from './older-records.ts';
+import { sumTables, withoutAskedBy, withoutCounts } from './older-records.ts';
 import type { RecordEngine, RecordPlace } from './record-store-engines.ts';
 import {
   type AuditedRecord,
@@ -52,6 +52,7 @@ async function makeOld({ query }: RecordPlace): Promise<void> {
     'DROP TABLE search_segment',
     'CREATE TABLE search_block (first_entry BIGINT PRIMARY KEY, last_entry BIGINT, words TEXT, hex TEXT)',
     ...withoutCounts(sumTables.filter((name) => !name.startsWith('key'))),
+    ...withoutAskedBy,
     'ALTER TABLE usage_path DROP COLUMN folded_path',
     'UPDATE record_version SET version = 1',
   ])

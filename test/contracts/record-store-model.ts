@@ -53,6 +53,7 @@ export function scattered(count: number): AuditedRecord[] {
       ...(model === undefined ? {} : { requested_model: model, provider, provider_name: `${provider}-eu` }),
       user_path: pick('/', '/team', '/team/app', '/team-alpha', '/other'),
       ...(isRefused ? { error_type: pick('rate_limit_error', 'provider_error') } : {}),
+      ...pick({}, {}, { asked_by: 'gateway' as const }),
       data: isRefused ? { error_message: `It broke\nat ${pick('10%', 'line_1', 'BEEF')}` } : {},
     });
   });
@@ -73,8 +74,8 @@ const contains = (text: string | undefined, part: string): boolean =>
   text !== undefined && fold(text).includes(fold(part));
 
 function matches(entry: AuditedRecord, filter: EntryFilter): boolean {
-  const { span, requestedModel, provider, method, path, userPath, errorType, statusCode, stream, search, sessionId } =
-    filter;
+  const { span, requestedModel, provider, method, path, userPath, errorType, statusCode } = filter;
+  const { stream, search, sessionId, askedBy } = filter;
   const has = (part: string | undefined, ...texts: readonly (string | undefined)[]): boolean =>
     part === undefined || texts.some((text) => contains(text, part));
   const named = [
@@ -95,6 +96,7 @@ function matches(entry: AuditedRecord, filter: EntryFilter): boolean {
     has(errorType, entry.error_type) &&
     (statusCode === undefined || entry.status_code === statusCode) &&
     (stream === undefined || entry.stream === stream) &&
+    (askedBy === undefined || (entry.asked_by ?? 'client') === askedBy) &&
     has(search, ...named, entry.request_id, entry.session_id, entry.data.error_message) &&
     (sessionId === undefined || entry.session_id === sessionId)
   );
@@ -135,6 +137,8 @@ export const filters: readonly EntryFilter[] = [
   { statusCode: 429 },
   { statusCode: 99 },
   { stream: true },
+  { askedBy: 'client' },
+  { askedBy: 'gateway', userPath: '/team' },
   ...['scoped-a1', 'scoped-3', 'scoped', ''].map((sessionId) => ({ sessionId })).slice(0, 3),
   ...[
     'a1',

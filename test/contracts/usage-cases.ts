@@ -4,7 +4,7 @@ import type { RequestRecord } from '../../schemas/records/request-record.ts';
 import type { Page, SpendQuestion, UsageEntry, UsageFilter, UsageTotals } from '../../store/records/record-store.ts';
 import type { OpenRecordStore } from '../../store/records/sql/operations.ts';
 import { extent } from '../support/extent.ts';
-import { sumTables, withoutCounts } from './older-records.ts';
+import { sumTables, withoutAskedBy, withoutCounts } from './older-records.ts';
 import type { RecordEngine } from './record-store-engines.ts';
 import { beginMs, hourMs, record } from './record-store-model.ts';
 import {
@@ -123,7 +123,7 @@ const cases: Readonly<Record<string, Case>> = {
     await keep(store, records);
     for (const name of ['key_day', 'key_hour', 'key_path_day']) await query(`DROP TABLE usage_by_${name}`);
     for (const sql of withoutCounts(sumTables.filter((name) => !name.startsWith('key')))) await query(sql);
-    await query('ALTER TABLE usage_path DROP COLUMN folded_path');
+    for (const sql of [...withoutAskedBy, 'ALTER TABLE usage_path DROP COLUMN folded_path']) await query(sql);
     await query('UPDATE record_version SET version = 2');
     const later = open();
     await keep(later, [record(9_000)]);
@@ -140,6 +140,39 @@ const cases: Readonly<Record<string, Case>> = {
       t.same(keys.map(countless), rows(asEach, filter, 'auth_key_id', everything).rows.map(countless));
       t.equal(keys.length, 2);
     }
+  },
+
+  async 'questions of the gateway are told from requests of clients, in records of an older gateway by the end of their user path'(
+    t,
+    engine,
+  ) {
+    const { store, open, query } = await engine.start(t);
+    const [attempt] = usageRecords(50).flatMap(({ attempts }) => attempts.filter(({ usage }) => usage !== undefined));
+    if (attempt === undefined) throw new Error('no attempt has usage');
+    const of = (seed: number, user_path: string, more: Partial<RequestRecord> = {}): RequestRecord =>
+      record(seed, { user_path, attempts: [attempt], data: { request_body: `said ${seed}` }, ...more });
+    const older = ['/team', '/Team/cache/semantic', '/team/guardrails/judge', '/team/guardrails/a/b'];
+    await store.add(older.map((path, seed) => of(seed, path)));
+    for (const sql of [...withoutAskedBy, 'UPDATE record_version SET version = 5']) await query(sql);
+    const later = open();
+    const asked_by = 'gateway';
+    await later.add([of(10, '/team/cache/semantic'), of(11, '/team/cache/semantic', { asked_by, counts_as: 'calls' })]);
+    const seedsOf = (found: readonly { readonly id: string }[]) =>
+      new Set(found.map(({ id }) => Number(id.slice(24, 36))));
+    for (const [askedBy, seeds] of [
+      ['client', [0, 10, 3]],
+      ['gateway', [1, 11, 2]],
+    ] as const) {
+      t.same(seedsOf((await later.usageLog({ ...allTime, askedBy }, everything)).entries), new Set(seeds), askedBy);
+      const { entries } = await later.entries({ askedBy }, everything);
+      t.same(seedsOf(entries), new Set(seeds), `entries of ${askedBy}`);
+      for (const { id } of entries) t.equal((await later.entry(id))?.asked_by, askedBy, id);
+      t.ok(entries.every((entry) => entry.asked_by === askedBy));
+      t.match(await later.usageTotals({ ...allTime, askedBy }), { entries: 3, requests: askedBy === 'client' ? 3 : 2 });
+    }
+    const { total, rows: paths } = await later.usageBy(allTime, 'user_path', everything);
+    const row = paths.find(({ key }) => key.toLowerCase() === '/team/cache/semantic');
+    t.match([total, row?.entries], [4, 3], 'a user path is one row, whoever has asked');
   },
 
   async 'a user path is one in any letter case, and is shown as it came first'(t, engine) {

@@ -73,6 +73,7 @@ export function usageRecords(count: number): RequestRecord[] {
       ...(key === undefined ? {} : { auth_key_id: key }),
       ...(cache === undefined ? {} : { cache_type: cache }),
       ...(counting === undefined ? {} : { counts_as: counting }),
+      ...(counting === 'calls' && pick(true, false) ? { asked_by: 'gateway' as const } : {}),
     });
   });
 }
@@ -94,8 +95,8 @@ function noteCounts({ id, cache_type, counts_as, attempts }: RequestRecord): voi
 export function entriesOf(records: readonly RequestRecord[]): UsageEntry[] {
   for (const each of records) noteCounts(each);
   return records.flatMap(
-    ({ id, request_id, path, user_path, auth_key_id, session_id, cache_type, labels = [], attempts }) =>
-      attempts.flatMap(({ seq, model, provider_type, provider_name, started_ms, duration_ns, usage }) => {
+    ({ id, request_id, path, user_path, asked_by, auth_key_id, session_id, cache_type, labels = [], attempts }) =>
+      attempts.flatMap(({ seq, model, provider_type, provider_name, started_ms, duration_ns, usage }): UsageEntry[] => {
         if (usage === undefined) return [];
         const { cost, ...counts } = usage;
         return [
@@ -108,6 +109,7 @@ export function entriesOf(records: readonly RequestRecord[]): UsageEntry[] {
             provider_name,
             endpoint: path,
             user_path,
+            asked_by: asked_by ?? 'client',
             ...(cache_type === undefined ? {} : { cache_type }),
             ...(labels.length === 0 ? {} : { labels: [...new Set(labels)].sort() }),
             ...(auth_key_id === undefined ? {} : { auth_key_id }),
@@ -123,7 +125,7 @@ export function entriesOf(records: readonly RequestRecord[]): UsageEntry[] {
 }
 
 export function matching(all: readonly UsageEntry[], filter: UsageFilter, search?: string): UsageEntry[] {
-  const { span, userPath, model, provider, label, sessionId, cacheMode } = filter;
+  const { span, userPath, model, provider, label, sessionId, askedBy, cacheMode } = filter;
   return all.filter(
     (entry) =>
       entry.at_ms >= span.fromMs &&
@@ -133,6 +135,7 @@ export function matching(all: readonly UsageEntry[], filter: UsageFilter, search
       (provider === undefined || [entry.provider, entry.provider_name].includes(provider)) &&
       (label === undefined || entry.labels?.includes(label) === true) &&
       (sessionId === undefined || entry.session_id === sessionId) &&
+      (askedBy === undefined || entry.asked_by === askedBy) &&
       (cacheMode === 'all' || (cacheMode === 'cached') === (entry.cache_type !== undefined)) &&
       (search === undefined ||
         [entry.request_id, entry.model, entry.provider, entry.provider_name, entry.session_id ?? ''].some((text) =>
@@ -244,6 +247,7 @@ export function someFilter(source: ReturnType<typeof picker>): UsageFilter {
     ...given('provider', 'openai', 'anthropic', 'eu', 'e'),
     ...given('label', 'web', 'night', '10%', 'We'),
     ...given('sessionId', 'scoped-a', 'scoped-7', 'scoped'),
+    ...given('askedBy', 'client' as const, 'gateway' as const),
     cacheMode: pick('uncached', 'uncached', 'cached', 'all'),
   };
 }

@@ -20,7 +20,7 @@ await plane.add([
     { usage: { ...tokens, cost: null, cached_input_tokens: 40 } },
   ),
   record(
-    { user_path: '/team-alpha', started_ms: start - 9 * dayMs, labels: ['web'] },
+    { user_path: '/team-alpha', started_ms: start - 9 * dayMs, labels: ['web'], asked_by: 'gateway' },
     { usage: { ...tokens, cost: { input: 1, output: 0, total: 1 }, reasoning_tokens: 4 } },
   ),
   record({
@@ -83,6 +83,8 @@ await test('each filter, alone', async (t) => {
     ['provider=open', 0],
     ['label=web', 2],
     [`session_id=${session}`, 1],
+    ['asked_by=client', 3],
+    ['asked_by=gateway', 1],
   ];
   for (const [query, requests] of rows) t.equal(await total(query), requests, query);
 });
@@ -94,6 +96,7 @@ await test('a bad query is refused, and its parameter is named', async (t) => {
     ['summary', 'start_date=2026-02-30', 'start_date'],
     ['summary', 'start_date=2026-03-02&end_date=2026-03-01', 'start_date'],
     ['summary', 'cache_mode=both', 'cache_mode'],
+    ['summary', 'asked_by=me', 'asked_by'],
     ['summary', 'limit=5', 'limit'],
     ['summary', 'format=csv', 'format'],
     ['summary', 'user_path=/a/../b', 'user_path'],
@@ -195,7 +198,7 @@ await test('tables are CSV that no spreadsheet takes for a formula', async (t) =
   t.match(models.text, /\r\n"'@llama\r\n3",openai_compatible,"'-mistral, ""eu""",1,/);
   const log = await ask('/usage/log?limit=1', { accept: 'text/csv, application/json' });
   t.equal(log.text.split('\r\n').length, 7, 'a table has every row: a line break within one counts twice');
-  t.match(log.text, /,reported,100,10,110,40,,,,,,,,,,\r\n/, 'what is unknown is empty');
+  t.match(log.text, /,reported,100,10,110,40,,,,,,,,,,,client\r\n/, 'what is unknown is empty');
   t.match((await ask('/usage/daily?format=csv&interval=monthly')).text, /\r\n2026-02,1,/);
   t.match((await ask('/usage/user-paths?format=csv')).text, /^user_path,/);
 });

@@ -31,6 +31,9 @@ const setup = {
       models: [{ id: model, pricing: { input_per_mtok: 0, output_per_mtok: 0, per_request: 0.5 } }],
     },
   },
+  guardrails: [
+    { name: 'judge', user_paths: ['/judged'], llm: { model: `fake/${model}`, prompt: 'Judge.', fail: 'open' } },
+  ],
   budgets: { user_paths: [{ path: '/spender', limits: [{ period: 'monthly', amount: 40 }] }] },
   aliases: [{ source: 'steady', strategy: 'failover', targets: [{ model: 'dead/none' }, { model: `fake/${model}` }] }],
 };
@@ -168,6 +171,20 @@ await test('a paused list stands still, pages are in the address, and what is go
   t.same(complaints(), []);
   await page.goto(`${proxy.url}/admin/dashboard/requests/01960c5e-7a31-7c4e-9d52-6a1f0e8b4c21`);
   await page.getByRole('alert').getByText('01960c5e-7a31-7c4e-9d52-6a1f0e8b4c21').waitFor();
+});
+
+await test('a question of the gateway is marked, and is left out where requests of clients are asked for', async (t) => {
+  t.equal(await ask('/judged', `fake/${model}`, hello), 200);
+  await waitFor('both to be recorded', async () => (await recorded('/judged')) === 2);
+  const { page, complaints } = await open(t, '/requests?view=requests&user_path=/judged');
+  const question = page.getByRole('row', { name: /\/judged\/guardrails\/judge/ });
+  await question.getByText('gateway', { exact: true }).waitFor();
+  await page.getByText('More filters').click();
+  await page.getByLabel('Asked by').selectOption({ label: 'Clients' });
+  await question.waitFor({ state: 'detached' });
+  await page.getByRole('row', { name: /\/judged/ }).waitFor();
+  t.match(page.url(), /asked_by=client/);
+  t.same(complaints(), []);
 });
 
 await test('a scoped operator finds the requests of its subtree alone', async (t) => {

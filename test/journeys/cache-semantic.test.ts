@@ -100,10 +100,11 @@ await test('a request that means the same gets the answer; an equal one needs no
     attempt?.usage?.total_tokens,
     (JSON.parse(first.text) as { usage: { total_tokens: number } }).usage.total_tokens,
   );
+  t.equal(record.asked_by, undefined, 'a client has');
   const exact = await chatRecord(first.id);
   t.match(exact.data?.semantic_cache, { outcome: 'miss', similarity: 0.5 }, 'the nearest one is told of, too');
   const own = await recordAt('/v1/embeddings', second.id);
-  t.match(own, { user_path: '/cache/semantic', attempts: [{ usage: { input_tokens: 5 } }] });
+  t.match(own, { user_path: '/cache/semantic', asked_by: 'gateway', attempts: [{ usage: { input_tokens: 5 } }] });
   t.equal(await outcome('hit'), 1);
   t.equal(await outcome('miss'), 2);
 });

@@ -25,6 +25,8 @@ await test('a question is answered, counted, charged and recorded below the path
       request_id: 'req-of-client',
       session_id: clientSession,
       user_path: '/team/guardrails/judge',
+      asked_by: 'gateway',
+      counts_as: 'calls',
       auth_key_id: 'k1',
       path: '/v1/chat/completions',
       status_code: 200,
@@ -42,7 +44,8 @@ await test('embeddings come from where the cache asks', async (t) => {
   const body = { model: 'second/m', input: 'hello' };
   const answer = await stand.ask({ purpose: 'cache', name: 'semantic', operation: 'embeddings', body });
   t.match(answer, { object: 'list', data: [{ object: 'embedding' }] });
-  t.match(stand.records, [{ user_path: '/team/cache/semantic', path: '/v1/embeddings', resolved_model: 'second/m' }]);
+  const place = { user_path: '/team/cache/semantic', path: '/v1/embeddings', resolved_model: 'second/m' };
+  t.match(stand.records, [{ ...place, asked_by: 'gateway', counts_as: 'calls' }]);
 });
 
 await test('the next target answers when the first one dies', async (t) => {

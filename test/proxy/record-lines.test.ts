@@ -108,6 +108,7 @@ const anyTrip: fc.Arbitrary<RecordedTrip> = fc.record({
     isAlias: false,
   }),
   failed: seldom(fc.array(anyAttempt, { maxLength: 2 }), []),
+  askedBy: fc.constantFrom(undefined, 'gateway'),
   accepted: fc.oneof({ weight: 9, arbitrary: anyAttempt }, { weight: 1, arbitrary: fc.constant(undefined) }),
   ending: seldom(fc.constant({ refused: refusal('upstream_timeout', { provider: 'first' }) }), { refused: undefined }),
 }) as never;

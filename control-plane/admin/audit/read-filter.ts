@@ -1,6 +1,7 @@
 // Reads the filters of audit entries (spec: Audit sessions).
 import type { IncomingHttpHeaders } from 'node:http';
 import { spanOf } from '../../../schemas/records/buckets.ts';
+import { askedBy } from '../../../schemas/records/request-record.ts';
 import { isRecordId } from '../../../store/records/record-id.ts';
 import type { EntryFilter, SessionPage } from '../../../store/records/record-store.ts';
 import type { Operator } from '../../authenticate.ts';
@@ -27,6 +28,7 @@ const names = [
   'error_type',
   'status_code',
   'stream',
+  'asked_by',
   'search',
   'session_id',
   'limit',
@@ -70,7 +72,7 @@ export function readSessionQuestion(asking: Asking, nowMs: number): SessionQuest
 function questionOf(given: Given<(typeof names)[number]>, { headers, operator }: Asking, nowMs: number): EntryQuestion {
   const page = readPage(given, usualLimit);
   const span = readSpan(given, headers, nowMs);
-  const { status_code, stream, method, provider, path, error_type, search, session_id } = given;
+  const { status_code, stream, method, provider, path, error_type, asked_by, search, session_id } = given;
   const statusCode = status_code === undefined ? undefined : readWhole('status_code', status_code, [100, 599]);
   const isStream = stream === undefined ? undefined : readChoice('stream', stream, ['true', 'false']) === 'true';
   const requestedModel = readModel(given);
@@ -86,6 +88,7 @@ function questionOf(given: Given<(typeof names)[number]>, { headers, operator }:
     ...(error_type === undefined ? {} : { errorType: error_type }),
     ...(statusCode === undefined ? {} : { statusCode }),
     ...(isStream === undefined ? {} : { stream: isStream }),
+    ...(asked_by === undefined ? {} : { askedBy: readChoice('asked_by', asked_by, askedBy) }),
     ...(search === undefined ? {} : { search }),
     ...(session_id === undefined ? {} : { sessionId: session_id }),
   };

@@ -1,12 +1,22 @@
 // Reads the filters of usage records, and in which form the answer is wanted.
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Days, spanOf } from '../../../schemas/records/buckets.ts';
+import { askedBy } from '../../../schemas/records/request-record.ts';
 import type { UsageFilter } from '../../../store/records/record-store.ts';
 import type { Operator } from '../../authenticate.ts';
 import { dayNames, readDays } from '../records/read-days.ts';
 import { type Given, readChoice, readFilled, readUserPath } from '../records/read-query.ts';
 
-const filterNames = [...dayNames, 'user_path', 'cache_mode', 'model', 'provider', 'label', 'session_id'] as const;
+const filterNames = [
+  ...dayNames,
+  'user_path',
+  'cache_mode',
+  'model',
+  'provider',
+  'label',
+  'session_id',
+  'asked_by',
+] as const;
 type FilterName = (typeof filterNames)[number];
 
 const cacheModes = ['uncached', 'cached', 'all'] as const;
@@ -34,7 +44,7 @@ export function readUsageQuestion<Name extends string = never>(
   more: readonly Name[] = [],
 ): UsageQuestion<Name> {
   const given = readFilled<FilterName | Name>(query, [...filterNames, ...more]);
-  const { user_path, cache_mode, model, provider, label, session_id }: Given<FilterName> = given;
+  const { user_path, cache_mode, model, provider, label, session_id, asked_by }: Given<FilterName> = given;
   const days = readDays(given, headers, nowMs);
   const userPath = readUserPath(user_path, operator);
   const filter: UsageFilter = {
@@ -45,6 +55,7 @@ export function readUsageQuestion<Name extends string = never>(
     ...(provider === undefined ? {} : { provider }),
     ...(label === undefined ? {} : { label }),
     ...(session_id === undefined ? {} : { sessionId: session_id }),
+    ...(asked_by === undefined ? {} : { askedBy: readChoice('asked_by', asked_by, askedBy) }),
   };
   return { given, days, filter, isSeen: userPath !== undefined };
 }

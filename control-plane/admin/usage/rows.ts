@@ -58,6 +58,7 @@ export const columns = {
     'input_cost',
     'output_cost',
     'total_cost',
+    'asked_by',
   ],
 } as const;
 

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import type { RequestRecord } from '../../../schemas/records/request-record.ts';
 import { foldUserPath } from '../../../schemas/user-path.ts';
+import { askedByOf } from './asked-by.ts';
 import type { Insertion, Statements } from './database.ts';
 import { plainText, plainTextOrNull, wholeNumber } from './plain-values.ts';
 
@@ -19,6 +20,7 @@ const combos: Insertion = {
     error_type: 'TEXT',
     status_code: 'BIGINT',
     stream: 'BIGINT',
+    asked_by: 'TEXT',
   },
   tail: 'ON CONFLICT (key) DO UPDATE SET n = combo.n + excluded.n RETURNING id, key',
 };
@@ -32,7 +34,8 @@ export async function countCombos(
   const keys = new Map<RequestRecord, string>();
   for (const record of records) {
     const columns = columnsOf(record);
-    const key = JSON.stringify(columns);
+    // As before there was the last column, so that the combos of older records are found.
+    const key = JSON.stringify(askedByOf(record) === 'client' ? columns.slice(0, -1) : columns);
     keys.set(record, key);
     const known = members.get(key);
     if (known === undefined) members.set(key, { columns, n: 1 });
@@ -61,5 +64,6 @@ function columnsOf(record: RequestRecord): (string | number | null)[] {
     plainTextOrNull(record.error_type),
     wholeNumber(record.status_code),
     streamNumber(record.stream),
+    askedByOf(record),
   ];
 }

@@ -2,6 +2,7 @@
 import type { AuditEntry, EntryUsage } from '../../../schemas/records/audit-entry.ts';
 import type { AuditData, RequestRecord, RequestRevision } from '../../../schemas/records/request-record.ts';
 import { timestamp } from '../../../schemas/timestamp.ts';
+import { askedByOf } from './asked-by.ts';
 import { plainMoment } from './plain-values.ts';
 
 const charactersPerToken = 4;
@@ -16,6 +17,7 @@ export function completeEntry(record: RequestRecord, data: AuditData): AuditEntr
     ...rest,
     ...(data.config_revision === undefined ? {} : { workflow_version_id: data.config_revision }),
     ...(record.auth_key_id === undefined ? {} : { principal_id: record.auth_key_id }),
+    asked_by: askedByOf(record),
     timestamp: timestamp(plainMoment(started_ms)),
     bodies_omitted: false,
     conversation_payload: conversations.test(record.path) && isConversation(data),

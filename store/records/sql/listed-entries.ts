@@ -23,7 +23,7 @@ export async function listedEntries(statements: Statements, uids: readonly strin
   });
 }
 
-/** An entry as this room has stored it. */
+/** An entry as this room has stored it; of older ones only those of the gateway say who has asked. */
 export function entryIn(text: unknown): AuditEntry {
-  return JSON.parse(String(text)) as AuditEntry;
+  return { asked_by: 'client', ...(JSON.parse(String(text)) as Omit<AuditEntry, 'asked_by'>) };
 }

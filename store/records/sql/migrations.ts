@@ -1,4 +1,5 @@
 // The numbered steps that bring a database of records from nothing, or from an older version, to this one.
+import { askedByColumns } from './asked-by.ts';
 import type { Statements } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { recordTables, searchTables } from './record-tables.ts';
@@ -11,6 +12,7 @@ const steps: readonly ((dialect: Dialect) => readonly string[])[] = [
   keyTables,
   countedRequests,
   foldPaths,
+  askedByColumns,
 ];
 
 export const recordsVersion = steps.length;

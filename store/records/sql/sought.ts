@@ -1,6 +1,7 @@
 // What a filter asks for, in numbers: the combos and the thread that entries must have.
 import { foldUserPath } from '../../../schemas/user-path.ts';
 import type { EntryFilter, Span } from '../record-store.ts';
+import { isAskedBy } from './asked-by.ts';
 import { allOf, anyOf, type Condition, condition, contains } from './condition.ts';
 import type { Row, Statements } from './database.ts';
 import type { Dialect } from './dialect.ts';
@@ -64,7 +65,7 @@ async function threadOf(statements: Statements, sessionId: string): Promise<numb
 
 /** Of the columns of `combo`. A text that is empty asks for nothing. */
 function comboConditions(dialect: Dialect, filter: EntryFilter): Condition[] {
-  const { requestedModel, provider, method, path, userPath, errorType, statusCode, stream } = filter;
+  const { requestedModel, provider, method, path, userPath, errorType, statusCode, stream, askedBy } = filter;
   const within = (column: string, text = ''): Condition | undefined =>
     text === '' ? undefined : contains(dialect, column, text);
   const isProvider = anyOf(within('provider', provider), within('provider_name', provider));
@@ -77,6 +78,7 @@ function comboConditions(dialect: Dialect, filter: EntryFilter): Condition[] {
     within('error_type', errorType),
     statusCode === undefined ? undefined : condition('status_code = ?', statusCode),
     stream === undefined ? undefined : condition('stream = ?', stream ? 1 : 0),
+    isAskedBy(askedBy),
   ].filter((each) => each !== undefined);
 }
 

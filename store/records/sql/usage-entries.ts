@@ -1,4 +1,5 @@
 // Usage records as the log shows them.
+import type { AskedBy } from '../../../schemas/records/request-record.ts';
 import type { UsageOrigin } from '../../../schemas/records/usage.ts';
 import type { UsageEntry } from '../record-store.ts';
 import type { Row, Statements } from './database.ts';
@@ -19,7 +20,8 @@ export async function usageEntries(statements: Statements, ids: readonly number[
   if (ids.length === 0) return [];
   const { isOneOf } = statements.dialect;
   const rows = await statements.all(
-    `SELECT usage.*, usage_model.model AS model_name, usage_model.provider, usage_model.provider_name, usage_path.user_path
+    `SELECT usage.*, usage_model.model AS model_name, usage_model.provider, usage_model.provider_name, usage_path.user_path,
+       usage_path.asked_by
      FROM usage JOIN usage_model ON usage_model.id = usage.model JOIN usage_path ON usage_path.id = usage.path
      WHERE ${isOneOf('usage.id', 'BIGINT')}`,
     ids,
@@ -63,6 +65,7 @@ function entryOf(row: Row, labels: readonly string[]): UsageEntry {
     provider_name: text('provider_name'),
     endpoint: text('endpoint'),
     user_path: text('user_path'),
+    asked_by: text('asked_by') as AskedBy,
     ...(labels.length === 0 ? {} : { labels }),
     source: text('source') as UsageOrigin,
     input_tokens: amount('input_tokens'),

@@ -1,5 +1,6 @@
 // What a usage filter asks for, in numbers: the models, user paths and label that records must have.
 import type { Span, UsageFilter } from '../record-store.ts';
+import { isAskedBy } from './asked-by.ts';
 import { allOf, type Condition, condition } from './condition.ts';
 import type { Statements } from './database.ts';
 import { plainText } from './plain-values.ts';
@@ -18,11 +19,12 @@ export interface SoughtUsage {
 
 /** Undefined: nothing can match. A text that is empty asks for nothing. */
 export async function seekUsage(statements: Statements, filter: UsageFilter): Promise<SoughtUsage | undefined> {
-  const { span, userPath = '', label = '', sessionId = '', cacheMode } = filter;
-  const isBelow = belowUserPath(userPath, 'folded_path');
+  const { span, userPath = '', label = '', sessionId = '', askedBy, cacheMode } = filter;
+  const paths = [belowUserPath(userPath, 'folded_path'), isAskedBy(askedBy)];
+  const isPath = paths.some((each) => each !== undefined) ? allOf(...paths) : undefined;
   const isModel = modelCondition(filter);
   const model = isModel && (await numbersLike(statements, 'model', isModel));
-  const path = isBelow && (await numbersLike(statements, 'path', isBelow));
+  const path = isPath && (await numbersLike(statements, 'path', isPath));
   const isLabel = label === '' ? undefined : condition('label = ?', plainText(label));
   const labels = isLabel && (await numbersLike(statements, 'label', isLabel));
   if ([model, path, labels].some((numbers) => numbers?.length === 0) || span.fromMs >= span.toMs) return undefined;

@@ -2,6 +2,7 @@
 import type { AttemptRecord, RequestRecord } from '../../../schemas/records/request-record.ts';
 import type { AttemptUsage } from '../../../schemas/records/usage.ts';
 import { foldUserPath } from '../../../schemas/user-path.ts';
+import { askedByOf } from './asked-by.ts';
 import type { Insertion, Row, Statements } from './database.ts';
 import type { ColumnType } from './dialect.ts';
 import { plainMoment, plainText, plainTextOrNull, wholeNumber } from './plain-values.ts';
@@ -131,7 +132,7 @@ function modelName({ attempt }: Used): string[] {
 }
 
 function pathName({ record }: Used): string[] {
-  return [plainText(foldUserPath(record.user_path)), plainText(record.user_path)];
+  return [plainText(foldUserPath(record.user_path)), askedByOf(record), plainText(record.user_path)];
 }
 
 function valuesOf({ record, attempt, usage, isRequest }: Used, model: number, path: number) {

@@ -8,12 +8,14 @@ export interface Dictionary {
   readonly columns: readonly string[];
   /** So many columns, the first ones, make a name; the others are kept as they came with it first. Absent: all. */
   readonly keyColumns?: number;
+  /** The last column of the key came later: where it says this, the key is the one without it, as before. */
+  readonly usual?: string;
 }
 
 /** What a column of the same name in `usage`, and in its sums, is a number of. */
 export const dictionaries = {
   model: { table: 'usage_model', columns: ['model', 'provider', 'provider_name'] },
-  path: { table: 'usage_path', columns: ['folded_path', 'user_path'], keyColumns: 1 },
+  path: { table: 'usage_path', columns: ['folded_path', 'asked_by', 'user_path'], keyColumns: 2, usual: 'client' },
   label: { table: 'usage_label_name', columns: ['label'] },
 } as const satisfies Readonly<Record<string, Dictionary>>;
 
@@ -22,11 +24,12 @@ export type NamedColumn = keyof typeof dictionaries;
 /** The numbers of these names, in their order. New ones are kept. */
 export async function numbersOf(
   statements: Statements,
-  { table, columns, keyColumns = columns.length }: Dictionary,
+  dictionary: Dictionary,
   names: readonly (readonly string[])[],
 ): Promise<number[]> {
   if (names.length === 0) return [];
-  const keys = names.map((name) => JSON.stringify(name.slice(0, keyColumns)));
+  const { table, columns } = dictionary;
+  const keys = names.map((name) => keyOf(name, dictionary));
   const byKey = new Map<string, readonly string[]>();
   for (const [index, key] of keys.entries()) if (!byKey.has(key)) byKey.set(key, names[index] ?? []);
   // An index of PostgreSQL takes no text of more than some thousand bytes.
@@ -42,6 +45,11 @@ export async function numbersOf(
       numbers.set(String(key), Number(id));
   const byName = new Map([...hashes].map(([key, short]) => [key, numbers.get(short) ?? 0]));
   return keys.map((key) => byName.get(key) ?? 0);
+}
+
+function keyOf(name: readonly string[], { columns, keyColumns = columns.length, usual }: Dictionary): string {
+  const parts = name.slice(0, keyColumns);
+  return JSON.stringify(usual !== undefined && parts.at(-1) === usual ? parts.slice(0, -1) : parts);
 }
 
 function insertionInto(table: string, columns: readonly string[]): Insertion {

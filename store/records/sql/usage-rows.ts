@@ -10,7 +10,18 @@ import { measures } from './usage-rollups.ts';
 import { usageBySession } from './usage-sessions.ts';
 import { totalsOf } from './usage-sums.ts';
 
-const columnOf = { model: 'model', user_path: 'path', label: 'label' } as const;
+/** By these columns of its dictionary the rows of a dimension are told apart; `shown`: of several texts, such as spellings of a path, one. */
+const columnOf = {
+  model: { column: 'model', groups: ['model', 'provider', 'provider_name'], shown: [] },
+  user_path: { column: 'path', groups: ['folded_path'], shown: ['user_path'] },
+  label: { column: 'label', groups: ['label'], shown: [] },
+} as const satisfies Readonly<Record<string, Grouping>>;
+
+interface Grouping {
+  readonly column: NamedColumn;
+  readonly groups: readonly string[];
+  readonly shown: readonly string[];
+}
 
 /** Records without a key, a label or a session have no row there. */
 export async function usageBy(
@@ -23,15 +34,20 @@ export async function usageBy(
   if (sought === undefined) return { total: 0, rows: [] };
   if (dimension === 'session') return usageBySession(statements, sought, page);
   if (dimension === 'auth_key_id') return usageByKey(statements, sought, page);
-  const column: NamedColumn = columnOf[dimension];
+  const { column, groups, shown }: Grouping = columnOf[dimension];
   const wanted = { columns: [column], measures };
   const sums = joinSums(partSums(statements, sought, wanted), wanted);
-  const { table, columns } = dictionaries[column];
-  const names = columns.map((name) => `${table}.${name} AS name_${name}`).join(', ');
+  const { table } = dictionaries[column];
+  const grouped = groups.map((name) => `${table}.${name}`).join(', ');
+  const selected = [
+    ...measures.map((name) => `sum(sums.${name}) AS ${name}`),
+    ...groups.map((name) => `${table}.${name} AS name_${name}`),
+    ...shown.map((name) => `min(${table}.${name}) AS name_${name}`),
+  ];
   const { total, rows } = await pageOf(statements, page, {
-    sql: `SELECT sums.*, ${names}, count(*) OVER () AS total FROM (${sums.sql}) AS sums
-      JOIN ${table} ON ${table}.id = sums.${column} WHERE sums.entries > 0
-      ORDER BY sums.total_cost DESC, sums.total_tokens DESC, ${columns.map((name) => `${table}.${name}`).join(', ')}`,
+    sql: `SELECT ${selected.join(', ')}, count(*) OVER () AS total FROM (${sums.sql}) AS sums
+      JOIN ${table} ON ${table}.id = sums.${column} WHERE sums.entries > 0 GROUP BY ${grouped}
+      ORDER BY sum(sums.total_cost) DESC, sum(sums.total_tokens) DESC, ${grouped}`,
     values: sums.values,
   });
   return { total, rows: rows.map((row) => rowOf(row, dimension)) };

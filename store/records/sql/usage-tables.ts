@@ -49,7 +49,7 @@ export function usageTables({ text, countedId, clustered }: Dialect): readonly s
   ];
 }
 
-/** As they were at first: `foldPaths` adds a column. */
+/** As they were at first: later steps add columns. */
 const firstDictionaries = {
   usage_model: ['model', 'provider', 'provider_name'],
   usage_path: ['user_path'],

@@ -5,6 +5,7 @@ import { useCell } from '../cell.ts';
 import { compact, dollars, plural, share } from '../format.ts';
 import { html, type View } from '../html.ts';
 import { useLoad } from '../load.ts';
+import { askedByField } from '../parts/asked-by-field.ts';
 import { daysField } from '../parts/days-field.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
 import { MoreFilters } from '../parts/more-filters.ts';
@@ -39,6 +40,7 @@ const moreFilters: readonly FilterField[] = [
       ['all', 'Both'],
     ],
   },
+  askedByField,
 ];
 
 interface Way {

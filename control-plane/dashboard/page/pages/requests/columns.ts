@@ -25,12 +25,13 @@ function Start({ entry }: OfEntry): View {
 }
 
 function What({ entry, count }: OfEntry & { readonly count?: number | undefined }): View {
-  const { method, path, resolved_model, requested_model, stream } = entry;
+  const { method, path, resolved_model, requested_model, stream, asked_by } = entry;
   const target = resolved_model === undefined || resolved_model === requested_model ? '' : `${resolved_model} · `;
   const way = requested_model === undefined ? method : `${target}${path}`;
   return html`<div class="cell">
     <span class="cell-line"><span class="name" title=${titleOf(entry)}>${titleOf(entry)}</span>
       ${isChange(entry) && html`<${Badge} tone="info">change</${Badge}>`}
+      ${asked_by === 'gateway' && html`<${Badge} tone="info">gateway</${Badge}>`}
       ${stream && html`<${Badge}>stream</${Badge}>`}
       ${count !== undefined && count > 1 && html`<a class="badge info" href=${linkTo(`/requests/${entry.id}/conversation`)}>${count} requests</a>`}</span>
     <span class="quiet small" title=${way}>${way}</span>

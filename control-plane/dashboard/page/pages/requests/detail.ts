@@ -65,6 +65,7 @@ function Facts({ entry }: OfEntry): View {
     <section class="card"><h2>Who</h2><dl class="facts">
       <${Fact} name="Consumer"><a class="foreign" href=${linkTo('/requests', { user_path })}>${user_path}</a></${Fact}>
       <${Fact} name="Key">${auth_key_id === undefined ? unnamed : html`<${KeyName} id=${auth_key_id} />`}${labels.map((label) => html` <${Badge} key=${label}><span class="foreign">${label}</span></${Badge}>`)}</${Fact}>
+      ${entry.asked_by === 'gateway' && html`<${Fact} name="Asked by"><${Badge} tone="info">gateway</${Badge}> for a request of this consumer</${Fact}>`}
       <${Fact} name="Client"><span class="foreign">${data.user_agent ?? 'unnamed'}</span> at ${client_ip}</${Fact}>
       ${session_id !== undefined && html`<${Fact} name="Session"><a class="foreign" href=${linkTo('/requests', { session_id, view: 'requests' })}>${session_id}</a></${Fact}>`}
     </dl></section>

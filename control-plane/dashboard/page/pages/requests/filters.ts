@@ -1,4 +1,5 @@
 // The filters of requests: their fields, how they are asked for, and which entries of the live stream they let through.
+import { askedByField } from '../../parts/asked-by-field.ts';
 import { daysField } from '../../parts/days-field.ts';
 import type { FilterField } from '../../parts/filter-form.ts';
 import type { Entry } from './entry.ts';
@@ -36,6 +37,7 @@ export const moreFields: readonly FilterField[] = [
       ['false', 'In one piece'],
     ],
   },
+  askedByField,
   { name: 'session_id', label: 'Session', placeholder: 'its whole id' },
   { name: 'start_date', label: 'From', type: 'date' },
   { name: 'end_date', label: 'To', type: 'date' },
@@ -56,9 +58,8 @@ export function apiQuery(query: URLSearchParams): URLSearchParams {
 /** Whether an entry that comes in now is one that the API would list. */
 export function filterOf(query: URLSearchParams): (entry: Entry) => boolean {
   const given = (name: string): string => (query.get(name) ?? '').trim();
-  const [path, status, stream, session, method] = ['user_path', 'status_code', 'stream', 'session_id', 'method'].map(
-    given,
-  );
+  const exact = ['user_path', 'status_code', 'stream', 'session_id', 'method', 'asked_by'];
+  const [path, status, stream, session, method, asker] = exact.map(given);
   const below = path === undefined || path === '' || path === '/' ? undefined : `/${path.replace(/^\/+|\/+$/g, '')}`;
   return (entry) =>
     (below === undefined || entry.user_path === below || entry.user_path.startsWith(`${below}/`)) &&
@@ -66,6 +67,7 @@ export function filterOf(query: URLSearchParams): (entry: Entry) => boolean {
     (stream === '' || String(entry.stream) === stream) &&
     (session === '' || entry.session_id === session) &&
     (method === '' || entry.method === method) &&
+    (asker === '' || entry.asked_by === asker) &&
     has(given('requested_model'), entry.requested_model) &&
     has(given('provider'), entry.provider_name, entry.provider) &&
     has(given('error_type'), entry.error_type) &&
