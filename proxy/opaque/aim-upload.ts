@@ -29,12 +29,12 @@ export function aimUpload(knock: Knock, gateway: Gateway): Promise<Aim> {
     const guard = batchGuard(knock);
     const begun = ({ provider }: UploadStart): LineReader => {
       const upstream = keeperOf(asked ?? provider, knock);
-      const models = new Set<string>();
+      const models = new Map<string, Target>();
       aimed(aimAt({ upstream, form, models, contentType, knock, gateway }));
       const nameModel: LineReader['nameModel'] = (call) => {
-        const { model, modelJson } = targetAt(upstream, call, knock);
-        models.add(model);
-        return modelJson;
+        const target = targetAt(upstream, call, knock);
+        models.set(target.model, target);
+        return target.modelJson;
       };
       return { nameModel, guard: guard && ((call, url, where) => guard(operationAt(url, call), call, where)) };
     };
@@ -47,8 +47,8 @@ export function aimUpload(knock: Knock, gateway: Gateway): Promise<Aim> {
 interface Upload {
   readonly upstream: Upstream;
   readonly form: UploadForm;
-  /** Of its lines, as the provider calls them. */
-  readonly models: ReadonlySet<string>;
+  /** Of its lines, by what the provider calls them. */
+  readonly models: ReadonlyMap<string, Target>;
   readonly contentType: string | undefined;
   readonly knock: Knock;
   readonly gateway: Gateway;
@@ -81,10 +81,18 @@ function aimAt({ upstream, form, models, contentType, knock, gateway }: Upload):
           provider: upstream.name,
           key: key.mark,
           isBatchInput,
-          models: [...models],
+          models: unpricedFirst(models),
         });
       }),
   };
+}
+
+/** Of many models the first are remembered: those without a price must not be missed when a batch is made of the file. */
+function unpricedFirst(models: ReadonlyMap<string, Target>): string[] {
+  const [unpriced = [], priced = []] = [false, true].map((hasPrice) =>
+    [...models.keys()].filter((model) => (models.get(model)?.price !== undefined) === hasPrice),
+  );
+  return [...unpriced, ...priced];
 }
 
 /** The provider that is to keep a file. */
