@@ -28,7 +28,7 @@ const setup = {
       type: 'openai',
       base_url: upstream.url,
       api_key: 'sk-fake',
-      models: [{ id: model, pricing: { input_per_mtok: 0, output_per_mtok: 0, per_request: 0.5 } }],
+      models: [{ id: model, pricing: { input_per_mtok: 0, output_per_mtok: 0, per_request: 0.5 } }, 'unpriced'],
     },
   },
   guardrails: [
@@ -238,7 +238,9 @@ await test('usage goes from teams to paths, names keys, and is saved as CSV', as
 });
 
 await test('figures and lists of the overview lead to what is behind them', async (t) => {
+  t.equal(await ask('/other', 'fake/unpriced', hello), 200);
   const { page, complaints, barriers } = await open(t, '?days=3');
+  await page.locator('.tile', { hasText: 'Cost' }).getByText('1 without a price').waitFor();
   await page.getByRole('link', { name: 'Refused by limits' }).click();
   await page
     .getByRole('row', { name: /429 rate_limit_exceeded/ })
@@ -261,6 +263,7 @@ await test('a budget is overridden, runs out, is reset and deleted; its curve sh
   const { page, complaints, barriers, turn, picture } = await open(t, '/budgets');
   const row = page.getByRole('row', { name: /\/spender / });
   await row.getByText('$1.00 of $40.00').waitFor();
+  await page.getByRole('status').getByText('fake/unpriced have no price').waitFor();
   await row.getByRole('button', { name: /^Override/ }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Amount in US dollars').fill('nothing');

@@ -1,19 +1,26 @@
 // Models without a price, for callers whose spending a budget counts: they are told of, or refused.
 import { t as suite, test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { keepThings } from '../support/keeping-provider.ts';
+import { refusedSession } from '../support/realtime-client.ts';
 import { shareGateway } from '../support/shared.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const price = { input_per_mtok: 1, output_per_mtok: 2 };
+const models = ['free', { id: 'dear', pricing: price }];
+/** More than are remembered of one file. */
+const many = Array.from({ length: 65 }, (_, index) => ({ id: `dear-${index}`, pricing: price }));
 const gateway = await shareGateway({
   config: {
     providers: {
       plain: {
         type: 'openai',
         base_url: upstream.url,
-        dialects: ['chat', 'messages', 'audio'],
-        models: ['free', { id: 'dear', pricing: price }],
+        dialects: ['chat', 'messages', 'audio', 'realtime'],
+        models,
       },
+      keeping: { type: 'groq', base_url: upstream.url, api_key: 'sk-a', models: [...models, ...many] },
+      claude: { type: 'anthropic', base_url: upstream.url, api_key: 'sk-b', models },
     },
     aliases: [{ source: 'either', strategy: 'failover', targets: [{ model: 'plain/free' }, { model: 'plain/dear' }] }],
     budgets: {
@@ -53,4 +60,60 @@ await test('it asks those with a price, and others are free', async (t) => {
     'an alias leads to its targets with a price',
   );
   t.equal(await ask('/v1/chat/completions', { model: 'plain/free', messages }, '/other'), '200 ok');
+});
+
+async function upload(asked: readonly string[]): Promise<string> {
+  const body = { messages };
+  const lines = asked.map((model, index) => ({
+    custom_id: `${index}`,
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: { model: `keeping/${model}`, ...body },
+  }));
+  const form = new FormData();
+  form.set('purpose', 'batch');
+  form.set('file', new Blob([lines.map((line) => `${JSON.stringify(line)}\n`).join('')]), 'in.jsonl');
+  const headers = { authorization: `Bearer ${gateway.masterKey}`, 'x-gateway-user-path': '/counted/app' };
+  const answer = await fetch(`${gateway.url}/v1/files?provider=keeping`, { method: 'POST', headers, body: form });
+  return ((await answer.json()) as { id: string }).id;
+}
+
+await test('no batch is begun in which a model has no price, wherever in its file it stands', async (t) => {
+  await keepThings(upstream, 'a');
+  const begin = async (asked: readonly string[]): Promise<string> =>
+    ask('/v1/batches', {
+      input_file_id: await upload(asked),
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+    });
+  t.match(await begin(['dear', 'free']), /^403 unpriced_model: The model "keeping\/free" has no price/);
+  t.match(await begin([...many.map(({ id }) => id), 'free']), /^403 unpriced_model: The model "keeping\/free"/);
+  t.equal(await begin(['dear']), '200 ok');
+});
+
+await test('nor a batch of messages', async (t) => {
+  await keepThings(upstream, 'b');
+  const begin = (...asked: readonly string[]): Promise<string> =>
+    ask('/v1/messages/batches', {
+      requests: asked.map((model, index) => ({
+        custom_id: `${index}`,
+        params: { model: `claude/${model}`, max_tokens: 9, messages },
+      })),
+    });
+  t.match(await begin('dear', 'free'), /^403 unpriced_model: The model "claude\/free" has no price/);
+  t.equal(await begin('dear'), '200 ok');
+});
+
+await test('nor a session in real time, or what one begins with', async (t) => {
+  const asked = upstream.ledger.length;
+  const headers = { 'x-gateway-user-path': '/counted/app' };
+  const said = /The model "plain\/free" has no price, and a budget of \/counted counts/;
+  const { status, error } = await refusedSession(gateway, { query: '?model=plain/free', headers });
+  t.match({ status, ...error }, { status: 403, code: 'unpriced_model', message: said });
+  const session = { session: { type: 'realtime', model: 'plain/free' } };
+  for (const path of ['/v1/realtime/client_secrets', '/v1/realtime/calls'])
+    t.match(await ask(path, session), said, path);
+  t.equal(upstream.ledger.length, asked, 'nothing was asked');
+  const priced = await refusedSession(gateway, { query: '?model=plain/dear', headers });
+  t.not(priced.error.code, 'unpriced_model');
 });
