@@ -19,12 +19,10 @@ export interface Sink {
   end(failure: Failure | undefined): void;
 }
 
-/** An answer whose head is known. Its body is all there, or flows into a sink. */
+/** An answer whose head is known. Its body is all there, or flows into a sink; its bytes are plain, whatever the provider has sent. */
 export interface Answer {
   readonly status: number;
   readonly contentType: string | undefined;
-  /** How the bytes that are handed over are encoded; undefined: plain. */
-  readonly contentEncoding: string | undefined;
   readonly contentLength: string | undefined;
   /** An event stream: it is relayed as a flow, even when it is complete. */
   readonly stream: boolean;
@@ -64,7 +62,6 @@ export function wholeAnswer(body: Buffer, head: WholeHead = {}): Answer {
   return {
     status,
     contentType,
-    contentEncoding: undefined,
     contentLength: String(body.length),
     stream,
     framed: true,
@@ -154,7 +151,6 @@ class WatchedSink implements Sink {
 /** An answer that is another one under a plain head of unknown length: what it is made of overrides the rest. */
 export class ReheadedAnswer implements Answer {
   readonly #answer: Answer;
-  readonly contentEncoding = undefined;
   readonly contentLength = undefined;
 
   constructor(answer: Answer) {

@@ -3,14 +3,13 @@ import type { Failure, Sink } from '../answer.ts';
 import type { ModelRequest, Waiting } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Delivery } from '../stages/relay.ts';
-import { decodeBody } from '../upstream/decode-body.ts';
 
 /** Longest answer that is read. Bytes. */
 const mostBytes = 1024 * 1024;
 const tooLarge: Failure = { code: 'upstream_invalid_response', reason: `it has more than ${mostBytes} bytes` };
 const nothing: Buffer = Buffer.alloc(0);
 
-/** Tells once what has come: all of the body, plain; or why not. */
+/** Tells once what has come: all of the body; or why not. */
 type Told = (body: Buffer, broken: Refusal | undefined) => void;
 
 /** Reads an answer until it is over, or until the maker of the request leaves: then its taps have seen what has come. */
@@ -21,19 +20,11 @@ export function readDelivery(delivery: Delivery, request: ModelRequest, told: To
     if (!isWhole) answer.cancel();
     let body = answer.body();
     for (const tap of taps) body = tap.whole(body);
-    told(...readable(body, delivery));
+    if (body.length > mostBytes) told(nothing, brokenBy(tooLarge, delivery.provider));
+    else told(body, undefined);
     return;
   }
   new Reader(delivery, request, told).start();
-}
-
-function readable(body: Buffer, { answer, provider }: Delivery): [body: Buffer, broken: Refusal | undefined] {
-  const plain = body.length > mostBytes ? nothing : decodeBody(body, answer.contentEncoding, mostBytes);
-  // Only an empty body decodes to nothing.
-  const isLost = plain.length === 0 && body.length > 0;
-  return isLost
-    ? [nothing, brokenBy({ ...tooLarge, reason: 'it is too large, or damaged' }, provider)]
-    : [plain, undefined];
 }
 
 function brokenBy({ code, reason }: Failure, provider: string | undefined): Refusal {
@@ -75,6 +66,6 @@ class Reader implements Sink, Waiting {
     const { provider } = this.#delivery;
     const broken = failure ?? (this.#length > mostBytes ? tooLarge : undefined);
     if (broken !== undefined) this.#told(nothing, brokenBy(broken, provider));
-    else this.#told(...readable(Buffer.concat(this.#pieces), this.#delivery));
+    else this.#told(Buffer.concat(this.#pieces), undefined);
   }
 }

@@ -3,7 +3,6 @@
 import { jsonWithoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import type { Answer, Sink, Tap } from '../answer.ts';
 import type { Operation } from '../dialects/dialect.ts';
-import { decodeBody } from '../upstream/decode-body.ts';
 import { BoundedBytes } from './bounded-bytes.ts';
 import type { CaptureBudget, CaptureRoom } from './capture-budget.ts';
 import { CapturedSink } from './captured-sink.ts';
@@ -36,7 +35,6 @@ export class BodyCapture implements Tap {
   readonly #answerRoom: CaptureRoom;
   #request: Buffer | undefined;
   #passing: BoundedBytes | undefined;
-  #answer: Pick<Answer, 'contentEncoding'> = { contentEncoding: undefined };
   /** The answer is text. */
   #isText = true;
   /** All of an answer that came at once. It is read before other code can change it. */
@@ -80,12 +78,11 @@ export class BodyCapture implements Tap {
 
   /** The tap nearest to the client of this answer; `operation`: in whose words it is. */
   tapOf(
-    answer: Pick<Answer, 'stream' | 'contentEncoding'> & Partial<Pick<Answer, 'contentType'>>,
+    { stream, contentType }: Pick<Answer, 'stream'> & Partial<Pick<Answer, 'contentType'>>,
     operation: Operation | undefined,
   ): Tap {
-    this.#answer = answer;
-    this.#isText = isTextType(answer.contentType);
-    const fold = answer.stream && answer.contentEncoding === undefined ? foldFor(operation) : undefined;
+    this.#isText = isTextType(contentType);
+    const fold = stream ? foldFor(operation) : undefined;
     if (fold !== undefined) this.#stream = new StreamCapture(fold, this.#mostBytes);
     return this;
   }
@@ -117,7 +114,7 @@ export class BodyCapture implements Tap {
   wholeBodies(): WholeBodies | undefined {
     const request = this.#request ?? wholeOf(this.#passing);
     const answer = this.#stream === undefined ? (this.#whole ?? wholeOf(this.#body)) : undefined;
-    if (request === undefined || answer === undefined || this.#answer.contentEncoding !== undefined) return undefined;
+    if (request === undefined || answer === undefined) return undefined;
     return Math.max(request.length, answer.length) > this.#mostBytes
       ? undefined
       : { request: withoutMark(request), answer, mostBytes: this.#mostBytes };
@@ -139,12 +136,7 @@ export class BodyCapture implements Tap {
     const bytes = this.#whole ?? this.#body?.bytes;
     if (bytes === undefined) return nothing;
     const { secrets } = facts;
-    const known = { isCut: this.#body?.isCut === true, mostBytes: this.#mostBytes, secrets };
-    const { contentEncoding } = this.#answer;
-    if (contentEncoding === undefined) return writeBody({ ...known, bytes });
-    const plain = known.isCut ? bytes.subarray(0, 0) : decodeBody(bytes, contentEncoding, this.#mostBytes);
-    if (plain.length > 0 || bytes.length === 0) return writeBody({ ...known, bytes: plain });
-    return { ...writeText(`[not recorded: encoded as ${contentEncoding}]`, known), isTooBig: true };
+    return writeBody({ bytes, isCut: this.#body?.isCut === true, mostBytes: this.#mostBytes, secrets });
   }
 
   /** Gives the memory back. Again does nothing. */

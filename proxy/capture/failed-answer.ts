@@ -4,7 +4,6 @@ import { mark } from '../../schemas/keys/key-shapes.ts';
 import type { AttemptRecord } from '../../schemas/records/request-record.ts';
 import { redact } from '../dialects/redact.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';
-import { decodeBody, encodingOf } from '../upstream/decode-body.ts';
 import { shownRawHeaders } from './shown-headers.ts';
 import { textIn, writeBody } from './written-body.ts';
 
@@ -15,7 +14,6 @@ const mostOfBodies = 256 * 1024;
 /** As much of an answer as came. Absent: nothing did. */
 export interface FailedAnswer {
   body?(): Buffer;
-  readonly contentEncoding?: string | undefined;
   readonly head?: { readonly ofError?: readonly Buffer[] | undefined };
 }
 
@@ -49,8 +47,7 @@ export function failedAnswers({
 function bodyOf(answer: FailedAnswer, secrets: readonly string[], mostBytes: number): string | undefined {
   const held = answer.body?.() ?? Buffer.alloc(0);
   const part = held.subarray(0, mostOfBody);
-  const plain = decodeBody(part, encodingOf(part, answer.contentEncoding));
-  const text = textIn(plain);
+  const text = textIn(part);
   if (text === undefined || mostBytes === 0) return undefined;
   // A provider may quote a key in any form.
   const clean = redact(text, secrets).replaceAll('[redacted]', mark);

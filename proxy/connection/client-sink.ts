@@ -40,7 +40,7 @@ export class ClientSink implements Sink {
     }
     const refused = refusalOf(failure, this.#provider, id);
     if (failure.isTold === true) response.end();
-    else if (this.#answer.stream && this.#answer.contentEncoding === undefined) {
+    else if (this.#answer.stream) {
       response.end(errorEvent(refused, this.#exchange));
     } else response.destroy();
     this.#ended(refused.status, refused);

@@ -4,7 +4,6 @@ import { HeldBytes } from '../bytes/held-bytes.ts';
 import { isObject, parseObject } from '../dialects/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
-import { decodeBody } from '../upstream/decode-body.ts';
 import type { FamilyName } from './families.ts';
 import { heldIn, type MadeObject, objectsIn } from './made-objects.ts';
 
@@ -28,24 +27,17 @@ export interface Making {
 }
 
 /** Tells what an answer has made. `answer`: as the client gets it. */
-export function objectTap(
-  { stream, contentEncoding }: Pick<Answer, 'stream' | 'contentEncoding'>,
-  making: Making,
-): Tap {
-  return new WatchingTap(() =>
-    stream && contentEncoding === undefined ? new EventsReader(making) : new RecordReader(contentEncoding, making),
-  );
+export function objectTap({ stream }: Pick<Answer, 'stream'>, making: Making): Tap {
+  return new WatchingTap(() => (stream ? new EventsReader(making) : new RecordReader(making)));
 }
 
 /** Of an answer that is one JSON object. Nothing here throws: the client's answer does not hang on it. */
 class RecordReader {
-  readonly #encoding: string | undefined;
   readonly #making: Making;
   readonly #held = new HeldBytes();
   #isLost = false;
 
-  constructor(encoding: string | undefined, making: Making) {
-    this.#encoding = encoding;
+  constructor(making: Making) {
     this.#making = making;
   }
 
@@ -58,7 +50,7 @@ class RecordReader {
   end(): void {
     if (this.#isLost) return;
     const { family, isOld, made } = this.#making;
-    const record = parseObject(decodeBody(this.#held.take(), this.#encoding, mostBytes).toString());
+    const record = parseObject(this.#held.take().toString());
     if (record !== undefined) made(isOld ? heldIn(family, record) : objectsIn(family, record));
   }
 }

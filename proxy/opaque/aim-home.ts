@@ -90,7 +90,7 @@ export function aimHome(thing: KeptThing, action = ''): (knock: Knock, gateway: 
           ? guardedResults(answer, knock, (error) => gateway.reportFailure(error, exchange.id))
           : undefined;
         const told = guarded === undefined ? [] : [guarded.tap];
-        if (isContent && batch !== undefined && answer.contentEncoding === undefined && answer.status === 200)
+        if (isContent && batch !== undefined && answer.status === 200)
           return { taps: [new BatchResultsTap(charge), secrets, ...told], usage: undefined, answer: guarded?.answer };
         if (isContent) return { taps: [secrets, ...told], usage: undefined, answer: guarded?.answer };
         if (method === 'DELETE') forget(thing, id, ownerOf(principal), gateway);

@@ -29,7 +29,7 @@ export function guardedResults(
   const { userPath } = principal;
   const holding = changesAnswers(snapshot.guardrails, userPath);
   if (holding.length === 0 || answer.status >= 300) return undefined;
-  if (answer.contentEncoding !== undefined || answer.status !== 200)
+  if (answer.status !== 200)
     throw refusal('upstream_invalid_response', { fill: { reason: 'it is no whole file, so it cannot be checked' } });
   const findings = new Map<string, Finding>();
   let open: Guarding | undefined;

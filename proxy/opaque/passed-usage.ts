@@ -40,7 +40,6 @@ export function passedUsage(
 
 function usageOfBedrock(kind: string, answer: UpstreamAnswer): PassedUsage | undefined {
   const { isBinary, bedrockCounts = [] } = answer.head;
-  if (answer.contentEncoding !== undefined) return undefined;
   if (kind === 'converse') return atEnd(converseUsage);
   if (isBinary) return atEnd(invokedStreamUsage);
   const reported = new ReportedUsage();

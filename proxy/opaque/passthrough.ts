@@ -173,7 +173,7 @@ function aimWith({ path, upstream, found, knock }: Passed, parts: Gateway): Aim 
     body: () => found.body(knock.principal.allowedModels === undefined || upstream.allowsRoutingMembers),
   };
   const tap = (answer: UpstreamAnswer): Tapped => {
-    const isWatched = operation !== undefined && answer.stream && answer.contentEncoding === undefined;
+    const isWatched = operation !== undefined && answer.stream;
     const masked = new SecretsTap(secrets, isWatched);
     const later = backgroundTaps({ endpoint: path.endpoint, target, knock, answer }, parts);
     if (operation === undefined) {

@@ -9,8 +9,8 @@ import { createUsageReader, type UsageReader } from '../tokens/usage-reader.ts';
 const telling = /^(?:application\/(?:[\w.+-]+\+)?json|text\/event-stream)\s*(?:;|$)/i;
 
 /** Whether an answer may say what it cost. */
-export function tellsUsage({ contentType, contentEncoding }: Pick<Answer, 'contentType' | 'contentEncoding'>): boolean {
-  return contentType !== undefined && contentEncoding === undefined && telling.test(contentType);
+export function tellsUsage({ contentType }: Pick<Answer, 'contentType'>): boolean {
+  return contentType !== undefined && telling.test(contentType);
 }
 
 export class ReportedUsage implements Tap {

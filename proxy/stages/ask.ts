@@ -14,7 +14,6 @@ import type { CallRole } from '../targets/breaker.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import { Reading } from '../translation/reading.ts';
 import type { ApiKey, ApiKeys } from '../upstream/api-keys.ts';
-import { decodeLongBody } from '../upstream/decode-body.ts';
 import { outrun, type UpstreamFailure } from '../upstream/failure.ts';
 import { send } from '../upstream/send.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
@@ -23,7 +22,7 @@ import type { Accepted, RoutedCall } from './attempts.ts';
 import { keepsItself } from './keep.ts';
 import { headersOf, prepare } from './prepare.ts';
 
-/** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error; one that is translated is held as a whole. */
+/** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error; one that is translated or checked, as a whole. */
 const heldBytes = 64 * 1024;
 const translatedBytes = 16 * 1024 * 1024;
 /** Longest reason that is told. Characters. */
@@ -147,19 +146,17 @@ export function judge(asking: Asking, failure: UpstreamFailure | undefined, aske
     decide(asking, failure, asker);
     return;
   }
-  const body = decodeLongBody(answer.body(), answer.head.receivedEncoding, translatedBytes);
   // Meanwhile another target may have been faster.
   const decided = (): void => decide(asking, asker.isOver ? tooLate : undefined, asker);
-  void reading.readLong(answer, body, Math.floor(asker.parts.nowMs())).then(decided);
+  void reading.readLong(answer, answer.body(), Math.floor(asker.parts.nowMs())).then(decided);
 }
 
 const tooLate: UpstreamFailure = { failure: outrun, sent: true, isStale: false };
 
 /** Reading it takes more than a moment. */
 function isLong(answer: UpstreamAnswer): boolean {
-  const { complete, head, status, stream } = answer;
-  if (stream || !complete || status >= 400) return false;
-  return head.receivedEncoding !== undefined || answer.body().length > shortBytes;
+  const { complete, status, stream } = answer;
+  return !stream && complete && status < 400 && answer.body().length > shortBytes;
 }
 
 function decide(asking: Asking, failure: UpstreamFailure | undefined, asker: Asker): void {

@@ -29,9 +29,8 @@ export function chargeUnfinished(
 ): TokenUsage | undefined {
   const { target, allowance, answer } = asking;
   if (!usageEnabled || failure?.sent !== true || !(isOutrun || wasAtWork(answer, failure))) return undefined;
-  // Of a stream hardly more than its head is there, and what is compressed is not read.
-  const isReadable = !answer.stream && answer.head.receivedEncoding === undefined;
-  const measured = measureBody(routed, isReadable ? answer.body() : nothing);
+  // Of a stream hardly more than its head is there.
+  const measured = measureBody(routed, answer.stream ? nothing : answer.body());
   if (measured === undefined) return undefined;
   const usage = ofBrokenAnswer(measured);
   if (!isOutrun) return usage;

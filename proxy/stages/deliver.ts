@@ -40,8 +40,7 @@ export function deliver(
   if (exchange.trace?.isSampled) named.push(new AnswerNamesTap(answer, exchange.trace, secrets));
   if (reading === undefined) {
     const usage = new UsageTap(routed, accepted, usageEnabled);
-    const isWatched = answer.stream && answer.contentEncoding === undefined;
-    const taps = [...named, usage, new SecretsTap(secrets, isWatched)];
+    const taps = [...named, usage, new SecretsTap(secrets, answer.stream)];
     return { delivery: { answer, provider, taps, headers, keyId }, usage };
   }
   const { translated, answer: read, written } = reading;

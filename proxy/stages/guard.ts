@@ -16,12 +16,8 @@ import { textsOf } from '../guardrails/texts-of.ts';
 import { twinIn } from '../guardrails/twins.ts';
 import { atOnce, inSlices } from '../slices.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
-import { decodeBody } from '../upstream/decode-body.ts';
 import type { Recalled } from './recall.ts';
 import { type Delivery, passWhole } from './relay.ts';
-
-/** A longer answer is not checked, so it is not told. Bytes. */
-export const checkedBytes = 16 * 1024 * 1024;
 
 /** A body of so many bytes is read without a pause. */
 const shortBytes = 256 * 1024;
@@ -146,8 +142,7 @@ function* checked(delivery: Delivery, rails: Guarding): Flow<Delivery> {
     answer.cancel();
     throw unreadable('it is too long to be checked', provider);
   }
-  const passed = passWhole(taps, answer.body());
-  const bytes = decodeBody(passed, answer.contentEncoding, checkedBytes);
+  const bytes = passWhole(taps, answer.body());
   if (!rails.checksAnswer) return withBody(delivery, bytes);
   const body = objectIn(bytes, provider);
   const isChanged = yield* rails.onAnswer(body);

@@ -45,8 +45,7 @@ export function takeForCache(delivery: Delivery, { row, caching }: Kept, { cache
   const { answer } = delivery;
   const { provider, keyId } = delivery;
   const headers = [...delivery.headers, cacheHeader, caching.outcome];
-  if (caching.key === undefined || answer.status !== 200 || answer.contentEncoding !== undefined)
-    return { ...delivery, headers };
+  if (caching.key === undefined || answer.status !== 200) return { ...delivery, headers };
   const { mostEntryBytes: mostBytes } = caching.settings;
   const keepsEvents = cache.engine?.keepsEvents === true;
   const { operation } = row;

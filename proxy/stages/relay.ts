@@ -198,9 +198,8 @@ function headersOf(
   // What the client still sends is not waited for, so the connection cannot carry another request.
   if (!request.complete) response.shouldKeepAlive = false;
   const headers = ['x-request-id', id, ...fixedHeaderList, ...given];
-  const { contentType, contentEncoding, contentLength, status, stream } = answer;
+  const { contentType, contentLength, status, stream } = answer;
   if (contentType !== undefined) headers.push('content-type', contentType);
-  if (contentEncoding !== undefined) headers.push('content-encoding', contentEncoding);
   const said = request.method === 'HEAD' && !stream ? contentLength : length;
   if (stream) headers.push('cache-control', 'no-cache', 'x-accel-buffering', 'no');
   if (said !== undefined && status !== 204 && status !== 304) headers.push('content-length', said);

@@ -14,24 +14,22 @@ const mark = Buffer.from(`"${key}"`);
 const newline = 0x0a;
 
 export class PreviousIdTap implements Tap {
-  readonly #answer: Pick<Answer, 'stream' | 'contentEncoding'>;
+  readonly #answer: Pick<Answer, 'stream'>;
   readonly #id: Buffer;
 
-  constructor(answer: Pick<Answer, 'stream' | 'contentEncoding'>, id: string) {
+  constructor(answer: Pick<Answer, 'stream'>, id: string) {
     this.#answer = answer;
     this.#id = Buffer.from(JSON.stringify(id));
   }
 
   whole(body: Buffer): Buffer {
-    if (this.#answer.contentEncoding !== undefined) return body;
     if (this.#answer.stream) return named(body, this.#id);
     return splice(body, editsIn(body, this.#id));
   }
 
   /** A body that is not held as a whole is too long to be changed. */
   open(next: Sink): Sink {
-    const { stream, contentEncoding } = this.#answer;
-    return stream && contentEncoding === undefined ? new NamingSink(this.#id, next) : next;
+    return this.#answer.stream ? new NamingSink(this.#id, next) : next;
   }
 
   awaitsMore(): boolean {

@@ -4,7 +4,6 @@ import { HeldBytes } from '../bytes/held-bytes.ts';
 import { isObject, type JsonObject, parseObject, textOf } from '../dialects/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { InvalidAnswer, type RawEvent } from '../dialects/translation.ts';
-import { decodeBody } from '../upstream/decode-body.ts';
 
 /** What is done with the response of an answer. */
 export interface ResponseTaker {
@@ -25,24 +24,17 @@ export interface ResponseTaker {
 const [withResponse, completed, incomplete] = ['"response"', 'response.completed', 'response.incomplete'];
 
 /** Gives the taker the response of an answer. `answer`: as the client gets it. */
-export function responseTap(
-  { stream, contentEncoding }: Pick<Answer, 'stream' | 'contentEncoding'>,
-  taker: ResponseTaker,
-): Tap {
-  return new WatchingTap(() =>
-    stream ? new EventsReader(contentEncoding, taker) : new BodyReader(contentEncoding, taker),
-  );
+export function responseTap({ stream }: Pick<Answer, 'stream'>, taker: ResponseTaker): Tap {
+  return new WatchingTap(() => (stream ? new EventsReader(taker) : new BodyReader(taker)));
 }
 
 /** Of an answer that is one JSON object. */
 class BodyReader implements AnswerReader {
-  readonly #encoding: string | undefined;
   readonly #taker: ResponseTaker;
   readonly #held = new HeldBytes();
   #isLost = false;
 
-  constructor(encoding: string | undefined, taker: ResponseTaker) {
-    this.#encoding = encoding;
+  constructor(taker: ResponseTaker) {
     this.#taker = taker;
   }
 
@@ -59,7 +51,7 @@ class BodyReader implements AnswerReader {
 
   end(): void {
     if (this.#isLost) return;
-    const body = decodeBody(this.#held.take(), this.#encoding, this.#taker.mostBytes);
+    const body = this.#held.take();
     const response = parseObject(body.toString('utf8'));
     if (response === undefined) this.#taker.lost();
     else this.#taker.take(response, body.length);
@@ -72,11 +64,9 @@ class EventsReader implements AnswerReader {
   readonly #splitter: ServerEventSplitter;
   #isOver = false;
 
-  /** `encoding`: of a stream that could not be decoded on the way. */
-  constructor(encoding: string | undefined, taker: ResponseTaker) {
+  constructor(taker: ResponseTaker) {
     this.#taker = taker;
     this.#splitter = new ServerEventSplitter(taker.needsOnlyId ? [withResponse] : [completed, incomplete]);
-    if (encoding !== undefined) this.#lose();
   }
 
   push(bytes: Buffer): void {

@@ -34,14 +34,13 @@ export class AnswerNamesTap implements Tap {
   readonly #secrets: readonly string[];
   #events = 0;
   #held: Buffer = Buffer.alloc(0);
-  #isDone: boolean;
+  #isDone = false;
 
   /** `named` gets the names. `secrets`: what must be in none. */
   constructor(answer: Answer, named: Named, secrets: readonly string[]) {
     this.#answer = answer;
     this.#named = named;
     this.#secrets = secrets;
-    this.#isDone = answer.contentEncoding !== undefined;
   }
 
   whole(body: Buffer): Buffer {

@@ -41,7 +41,7 @@ export class UsageTap implements Tap {
 
   open(next: Sink): Sink {
     const { answer, injectedUsage, relayed, target } = this.#tapped;
-    if (answer.stream && answer.contentEncoding === undefined) {
+    if (answer.stream) {
       const { secrets } = target.upstream;
       // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
       const options = { dropsUsage: injectedUsage, readsUsage: this.#readsUsage, watchesEnd: !answer.framed, secrets };

@@ -35,10 +35,10 @@ export class Reading {
   }
 
   /** Reads and writes a long answer before `begin` is asked about it, in steps. `nowMs`: Unix milliseconds. */
-  async readLong(come: Come, body: Promise<Buffer>, nowMs: number): Promise<void> {
+  async readLong(come: Come, body: Buffer, nowMs: number): Promise<void> {
     try {
       const problem = this.#oddIn(come);
-      if (problem === undefined) await inSlices(this.#translate(await body, nowMs));
+      if (problem === undefined) await inSlices(this.#translate(body, nowMs));
       this.#outcome = { problem };
     } catch (error) {
       this.#outcome = isUnclear(error) ? { problem: error.message } : { error };

@@ -124,9 +124,9 @@ export function readAnswerHead(raw: readonly Buffer[], status: number = 200): An
 /** Before a head has come. */
 export const noHead: AnswerHead = readAnswerHead([]);
 
-/** Whether the first event of a stream is there. Of what is no stream, or cannot be read, none is awaited. */
-export function beginsReadably({ stream, isBinary, receivedEncoding }: AnswerHead, held: Buffer): boolean {
-  if (!stream || receivedEncoding !== undefined || held.length > maxFirstBytes) return true;
+/** Whether the first event of a stream is there. Of what is no stream none is awaited. */
+export function beginsReadably({ stream, isBinary }: AnswerHead, held: Buffer): boolean {
+  if (!stream || held.length > maxFirstBytes) return true;
   return isBinary ? hasFrame(held) : hasEvent(held);
 }
 

@@ -76,9 +76,6 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     return this.head.contentLength;
   }
 
-  /** No encoding gets so far. */
-  readonly contentEncoding = undefined;
-
   get stream(): boolean {
     return this.head.stream;
   }

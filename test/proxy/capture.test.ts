@@ -128,7 +128,7 @@ await test('bodies without room are left out, and what was taken is given back',
   };
   const open = (stream: boolean) => {
     const capture = new BodyCapture(budget, limit);
-    return { capture, sink: capture.tapOf({ stream, contentEncoding: undefined }, 'chat').open(client) };
+    return { capture, sink: capture.tapOf({ stream }, 'chat').open(client) };
   };
   const facts = { secrets: [], model: 'm', nowMs: 0, isObject: false };
   const first = open(false);
@@ -183,7 +183,7 @@ await test('a text in the frame of the one before is read as it would be by pars
   ];
   for (const cut of [1, 7, 1_000]) {
     const capture = new BodyCapture(new CaptureBudget(1e9), 64 * 1024);
-    const sink = capture.tapOf({ stream: true, contentEncoding: undefined }, 'chat').open({
+    const sink = capture.tapOf({ stream: true }, 'chat').open({
       write: () => true,
       end: () => undefined,
     });

@@ -1,5 +1,4 @@
 // Stored responses on their way into a real store: found while they are written, bounded for each owner, read out of any pieces of an answer.
-import { gzipSync } from 'node:zlib';
 import { type Test, test } from 'tap';
 import type { Sink } from '../../proxy/answer.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
@@ -88,11 +87,7 @@ const events = Buffer.from(
 );
 
 /** What a tap takes of an answer, and what the client gets, when it comes in these pieces. */
-function taken(
-  pieces: readonly Buffer[],
-  needsOnlyId = false,
-  answer: { stream?: boolean; contentEncoding?: string } = {},
-) {
+function taken(pieces: readonly Buffer[], needsOnlyId = false, answer: { stream?: boolean } = {}) {
   const seen = { responses: [] as JsonObject[], lost: 0, passed: '' };
   const next: Sink = {
     write(chunk) {
@@ -102,7 +97,7 @@ function taken(
     end: () => undefined,
   };
   const tap = responseTap(
-    { stream: true, contentEncoding: undefined, ...answer },
+    { stream: true, ...answer },
     {
       needsOnlyId,
       mostBytes: 10_000,
@@ -145,14 +140,11 @@ await test('a response is read out of an answer at every split, and every byte p
   t.same(taken([events.subarray(0, -20)]).responses, [], 'a stream that broke off is none');
 });
 
-await test('compressed bodies are read; what is too long, damaged or of an unknown encoding is lost', async (t) => {
+await test('what is too long, or no object, is lost', async (t) => {
   const body = Buffer.from(JSON.stringify(response));
-  t.same(taken([gzipSync(body)], false, { stream: false, contentEncoding: 'gzip' }).responses, [response]);
   for (const [pieces, answer] of [
     [[Buffer.alloc(6_000, 0x20), Buffer.alloc(6_000, 0x20)], { stream: false }],
     [[body.subarray(1)], { stream: false }],
-    [[gzipSync(Buffer.alloc(20_000, 0x20))], { stream: false, contentEncoding: 'gzip' }],
-    [[events], { stream: true, contentEncoding: 'odd' }],
     [Array.from({ length: 18 }, () => Buffer.alloc(1 << 20, 0x61)), { stream: true }],
   ] as const) {
     t.match(taken(pieces, false, answer), { responses: [], lost: 1 });

@@ -19,7 +19,6 @@ function stored(contentType: string, text: string, failure?: Failure): Answer {
   return {
     status: 200,
     contentType,
-    contentEncoding: undefined,
     contentLength: undefined,
     stream: contentType === 'text/event-stream',
     framed: true,
