@@ -184,6 +184,9 @@ await test('a question of the gateway is marked, and is left out where requests 
   await question.waitFor({ state: 'detached' });
   await page.getByRole('row', { name: /\/judged/ }).waitFor();
   t.match(page.url(), /asked_by=client/);
+  t.equal(await ask('/Judged/App', `fake/${model}`, hello), 200);
+  await page.getByRole('row', { name: /\/Judged\/App/ }).waitFor();
+  t.equal(await page.getByText('/guardrails/judge').count(), 0, 'also of those that come in');
   t.same(complaints(), []);
 });
 

@@ -60,9 +60,10 @@ export function filterOf(query: URLSearchParams): (entry: Entry) => boolean {
   const given = (name: string): string => (query.get(name) ?? '').trim();
   const exact = ['user_path', 'status_code', 'stream', 'session_id', 'method', 'asked_by'];
   const [path, status, stream, session, method, asker] = exact.map(given);
-  const below = path === undefined || path === '' || path === '/' ? undefined : `/${path.replace(/^\/+|\/+$/g, '')}`;
+  // User paths match without regard to letter case.
+  const below = `/${(path ?? '').replace(/^\/+|\/+$/g, '').toLowerCase()}`;
   return (entry) =>
-    (below === undefined || entry.user_path === below || entry.user_path.startsWith(`${below}/`)) &&
+    (below === '/' || `${entry.user_path.toLowerCase()}/`.startsWith(`${below}/`)) &&
     (status === '' || String(entry.status_code) === status) &&
     (stream === '' || String(entry.stream) === stream) &&
     (session === '' || entry.session_id === session) &&
