@@ -2,6 +2,7 @@
 
 import { FormReader, type FormTaker, type PartHead } from '../call/form-reader.ts';
 import { refusal } from '../errors.ts';
+import { foldedName } from './families.ts';
 import { JsonReferences, type Reference, referencesIn } from './json-references.ts';
 
 /** Takes a body piece by piece; the pieces may change behind it. */
@@ -20,18 +21,23 @@ export interface ReferenceReader {
 const longestField = 1024;
 const longestForm = 1024 * 1024;
 const [openBrace, openBracket] = [0x7b, 0x5b];
-const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+const lineEnd = 0x0a;
+/** Bytes that are part of a mark of byte order. */
+const byteOrderMarks: ReadonlySet<number> = new Set([0xef, 0xbb, 0xbf, 0xfe, 0xff]);
 const nothing: Buffer = Buffer.alloc(0);
 const boundaries = /\bboundary[ \t]*=/gi;
 const formType =
   /^multipart\/form-data[ \t]*;(?:[^"]*;)?[ \t]*boundary=(?:"([^"\\\r\n]{1,70})"|([^\s;"]{1,70}))[ \t]*(?:;[^"]*)?$/i;
 
-/** `contentType`: as the client names it. Throws 400 `invalid_upload` for a form that is not written as `multipart/form-data`. */
-export function referencesOfBody(contentType: string | undefined): ReferenceReader {
+/**
+ * `contentType`: as the client names it. `isFile`: it is a file, whose lines each are read by themselves. Throws 400 `invalid_upload` for a form
+ * that is not written as `multipart/form-data`.
+ */
+export function referencesOfBody(contentType: string | undefined, isFile = false): ReferenceReader {
   const type = (contentType ?? '').trim().toLowerCase();
   if (type.startsWith('multipart/')) return new FormReferences(boundaryOf(contentType));
   if (type.startsWith('application/x-www-form-urlencoded')) return new PairReferences();
-  return new TextReferences();
+  return isFile ? new FileReferences() : new TextReferences();
 }
 
 function boundaryOf(contentType: string | undefined): string {
@@ -61,8 +67,7 @@ class TextReferences implements ReferenceReader {
   }
 
   take(): readonly Reference[] {
-    if (this.#json.isTooMany) throw refusal('too_many_objects');
-    return this.#json.found.splice(0);
+    return takenFrom(this.#json);
   }
 
   #start(begin: Buffer): void {
@@ -74,34 +79,94 @@ class TextReferences implements ReferenceReader {
     this.#begin = nothing;
     const first = begin[at];
     this.#state = first === openBrace || first === openBracket ? 'json' : 'other';
-    // JSON has no zero bytes, and 16 bits for a character would be read by some.
-    if (isWide(begin)) throw refusal('invalid_json', { fill: { reason: 'it is not UTF-8' } });
+    if (this.#state === 'json' && isWide(begin, at))
+      throw refusal('invalid_json', { fill: { reason: 'it is not UTF-8' } });
     if (this.#state === 'json') this.#json.push(begin.subarray(at));
   }
 }
 
-/** Where something else than blanks begins; undefined: it has not come. */
+/** Where something else begins than blanks, marks of byte order and zeros; undefined: it has not come, with the byte behind it. */
 function startOf(bytes: Buffer): number | undefined {
-  let at = bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0;
-  while (at < bytes.length && (bytes[at] as number) <= 0x20 && bytes[at] !== 0) at += 1;
-  return at === bytes.length || bytes.length < 4 ? undefined : at;
+  let at = 0;
+  while (at < bytes.length && isBlank(bytes[at] as number)) at += 1;
+  return at + 1 >= bytes.length ? undefined : at;
 }
 
-function isWide(bytes: Buffer): boolean {
-  const start = bytes.subarray(0, 4);
-  const isMarked = (start[0] === 0xfe && start[1] === 0xff) || (start[0] === 0xff && start[1] === 0xfe);
-  const isBraced = start.includes(openBrace) || start.includes(openBracket);
-  return isMarked || (isBraced && start.includes(0));
+function isBlank(byte: number): boolean {
+  return byte <= 0x20 || byteOrderMarks.has(byte);
 }
 
-/** An encoded form. */
+/** JSON has no zero bytes, and 16 bits for a character would be read by some. */
+function isWide(begin: Buffer, at: number): boolean {
+  const isMarked = (begin[0] === 0xfe && begin[1] === 0xff) || (begin[0] === 0xff && begin[1] === 0xfe);
+  return isMarked || begin.subarray(0, at + 2).includes(0);
+}
+
+/** Lines of JSON: what stands in one is nothing to another, even if it breaks off. */
+class LineReferences implements ReferenceReader {
+  readonly #json = new JsonReferences();
+
+  get asksForAll(): boolean {
+    return this.#json.asksForAll;
+  }
+
+  push(piece: Buffer): void {
+    for (let at = 0; at < piece.length; ) {
+      const end = piece.indexOf(lineEnd, at);
+      this.#json.push(piece.subarray(at, end === -1 ? piece.length : end));
+      if (end !== -1) this.#json.end();
+      at = end === -1 ? piece.length : end + 1;
+    }
+  }
+
+  end(): void {
+    this.#json.end();
+  }
+
+  take(): readonly Reference[] {
+    return takenFrom(this.#json);
+  }
+}
+
+/** A file: it may be JSON, and lines of it. */
+class FileReferences implements ReferenceReader {
+  readonly #readers: readonly ReferenceReader[] = [new TextReferences(), new LineReferences()];
+
+  get asksForAll(): boolean {
+    return this.#readers.some((reader) => reader.asksForAll);
+  }
+
+  push(piece: Buffer): void {
+    for (const reader of this.#readers) reader.push(piece);
+  }
+
+  end(): void {
+    for (const reader of this.#readers) reader.end();
+  }
+
+  take(): readonly Reference[] {
+    return this.#readers.flatMap((reader) => reader.take());
+  }
+}
+
+function takenFrom(json: JsonReferences): readonly Reference[] {
+  if (json.isTooMany) throw refusal('too_many_objects');
+  return json.found.splice(0);
+}
+
+/** An encoded form, or JSON that is only called one, as some clients do: a lenient provider reads it. */
 class PairReferences implements ReferenceReader {
-  readonly asksForAll = false;
+  readonly #text = new TextReferences();
   readonly #pieces: Buffer[] = [];
   #length = 0;
   #found: Reference[] = [];
 
+  get asksForAll(): boolean {
+    return this.#text.asksForAll;
+  }
+
   push(piece: Buffer): void {
+    this.#text.push(piece);
     this.#length += piece.length;
     if (this.#length > longestForm)
       throw refusal('body_too_large', { fill: { limit: longestForm, setting: ', as an encoded form' } });
@@ -109,24 +174,28 @@ class PairReferences implements ReferenceReader {
   }
 
   end(): void {
+    this.#text.end();
     this.#found = referencesOfQuery(Buffer.concat(this.#pieces).toString('latin1'));
   }
 
   take(): readonly Reference[] {
-    return this.#found.splice(0);
+    return [...this.#text.take(), ...this.#found.splice(0)];
   }
 }
 
-/** What the parameters of a query refer to. */
+/** What the parameters of a query refer to. Some servers take semicolons for what stands between two. */
 export function referencesOfQuery(query: string): Reference[] {
-  return [...new URLSearchParams(query)].flatMap(([name, value]) => referencesIn(name, value));
+  const readings = query.includes(';') ? [query, query.replaceAll(';', '&')] : [query];
+  return readings.flatMap((each) =>
+    [...new URLSearchParams(each)].flatMap(([name, value]) => referencesIn(name, value)),
+  );
 }
 
 /** A form: fields name objects by their names, and a file of a batch is what its lines say. */
 class FormReferences implements ReferenceReader, FormTaker {
   readonly #reader: FormReader;
   #part: PartHead | undefined;
-  #text: TextReferences = new TextReferences();
+  #text: ReferenceReader = new TextReferences();
   #value: Buffer = nothing;
   #found: Reference[] = [];
   /** In files, while it is not known what they are for. */
@@ -153,7 +222,7 @@ class FormReferences implements ReferenceReader, FormTaker {
 
   beginPart(part: PartHead): void {
     this.#part = part;
-    this.#text = new TextReferences();
+    this.#text = part.isFile ? new FileReferences() : new TextReferences();
     this.#value = nothing;
   }
 
@@ -180,7 +249,7 @@ class FormReferences implements ReferenceReader, FormTaker {
   }
 
   #takeField(name: string, value: string): void {
-    if (name === 'purpose') {
+    if (foldedName(name) === 'purpose') {
       if (this.#purpose !== undefined) throw refusal('invalid_upload', { fill: { reason: 'it has two purposes' } });
       this.#purpose = value;
     }

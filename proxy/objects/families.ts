@@ -28,7 +28,8 @@ export type FamilyName =
   | 'agent'
   | 'library'
   | 'dataset'
-  | 'job';
+  | 'job'
+  | 'generation';
 
 /** What a word behind a place does that is no id, such as `threads/runs`. */
 export type PlaceAction = 'free' | 'creates';
@@ -155,11 +156,12 @@ export const families: Readonly<Record<FamilyName, Family>> = {
   },
   video: {
     what: 'video',
-    places: ['videos'],
+    places: ['videos', 'video/generations', 'video/generations/jobs'],
     actions: { generations: 'creates', edits: 'creates', extensions: 'creates' },
     members: ['video', 'videos', 'videoid'],
     form: /^video[_-]/,
     named: ['id', 'request_id'],
+    holds: { 'generations.*.id': 'video' },
     spawns: ['remix', 'edits', 'extensions'],
   },
   skill: { what: 'skill', places: ['skills'], members: ['skillid', 'skillids'], form: /^skill_/ },
@@ -178,14 +180,14 @@ export const families: Readonly<Record<FamilyName, Family>> = {
   },
   file_search_store: {
     what: 'file search store',
-    places: ['filesearchstores', 'corpora'],
-    members: ['filesearchstorename', 'filesearchstorenames'],
+    places: ['filesearchstores', 'corpora', 'ragcorpora'],
+    members: ['filesearchstorename', 'filesearchstorenames', 'ragcorpus'],
     named: ['name'],
   },
   tuned_model: { what: 'tuned model', places: ['tunedmodels'], members: ['tunedmodel'], named: ['name'] },
   agent: {
     what: 'agent',
-    places: ['agents', 'sessions', 'environments', 'vaults', 'memory_stores'],
+    places: ['agents', 'sessions', 'environments', 'vaults', 'memory_stores', 'reasoningengines'],
     members: ['agentid'],
     form: new RegExp(`^(?:agent|ag|sesn|session|env|vlt|vault|memstore)_|^${uuid}$`),
   },
@@ -202,6 +204,8 @@ export const families: Readonly<Record<FamilyName, Family>> = {
     form: /^[a-z0-9]+-[a-z0-9-]+$/,
   },
   job: { what: 'job', places: ['embed-jobs', 'operations'], members: [], named: ['job_id', 'name', 'id'] },
+  /** What was asked and answered, kept by a router. */
+  generation: { what: 'generation', places: ['generation'], members: [] },
 };
 
 /** Places of no object: what stands there may be asked by anyone. Longer places go before shorter ones. */
@@ -222,9 +226,16 @@ export const operatorPlaces: ReadonlySet<string> = new Set([
   'model-invocation-jobs',
   'model-customization-jobs',
   'custom-models',
+  'key',
+  'api-key',
   'keys',
   'credits',
+  'balance',
   'activity',
+  'evaluation',
+  'evaluations',
+  'load_lora_adapter',
+  'unload_lora_adapter',
 ]);
 
 /** Of models, which all may read and ask: who made one is not known, so the operator alone changes it. */

@@ -1,5 +1,7 @@
 // Finds which stored objects a JSON body refers to, while it comes in pieces of any size: by the names of members, at any depth. Every member of
-// a name counts, and what is no JSON is read as far as it goes: a lenient provider must find nothing that was missed here.
+// a name counts, and what is no JSON is read as far as it goes, with texts in single quotes and names in none: a lenient provider must find
+// nothing that was missed here.
+import { fileAddressed, resourceNamed } from './addresses.ts';
 import { type FamilyName, families, foldedName } from './families.ts';
 
 /** An object that a request refers to. */
@@ -13,10 +15,12 @@ export interface Reference {
 /** Objects of all callers that a request asks for. */
 export const wholesale = new Set(['stored_completions', 'logs', 'responses']);
 
-const [quote, backslash, colon, comma] = [0x22, 0x5c, 0x3a, 0x2c];
+const [quote, apostrophe, backslash, colon, comma] = [0x22, 0x27, 0x5c, 0x3a, 0x2c];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
-/** Longer texts are no ids. Bytes. */
-const longestText = 1024;
+/** Of a longer text, what stands at its beginning: an id is not so long, however it is escaped. Bytes. */
+const longestText = 2048;
+/** Of a name without quotes. */
+const longestWord = 64;
 /** Deeper values are looked at as if they stood here. */
 const mostDepth = 256;
 /** Of one value; a body with more is refused. */
@@ -47,15 +51,6 @@ const addresses: ReadonlySet<string> = new Set([
   'file',
   'files',
 ]);
-const geminiFile =
-  /^(?:https?:\/\/[^/]*googleapis\.com(?::\d+)?\/(?:v\w+\/)?)?files\/([a-z0-9][a-z0-9-]*)(?:[?#:].*)?$/i;
-const geminiObject = /^(cachedContents|tunedModels|fileSearchStores|corpora)\/([A-Za-z0-9_-]+)(?:\/[A-Za-z0-9_/-]+)?$/i;
-const geminiFamilies: Readonly<Record<string, FamilyName>> = {
-  cachedcontents: 'cached_content',
-  tunedmodels: 'tuned_model',
-  filesearchstores: 'file_search_store',
-  corpora: 'file_search_store',
-};
 const mentionedFile = /fileid:\/\/([A-Za-z0-9_-]+)/g;
 
 /** What a name of a member says. */
@@ -100,20 +95,18 @@ const none: readonly Reference[] = [];
 /** What a text under a name refers to. */
 export function referencesIn(name: string, text: string): readonly Reference[] {
   const { family, isAddress } = meaningOf(name);
-  if (family === undefined && !text.includes('/')) return none;
-  const resource = geminiObject.exec(text);
-  if (resource !== null) {
-    return [{ family: geminiFamilies[(resource[1] ?? '').toLowerCase()] ?? 'cached_content', id: resource[2] ?? '' }];
-  }
-  const address = isAddress ? geminiFile.exec(text) : null;
-  if (address !== null) return [{ family: 'file', id: (address[1] ?? '').toLowerCase() }];
+  if (family === undefined && !isAddress && !text.includes('/')) return none;
+  const resource = resourceNamed(text);
+  if (resource !== undefined) return [resource];
+  const file = isAddress ? fileAddressed(text) : undefined;
+  if (file !== undefined) return [{ family: 'file', id: file }];
   if (text.startsWith('fileid://'))
     return [...text.matchAll(mentionedFile)].map(([, id = '']) => ({ family: 'file', id }) as const);
   return family !== undefined && isIdOf(family, text) ? [{ family, id: text }] : [];
 }
 
 function isIdOf(family: FamilyName, text: string): boolean {
-  return text !== '' && families[family].form?.test(text) !== false;
+  return text !== '' && families[family].form?.test(text.trim()) !== false;
 }
 
 /** An object or list that has begun. */
@@ -144,29 +137,34 @@ export class JsonReferences {
   readonly #frames: Frame[] = [];
   /** Values that are too deep for a frame of their own. */
   #beyond = 0;
-  #isText = false;
+  /** The quote that ends the text; 0: no text has begun. */
+  #quote = 0;
   #isEscaped = false;
   #text: Buffer = nothing;
   /** The last text that has ended; a colon behind it makes it a key. */
   #last: string | undefined;
+  /** The letters since then that stand in no quotes. */
+  #word = '';
 
   push(piece: Buffer): void {
     for (let at = 0; at < piece.length && !this.isTooMany; )
-      at = this.#isText ? this.#within(piece, at) : this.#between(piece, at);
+      at = this.#quote !== 0 ? this.#within(piece, at) : this.#between(piece, at);
   }
 
   /** All of it has come; what has not been closed counts as well. */
   end(): void {
     this.#endValue();
+    this.#quote = 0;
+    this.#isEscaped = false;
     this.#beyond = 0;
     while (this.#frames.length > 0) this.#close();
   }
 
   #between(piece: Buffer, from: number): number {
     for (let at = from; at < piece.length; at += 1) {
-      const byte = piece[at];
-      if (byte === quote) {
-        this.#isText = true;
+      const byte = piece[at] as number;
+      if (byte === quote || byte === apostrophe) {
+        this.#quote = byte;
         this.#text = nothing;
         return at + 1;
       }
@@ -176,6 +174,7 @@ export class JsonReferences {
         this.#close();
       } else if (byte === colon) this.#takeKey();
       else if (byte === comma) this.#endValue();
+      else if (isLetter(byte) && this.#word.length < longestWord) this.#word += String.fromCharCode(byte);
     }
     return piece.length;
   }
@@ -188,7 +187,7 @@ export class JsonReferences {
     }
     let end = -1;
     while (at < piece.length) {
-      const next = piece.indexOf(quote, at);
+      const next = piece.indexOf(this.#quote, at);
       const stop = next === -1 ? piece.length : next;
       const slashes = slashesBefore(piece, stop, at);
       const isOdd = slashes % 2 === 1;
@@ -204,27 +203,30 @@ export class JsonReferences {
     }
     const until = end === -1 ? piece.length : end;
     if (end !== -1 && this.#text.length === 0) {
-      this.#isText = false;
-      this.#last = until - from > longestText ? '' : textOf(piece.toString('utf8', from, until));
+      this.#quote = 0;
+      this.#last = textOf(piece.toString('utf8', from, Math.min(until, from + longestText)));
       return end + 1;
     }
-    if (this.#text.length <= longestText)
-      // Copied: the bytes of a piece are used again.
-      this.#text = Buffer.concat([this.#text, piece.subarray(from, Math.min(until, from + longestText + 1))]);
+    const room = longestText - this.#text.length;
+    // Copied: the bytes of a piece are used again.
+    if (room > 0) this.#text = Buffer.concat([this.#text, piece.subarray(from, Math.min(until, from + room))]);
     if (end === -1) return piece.length;
-    this.#isText = false;
-    this.#last = this.#text.length > longestText ? '' : textOf(this.#text.toString());
+    this.#quote = 0;
+    this.#last = textOf(this.#text.toString());
     return end + 1;
   }
 
   #takeKey(): void {
     const frame = this.#frames.at(-1);
-    if (frame !== undefined && this.#last !== undefined && !frame.isList) frame.key = this.#last;
+    const name = this.#last ?? (this.#word === '' ? undefined : this.#word);
+    if (frame !== undefined && name !== undefined && !frame.isList) frame.key = name;
     this.#last = undefined;
+    this.#word = '';
   }
 
   #open(isList: boolean): void {
     this.#last = undefined;
+    this.#word = '';
     if (this.#frames.length >= mostDepth) {
       this.#beyond += 1;
       return;
@@ -240,10 +242,11 @@ export class JsonReferences {
   #endValue(): void {
     const text = this.#last;
     this.#last = undefined;
+    this.#word = '';
     const frame = this.#frames.at(-1);
     if (text === undefined || frame === undefined) return;
     const name = frame.isList ? frame.name : frame.key;
-    if (!frame.isList) noteMember(frame, name, text);
+    if (!frame.isList && !noteMember(frame, name, text)) this.isTooMany = true;
     for (const reference of referencesIn(name, text)) this.#add(frame.found, reference);
   }
 
@@ -260,16 +263,17 @@ export class JsonReferences {
       const isInput = !parent.isList && !frame.isList && parent.key === 'input';
       into = isInput ? parent.foundInInput : parent.found;
     } else this.#count = 0;
-    for (const reference of this.#foundIn(frame)) into.push(reference);
+    for (const reference of this.#foundIn(frame, parent?.isList === true)) into.push(reference);
   }
 
-  #foundIn(frame: Frame): readonly Reference[] {
+  /** `isEntry`: it stands in a list, as what a message consists of does. */
+  #foundIn(frame: Frame, isEntry: boolean): readonly Reference[] {
     const { isList, name, outer, found, foundInInput, ids, types } = frame;
     if (types.some((type) => wholesale.has(type)) && /source|config/i.test(name)) this.asksForAll = true;
     if (isList) return found;
     const { folded } = meaningOf(name);
     if (ownWords.has(folded) || (folded === 'response' && outer === 'functionResponse')) return [];
-    const isToolUse = types.length > 0 ? types.every((type) => toolUse.test(type)) : toolUse.test(name);
+    const isToolUse = types.length > 0 ? isEntry && types.every((type) => toolUse.test(type)) : toolUse.test(name);
     if (!isToolUse) for (const reference of foundInInput) found.push(reference);
     for (const id of ids) for (const reference of byId(frame, id)) this.#add(found, reference);
     return found;
@@ -282,15 +286,17 @@ export class JsonReferences {
   }
 }
 
-/** Most types and ids of one object: more are said by nobody who means well. */
+/** Most types and ids of one object: more are said by nobody who means well, and one reader takes the first, another the last. */
 const mostSaid = 4;
 
-function noteMember(frame: Frame, key: string, text: string): void {
+/** False: too many are said. */
+function noteMember(frame: Frame, key: string, text: string): boolean {
   const folded = key.toLowerCase();
-  if (folded === 'id' && frame.ids.length < mostSaid) frame.ids.push(text);
-  else if (folded === 'type' && frame.types.length < mostSaid) frame.types.push(text);
+  if (folded === 'id') frame.ids.push(text);
+  else if (folded === 'type') frame.types.push(text);
   else if (folded === 'role') frame.hasRole = true;
   else if ((key === 'encrypted_content' || key === 'result') && text !== '') frame.holdsItself = true;
+  return frame.ids.length <= mostSaid && frame.types.length <= mostSaid;
 }
 
 /** What an object refers to by its own `id`. */
@@ -312,11 +318,18 @@ function slashesBefore(piece: Buffer, end: number, from: number): number {
   return end - at;
 }
 
+function isLetter(byte: number): boolean {
+  const small = byte | 0x20;
+  return (small >= 0x61 && small <= 0x7a) || byte === 0x5f;
+}
+
+const escapes = /\\(?:u([0-9A-Fa-f]{4})|(.))/gs;
+const controls: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+
+/** What an escape stands for that JSON does not know is its letter. */
 function textOf(text: string): string {
   if (!text.includes('\\')) return text;
-  try {
-    return JSON.parse(`"${text.replaceAll(/\p{Cc}/gu, ' ')}"`) as string;
-  } catch {
-    return text;
-  }
+  return text.replace(escapes, (_, hex: string | undefined, letter = '') =>
+    hex === undefined ? (controls[letter] ?? letter) : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
 }

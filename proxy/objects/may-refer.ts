@@ -7,6 +7,8 @@
 const before = 'file store skill response item cached conv cntr container voice'.split(' ');
 /** The same for ids of items of responses, which may be named by nothing else. */
 const beforeItem = '"msg "rs "ig "fc "ws "fs "ci "cu "mcp "lsh "ctc'.split(' ');
+/** Ids of items are an underscore and at least so many hexadecimal digits. */
+const itemHex = 16;
 const [underscore, backslash, slash] = [0x5f, 0x5c, 0x2f];
 /** What stands before a slash in addresses of files: `files/…`, `cachedContents/…`, `fileid://…`. */
 const beforeSlash = 'files contents fileid:'.split(' ');
@@ -31,9 +33,23 @@ function hasBefore(body: Buffer, byte: number, wanted: ReadonlySet<number>): boo
   let looks = 0;
   for (let at = body.indexOf(byte); at !== -1; at = body.indexOf(byte, at + 1)) {
     looks += 1;
-    if (looks > mostLooks || (at > 2 && wanted.has(lettersAt(body, at)))) return true;
+    const until = body[at - 1] === backslash ? at - 1 : at;
+    if (looks > mostLooks || (until > 2 && wanted.has(lettersAt(body, until)))) return true;
+    if (byte === underscore && hasHex(body, at + 1)) return true;
   }
   return false;
+}
+
+/** Whether the id of an item may begin there, whatever kind of item it is. */
+function hasHex(body: Buffer, from: number): boolean {
+  const end = from + itemHex;
+  if (end > body.length) return false;
+  for (let at = from; at < end; at += 1) if (!isHex(body[at] as number)) return false;
+  return true;
+}
+
+function isHex(byte: number): boolean {
+  return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x61 && byte <= 0x66);
 }
 
 /** The three letters before a place, small ones. */

@@ -13,7 +13,7 @@ export type PathObject =
 
 /** So often an escape may be escaped. */
 const mostEscapes = 4;
-const longestPlace = 2;
+const longestPlace = 3;
 const nothing: PathObject = { kind: 'none' };
 const operator: PathObject = { kind: 'operator' };
 
@@ -45,6 +45,8 @@ export function pathObject(method: string, endpoint: string): PathObject {
 function about(place: string, method: string, behind: readonly string[]): PathObject | undefined {
   if (operatorPlaces.has(place)) return operator;
   if (place === modelPlace) return aboutModel(method, behind);
+  // What all of a family are asked for by a verb, as `files:register`.
+  if (familyAt.has(withoutVerb(place)) && !familyAt.has(place)) return operator;
   const family = familyAt.get(place);
   if (family === undefined) return undefined;
   const { actions, isModelCall } = families[family];
@@ -74,11 +76,11 @@ function withoutVerb(id: string): string {
   return id.replace(/:[A-Za-z]+$/, '');
 }
 
-/** Decoded, without parameters of a segment, blanks around it and empty ones. */
+/** Decoded, without parameters of a segment, a query that was escaped, blanks around it and empty ones. */
 function segmentsOf(endpoint: string): string[] {
   return decoded(endpoint)
     .split(/[/\\]/)
-    .map((segment) => (segment.split(';', 1)[0] ?? '').trim())
+    .map((segment) => (segment.split(/[;?#]/, 1)[0] ?? '').trim())
     .filter((segment) => segment !== '' && segment !== '.');
 }
 

@@ -20,12 +20,12 @@ interface PassedAnswer {
 }
 
 /** Reading one, or cancelling it. */
-const later = /^responses\/([^/]+)(?:\/cancel)?$/;
+const later = /^responses\/([^/]+)(?:\/cancel)?$/i;
 
 /** Empty: the answer is about no such response. */
 export function backgroundTaps(passed: PassedAnswer, parts: Gateway): readonly Tap[] {
   const { endpoint, knock, answer } = passed;
-  const isBegin = endpoint === 'responses' && knock.method === 'POST' && !answer.stream;
+  const isBegin = endpoint.toLowerCase() === 'responses' && knock.method === 'POST' && !answer.stream;
   const id = later.exec(endpoint)?.[1];
   const isLater = id !== undefined && isResponseId(id) && knock.method !== 'DELETE';
   if (!isBegin && !isLater) return [];

@@ -47,10 +47,10 @@ const keepsBytes: readonly RegExp[] = [/^files$/, /^containers\/[^/]+\/files$/, 
  * (`deployments/{model}/chat/completions`), behind a version of the API where the base URL has none.
  */
 const modelInPath: readonly RegExp[] = [
-  /^(?:openai\/)?(?:v\d\w*\/)?(?:models|tunedModels)\/([^/:]+):[A-Za-z]+$/,
-  /^(?:.+\/)?publishers\/[^/]+\/models\/([^/:]+):[A-Za-z]+$/,
-  /^model\/(.+)\/[a-z-]+$/,
-  /^(?:openai\/)?deployments\/([^/]+)\/.+$/,
+  /^(?:openai\/)?(?:v\d\w*\/)?(?:models|tunedModels)\/([^/:]+):[A-Za-z]+$/i,
+  /^(?:.+\/)?publishers\/[^/]+\/models\/([^/:]+):[A-Za-z]+$/i,
+  /^model\/(.+)\/[a-z-]+$/i,
+  /^(?:openai\/)?deployments\/([^/]+)\/.+$/i,
 ];
 /** How Gemini may be told a model in a body, and Bedrock in a path: `models/{model}`, and the ARN of a model that everyone has. */
 const longForms: Readonly<Record<string, RegExp>> = {
@@ -58,11 +58,11 @@ const longForms: Readonly<Record<string, RegExp>> = {
   bedrock: /^arn:[^/]+:(?:foundation-model|inference-profile)\/(?=.)/i,
 };
 
-/** The model that the path names, decoded; undefined: it names none. */
+/** The model that a path names; undefined: it names none. `endpoint`: here and below as its provider reads it, without escapes. */
 export function modelOfPath(endpoint: string): string | undefined {
   for (const pattern of modelInPath) {
     const found = pattern.exec(endpoint)?.[1];
-    if (found !== undefined) return decodeURIComponent(found);
+    if (found !== undefined) return found;
   }
   return undefined;
 }
@@ -82,12 +82,12 @@ export function modelsOfQuery(query: string): readonly string[] {
 /** Where the body names the model, which the endpoint asks and no other; undefined: that is not known. */
 export function modelContract(endpoint: string): ModelContract | undefined {
   if (takesModelFromBody(endpoint)) return 'json';
-  return modelInForm.has(endpoint.replace(compatible, '')) ? 'form' : undefined;
+  return modelInForm.has(plainPath(endpoint)) ? 'form' : undefined;
 }
 
 /** Whether the endpoint asks the model that the member `model` of a JSON body names, and no other. */
 export function takesModelFromBody(endpoint: string): boolean {
-  const plain = endpoint.replace(compatible, '');
+  const plain = plainPath(endpoint);
   return operations.has(plain) || modelInBody.has(plain);
 }
 
@@ -98,6 +98,12 @@ export function keepsItsBody(endpoint: string): boolean {
 
 /** What is asked for; undefined: nothing that the gateway understands. */
 export function operationOf(endpoint: string): Understood | undefined {
-  const azure = /^(?:openai\/)?deployments\/[^/]+\/(.+)$/.exec(endpoint)?.[1];
-  return operations.get(azure ?? endpoint.replace(compatible, ''));
+  const plain = plainPath(endpoint);
+  const azure = /^(?:openai\/)?deployments\/[^/]+\/(.+)$/.exec(plain)?.[1];
+  return operations.get(azure ?? plain);
+}
+
+/** Some servers read paths in any letter case. */
+function plainPath(endpoint: string): string {
+  return endpoint.toLowerCase().replace(compatible, '');
 }

@@ -74,7 +74,8 @@ async function checkedTarget({ knock, parts, path, about }: Asked, target: Opaqu
   const named: Reference[] = about.kind === 'one' ? [{ family: about.family, id: about.id }] : [];
   const claimed = [...(await claim([...named, ...referencesOfQuery(path.query)], claimant, parts))];
   const { contentType, contentEncoding: encoding } = exchange.head;
-  const reader = referencesOfBody(contentType);
+  const isFile = about.kind === 'create' && about.family === 'file';
+  const reader = referencesOfBody(contentType, isFile);
   const isEval = about.kind !== 'none' && about.family === 'eval';
   const check = async (references: readonly Reference[]): Promise<void> => {
     claimed.push(...(await claim(references, claimant, parts)));
@@ -149,7 +150,7 @@ function makesOf(
     return isModelCall && !isStored ? undefined : { family: about.family, isOld: false };
   }
   const isMessage = about.kind === 'none' && method === 'POST' && upstream.type === 'anthropic';
-  if (isMessage && /(?:^|\/)messages$/i.test(path.endpoint)) return { family: 'message', isOld: true };
+  if (isMessage && /(?:^|\/)messages$/i.test(path.read)) return { family: 'message', isOld: true };
   if (about.kind !== 'one' || method === 'DELETE') return undefined;
   const { spawns = [], holds } = families[about.family];
   if (method === 'POST' && spawns.includes(about.action)) return { family: about.family, isOld: false };

@@ -13,8 +13,8 @@ import { ReportedUsage, tellsUsage } from './reported-usage.ts';
 const operations: ReadonlyMap<string, MediaOperation> = new Map(
   (Object.entries(mediaPaths) as [MediaOperation, string][]).map(([name, path]) => [path.slice(1), name]),
 );
-const isGenerating = /:(?:streamGenerateContent|generateContent)$/;
-const ofBedrock = /^model\/[^/]+\/(converse|invoke)(-stream|-with-response-stream)?$/;
+const isGenerating = /:(?:streamGenerateContent|generateContent)$/i;
+const ofBedrock = /^model\/.+\/(converse|invoke)(-stream|-with-response-stream)?$/;
 
 interface PassedUsage {
   readonly taps: readonly Tap[];
@@ -27,7 +27,7 @@ export function passedUsage(
   body: Buffer | undefined,
   answer: UpstreamAnswer,
 ): PassedUsage | undefined {
-  const operation = operations.get(endpoint);
+  const operation = operations.get(endpoint.toLowerCase());
   if (operation !== undefined) {
     const characters = operation === 'speech' && body !== undefined ? spokenCharacters(body) : undefined;
     const usage = mediaUsage(operation, characters, answer);

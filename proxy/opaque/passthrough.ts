@@ -93,9 +93,9 @@ function aimAt(asked: Asked, parts: Gateway): Aim | Promise<Aim> {
 }
 
 /** Whether what the body says decides: for a restricted caller, and where a rule on models may refuse the call. */
-function mustSearch({ path: { endpoint }, upstreams, knock }: Asked, { limiter }: Pick<Gateway, 'limiter'>): boolean {
+function mustSearch({ path: { read }, upstreams, knock }: Asked, { limiter }: Pick<Gateway, 'limiter'>): boolean {
   if (knock.principal.allowedModels !== undefined) return true;
-  if (knock.short?.length === 0 || keepsItsBody(endpoint) || modelOfPath(endpoint) !== undefined) return false;
+  if (knock.short?.length === 0 || keepsItsBody(read) || modelOfPath(read) !== undefined) return false;
   const { name } = upstreams[0] as Upstream;
   const { principal, snapshot } = knock;
   const isBudgeted = snapshot.budgeted?.subjectFor(principal.userPath, principal.labels) !== undefined;
@@ -112,13 +112,13 @@ function asksGuardedModel(
 }
 
 /** For a restricted caller, a body of which no model can be read names none that it may use. */
-async function searchFor({ path: { endpoint, query }, knock }: Asked): Promise<Searched> {
+async function searchFor({ path: { read, query }, knock }: Asked): Promise<Searched> {
   const isRestricted = knock.principal.allowedModels !== undefined;
-  const isNamed = modelOfPath(endpoint) !== undefined;
+  const isNamed = modelOfPath(read) !== undefined;
   // By contract no other method asks a model.
   if (isRestricted && knock.method !== 'POST') throw refusal('passthrough_model_unknown');
   try {
-    const found = await searchBody(knock, isNamed ? undefined : modelContract(endpoint));
+    const found = await searchBody(knock, isNamed ? undefined : modelContract(read));
     return isRestricted ? found : withQuery(found, knock.method === 'POST' ? modelsOfQuery(query) : []);
   } catch (error) {
     const isUnreadable = isRestricted && error instanceof Refusal && unreadable.has(error.code ?? '');
@@ -146,17 +146,17 @@ function aimWith({ path, upstream, found, knock }: Passed, parts: Gateway): Aim 
   const { exchange, snapshot, body } = knock;
   const { opaque, headers: configured, name, secrets } = upstream;
   const { userPathHeader } = snapshot;
-  const operation = operationOf(path.endpoint);
+  const operation = operationOf(path.read);
   const speech = relayed[operation ?? (upstream.type === 'anthropic' ? 'messages' : 'chat')];
   const speaker: Speaker = { name, secrets, readError: speech.readError };
   // It is what the client says, and only told of.
   const clean = (text: string): string => withoutSecrets(text, [...knownSecrets({ exchange }), ...secrets]);
-  const model = clean(plainModel(upstream.type, modelOfPath(path.endpoint) ?? found.model ?? ''));
+  const model = clean(plainModel(upstream.type, modelOfPath(path.read) ?? found.model ?? ''));
   const asked = modelAsked(path, upstream, found);
   if (asksGuardedModel(knock, asked, name)) throw refusal('guardrails_prevent_passthrough');
   if (knock.short !== undefined) knock.capture?.takeGuarded(knock.short);
   const isUnread = found.text === undefined && model === '' && knock.method === 'POST';
-  const spotter = isUnread && takesModelFromBody(path.endpoint) ? new ModelSpotter() : undefined;
+  const spotter = isUnread && takesModelFromBody(path.read) ? new ModelSpotter() : undefined;
   body.passed = spotter?.take;
   const price = knock.method === 'POST' ? findTarget(upstream, model, snapshot)?.price : undefined;
   if (knock.method === 'POST' && !isFree(operation)) requirePrice({ price }, model, knock);
@@ -175,10 +175,10 @@ function aimWith({ path, upstream, found, knock }: Passed, parts: Gateway): Aim 
   const tap = (answer: UpstreamAnswer): Tapped => {
     const isWatched = operation !== undefined && answer.stream;
     const masked = new SecretsTap(secrets, isWatched);
-    const later = backgroundTaps({ endpoint: path.endpoint, target, knock, answer }, parts);
+    const later = backgroundTaps({ endpoint: path.read, target, knock, answer }, parts);
     if (operation === undefined) {
       const isRead = knock.readsUsage && knock.method === 'POST';
-      const passed = isRead ? passedUsage(path.endpoint, found.text, answer) : undefined;
+      const passed = isRead ? passedUsage(path.read, found.text, answer) : undefined;
       return { taps: [...(passed?.taps ?? []), masked, ...later], usage: passed?.usage };
     }
     const tapped = { answer, injectedUsage: false, relayed: speech, target };
@@ -195,8 +195,8 @@ function aimWith({ path, upstream, found, knock }: Passed, parts: Gateway): Aim 
 }
 
 /** The model that does the work; undefined: none, or it is not known. A model in a body counts only where the provider looks for it. */
-function modelAsked({ endpoint }: ProviderPath, { type }: Pick<Upstream, 'type'>, found: Said): string | undefined {
-  const named = modelOfPath(endpoint) ?? (modelContract(endpoint) === undefined ? undefined : found.model);
+function modelAsked({ read }: ProviderPath, { type }: Pick<Upstream, 'type'>, found: Said): string | undefined {
+  const named = modelOfPath(read) ?? (modelContract(read) === undefined ? undefined : found.model);
   return named === undefined ? undefined : plainModel(type, named);
 }
 

@@ -8,6 +8,8 @@ export interface ProviderPath {
   readonly provider: string;
   /** Below the base path, without a slash at its beginning and without the version. */
   readonly endpoint: string;
+  /** The same as a provider reads it: without escapes, and without a slash at its end. */
+  readonly read: string;
   /** Without `?`; empty: none. */
   readonly query: string;
 }
@@ -16,7 +18,10 @@ const prefix = '/p/';
 /** Longest name of a provider in a path; configured names are shorter. Characters. */
 const longestProvider = 100;
 /** Parameters by which clients of some providers send their key. */
-const credentials: ReadonlySet<string> = new Set(['key', 'api_key', 'api-key', 'apikey', 'access_token']);
+const credentials = ['key', 'api_key', 'api-key', 'apikey', 'access_token'] as const;
+/** Parameters by which a request asks to be taken for one of another method, or with other headers. */
+const overrides = ['_method', '$httpmethod', '$httpheaders', '$req'] as const;
+const notPassed: ReadonlySet<string> = new Set([...credentials, ...overrides]);
 
 /**
  * Reads the target of a request, whose path is ASCII and whose escapes are valid. `%2F` counts as a slash, once; a version at the beginning
@@ -31,16 +36,17 @@ export function readProviderPath(url: string): ProviderPath {
   for (const [index, segment] of segments.entries()) checkSegment(segment, index === segments.length - 1);
   const endpoint = segments.join('/');
   if (endpoint === '') throw unacceptable('there is no endpoint behind the provider');
-  return { provider, endpoint: endpoint.replaceAll('#', '%23'), query: rest.join('?').replaceAll('#', '%23') };
+  const read = decodeURIComponent(endpoint).replace(/\/$/, '');
+  return { provider, endpoint: endpoint.replaceAll('#', '%23'), read, query: rest.join('?').replaceAll('#', '%23') };
 }
 
-/** The path and query to send, those of the base URL included; the credentials of clients are taken out. */
+/** The path and query to send, those of the base URL included; the credentials of clients, and what would make another request of it, are taken out. */
 export function pathBelow({ basePath, query: own }: Base, { endpoint, query }: ProviderPath): string {
   const ownParameters = own.slice(1);
   const taken = new Set(ownParameters.split('&').map(nameOf));
   const parameters = query.split('&').filter((parameter) => {
     const name = nameOf(parameter);
-    return parameter !== '' && !credentials.has(name) && !taken.has(name);
+    return parameter !== '' && !notPassed.has(name) && !taken.has(name);
   });
   const all = ownParameters === '' ? parameters : [...parameters, ownParameters];
   return `${basePath}/${endpoint}${all.length === 0 ? '' : `?${all.join('&')}`}`;

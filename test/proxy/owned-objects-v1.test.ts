@@ -82,6 +82,12 @@ await test('a call that names a file of another caller is 404; of its own, it go
   }
   const hidden = JSON.stringify(chat).replace('file_id', 'file\\u005fid');
   t.equal((await ask(b, '/v1/chat/completions', hidden)).outcome, '404 kept_not_found');
+  // Some writers of JSON escape every slash.
+  const address = { url: 'https://generativelanguage.googleapis.com/v1beta/files/other' };
+  const image = { model: 'both', messages: [{ role: 'user', content: [{ type: 'image_url', image_url: address }] }] };
+  const slashed = JSON.stringify(image).replaceAll('/', '\\/');
+  for (const sent of [image, slashed])
+    t.equal((await ask(b, '/v1/chat/completions', sent)).outcome, '404 kept_not_found', 'an address');
   const transcript = { model: 'media/m', file_id: file, file: 'x' };
   t.equal((await form(transcript, b, '/v1/audio/transcriptions')).outcome, '404 kept_not_found');
   const line = JSON.stringify({
@@ -128,6 +134,7 @@ await test('responses, their items and conversations lead nowhere for others', a
       { conversation: 'conv_other' },
       { conversation: { id: 'conv_other' } },
       { input: [{ id: 'msg_other' }] },
+      { input: [{ id: 'cmp_0123456789abcdef0123' }] },
     ];
     for (const input of unknown)
       t.equal(

@@ -116,6 +116,9 @@ const post = (body: string | Buffer, headers: Record<string, string> = {}): Aske
   headers,
   body,
 });
+/** Every letter as an escape of JSON. */
+const escaped = (text: string): string =>
+  text.replaceAll(/./g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
 /** Fields, and files by names that begin with `@`. */
 function form(fields: Readonly<Record<string, string>>): Asked {
   const parts = Object.entries(fields).map(([name, value]) => {
@@ -166,6 +169,7 @@ await test('no spelling of a path leads around the table', async (t) => {
     `files/${id}:download`,
     `v1beta//files/${id}`,
     `files/%20${id}`,
+    `files%3Fx/${id}`,
   ];
   const outcomes = await Promise.all(spellings.map((spelling) => ask(b, `/p/main/${spelling}`)));
   t.same(new Set(outcomes), new Set(['404 kept_not_found', '400 invalid_path']), outcomes.join(', '));
@@ -185,6 +189,10 @@ await test('no spelling of a path leads around the table', async (t) => {
   );
   t.equal(await ask(b, '/p/main/organization/users'), '403 objects_of_others');
   t.equal(await ask(b, '/p/main/models/ft:x', { method: 'DELETE' }), '403 objects_of_others');
+  for (const verb of ['files:register', 'batches:list', 'v1beta/files%3Aregister'])
+    t.equal(await ask(b, `/p/main/${verb}`, post('{}')), '403 objects_of_others', verb);
+  t.equal(await ask(b, '/p/main/generation?id=gen-other'), '403 objects_of_others');
+  t.equal(await ask(b, `${endpoint}?a=1;file_id=${id}`), '404 kept_not_found');
   t.equal(await ask(b, '/p/main/models'), '200 asked');
   const override = { headers: { 'x-http-method-override': 'GET' } };
   t.equal(await ask(b, '/p/main/files', { method: 'PUT', ...override }), '403 objects_of_others');
@@ -209,7 +217,20 @@ await test('bodies are looked at however they come: long, packed, in lines, esca
     [post(gzipSync('{"text":"x"}'), { 'content-encoding': 'gzip' }), '200 asked'],
     [post('{"text":"x"}', { 'content-encoding': 'gzip' }), '400 invalid_parameter'],
     [post('x', { 'content-encoding': 'compress' }), '415 unsupported_encoding'],
+    [post(`{${member}}`, { 'content-type': 'application/x-www-form-urlencoded' }), '404 kept_not_found'],
     [post(wide), '400 invalid_json'],
+    [post(Buffer.from(`    {${member}}`, 'utf16le')), '400 invalid_json'],
+    [post(Buffer.from(`    {${member}}`, 'utf16le').swap16()), '400 invalid_json'],
+    // Some providers read more than JSON: single quotes, names without any, letters that need no escape.
+    [post(`{'file_id':'${id}'}`), '404 kept_not_found'],
+    [post(`{"a" : null, file_id : "${id}"}`), '404 kept_not_found'],
+    [post(`{"fil\\e_id":"${id}"}`), '404 kept_not_found'],
+    [post(`{"file_id":"${escaped(`file-${'a'.repeat(195)}`)}"}`), '404 kept_not_found'],
+    [post('{"container":" cntr_other"}'), '404 kept_not_found'],
+    // Of several members with one name, some readers take the first and some the last.
+    [post(`{"conversation":{${'"id":"x",'.repeat(4)}"id":"conv_other"}}`), '400 too_many_objects'],
+    [post(`{"input":[{"id":"msg_other",${'"type":"x",'.repeat(4)}"type":"item_reference"}]}`), '400 too_many_objects'],
+    [post(`{"type":"tool_use","input":{${member}}}`), '404 kept_not_found'],
     [post('{}', { 'content-type': 'multipart/related; boundary=limit' }), '400 invalid_upload'],
     [
       post(`{"file_ids":[${Array.from({ length: 1_001 }, (_, index) => `"f-${index}"`).join()}]}`),
@@ -223,6 +244,9 @@ await test('bodies are looked at however they come: long, packed, in lines, esca
     // The file of a batch is what its lines say.
     [form({ purpose: 'batch', '@file': `{"body":{${member}}}\n` }), '404 kept_not_found'],
     [form({ '@file': `{"body":{}}\n{"body":{${member}}}`, purpose: 'batch' }), '404 kept_not_found'],
+    [form({ purpose: 'batch', '@file': `x\n{"body":{${member}}}` }), '404 kept_not_found'],
+    [form({ purpose: 'batch', '@file': `{"metadata":{"\n{"body":{${member}}}` }), '404 kept_not_found'],
+    [form({ 'purpose[]': 'batch', purpose: 'user_data', '@file': `{"body":{${member}}}` }), '400 invalid_upload'],
     [form({ purpose: 'user_data', '@file': `{${member}}` }), '200 asked'],
   ];
   for (const [asked, outcome] of rows) {
@@ -230,9 +254,38 @@ await test('bodies are looked at however they come: long, packed, in lines, esca
     t.equal(await ask(b, endpoint, asked), outcome, shown);
   }
   t.equal(await ask(b, '/p/main/uploads', post('{"purpose":"batch"}')), '400 invalid_parameter');
+  t.equal(
+    await ask(b, '/p/main/files', post(`x"\n{"body":{${member}}}`, { 'content-type': 'application/jsonl' })),
+    '404 kept_not_found',
+    'a file that is no form',
+  );
   const evaluation = '{"data_source":{"type":"responses","source":{"type":"stored_completions"}}}';
   t.equal(await ask(b, '/p/main/evals', post(evaluation)), '403 objects_of_others');
   t.equal(await gateway.metric('gateway_request_body_bytes'), 0);
+});
+
+await test('the address of a file at Google is its name, in every spelling', async (t) => {
+  const host = 'https://generativelanguage.googleapis.com';
+  const addresses = [
+    'files/other',
+    ' files/other',
+    'f\\iles/other',
+    '/v1beta/files/other',
+    'v1beta/files/other',
+    `${host}/v1beta/files/other`,
+    `${host}/v1beta/files/other?${'a'.repeat(3_000)}`,
+    `${host}//v1beta/./files//other`,
+    `${host}/upload/v1beta/files/other`,
+    `${host}/v1beta/%66iles/other:download`,
+    `//user@${host.slice(8)}:443/v1beta/files/other`,
+    escaped(`${host}/v1beta/files/other`),
+  ];
+  for (const address of addresses)
+    t.equal(await ask(b, endpoint, post(`{"fileUri":"${address}"}`)), '404 kept_not_found', address.slice(0, 80));
+  for (const other of ['https://example.com/files/other', 'gs://bucket/files/other', 'data:a/files/other'])
+    t.equal(await ask(b, endpoint, post(`{"fileUri":"${other}"}`)), '200 asked', other);
+  for (const name of ['cachedContents/other', 'projects/p/locations/l/cachedContents/other', 'ragCorpora/other'])
+    t.equal(await ask(b, endpoint, post(`{"x":"${name}"}`)), '404 kept_not_found', name);
 });
 
 await test('a user path owns its objects in any letter case', async (t) => {

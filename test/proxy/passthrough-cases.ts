@@ -35,6 +35,8 @@ export const passedPaths: readonly PassedPath[] = [
   ['fake/x?a=1&KEY=client-secret', '/v1/x?a=1'],
   ['fake/x?k%65y=client-secret', '/v1/x'],
   ['fake/x?api_key=client-secret&api-key=client-secret&access_token=client-secret', '/v1/x'],
+  // What would make another request of it.
+  ['fake/x?%24httpMethod=GET&$httpHeaders=a:b&$req=c&_method=GET&a=1', '/v1/x?a=1'],
   ['fake/x?keys=1&monkey=2', '/v1/x?keys=1&monkey=2'],
   // A provider whose base URL has a query: its parameters are its own.
   ['dated/x?api-version=1999&a=1', '/deep/base/x?a=1&api-version=2024'],

@@ -29,7 +29,7 @@ const gateway = await startGateway(suite, {
     rate_limits: {
       models: [
         ...['oa/full', 'google/full', 'aws/full', 'aws/us.full'].map((model) => ({ model, ...once })),
-        { model: 'oa/counted', limits: [{ period: 'day', max_tokens: 21 }] },
+        { model: 'oa/counted', limits: [{ period: 'day', max_tokens: 28 }] },
       ],
     },
   },
@@ -110,6 +110,8 @@ await test('what a provider calls the model otherwise is the same model', async 
     'gemini in a body': ['google/openai/chat/completions', json('models/full')],
     'gemini in a path': ['google/models/full:generateContent', '{}'],
     'gemini in a path with a version': ['google/v1beta/models/full:streamGenerateContent', '{}'],
+    'gemini behind an escape': ['google/models/full%3AgenerateContent', '{}'],
+    'bedrock behind an escape': ['aws/%6dodel/full/converse', '{}'],
     'vertex in a path': ['google/projects/p/locations/l/publishers/google/models/full:generateContent', '{}'],
     'bedrock in a path': ['aws/model/full/converse', '{}'],
     'bedrock by an ARN': ['aws/model/arn%3Aaws%3Abedrock%3Aus%3A%3Afoundation-model%2Ffull/converse', '{}'],
@@ -232,10 +234,11 @@ await test('tokens count under the rule of the model, whatever form the body has
   for (const [path, body, headers = {}] of [
     [chat, json('counted', { input: filler })],
     [chat, gzipSync(json('counted')), gzip],
+    ['oa/%63hat/Completions/', json('counted')],
     ['oa/audio/transcriptions', form(file, field('model', 'counted')), { 'content-type': multipart }],
   ] as const)
     t.equal(await pass(path, body, headers), '200 ok, sent');
-  t.equal(await pass(chat, json('counted')), '429 rate_limit_exceeded', 'all three are charged');
+  t.equal(await pass(chat, json('counted')), '429 rate_limit_exceeded', 'all four are charged');
   t.equal(await gateway.metric('gateway_request_body_bytes'), 0);
 });
 
