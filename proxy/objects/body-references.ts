@@ -4,6 +4,7 @@ import { FormReader, type FormTaker, type PartHead } from '../call/form-reader.t
 import { refusal } from '../errors.ts';
 import { foldedName } from './families.ts';
 import { JsonReferences, type Reference, referencesIn } from './json-references.ts';
+import { PairReader } from './pair-reader.ts';
 
 /** Takes a body piece by piece; the pieces may change behind it. */
 export interface ReferenceReader {
@@ -17,13 +18,14 @@ export interface ReferenceReader {
   readonly asksForAll: boolean;
 }
 
-/** Longest field of a form that is an id, and longest encoded form. Bytes. */
+/** Longest field of a form that is an id. Bytes. */
 const longestField = 1024;
-const longestForm = 1024 * 1024;
 const [openBrace, openBracket] = [0x7b, 0x5b];
 const lineEnd = 0x0a;
 /** Bytes that are part of a mark of byte order. */
 const byteOrderMarks: ReadonlySet<number> = new Set([0xef, 0xbb, 0xbf, 0xfe, 0xff]);
+/** In front of JSON, they say that its characters take two bytes or more. */
+const wideMarks: ReadonlySet<number> = new Set([0, 0xfe, 0xff]);
 const nothing: Buffer = Buffer.alloc(0);
 const boundaries = /\bboundary[ \t]*=/gi;
 const formType =
@@ -52,6 +54,7 @@ class TextReferences implements ReferenceReader {
   readonly #json = new JsonReferences();
   #state: 'begin' | 'json' | 'other' = 'begin';
   #begin: Buffer = nothing;
+  #isWide = false;
 
   get asksForAll(): boolean {
     return this.#json.asksForAll;
@@ -59,7 +62,8 @@ class TextReferences implements ReferenceReader {
 
   push(piece: Buffer): void {
     if (this.#state === 'json') this.#json.push(piece);
-    else if (this.#state === 'begin') this.#start(Buffer.concat([this.#begin, piece]));
+    else if (this.#state === 'begin')
+      this.#start(this.#begin.length === 0 ? piece : Buffer.concat([this.#begin, piece]));
   }
 
   end(): void {
@@ -70,52 +74,47 @@ class TextReferences implements ReferenceReader {
     return takenFrom(this.#json);
   }
 
+  /** Skips blanks, marks of byte order and zeros. */
   #start(begin: Buffer): void {
-    const at = startOf(begin);
-    if (at === undefined) {
-      this.#begin = Buffer.from(begin);
-      return;
-    }
-    this.#begin = nothing;
-    const first = begin[at];
-    this.#state = first === openBrace || first === openBracket ? 'json' : 'other';
-    if (this.#state === 'json' && isWide(begin, at))
-      throw refusal('invalid_json', { fill: { reason: 'it is not UTF-8' } });
-    if (this.#state === 'json') this.#json.push(begin.subarray(at));
+    let at = 0;
+    for (; at < begin.length && isBlank(begin[at] as number); at += 1)
+      this.#isWide ||= wideMarks.has(begin[at] as number);
+    const [first, second] = [begin[at], begin[at + 1]];
+    const opensJson = first === openBrace || first === openBracket;
+    // The byte behind it has to be seen, too.
+    this.#begin = opensJson && second === undefined ? Buffer.from(begin.subarray(at)) : nothing;
+    if (first === undefined || (opensJson && second === undefined)) return;
+    this.#state = opensJson ? 'json' : 'other';
+    if (!opensJson) return;
+    // JSON has no zero bytes, and 16 bits for a character would be read by some.
+    if (this.#isWide || second === 0) throw refusal('invalid_json', { fill: { reason: 'it is not UTF-8' } });
+    this.#json.push(begin.subarray(at));
   }
-}
-
-/** Where something else begins than blanks, marks of byte order and zeros; undefined: it has not come, with the byte behind it. */
-function startOf(bytes: Buffer): number | undefined {
-  let at = 0;
-  while (at < bytes.length && isBlank(bytes[at] as number)) at += 1;
-  return at + 1 >= bytes.length ? undefined : at;
 }
 
 function isBlank(byte: number): boolean {
   return byte <= 0x20 || byteOrderMarks.has(byte);
 }
 
-/** JSON has no zero bytes, and 16 bits for a character would be read by some. */
-function isWide(begin: Buffer, at: number): boolean {
-  const isMarked = (begin[0] === 0xfe && begin[1] === 0xff) || (begin[0] === 0xff && begin[1] === 0xfe);
-  return isMarked || begin.subarray(0, at + 2).includes(0);
-}
-
 /** Lines of JSON: what stands in one is nothing to another, even if it breaks off. */
 class LineReferences implements ReferenceReader {
   readonly #json = new JsonReferences();
+  #isBegun = false;
 
   get asksForAll(): boolean {
     return this.#json.asksForAll;
   }
 
   push(piece: Buffer): void {
-    for (let at = 0; at < piece.length; ) {
+    for (let at = 0; at < piece.length; at += 1) {
+      // Of line ends in a row the first one ends a line.
+      if (piece[at] === lineEnd && !this.#isBegun) continue;
       const end = piece.indexOf(lineEnd, at);
       this.#json.push(piece.subarray(at, end === -1 ? piece.length : end));
-      if (end !== -1) this.#json.end();
-      at = end === -1 ? piece.length : end + 1;
+      this.#isBegun = end === -1;
+      if (this.#isBegun) return;
+      this.#json.end();
+      at = end;
     }
   }
 
@@ -157,9 +156,7 @@ function takenFrom(json: JsonReferences): readonly Reference[] {
 /** An encoded form, or JSON that is only called one, as some clients do: a lenient provider reads it. */
 class PairReferences implements ReferenceReader {
   readonly #text = new TextReferences();
-  readonly #pieces: Buffer[] = [];
-  #length = 0;
-  #found: Reference[] = [];
+  readonly #pairs = new PairReader();
 
   get asksForAll(): boolean {
     return this.#text.asksForAll;
@@ -167,28 +164,17 @@ class PairReferences implements ReferenceReader {
 
   push(piece: Buffer): void {
     this.#text.push(piece);
-    this.#length += piece.length;
-    if (this.#length > longestForm)
-      throw refusal('body_too_large', { fill: { limit: longestForm, setting: ', as an encoded form' } });
-    this.#pieces.push(Buffer.from(piece));
+    this.#pairs.push(piece);
   }
 
   end(): void {
     this.#text.end();
-    this.#found = referencesOfQuery(Buffer.concat(this.#pieces).toString('latin1'));
+    this.#pairs.end();
   }
 
   take(): readonly Reference[] {
-    return [...this.#text.take(), ...this.#found.splice(0)];
+    return [...this.#text.take(), ...this.#pairs.found.splice(0)];
   }
-}
-
-/** What the parameters of a query refer to. Some servers take semicolons for what stands between two. */
-export function referencesOfQuery(query: string): Reference[] {
-  const readings = query.includes(';') ? [query, query.replaceAll(';', '&')] : [query];
-  return readings.flatMap((each) =>
-    [...new URLSearchParams(each)].flatMap(([name, value]) => referencesIn(name, value)),
-  );
 }
 
 /** A form: fields name objects by their names, and a file of a batch is what its lines say. */

@@ -15,8 +15,9 @@ export interface Gate {
   readonly check: (references: readonly Reference[]) => Promise<unknown>;
 }
 
-/** So much is looked at without a pause for others. Bytes. */
+/** So much is looked at at once, and so long until others have their turn. Bytes, milliseconds. */
 const stepBytes = 16 * 1024;
+const turnMs = 2;
 
 const unpackers: Readonly<Record<string, (first: Buffer) => Transform>> = {
   gzip: () => createGunzip(),
@@ -30,10 +31,7 @@ const unpackers: Readonly<Record<string, (first: Buffer) => Transform>> = {
 /** Looks at a body that is there. Rejects as `check`, and with 415 `unsupported_encoding`. */
 export async function checkBody(body: Buffer, gate: Gate): Promise<void> {
   const passing = new GatePass(gate);
-  for (let at = 0; at < body.length; at += stepBytes) {
-    await passing.take(body.subarray(at, at + stepBytes));
-    if (at + stepBytes < body.length) await new Promise((resume) => setImmediate(resume));
-  }
+  await passing.take(body);
   await passing.end();
 }
 
@@ -98,6 +96,8 @@ class GatePass {
   readonly #encoding: string | undefined;
   #unpacker: Transform | undefined;
   #unpacked = 0;
+  /** Since the last pause. */
+  #spentMs = 0;
   #fault: unknown;
   #stopped: () => void = () => undefined;
 
@@ -112,9 +112,20 @@ class GatePass {
   async take(piece: Buffer): Promise<void> {
     if (this.#encoding !== undefined && this.#unpacker === undefined) this.#open(this.#encoding, piece);
     const unpacker = this.#unpacker;
-    if (unpacker === undefined) this.#see(piece);
-    else await this.#step((done) => unpacker.write(piece, done));
+    if (unpacker !== undefined) await this.#step((done) => unpacker.write(piece, done));
+    for (let at = 0; unpacker === undefined && at < piece.length; at += stepBytes) {
+      this.#see(piece.subarray(at, at + stepBytes));
+      await this.#check();
+      await this.#pause();
+    }
     await this.#check();
+  }
+
+  /** Pieces that wait follow each other without a turn between them. */
+  async #pause(): Promise<void> {
+    if (this.#spentMs < turnMs) return;
+    this.#spentMs = 0;
+    await new Promise((resume) => setImmediate(resume));
   }
 
   async end(): Promise<void> {
@@ -149,7 +160,9 @@ class GatePass {
     const { mostBytes, reader } = this.#gate;
     if (this.#unpacked > mostBytes)
       this.#stop(refusal('body_too_large', { fill: { limit: mostBytes, setting: ', unpacked' } }));
+    const startedAtMs = performance.now();
     if (this.#fault === undefined) this.#try(() => reader.push(piece));
+    this.#spentMs += performance.now() - startedAtMs;
   }
 
   #try(work: () => void): void {

@@ -32,7 +32,7 @@ export interface Searched extends Said {
 /** So much is held of a form until its model comes, where `server.body_limit` is not smaller. Bytes. */
 export const mostHeldOfForm = 32 * 1024 * 1024;
 /** Longest fields of a page: they are read at once. Bytes. */
-const mostFields = 64 * 1024;
+const mostFields = 32 * 1024;
 const setting = 'server.body_limit';
 const form = /^multipart\/form-data\b/i;
 const fields = /^application\/x-www-form-urlencoded\b/i;

@@ -169,3 +169,40 @@ export const answers: Readonly<Record<string, AnswerCase>> = {
     return Buffer.concat(list(60_000, () => one));
   }),
 };
+
+const encoded = 'application/x-www-form-urlencoded';
+const multipart = 'multipart/form-data; boundary=B';
+const field = (name: string, value: string, more = ''): string =>
+  `--B\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+/** Just within what may pass; less in a short run. */
+const mostPassed = extent(31, 4) * mebibyte;
+const jsonl = '; filename="f.jsonl"';
+
+/** What a caller may name objects of providers in: it is looked at as it passes. */
+export const passed: Readonly<Record<string, readonly [type: string, body: () => string]>> = {
+  'empty fields': [encoded, () => times('a=&', mostPassed)],
+  'separators alone': [encoded, () => times('&;', mostPassed)],
+  'fields that are ids': [encoded, () => times('file_id=x%41&', mostPassed)],
+  'escapes that are none': [encoded, () => times('%C3=%&', mostPassed)],
+  'one long field': [encoded, () => `file_id=${times('x', mostPassed)}`],
+  'JSON with many ids': ['application/json', () => `[${times('{"file_id":"x"},', mostPassed)}1]`],
+  'JSON with many names': ['application/json', () => `{${members(240_000)}}`],
+  'JSON with many long names': ['application/json', () => `{${times(`"${'k_'.repeat(1_000)}":1,`, mostPassed)}"a":1}`],
+  'JSON with addresses': [
+    'application/json',
+    () => `[${times(`{"url":"${'//'.repeat(1_000)}files/"},`, mostPassed)}1]`,
+  ],
+  'JSON with escapes': ['application/json', () => `["${times('\\u0041\\/', mostPassed)}"]`],
+  'JSON that only opens': ['application/json', () => times('{"a":[', mostPassed)],
+  'JSON of single quotes': ['application/json', () => times("{'a':", mostPassed)],
+  blanks: ['application/json', () => times(' \n', mostPassed)],
+  words: ['text/plain', () => `{${times('abc_ ', mostPassed)}`],
+  'a form with long fields': [multipart, () => `${field('prompt', times('x', mostPassed))}--B--\r\n`],
+  'a file of lines': [multipart, () => `${field('file', times('{"a":1}\n', mostPassed), jsonl)}--B--\r\n`],
+  'a file of line ends': [multipart, () => `${field('file', times('\n', mostPassed), jsonl)}--B--\r\n`],
+  'a file of opened lines': [multipart, () => `${field('file', times('{"a":[\n', mostPassed), jsonl)}--B--\r\n`],
+  'a file of beginnings of boundaries': [
+    multipart,
+    () => `${field('file', times('\r\n--', mostPassed), jsonl)}--B--\r\n`,
+  ],
+};

@@ -1,8 +1,9 @@
 // Nothing that a client or a provider sends, up to the longest that is accepted, holds the event loop for longer than 50 ms.
 import { t as suite, test } from 'tap';
 import { isFull } from '../support/extent.ts';
+import { issueKey } from '../support/issue-key.ts';
 import { type MeasuredGateway, type Sent, startMeasuredGateway } from '../support/measured-gateway.ts';
-import { answers, requests } from './blocking-cases.ts';
+import { answers, passed, requests } from './blocking-cases.ts';
 
 /** Of processor time, on a machine of usual speed. Milliseconds. */
 const mostMs = 50;
@@ -11,6 +12,7 @@ const tries = 8;
 suite.setTimeout(240_000);
 
 const measured = await startMeasuredGateway(suite, { server: { body_budget: '256MiB' } });
+const secret = await issueKey(suite, measured.gateway, { userPath: '/t/a' });
 const nothing = { type: 'application/json', body: Buffer.from('{}') };
 
 type Measured = Awaited<ReturnType<MeasuredGateway['measure']>>;
@@ -44,6 +46,19 @@ for (const [index, [name, make]] of Object.entries(requests).entries()) {
     }
   });
 }
+
+/** What a caller without the master key sends is looked at there. */
+const lookingDoors = ['/p/chat/files', '/p/chat/some/endpoint'];
+
+await test('what is looked at while it passes', async (t) => {
+  for (const [index, [name, [type, make]]] of Object.entries(passed).entries()) {
+    const body = make();
+    for (const path of someOf(lookingDoors, index)) {
+      const { status, longestMs } = await quickest({ path, type, body, secret });
+      t.ok(longestMs < mostMs, `${name}: ${longestMs.toFixed(0)} ms at ${path}, answered ${status}`);
+    }
+  }
+});
 
 const doors: Readonly<Record<string, object>> = {
   '/v1/chat/completions': {

@@ -2,6 +2,7 @@
 
 /** Without `import … from 'node:http'`, as in plane/http.ts. */
 const { createServer } = process.getBuiltinModule('node:http');
+const { isMainThread } = process.getBuiltinModule('node:worker_threads');
 
 let longestMs = 0;
 let lastMs = threadMs();
@@ -35,4 +36,5 @@ const server = createServer((_, response) => {
   lastMs = threadMs();
   response.end(JSON.stringify(said));
 });
-server.listen(Number(process.env['BLOCK_METER_PORT']), '127.0.0.1').unref();
+// Threads of the process are loaded with it, too.
+if (isMainThread) server.listen(Number(process.env['BLOCK_METER_PORT']), '127.0.0.1').unref();
