@@ -15,9 +15,8 @@ export interface Gate {
   readonly check: (references: readonly Reference[]) => Promise<unknown>;
 }
 
-/** So much is looked at at once, and so long until others have their turn. Bytes, milliseconds. */
+/** So much is looked at before others have their turn: some milliseconds at most. Bytes. */
 const stepBytes = 16 * 1024;
-const turnMs = 2;
 
 const unpackers: Readonly<Record<string, (first: Buffer) => Transform>> = {
   gzip: () => createGunzip(),
@@ -96,8 +95,8 @@ class GatePass {
   readonly #encoding: string | undefined;
   #unpacker: Transform | undefined;
   #unpacked = 0;
-  /** Since the last pause. */
-  #spentMs = 0;
+  /** Seen since others had their turn. Bytes. */
+  #sinceTurn = 0;
   #fault: unknown;
   #stopped: () => void = () => undefined;
 
@@ -112,20 +111,21 @@ class GatePass {
   async take(piece: Buffer): Promise<void> {
     if (this.#encoding !== undefined && this.#unpacker === undefined) this.#open(this.#encoding, piece);
     const unpacker = this.#unpacker;
-    if (unpacker !== undefined) await this.#step((done) => unpacker.write(piece, done));
-    for (let at = 0; unpacker === undefined && at < piece.length; at += stepBytes) {
-      this.#see(piece.subarray(at, at + stepBytes));
-      await this.#check();
-      await this.#pause();
-    }
+    if (unpacker === undefined) await this.#seeAll(piece);
+    else await this.#step((done) => unpacker.write(piece, done));
     await this.#check();
   }
 
   /** Pieces that wait follow each other without a turn between them. */
-  async #pause(): Promise<void> {
-    if (this.#spentMs < turnMs) return;
-    this.#spentMs = 0;
-    await new Promise((resume) => setImmediate(resume));
+  async #seeAll(piece: Buffer): Promise<void> {
+    for (let at = 0; at < piece.length; at += stepBytes) {
+      if (this.#sinceTurn >= stepBytes) await new Promise((resume) => setImmediate(resume));
+      this.#sinceTurn %= stepBytes;
+      const step = piece.subarray(at, at + stepBytes);
+      this.#sinceTurn += step.length;
+      this.#see(step);
+      await this.#check();
+    }
   }
 
   async end(): Promise<void> {
@@ -160,9 +160,7 @@ class GatePass {
     const { mostBytes, reader } = this.#gate;
     if (this.#unpacked > mostBytes)
       this.#stop(refusal('body_too_large', { fill: { limit: mostBytes, setting: ', unpacked' } }));
-    const startedAtMs = performance.now();
     if (this.#fault === undefined) this.#try(() => reader.push(piece));
-    this.#spentMs += performance.now() - startedAtMs;
   }
 
   #try(work: () => void): void {
