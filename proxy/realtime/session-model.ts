@@ -1,5 +1,6 @@
 // The model of a session that is asked for in a body or a query, and the same with the model of a target in its place.
 import { isUtf8 } from 'node:buffer';
+import { boundaryOf, FormReader } from '../call/form-reader.ts';
 import { type JsonObject, objectOf, parseObject, textOf, writeJson } from '../dialects/json.ts';
 import { refusal } from '../errors.ts';
 import { partsNamed } from './form-part.ts';
@@ -25,7 +26,7 @@ const sdp = /^application\/sdp\s*(?:;|$)/i;
 
 /**
  * The model of `session.model`, else of a transcription session, else of the query. Throws 415 `unsupported_media_type` for other types than
- * JSON and, where `takesSdp`, SDP and forms; 400 `invalid_json`, `duplicate_key`, `invalid_model`.
+ * JSON and, where `takesSdp`, SDP and forms; 400 `invalid_json`, `invalid_upload`, `duplicate_key`, `invalid_model`.
  */
 export function namedModel({ contentType, body, query }: SessionRequest, takesSdp: boolean): NamedModel {
   if (json.test(contentType)) {
@@ -37,13 +38,29 @@ export function namedModel({ contentType, body, query }: SessionRequest, takesSd
   if (sdp.test(contentType)) return inQuery(query, body);
   const spans = partsNamed('session', body, contentType);
   if (spans === undefined) throw refusal('unsupported_media_type');
-  if (spans.length > 1) throw refusal('duplicate_key', { param: 'session', fill: { key: 'session' } });
+  if (spans.length !== sessionsIn(body, contentType) || spans.length > 1)
+    throw refusal('duplicate_key', { param: 'session', fill: { key: 'session' } });
   const [span] = spans;
   if (span === undefined) return inQuery(query, body);
   const session = objectIn(body.subarray(span.start, span.end));
   return inSession(session, query, body, (changed) =>
     Buffer.concat([body.subarray(0, span.start), Buffer.from(writeJson(changed)), body.subarray(span.end)]),
   );
+}
+
+/** How many parts say a session. Throws 400 `invalid_upload` for a form that two readers could understand differently. */
+function sessionsIn(body: Buffer, contentType: string): number {
+  let found = 0;
+  const nothing = (): void => undefined;
+  const reader = new FormReader(boundaryOf(contentType), {
+    beginPart: ({ name }) => (found += name.trim().toLowerCase() === 'session' ? 1 : 0),
+    takeContent: nothing,
+    endPart: nothing,
+    endForm: nothing,
+  });
+  reader.push(body);
+  reader.finish();
+  return found;
 }
 
 function objectIn(body: Buffer): JsonObject {

@@ -7,11 +7,14 @@ import { expectLength, readBody } from '../connection/read-body.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
-import { ownerOf } from '../owner.ts';
+import { referencesOfBody } from '../objects/body-references.ts';
+import { claim } from '../objects/claim.ts';
+import { checkBody } from '../objects/gated-body.ts';
+import { ownerOf, seesAll } from '../owner.ts';
 import { failureRefusal, invalid, wholeRejection } from '../providers/provider-error.ts';
 import { passableId, upstreamIdHeader } from '../providers/upstream-id.ts';
 import type { Target } from '../snapshot/snapshot.ts';
-import { authenticate } from '../stages/authenticate.ts';
+import { authenticate, type Principal } from '../stages/authenticate.ts';
 import { noHead } from '../upstream/answer-head.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import { readWhole, type WholeAnswer } from '../upstream/read-whole.ts';
@@ -96,6 +99,7 @@ class Signalling {
       const query = queryOf(exchange.request.url ?? '');
       const contentType = exchange.head.contentType ?? '';
       const named = namedModel({ contentType, body, query }, this.#door.takesSdp);
+      await this.#claim(body, contentType, principal);
       const { route, consumer } = this.#trip.admit(named.model, this.#gateway, query);
       const ask = (target: Target, key: ApiKey) => this.#askTarget(target, key, named);
       const gone = new AbortController();
@@ -109,6 +113,18 @@ class Signalling {
       exchange.waiting = undefined;
       held.release();
     }
+  }
+
+  /** Rejects with 404 `kept_not_found` for a voice, a file or another object that is not the caller's. */
+  async #claim(body: Buffer, contentType: string, principal: Principal): Promise<void> {
+    if (seesAll(principal)) return;
+    const { snapshot } = this.#trip;
+    await checkBody(body, {
+      reader: referencesOfBody(contentType),
+      encoding: undefined,
+      mostBytes,
+      check: (references) => claim(references, { principal, snapshot, provider: undefined }, this.#gateway),
+    });
   }
 
   async #askTarget(target: Target, key: ApiKey, named: NamedModel): Promise<Reply<WholeAnswer>> {

@@ -116,6 +116,15 @@ await test('a call is offered as SDP or in a form; its answer leads back to the 
   t.same([sent.get('sdp'), sent.get('session')], [offer, '{"type":"realtime","model":"gpt-realtime"}']);
 });
 
+await test('what another caller has stored cannot be named', async (t) => {
+  const before = upstream.asked.length;
+  const session = { type: 'realtime', model: 'voice', audio: { output: { voice: { id: 'voice_123456789' } } } };
+  const headers = { 'x-gateway-user-path': '/t/b' };
+  const asked = await gateway.fetch('/v1/realtime/client_secrets', { method: 'POST', headers, body: { session } });
+  t.match([asked.status, await asked.json()], [404, { error: { code: 'kept_not_found' } }]);
+  t.equal(upstream.asked.length, before);
+});
+
 await test('what cannot be asked is refused before the provider, what it refuses in its name and without its key', async (t) => {
   const before = upstream.asked.length;
   const ask = async (body: string | object, type = 'application/json', headers = {}) => {
@@ -136,6 +145,14 @@ await test('what cannot be asked is refused before the provider, what it refuses
   for (const [body, type, status, code] of cases) t.match(await ask(body, type), { status, error: { code } });
   const part = '--x\r\ncontent-disposition: form-data; name="session"\r\n\r\n{"model":"voice"}\r\n';
   t.equal((await call(`${part}${part}--x--\r\n`, form)).status, 400);
+  const other = part.replaceAll('--x', '--y').replace('voice', 'none');
+  const twoReaders: [string, string][] = [
+    [`${part}--x--\r\n${other}--y--\r\n`, 'multipart/form-data; boundary=y; boundary=x'],
+    [`${other}--y--\r\n${part}--x--\r\n`, form],
+    [`${part.replace('"session"', '"Session"')}${part}--x--\r\n`, form],
+    [`${part.replace('name=', 'name="sdp"; name=')}--x--\r\n`, form],
+  ];
+  for (const [body, type] of twoReaders) t.equal((await call(body, type)).status, 400, type);
   t.equal((await call(offer, 'application/sdp')).status, 400);
   t.equal(upstream.asked.length, before);
   const got = await gateway.fetch('/v1/realtime/calls');
