@@ -1,8 +1,10 @@
 // The guardrails of one request at work: on the request, and on its answer.
 import type { Failure } from '../answer.ts';
+import { saysTokens } from '../dialects/completions/request-texts.ts';
 import { type EditableObject, editable } from '../dialects/editing.ts';
 import { type JsonValue, parseJson, parseObject, writeJson } from '../dialects/json.ts';
 import type { EditableText, RequestTexts, TextForm } from '../dialects/texts.ts';
+import { refusal } from '../errors.ts';
 import { Chain, guardedStages } from './chain.ts';
 import { type Flow, settled } from './flow.ts';
 import type { CheckContext, Checks, Finding, Guardrail, Phase, Verdict } from './guardrail.ts';
@@ -101,12 +103,17 @@ export class Guarding {
     return mode === 'shadow' ? { ...context, masks: new Masks() } : context;
   }
 
-  /** The body as the guardrails leave it; the same bytes when none changes it. Throws 400 `guardrail_blocked`. */
+  /**
+   * The body as the guardrails leave it; the same bytes when none changes it. Throws 400 `guardrail_blocked`, and 403
+   * `guardrails_prevent_endpoint` for words that are written as numbers.
+   */
   *onRequest(bytes: Buffer): Flow<Buffer> {
     const checking = this.guardrails.filter(({ input }) => input !== undefined);
     if (checking.length === 0) return bytes;
     const text = bytes.toString('utf8');
     const body = editable(parseObject(text)) ?? {};
+    if (saysTokens(body) && checking.some(({ mode, input }) => mode === 'enforce' && input?.request === undefined))
+      throw refusal('guardrails_prevent_endpoint', { fill: { what: 'words that are written as numbers of tokens' } });
     const isGoingOn = Boolean(body['previous_response_id'] ?? body['conversation']);
     const first = isGoingOn ? Math.floor(Math.random() * mostNumber) : 0;
     this.#masks = new Masks(() => takenIn(text), first);

@@ -1,5 +1,6 @@
 // The texts of a request for a text completion, and of those that have no conversation: what the user says, and no system prompt.
 import { cap, type EditableObject, largest, RequestedList } from '../editing.ts';
+import { type JsonValue, listOf, numberOf } from '../json.ts';
 import { settingsOfRequest } from '../request-settings.ts';
 import type { RequestTexts } from '../texts.ts';
 
@@ -30,4 +31,16 @@ function textsIn(body: EditableObject, capped: readonly string[]): RequestTexts 
     capTokens: (most) => cap(body, capped, most),
     say: () => false,
   };
+}
+
+/** Whether it says something in numbers of tokens, which a model reads as words. */
+export function saysTokens(body: EditableObject): boolean {
+  return ['prompt', 'input'].some((key) => hasNumbers(body[key]));
+}
+
+function hasNumbers(value: JsonValue | undefined): boolean {
+  const entries = listOf(value) ?? [];
+  return entries.some(
+    (entry) => numberOf(entry) !== undefined || listOf(entry)?.some((each) => numberOf(each) !== undefined),
+  );
 }

@@ -144,6 +144,26 @@ await test('a card number is refused wherever a model may read it', async (t) =>
   t.ok(await isBlocked('chat', { ...hi, documents: [{ card: 4111111111111111 }] }), 'as a number');
 });
 
+await test('words that are written as numbers of tokens do not pass where words are looked at', async (t) => {
+  const rows = {
+    completions: [{ prompt: [1, 2] }, { prompt: ['a', [3]] }],
+    embeddings: [{ input: [[1], [2]] }],
+  } as const;
+  const words = { pii: { kinds: ['card'], action: 'block' } };
+  for (const [operation, bodies] of Object.entries(rows)) {
+    for (const body of bodies) {
+      const said = (more: object) => sent(operation as GuardedOperation, body, { ...words, ...more });
+      await t.rejects(said({}), { code: 'guardrails_prevent_endpoint' }, operation);
+      t.same((await said({ mode: 'shadow' })).body, body, 'in shadow');
+      t.match(
+        (await sent('completions', body, { limits: { max_tokens: 9 } })).body,
+        body,
+        'its length alone is looked at',
+      );
+    }
+  }
+});
+
 await test('what is masked is sent masked, in the place and the form in which it stood', async (t) => {
   const masked = places('to [EMAIL_1]');
   for (const [place, [operation, body]] of Object.entries(places(`to ${mail}`))) {
