@@ -1,5 +1,5 @@
 // What becomes of a tool that the target's dialect does not know: most only widen what a model can do.
-import type { ConversationRequest, ForeignTool } from './conversation/conversation.ts';
+import type { ConversationRequest, ForeignTool, Tool } from './conversation/conversation.ts';
 import { textOf } from './json.ts';
 import type { Losses } from './translation.ts';
 
@@ -12,7 +12,17 @@ export function loseForeignTool(request: ConversationRequest, index: number, los
   if (tool?.kind !== 'foreign') return;
   const field = `tools[${index}]`;
   if (tool.dialect === 'responses' && !isForced(request, tool)) losses.hint(field);
-  else losses.meaning(field, `it has no tool of the type ${tool.name}`);
+  else losses.meaning(field, `it has no tool of the type ${tool.name}`, toolPlace(tool, index));
+}
+
+/** The tools with their places, before some of them are left out. */
+export function placedTools(tools: readonly Tool[]): readonly Tool[] {
+  return tools.map((tool, index) => ({ ...tool, place: toolPlace(tool, index) }));
+}
+
+/** Where the tool at this index of the conversation stands in the client's body. */
+export function toolPlace({ place }: Tool, index: number): string {
+  return place ?? `tools[${index}]`;
 }
 
 /** The model must call it: it is named, or one must be called and there is no other one. */

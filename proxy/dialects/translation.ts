@@ -32,8 +32,11 @@ export class InvalidAnswer extends Error {
 export interface Losses {
   /** Without this the answer means the same: a hint, a label, a cache mark. `field`: its path in the client's dialect (`metadata`). */
   hint(field: string): void;
-  /** Without this the answer may be another one. `because`: what the target lacks: `it has no log probabilities`. May throw. */
-  meaning(field: string, because: string): void;
+  /**
+   * Without this the answer may be another one. `because`: what the target lacks: `it has no log probabilities`. `place`: where it stands in
+   * the client's body, when that says more than the field: `messages[1].content[0]`. May throw.
+   */
+  meaning(field: string, because: string, place?: string): void;
 }
 
 /** The place a translated request goes. */

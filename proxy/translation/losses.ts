@@ -23,9 +23,9 @@ export class LossList implements Losses {
     this.#drop(field);
   }
 
-  /** Throws 400 `unsupported_parameter` unless everything may be left out. */
-  meaning(field: string, because: string): void {
-    if (this.#policy !== 'drop') this.#refuse(field, because);
+  /** Throws 400 `unsupported_parameter`, which names the place, unless everything may be left out. */
+  meaning(field: string, because: string, place = field): void {
+    if (this.#policy !== 'drop') this.#refuse(place, because);
     this.#drop(field);
   }
 

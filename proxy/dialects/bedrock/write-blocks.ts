@@ -50,7 +50,7 @@ function blockOf(part: Part, writing: Writing): JsonObject | undefined {
     case 'tool_result':
       return writeResult(part, writing);
     case 'foreign':
-      writing.meaning('turns', `it knows no part of the type ${part.name}`);
+      writing.meaning('turns', `it knows no part of the type ${part.name}`, part.place);
       return undefined;
     case 'reasoning':
       break;

@@ -3,6 +3,8 @@ import type { AudioPart, FilePart, ImagePart, Source } from '../conversation/par
 import type { JsonObject } from '../json.ts';
 import type { Writing } from './writing.ts';
 
+type Media = ImagePart | FilePart | AudioPart;
+
 const imageFormats: ReadonlyMap<string, string> = new Map([
   ['image/jpeg', 'jpeg'],
   ['image/jpg', 'jpeg'],
@@ -31,33 +33,37 @@ const audioFormats: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Undefined: it was a loss. */
-export function writeImage({ source, detail }: ImagePart, writing: Writing): JsonObject | undefined {
+export function writeImage(part: ImagePart, writing: Writing): JsonObject | undefined {
+  const { source, detail } = part;
   const place = placeOf(source);
   const format = imageFormats.get(
     mediaTypeOf(source) ?? `image/${endingOf(urlOf(source)) ?? ''}`.replace('jpg', 'jpeg'),
   );
-  if (place === undefined) return lost(writing, 'it takes images as data only');
-  if (format === undefined) return lost(writing, 'it takes images as JPEG, PNG, GIF and WebP only');
+  if (place === undefined) return lost(part, writing, 'it takes images as data only');
+  if (format === undefined) return lost(part, writing, 'it takes images as JPEG, PNG, GIF and WebP only');
   if (detail !== undefined && detail !== 'auto') writing.hint('detail');
   return { image: { format, source: place } };
 }
 
 /** Undefined: it was a loss. */
-export function writeDocument({ source, name }: FilePart, writing: Writing): JsonObject | undefined {
+export function writeDocument(part: FilePart, writing: Writing): JsonObject | undefined {
+  const { source, name } = part;
   const place = placeOf(source);
   const ending = endingOf(name ?? urlOf(source));
   const named = ending !== undefined && endings.has(ending) ? ending : undefined;
   const format = source.kind === 'text' ? 'txt' : (documentFormats.get(mediaTypeOf(source) ?? '') ?? named);
-  if (place === undefined) return lost(writing, 'it takes documents as data only');
-  if (format === undefined) return lost(writing, `it takes documents as ${[...endings].join(', ')} only`);
+  if (place === undefined) return lost(part, writing, 'it takes documents as data only');
+  if (format === undefined) return lost(part, writing, `it takes documents as ${[...endings].join(', ')} only`);
   return { document: { format, name: writing.documentName(name), source: place } };
 }
 
 /** Undefined: it was a loss. */
-export function writeAudio({ source, format }: AudioPart, writing: Writing): JsonObject | undefined {
+export function writeAudio(part: AudioPart, writing: Writing): JsonObject | undefined {
+  const { source, format } = part;
   const place = placeOf(source);
   const said = format ?? mediaTypeOf(source)?.split('/')[1] ?? endingOf(urlOf(source));
-  if (place === undefined || said === undefined) return lost(writing, 'it takes sounds as data of a known format only');
+  if (place === undefined || said === undefined)
+    return lost(part, writing, 'it takes sounds as data of a known format only');
   return { audio: { format: audioFormats.get(said) ?? said, source: place } };
 }
 
@@ -81,7 +87,7 @@ function endingOf(name: string | undefined): string | undefined {
   return /\.([a-z0-9]{2,5})$/i.exec(name ?? '')?.[1]?.toLowerCase();
 }
 
-function lost(writing: Writing, because: string): undefined {
-  writing.meaning('turns', because);
+function lost({ place }: Media, writing: Writing, because: string): undefined {
+  writing.meaning('turns', because, place);
   return undefined;
 }

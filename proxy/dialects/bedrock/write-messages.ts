@@ -1,6 +1,6 @@
 // Writes the turns of a conversation: speakers alternate, and the results of tools come first in the words of the user.
 import type { ConversationRequest, Turn } from '../conversation/conversation.ts';
-import type { Part, TextPart } from '../conversation/parts.ts';
+import { type Part, placeOf, type TextPart } from '../conversation/parts.ts';
 import type { JsonObject } from '../json.ts';
 import { cachePoint, textBlock, writePart } from './write-blocks.ts';
 import type { Writing } from './writing.ts';
@@ -38,7 +38,7 @@ export function writeSystem(
   const later = turns.flatMap(({ role, parts }) => (role === 'system' ? parts : []));
   const blocks = [...system, ...later].flatMap((part) => {
     if (part.kind !== 'text') {
-      writing.meaning('system', 'it takes instructions as text only');
+      writing.meaning('system', 'it takes instructions as text only', placeOf(part));
       return [];
     }
     const block = textBlock(part.text);

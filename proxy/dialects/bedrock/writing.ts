@@ -20,8 +20,8 @@ export class Writing {
     this.losses.hint(fieldName(member, this.#dialect));
   }
 
-  meaning(member: Parameters<typeof fieldName>[0], because: string): void {
-    this.losses.meaning(fieldName(member, this.#dialect), because);
+  meaning(member: Parameters<typeof fieldName>[0], because: string, place?: string): void {
+    this.losses.meaning(fieldName(member, this.#dialect), because, place);
   }
 
   /** A name that a document may have, and that no other document of the request has. */

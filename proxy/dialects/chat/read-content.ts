@@ -49,19 +49,19 @@ function readPart(part: JsonObject, at: string): ContentPart {
     case 'file':
       return readFile(part, at);
     default:
-      return { kind: 'foreign', dialect: 'chat', name: type, value: part };
+      return { kind: 'foreign', dialect: 'chat', name: type, value: part, place: at };
   }
 }
 
 function readImage(part: JsonObject, at: string): ImagePart {
   const marks = marksOf(part, ['image_url']);
   const bare = part['image_url'];
-  if (typeof bare === 'string') return { kind: 'image', source: sourceOfUrl(bare), ...marks };
+  if (typeof bare === 'string') return { kind: 'image', source: sourceOfUrl(bare), ...marks, place: at };
   const image = requiredObject(part, 'image_url', at);
   const place = pathOf(at, 'image_url');
   const detail = optionalText(image, 'detail', place);
   const source = sourceOfUrl(requiredText(image, 'url', place));
-  return { kind: 'image', source, ...(detail === undefined ? {} : { detail }), ...marks };
+  return { kind: 'image', source, ...(detail === undefined ? {} : { detail }), ...marks, place: at };
 }
 
 function readSound(part: JsonObject, at: string): AudioPart {
@@ -70,7 +70,7 @@ function readSound(part: JsonObject, at: string): AudioPart {
   const format = requiredText(sound, 'format', place);
   const data = requiredText(sound, 'data', place);
   const source = { kind: 'base64', mediaType: mediaTypeOfSound(format), data } as const;
-  return { kind: 'audio', source, format, ...marksOf(part, ['input_audio']) };
+  return { kind: 'audio', source, format, ...marksOf(part, ['input_audio']), place: at };
 }
 
 function readFile(part: JsonObject, at: string): FilePart {
@@ -79,7 +79,7 @@ function readFile(part: JsonObject, at: string): FilePart {
   const id = optionalText(file, 'file_id', place);
   const data = optionalText(file, 'file_data', place);
   const name = optionalText(file, 'filename', place);
-  const rest = { ...(name === undefined ? {} : { name }), ...marksOf(part, ['file']) };
+  const rest = { ...(name === undefined ? {} : { name }), ...marksOf(part, ['file']), place: at };
   if (id !== undefined) return { kind: 'file', source: { kind: 'id', id }, ...rest };
   if (data === undefined) throw new InvalidRequest(place, 'must have file_id or file_data');
   const isUrl = /^(data|https?):/i.test(data);

@@ -88,7 +88,8 @@ class MessageReader {
     for (const part of readContent(message, at)) if (part.kind !== 'text' || part.text !== '') parts.push(part);
     if (refusal !== undefined) parts.push({ kind: 'refusal', text: refusal });
     if (audio !== undefined) {
-      parts.push({ kind: 'audio', source: { kind: 'id', id: requiredText(audio, 'id', pathOf(at, 'audio')) } });
+      const place = pathOf(at, 'audio');
+      parts.push({ kind: 'audio', source: { kind: 'id', id: requiredText(audio, 'id', place) }, place });
     }
     const calls = objectsIn(optionalList(message, 'tool_calls', at) ?? [], pathOf(at, 'tool_calls'));
     for (const { value, at: place } of calls) parts.push(this.#know(readCall(value, place)));

@@ -1,5 +1,6 @@
 // Reads the tools of a request and what is chosen of them, in the forms of three generations.
 import type { Tool, ToolChoice } from '../conversation/conversation.ts';
+import { placedTools } from '../foreign-tools.ts';
 import { isObject, type JsonObject, textOf } from '../json.ts';
 import {
   objectsIn,
@@ -23,7 +24,7 @@ export interface ChosenTools {
 export function readTools(body: JsonObject): ChosenTools {
   const tools = objectsIn(optionalList(body, 'tools') ?? [], 'tools').map(({ value, at }) => readTool(value, at));
   const functions = objectsIn(optionalList(body, 'functions') ?? [], 'functions');
-  const all = [...tools, ...functions.map(({ value, at }) => readFunction(value, value, at))];
+  const all = [...tools, ...functions.map(({ value, at }) => ({ ...readFunction(value, value, at), place: at }))];
   const choice = body['tool_choice'] ?? undefined;
   if (isObject(choice) && choice['type'] === 'allowed_tools') return readAllowed(choice, all);
   const legacy = body['function_call'] ?? undefined;
@@ -111,7 +112,8 @@ function readAllowed(choice: JsonObject, tools: readonly Tool[]): ChosenTools {
   const entries = objectsIn(optionalList(allowed, 'tools', at) ?? [], pathOf(at, 'tools'));
   const names = new Set(entries.map(({ value, at: place }) => allowedName(value, place)));
   const toolChoice = readChoice(optionalText(allowed, 'mode', at) ?? 'auto', pathOf(at, 'mode'));
-  return { tools: tools.filter(({ name }) => names.has(name)), toolChoice };
+  const chosen = placedTools(tools).filter(({ name }) => names.has(name));
+  return { tools: chosen, toolChoice };
 }
 
 /** Tools that a provider runs are named by their type. */

@@ -1,5 +1,12 @@
 // Writes the parts of a turn as the content of a chat message.
-import type { AudioPart, FilePart, ImagePart, Part, TextPart } from '../conversation/parts.ts';
+import {
+  type AudioPart,
+  type FilePart,
+  type ImagePart,
+  type Part,
+  placeOf,
+  type TextPart,
+} from '../conversation/parts.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { soundFormat, urlOfSource } from '../sources.ts';
 import { ownMembersOf } from './own.ts';
@@ -45,8 +52,8 @@ function writeValue(part: Part, writing: Writing): JsonObject | undefined {
     return { type: writing.isOwn ? 'refusal' : 'text', [writing.isOwn ? 'refusal' : 'text']: part.text };
   if (part.kind === 'file' && part.source.kind === 'text') return { type: 'text', text: part.source.text };
   if (part.kind === 'foreign' && part.dialect !== 'chat')
-    return writing.meaning('turns', `it knows no part ${part.name}`);
-  if (quirks.hasOnlyTextContent) return writing.meaning('turns', 'it takes text alone');
+    return writing.meaning('turns', `it knows no part ${part.name}`, part.place);
+  if (quirks.hasOnlyTextContent) return writing.meaning('turns', 'it takes text alone', placeOf(part));
   if (part.kind === 'foreign') return part.value;
   if (part.kind === 'image') return writeImage(part, writing);
   if (part.kind === 'file') return writeFile(part, writing);
@@ -59,21 +66,21 @@ function writeText({ text, citations }: TextPart, writing: Writing): JsonObject 
   return { type: 'text', text };
 }
 
-function writeImage({ source, detail }: ImagePart, writing: Writing): JsonObject | undefined {
+function writeImage({ source, detail, place }: ImagePart, writing: Writing): JsonObject | undefined {
   const url = urlOfSource(source);
-  if (url === undefined) return writing.meaning('turns', 'it takes images as URLs or data alone');
+  if (url === undefined) return writing.meaning('turns', 'it takes images as URLs or data alone', place);
   return { type: 'image_url', image_url: { url, detail } };
 }
 
-function writeFile({ source, name }: FilePart, writing: Writing): JsonObject | undefined {
+function writeFile({ source, name, place }: FilePart, writing: Writing): JsonObject | undefined {
   if (source.kind === 'id') return { type: 'file', file: { file_id: source.id, filename: name } };
   const url = urlOfSource(source);
-  if (url === undefined || source.kind === 'url') return writing.meaning('turns', 'it takes no files by URL');
+  if (url === undefined || source.kind === 'url') return writing.meaning('turns', 'it takes no files by URL', place);
   const filename = name ?? (writing.isOwn ? undefined : 'document.pdf');
   return { type: 'file', file: { file_data: url, filename } };
 }
 
-function writeSound({ source, format }: AudioPart, writing: Writing): JsonObject | undefined {
-  if (source.kind !== 'base64') return writing.meaning('turns', 'it takes sound as data alone');
+function writeSound({ source, format, place }: AudioPart, writing: Writing): JsonObject | undefined {
+  if (source.kind !== 'base64') return writing.meaning('turns', 'it takes sound as data alone', place);
   return { type: 'input_audio', input_audio: { data: source.data, format: format ?? soundFormat(source.mediaType) } };
 }

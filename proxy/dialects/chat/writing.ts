@@ -56,8 +56,8 @@ export class Writing {
   }
 
   /** Something is left out without which the answer may be another one. */
-  meaning(member: Member, because: string): undefined {
-    this.#losses.meaning(fieldName(member, this.#request.dialect), because);
+  meaning(member: Member, because: string, place?: string): undefined {
+    this.#losses.meaning(fieldName(member, this.#request.dialect), because, place);
   }
 
   meaningField(field: string, because: string): undefined {

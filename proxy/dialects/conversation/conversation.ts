@@ -12,8 +12,13 @@ export interface Turn {
   readonly name?: string | undefined;
 }
 
+interface PlacedTool {
+  /** Its path in the client's body; absent: its place in `tools` is the same there. */
+  readonly place?: string | undefined;
+}
+
 /** A function that the caller runs. */
-export interface FunctionTool {
+export interface FunctionTool extends PlacedTool {
   readonly kind: 'function';
   readonly name: string;
   readonly description?: string | undefined;
@@ -26,7 +31,7 @@ export interface FunctionTool {
 }
 
 /** A tool that takes free text instead of JSON (OpenAI: `custom`). */
-export interface FreeTextTool {
+export interface FreeTextTool extends PlacedTool {
   readonly kind: 'free_text';
   readonly name: string;
   readonly description?: string | undefined;
@@ -35,7 +40,7 @@ export interface FreeTextTool {
 }
 
 /** A tool that only one dialect knows: one that the provider runs itself, mostly. */
-export interface ForeignTool {
+export interface ForeignTool extends PlacedTool {
   readonly kind: 'foreign';
   readonly dialect: DialectName;
   /** Its type, for messages. */

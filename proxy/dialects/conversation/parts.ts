@@ -26,6 +26,12 @@ interface Marked {
   readonly own?: Own | undefined;
 }
 
+/** What some providers cannot be told. */
+interface Placed {
+  /** Its path in the client's body, for messages: `messages[1].content[0]`. Absent in answers. */
+  readonly place?: string | undefined;
+}
+
 /** A place that a text refers to. Offsets count characters of the text of the part. */
 export interface Citation {
   readonly url?: string | undefined;
@@ -44,7 +50,7 @@ export interface TextPart extends Marked {
   readonly logprobs?: readonly JsonValue[] | undefined;
 }
 
-export interface ImagePart extends Marked {
+export interface ImagePart extends Marked, Placed {
   readonly kind: 'image';
   readonly source: Source;
   /** `low`, `high` or `auto`. */
@@ -52,13 +58,13 @@ export interface ImagePart extends Marked {
 }
 
 /** A document, such as a PDF. */
-export interface FilePart extends Marked {
+export interface FilePart extends Marked, Placed {
   readonly kind: 'file';
   readonly source: Source;
   readonly name?: string | undefined;
 }
 
-export interface AudioPart extends Marked {
+export interface AudioPart extends Marked, Placed {
   readonly kind: 'audio';
   readonly source: Source;
   /** `wav`, `mp3` … */
@@ -115,7 +121,7 @@ export interface RefusalPart extends Marked {
 }
 
 /** A part that only one dialect knows, such as the call of a tool that the provider runs itself. */
-export interface ForeignPart {
+export interface ForeignPart extends Placed {
   readonly kind: 'foreign';
   readonly dialect: DialectName;
   /** What the dialect calls it, for messages. */
@@ -133,3 +139,8 @@ export type Part =
   | ReasoningPart
   | RefusalPart
   | ForeignPart;
+
+/** Where a part stands in the client's body; undefined for kinds that every provider can be told. */
+export function placeOf(part: Part): string | undefined {
+  return 'place' in part ? part.place : undefined;
+}

@@ -102,7 +102,7 @@ class PartWriter {
         break;
       case 'foreign':
         if (part.dialect === 'gemini') this.#parts.push(part.value);
-        else this.#meaning(`it has no parts of the type ${part.name}`);
+        else this.#meaning(`it has no parts of the type ${part.name}`, part.place);
     }
   }
 
@@ -117,7 +117,7 @@ class PartWriter {
     const written = writeMedia(part);
     if (written !== undefined) return [written];
     if (part.kind === 'audio' && part.transcript !== undefined) return [{ text: part.transcript }];
-    this.#meaning('it cannot read a file that another provider keeps');
+    this.#meaning('it cannot read a file that another provider keeps', part.place);
     return [];
   }
 
@@ -136,7 +136,7 @@ class PartWriter {
   /** Older models take images of a result beside it. */
   #result(part: ToolResultPart): void {
     const media = part.content.flatMap((inner) => {
-      if (inner.kind === 'foreign') this.#meaning(`it has no parts of the type ${inner.name}`);
+      if (inner.kind === 'foreign') this.#meaning(`it has no parts of the type ${inner.name}`, inner.place);
       return inner.kind === 'image' || inner.kind === 'file' ? this.#media(inner) : [];
     });
     const isWithin = isThirdGeneration(this.#target.model) && media.every((entry) => entry['inlineData'] !== undefined);
@@ -186,7 +186,7 @@ class PartWriter {
     this.#losses.hint(fieldName(member, this.#request.dialect));
   }
 
-  #meaning(because: string): void {
-    this.#losses.meaning(fieldName('turns', this.#request.dialect), because);
+  #meaning(because: string, place: string | undefined): void {
+    this.#losses.meaning(fieldName('turns', this.#request.dialect), because, place);
   }
 }

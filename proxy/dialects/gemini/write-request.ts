@@ -1,6 +1,6 @@
 // Writes a request as the body of Gemini's `generateContent`; the model and the wish for a stream stand in its path.
 import type { ConversationRequest } from '../conversation/conversation.ts';
-import type { TextPart } from '../conversation/parts.ts';
+import { placeOf, type TextPart } from '../conversation/parts.ts';
 import { fieldName } from '../field-names.ts';
 import type { JsonObject } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
@@ -30,7 +30,9 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
 function writeInstructions({ system, turns, dialect }: ConversationRequest, losses: Losses): readonly JsonObject[] {
   const inner = turns.filter(({ role }) => role === 'system').flatMap(({ parts }) => parts);
   const texts = inner.filter((part): part is TextPart => part.kind === 'text');
-  if (texts.length < inner.length) losses.meaning(fieldName('system', dialect), 'its instructions are text alone');
+  const other = inner.find(({ kind }) => kind !== 'text');
+  if (other !== undefined)
+    losses.meaning(fieldName('system', dialect), 'its instructions are text alone', placeOf(other));
   const all = [...system, ...texts];
   if (all.some(({ cacheMark }) => cacheMark !== undefined)) losses.hint(fieldName('cacheMark', dialect));
   return all.flatMap(({ text }) => (text === '' ? [] : [{ text }]));

@@ -62,7 +62,7 @@ function readBlock(block: JsonObject, at: string, called: CalledTools): Part {
     case 'tool_result':
       return readResult(block, at, called);
     default:
-      return foreign(block, type);
+      return foreign(block, type, at);
   }
 }
 
@@ -102,12 +102,12 @@ function readResultContent(content: JsonValue | undefined, at: string): ToolResu
     if (type === 'text') return readText(value, place);
     if (type === 'image') return readImage(value, place);
     if (type === 'document') return readDocument(value, place);
-    return type === 'search_result' ? readSearchResult(value, place) : foreign(value, type);
+    return type === 'search_result' ? readSearchResult(value, place) : foreign(value, type, place);
   });
 }
 
-function foreign(value: JsonObject, name: string): ForeignPart {
-  return { kind: 'foreign', dialect: 'messages', name, value };
+function foreign(value: JsonObject, name: string, place: string): ForeignPart {
+  return { kind: 'foreign', dialect: 'messages', name, value, place };
 }
 
 /** Google signs calls of tools. Anthropic has no place for it, so its clients keep it as a thought without words behind the call. */

@@ -11,7 +11,7 @@ const resultMembers = new Set(['type', 'source', 'title', 'content', 'cache_cont
 
 export function readImage(block: JsonObject, at: string): ImagePart {
   const source = sourceOf(requiredObject(block, 'source', at), `${at}.source`);
-  return { kind: 'image', source, ...marksOf(block, imageMembers, at) };
+  return { kind: 'image', source, ...marksOf(block, imageMembers, at), place: at };
 }
 
 /** A document that has images in its own content is known to Anthropic alone. */
@@ -20,12 +20,13 @@ export function readDocument(block: JsonObject, at: string): FilePart | ForeignP
   const name = optionalText(block, 'title', at);
   const { cacheMark, own } = marksOf(block, documentMembers, at);
   if (said['type'] !== 'content') {
-    return { kind: 'file', source: sourceOf(said, `${at}.source`), name, cacheMark, own };
+    return { kind: 'file', source: sourceOf(said, `${at}.source`), name, cacheMark, own, place: at };
   }
   const text = plainText(said['content']);
-  if (text === undefined) return { kind: 'foreign', dialect: 'messages', name: 'document', value: block };
+  if (text === undefined) return { kind: 'foreign', dialect: 'messages', name: 'document', value: block, place: at };
   const members = { ...own?.members, source: said };
-  return { kind: 'file', source: { kind: 'text', text }, name, cacheMark, own: { dialect: 'messages', members } };
+  const source = { kind: 'text', text } as const;
+  return { kind: 'file', source, name, cacheMark, own: { dialect: 'messages', members }, place: at };
 }
 
 /** What a search of the caller found, as a text that other dialects can say. */

@@ -29,7 +29,7 @@ function writeBlock(part: Part, writing: Writing): JsonObject | undefined {
     case 'file':
       return writeFile(part, writing);
     case 'audio':
-      losses.meaning(fieldName('turns', request.dialect), 'it does not hear');
+      losses.meaning(fieldName('turns', request.dialect), 'it does not hear', part.place);
       return undefined;
     case 'tool_call':
       return writeCall(part);
@@ -41,7 +41,7 @@ function writeBlock(part: Part, writing: Writing): JsonObject | undefined {
       break;
   }
   if (part.dialect === 'messages') return part.value;
-  losses.meaning(fieldName('turns', request.dialect), `it has nothing like ${part.name}`);
+  losses.meaning(fieldName('turns', request.dialect), `it has nothing like ${part.name}`, part.place);
   return undefined;
 }
 

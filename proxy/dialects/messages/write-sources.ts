@@ -1,5 +1,5 @@
 // Writes images and documents as blocks.
-import type { FilePart, ImagePart, Source } from '../conversation/parts.ts';
+import type { FilePart, ImagePart } from '../conversation/parts.ts';
 import { fieldName } from '../field-names.ts';
 import { type JsonObject, objectOf } from '../json.ts';
 import { withMarks } from './marks.ts';
@@ -14,8 +14,8 @@ export function writeImage(part: ImagePart, writing: Writing): JsonObject | unde
   const { source, detail } = part;
   if (detail !== undefined && detail !== 'auto') losses.hint(fieldName('detail', request.dialect));
   if (source.kind === 'text' || (source.kind === 'base64' && !imageTypes.has(source.mediaType)))
-    return lost(writing, 'it reads images that are JPEG, PNG, GIF or WebP');
-  const written = sourceOf(source, writing);
+    return lost(part, writing, 'it reads images that are JPEG, PNG, GIF or WebP');
+  const written = sourceOf(part, writing);
   return written && withMarks({ type: 'image', source: written }, part);
 }
 
@@ -28,7 +28,8 @@ export function writeFile(part: FilePart, writing: Writing): JsonObject | undefi
   return withMarks({ type: 'document', source, ...title, ...members }, { cacheMark: part.cacheMark });
 }
 
-function documentSource({ source, own }: FilePart, writing: Writing): JsonObject | undefined {
+function documentSource(part: FilePart, writing: Writing): JsonObject | undefined {
+  const { source, own } = part;
   if (source.kind === 'text') {
     const said = own?.dialect === 'messages' ? objectOf(own.members['source']) : undefined;
     // What was changed since is said in its new words.
@@ -37,16 +38,17 @@ function documentSource({ source, own }: FilePart, writing: Writing): JsonObject
   }
   if (source.kind === 'base64' && source.mediaType !== 'application/pdf') {
     if (source.mediaType.startsWith('text/')) return textSource(Buffer.from(source.data, 'base64').toString('utf8'));
-    return lost(writing, 'it reads documents that are PDF or plain text');
+    return lost(part, writing, 'it reads documents that are PDF or plain text');
   }
-  return sourceOf(source, writing);
+  return sourceOf(part, writing);
 }
 
 function textSource(data: string): JsonObject {
   return { type: 'text', media_type: 'text/plain', data };
 }
 
-function sourceOf(source: Source, writing: Writing): JsonObject | undefined {
+function sourceOf(part: ImagePart | FilePart, writing: Writing): JsonObject | undefined {
+  const { source } = part;
   switch (source.kind) {
     case 'base64':
       return { type: 'base64', media_type: source.mediaType, data: source.data };
@@ -58,10 +60,10 @@ function sourceOf(source: Source, writing: Writing): JsonObject | undefined {
       break;
   }
   if (writing.request.dialect === 'messages') return { type: 'file', file_id: source.id };
-  return lost(writing, 'it does not have the files of another provider');
+  return lost(part, writing, 'it does not have the files of another provider');
 }
 
-function lost({ losses, request }: Writing, because: string): undefined {
-  losses.meaning(fieldName('turns', request.dialect), because);
+function lost({ place }: ImagePart | FilePart, { losses, request }: Writing, because: string): undefined {
+  losses.meaning(fieldName('turns', request.dialect), because, place);
   return undefined;
 }

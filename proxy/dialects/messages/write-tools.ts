@@ -1,7 +1,7 @@
 // Writes the tools of a request, and which of them must be called.
 import type { FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { loseForeignTool } from '../foreign-tools.ts';
+import { loseForeignTool, toolPlace } from '../foreign-tools.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
 import type { JsonObject } from '../json.ts';
 import { withMarks } from './marks.ts';
@@ -15,24 +15,23 @@ export function writeTools(writing: Writing): readonly JsonObject[] | undefined 
 }
 
 function writeTool(tool: Tool, index: number, { losses, request }: Writing): JsonObject | undefined {
-  const field = `${fieldName('tools', request.dialect)}[${index}]`;
   if (tool.kind === 'foreign') {
     if (tool.dialect === 'messages') return tool.value;
     loseForeignTool(request, index, losses);
     return undefined;
   }
-  return writeFunction(tool.kind === 'free_text' ? asFunctionTool(tool) : tool, field, { losses, request });
+  return writeFunction(tool.kind === 'free_text' ? asFunctionTool(tool) : tool, index, { losses, request });
 }
 
 function writeFunction(
   tool: FunctionTool,
-  field: string,
+  index: number,
   { losses, request }: Pick<Writing, 'losses' | 'request'>,
 ): JsonObject | undefined {
   const isOwn = request.dialect === 'messages';
   const input_schema = isOwn ? tool.parameters : schemaOf(tool);
   if (input_schema === undefined) {
-    losses.meaning(field, 'the input of its tools is an object');
+    losses.meaning(`tools[${index}]`, 'the input of its tools is an object', toolPlace(tool, index));
     return undefined;
   }
   const { name, description, strict } = tool;

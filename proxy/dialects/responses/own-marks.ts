@@ -6,10 +6,17 @@ import { unknownMembers } from '../members.ts';
 /** A part of a message that the conversation does not know is foreign, and its name begins so. Other foreign parts are whole items. */
 const foreignContent = 'message.';
 
+interface ForeignBeside {
+  readonly message?: JsonObject | undefined;
+  readonly place?: string | undefined;
+}
+
 /** The part of a message as a foreign one. `message`: members of the message that begins with this part. */
-export function foreignPart(type: string, part: JsonObject, message: JsonObject | undefined): ForeignPart {
+export function foreignPart(type: string, part: JsonObject, beside: ForeignBeside = {}): ForeignPart {
+  const { message, place } = beside;
   const value = message === undefined ? { part } : { part, message };
-  return { kind: 'foreign', dialect: 'responses', name: `${foreignContent}${type}`, value };
+  const name = `${foreignContent}${type}`;
+  return { kind: 'foreign', dialect: 'responses', name, value, ...(place === undefined ? {} : { place }) };
 }
 
 /** What was made a foreign part of a message; undefined: it is an item, or of another dialect. */

@@ -44,13 +44,13 @@ function readPart(value: JsonObject, at: string, message: JsonObject | undefined
       return { kind: 'refusal', text, ...partMark(restOf(value, refusalMembers), message) };
     }
     case 'input_image':
-      return { ...readImage(value, at), ...partMark(restOf(value, imageMembers), message) };
+      return { ...readImage(value, at), ...partMark(restOf(value, imageMembers), message), place: at };
     case 'input_file':
-      return { ...readFile(value, at), ...partMark(restOf(value, fileMembers), message) };
+      return { ...readFile(value, at), ...partMark(restOf(value, fileMembers), message), place: at };
     case 'input_audio':
-      return { ...readAudio(value, at), ...partMark(restOf(value, audioMembers), message) };
+      return { ...readAudio(value, at), ...partMark(restOf(value, audioMembers), message), place: at };
     default:
-      return foreignPart(type, value, message);
+      return foreignPart(type, value, { message, place: at });
   }
 }
 

@@ -80,14 +80,14 @@ function readItem(item: JsonObject, at: string, signatures: ReadonlyMap<string, 
       return { role: 'assistant', parts: readReasoning(item, at) };
     case undefined:
       if (textOf(item['id']) === undefined) throw new InvalidRequest(`${at}.type`, 'is missing; it must be a text');
-      return { role: 'assistant', parts: [foreign('item_reference', item)] };
+      return { role: 'assistant', parts: [foreign('item_reference', item, at)] };
     default:
-      return { role: /_(output|response)$/.test(type) ? 'user' : 'assistant', parts: [foreign(type, item)] };
+      return { role: /_(output|response)$/.test(type) ? 'user' : 'assistant', parts: [foreign(type, item, at)] };
   }
 }
 
-function foreign(name: string, value: JsonObject): ForeignPart {
-  return { kind: 'foreign', dialect: 'responses', name, value };
+function foreign(name: string, value: JsonObject, place: string): ForeignPart {
+  return { kind: 'foreign', dialect: 'responses', name, value, place };
 }
 
 const messageMembers = new Set(['type', 'role', 'content']);
@@ -146,7 +146,7 @@ function readResult(item: JsonObject, at: string): ToolResultPart {
 
 function resultPart(part: ContentPart): ToolResultPart['content'][number] {
   if (part.kind === 'refusal') return { kind: 'text', text: part.text };
-  return part.kind === 'audio' ? foreignPart('input_audio', writeAudio(part), undefined) : part;
+  return part.kind === 'audio' ? foreignPart('input_audio', writeAudio(part), { place: part.place }) : part;
 }
 
 function hasType(value: JsonValue): boolean {

@@ -1,5 +1,6 @@
 // Reads the tools of a request, and which of them the model may or must call.
 import type { FunctionTool, OwnMember, Tool, ToolChoice } from '../conversation/conversation.ts';
+import { placedTools } from '../foreign-tools.ts';
 import { isObject, type JsonObject, type JsonValue, textOf } from '../json.ts';
 import { objectsIn, optionalFlag, optionalList, optionalObject, optionalText, requiredText } from '../members.ts';
 import { InvalidRequest } from '../translation.ts';
@@ -78,7 +79,7 @@ function readAllowed(choice: JsonObject, { tools, ownMembers }: ReadTools, list:
   if (mode !== 'auto' && mode !== 'required') throw new InvalidRequest('tool_choice.mode', 'must be auto or required');
   const named = objectsIn(optionalList(choice, 'tools', 'tool_choice') ?? [], 'tool_choice.tools');
   const names = new Set(named.map(({ value }) => allowedKey(value)));
-  const allowed = tools.filter((_, index) => {
+  const allowed = placedTools(tools).filter((_, index) => {
     const tool = list[index];
     return isObject(tool) && names.has(allowedKey(tool));
   });

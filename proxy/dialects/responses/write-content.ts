@@ -1,5 +1,13 @@
 // Writes what a message or a tool's result contains.
-import type { AudioPart, Citation, FilePart, ImagePart, Part, TextPart } from '../conversation/parts.ts';
+import {
+  type AudioPart,
+  type Citation,
+  type FilePart,
+  type ImagePart,
+  type Part,
+  placeOf,
+  type TextPart,
+} from '../conversation/parts.ts';
 import { fieldName } from '../field-names.ts';
 import type { JsonObject } from '../json.ts';
 import type { ClientDialectName } from '../names.ts';
@@ -27,11 +35,11 @@ export function writeInputPart(part: Part, losing: Losing): JsonObject | undefin
       return writeFile(part, losing);
     case 'audio':
       if (part.source.kind === 'base64') return { ...writeAudio(part), ...rest };
-      return lost('it takes sounds in base64 alone', losing);
+      return lost(part, 'it takes sounds in base64 alone', losing);
     case 'foreign':
-      return foreignContentOf(part) ?? lost(`it has no part of the type ${part.name}`, losing);
+      return foreignContentOf(part) ?? lost(part, `it has no part of the type ${part.name}`, losing);
     default:
-      return lost(`it has no message with a part of the kind ${part.kind}`, losing);
+      return lost(part, `it has no message with a part of the kind ${part.kind}`, losing);
   }
 }
 
@@ -49,7 +57,7 @@ export function writeOutputPart(part: Part, losing: Losing): JsonObject | undefi
     };
   }
   if (part.kind === 'refusal' || part.kind === 'foreign') return writeInputPart(part, losing);
-  return lost(`its assistant says no part of the kind ${part.kind}`, losing);
+  return lost(part, `its assistant says no part of the kind ${part.kind}`, losing);
 }
 
 /** Text as the assistant says it. */
@@ -64,8 +72,8 @@ export function writeAnnotation({ url, title, start, end, own }: Citation): Json
   return { type: 'url_citation', start_index: start ?? 0, end_index: end ?? start ?? 0, url, title: title ?? '' };
 }
 
-function lost(because: string, { dialect, losses }: Losing): undefined {
-  losses.meaning(fieldName('turns', dialect), because);
+function lost(part: Part, because: string, { dialect, losses }: Losing): undefined {
+  losses.meaning(fieldName('turns', dialect), because, placeOf(part));
   return undefined;
 }
 
@@ -76,8 +84,8 @@ function writeImage(part: ImagePart, losing: Losing): JsonObject | undefined {
     return { type: 'input_image', image_url: dataUrl(source.mediaType, source.data), ...shown };
   }
   if (source.kind === 'url') return { type: 'input_image', image_url: source.url, ...shown };
-  if (source.kind === 'text') return lost('it has no image that is text', losing);
-  return writeKept(losing, { type: 'input_image', file_id: source.id, ...shown });
+  if (source.kind === 'text') return lost(part, 'it has no image that is text', losing);
+  return writeKept(part, losing, { type: 'input_image', file_id: source.id, ...shown });
 }
 
 function writeFile(part: FilePart, losing: Losing): JsonObject | undefined {
@@ -86,7 +94,7 @@ function writeFile(part: FilePart, losing: Losing): JsonObject | undefined {
   if (source.kind === 'text') return { type: 'input_text', text: source.text, ...rest };
   const named = { ...(name === undefined ? {} : { filename: name }), ...rest };
   if (source.kind === 'url') return { type: 'input_file', file_url: source.url, ...named };
-  if (source.kind === 'id') return writeKept(losing, { type: 'input_file', file_id: source.id, ...named });
+  if (source.kind === 'id') return writeKept(part, losing, { type: 'input_file', file_id: source.id, ...named });
   const file_data = dataUrl(source.mediaType, source.data);
   // Data without a name are refused; who speaks this dialect knows.
   const needsName = name === undefined && losing.dialect !== 'responses';
@@ -95,8 +103,10 @@ function writeFile(part: FilePart, losing: Losing): JsonObject | undefined {
 }
 
 /** A file that a provider keeps is known to OpenAI's dialects alone. */
-function writeKept(losing: Losing, part: JsonObject): JsonObject | undefined {
-  return losing.dialect === 'messages' ? lost('it does not know the files of the other provider', losing) : part;
+function writeKept(part: Part, losing: Losing, written: JsonObject): JsonObject | undefined {
+  return losing.dialect === 'messages'
+    ? lost(part, 'it does not know the files of the other provider', losing)
+    : written;
 }
 
 export function writeAudio({ source, format }: AudioPart): JsonObject {

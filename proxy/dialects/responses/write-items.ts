@@ -97,10 +97,10 @@ function writeItem(part: ItemPart, writing: Writing): JsonObject | undefined {
   }
 }
 
-function writeForeign({ dialect, name, value }: ForeignPart, writing: Writing): JsonObject | undefined {
+function writeForeign({ dialect, name, value, place }: ForeignPart, writing: Writing): JsonObject | undefined {
   // An item of this dialect has a type, or is a reference, whose type may be left out.
   if (dialect === 'responses') return { type: name, ...value };
-  writing.losses.meaning(fieldName('turns', writing.dialect), `it has no item of the type ${name}`);
+  writing.losses.meaning(fieldName('turns', writing.dialect), `it has no item of the type ${name}`, place);
   return undefined;
 }
 
