@@ -1065,7 +1065,7 @@ export interface Cache {
    */
   max_entry_bytes: string;
   /**
-   * Who gets an answer that was kept. user_path: requests of exactly the same user path. key: requests with the same key and the same user path. gateway: every request that may use the model; only for callers who may read each other's answers.
+   * Who gets an answer that was kept. user_path: requests of exactly the same user path; of a key without a path, requests with that key. key: requests with the same key and the same user path. gateway: every request that may use the model; only for callers who may read each other's answers.
    */
   scope: 'gateway' | 'user_path' | 'key';
   /**

@@ -8,6 +8,7 @@ import { largeBytes } from '../call/call.ts';
 import { addForwarded } from '../call/forwarded-headers.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Operation } from '../dialects/dialect.ts';
+import { ownerOf } from '../owner.ts';
 import type { Principal } from './authenticate.ts';
 import type { Guarded } from './guard.ts';
 
@@ -45,7 +46,8 @@ export function headOf({ call, named }: Guarded, { row, exchange, principal }: A
   const { scope, resets } = settings;
   const { text, models, forwarded } = routeIdentity(named, row.operation);
   const { kind = '', keyId = '', userPath = '' } = principal ?? {};
-  const path = scope === 'gateway' ? '' : userPath;
+  // Keys without a path share `/`, and no answers.
+  const path = scope === 'gateway' || principal === undefined ? '' : ownerOf(principal);
   const key = scope === 'key' ? `${kind} ${keyId}` : '';
   const mark = resets.isEmpty ? '' : resets.markOf(userPath, [call.model, ...models]);
   const head = `${keyVersion}\0${row.operation}\0${text}\0${scope}\0${path}\0${key}\0${mark}\0${call.model}\0`;

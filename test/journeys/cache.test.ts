@@ -2,6 +2,7 @@
 import { t as suite, test } from 'tap';
 import { type Behaviour, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type GatewayRequest, startGateway } from '../support/gateway.ts';
+import { issueKey } from '../support/issue-key.ts';
 import { recordOf } from '../support/journal.ts';
 import type { Response } from '../support/undici.ts';
 
@@ -301,4 +302,13 @@ await test('no answer of a former target, address or setting is served after a r
     t.match(await ask(same), { cache: 'hit' }, JSON.stringify(more));
   }
   await inForce({});
+});
+
+await test('keys without a path share no answers, though they share the path /', async (t) => {
+  const [one, other] = await Promise.all([issueKey(suite, gateway, {}), issueKey(suite, gateway, {})]);
+  const body = chat();
+  const as = (secret: string) => ask(body, { headers: { authorization: `Bearer ${secret}` } });
+  t.equal((await as(one)).cache, 'miss');
+  t.equal((await as(one)).cache, 'hit');
+  t.equal((await as(other)).cache, 'miss');
 });

@@ -22,7 +22,8 @@ export const askers: fc.Arbitrary<Asker> = fc
 
 /** The same text for callers who may have each other's answers. */
 export function scopeOf(scope: Scope, { kind, keyId, userPath: path }: Asker): string {
-  return JSON.stringify(scope === 'gateway' ? [] : scope === 'user_path' ? [path] : [kind, keyId, path]);
+  const ofPath = path === '/' && keyId !== undefined ? ['key', keyId] : [path];
+  return JSON.stringify(scope === 'gateway' ? [] : scope === 'user_path' ? ofPath : [kind, keyId, path]);
 }
 
 /** Nothing fails unexpectedly. */
