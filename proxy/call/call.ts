@@ -5,6 +5,13 @@ import { ScanError, type ScanFault } from '../bytes/scan-error.ts';
 import { spells, spellsFolded } from '../bytes/spells.ts';
 import { type ErrorCode, refusal } from '../errors.ts';
 
+/** A response that a call goes on from. */
+export interface Continued {
+  readonly id: string;
+  /** So many items of the body's `input` stand before the client's own. */
+  readonly itemsBefore: number;
+}
+
 /** A validated model call. Offsets count bytes of `body`. */
 export interface Call {
   /** The client's bytes, without a byte order mark. */
@@ -21,8 +28,8 @@ export interface Call {
   readonly wantsUsage: boolean;
   /** The first member that may make a provider go to another model or place than it was asked for, in lower case. */
   readonly routingMember: string | undefined;
-  /** The id of the response that the input goes on from, where the gateway has put what was said before into the body. */
-  readonly continues?: string | undefined;
+  /** The response that the input goes on from, where the gateway has put what was said before into the body. */
+  readonly continues?: Continued | undefined;
 }
 
 /** Bodies beyond this are read in steps. */

@@ -58,7 +58,7 @@ export function keep(delivery: Delivery, keeping: Keeping, parts: Parts): Delive
 /** Where the provider was not told what the answer goes on from; a translated answer says it already. */
 function withPreviousId(delivery: Delivery, { reading }: Accepted, { continues }: Call): Delivery {
   if (continues === undefined || reading !== undefined) return delivery;
-  return { ...delivery, taps: [...delivery.taps, new PreviousIdTap(delivery.answer, continues)] };
+  return { ...delivery, taps: [...delivery.taps, new PreviousIdTap(delivery.answer, continues.id)] };
 }
 
 /** Tools of Anthropic keep containers and files, which a later call may name. */
@@ -137,7 +137,7 @@ function tapOf(answer: Answer, { home: keeper, reading, routed, target }: Accept
     const { status = 'completed' } = response;
     if (status !== 'completed' && status !== 'incomplete') return;
     const spoken = routed.call === call ? reading?.translated.spoken.body : undefined;
-    const asked = spoken ?? { ...parseObject(body.toString('utf8')), ...previous(continues) };
+    const asked = spoken ?? { ...parseObject(body.toString('utf8')), ...previous(continues?.id) };
     const record = storedResponse(asked, response, newId);
     if (record !== undefined) storedResponses.keep(id, owner, record, body.length + bytes);
   };

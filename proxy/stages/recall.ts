@@ -3,7 +3,7 @@
 import type { HeldBody } from '../body-budget.ts';
 import { type Call, largeBytes, memberOf, readCall, readLargeCall, readString } from '../call/call.ts';
 import { parseObject, writeJson } from '../dialects/json.ts';
-import { type StoredResponse, withPrevious } from '../dialects/responses/stored-response.ts';
+import { itemsBefore, type StoredResponse, withPrevious } from '../dialects/responses/stored-response.ts';
 import { refusal } from '../errors.ts';
 import type { ResponseHome } from '../kept-responses.ts';
 import { referencesOfBody } from '../objects/body-references.ts';
@@ -124,5 +124,5 @@ async function continued(
   }
   held?.grow(whole.length);
   const call = whole.length <= largeBytes ? readCall(whole) : await readLargeCall(whole);
-  return { call: { ...call, continues: id }, home: undefined };
+  return { call: { ...call, continues: { id, itemsBefore: itemsBefore(previous).length } }, home: undefined };
 }

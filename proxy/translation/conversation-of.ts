@@ -8,6 +8,7 @@ import { type ClientDialect, InvalidRequest } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
 import { parsedBody } from '../parsed-body.ts';
 import { type Slices, shortBytes } from '../slices.ts';
+import { clientPlace } from './client-place.ts';
 
 /** A client's words, in its own dialect and in none. */
 export interface Spoken<Client = ClientDialect> {
@@ -16,6 +17,8 @@ export interface Spoken<Client = ClientDialect> {
   readonly request: ConversationRequest;
   /** How long they were. */
   readonly bytes: number;
+  /** So many items of the input were said before, and do not stand in the client's own body. */
+  readonly itemsBefore?: number | undefined;
 }
 
 /**
@@ -36,11 +39,12 @@ export function* conversationOf<Client extends Pick<ClientDialect, 'readRequest'
       yield* checkNestedValues(request.turns.flatMap(({ parts }) => parts));
       yield;
     }
-    const asked = continues === undefined ? parsed : { ...parsed, previous_response_id: continues };
-    return { client, body: asked, request, bytes: body.length };
+    const asked = continues === undefined ? parsed : { ...parsed, previous_response_id: continues.id };
+    return { client, body: asked, request, bytes: body.length, itemsBefore: continues?.itemsBefore };
   } catch (error) {
     if (error instanceof TooManyValues) throw refusal('body_too_many_keys');
     if (!(error instanceof InvalidRequest)) throw error;
-    throw refusal('invalid_parameter', { param: error.param, fill: { param: error.param, because: error.message } });
+    const param = clientPlace(error.param, continues?.itemsBefore);
+    throw refusal('invalid_parameter', { param, fill: { param, because: error.message } });
   }
 }

@@ -2,6 +2,7 @@
 
 import type { Losses } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
+import { clientPlace } from './client-place.ts';
 
 /** What becomes of what a provider cannot say. `reject`: nothing is left out; `drop`: everything; undefined: hints alone. */
 export type UnsupportedPolicy = 'reject' | 'drop' | undefined;
@@ -11,10 +12,13 @@ export class LossList implements Losses {
   readonly dropped: string[] = [];
   readonly #provider: string;
   readonly #policy: UnsupportedPolicy;
+  readonly #itemsBefore: number | undefined;
 
-  constructor(provider: string, policy: UnsupportedPolicy) {
+  /** `itemsBefore`: so many items of the input are not the client's own. */
+  constructor(provider: string, policy: UnsupportedPolicy, itemsBefore?: number) {
     this.#provider = provider;
     this.#policy = policy;
+    this.#itemsBefore = itemsBefore;
   }
 
   /** Throws 400 `unsupported_parameter` where nothing may be left out. */
@@ -33,7 +37,8 @@ export class LossList implements Losses {
     if (!this.dropped.includes(field)) this.dropped.push(field);
   }
 
-  #refuse(field: string, because: string): never {
+  #refuse(place: string, because: string): never {
+    const field = clientPlace(place, this.#itemsBefore);
     throw refusal('unsupported_parameter', { param: field, fill: { field, provider: this.#provider, because } });
   }
 }

@@ -34,7 +34,7 @@ export function* translate(
   { quirks }: Pick<TargetSpeech, 'quirks'>,
   dialect: ProviderDialect,
 ): Slices<Translated> {
-  const losses = new LossList(target.upstream.name, target.upstream.unsupported);
+  const losses = new LossList(target.upstream.name, target.upstream.unsupported, spoken.itemsBefore);
   const written = dialect.writeRequest(spoken.request, { model: target.model, quirks }, losses);
   const body = yield* writtenBody(written, spoken.bytes > shortBytes);
   return { spoken, target, dialect, body, dropped: losses.dropped };

@@ -165,7 +165,7 @@ await test('a call that goes on from a response is as long as all that was said,
   const parts = { storedResponses: responses, homes };
   const call = readCall(Buffer.from('{"model":"m","input":"two","previous_response_id":"resp_1","seed":1.50}'));
   const { call: whole, home } = await recall(call, recalling(4 << 20), parts);
-  t.match([whole.model, whole.continues, home], ['m', 'resp_1', undefined]);
+  t.match([whole.model, whole.continues, home], ['m', { id: 'resp_1', itemsBefore: 1 }, undefined]);
   t.ok(whole.body.length > 3 << 20);
   t.equal(bodies.held, whole.body.length);
   t.match(whole.body.toString('utf8'), /"seed":1\.50\b/, 'no number is changed');

@@ -93,8 +93,12 @@ export function deletedResponse(id: string): JsonObject {
  */
 export function withPrevious(body: JsonObject, previous: StoredResponse): JsonObject {
   const { previous_response_id: _, ...rest } = body;
-  const answered = (listOf(previous.response['output']) ?? []).filter(isObject);
-  return { ...rest, input: [...previous.input_items, ...answered, ...newInput(body['input'])] };
+  return { ...rest, input: [...itemsBefore(previous), ...newInput(body['input'])] };
+}
+
+/** What was said before a new input: the items that a response was asked with, and those that it answered. */
+export function itemsBefore({ input_items: asked, response }: StoredResponse): readonly JsonObject[] {
+  return [...asked, ...(listOf(response['output']) ?? []).filter(isObject)];
 }
 
 /** Whatever is wrong with it is kept, so that reading the request refuses it. */

@@ -1,6 +1,6 @@
 // What a provider cannot be told is refused with the exact place in the client's own body, whatever the conversation made of it.
 import { test } from 'tap';
-import { readCall } from '../../../proxy/call/call.ts';
+import { type Continued, readCall } from '../../../proxy/call/call.ts';
 import { type JsonObject, type JsonValue, writeJson } from '../../../proxy/dialects/json.ts';
 import type { Quirks } from '../../../proxy/dialects/quirks.ts';
 import type { ClientDialect } from '../../../proxy/dialects/translation.ts';
@@ -203,13 +203,23 @@ const cases: readonly Case[] = [
   ],
 ];
 
-function refusalOf(client: ClientDialect, target: Target, body: JsonObject, quirks: Quirks = {}): unknown {
+interface Given {
+  readonly quirks?: Quirks;
+  readonly continues?: Continued;
+}
+
+function refusalOf(
+  client: ClientDialect,
+  target: Target,
+  body: JsonObject,
+  { quirks = {}, continues }: Given = {},
+): unknown {
   const provider = providerDialects[target];
   if (provider === undefined) throw new Error(`${target} is not spoken`);
-  const call = readCall(Buffer.from(writeJson({ model: 'm', max_tokens: 100, ...body })));
+  const asked = readCall(Buffer.from(writeJson({ model: 'm', max_tokens: 100, ...body })));
   const to = { model: models[target], upstream: { name: 'there', unsupported: undefined } };
   try {
-    atOnce(translate(atOnce(conversationOf(call, client)), to, { quirks }, provider));
+    atOnce(translate(atOnce(conversationOf({ ...asked, continues }, client)), to, { quirks }, provider));
   } catch (error) {
     return error instanceof Refusal ? JSON.parse(envelope(error)) : error;
   }
@@ -231,6 +241,19 @@ for (const [what, name, targets, body, param] of cases) {
 await test('a server that takes text alone is told no image, and the place is named', async (t) => {
   const client = translatedFrom.messages;
   if (client === undefined) throw new Error('messages is not served');
-  const refused = refusalOf(client, 'chat', chat(hello, user(text, image)), { hasOnlyTextContent: true });
+  const refused = refusalOf(client, 'chat', chat(hello, user(text, image)), { quirks: { hasOnlyTextContent: true } });
   t.match(refused, { error: { code: 'unsupported_parameter', param: 'messages[1].content[1]' } });
+});
+
+await test('of a continued response, places count the items that the client sent itself', (t) => {
+  const client = translatedFrom.responses;
+  if (client === undefined) throw new Error('responses is not served');
+  const continues = { id: 'resp_1', itemsBefore: 2 };
+  const paramOf = (body: JsonObject): unknown => refusalOf(client, 'bedrock', body, { continues });
+  const file = user(inputFile);
+  t.match(paramOf(input(hello, hello, hello, file)), { error: { param: 'input[1].content[0]' } });
+  t.match(paramOf(input(hello, file, hello)), { error: { param: 'previous_response_id' } });
+  const wrong = { error: { code: 'invalid_parameter', param: 'input[0].role', message: 'input[0].role' } };
+  t.match(paramOf(input(hello, hello, { role: 'x', content: 'a' })), wrong);
+  t.end();
 });
