@@ -56,12 +56,12 @@ function takeLooked(trip: OpenTrip, looked: Looked): void {
   else trip.when(candidates(payable(looked, trip), row, snapshot.storedResponses), takeCandidates);
 }
 
-function takeCandidates(trip: OpenTrip, { own, ...asked }: Candidates): void {
+function takeCandidates(trip: OpenTrip, { call, keyMark, route, translated, own }: Candidates): void {
   const { admitted: consumer, exchange, gateway, guarding: rails, row } = trip;
-  trip.route = asked.route;
-  renew(consumer, asked.route, gateway);
+  trip.route = route;
+  renew(consumer, route, gateway);
   if (own !== undefined) takeDelivery(trip, ownDelivery(own, row.surface, exchange.id));
-  else attempt({ ...row, ...asked, consumer, guarding: rails }, exchange, gateway, trip);
+  else attempt({ ...row, call, keyMark, route, translated, consumer, guarding: rails }, exchange, gateway, trip);
 }
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {

@@ -43,34 +43,36 @@ export function keepsItself({ translation, quirks }: Pick<TargetSpeech, 'transla
 export function keep(delivery: Delivery, keeping: Keeping, parts: Parts): Delivery {
   const { accepted, call, endpoint, snapshot } = keeping;
   if (accepted === undefined || call === undefined) return delivery;
-  if (!endpoint.keepsAnswers) return withTools(delivery, accepted, { ...keeping, call }, parts);
+  const { homes } = parts;
+  const { exchange, principal } = keeping;
+  if (!endpoint.keepsAnswers) {
+    const keeper = keeperOfFiles(call, accepted);
+    return keeper === undefined
+      ? delivery
+      : withTap(delivery, ownedTap(delivery.answer, 'message', keeper, { principal, snapshot, homes }));
+  }
   const named = withPreviousId(delivery, accepted, call);
   if (isUnwanted(call)) return named;
   const begun = isInBackground(call) ? accepted.maker : undefined;
   if ((accepted.home ?? begun) === undefined && !snapshot.storedResponses.isEnabled) return named;
-  const kept = { ...keeping, call, begun };
-  const taps = [...named.taps, tapOf(delivery.answer, accepted, kept, parts)];
-  if (accepted.home !== undefined)
-    taps.push(ownedTap(delivery.answer, 'response', accepted.home, { ...kept, ...parts }));
-  return { ...named, taps };
+  const kept = { exchange, principal, snapshot, call, begun };
+  const later = withTap(named, tapOf(delivery.answer, accepted, kept, parts));
+  if (accepted.home === undefined) return later;
+  return withTap(later, ownedTap(delivery.answer, 'response', accepted.home, { principal, snapshot, homes }));
 }
 
 /** Where the provider was not told what the answer goes on from; a translated answer says it already. */
 function withPreviousId(delivery: Delivery, { reading }: Accepted, { continues }: Call): Delivery {
   if (continues === undefined || reading !== undefined) return delivery;
-  return { ...delivery, taps: [...delivery.taps, new PreviousIdTap(delivery.answer, continues.id)] };
+  return withTap(delivery, new PreviousIdTap(delivery.answer, continues.id));
 }
 
-/** Tools of Anthropic keep containers and files, which a later call may name. */
-function withTools(
-  delivery: Delivery,
-  { maker, target }: Accepted,
-  { call: { body }, principal, snapshot }: Kept,
-  { homes }: Parts,
-): Delivery {
-  if (maker === undefined || target.upstream.type !== 'anthropic' || !tools.some((tool) => body.includes(tool)))
-    return delivery;
-  const tap = ownedTap(delivery.answer, 'message', maker, { principal, snapshot, homes });
+/** Tools of Anthropic keep containers and files, which a later call may name. Undefined: nothing is kept. */
+function keeperOfFiles({ body }: Call, { maker, target }: Accepted): ResponseHome | undefined {
+  return target.upstream.type === 'anthropic' && tools.some((tool) => body.includes(tool)) ? maker : undefined;
+}
+
+function withTap(delivery: Delivery, tap: Tap): Delivery {
   return { ...delivery, taps: [...delivery.taps, tap] };
 }
 

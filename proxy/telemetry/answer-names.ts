@@ -14,6 +14,7 @@ const longestStart = 16 * 1024;
 /** Events without names may come first: those of filters, and comments. */
 const mostEvents = 8;
 
+const noBytes: Buffer = Buffer.alloc(0);
 const nothing: AnswerNames = { id: undefined, model: undefined };
 /** In Chat Completions, Responses and Messages, and in Gemini's format. */
 const idKeys = ['id', 'responseId'];
@@ -33,7 +34,7 @@ export class AnswerNamesTap implements Tap {
   readonly #named: Named;
   readonly #secrets: readonly string[];
   #events = 0;
-  #held: Buffer = Buffer.alloc(0);
+  #held = noBytes;
   #isDone = false;
 
   /** `named` gets the names. `secrets`: what must be in none. */
@@ -75,7 +76,7 @@ export class AnswerNamesTap implements Tap {
       if (this.#events === mostEvents) this.#isDone = true;
     }
     if (rest.length > longestStart) this.#isDone = true;
-    this.#held = this.#isDone ? Buffer.alloc(0) : Buffer.from(rest);
+    this.#held = this.#isDone ? noBytes : Buffer.from(rest);
   }
 
   #namesIn(json: Buffer): AnswerNames {
