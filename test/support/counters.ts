@@ -113,7 +113,3 @@ export function sumOf(pairs: SlicePairs): number {
   return pairs.reduce((sum, [, count]) => sum + count, 0);
 }
 
-/** How many requests the first of the stored counters has. */
-export function storedRequests(gateway: HasState): number {
-  return sumOf(storedCounters(gateway)[0]?.requests ?? []);
-}
