@@ -112,4 +112,3 @@ export function storedCounters(gateway: HasState): StoredCounter[] {
 export function sumOf(pairs: SlicePairs): number {
   return pairs.reduce((sum, [, count]) => sum + count, 0);
 }
-
