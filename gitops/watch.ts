@@ -80,8 +80,7 @@ export function watchDirectory(
 
   /** Watches the real directories: a watched symbolic link would report changes of the link only. */
   async function rewatch(directories: readonly string[]): Promise<void> {
-    await watcher?.close();
-    watcher = undefined;
+    await closeWatcher();
     isBroken = false;
     if (directories.length === 0 || isClosed) return;
     const watched = new Set(directories);
@@ -101,7 +100,16 @@ export function watchDirectory(
     for (const pending of [timer, quiet, ceiling]) clearTimeout(pending);
     await checking;
     clearTimeout(timer);
-    await watcher?.close();
+    await closeWatcher();
+  }
+
+  /** What it still learns of files that are gone would make it watch again for ever: chokidar 5 adds the last one once more. */
+  async function closeWatcher(): Promise<void> {
+    const closing = watcher;
+    watcher = undefined;
+    if (closing === undefined) return;
+    closing.add = () => closing;
+    await closing.close();
   }
 }
 
