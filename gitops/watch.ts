@@ -80,7 +80,8 @@ export function watchDirectory(
 
   /** Watches the real directories: a watched symbolic link would report changes of the link only. */
   async function rewatch(directories: readonly string[]): Promise<void> {
-    await closeWatcher();
+    await closeWatcher(watcher);
+    watcher = undefined;
     isBroken = false;
     if (directories.length === 0 || isClosed) return;
     const watched = new Set(directories);
@@ -100,16 +101,7 @@ export function watchDirectory(
     for (const pending of [timer, quiet, ceiling]) clearTimeout(pending);
     await checking;
     clearTimeout(timer);
-    await closeWatcher();
-  }
-
-  /** What it still learns of files that are gone would make it watch again for ever: chokidar 5 adds the last one once more. */
-  async function closeWatcher(): Promise<void> {
-    const closing = watcher;
-    watcher = undefined;
-    if (closing === undefined) return;
-    closing.add = () => closing;
-    await closing.close();
+    await closeWatcher(watcher);
   }
 }
 
@@ -117,4 +109,11 @@ export function watchDirectory(
 function isOfInterest(name: string, stats: Stats | undefined): boolean {
   if (isYamlName(name) || name.startsWith('..')) return true;
   return !name.startsWith('.') && (stats === undefined || stats.isDirectory());
+}
+
+/** What it still learns of files that are gone would make it watch again for ever: chokidar 5 adds the last one once more. */
+async function closeWatcher(watcher: FSWatcher | undefined): Promise<void> {
+  if (watcher === undefined) return;
+  watcher.add = () => watcher;
+  await watcher.close();
 }
