@@ -31,7 +31,7 @@ const mostWaitMs = 500;
 /** How long a flood is endured. Milliseconds. */
 const enduredMs = extent(1_200, 250);
 
-suite.setTimeout(90_000);
+suite.setTimeout(240_000);
 const upstream = await startFakeUpstream({ t: suite });
 const gateway = await startGateway(suite, {
   upstream,

@@ -25,7 +25,7 @@ import { readinessOf } from '../support/operator.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 
 /** One for all: each test declares the rules it counts on, and starts it again. */
 const gateway = await startGateway(suite, { upstream, config: limits(roomy) });

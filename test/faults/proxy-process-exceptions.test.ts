@@ -17,7 +17,7 @@ import { canary, saboteur } from './saboteur.ts';
 const path = '/v1/chat/completions';
 const models = ['fake-small', 'break-target'];
 const upstream = await startFakeUpstream({ t: suite, models });
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
 
 /** Node flags that run a program before the process under test; it is removed with the test. */

@@ -16,7 +16,7 @@ const many = extent(10_000, 2_000);
 const foreignFiles = extent(50_000, 10_000);
 const editsAmongThem = extent(5, 2);
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 
 /** Asks for `/health` on one connection, a few milliseconds after the last answer, in a thread of its own, which the test cannot hold up. */
 const proberProgram = `

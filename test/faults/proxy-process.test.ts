@@ -14,7 +14,7 @@ import { openRaw, type RawConnection, type RawResponse, rawRequest } from '../su
 import { waitFor } from '../support/wait-for.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
 
 const alias = (source: string) => ({ 'aliases.yaml': { aliases: [{ source, target: 'fake/fake-small' }] } });

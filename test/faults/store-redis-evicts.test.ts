@@ -8,7 +8,7 @@ import { askAdmin, dayRule, reasonsOf } from '../support/operator.ts';
 import { startRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 const upstream = await startFakeUpstream({ t: suite });
 const redis = await startRedis(suite, { args: ['--maxmemory-policy', 'allkeys-lru'] });
 const fleet = await startFleet(suite, { store: 'redis', redis, upstream, proxies: 1 });

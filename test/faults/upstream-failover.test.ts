@@ -6,7 +6,7 @@ import { startGateway, untilIdle } from '../support/gateway.ts';
 import { describeLoad, measured, startLoad } from '../support/load.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 
 /** How long a provider answers 500 in the longest case, and how long one is at fault in the others. */
 const deadMs = 5_000;

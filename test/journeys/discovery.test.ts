@@ -7,7 +7,7 @@ import { providerKey, startGateway } from '../support/gateway.ts';
 import { readinessOf } from '../support/operator.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 
 const [live, steady] = await Promise.all([startFakeUpstream({ t: suite }), startFakeUpstream({ t: suite })]);
 await live.behave({ kind: 'refused' });

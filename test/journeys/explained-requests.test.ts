@@ -7,7 +7,7 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 
 const [failing, well] = await Promise.all([startFakeUpstream({ t: suite }), startFakeUpstream({ t: suite })]);
 await failing.behave({ kind: 'error', status: 500 });

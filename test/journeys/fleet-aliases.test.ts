@@ -7,7 +7,7 @@ import type { Gateway } from '../support/gateway.ts';
 import { delaysUntil } from '../support/operator.ts';
 import { shareFleet } from '../support/shared.ts';
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 suite.jobs = 2;
 
 const files = {

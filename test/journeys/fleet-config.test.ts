@@ -7,7 +7,7 @@ import type { Gateway } from '../support/gateway.ts';
 import { listRules } from '../support/operator.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 
 const canary = 'sk-canary-of-the-config';
 const upstream = await startFakeUpstream({ t: suite });

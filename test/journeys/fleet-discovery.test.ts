@@ -5,7 +5,7 @@ import type { Gateway } from '../support/gateway.ts';
 import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 
 const upstream = await startFakeUpstream({ t: suite });
 const body = { data: [{ id: 'gpt-4o' }, { id: 'meta-llama/llama-3' }] };

@@ -9,7 +9,7 @@ import { freePort } from '../support/ports.ts';
 import { shareFleet } from '../support/shared.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 
 const list = '/admin/rate-limits';
 

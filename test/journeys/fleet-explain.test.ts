@@ -8,7 +8,7 @@ import type { Gateway } from '../support/gateway.ts';
 import { delaysUntil } from '../support/operator.ts';
 import { shareFleet } from '../support/shared.ts';
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 
 const upstreams = await Promise.all([startFakeUpstream({ t: suite }), startFakeUpstream({ t: suite })]);
 const [one, two] = upstreams;

@@ -8,7 +8,7 @@ import type { Gateway } from '../support/gateway.ts';
 import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 
 interface Issued {
   readonly id: string;

@@ -5,7 +5,7 @@ import { untilIdle } from '../support/gateway.ts';
 import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 
 const paying = ['paying-a', 'paying-b'];
 const models = ['m', ...paying, 'whole', 'streamed', 'failing', 'left', 'full'];

@@ -7,7 +7,7 @@ import type { Gateway } from '../support/gateway.ts';
 import { rst } from '../support/steps.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 
 /** A model for each kind of memory. What is remembered of one says nothing of the others, and a model with plenty left is not read again for 100 ms. */
 const models = ['broken', 'spent', 'chats', 'fails', 'cuts', 'hears', 'passes', 'rests'];

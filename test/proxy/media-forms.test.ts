@@ -16,7 +16,7 @@ import { commitAnyhow } from '../support/store-calls.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 const upstream = await startFakeUpstream({ t: suite });
 const provider = { type: 'openai', base_url: upstream.url, api_key: `\${TEST_PROVIDER_KEY}` };
 const gateway = await startGateway(suite, {

@@ -39,7 +39,7 @@ function variantsOf(method: string): { contentType: string | undefined; body: st
     : all.filter((_, index) => index === 0 || index === all.length - 1);
 }
 
-suite.setTimeout(60_000);
+suite.setTimeout(240_000);
 const stand = await startStand(suite, {});
 
 interface Answer {
