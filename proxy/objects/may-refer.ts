@@ -12,11 +12,11 @@ const itemHex = 16;
 const [underscore, backslash, slash] = [0x5f, 0x5c, 0x2f];
 /** What stands before a slash in addresses of files: `files/…`, `cachedContents/…`, `fileid://…`. */
 const beforeSlash = 'files contents fileid:'.split(' ');
-/** An escaped letter may hide a name. */
-const hidden = Buffer.from('\\u00');
-const [two, eight] = [0x32, 0x38];
-/** A body with more of them is read in steps instead. */
+/** An escaped letter, `\u0020` to `\u007f`, may hide a name. */
+const [letterU, zero, two, eight] = [0x75, 0x30, 0x32, 0x38];
+/** A body with more of them is read in steps instead. Escapes are in all code that is sent. */
 const mostLooks = 20_000;
+const mostEscapes = 200_000;
 
 /** The last letters of words, three in a number; a quote may be the first. */
 function endsOf(words: readonly string[]): ReadonlySet<number> {
@@ -58,12 +58,13 @@ function lettersAt(bytes: Buffer, at: number): number {
 }
 
 function hidesLetters(body: Buffer): boolean {
-  if (!body.includes(backslash)) return false;
-  let looks = 0;
-  for (let at = body.indexOf(hidden); at !== -1; at = body.indexOf(hidden, at + hidden.length)) {
-    const next = body[at + hidden.length] ?? 0;
-    looks += 1;
-    if (looks > mostLooks || (next >= two && next < eight)) return true;
+  let escapes = 0;
+  for (let at = body.indexOf(backslash); at !== -1; at = body.indexOf(backslash, at + 2)) {
+    escapes += 1;
+    if (escapes > mostEscapes) return true;
+    const next = body[at + 4] ?? 0;
+    if (body[at + 1] === letterU && body[at + 2] === zero && body[at + 3] === zero && next >= two && next < eight)
+      return true;
   }
   return false;
 }
