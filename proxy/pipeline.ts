@@ -1,5 +1,4 @@
-// The line itself: what happens to a model request, in order. The order is written down here and nowhere else. Where it waits, for the body,
-// for what the call refers to, for a guardrail and for an answer, a part of it ends; within a part nothing waits.
+// The line itself: what happens to a model request, in order; that is written down here alone. A part ends where it may wait for something.
 import { type Call, largeBytes, readCall, readLargeCall } from './call/call.ts';
 import { refusal } from './errors.ts';
 import type { Line, OpenTrip } from './open-trip.ts';
@@ -73,8 +72,9 @@ function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
 
 function takeDelivery(trip: OpenTrip, delivery: Delivery): void {
   const { exchange, gateway } = trip;
-  const told = keep(putBack(trip.watched(delivery, 'masked'), trip, gateway), trip, gateway);
-  relay(trip.watched(told, 'original'), exchange, gateway, (ending) => trip.end(ending));
+  trip.when(putBack(trip.watched(delivery, 'masked'), trip, gateway), (_, told) => {
+    relay(trip.watched(keep(told, trip, gateway), 'original'), exchange, gateway, (ending) => trip.end(ending));
+  });
 }
 
 export const line: Line = { head: takeHead, body: takeBody, answer: takeAnswer };

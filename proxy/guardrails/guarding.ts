@@ -1,14 +1,15 @@
 // The guardrails of one request at work: on the request, and on its answer.
 import type { Failure } from '../answer.ts';
 import { saysTokens } from '../dialects/completions/request-texts.ts';
-import { type EditableObject, editable } from '../dialects/editing.ts';
-import { type JsonValue, parseJson, parseObject, writeJson } from '../dialects/json.ts';
+import type { EditableObject } from '../dialects/editing.ts';
+import { type JsonValue, parseJson, writeJson } from '../dialects/json.ts';
 import type { EditableText, RequestTexts, TextForm } from '../dialects/texts.ts';
 import { refusal } from '../errors.ts';
 import { Chain, guardedStages } from './chain.ts';
 import { type Flow, settled } from './flow.ts';
+import { findTaken, requestValues, shortBytes, writtenValues } from './guarded-values.ts';
 import type { CheckContext, Checks, Finding, Guardrail, Phase, Verdict } from './guardrail.ts';
-import { Masks, placeholdersIn } from './masks.ts';
+import { Masks } from './masks.ts';
 import type { Outside } from './outside.ts';
 import { PutBack } from './put-back.ts';
 import { type Revised, type RevisionRoom, Revisions } from './revisions.ts';
@@ -110,14 +111,14 @@ export class Guarding {
   *onRequest(bytes: Buffer): Flow<Buffer> {
     const checking = this.guardrails.filter(({ input }) => input !== undefined);
     if (checking.length === 0) return bytes;
-    const text = bytes.toString('utf8');
-    const body = editable(parseObject(text)) ?? {};
+    const body = yield* requestValues(bytes);
     if (saysTokens(body) && checking.some(({ mode, input }) => mode === 'enforce' && input?.request === undefined))
       throw refusal('guardrails_prevent_endpoint', { fill: { what: 'words that are written as numbers of tokens' } });
     const isGoingOn = Boolean(body['previous_response_id'] ?? body['conversation']);
     const first = isGoingOn ? Math.floor(Math.random() * mostNumber) : 0;
-    this.#masks = new Masks(() => takenIn(text), first);
-    const repeated = this.#repeatedIn(body);
+    this.#masks = new Masks(yield* findTaken(bytes), first);
+    // A long one is read once more instead, if it is changed at all.
+    const repeated = bytes.length <= shortBytes ? this.#repeatedIn(body, true) : undefined;
     const request = this.texts.request(body);
     let current = bytes;
     try {
@@ -126,7 +127,7 @@ export class Guarding {
         this.#verdicts.note(guardrail, 'input', verdict);
         if (guardrail.mode === 'shadow') continue;
         const before = current;
-        if (verdict.outcome === 'revise') current = Buffer.from(writeJson(body));
+        if (verdict.outcome === 'revise') current = yield* writtenValues(body, bytes.length);
         this.#revisions.note(guardrail, verdict, before, current);
       }
     } catch (error) {
@@ -134,16 +135,18 @@ export class Guarding {
       throw error;
     }
     this.#masks.release();
-    if (current !== bytes) this.#repeated = repeated;
+    if (current === bytes) return bytes;
+    const isKnown = repeated !== undefined || this.texts.repeats === undefined;
+    this.#repeated = isKnown ? repeated : this.#repeatedIn(yield* requestValues(bytes), false);
     return current;
   }
 
-  /** As it is now: the body may be changed later. */
-  #repeatedIn(body: EditableObject): { readonly said: JsonValue } | undefined {
+  /** `isChanged`: the body is changed later. */
+  #repeatedIn(body: EditableObject, isChanged: boolean): { readonly said: JsonValue } | undefined {
     const { repeats } = this.texts;
     if (repeats === undefined) return undefined;
     const said = body[repeats] ?? null;
-    return { said: typeof said === 'string' ? said : parseJson(writeJson(said)) };
+    return { said: typeof said === 'string' || !isChanged ? said : parseJson(writeJson(said)) };
   }
 
   *#checkRequest(guardrail: Guardrail, request: RequestTexts): Flow<Verdict> {
@@ -224,12 +227,4 @@ function replace(text: EditableText, words: string): void {
 function unchanging(request: RequestTexts): RequestTexts {
   const { texts, tools, maxTokens } = request;
   return { texts, tools, maxTokens, capTokens: () => undefined, say: () => true };
-}
-
-/** Letters and signs of ASCII that are written as escapes. */
-const plainEscapes = /\\u00[2-7]/;
-
-/** Placeholders that the client itself says: as they are written, or with escapes. */
-function takenIn(text: string): ReadonlySet<string> {
-  return placeholdersIn(plainEscapes.test(text) ? writeJson(parseObject(text) ?? {}) : text);
 }

@@ -3,10 +3,11 @@
 import type { EditableObject } from '../dialects/editing.ts';
 import type { JsonValue } from '../dialects/json.ts';
 import type { EditableText, TextForm } from '../dialects/texts.ts';
+import { type Slices, sliced } from '../slices.ts';
 import { Chain } from './chain.ts';
 import { type Flow, settled } from './flow.ts';
 import type { CheckContext } from './guardrail.ts';
-import { unmasking } from './kinds/unmask.ts';
+import { type Unmasking, unmasking } from './kinds/unmask.ts';
 
 /** The system prompt of the client, and the member of answers that repeats it. */
 export interface Repeated {
@@ -29,18 +30,24 @@ export class PutBack {
     return new Chain(check === undefined ? [] : [{ check, take: ({ text }) => text }]);
   }
 
-  /** The same as `inTexts`, where what changes texts may wait. */
+  /** Changes texts where they stand. False: they are as they were. Nothing waits where they are short. */
   *onTexts(texts: readonly EditableText[]): Flow<boolean> {
-    return yield* settled(this.inTexts(texts));
+    const length = texts.reduce((sum, { text }) => sum + text.length, 0);
+    return yield* settled(sliced(length, this.#inTexts(texts)));
   }
 
-  /** Changes texts where they stand. False: they are as they were. */
-  inTexts(texts: readonly EditableText[]): boolean {
+  *#inTexts(texts: readonly EditableText[]): Slices<boolean> {
     let isChanged = false;
+    let read = 0;
     for (const text of texts) {
       const check = unmasking(text.form, this.#context);
       if (check === undefined) continue;
-      const told = check.push(text.text).text + check.end().text;
+      const told = yield* unmasked(text.text, check);
+      read += told.length;
+      if (read > stepLength) {
+        read = 0;
+        yield;
+      }
       if (told === text.text) continue;
       text.replace(told);
       isChanged = true;
@@ -56,4 +63,16 @@ export class PutBack {
     answer[repeats] = said;
     return true;
   }
+}
+
+/** So much is searched in one step. Characters. */
+const stepLength = 64 * 1024;
+
+function* unmasked(text: string, check: Unmasking): Slices<string> {
+  let told = '';
+  for (let from = 0; from < text.length; from += stepLength) {
+    told += check.push(text.slice(from, from + stepLength)).text;
+    if (from + stepLength < text.length) yield;
+  }
+  return told + check.end().text;
 }

@@ -1,10 +1,10 @@
 // A member that stands twice in an object of a JSON body: of two, a provider might obey the one that was not looked at.
-import { skipString } from '../bytes/json-tokens.ts';
+import { skipText } from '../bytes/json-tokens.ts';
 
 const [quote, comma, backslash] = [0x22, 0x2c, 0x5c];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 /** So much is read without a pause, in some milliseconds. Bytes. */
-const sliceBytes = 512 * 1024;
+const sliceBytes = 256 * 1024;
 
 /** The name of the first one, at any depth; undefined: there is none. `body` is valid JSON. */
 export function* twinIn(body: Buffer): Generator<undefined, string | undefined, undefined> {
@@ -19,7 +19,7 @@ export function* twinIn(body: Buffer): Generator<undefined, string | undefined, 
     }
     const byte = body[at];
     if (byte === quote) {
-      const end = skipString(body, at);
+      const end = yield* textEnd(body, at + 1);
       const keys = isKeyNext ? open.at(-1) : undefined;
       isKeyNext = false;
       if (keys !== undefined) {
@@ -37,6 +37,16 @@ export function* twinIn(body: Buffer): Generator<undefined, string | undefined, 
     at += 1;
   }
   return undefined;
+}
+
+/** Where a text that begins there ends, behind its quote. */
+function* textEnd(body: Buffer, from: number): Generator<undefined, number, undefined> {
+  let end = skipText(body, from, from + sliceBytes);
+  while (end < 0) {
+    yield;
+    end = skipText(body, -end, -end + sliceBytes);
+  }
+  return end;
 }
 
 function keyIn(body: Buffer, start: number, end: number): string {

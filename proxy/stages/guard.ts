@@ -2,25 +2,23 @@
 import { wholeAnswer } from '../answer.ts';
 import { type Call, largeBytes, readCall, readLargeCall } from '../call/call.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
-import { type EditableObject, editable } from '../dialects/editing.ts';
-import { parseObject, writeJson } from '../dialects/json.ts';
+import type { EditableObject } from '../dialects/editing.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { guardrailsFor } from '../guardrails/applying.ts';
 import { type Flow, run, settled } from '../guardrails/flow.ts';
 import { GuardTap } from '../guardrails/guarded-stream.ts';
+import { answerValues, shortBytes, writtenValues } from '../guardrails/guarded-values.ts';
 import { type GuardedOperation, Guarding } from '../guardrails/guarding.ts';
 import type { Outside } from '../guardrails/outside.ts';
+import type { PutBack } from '../guardrails/put-back.ts';
 import type { AnswerEdits } from '../guardrails/stream-editor.ts';
-import { textsOf } from '../guardrails/texts-of.ts';
+import { type OperationTexts, textsOf } from '../guardrails/texts-of.ts';
 import { twinIn } from '../guardrails/twins.ts';
 import { atOnce, inSlices } from '../slices.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import type { Recalled } from './recall.ts';
 import { type Delivery, passWhole } from './relay.ts';
-
-/** A body of so many bytes is read without a pause. */
-const shortBytes = 256 * 1024;
 
 /** Whose request it is. */
 interface GuardedTrip {
@@ -116,17 +114,28 @@ export function guardAnswer(delivery: Delivery, trip: AnsweredTrip, parts: Parts
     : delivery;
 }
 
-/** The answer with the client's own words in the place of what stood for them. Throws 502 for one that cannot be read. */
-export function putBack(delivery: Delivery, { guarding: rails, exchange }: AnsweredTrip, parts: Parts): Delivery {
+/**
+ * The answer with the client's own words in the place of what stood for them. Throws, or rejects with, 502 for one that cannot be read.
+ * Nothing waits where it is short.
+ */
+export function putBack(
+  delivery: Delivery,
+  { guarding: rails, exchange }: AnsweredTrip,
+  parts: Parts,
+): Delivery | Promise<Delivery> {
   const edits = rails?.puttingBack;
   const textsIn = rails?.texts.answer;
   if (rails === undefined || edits === undefined || textsIn === undefined || exchange.gone) return delivery;
+  if (delivery.answer.stream) return edited(delivery, rails, edits, (error) => parts.reportFailure(error, exchange.id));
+  return run(unmasked(delivery, edits, textsIn));
+}
+
+function* unmasked(delivery: Delivery, edits: PutBack, textsIn: NonNullable<OperationTexts['answer']>): Flow<Delivery> {
   const { answer, provider, taps } = delivery;
-  if (answer.stream) return edited(delivery, rails, edits, (error) => parts.reportFailure(error, exchange.id));
   const bytes = passWhole(taps, answer.body());
-  const body = objectIn(bytes, provider);
-  const isChanged = edits.inTexts(textsIn(body).texts);
-  return withBody(delivery, edits.repeatAsked(body) || isChanged ? Buffer.from(writeJson(body)) : bytes);
+  const body = yield* objectIn(bytes, provider);
+  const isChanged = yield* edits.onTexts(textsIn(body).texts);
+  return withBody(delivery, edits.repeatAsked(body) || isChanged ? yield* writtenValues(body, bytes.length) : bytes);
 }
 
 /** A stream on its way through what changes it. */
@@ -144,15 +153,16 @@ function* checked(delivery: Delivery, rails: Guarding): Flow<Delivery> {
   }
   const bytes = passWhole(taps, answer.body());
   if (!rails.checksAnswer) return withBody(delivery, bytes);
-  const body = objectIn(bytes, provider);
+  const body = yield* objectIn(bytes, provider);
   const isChanged = yield* rails.onAnswer(body);
-  return withBody(delivery, isChanged ? Buffer.from(writeJson(body)) : bytes);
+  return withBody(delivery, isChanged ? yield* writtenValues(body, bytes.length) : bytes);
 }
 
 /** Throws 502 `upstream_invalid_response`. */
-function objectIn(bytes: Buffer, provider: string | undefined): EditableObject {
-  const body = editable(parseObject(bytes.toString('utf8')));
-  if (body === undefined) throw unreadable('it is no JSON object, so it cannot be checked', provider);
+function* objectIn(bytes: Buffer, provider: string | undefined): Flow<EditableObject> {
+  const body = yield* answerValues(bytes);
+  if (body === undefined)
+    throw unreadable('it is no JSON object, or has too many values, so it cannot be checked', provider);
   return body;
 }
 

@@ -2,7 +2,6 @@
 // back to that provider, and to the API key that it belongs to. What is not the caller's is not there.
 import type { HeldBody } from '../body-budget.ts';
 import { type Call, largeBytes, memberOf, readCall, readLargeCall, readString } from '../call/call.ts';
-import { parseObject, writeJson } from '../dialects/json.ts';
 import { itemsBefore, type StoredResponse, withPrevious } from '../dialects/responses/stored-response.ts';
 import { refusal } from '../errors.ts';
 import type { ResponseHome } from '../kept-responses.ts';
@@ -11,6 +10,8 @@ import { type Claimed, type ClaimParts, claim } from '../objects/claim.ts';
 import { checkBody } from '../objects/gated-body.ts';
 import { mayRefer } from '../objects/may-refer.ts';
 import { type OwningCaller, ownerOf, seesAll } from '../owner.ts';
+import { parsedBody, writtenBody } from '../parsed-body.ts';
+import { inSlices, type Slices } from '../slices.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import { partOf } from './route-part.ts';
 
@@ -116,7 +117,7 @@ async function continued(
   previous: StoredResponse,
   { snapshot, held }: Recalling,
 ): Promise<Recalled> {
-  const whole = Buffer.from(writeJson(withPrevious(parseObject(body.toString('utf8')) ?? {}, previous)));
+  const whole = await inSlices(joined(body, previous));
   const limit = snapshot.bodyLimitBytes;
   if (whole.length > limit) {
     const setting = ' (server.body_limit), with what was said before';
@@ -125,4 +126,9 @@ async function continued(
   held?.grow(whole.length);
   const call = whole.length <= largeBytes ? readCall(whole) : await readLargeCall(whole);
   return { call: { ...call, continues: { id, itemsBefore: itemsBefore(previous).length } }, home: undefined };
+}
+
+/** The body with all that was said before. Throws 400 `body_too_many_keys`. */
+function* joined(body: Buffer, previous: StoredResponse): Slices<Buffer> {
+  return yield* writtenBody(withPrevious(yield* parsedBody(body), previous), true);
 }

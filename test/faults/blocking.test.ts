@@ -11,8 +11,17 @@ const mostMs = 50;
 const tries = 8;
 suite.setTimeout(240_000);
 
-const measured = await startMeasuredGateway(suite, { server: { body_budget: '256MiB' } });
+const guarded = { user_paths: ['/guarded'], on: ['input', 'output'] };
+const measured = await startMeasuredGateway(suite, {
+  server: { body_budget: '256MiB' },
+  guardrails: [
+    { name: 'masks', ...guarded, pii: { kinds: ['email', 'phone', 'iban', 'card'], action: 'mask' } },
+    { name: 'words', ...guarded, keywords: { words: ['Bluebird'], action: 'redact' } },
+    { name: 'patterns', ...guarded, regex: { patterns: ['EMP-[0-9]{6}'], action: 'redact' } },
+  ],
+});
 const secret = await issueKey(suite, measured.gateway, { userPath: '/t/a' });
+const guardedSecret = await issueKey(suite, measured.gateway, { userPath: '/guarded' });
 const nothing = { type: 'application/json', body: Buffer.from('{}') };
 
 type Measured = Awaited<ReturnType<MeasuredGateway['measure']>>;
@@ -57,6 +66,21 @@ await test('what is looked at while it passes', async (t) => {
       const { status, longestMs } = await quickest({ path, type, body, secret });
       t.ok(longestMs < mostMs, `${name}: ${longestMs.toFixed(0)} ms at ${path}, answered ${status}`);
     }
+  }
+});
+
+/** Of a short run: the longest texts, and the most of them. */
+const guardedShapes = isFull
+  ? Object.keys(requests)
+  : ['backslashes', 'many messages', 'colliding members', 'many numbers'];
+
+await test('what guardrails look at', async (t) => {
+  for (const name of guardedShapes) {
+    const make = requests[name];
+    if (make === undefined) throw new Error(`there is no request with ${name}`);
+    const body = `{"model":"chat/m",${make()}}`;
+    const { status, longestMs } = await quickest({ path: '/v1/chat/completions', body, secret: guardedSecret });
+    t.ok(longestMs < mostMs, `${name}: ${longestMs.toFixed(0)} ms, answered ${status}`);
   }
 });
 

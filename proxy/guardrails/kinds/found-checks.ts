@@ -26,7 +26,7 @@ export function foundChecks(search: Search): Checks {
   return {
     texts(texts, context) {
       const work = lookAt(texts, search, context);
-      const length = texts.reduce((sum, { text }) => sum + text.length, 0);
+      const length = texts.reduce((sum, { text }) => sum + lengthOf(text), 0);
       return length <= search.finder.slice ? atOnce(work) : inSlices(work);
     },
     stream: (form, context) => new FoundStream(form, search, context),
@@ -54,7 +54,7 @@ function* lookAt(
   let read = 0;
   for (const { text, form } of texts) {
     if (action === 'block' && reason !== undefined) break;
-    read += text.length;
+    read += lengthOf(text);
     if (read > finder.slice) {
       read = 0;
       yield;
@@ -65,6 +65,11 @@ function* lookAt(
   }
   if (reason === undefined) return pass;
   return action === 'redact' ? { outcome: 'revise', reason, texts: edited } : { outcome: action, reason };
+}
+
+/** Each text costs as much as some hundred characters more. */
+function lengthOf({ length }: string): number {
+  return length + 256;
 }
 
 /** Escapes in strings, and exponents of numbers. */

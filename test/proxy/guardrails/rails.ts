@@ -23,7 +23,7 @@ export function* toldOf(guarding: Guarding, body: EditableObject): Flow<void> {
   yield* guarding.onAnswer(body);
   const { puttingBack, texts } = guarding;
   if (puttingBack === undefined || texts.answer === undefined) return;
-  puttingBack.inTexts(texts.answer(body).texts);
+  yield* puttingBack.onTexts(texts.answer(body).texts);
   puttingBack.repeatAsked(body);
 }
 
