@@ -78,7 +78,8 @@ await test('find the refused request, read why, see it end by itself', async (t)
   t.equal(await ask('/team/app', `fake/${model}`, hello), 200);
   t.equal(await ask('/team/app', `fake/${model}`, hello), 429);
   const row = page.getByRole('row', { name: /429 rate_limit_exceeded.*by tiny/ });
-  await row.getByRole('link').click();
+  // The link beside it leads to the conversation.
+  await row.getByRole('link').first().click();
   await page.getByText('It still refuses requests').waitFor();
   t.match(
     await page.getByRole('region', { name: 'Why it failed' }).textContent(),
