@@ -95,6 +95,8 @@ class Flow implements Sink, Waiting {
   #isOver = false;
   #isDraining = false;
   #passedBytes = 0;
+  /** Others have their turn: that the client takes more does not end it. */
+  #isPausing = false;
   #drainedBytes = 0;
   #broken: Failure | undefined;
   #unwatch: (() => void) | undefined;
@@ -117,7 +119,9 @@ class Flow implements Sink, Waiting {
 
   start(): void {
     const { answer, keyId } = this.#delivery;
-    this.#exchange.response.on('drain', () => answer.resume());
+    this.#exchange.response.on('drain', () => {
+      if (!this.#isPausing) answer.resume();
+    });
     this.#exchange.waiting = this;
     if (answer.stream && keyId !== undefined) {
       this.#unwatch = this.#parts.keyStreams.watch(keyId, () => answer.cancel(keyRevoked));
@@ -147,7 +151,9 @@ class Flow implements Sink, Waiting {
     this.#passedBytes += bytes;
     if (this.#passedBytes <= mostAtOnce || taps.length === 0) return true;
     this.#passedBytes = 0;
+    this.#isPausing = true;
     setImmediate(() => {
+      this.#isPausing = false;
       if (!this.#isOver && !this.#exchange.response.writableNeedDrain) answer.resume();
     });
     return false;
