@@ -1,7 +1,6 @@
 // A body as values that guardrails can change, and back: at once where it is short, in slices where it is long.
 import { type EditableObject, editable } from '../dialects/editing.ts';
 import { parseObject, writeJson } from '../dialects/json.ts';
-import { TooManyValues } from '../dialects/read-json.ts';
 import { parsedBody, parsedObject, writtenBody } from '../parsed-body.ts';
 import { inSlices, type Slices } from '../slices.ts';
 import { type Flow, settled } from './flow.ts';
@@ -18,13 +17,9 @@ export function* requestValues(bytes: Buffer): Flow<EditableObject> {
 
 /** The body of an answer; undefined: it is no JSON object, or holds too many values. */
 export function* answerValues(bytes: Buffer): Flow<EditableObject | undefined> {
-  if (bytes.length <= shortBytes) return editable(parseObject(bytes.toString('utf8')));
-  try {
-    return editable(yield* settled(inSlices(parsedObject(bytes))));
-  } catch (error) {
-    if (error instanceof TooManyValues) return undefined;
-    throw error;
-  }
+  return bytes.length <= shortBytes
+    ? editable(parseObject(bytes.toString('utf8')))
+    : editable(yield* settled(inSlices(parsedObject(bytes))));
 }
 
 /** Values as bytes. `length`: about how many bytes that is. */

@@ -84,6 +84,24 @@ await test('what guardrails look at', async (t) => {
   }
 });
 
+/** Of a short run: the longest answer that is looked at, and the most texts of one. */
+const guardedAnswers = Object.entries(answers).filter(
+  ([name, { model, isStream }]) =>
+    model === 'chat/m' && !isStream && (isFull || ['escapes', 'many more invalid calls'].includes(name)),
+);
+
+await test('what guardrails look at in an answer', async (t) => {
+  const body = '{"model":"chat/m","messages":[{"role":"user","content":"mail me at a@example.com"}]}';
+  for (const [name, { body: make }] of guardedAnswers) {
+    const answered = { type: 'application/json', body: Buffer.from(make()) };
+    const { status, longestMs } = await quickest(
+      { path: '/v1/chat/completions', body, secret: guardedSecret },
+      answered,
+    );
+    t.ok(longestMs < mostMs, `${name}: ${longestMs.toFixed(0)} ms, answered ${status}`);
+  }
+});
+
 const doors: Readonly<Record<string, object>> = {
   '/v1/chat/completions': {
     messages: [{ role: 'user', content: 'q' }],
