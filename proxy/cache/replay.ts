@@ -1,11 +1,14 @@
 // A kept answer as an event stream of its endpoint.
 import { replayChat, replayCompletion } from '../dialects/chat/replay.ts';
 import type { Operation } from '../dialects/dialect.ts';
-import { type JsonObject, parseObject } from '../dialects/json.ts';
+import type { JsonObject } from '../dialects/json.ts';
 import { replayMessage } from '../dialects/messages/replay.ts';
 import { replayResponse } from '../dialects/responses/replay.ts';
+import { parsedObject } from '../parsed-body.ts';
+import type { Slices } from '../slices.ts';
 
-type Replay = (answer: JsonObject, wantsUsage: boolean) => string | undefined;
+/** Gives event by event. */
+type Replay = (answer: JsonObject, wantsUsage: boolean) => Iterable<string> | undefined;
 
 const replays: Readonly<Partial<Record<Operation, Replay>>> = {
   chat: replayChat,
@@ -15,8 +18,31 @@ const replays: Readonly<Partial<Record<Operation, Replay>>> = {
   responses: replayResponse,
 };
 
-/** Undefined: it cannot be told so. `wantsUsage`: the client asked for the usage of its stream. */
-export function replayed(operation: Operation, body: Buffer, wantsUsage: boolean): string | undefined {
-  const answer = parseObject(body.toString('utf8'));
-  return answer && replays[operation]?.(answer, wantsUsage);
+/**
+ * Longest stream that is made: in all, and of each byte of its answer. Events of chat repeat the head of the answer, so that many short ones
+ * behind a long head would take gigabytes. Characters.
+ */
+export const mostTold = { all: 32 * 1024 * 1024, ofByte: 32 };
+/** So much is written in one step. Characters. */
+const stepLength = 256 * 1024;
+
+/** Undefined: it cannot be told so, or would be too long. `wantsUsage`: the client asked for the usage of its stream. */
+export function* replayed(operation: Operation, body: Buffer, wantsUsage: boolean): Slices<Buffer | undefined> {
+  const answer = yield* parsedObject(body);
+  const events = answer && replays[operation]?.(answer, wantsUsage);
+  if (events === undefined) return undefined;
+  const most = Math.min(mostTold.all, mostTold.ofByte * body.length);
+  const written: Buffer[] = [];
+  let text = '';
+  let length = 0;
+  for (const event of events) {
+    text += event;
+    length += event.length;
+    if (length > most) return undefined;
+    if (text.length < stepLength) continue;
+    written.push(Buffer.from(text));
+    text = '';
+    yield;
+  }
+  return written.length === 0 ? Buffer.from(text) : Buffer.concat([...written, Buffer.from(text)]);
 }

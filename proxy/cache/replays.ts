@@ -1,12 +1,11 @@
 // Kept answers as event streams. What was told once is told again without reading and writing JSON.
 import type { AnswerCache, CachedAnswer } from '../../store/cache/answer-cache.ts';
 import type { Operation } from '../dialects/dialect.ts';
+import { shortBytes, sliced } from '../slices.ts';
 import { replayed } from './replay.ts';
 
 /** Of all streams that are remembered. */
 export const replayBytes = 8 * 1024 * 1024;
-/** Of one that is. */
-const longest = 64 * 1024;
 
 /** Who wants the stream of which answer. */
 interface Wish {
@@ -25,14 +24,18 @@ export class Replays {
     this.#told = told;
   }
 
-  /** `nowMs`: Unix milliseconds. Undefined: the answer cannot be told so. */
-  stream(kept: CachedAnswer, { key, operation, wantsUsage }: Wish, nowMs: number): Buffer | undefined {
+  /** `nowMs`: Unix milliseconds. Undefined: the answer cannot be told so. A promise only where it is long. */
+  stream(
+    kept: CachedAnswer,
+    { key, operation, wantsUsage }: Wish,
+    nowMs: number,
+  ): Buffer | undefined | Promise<Buffer | undefined> {
     const name = wantsUsage ? `${key} usage` : key;
     const told = this.#told.get(name, nowMs);
     if (told !== undefined && !(told instanceof Promise) && told.storedAtMs === kept.storedAtMs) return told.body;
-    const text = replayed(operation, kept.body, wantsUsage);
-    const stream = text === undefined ? undefined : Buffer.from(text);
-    if (stream !== undefined && stream.length <= longest) this.#told.put(name, { ...kept, body: stream }, nowMs);
+    const stream = sliced(kept.body.length, replayed(operation, kept.body, wantsUsage));
+    if (stream instanceof Promise || stream === undefined) return stream;
+    if (stream.length <= shortBytes) this.#told.put(name, { ...kept, body: stream }, nowMs);
     return stream;
   }
 }

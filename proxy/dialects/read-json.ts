@@ -5,7 +5,7 @@
 const maxDepth = 256;
 /** A text up to this length cannot be deeper. */
 export const harmlessLength = 2 * maxDepth;
-/** Most values and names of one text, where a number counts as a tenth of one. */
+/** Most values and names of one text, where a number of up to nine digits counts as a tenth of one, and a longer one as four tenths. */
 export const maxValues = 100_000;
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
@@ -13,10 +13,11 @@ const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x
 const digits = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
 /** Shorter texts are copied when they are cut out; longer ones would keep all of the JSON in memory. Characters. */
 const copiedLength = 12;
-/** What is read in one step: values, where a number counts as one, all else as ten; and characters. */
+/** What is read in one step: values, where a number counts as one to four, all else as ten; and characters. */
 const stepCost = 50_000;
 const stepLength = 1024 * 1024;
 const otherCost = 10;
+const [shortNumberCost, longNumberCost] = [1, 4];
 /**
  * In texts up to this length the engine looks for a quote. It does so by one half of each code, so letters such as U+6F22 make it slow: in
  * longer texts each code is looked at. Characters.
@@ -191,16 +192,19 @@ class JsonReader {
   }
 
   #number(): unknown {
-    this.#count(1);
+    this.#count(shortNumberCost);
     const short = this.#shortNumber();
     if (short !== undefined) return short;
+    this.#count(longNumberCost - shortNumberCost);
     const text = this.#text;
     digits.lastIndex = this.#at;
     if (!digits.test(text)) this.#refuse();
     const source = text.slice(this.#at, digits.lastIndex);
     this.#at = digits.lastIndex;
     const value = Number(source);
-    return String(value) === source ? value : JSON.rawJSON(source);
+    if (String(value) === source) return value;
+    this.#count(otherCost - longNumberCost);
+    return JSON.rawJSON(source);
   }
 
   /** A number of up to nine digits without anything else, as most are; undefined: it is another one. */

@@ -72,8 +72,16 @@ interface Sought {
 }
 
 function judge(found: CachedAnswer | undefined, sought: Sought): Looked | Promise<Looked> {
-  const { asked, caching, parts } = sought;
-  if (serveYoung(found, sought)) return asked;
+  const isServed = serveYoung(found, sought);
+  return isServed instanceof Promise
+    ? isServed.then((is) => (is ? sought.asked : miss(sought)))
+    : isServed
+      ? sought.asked
+      : miss(sought);
+}
+
+function miss(sought: Sought): Looked | Promise<Looked> {
+  const { caching, parts } = sought;
   caching.outcome = parts.cache.engine?.isAway === false ? 'miss' : 'bypass';
   return caching.settings.sharesCalls ? share(sought) : lookSimilar(sought);
 }
@@ -84,8 +92,12 @@ function share(sought: Sought): Looked | Promise<Looked> {
   const landed = (landing: Landing): Looked | Promise<Looked> => {
     caching.leads = landing === 'lead';
     if (typeof landing === 'string') return lookSimilar(sought);
-    if (serveYoung(landing, sought)) caching.semantic = landing.similar;
-    return asked;
+    const served = (isServed: boolean): Looked => {
+      if (isServed) caching.semantic = landing.similar;
+      return asked;
+    };
+    const isServed = serveYoung(landing, sought);
+    return isServed instanceof Promise ? isServed.then(served) : served(isServed);
   };
   const landing = parts.cache.flights.join(key, trip.exchange, caching.settings.sharePatienceMs);
   return typeof landing === 'string' ? landed(landing) : landing.then(landed);
@@ -96,9 +108,10 @@ function lookSimilar(sought: Sought): Looked | Promise<Looked> {
   const { asked, trip, caching, key, parts } = sought;
   const finding = caching.settings.semantic && findSimilar(caching.settings.semantic, sought);
   if (finding === undefined) return asked;
-  return finding.then((found) => {
+  return finding.then(async (found) => {
+    const isServed = await serveYoung(found, sought);
     const { semantic } = caching;
-    if (!serveYoung(found, sought) || found === undefined || semantic === undefined) return asked;
+    if (!isServed || found === undefined || semantic === undefined) return asked;
     semantic.outcome = 'hit';
     if (caching.leads) parts.cache.flights.landed(key, trip.exchange, { ...found, similar: semantic });
     return asked;
@@ -106,28 +119,34 @@ function lookSimilar(sought: Sought): Looked | Promise<Looked> {
 }
 
 /** The same as `serve`, unless there is no answer, or one that is older than the client takes. */
-function serveYoung(found: CachedAnswer | undefined, sought: Sought): boolean {
+function serveYoung(found: CachedAnswer | undefined, sought: Sought): boolean | Promise<boolean> {
   if (found === undefined) return false;
   const { maxAgeSeconds, parts } = sought;
   return parts.cache.nowMs() - found.storedAtMs <= maxAgeSeconds * 1000 && serve(found, sought);
 }
 
-/** Gives the answer as this request wants it. False: it cannot be told so. */
-function serve(kept: CachedAnswer, sought: Sought): boolean {
-  const { asked, trip, caching, parts } = sought;
-  const { row, exchange } = trip;
+/** Gives the answer as this request wants it. False: it cannot be told so. A promise only where a long one becomes a stream. */
+function serve(kept: CachedAnswer, sought: Sought): boolean | Promise<boolean> {
+  const { asked, trip, parts } = sought;
   const { stream, wantsUsage } = asked.call;
   const hit = kept.isEvents === true ? madeJson(kept, sought) : kept;
   if (hit === undefined) return false;
   const nowMs = parts.cache.nowMs();
-  const wish = { key: keyOfKept(sought), operation: row.operation, wantsUsage };
+  const wish = { key: keyOfKept(sought), operation: trip.row.operation, wantsUsage };
   const body = stream ? parts.cache.replays.stream(hit, wish, nowMs) : hit.body;
-  if (body === undefined) return false;
+  if (body instanceof Promise) return body.then((told) => told !== undefined && put(hit, told, sought));
+  return body !== undefined && put(hit, body, sought);
+}
+
+/** The answer that was found becomes that of the request. `body`: as it wants it. */
+function put(hit: CachedAnswer, body: Buffer, { asked, trip, caching, parts }: Sought): true {
+  const { row, exchange } = trip;
+  const { stream } = asked.call;
   caching.outcome = 'hit';
   caching.hit = hit;
   caching.key = undefined;
   trip.route = asked.named;
-  const ageSeconds = Math.max(0, Math.floor((nowMs - hit.storedAtMs) / 1000));
+  const ageSeconds = Math.max(0, Math.floor((parts.cache.nowMs() - hit.storedAtMs) / 1000));
   const contentType = stream ? 'text/event-stream; charset=utf-8' : 'application/json; charset=utf-8';
   const headers = [...idHeaders(row.surface, exchange.id), cacheHeader, 'hit', 'age', String(ageSeconds)];
   const answer = wholeAnswer(body, { contentType, stream });

@@ -1,8 +1,8 @@
 // A whole answer of chat or of text completions as the stream that would have told it: each choice in one piece, then its end.
 import { isObject, type JsonObject, listOf, objectOf, writeJson } from '../json.ts';
 
-/** `wantsUsage`: the client asked for the usage of its stream. Undefined: the answer does not tell its usage, and the client wants it. */
-export function replayChat(answer: JsonObject, wantsUsage: boolean): string | undefined {
+/** Gives event by event. `wantsUsage`: the client asked for the usage of its stream. Undefined: the answer does not tell it. */
+export function replayChat(answer: JsonObject, wantsUsage: boolean): Iterable<string> | undefined {
   return replay({ ...answer, object: 'chat.completion.chunk' }, wantsUsage, ({ message, logprobs = null }) => [
     { delta: deltaOf(objectOf(message) ?? {}), logprobs },
     { delta: {}, logprobs: null },
@@ -10,7 +10,7 @@ export function replayChat(answer: JsonObject, wantsUsage: boolean): string | un
 }
 
 /** The same of a text completion. */
-export function replayCompletion(answer: JsonObject, wantsUsage: boolean): string | undefined {
+export function replayCompletion(answer: JsonObject, wantsUsage: boolean): Iterable<string> | undefined {
   return replay(answer, wantsUsage, ({ text = '', logprobs = null }) => [
     { text, logprobs },
     { text: '', logprobs: null },
@@ -20,20 +20,21 @@ export function replayCompletion(answer: JsonObject, wantsUsage: boolean): strin
 /** What a choice says, and what stands beside the reason of its end. */
 type Pieces = (choice: JsonObject) => readonly [said: JsonObject, ended: JsonObject];
 
-function replay(answer: JsonObject, wantsUsage: boolean, piecesOf: Pieces): string | undefined {
+function replay(answer: JsonObject, wantsUsage: boolean, piecesOf: Pieces): Iterable<string> | undefined {
+  return wantsUsage && !isObject(answer['usage']) ? undefined : eventsOf(answer, wantsUsage, piecesOf);
+}
+
+function* eventsOf(answer: JsonObject, wantsUsage: boolean, piecesOf: Pieces): Generator<string, void, undefined> {
   const { choices, usage, ...head } = answer;
-  if (wantsUsage && !isObject(usage)) return undefined;
   const beside = wantsUsage ? { usage: null } : {};
-  const chunks = (listOf(choices) ?? []).filter(isObject).flatMap((choice, place) => {
+  for (const [place, choice] of (listOf(choices) ?? []).filter(isObject).entries()) {
     const { index = place, finish_reason } = choice;
     const [said, ended] = piecesOf(choice);
-    return [
-      { index, ...said, finish_reason: null },
-      { index, ...ended, finish_reason },
-    ].map((piece) => eventOf({ ...head, choices: [piece], ...beside }));
-  });
-  const told = wantsUsage ? eventOf({ ...head, choices: [], usage }) : '';
-  return `${chunks.join('')}${told}data: [DONE]\n\n`;
+    yield eventOf({ ...head, choices: [{ index, ...said, finish_reason: null }], ...beside });
+    yield eventOf({ ...head, choices: [{ index, ...ended, finish_reason }], ...beside });
+  }
+  if (wantsUsage) yield eventOf({ ...head, choices: [], usage });
+  yield 'data: [DONE]\n\n';
 }
 
 /** Calls are numbered in a stream, because they come in pieces. */

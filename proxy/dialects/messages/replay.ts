@@ -1,7 +1,8 @@
 // A whole message as the stream that would have told it: each block in one piece.
 import { isObject, type JsonObject, listOf, objectOf, textOf, writeJson } from '../json.ts';
 
-export function replayMessage(answer: JsonObject): string {
+/** Gives event by event. */
+export function* replayMessage(answer: JsonObject): Generator<string, void, undefined> {
   const { content, stop_reason, stop_sequence = null, usage } = answer;
   const used = objectOf(usage) ?? {};
   const message = {
@@ -11,22 +12,17 @@ export function replayMessage(answer: JsonObject): string {
     stop_sequence: null,
     usage: { ...used, output_tokens: 0 },
   };
-  const blocks = (listOf(content) ?? []).filter(isObject).map(replayBlock);
-  return [
-    eventOf('message_start', { message }),
-    ...blocks,
-    eventOf('message_delta', { delta: { stop_reason, stop_sequence }, usage: used }),
-    eventOf('message_stop', {}),
-  ].join('');
+  yield eventOf('message_start', { message });
+  for (const [index, block] of (listOf(content) ?? []).filter(isObject).entries()) yield* replayBlock(block, index);
+  yield eventOf('message_delta', { delta: { stop_reason, stop_sequence }, usage: used });
+  yield eventOf('message_stop', {});
 }
 
-function replayBlock(block: JsonObject, index: number): string {
+function* replayBlock(block: JsonObject, index: number): Generator<string, void, undefined> {
   const { begun, deltas } = piecesOf(block);
-  return [
-    eventOf('content_block_start', { index, content_block: begun }),
-    ...deltas.map((delta) => eventOf('content_block_delta', { index, delta })),
-    eventOf('content_block_stop', { index }),
-  ].join('');
+  yield eventOf('content_block_start', { index, content_block: begun });
+  for (const delta of deltas) yield eventOf('content_block_delta', { index, delta });
+  yield eventOf('content_block_stop', { index });
 }
 
 interface Pieces {

@@ -4,17 +4,19 @@ import { isObject, type JsonObject, listOf, textOf, writeJson } from '../json.ts
 /** Type, without `response.`, and members beside those that every event of an item has. */
 type ItemEvent = readonly [type: string, members: JsonObject];
 
-export function replayResponse(response: JsonObject): string {
+/** Gives event by event. */
+export function* replayResponse(response: JsonObject): Generator<string, void, undefined> {
   const begun = { ...response, status: 'in_progress', completed_at: null, output: [], usage: null };
-  const events: ItemEvent[] = [
-    ['created', { response: begun }],
-    ['in_progress', { response: begun }],
-    ...(listOf(response['output']) ?? []).filter(isObject).flatMap(replayItem),
-    ['completed', { response }],
-  ];
-  return events
-    .map(([name, members], sequence_number) => eventOf(`response.${name}`, sequence_number, members))
-    .join('');
+  let sequence = 0;
+  const told = ([name, members]: ItemEvent): string => {
+    sequence += 1;
+    return eventOf(`response.${name}`, sequence - 1, members);
+  };
+  yield told(['created', { response: begun }]);
+  yield told(['in_progress', { response: begun }]);
+  for (const [index, item] of (listOf(response['output']) ?? []).filter(isObject).entries())
+    for (const event of replayItem(item, index)) yield told(event);
+  yield told(['completed', { response }]);
 }
 
 function replayItem(item: JsonObject, output_index: number): ItemEvent[] {

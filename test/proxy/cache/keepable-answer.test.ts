@@ -2,6 +2,7 @@
 import { test } from 'tap';
 import { isKeepable, isKeepableObject } from '../../../proxy/cache/keepable-answer.ts';
 import { replayed } from '../../../proxy/cache/replay.ts';
+import { atOnce } from '../../../proxy/slices.ts';
 import type { Operation } from '../../../proxy/dialects/dialect.ts';
 import type { JsonObject } from '../../../proxy/dialects/json.ts';
 
@@ -74,7 +75,7 @@ await test('whole answers are kept', (t) => {
       t.ok(isKeepable(operation, Buffer.from(text)), `${operation}: ${claim}`);
     if (operation === 'embeddings') continue;
     t.ok(isKeepableObject(operation, answer), `${operation}, folded: ${claim}`);
-    t.ok(replayed(operation, Buffer.from(JSON.stringify(answer)), false), `${operation} can be told as events`);
+    t.ok(atOnce(replayed(operation, Buffer.from(JSON.stringify(answer)), false)), `${operation} can be told as events`);
   }
   t.end();
 });
@@ -88,6 +89,6 @@ await test('others are not', (t) => {
   for (const operation of ['chat', 'messages', 'responses', 'embeddings'] as const)
     for (const text of ['', 'null', '[]', '"finish_reason"', '{"choices":[{"finish_reason":'])
       t.notOk(isKeepable(operation, Buffer.from(text)), `${operation}: ${text}`);
-  t.equal(replayed('chat', Buffer.from(JSON.stringify(choice({}))), true), undefined, 'it does not tell its usage');
+  t.equal(atOnce(replayed('chat', Buffer.from(JSON.stringify(choice({}))), true)), undefined, 'it does not tell its usage');
   t.end();
 });

@@ -68,12 +68,20 @@ await test('a name that objects inherit is a member like any other', async (t) =
   t.equal(writeJson(body), text);
 });
 
-await test('a text with too many values is refused, and numbers count as a tenth of one', (t) => {
+await test('a text with too many values is refused, and numbers count as a tenth of one, longer ones as more', (t) => {
   const most = `[${'"",'.repeat(maxValues - 2)}""]`;
   t.equal((parseJson(most) as unknown[]).length, maxValues - 1);
   t.throws(() => parseJson(`[${'"",'.repeat(maxValues - 1)}""]`), { name: 'TooManyValues' });
   t.equal((parseJson(`[${'1,'.repeat(9 * maxValues)}1]`) as unknown[]).length, 9 * maxValues + 1);
   t.throws(() => parseJson(`[${'1,'.repeat(10 * maxValues)}1]`), { name: 'TooManyValues' });
+  // Four tenths, and a whole one where its text must be kept.
+  for (const [number, most] of [
+    ['0.25', 249_000],
+    ['1e5', 99_000],
+  ] as const) {
+    t.equal((parseJson(`[${`${number},`.repeat(most)}1]`) as unknown[]).length, most + 1);
+    t.throws(() => parseJson(`[${`${number},`.repeat(most + 2_000)}1]`), { name: 'TooManyValues' });
+  }
   t.equal(parseObject(`{"a":[${'{},'.repeat(maxValues)}{}]}`), undefined);
   t.end();
 });
