@@ -2,9 +2,9 @@
 import { test } from 'tap';
 import { isKeepable, isKeepableObject } from '../../../proxy/cache/keepable-answer.ts';
 import { replayed } from '../../../proxy/cache/replay.ts';
-import { atOnce } from '../../../proxy/slices.ts';
 import type { Operation } from '../../../proxy/dialects/dialect.ts';
 import type { JsonObject } from '../../../proxy/dialects/json.ts';
+import { atOnce } from '../../../proxy/slices.ts';
 
 const choice = (more: JsonObject, message: JsonObject = {}): JsonObject => ({
   choices: [{ index: 0, message: { content: 'x', ...message }, finish_reason: 'stop', ...more }],
@@ -89,6 +89,10 @@ await test('others are not', (t) => {
   for (const operation of ['chat', 'messages', 'responses', 'embeddings'] as const)
     for (const text of ['', 'null', '[]', '"finish_reason"', '{"choices":[{"finish_reason":'])
       t.notOk(isKeepable(operation, Buffer.from(text)), `${operation}: ${text}`);
-  t.equal(atOnce(replayed('chat', Buffer.from(JSON.stringify(choice({}))), true)), undefined, 'it does not tell its usage');
+  t.equal(
+    atOnce(replayed('chat', Buffer.from(JSON.stringify(choice({}))), true)),
+    undefined,
+    'it does not tell its usage',
+  );
   t.end();
 });
