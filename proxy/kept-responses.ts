@@ -1,6 +1,8 @@
 // Responses that clients asked to store: those that the gateway keeps, and which provider keeps the others, each for the user path of its request.
 import { ItemTooLarge, type KeptItems, type KeptKey } from '../store/state/kept-items.ts';
-import { isObject, type JsonObject, parseObject } from './dialects/json.ts';
+import { isObject, type JsonObject, type JsonValue } from './dialects/json.ts';
+import { parsedObject, writtenBody } from './parsed-body.ts';
+import { inSlices, sliced } from './slices.ts';
 
 /** What the configuration says of it. */
 export interface KeepingOfResponses {
@@ -23,6 +25,8 @@ export interface KeepingPlace {
   readonly owner: string;
   /** The provider that made it. */
   readonly providerName?: string | undefined;
+  /** The record may be long: it is written in steps. */
+  readonly isLong?: boolean;
 }
 
 /** Where a provider keeps a response. */
@@ -71,10 +75,10 @@ export function isResponseId(id: string): boolean {
 }
 
 export function keepResponses({ kept, nowMs, settings }: KeptResponsesOptions): KeptResponses {
-  async function put(key: KeptKey, content: object): Promise<boolean> {
+  async function put(key: KeptKey, content: object, isLong: boolean = false): Promise<boolean> {
     if (!isResponseId(key.id)) return false;
     try {
-      await kept.put(key, Buffer.from(JSON.stringify(content)), nowMs() + settings().ttlMs);
+      await kept.put(key, await inSlices(writtenBody(content as JsonValue, isLong)), nowMs() + settings().ttlMs);
       return true;
     } catch (error) {
       if (error instanceof ItemTooLarge) return false;
@@ -84,13 +88,13 @@ export function keepResponses({ kept, nowMs, settings }: KeptResponsesOptions): 
 
   async function get(key: KeptKey): Promise<JsonObject | undefined> {
     const bytes = isResponseId(key.id) ? await kept.get(key) : undefined;
-    return bytes === undefined ? undefined : parseObject(bytes.toString());
+    return bytes === undefined ? undefined : sliced(bytes.length, parsedObject(bytes));
   }
 
   return {
-    async keep(record, { id, owner, providerName }) {
+    async keep(record, { id, owner, providerName, isLong }) {
       if (!settings().isEnabled) return false;
-      return put({ kind: response, id, owner: owner }, { record, provider: providerName });
+      return put({ kind: response, id, owner: owner }, { record, provider: providerName }, isLong);
     },
     async find(id, owner) {
       const { record, provider } = (await get({ kind: response, id, owner: owner })) ?? {};

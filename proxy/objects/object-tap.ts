@@ -1,14 +1,17 @@
 // Reads in the bytes of an answer, when they are on their way, which objects it has made.
 import { type Answer, type Tap, WatchingTap } from '../answer.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
-import { isObject, parseObject } from '../dialects/json.ts';
+import { isObject, type JsonObject, parseObject } from '../dialects/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
+import { parsedObject } from '../parsed-body.ts';
+import { atOnce, inSlices } from '../slices.ts';
 import type { FamilyName } from './families.ts';
 import { heldIn, type MadeObject, objectsIn } from './made-objects.ts';
 
-/** The longest record that is read. Bytes. */
+/** The longest record that is read, and the longest that is read at once: whose the objects of a longer one are is known a moment later. Bytes. */
 const mostBytes = 8 * 1024 * 1024;
+const shortBytes = 1024 * 1024;
 /** What stands in events of a response that name something. */
 const [responseMark, itemMark] = ['"response"', 'response.output_item.added'];
 /** By family, what stands in the events that are read; others: in any. */
@@ -49,8 +52,14 @@ class RecordReader {
 
   end(): void {
     if (this.#isLost) return;
+    const body = this.#held.take();
+    const work = parsedObject(body);
+    if (body.length <= shortBytes) this.#told(atOnce(work));
+    else void inSlices(work).then((record) => this.#told(record));
+  }
+
+  #told(record: JsonObject | undefined): void {
     const { family, isOld, made } = this.#making;
-    const record = parseObject(this.#held.take().toString());
     if (record !== undefined) made(isOld ? heldIn(family, record) : objectsIn(family, record));
   }
 }

@@ -2,14 +2,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Answer, Tap } from '../answer.ts';
 import { type Call, memberOf } from '../call/call.ts';
-import { type JsonObject, parseObject, textOf } from '../dialects/json.ts';
-import { storedResponse } from '../dialects/responses/stored-response.ts';
+import { type JsonObject, textOf } from '../dialects/json.ts';
+import { type StoredResponse, storedResponse } from '../dialects/responses/stored-response.ts';
 import type { Gateway } from '../gateway.ts';
 import { isResponseId, isUnderWay, type ResponseHome } from '../kept-responses.ts';
 import type { MadeObject } from '../objects/made-objects.ts';
 import { objectTap } from '../objects/object-tap.ts';
 import { type OwningCaller, ownerOf } from '../owner.ts';
+import { parsedObject } from '../parsed-body.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
+import { atOnce, inSlices, type Slices, shortBytes } from '../slices.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { PreviousIdTap } from '../stored-responses/previous-id-tap.ts';
 import { responseTap } from '../stored-responses/response-tap.ts';
@@ -122,9 +124,9 @@ function tapOf(answer: Answer, { home: keeper, reading, routed, target }: Accept
   const { principal, exchange, call, begun } = kept;
   // A stream in the background is known by its first event; whoever has begun one keeps it.
   const home = keeper ?? (answer.stream ? begun : undefined);
-  const { body, continues } = call;
+  const { body } = call;
   const owner = principal === undefined ? '/' : ownerOf(principal);
-  const take = (response: JsonObject, bytes: number): void => {
+  const take = (response: JsonObject, bytes: number): void | Promise<void> => {
     const id = textOf(response['id']) ?? '';
     if (home !== undefined) {
       // Each stream begins so, too.
@@ -139,22 +141,37 @@ function tapOf(answer: Answer, { home: keeper, reading, routed, target }: Accept
     const { status = 'completed' } = response;
     if (status !== 'completed' && status !== 'incomplete') return;
     const spoken = routed.call === call ? reading?.translated.spoken.body : undefined;
-    const asked = spoken ?? { ...parseObject(body.toString('utf8')), ...previous(continues?.id) };
-    const record = storedResponse(asked, response, newId);
-    if (record !== undefined) storedResponses.keep(id, owner, record, body.length + bytes);
+    const work = recordOf(spoken, call, response);
+    const keep = (record: StoredResponse | undefined): void => {
+      if (record !== undefined) storedResponses.keep(id, owner, record, body.length + bytes);
+    };
+    if (body.length <= shortBytes) return keep(atOnce(work));
+    return storedResponses.reading(owner, body.length, async () => keep(await inSlices(work)));
   };
+  const failed = (error: unknown): void => reportFailure(error, exchange.id);
   return responseTap(answer, {
     needsOnlyId: home !== undefined,
     mostBytes: mostKeptBytes,
     take(...taken) {
       try {
-        take(...taken);
+        return take(...taken)?.catch(failed);
       } catch (error) {
-        reportFailure(error, exchange.id);
+        return failed(error);
       }
     },
+    readLong: (bytes, read) => void storedResponses.reading(owner, bytes, read),
     lost: () => storedResponses.lost(),
   });
+}
+
+/** `spoken`: what a translated call was read as. */
+function* recordOf(
+  spoken: JsonObject | undefined,
+  { body, continues }: Call,
+  response: JsonObject,
+): Slices<StoredResponse | undefined> {
+  const asked = spoken ?? { ...(yield* parsedObject(body)), ...previous(continues?.id) };
+  return yield* storedResponse(asked, response, newId);
 }
 
 function newId(): string {

@@ -4,6 +4,8 @@ import { HeldBytes } from '../bytes/held-bytes.ts';
 import { isObject, type JsonObject, parseObject, textOf } from '../dialects/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { InvalidAnswer, type RawEvent } from '../dialects/translation.ts';
+import { parsedObject } from '../parsed-body.ts';
+import { atOnce, inSlices, shortBytes } from '../slices.ts';
 
 /** What is done with the response of an answer. */
 export interface ResponseTaker {
@@ -13,9 +15,11 @@ export interface ResponseTaker {
   readonly mostBytes: number;
   /**
    * Called once at most, when the client's bytes are on their way: with the whole response, or with one that has its id. `bytes`: how
-   * long it is.
+   * long it is. A promise where that takes longer.
    */
-  take(response: JsonObject, bytes: number): void;
+  take(response: JsonObject, bytes: number): void | Promise<void>;
+  /** Runs, or does not run, what reads an answer of so many bytes in steps. Absent: it is run. */
+  readLong?(bytes: number, read: () => Promise<void>): void;
   /** The answer is too long, or cannot be read. */
   lost(): void;
 }
@@ -52,9 +56,18 @@ class BodyReader implements AnswerReader {
   end(): void {
     if (this.#isLost) return;
     const body = this.#held.take();
-    const response = parseObject(body.toString('utf8'));
-    if (response === undefined) this.#taker.lost();
-    else this.#taker.take(response, body.length);
+    const work = parsedObject(body);
+    if (body.length <= shortBytes) {
+      void this.#told(atOnce(work), body.length);
+      return;
+    }
+    const read = async (): Promise<void> => this.#told(await inSlices(work), body.length);
+    if (this.#taker.readLong === undefined) void read();
+    else this.#taker.readLong(body.length, read);
+  }
+
+  #told(response: JsonObject | undefined, bytes: number): void | Promise<void> {
+    return response === undefined ? this.#taker.lost() : this.#taker.take(response, bytes);
   }
 }
 
@@ -95,7 +108,7 @@ class EventsReader implements AnswerReader {
     const type = textOf(event?.['type']);
     if (!needsOnlyId && type !== completed && type !== incomplete) return false;
     this.#isOver = true;
-    this.#taker.take(response, data.length);
+    void this.#taker.take(response, data.length);
     return true;
   }
 

@@ -5,7 +5,8 @@ import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 import { isObject } from '../dialects/json.ts';
 import type { StoredResponse } from '../dialects/responses/stored-response.ts';
 import { refusal } from '../errors.ts';
-import { isResponseId, type KeptResponses, type ResponseHome } from '../kept-responses.ts';
+import { isResponseId, type KeepingPlace, type KeptResponses, type ResponseHome } from '../kept-responses.ts';
+import { shortBytes } from '../slices.ts';
 
 /** An answer that is longer is not kept. */
 export const mostKeptBytes = keptLimits.item;
@@ -39,11 +40,29 @@ export class StoredResponses {
   readonly #kept: KeptResponses;
   readonly #failed: (error: unknown) => void;
   readonly #pending = new Map<string, Pending>();
+  /** By owner: responses that are being read. */
+  readonly #reading = new Map<string, Set<Promise<void>>>();
+  /** Of what is being read or written. */
   #pendingBytes = 0;
 
   constructor({ kept, failed }: StoredResponsesOptions) {
     this.#kept = kept;
     this.#failed = failed;
+  }
+
+  /** Reads a long response of the owner, or loses it: until it was read, nobody is told that it is not there. */
+  reading(owner: string, bytes: number, read: () => Promise<void>): void | Promise<void> {
+    if (this.#pendingBytes + bytes > mostPendingBytes) return this.lost();
+    this.#pendingBytes += bytes;
+    const readings = this.#reading.get(owner) ?? new Set();
+    this.#reading.set(owner, readings);
+    const done = read().finally(() => {
+      this.#pendingBytes -= bytes;
+      readings.delete(done);
+      if (readings.size === 0) this.#reading.delete(owner);
+    });
+    readings.add(done);
+    return done;
   }
 
   /** Keeps a response. `bytes`: about its length. */
@@ -70,6 +89,7 @@ export class StoredResponses {
 
   /** Undefined: there is none for this user path. Rejects with 503 `stored_responses_unavailable`. */
   async find(id: string, owner: string): Promise<FoundResponse | undefined> {
+    if (!this.#pending.has(keyOf(id, owner)) && this.#reading.has(owner)) await this.#read(owner);
     const pending = this.#pending.get(keyOf(id, owner));
     if (pending !== undefined || !isResponseId(id)) return pending?.found;
     const reading = Promise.all([this.#kept.find(id, owner), this.#kept.homeOf(id, owner)]);
@@ -81,13 +101,20 @@ export class StoredResponses {
 
   /** Forgets the response, and which provider keeps it. Rejects as `find`. */
   async forget(id: string, owner: string): Promise<void> {
+    await this.#read(owner);
     await this.#pending.get(keyOf(id, owner))?.written;
     await this.#kept.forget(id, owner).catch(refuseStore);
   }
 
   /** When nothing is being written. */
   async settled(): Promise<void> {
+    await Promise.all([...this.#reading.keys()].map((owner) => this.#read(owner)));
     await Promise.all([...this.#pending.values()].map(({ written }) => written));
+  }
+
+  /** When those that are being read now have been, or have failed. */
+  async #read(owner: string): Promise<void> {
+    await Promise.allSettled(this.#reading.get(owner) ?? []);
   }
 
   #write(id: string, owner: string, found: FoundResponse, bytes: number): void {
@@ -102,7 +129,7 @@ export class StoredResponses {
       // In their order: the last one stays.
       await before?.written;
       try {
-        this.counts[await this.#put(id, owner, found)] += 1;
+        this.counts[await this.#put({ id, owner, isLong: bytes > shortBytes }, found)] += 1;
       } catch (error) {
         this.counts.failed += 1;
         this.#failed(error);
@@ -114,14 +141,15 @@ export class StoredResponses {
     this.#pending.set(key, pending);
   }
 
-  async #put(id: string, owner: string, found: FoundResponse): Promise<StoringOutcome> {
+  async #put(place: KeepingPlace, found: FoundResponse): Promise<StoringOutcome> {
     const { record, home } = found;
+    const { id, owner } = place;
     if (home !== undefined) {
       const { begun: model } = found;
       if (model !== undefined) await this.#kept.begin(id, { model, owner });
       return (await this.#kept.remember(id, { ...home, owner })) ? 'remembered' : 'not_kept';
     }
-    return (await this.#kept.keep(record, { id, owner })) ? 'kept' : 'not_kept';
+    return (await this.#kept.keep(record, place)) ? 'kept' : 'not_kept';
   }
 }
 

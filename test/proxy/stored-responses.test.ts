@@ -51,6 +51,24 @@ await test('what is being written is found at once, by its owner alone, and a de
   t.same(responses.counts, { kept: 3, remembered: 1, not_kept: 0, failed: 0 });
 });
 
+await test('a long response that is still being read is found, and as many are read as memory is given to', async (t) => {
+  const { responses } = start(t);
+  const read = async (): Promise<void> => {
+    await new Promise((resolve) => setImmediate(resolve));
+    responses.keep('resp_1', '/team', record('resp_1'), 100);
+  };
+  void responses.reading('/team', 20 << 20, read);
+  void responses.reading('/team', 20 << 20, async () => void t.fail('it is read'));
+  t.equal(responses.counts.not_kept, 1, 'there is no room for the second one');
+  t.equal(await responses.find('resp_1', '/'), undefined, 'others do not wait for it');
+  t.same(await responses.find('resp_1', '/team'), { record: record('resp_1') });
+  void responses.reading('/team', 20 << 20, async () => undefined);
+  t.equal(responses.counts.not_kept, 1, 'the room is given back');
+  await responses.settled();
+  void responses.reading('/team', 20 << 20, () => Promise.reject(new Error('broken')))?.catch(() => undefined);
+  t.equal(await responses.find('resp_2', '/team'), undefined, 'what cannot be read is not there');
+});
+
 await test('an owner that stores without end drives out its own responses, and takes bounded memory', async (t) => {
   const { responses, failures, close } = start(t, { owner: 20_000 });
   responses.keep('resp_quiet', '/quiet', record('resp_quiet'), 100);
@@ -85,6 +103,31 @@ const events = Buffer.from(
     event('response.completed', { response }),
   ].join(''),
 );
+
+await test('a long response is read in steps, and taken like a short one', async (t) => {
+  const long = { ...response, output: [{ text: 'ü'.repeat(100_000) }] };
+  const seen: JsonObject[] = [];
+  const reads: Promise<void>[] = [];
+  const tap = responseTap(
+    { stream: false },
+    {
+      needsOnlyId: false,
+      mostBytes: 1 << 20,
+      take: (given) => void seen.push(given),
+      readLong(bytes, read) {
+        t.ok(bytes > 200_000);
+        reads.push(read());
+      },
+      lost: () => t.fail('it is lost'),
+    },
+  );
+  const sink = tap.open({ write: () => true, end: () => undefined });
+  sink.write(Buffer.from(JSON.stringify(long)));
+  sink.end(undefined);
+  t.same(seen, []);
+  await Promise.all(reads);
+  t.same(seen, [long]);
+});
 
 /** What a tap takes of an answer, and what the client gets, when it comes in these pieces. */
 function taken(pieces: readonly Buffer[], needsOnlyId = false, answer: { stream?: boolean } = {}) {

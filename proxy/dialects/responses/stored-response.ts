@@ -10,17 +10,25 @@ export interface StoredResponse {
 }
 
 /**
- * The record of a finished response; undefined: the client does not want it to be kept. `body`: the request as it was asked, after
- * `withPrevious`. `newId`: random hexadecimal digits.
+ * The record of a finished response, made in steps; undefined: the client does not want it to be kept. `body`: the request as it was asked,
+ * after `withPrevious`. `newId`: random hexadecimal digits.
  */
-export function storedResponse(
+export function* storedResponse(
   body: JsonObject,
   response: JsonObject,
   newId: () => string,
-): StoredResponse | undefined {
+): Generator<undefined, StoredResponse | undefined, undefined> {
   if (body['store'] === false) return undefined;
-  return { response, input_items: itemsOf(body['input']).map((item) => asListed(item, newId)) };
+  const listed: JsonObject[] = [];
+  for (const item of itemsOf(body['input'])) {
+    listed.push(asListed(item, newId));
+    if (listed.length % stepItems === 0) yield;
+  }
+  return { response, input_items: listed };
 }
+
+/** So many get their ids in one step. */
+const stepItems = 1_000;
 
 /** A text is one message of the user. */
 function itemsOf(input: JsonValue | undefined): readonly JsonObject[] {

@@ -4,11 +4,13 @@ import type { JsonObject } from '../../../../proxy/dialects/json.ts';
 import {
   deletedResponse,
   listInputItems,
+  type StoredResponse,
   storedResponse,
   withPrevious,
 } from '../../../../proxy/dialects/responses/stored-response.ts';
 import { responsesTranslation } from '../../../../proxy/dialects/responses/translate.ts';
 import { InvalidRequest } from '../../../../proxy/dialects/translation.ts';
+import { atOnce } from '../../../../proxy/slices.ts';
 
 const response: JsonObject = {
   id: 'resp_1',
@@ -24,8 +26,8 @@ function counting(): () => string {
   };
 }
 
-function record(body: JsonObject): NonNullable<ReturnType<typeof storedResponse>> {
-  return storedResponse(body, response, counting()) ?? { response: {}, input_items: [] };
+function record(body: JsonObject): StoredResponse {
+  return atOnce(storedResponse(body, response, counting())) ?? { response: {}, input_items: [] };
 }
 
 await test('a record has the response and every item with an id', async (t) => {
@@ -54,7 +56,7 @@ await test('a record has the response and every item with an id', async (t) => {
     ['msg_1', 'fc_2', 'fco_own', 'item_3'],
   );
   t.match(input_items[0], { type: 'message', content: [{ type: 'output_text', text: 'Hello' }] });
-  t.equal(storedResponse({ input: 'Hi', store: false }, response, counting()), undefined);
+  t.equal(atOnce(storedResponse({ input: 'Hi', store: false }, response, counting())), undefined);
 });
 
 await test('items are listed page by page, the newest first', async (t) => {
