@@ -2,13 +2,9 @@
 import { t as suite, test } from 'tap';
 import { isFull } from '../support/extent.ts';
 import { issueKey } from '../support/issue-key.ts';
-import { type MeasuredGateway, type Sent, startMeasuredGateway } from '../support/measured-gateway.ts';
+import { type Measured, mostMs, type Sent, startMeasuredGateway } from '../support/measured-gateway.ts';
 import { answers, passed, requests } from './blocking-cases.ts';
 
-/** Of processor time, on a machine of usual speed. Milliseconds. */
-const mostMs = 50;
-/** What is not yet compiled, and the collection of garbage, may hold up one try. */
-const tries = 8;
 suite.setTimeout(240_000);
 
 const guarded = { user_paths: ['/guarded'], on: ['input', 'output'] };
@@ -24,17 +20,7 @@ const secret = await issueKey(suite, measured.gateway, { userPath: '/t/a' });
 const guardedSecret = await issueKey(suite, measured.gateway, { userPath: '/guarded' });
 const nothing = { type: 'application/json', body: Buffer.from('{}') };
 
-type Measured = Awaited<ReturnType<MeasuredGateway['measure']>>;
-
-/** The quickest of a few tries, as soon as one is quick enough. */
-async function quickest(sent: Sent, answered = nothing): Promise<Measured> {
-  let best: Measured | undefined;
-  for (let count = 0; count < tries && (best?.longestMs ?? mostMs) >= mostMs; count += 1) {
-    const tried = await measured.measure(sent, answered);
-    if (best === undefined || tried.longestMs < best.longestMs) best = tried;
-  }
-  return best ?? { status: 0, longestMs: Number.POSITIVE_INFINITY };
-}
+const quickest = (sent: Sent, answered = nothing): Promise<Measured> => measured.quickest(sent, answered);
 
 /** All of them; in a short run one for each case, another one for the next. */
 function someOf<Entry>(all: readonly Entry[], index: number): readonly Entry[] {

@@ -16,8 +16,20 @@ export interface Answered {
 export interface MeasuredGateway {
   readonly gateway: Gateway;
   /** Sends a request and reads its answer; gives the status, and the longest turn that the gateway took meanwhile. */
-  measure(sent: Sent, answered: Answered): Promise<{ readonly status: number; readonly longestMs: number }>;
+  measure(sent: Sent, answered: Answered): Promise<Measured>;
+  /** The same of the quickest of a few tries, as soon as one is quick enough. */
+  quickest(sent: Sent, answered: Answered): Promise<Measured>;
 }
+
+export interface Measured {
+  readonly status: number;
+  readonly longestMs: number;
+}
+
+/** What a turn may take: of processor time, on a machine of usual speed. Milliseconds. */
+export const mostMs = 50;
+/** What is not yet compiled, and the collection of garbage, may hold up one try. */
+const tries = 8;
 
 export interface Sent {
   readonly path: string;
@@ -60,15 +72,24 @@ export async function startMeasuredGateway(t: Teardown, config: object): Promise
   });
   const look = async (): Promise<{ longestMs: number; calibrationMs: number }> =>
     (await fetch(`http://127.0.0.1:${meter}/`)).json() as Promise<{ longestMs: number; calibrationMs: number }>;
+  const measure = async (sent: Sent, answered: Answered): Promise<Measured> => {
+    answer = answered;
+    const before = await look();
+    const status = await send(gateway.port, sent);
+    const after = await look();
+    const slowdown = Math.max(usualCalibrationMs, before.calibrationMs, after.calibrationMs) / usualCalibrationMs;
+    return { status, longestMs: after.longestMs / slowdown };
+  };
   return {
     gateway,
-    async measure(sent, answered) {
-      answer = answered;
-      const before = await look();
-      const status = await send(gateway.port, sent);
-      const after = await look();
-      const slowdown = Math.max(usualCalibrationMs, before.calibrationMs, after.calibrationMs) / usualCalibrationMs;
-      return { status, longestMs: after.longestMs / slowdown };
+    measure,
+    async quickest(sent, answered) {
+      let best = await measure(sent, answered);
+      for (let count = 1; count < tries && best.longestMs >= mostMs; count += 1) {
+        const tried = await measure(sent, answered);
+        if (tried.longestMs < best.longestMs) best = tried;
+      }
+      return best;
     },
   };
 }
