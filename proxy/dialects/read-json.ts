@@ -5,7 +5,7 @@
 const maxDepth = 256;
 /** A text up to this length cannot be deeper. */
 export const harmlessLength = 2 * maxDepth;
-/** Most values and names of one text, where a number of up to nine digits counts as a tenth of one, and a longer one as four tenths. */
+/** Most values and names of one text, where a whole number of up to nine digits counts as a tenth of one, others as more. */
 export const maxValues = 100_000;
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
