@@ -1,5 +1,5 @@
 // The line itself: what happens to a model request, in order; that is written down here alone. A part ends where it may wait for something.
-import { type Call, largeBytes, readCall, readLargeCall } from './call/call.ts';
+import { type Call, readAnyCall } from './call/call.ts';
 import { refusal } from './errors.ts';
 import type { Line, OpenTrip } from './open-trip.ts';
 import { renew } from './stages/admit.ts';
@@ -27,7 +27,7 @@ function takeHead(trip: OpenTrip): void {
 }
 
 function takeBody(trip: OpenTrip, body: Buffer): void {
-  trip.when(body.length <= largeBytes ? readCall(body) : readLargeCall(body), takeCall);
+  trip.when(readAnyCall(body), takeCall);
 }
 
 function takeCall(trip: OpenTrip, call: Call): void {

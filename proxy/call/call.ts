@@ -97,6 +97,11 @@ export async function readLargeCall(received: Buffer): Promise<Call> {
   return callOf(body, await scanLargeObject(body).catch(refuseScan));
 }
 
+/** Reads a body of any length: at once where it is short. Throws, or rejects with, what `readCall` throws. */
+export function readAnyCall(received: Buffer): Call | Promise<Call> {
+  return received.length <= largeBytes ? readCall(received) : readLargeCall(received);
+}
+
 /** The member of the top level with this key, which must be a guarded one, in any case. */
 export function memberOf({ body, members }: Pick<Call, 'body' | 'members'>, key: string): Member | undefined {
   return members.find(({ keyStart, keyEnd }) => {

@@ -1,6 +1,6 @@
 // Which model the body of a request that is passed on asks, where that must be known before anything is sent: it is read on, unpacked, and
 // searched as JSON, as a form, and as the fields of a page. Its bytes are sent as they came.
-import { type Call, largeBytes, readCall, readLargeCall, routesElsewhere } from '../call/call.ts';
+import { type Call, readAnyCall, readCall, routesElsewhere } from '../call/call.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { OpaqueBody } from '../upstream/send-opaque.ts';
 import type { Knock } from './door.ts';
@@ -96,7 +96,7 @@ async function saidInText(text: Buffer, contentType: string, contract: ModelCont
   if (named !== undefined && !readable.has(named)) throw refusal('unsupported_media_type');
   if (contract === undefined && fields.test(contentType)) return saidInFields(text);
   try {
-    return text.length <= largeBytes ? readCall(text) : await readLargeCall(text);
+    return await readAnyCall(text);
   } catch (error) {
     if (contract === undefined && namesNone(error, text)) return nothing;
     throw error;

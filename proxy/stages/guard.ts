@@ -1,6 +1,6 @@
 // Stage 3, and its part behind stage 7: what the guardrails say of a request and of its answer, and what they change.
 import { wholeAnswer } from '../answer.ts';
-import { type Call, largeBytes, readCall, readLargeCall } from '../call/call.ts';
+import { type Call, readAnyCall } from '../call/call.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
 import type { EditableObject } from '../dialects/editing.ts';
 import { refusal } from '../errors.ts';
@@ -93,7 +93,7 @@ function* revisedCall(call: Call, rails: Guarding): Flow<Call> {
   yield* refuseTwins(call);
   const body = yield* rails.onRequest(call.body);
   if (body === call.body) return call;
-  const read = yield* settled(body.length <= largeBytes ? readCall(body) : readLargeCall(body));
+  const read = yield* settled(readAnyCall(body));
   return { ...read, continues: call.continues };
 }
 

@@ -1,7 +1,7 @@
 // Between 1 and 2: what a call refers to that is stored. A response that the gateway keeps is put into the body; what a provider keeps leads
 // back to that provider, and to the API key that it belongs to. What is not the caller's is not there.
 import type { HeldBody } from '../body-budget.ts';
-import { type Call, largeBytes, memberOf, readCall, readLargeCall, readString } from '../call/call.ts';
+import { type Call, memberOf, readAnyCall, readString } from '../call/call.ts';
 import { itemsBefore, type StoredResponse, withPrevious } from '../dialects/responses/stored-response.ts';
 import { refusal } from '../errors.ts';
 import type { ResponseHome } from '../kept-responses.ts';
@@ -124,7 +124,7 @@ async function continued(
     throw refusal('body_too_large', { param, fill: { limit, setting } });
   }
   held?.grow(whole.length);
-  const call = whole.length <= largeBytes ? readCall(whole) : await readLargeCall(whole);
+  const call = await readAnyCall(whole);
   return { call: { ...call, continues: { id, itemsBefore: itemsBefore(previous).length } }, home: undefined };
 }
 
