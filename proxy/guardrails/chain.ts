@@ -1,5 +1,6 @@
 // One text of a streamed answer on its way through what looks at it: each stage gets what the one before lets out.
 import type { TextForm } from '../dialects/texts.ts';
+import { followed } from '../followed.ts';
 import { type Flow, settled } from './flow.ts';
 import {
   type CheckContext,
@@ -90,7 +91,7 @@ class WithheldText implements StreamCheck {
   end(): Released | Promise<Released> {
     const said = [{ role: 'assistant', form: this.#form, text: this.#text }] as const;
     const verdict = this.#checks.texts?.(said, this.#context) ?? pass;
-    return verdict instanceof Promise ? verdict.then((come) => this.#released(come)) : this.#released(verdict);
+    return followed(verdict, (come) => this.#released(come));
   }
 
   #released(verdict: Verdict): Released {

@@ -1,6 +1,7 @@
 // Guardrails at the doors of opaque calls: they look at what passes where they can, and else it does not pass.
 import type { Call } from '../call/call.ts';
 import { refusal } from '../errors.ts';
+import { followed } from '../followed.ts';
 import { mayChangeRequests } from '../guardrails/applying.ts';
 import type { GuardedOperation, Guarding } from '../guardrails/guarding.ts';
 import type { Finding } from '../guardrails/guardrail.ts';
@@ -21,12 +22,10 @@ export function guardBody(named: NamedCall, knock: Knock): Call | Promise<Call> 
   const { call } = named;
   const rails = railsFor(named, knock);
   if (rails !== undefined) knock.noteGuarding(rails);
-  const guarded = guardCall(call, rails);
-  const passed = (left: Call): Call => {
+  return followed(guardCall(call, rails), (left) => {
     knock.capture?.takeGuarded(left.body);
     return left;
-  };
-  return guarded instanceof Promise ? guarded.then(passed) : passed(guarded);
+  });
 }
 
 /** What guardrails said, where what they changed is too much to be recorded. */

@@ -1,6 +1,7 @@
 // The doors for speech, images, moderation and ranking: a short JSON body goes to the model that it names, the answer comes back as it is.
 import { splice } from '../bytes/splice.ts';
 import { type Call, largeBytes, readCall } from '../call/call.ts';
+import { followed } from '../followed.ts';
 import type { Gateway } from '../gateway.ts';
 import type { MediaOperation } from '../providers/row.ts';
 import { expectJson } from '../stages/receive.ts';
@@ -60,5 +61,5 @@ function aim(operation: MediaOperation, received: Buffer, knock: Knock, gateway:
       knock,
       gateway,
     );
-  return guarded instanceof Promise ? guarded.then(aimed) : aimed(guarded);
+  return followed(guarded, aimed);
 }

@@ -9,6 +9,7 @@ import type { Embedder } from '../cache/embedding.ts';
 import type { Landing } from '../cache/flights.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Operation, Surface } from '../dialects/dialect.ts';
+import { followed } from '../followed.ts';
 import type { Gateway } from '../gateway.ts';
 import { wholeHeaderOf } from '../records/header-of.ts';
 import type { Route } from '../snapshot/snapshot.ts';
@@ -58,7 +59,7 @@ export function lookUp(asked: Looked, trip: Looking, parts: Parts): Looked | Pro
   if (key === undefined || isFresh) return asked;
   const sought: Sought = { asked, trip, caching, key, maxAgeSeconds, parts };
   const found = parts.cache.find(engine, key);
-  return found instanceof Promise ? found.then((come) => judge(come, sought)) : judge(found, sought);
+  return followed(found, (come) => judge(come, sought));
 }
 
 /** A request whose answer was looked for. */
@@ -72,12 +73,7 @@ interface Sought {
 }
 
 function judge(found: CachedAnswer | undefined, sought: Sought): Looked | Promise<Looked> {
-  const isServed = serveYoung(found, sought);
-  return isServed instanceof Promise
-    ? isServed.then((is) => (is ? sought.asked : miss(sought)))
-    : isServed
-      ? sought.asked
-      : miss(sought);
+  return followed(serveYoung(found, sought), (isServed) => (isServed ? sought.asked : miss(sought)));
 }
 
 function miss(sought: Sought): Looked | Promise<Looked> {
@@ -92,15 +88,12 @@ function share(sought: Sought): Looked | Promise<Looked> {
   const landed = (landing: Landing): Looked | Promise<Looked> => {
     caching.leads = landing === 'lead';
     if (typeof landing === 'string') return lookSimilar(sought);
-    const served = (isServed: boolean): Looked => {
+    return followed(serveYoung(landing, sought), (isServed) => {
       if (isServed) caching.semantic = landing.similar;
       return asked;
-    };
-    const isServed = serveYoung(landing, sought);
-    return isServed instanceof Promise ? isServed.then(served) : served(isServed);
+    });
   };
-  const landing = parts.cache.flights.join(key, trip.exchange, caching.settings.sharePatienceMs);
-  return typeof landing === 'string' ? landed(landing) : landing.then(landed);
+  return followed(parts.cache.flights.join(key, trip.exchange, caching.settings.sharePatienceMs), landed);
 }
 
 /** An earlier request may mean the same. */
@@ -134,8 +127,7 @@ function serve(kept: CachedAnswer, sought: Sought): boolean | Promise<boolean> {
   const nowMs = parts.cache.nowMs();
   const wish = { key: keyOfKept(sought), operation: trip.row.operation, wantsUsage };
   const body = stream ? parts.cache.replays.stream(hit, wish, nowMs) : hit.body;
-  if (body instanceof Promise) return body.then((told) => told !== undefined && put(hit, told, sought));
-  return body !== undefined && put(hit, body, sought);
+  return followed(body, (told) => told !== undefined && put(hit, told, sought));
 }
 
 /** The answer that was found becomes that of the request. `body`: as it wants it. */
