@@ -127,7 +127,7 @@ interface Frame {
 }
 
 export class JsonReferences {
-  /** What has been found in values that are complete; whoever takes it empties it. */
+  /** What has been found in values that are complete; taking it empties it. */
   found: Reference[] = [];
   /** It asks for objects of all callers. */
   asksForAll = false;
@@ -286,7 +286,7 @@ export class JsonReferences {
   }
 }
 
-/** Most types and ids of one object: more are said by nobody who means well, and one reader takes the first, another the last. */
+/** Most types and ids of one object. Honest clients say one each; of more, one reader takes the first, another the last. */
 const mostSaid = 4;
 
 /** False: too many are said. */

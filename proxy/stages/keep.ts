@@ -122,7 +122,7 @@ interface Kept extends Pick<Keeping, 'principal' | 'exchange' | 'snapshot'> {
 function tapOf(answer: Answer, { home: keeper, reading, routed, target }: Accepted, kept: Kept, parts: Parts): Tap {
   const { storedResponses, reportFailure } = parts;
   const { principal, exchange, call, begun } = kept;
-  // A stream in the background is known by its first event; whoever has begun one keeps it.
+  // A stream in the background is known by its first event; the provider that has begun one keeps it.
   const home = keeper ?? (answer.stream ? begun : undefined);
   const { body } = call;
   const owner = principal === undefined ? '/' : ownerOf(principal);
@@ -142,11 +142,11 @@ function tapOf(answer: Answer, { home: keeper, reading, routed, target }: Accept
     if (status !== 'completed' && status !== 'incomplete') return;
     const spoken = routed.call === call ? reading?.translated.spoken.body : undefined;
     const work = recordOf(spoken, call, response);
-    const keep = (record: StoredResponse | undefined): void => {
+    const put = (record: StoredResponse | undefined): void => {
       if (record !== undefined) storedResponses.keep(id, owner, record, body.length + bytes);
     };
-    if (body.length <= shortBytes) return keep(atOnce(work));
-    return storedResponses.reading(owner, body.length, async () => keep(await inSlices(work)));
+    if (body.length <= shortBytes) return put(atOnce(work));
+    return storedResponses.reading(owner, body.length, async () => put(await inSlices(work)));
   };
   const failed = (error: unknown): void => reportFailure(error, exchange.id);
   return responseTap(answer, {

@@ -50,7 +50,7 @@ export class StoredResponses {
     this.#failed = failed;
   }
 
-  /** Reads a long response of the owner, or loses it: until it was read, nobody is told that it is not there. */
+  /** Reads a long response of the owner, or loses it: until it was read, no caller is told that it is not there. */
   reading(owner: string, bytes: number, read: () => Promise<void>): void | Promise<void> {
     if (this.#pendingBytes + bytes > mostPendingBytes) return this.lost();
     this.#pendingBytes += bytes;
@@ -114,7 +114,8 @@ export class StoredResponses {
 
   /** When those that are being read now have been, or have failed. */
   async #read(owner: string): Promise<void> {
-    await Promise.allSettled(this.#reading.get(owner) ?? []);
+    const readings = this.#reading.get(owner);
+    if (readings !== undefined) await Promise.allSettled(readings);
   }
 
   #write(id: string, owner: string, found: FoundResponse, bytes: number): void {

@@ -9,7 +9,11 @@ import type { RedisServer } from './redis.ts';
 export function filesBelow(directory: string): Map<string, string> {
   const entries = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const paths = entries.map((entry) => join(entry.parentPath, entry.name));
-  return new Map(paths.map((path) => [path.slice(directory.length + 1), readFileSync(path, 'latin1')]));
+  const read = paths.map((path) => [path.slice(directory.length + 1), bytesOf(path)] as const);
+  // A file that is being written gets its name at the end: all of them are read again.
+  return read.some(([, bytes]) => bytes === undefined)
+    ? filesBelow(directory)
+    : new Map(read.map(([name, bytes = '']) => [name, bytes]));
 }
 
 /** Every command that changed an append-only Redis, and what it holds, by key. */
@@ -51,4 +55,14 @@ function textOf(value: unknown): string {
     const bytes = (each as { data?: number[]; type?: string } | null)?.type === 'Buffer';
     return bytes ? Buffer.from((each as { data: number[] }).data).toString('latin1') : each;
   });
+}
+
+/** Undefined: it is gone. */
+function bytesOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }

@@ -75,12 +75,12 @@ await test('a text with too many values is refused, and numbers count as a tenth
   t.equal((parseJson(`[${'1,'.repeat(9 * maxValues)}1]`) as unknown[]).length, 9 * maxValues + 1);
   t.throws(() => parseJson(`[${'1,'.repeat(10 * maxValues)}1]`), { name: 'TooManyValues' });
   // Four tenths, and a whole one where its text must be kept.
-  for (const [number, most] of [
+  for (const [number, count] of [
     ['0.25', 249_000],
     ['1e5', 99_000],
   ] as const) {
-    t.equal((parseJson(`[${`${number},`.repeat(most)}1]`) as unknown[]).length, most + 1);
-    t.throws(() => parseJson(`[${`${number},`.repeat(most + 2_000)}1]`), { name: 'TooManyValues' });
+    t.equal((parseJson(`[${`${number},`.repeat(count)}1]`) as unknown[]).length, count + 1);
+    t.throws(() => parseJson(`[${`${number},`.repeat(count + 2_000)}1]`), { name: 'TooManyValues' });
   }
   t.equal(parseObject(`{"a":[${'{},'.repeat(maxValues)}{}]}`), undefined);
   t.end();
