@@ -222,6 +222,14 @@ await test('stopped for two seconds under load and continued: clients notice a p
   t.same(falls, [], 'no counter goes back');
   t.match(await countsOf(gateway), { requests: before + 3 + (statuses.get(200) ?? 0), inFlight: 0 });
   t.equal(await gateway.metric('gateway_requests_in_flight'), 0);
-  t.same(gateway.process.logs().slice(linesBefore), [], 'nothing to report');
+  // What the proxy had asked the control plane when it was stopped has run out of time; the next answer says so.
+  const isOfStop = (line: unknown): boolean => /^the control plane (does not answer|answers)$/.test(String(line));
+  const said = gateway.process.logs().slice(linesBefore);
+  t.same(
+    said.filter(({ msg }) => !isOfStop(msg)),
+    [],
+    'nothing to report',
+  );
+  t.ok(said.length === 0 || said.at(-1)?.['msg'] === 'the control plane answers');
   t.match(await (await gateway.fetch('/health/ready')).json(), { status: 'ready', reasons: [] });
 });
