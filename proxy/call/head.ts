@@ -11,7 +11,10 @@ export const maxHeaders = 100;
 /** What the gateway reads from a request's head. Undefined: the header is not there. */
 export interface Head {
   readonly authorization: string | undefined;
-  /** Of `x-api-key`, of `api-key`, which clients of Azure send, or of a sub-protocol, which is all that a browser can name for a WebSocket. */
+  /**
+   * Of `x-api-key`, of `api-key`, which clients of Azure send, of `x-goog-api-key` or the parameter `key` of `/p/`, which those of Google do, or
+   * of a sub-protocol, which is all that a browser can name for a WebSocket.
+   */
   readonly apiKey: string | undefined;
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
@@ -72,7 +75,9 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
         break;
       case 7:
       case 9:
+      case 14:
       case 22: {
+        if (isNamed(name, 'content-length')) contentLength = Number(value);
         const key = keyIn(name, value) ?? apiKey;
         if (apiKey !== undefined && apiKey !== key) credentials = 2;
         apiKey = key;
@@ -89,9 +94,6 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
         authorization = value;
         credentials += 1;
         break;
-      case 14:
-        if (isNamed(name, 'content-length')) contentLength = Number(value);
-        break;
       case 16:
         if (isNamed(name, 'content-encoding')) contentEncoding = joined(contentEncoding, value);
         break;
@@ -103,6 +105,7 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
         break;
     }
   }
+  if (authorization === undefined) apiKey ??= keyOfQuery(request.url ?? '');
   return {
     authorization,
     apiKey,
@@ -189,10 +192,16 @@ function faultOf(
 
 /** The key that a header holds: all of it, or one of the sub-protocols that a browser offers. */
 function keyIn(name: string, value: string): string | undefined {
-  if (isNamed(name, 'x-api-key') || isNamed(name, 'api-key')) return value;
+  if (isNamed(name, 'x-api-key') || isNamed(name, 'api-key') || isNamed(name, 'x-goog-api-key')) return value;
   if (!isNamed(name, 'sec-websocket-protocol')) return undefined;
   const offered = value.split(',').map((text) => text.trim());
   return offered.find((text) => text.startsWith(keyProtocol))?.slice(keyProtocol.length);
+}
+
+/** The key that a client of Google sends in the query where it asks the provider itself; undefined: none. */
+function keyOfQuery(url: string): string | undefined {
+  if (!url.startsWith('/p/') || !url.includes('key=')) return undefined;
+  return new URLSearchParams(url.slice(url.indexOf('?') + 1 || url.length)).get('key') ?? undefined;
 }
 
 function joined(before: string | undefined, value: string): string {

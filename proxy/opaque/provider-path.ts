@@ -25,14 +25,14 @@ const notPassed: ReadonlySet<string> = new Set([...credentials, ...overrides]);
 
 /**
  * Reads the target of a request, whose path is ASCII and whose escapes are valid. `%2F` counts as a slash, once; a version at the beginning
- * (`v1/`) is taken off, once. Throws 400 `invalid_path` for a path that some server could understand as one elsewhere.
+ * (`v1/`, Google's `v1beta/`) is taken off, once: that of the base URL counts. Throws 400 `invalid_path` for a path that some server could understand as one elsewhere.
  */
 export function readProviderPath(url: string): ProviderPath {
   const [path = '', ...rest] = url.split('?');
   const [provider = '', ...behind] = path.slice(prefix.length).split('/');
   if (provider === '' || provider.length > longestProvider) throw unacceptable('it must begin with /p/{provider}/');
   const segments = behind.join('/').replaceAll(/%2f/gi, '/').split('/');
-  if (segments[0] === 'v1') segments.shift();
+  if (segments[0] === 'v1' || segments[0] === 'v1beta') segments.shift();
   for (const [index, segment] of segments.entries()) checkSegment(segment, index === segments.length - 1);
   const endpoint = segments.join('/');
   if (endpoint === '') throw unacceptable('there is no endpoint behind the provider');

@@ -15,7 +15,7 @@ const version = '1.0';
 
 /** What a request needs: one of these. */
 const securityOf: Readonly<Record<Operation['access'], readonly object[]>> = {
-  client: [{ bearer: [] }, { apiKey: [] }, { azureApiKey: [] }],
+  client: [{ bearer: [] }, { apiKey: [] }, { azureApiKey: [] }, { googleApiKey: [] }],
   operator: [{ bearer: [] }, { session: [] }],
   admin: [{ bearer: [] }, { session: [] }],
   public: [],
@@ -109,6 +109,7 @@ export function describeApi(): object {
           description: 'Of a browser; see /admin/session.',
         },
         azureApiKey: { type: 'apiKey', in: 'header', name: 'api-key', description: 'The same as x-api-key.' },
+        googleApiKey: { type: 'apiKey', in: 'header', name: 'x-goog-api-key', description: 'The same as x-api-key.' },
       },
     },
   };

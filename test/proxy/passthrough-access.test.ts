@@ -107,6 +107,37 @@ await test('a key that is restricted to models passes only what asks one of them
   t.equal(await pass(undefined, 'openai/files', routed), '200 /first/files', 'others are not restricted');
 });
 
+await test('a client of Google sends the key of the gateway in its own ways, and the model in its path counts', async (t) => {
+  const secret = await issue(['google/gemini-pro']);
+  const asked = async (url: string, headers: Record<string, string> = {}): Promise<[number, string | undefined]> => {
+    const before = upstream.ledger.length;
+    const answer = await fetch(`${gateway.url}/p/${url}`, { method: 'POST', headers, body: '{}' });
+    await answer.body?.cancel();
+    const entry = upstream.ledger[before];
+    t.notMatch(JSON.stringify(entry?.headers ?? []), secret, 'the key of the client does not go on');
+    return [answer.status, entry?.target];
+  };
+  const path = '/google/models/gemini-pro:generateContent';
+  const model = 'google/v1beta/models/gemini-pro:generateContent';
+  t.same(await asked(model, { 'X-Goog-Api-Key': secret }), [200, path]);
+  t.same(await asked(`${model}?key=${secret}&alt=json`), [200, `${path}?alt=json`]);
+  t.same(await asked('google/v1beta/models/gemini-ultra:generateContent', { 'x-goog-api-key': secret }), [
+    403,
+    undefined,
+  ]);
+  t.same(await asked(model), [401, undefined], 'no key');
+  t.same(await asked(`${model}?key=wrong`), [401, undefined], 'a wrong one');
+  t.same(
+    await asked(`${model}?key=other`, { 'x-goog-api-key': secret }),
+    [200, path],
+    'the header is the one that counts',
+  );
+  const two = { 'x-goog-api-key': secret, 'x-api-key': 'sk-another' };
+  t.same(await asked(model, two), [400, undefined], 'two different keys');
+  const elsewhere = await fetch(`${gateway.url}/v1/models?key=${secret}`);
+  t.equal(elsewhere.status, 401, 'the query counts behind /p/ alone');
+});
+
 await test('each provider is told of the key in its own way', async (t) => {
   const rows = [
     ['google', 'x-goog-api-key', providerKey],

@@ -11,6 +11,8 @@ export const passedPaths: readonly PassedPath[] = [
   ['fake/v1/files', '/v1/files'],
   ['fake/v1%2Ffiles', '/v1/files'],
   ['fake/v1/v1/x', '/v1/v1/x'],
+  ['fake/v1beta/models', '/v1/models'],
+  ['fake/v1beta1/models', '/v1/v1beta1/models'],
   ['fake/v10/x', '/v1/v10/x'],
   ['fake/files/', '/v1/files/'],
   ['fake/files?limit=2&after=a%2Fb&purpose=', '/v1/files?limit=2&after=a%2Fb&purpose='],
