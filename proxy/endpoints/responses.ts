@@ -8,7 +8,6 @@ import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import type { ResponseHome } from '../kept-responses.ts';
 import { ownerOf } from '../owner.ts';
-import { upstreamIdHeader } from '../providers/upstream-id.ts';
 import { chargeBackground } from '../stages/charge-background.ts';
 import { askHome, type HomeAnswer, type HomeQuestion } from '../stored-responses/ask-home.ts';
 import type { FoundResponse } from '../stored-responses/stored-responses.ts';
@@ -73,8 +72,7 @@ export const responses: FastifyPluginAsync<{ gateway: Gateway }> = async (app, {
     const forget = (): Promise<void> => storedResponses.forget(id, ownerOf(request.principal));
     const answer = home && (await ask(home, request, deletion).catch(unlessGone(forget)));
     await forget();
-    if (answer?.upstreamId !== undefined) reply.header(upstreamIdHeader, answer.upstreamId);
-    return sendJson(reply, writeJson(deletedResponse(id)));
+    return sendJson(reply.headers(answer?.told ?? {}), writeJson(deletedResponse(id)));
   });
 
   app.post<{ Params: { id: string } }>('/v1/responses/:id/cancel', async (request, reply) => {
@@ -140,7 +138,6 @@ function sendJson(reply: FastifyReply, json: string | Buffer): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(json);
 }
 
-function relay(reply: FastifyReply, { status, body, upstreamId }: HomeAnswer): FastifyReply {
-  if (upstreamId !== undefined) reply.header(upstreamIdHeader, upstreamId);
-  return sendJson(reply.code(status), body);
+function relay(reply: FastifyReply, { status, body, told }: HomeAnswer): FastifyReply {
+  return sendJson(reply.code(status).headers(told), body);
 }

@@ -1,7 +1,7 @@
 // The headers of a provider's answer that a client may see where the answer is relayed as it is.
 import { noTransfer } from '../upstream/hop-by-hop.ts';
 
-/** What relaying writes anew, what speaks of the provider's account, and what would make a browser act. */
+/** What every answer says anew or is told by `providerHeaders`, what speaks of the provider's limits, and what would make a browser act. */
 const dropped: ReadonlySet<string> = new Set([
   'content-type',
   'content-encoding',
@@ -21,8 +21,11 @@ const dropped: ReadonlySet<string> = new Set([
   'vary',
   'x-should-retry',
   'openai-organization',
+  'openai-processing-ms',
   'openai-project',
+  'openai-version',
   'anthropic-organization-id',
+  'server-timing',
   'ratelimit',
   'ratelimit-policy',
   'expect-ct',

@@ -2,7 +2,7 @@
 // its aim.
 import type { Exchange } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
-import { passableId } from '../providers/upstream-id.ts';
+import { providerHeaders } from '../providers/upstream-id.ts';
 import type { ConsumerAllowance } from '../stages/admit.ts';
 import { announce } from '../stages/announce.ts';
 import type { Principal } from '../stages/authenticate.ts';
@@ -32,8 +32,8 @@ export function deliverOpaque(
   const { answer } = reply;
   const { name: provider, secrets } = target.upstream;
   const { surface } = door;
-  const upstreamId = passableId(answer.head.requestId, secrets);
-  const announced = { consumer, allowance, surface, upstreamId, dropped: undefined };
+  const ofHead = providerHeaders(answer.head, secrets, target.isPassed);
+  const announced = { consumer, allowance, surface, told: ofHead, dropped: undefined };
   const headers = announce(announced, exchange.id, Math.floor(nowMs()));
   if (door.relaysHeaders) {
     const passable = passableHeaders(reply.headers, secrets, answer.stream);

@@ -7,13 +7,12 @@ import type { ProviderWords } from '../dialects/dialect.ts';
 import { redact } from '../dialects/redact.ts';
 import { mayNameError } from '../dialects/stream-secrets.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
-import type { AnswerHead } from '../upstream/answer-head.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
 import type { WholeAnswer } from '../upstream/read-whole.ts';
 import { retryHeaders } from '../upstream/retry-headers.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import { furtherMembers } from './further-members.ts';
-import { upstreamIdHeaders } from './upstream-id.ts';
+import { providerHeaders, type ToldHead } from './upstream-id.ts';
 
 /** What these statuses mean is the same for every provider; with others the provider may say it, if it says it in our words. */
 const types: Readonly<Record<number, ErrorType>> = {
@@ -59,9 +58,9 @@ export interface Speaker {
 export function failureRefusal(
   { failure }: Pick<UpstreamFailure, 'failure'>,
   { name: provider, secrets }: Pick<Speaker, 'name' | 'secrets'>,
-  head: Pick<AnswerHead, 'requestId'>,
+  head: ToldHead,
 ): Refusal {
-  const headers = upstreamIdHeaders(head.requestId, secrets);
+  const headers = providerHeaders(head, secrets);
   return refusal(failure.code, { provider, fill: { reason: failure.reason }, headers });
 }
 
@@ -163,7 +162,7 @@ function spoken(
       provider,
       headers: {
         ...retryHeaders(answer.head, status, nowMs),
-        ...upstreamIdHeaders(answer.head.requestId, secrets),
+        ...providerHeaders(answer.head, secrets, isPassed),
       },
       further: { ...furtherMembers(said.further, secrets), ...foreign },
     },
@@ -184,7 +183,7 @@ function keyRefused(
     reason,
   }: { provider: string; secrets: readonly string[]; status: number; reason: string },
 ): Refusal {
-  const headers = { 'x-should-retry': 'false', ...upstreamIdHeaders(head.requestId, secrets) };
+  const headers = { 'x-should-retry': 'false', ...providerHeaders(head, secrets) };
   return refusal('upstream_unauthorized', {
     provider,
     fill: { status, reason: reason.replace(/[.\s]+$/, '') || 'no reason given' },

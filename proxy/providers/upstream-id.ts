@@ -1,10 +1,14 @@
-// The id by which a provider knows a request, for a client that has to ask its support.
+// What a client is told of the head of a provider's answer: the id by which the provider knows the request, for a client that has to ask its
+// support, and what clients of that provider read.
+import type { AnswerHead } from '../upstream/answer-head.ts';
 
 /** The name of the header for the client. */
 export const upstreamIdHeader = 'x-upstream-request-id';
 
-/** Longest id that is passed on, in characters. */
+/** Longest id and longest value of a header that is passed on, in characters. */
 const longest = 128;
+const longestValue = 1024;
+const visible = /^[\x20-\x7e]+$/;
 
 /** The id as it may be passed on; undefined when it is too long, is no visible ASCII, or holds one of the provider's secrets. */
 export function passableId(id: string | undefined, secrets: readonly string[]): string | undefined {
@@ -17,8 +21,30 @@ export function passableId(id: string | undefined, secrets: readonly string[]): 
   return id;
 }
 
-/** The header for an answer that is an error; empty without an id. */
-export function upstreamIdHeaders(id: string | undefined, secrets: readonly string[]): Record<string, string> {
-  const passable = passableId(id, secrets);
-  return passable === undefined ? {} : { [upstreamIdHeader]: passable };
+/** What an answer's head holds of that. */
+export type ToldHead = Pick<AnswerHead, 'requestId' | 'told'>;
+
+/**
+ * The headers by name in lower case, without those that are too long, are no visible ASCII or hold one of the secrets. `isPassed`: the client
+ * asks the provider itself, so that it reads the provider's `request-id`; else that is the gateway's.
+ */
+export function providerHeaders(
+  { requestId, told }: ToldHead,
+  secrets: readonly string[],
+  isPassed = false,
+): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const id = passableId(requestId, secrets);
+  if (id !== undefined) headers[upstreamIdHeader] = id;
+  if (told === undefined) return headers;
+  for (let index = 0; index < told.length; index += 2) {
+    const name = String(told[index]).toLowerCase();
+    if (name === 'request-id' && !isPassed) continue;
+    const value = (told[index + 1] as Buffer).toString('latin1');
+    if (value.length > longestValue || !visible.test(value) || secrets.some((secret) => value.includes(secret)))
+      continue;
+    const before = headers[name];
+    headers[name] = before === undefined ? value : `${before}, ${value}`;
+  }
+  return headers;
 }

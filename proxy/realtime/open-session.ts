@@ -11,7 +11,7 @@ import { mayNameError } from '../dialects/stream-secrets.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
-import { passableId, upstreamIdHeader } from '../providers/upstream-id.ts';
+import { providerHeaders } from '../providers/upstream-id.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { authenticate } from '../stages/authenticate.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
@@ -171,8 +171,7 @@ export class OpenSession {
     const { matches, told } = this.#trip.consumer ?? { matches: allowance.matches, told: this.#snapshot.toldLimits };
     const headers = ['x-request-id', this.#exchange.id, ...fixedHeaderList];
     headers.push(...rateLimitHeaders(allowance.matches, matches, Math.floor(this.#gateway.nowMs()), told));
-    const upstreamId = passableId(head.requestId, target.upstream.secrets);
-    if (upstreamId !== undefined) headers.push(upstreamIdHeader, upstreamId);
+    headers.push(...Object.entries(providerHeaders(head, target.upstream.secrets)).flat());
     return headers;
   }
 

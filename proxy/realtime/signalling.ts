@@ -12,7 +12,7 @@ import { claim } from '../objects/claim.ts';
 import { checkBody } from '../objects/gated-body.ts';
 import { ownerOf, seesAll } from '../owner.ts';
 import { failureRefusal, invalid, wholeRejection } from '../providers/provider-error.ts';
-import { passableId, upstreamIdHeader } from '../providers/upstream-id.ts';
+import { providerHeaders } from '../providers/upstream-id.ts';
 import type { Target } from '../snapshot/snapshot.ts';
 import { authenticate, type Principal } from '../stages/authenticate.ts';
 import { noHead } from '../upstream/answer-head.ts';
@@ -175,8 +175,7 @@ class Signalling {
       const home = { provider: target.upstream.name, key: '', isBatchInput: false };
       this.#gateway.homes.remember('call', id, owner, home);
     }
-    const upstreamId = passableId(head.requestId, target.upstream.secrets);
-    if (upstreamId !== undefined) headers.push(upstreamIdHeader, upstreamId);
+    headers.push(...Object.entries(providerHeaders(head, target.upstream.secrets)).flat());
     exchange.response.writeHead(status, headers);
     exchange.response.end(body);
     this.#trip.end(status, undefined, this.#gateway);

@@ -1,8 +1,7 @@
-// What a client is told beside an answer: its limits, the provider's id of the request, and what the provider could not be told.
+// What a client is told beside an answer: its limits, what the provider's head says for it, and what the provider could not be told.
 import type { Surface } from '../dialects/dialect.ts';
 import { anthropicLimitHeaders } from '../dialects/messages/limit-headers.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
-import { upstreamIdHeader } from '../providers/upstream-id.ts';
 import { droppedHeader } from '../translation/losses.ts';
 import type { Allowance, ConsumerAllowance } from './admit.ts';
 
@@ -12,23 +11,22 @@ export interface Announced {
   /** Under the rules of the target. */
   readonly allowance: Allowance;
   readonly surface: Surface;
-  /** The provider's id of the request, as it may be shown. */
-  readonly upstreamId: string | undefined;
+  /** What the client is told of the provider's head, by name. */
+  readonly told: Readonly<Record<string, string>>;
   /** What the provider could not be told; undefined: it was told everything. */
   readonly dropped: readonly string[] | undefined;
 }
 
 /** The headers of an accepted answer besides the answer's own, names and values in turn. `nowMs` in whole milliseconds. */
 export function announce(
-  { consumer, allowance, surface, upstreamId, dropped }: Announced,
+  { consumer, allowance, surface, told, dropped }: Announced,
   requestId: string,
   nowMs: number,
 ): string[] {
-  const { matches, told } = consumer;
-  const headers = rateLimitHeaders(allowance.matches, matches, nowMs, told);
+  const headers = rateLimitHeaders(allowance.matches, consumer.matches, nowMs, consumer.told);
   if (surface === 'anthropic') headers.push(...anthropicLimitHeaders(headers, nowMs / 1000));
   headers.push(...idHeaders(surface, requestId));
-  if (upstreamId !== undefined) headers.push(upstreamIdHeader, upstreamId);
+  for (const name in told) headers.push(name, told[name] as string);
   const left = dropped && droppedHeader(dropped);
   if (left) headers.push('x-gateway-dropped', left);
   return headers;

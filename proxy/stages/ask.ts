@@ -5,7 +5,7 @@ import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { failureRefusal, invalid, rejectionOf } from '../providers/provider-error.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
-import { passableId } from '../providers/upstream-id.ts';
+import { providerHeaders, upstreamIdHeader } from '../providers/upstream-id.ts';
 import { noteOutrun } from '../retry/learn.ts';
 import { type Consequence, noteAnswered, noteRefused } from '../retry/note-outcome.ts';
 import { shortBytes } from '../slices.ts';
@@ -125,7 +125,7 @@ export function acceptedOf(
   routed: RoutedCall,
   endedAtMs: number,
 ): Accepted {
-  const upstreamId = passableId(answer.head.requestId, target.upstream.secrets);
+  const told = providerHeaders(answer.head, target.upstream.secrets);
   const refused = undefined;
   const { relayed } = speech;
   const accepted = { routed, target, startedAtMs, endedAtMs, spanId, refused, answer, allowance, injectedUsage };
@@ -133,7 +133,16 @@ export function acceptedOf(
   const home = keepsItself(speech) ? place : undefined;
   // It has been told what is said of the background, too.
   const maker = speech.translation === undefined ? place : undefined;
-  return { ...accepted, relayed, reading, upstreamId, named: { needsOnlyId: true }, home, maker };
+  return {
+    ...accepted,
+    relayed,
+    reading,
+    told,
+    upstreamId: told[upstreamIdHeader],
+    named: { needsOnlyId: true },
+    home,
+    maker,
+  };
 }
 
 /**

@@ -54,6 +54,8 @@ export interface Accepted extends Attempt {
   readonly reading: Reading | undefined;
   /** The provider's id of the request, as it may be shown. */
   readonly upstreamId: string | undefined;
+  /** What the client is told of the provider's head, by name; that id is part of it. */
+  readonly told: Readonly<Record<string, string>>;
   /** How the answer calls itself, once that has come. */
   readonly named: Named;
   /** Where the provider keeps the answer for later; absent: nowhere. */

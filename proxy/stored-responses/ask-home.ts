@@ -5,7 +5,7 @@ import type { ResponseHome } from '../kept-responses.ts';
 import { requestHeaders } from '../providers/key-headers.ts';
 import { failureRefusal, wholeRejection } from '../providers/provider-error.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
-import { passableId } from '../providers/upstream-id.ts';
+import { providerHeaders } from '../providers/upstream-id.ts';
 import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
 import { noHead } from '../upstream/answer-head.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
@@ -38,8 +38,8 @@ export interface HomeAnswer {
   readonly status: number;
   /** JSON. */
   readonly body: Buffer;
-  /** The provider's id of the request; undefined: none that may be shown. */
-  readonly upstreamId: string | undefined;
+  /** What the client is told of the provider's head, by name. */
+  readonly told: Readonly<Record<string, string>>;
 }
 
 /**
@@ -66,7 +66,7 @@ export async function askHome(
   credentials.answered(key, status, head, nowMs());
   const rejected = wholeRejection(answer, speech.speaker, nowMs);
   if (rejected !== undefined) throw rejected;
-  return { status, body: bodyWithoutSecrets(body, secrets), upstreamId: passableId(head.requestId, secrets) };
+  return { status, body: bodyWithoutSecrets(body, secrets), told: providerHeaders(head, secrets) };
 }
 
 function pathOf(endpoint: string, { path, query }: HomeQuestion): string {

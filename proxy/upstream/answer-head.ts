@@ -13,10 +13,12 @@ export interface AnswerHead {
   readonly retryAfter: string | undefined;
   readonly retryAfterMs: string | undefined;
   readonly shouldRetry: string | undefined;
-  /** The provider's id of the request: `x-request-id`, else `request-id` or Azure's `apim-request-id`. */
+  /** The provider's id of the request: `x-request-id`, else `request-id`, Azure's `apim-request-id` or Amazon's `x-amzn-requestid`. */
   readonly requestId: string | undefined;
   /** Where something lies that was made. */
   readonly location: string | undefined;
+  /** Headers that clients of the provider read, `request-id` among them, names and values in turn. */
+  readonly told: readonly Buffer[] | undefined;
   /** Headers that speak of the provider's own limits, names and values in turn. */
   readonly quota: readonly Buffer[] | undefined;
   /** Headers in which Bedrock counts tokens, and how long it took, names and values in turn. */
@@ -38,6 +40,16 @@ const usualTypes = ['application/json', 'text/event-stream', 'text/event-stream;
 
 /** A stream's first event is waited for up to this many bytes. */
 const maxFirstBytes = 64 * 1024;
+
+/** Its id of the request, how long the provider took, which version of its API answered, and for which account. */
+const toldNames = [
+  'request-id',
+  'server-timing',
+  'openai-version',
+  'openai-organization',
+  'openai-processing-ms',
+  'anthropic-organization-id',
+];
 
 /** Names of headers about limits have these beginnings; but for two, all are at least so long. */
 const quotaPrefixes = ['x-ratelimit-', 'anthropic-ratelimit-'];
@@ -88,6 +100,7 @@ export function readAnswerHead(raw: readonly Buffer[], status: number = 200): An
         break;
       case 16:
         if (spellsFolded(name, 0, 'content-encoding')) receivedEncoding = encodingOf(textOf(value));
+        else if (spellsFolded(name, 0, 'x-amzn-requestid')) otherId ??= textOf(value);
         break;
       case 17:
         if (spellsFolded(name, 0, 'transfer-encoding')) framed = true;
@@ -112,6 +125,7 @@ export function readAnswerHead(raw: readonly Buffer[], status: number = 200): An
     shouldRetry,
     requestId,
     location,
+    told: toldOf(raw),
     quota,
     bedrockCounts,
     stream,
@@ -128,6 +142,19 @@ export const noHead: AnswerHead = readAnswerHead([]);
 export function beginsReadably({ stream, isBinary }: AnswerHead, held: Buffer): boolean {
   if (!stream || held.length > maxFirstBytes) return true;
   return isBinary ? hasFrame(held) : hasEvent(held);
+}
+
+/** Those of `toldNames`; undefined: none. */
+function toldOf(raw: readonly Buffer[]): Buffer[] | undefined {
+  let told: Buffer[] | undefined;
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as Buffer;
+    for (const known of toldNames) {
+      if (name.length === known.length && spellsFolded(name, 0, known))
+        told = withPair(told, name, raw[index + 1] as Buffer);
+    }
+  }
+  return told;
 }
 
 function isOfQuota(name: Buffer): boolean {

@@ -78,6 +78,7 @@ export const allowedHeaders = new Set([
   'content-type',
   'date',
   'keep-alive',
+  'openai-processing-ms',
   'transfer-encoding',
   'x-accel-buffering',
   'x-content-type-options',
@@ -89,7 +90,7 @@ export const allowedHeaders = new Set([
 export const foreignHeaders: Field[] = [
   ['x-request-id', 'req_of_upstream'],
   ['set-cookie', '__cf_bm=account-canary'],
-  ['openai-organization', 'org-account-canary'],
+  ['openai-project', 'proj-account-canary'],
   ['openai-processing-ms', '17'],
   ['x-ratelimit-remaining-requests', '9999'],
   ['x-ratelimit-reset-tokens', '6m0s'],

@@ -100,7 +100,9 @@ await test('a client gets the answer as it is, without what is the business of t
       ['WWW-Authenticate', 'Bearer'],
       ['x-ratelimit-limit-requests', '9'],
       ['anthropic-ratelimit-requests-limit', '9'],
-      ['openai-organization', 'org-canary'],
+      ['openai-organization', 'org-of-the-account'],
+      ['openai-project', 'proj-canary'],
+      ['request-id', 'req_anthropic'],
       ['X-Echo', `Bearer ${providerKey}`],
       ['x-request-id', 'req-of-provider'],
       ['Access-Control-Allow-Origin', '*'],
@@ -119,11 +121,14 @@ await test('a client gets the answer as it is, without what is the business of t
     'etag',
     'keep-alive',
     'location',
+    'openai-organization',
+    'request-id',
     'x-content-type-options',
     'x-request-id',
     'x-upstream-request-id',
   ]);
   t.equal(answer.header('x-upstream-request-id'), 'req-of-provider');
+  t.equal(answer.header('request-id'), 'req_anthropic', 'which clients of Anthropic read');
   t.notMatch(answer.headers.join(), new RegExp(`canary|forged|${providerKey}`));
 });
 

@@ -20,7 +20,8 @@ async function ask(model: string, headers: Record<string, string> = {}, stream =
     headers,
     body: { model, stream, messages: [{ role: 'user', content: 'hello' }] },
   });
-  return { status: response.status, id: response.headers.get('x-upstream-request-id'), text: await response.text() };
+  const { headers: told, status } = response;
+  return { status, headers: told, id: response.headers.get('x-upstream-request-id'), text: await response.text() };
 }
 
 await test('the query of base_url stands behind the path of each request', async (t) => {
@@ -47,7 +48,7 @@ await test("the client learns the provider's id of its request, from errors, too
     return (await ask('plain/m')).id;
   };
   for (const status of [200, 400, 500]) {
-    for (const name of ['x-request-id', 'request-id', 'apim-request-id'])
+    for (const name of ['x-request-id', 'request-id', 'apim-request-id', 'x-amzn-requestid'])
       t.equal(await answered(status, [[name, 'req-of-provider']]), 'req-of-provider', `${name} with ${status}`);
   }
   const several: Field[] = [
@@ -71,4 +72,35 @@ await test('an id that is too long, no text or holds the key is not passed on', 
       t.equal((await ask('plain/m')).id, null, `${id} with ${status}`);
     }
   }
+});
+
+await test('headers that clients of the provider read come with its answers and its errors, without its key', async (t) => {
+  const told: Field[] = [
+    ['OpenAI-Processing-Ms', '17'],
+    ['openai-version', '2020-10-01'],
+    ['openai-organization', 'org-1'],
+    ['anthropic-organization-id', 'org-2'],
+    ['Server-Timing', 'queue;dur=1'],
+    ['server-timing', 'model;dur=2'],
+  ];
+  const expected = {
+    'openai-processing-ms': '17',
+    'openai-version': '2020-10-01',
+    'openai-organization': 'org-1',
+    'anthropic-organization-id': 'org-2',
+    'server-timing': 'queue;dur=1, model;dur=2',
+  };
+  const answered = async (status: number, headers: Field[], stream = false) => {
+    const body = status === 200 ? { choices: [] } : { error: {} };
+    await upstream.behave(
+      stream
+        ? { kind: 'sse', chunks: ['data: {"choices":[]}\n\n', 'data: [DONE]\n\n'], headers }
+        : { kind: 'json', body, status, headers },
+    );
+    return Object.fromEntries((await ask('plain/m', {}, stream)).headers);
+  };
+  for (const status of [200, 400, 503]) t.match(await answered(status, told), expected, `status ${status}`);
+  t.match(await answered(200, told, true), expected, 'a stream');
+  const telling = await answered(200, [['openai-organization', `org of ${plain.api_key}`]]);
+  t.notOk('openai-organization' in telling, 'a header with the key of the provider is left out');
 });

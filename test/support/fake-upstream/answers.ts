@@ -38,7 +38,7 @@ const defaultContent = 'Hello from the fake upstream, which speaks word by word.
 function accountHeaders(entry: Entry): Field[] {
   return [
     ['x-request-id', `req_fake_${entry.id}`],
-    ['openai-organization', 'org-fake-canary'],
+    ['openai-organization', 'org-fake'],
     ['x-ratelimit-limit-requests', '10000'],
     ['x-ratelimit-remaining-requests', '9999'],
     ['set-cookie', '__cf_bm=fake-canary; path=/; HttpOnly'],
