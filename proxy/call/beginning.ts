@@ -6,6 +6,7 @@ import { ScanError } from '../bytes/scan-error.ts';
 import { skipValue } from '../bytes/skip-value.ts';
 import { spells } from '../bytes/spells.ts';
 import type { Call } from './call.ts';
+import { unmarked } from './unmarked.ts';
 
 /** What holds the messages: the first of them that is a list. */
 const conversations = ['messages', 'input'];
@@ -28,7 +29,10 @@ const lineBreak = Buffer.from('\n');
 /** What a call says: its body, and the members of its top level. */
 export type Said = Pick<Call, 'body' | 'members'>;
 
-/** What every call of a conversation begins with: what comes before the messages, and the messages up to and including the first one of the user. */
+/**
+ * What every call of a conversation begins with: what comes before the messages, and the messages up to and including the first one of the
+ * user; without marks of prompt caches.
+ */
 export function beginningOf(call: Said): readonly Buffer[] | undefined {
   const turn = firstTurnOf(call);
   if (turn === undefined) return undefined;
@@ -45,7 +49,7 @@ function firstTurnOf(call: Said): Buffer | undefined {
     const member = memberNamed(body, call.members, name);
     if (member === undefined || body[member.valueStart] !== 0x5b) continue;
     const list = body.subarray(member.valueStart, beginningEnd(member));
-    return list.subarray(0, firstTurnEnd(list));
+    return unmarked(list.subarray(0, firstTurnEnd(list)));
   }
   return undefined;
 }
@@ -53,7 +57,7 @@ function firstTurnOf(call: Said): Buffer | undefined {
 /** The first bytes of a member's value. */
 function startOf(call: Said, name: string): Buffer | undefined {
   const member = memberNamed(call.body, call.members, name);
-  return member && call.body.subarray(member.valueStart, beginningEnd(member));
+  return member && unmarked(call.body.subarray(member.valueStart, beginningEnd(member)));
 }
 
 function beginningEnd({ valueStart, valueEnd }: Member): number {

@@ -41,12 +41,46 @@ await test('without a name, calls with the same beginning are one conversation',
     { messages: [system, user('Hallo')] },
     { messages: [user('Hello')] },
     { messages: [system, user('Hello')], system: 'Be kind.' },
-    { messages: [system, user([{ type: 'text', text: 'Hello' }])] },
+    {
+      messages: [
+        system,
+        user([
+          { type: 'text', text: 'Hello' },
+          { type: 'text', text: '!' },
+        ]),
+      ],
+    },
+    { messages: [system, user([{ type: 'input_text', text: 'Hello' }])] },
   ])
     t.not(threadIn(other), first, JSON.stringify(other));
   const responses = threadIn({ instructions: 'Be brief.', input: [user('Hello')] });
   t.equal(threadIn({ instructions: 'Be brief.', input: [user('Hello'), assistant, user('More')] }), responses);
   t.not(threadIn({ input: [user('Hello')] }), responses);
+});
+
+await test('a mark of a prompt cache that moves on, and the form of a marked text, make no other conversation', async (t) => {
+  const cache_control = { type: 'ephemeral', ttl: '1h' };
+  const block = (text: string, more: object = {}) => ({ type: 'text', text, ...more });
+  const quoting = 'Say "hello", \\ and [{"type":"text","text":"x","cache_control":{}}].';
+  const first = threadIn({ system: 'Be brief.', messages: [user(quoting)] });
+  const marked = block(quoting, { cache_control });
+  const rows: [name: string, body: object][] = [
+    ['a marked text', { system: 'Be brief.', messages: [user([marked])] }],
+    ['a mark before its text', { system: 'Be brief.', messages: [user([{ cache_control, ...block(quoting) }])] }],
+    ['no mark any more', { system: 'Be brief.', messages: [user([block(quoting)]), assistant, user([marked])] }],
+    ['a type behind its text', { system: 'Be brief.', messages: [user([{ text: quoting, type: 'text' }]), assistant] }],
+    ['marked instructions', { system: [block('Be brief.', { cache_control })], messages: [user(quoting), assistant] }],
+    ['a mark that is null', { system: 'Be brief.', messages: [user([{ ...marked, cache_control: null }])] }],
+  ];
+  for (const [name, body] of rows) t.equal(threadIn(body), first, name);
+  const spaced = (body: object): string | undefined =>
+    threadOf([], readCall(Buffer.from(JSON.stringify({ model: 'm', ...body }, undefined, 1))));
+  t.equal(
+    spaced({ messages: [user([block('a', { cache_control }), block('b')])] }),
+    spaced({ messages: [user([block('a'), block('b', { cache_control })]), assistant] }),
+    'a mark between blocks, written with blanks',
+  );
+  t.not(threadIn({ system: 'Be brief.', messages: [user(quoting.replace('cache_control', 'other'))] }), first);
 });
 
 await test('a long beginning is told apart by its first 64 KiB', async (t) => {
