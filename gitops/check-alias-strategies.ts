@@ -9,7 +9,13 @@ import { quote } from '../schemas/validation/path.ts';
 import type { Sources } from './sources.ts';
 import { type AliasFindings, type IndexedAlias, targetsOf } from './written-aliases.ts';
 
+/** OpenAI's models that think, as OpenAI names them. */
+const thinks = /(?:^|\/)(?:o\d|gpt-[5-9]|codex)/i;
+/** Types whose providers speak Responses where `dialects` does not say otherwise, and serve these models. */
+const responders = ['openai', 'azure'];
+
 interface Judging extends AliasFindings {
+  readonly providers: Config['providers'];
   readonly table: NameTable;
   readonly sources: Sources;
   readonly flatten: (alias: AliasTargets) => Flattened | undefined;
@@ -30,6 +36,7 @@ export function checkStrategies(
       .map((model) => `${name}/${modelId(model)}`),
   );
   const judging: Judging = {
+    providers,
     table,
     sources,
     flatten: createFlattener(table),
@@ -44,6 +51,7 @@ export function checkStrategies(
     const isFamily = familyPrefix(alias.source) !== undefined;
     const meant = isFamily ? names.flatMap((name) => table.leadOf(name)?.alias ?? []) : [alias];
     checkLeaves(alias, meant, judging);
+    checkThoughts(alias, meant, judging);
     if (isFamily) checkFamilyTwins(alias, judging);
     else checkTargets(alias, judging);
   }
@@ -74,6 +82,28 @@ function checkLeaves(
   const message =
     'compares prices, but no target has one: the first target is always asked first; add pricing to models';
   warnings.push(sources.problem(['aliases', index, 'strategy'], message));
+}
+
+/** Whether an account gets thoughts back that only another one can decrypt. */
+function checkThoughts(
+  { index, source, strategy }: IndexedAlias,
+  meant: readonly NamedAlias[],
+  { flatten, providers, sources, warnings }: Judging,
+): void {
+  if (strategy === 'session_affinity' || strategy === 'failover') return;
+  const keepsThoughts = ({ provider: name, model }: { provider: string; model: string }): boolean => {
+    const provider = providers[name];
+    if (provider === undefined || !thinks.test(model)) return false;
+    return provider.dialects?.includes('responses') ?? responders.includes(provider.type);
+  };
+  for (const alias of meant) {
+    const thinkers = flatten(alias)?.leaves.filter(keepsThoughts) ?? [];
+    const [one, other] = new Set(thinkers.map(({ provider }) => quote(provider)));
+    if (one === undefined || other === undefined) continue;
+    const message = `${quote(source)} spreads conversations over ${one} and ${other}, which cannot decrypt each other's reasoning items (/v1/responses): use the strategy session_affinity`;
+    warnings.push(sources.problem(['aliases', index, 'source'], message));
+    return;
+  }
 }
 
 function checkTargets(alias: IndexedAlias, { table, flatten, disabled, sources, warnings }: Judging): void {
