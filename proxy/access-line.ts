@@ -10,6 +10,7 @@ import { flat, quoted, tenths } from './line-text.ts';
 import type { LoggedAttempt, LoggedTarget, LoggedTrip } from './logged-trip.ts';
 import { shownNames } from './shown-names.ts';
 import type { TokenUsage } from './tokens/token-usage.ts';
+import { droppedOf } from './translation/losses.ts';
 
 /** The most attempts of one line; the rest is left out. */
 const mostAttempts = 16;
@@ -97,8 +98,8 @@ export class AccessLines {
         usage.totalTokens
       },"tokens_source":"${usage.source}"`;
     }
-    const dropped = accepted?.reading?.translated.dropped;
-    if (dropped?.length) {
+    const dropped = droppedOf(trip.guarding, accepted?.reading);
+    if (dropped.length > 0) {
       const names = shownNames(dropped.slice(0, mostDropped), knownSecrets(trip));
       line += `,"dropped":[${names.map(quoted).join(',')}]`;
     }

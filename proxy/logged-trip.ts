@@ -40,6 +40,8 @@ export interface LoggedTrip {
   readonly principal: Extract<LoggedCaller, { readonly kind: string }> | undefined;
   readonly call: { readonly model: string; readonly stream: boolean } | undefined;
   readonly route: { readonly targets: readonly LoggedTarget[] } | undefined;
+  /** What guardrails left out of it; absent: nothing. */
+  readonly guarding?: { readonly leftOut?: readonly string[] } | undefined;
   /** What the cache was to it; absent: it was off for it. */
   readonly caching?: { readonly outcome: 'hit' | 'miss' | 'bypass' } | undefined;
   readonly failed: readonly LoggedAttempt[];

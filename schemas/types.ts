@@ -969,7 +969,7 @@ export interface LimitsOfARequest {
    */
   max_tokens?: number;
   /**
-   * cap lowers what the request asks for to max_tokens, and says it where the request does not; block refuses a request that asks for more.
+   * cap lowers what the request asks for to max_tokens, and says it where the request does not; budgets of thoughts are lowered below it, or left out and named in x-gateway-dropped; block refuses a request that asks for more.
    */
   when_above: 'cap' | 'block';
 }

@@ -2,6 +2,8 @@
 import type { ClaudeTraits } from './claude-models.ts';
 import type { Thinking, ToolChoice, Turn } from './conversation/conversation.ts';
 import { type Effort, effortOfBudget } from './conversation/effort.ts';
+import { budgetWithin } from './conversation/thinking-budget.ts';
+import type { JsonValue } from './json.ts';
 
 /** Budgets in tokens. The highest leaves room below the least that a model of that time can answer. */
 const budgets: Readonly<Record<Effort, number>> = {
@@ -12,11 +14,19 @@ const budgets: Readonly<Record<Effort, number>> = {
   xhigh: 24_000,
   max: 24_000,
 };
-const leastBudget = 1024;
+/** Fewest tokens of thoughts that Claude takes. */
+export const leastClaudeBudget = 1024;
 
-/** The budget that a model is told which does not judge by itself. Tokens. */
-export function claudeBudgetOf({ effort, budgetTokens }: Thinking): number {
-  return Math.max(leastBudget, budgetTokens ?? budgets[effort ?? 'medium']);
+/**
+ * The budget that a model is told which does not judge by itself. Claude refuses one that is not below the cap of the answer, `maxTokens`;
+ * undefined: the cap leaves no room to think. Tokens.
+ */
+export function claudeBudgetOf(
+  { effort, budgetTokens }: Thinking,
+  maxTokens: JsonValue | undefined,
+): number | undefined {
+  const asked = Math.max(leastClaudeBudget, budgetTokens ?? budgets[effort ?? 'medium']);
+  return budgetWithin(asked, maxTokens, leastClaudeBudget);
 }
 
 /** The effort that a model is told which judges by itself; undefined: as much as it sees fit. */

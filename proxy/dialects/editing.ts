@@ -126,6 +126,7 @@ export class RequestedList extends TextList {
 }
 
 const nothing: ReadonlySet<string> = new Set();
+const nothingLeftOut: readonly string[] = [];
 /** So few members are found as fast in a list, which is made in less time than a set. */
 const mostListed = 8;
 
@@ -254,8 +255,8 @@ export function largest(object: JsonObject, keys: readonly string[]): number | u
   return given.length === 0 ? undefined : Math.max(...given);
 }
 
-/** Lowers these members to `most`; where none is there, the first one says it. */
-export function cap(object: EditableObject, keys: readonly string[], most: number): void {
+/** Lowers these members to `most`; where none is there, the first one says it. Returns an empty list: nothing is left out. */
+export function cap(object: EditableObject, keys: readonly string[], most: number): readonly string[] {
   let isSaid = false;
   for (const key of keys) {
     if (object[key] === undefined || object[key] === null) continue;
@@ -263,6 +264,7 @@ export function cap(object: EditableObject, keys: readonly string[], most: numbe
     if ((numberOf(object[key]) ?? Number.POSITIVE_INFINITY) > most) object[key] = most;
   }
   if (!isSaid && keys[0] !== undefined) object[keys[0]] = most;
+  return nothingLeftOut;
 }
 
 /** The text of an operator before or behind that of the client. */

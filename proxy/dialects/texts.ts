@@ -34,8 +34,8 @@ export interface RequestTexts {
   readonly tools: readonly string[];
   /** How long the answer may be, if the request says it. Tokens. */
   readonly maxTokens: number | undefined;
-  /** Gives the number of tokens that the answer may have at most. */
-  capTokens(most: number): void;
+  /** Gives the number of tokens that the answer may have at most, and lowers budgets of thoughts below it. Returns what had to be left out for that. */
+  capTokens(most: number): readonly string[];
   /** Puts words into the system prompt. False: the dialect has none. */
   say(place: SystemPlace, text: string): boolean;
 }

@@ -36,6 +36,8 @@ const mostNumber = 1_000_000;
 export class Guarding {
   readonly guardrails: readonly Guardrail[];
   readonly texts: OperationTexts;
+  /** Members of the request that were taken out of it. */
+  leftOut: readonly string[] = [];
   readonly #caller: GuardedCaller;
   readonly #verdicts = new Verdicts();
   readonly #revisions: Revisions;
@@ -127,7 +129,10 @@ export class Guarding {
         this.#verdicts.note(guardrail, 'input', verdict);
         if (guardrail.mode === 'shadow') continue;
         const before = current;
-        if (verdict.outcome === 'revise') current = yield* writtenValues(body, bytes.length);
+        if (verdict.outcome === 'revise') {
+          current = yield* writtenValues(body, bytes.length);
+          this.leftOut = [...this.leftOut, ...(verdict.leftOut ?? [])];
+        }
         this.#revisions.note(guardrail, verdict, before, current);
       }
     } catch (error) {
@@ -201,7 +206,7 @@ const nothingSaid: RequestTexts = {
   texts: [],
   tools: [],
   maxTokens: 0,
-  capTokens: () => undefined,
+  capTokens: () => [],
   say: () => false,
 };
 
@@ -226,5 +231,5 @@ function replace(text: EditableText, words: string): void {
 /** The request for a guardrail that must not change it. */
 function unchanging(request: RequestTexts): RequestTexts {
   const { texts, tools, maxTokens } = request;
-  return { texts, tools, maxTokens, capTokens: () => undefined, say: () => true };
+  return { texts, tools, maxTokens, capTokens: () => [], say: () => true };
 }

@@ -11,11 +11,17 @@ export type Phase = 'input' | 'output';
 
 /**
  * What a guardrail says. `reason` is a category, such as `card`: it is told to clients and recorded, so it never holds what was found.
- * revise: `texts` are as many as it was given, in the same order; undefined where they were changed where they stand.
+ * revise: `texts` are as many as it was given, in the same order; undefined where they were changed where they stand. `leftOut`: members of
+ * the request that its provider is not told.
  */
 export type Verdict =
   | { readonly outcome: 'pass' }
-  | { readonly outcome: 'revise'; readonly reason?: string; readonly texts?: readonly string[] }
+  | {
+      readonly outcome: 'revise';
+      readonly reason?: string;
+      readonly texts?: readonly string[];
+      readonly leftOut?: readonly string[];
+    }
   | { readonly outcome: 'flag' | 'block'; readonly reason: string }
   | FailedVerdict;
 

@@ -33,7 +33,7 @@ export function deliverOpaque(
   const { name: provider, secrets } = target.upstream;
   const { surface } = door;
   const ofHead = providerHeaders(answer.head, secrets, target.isPassed);
-  const announced = { consumer, allowance, surface, told: ofHead, dropped: undefined };
+  const announced = { consumer, allowance, surface, told: ofHead, dropped: [] };
   const headers = announce(announced, exchange.id, Math.floor(nowMs()));
   if (door.relaysHeaders) {
     const passable = passableHeaders(reply.headers, secrets, answer.stream);

@@ -11,6 +11,8 @@ export interface RecordedGuarding {
   readonly revisions: readonly Revised[];
   /** A guardrail may have changed or refused the answer. */
   readonly changesAnswer: boolean;
+  /** Members of the request that were taken out of it. */
+  readonly leftOut?: readonly string[];
 }
 
 /** How bodies are recorded; undefined: they are not. */

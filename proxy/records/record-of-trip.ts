@@ -16,6 +16,7 @@ import type { LoggedTrip } from '../logged-trip.ts';
 import { shownNames } from '../shown-names.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
+import { droppedOf } from '../translation/losses.ts';
 import {
   type AcceptedAttempt,
   attemptRecords,
@@ -240,7 +241,7 @@ function dataOf(
 ): AuditData {
   const { exchange, principal, failed, accepted, ending, snapshot, guarding } = trip;
   const agent = agentOf(trip, secrets);
-  const dropped = accepted?.reading?.translated.dropped;
+  const dropped = droppedOf(guarding, accepted?.reading);
   return {
     ...(principal?.keyHash === undefined ? undefined : { api_key_hash: principal.keyHash }),
     ...(ending.refused === undefined ? undefined : errorOf(ending.refused, exchange.caller, secrets)),
@@ -258,7 +259,7 @@ function dataOf(
     },
     ...(guarding === undefined ? undefined : guardedData(guarding, bodiesOf(snapshot.audit, secrets))),
     ...cachedData(trip.caching),
-    ...(dropped === undefined || dropped.length === 0 ? undefined : { dropped: shownNames(dropped, secrets) }),
+    ...(dropped.length === 0 ? undefined : { dropped: shownNames(dropped, secrets) }),
     config_revision: snapshot.revision,
     instance,
   };

@@ -13,8 +13,8 @@ export interface Announced {
   readonly surface: Surface;
   /** What the client is told of the provider's head, by name. */
   readonly told: Readonly<Record<string, string>>;
-  /** What the provider could not be told; undefined: it was told everything. */
-  readonly dropped: readonly string[] | undefined;
+  /** What the provider was not told. */
+  readonly dropped: readonly string[];
 }
 
 /** The headers of an accepted answer besides the answer's own, names and values in turn. `nowMs` in whole milliseconds. */
@@ -27,8 +27,8 @@ export function announce(
   if (surface === 'anthropic') headers.push(...anthropicLimitHeaders(headers, nowMs / 1000));
   headers.push(...idHeaders(surface, requestId));
   for (const name in told) headers.push(name, told[name] as string);
-  const left = dropped && droppedHeader(dropped);
-  if (left) headers.push('x-gateway-dropped', left);
+  const left = droppedHeader(dropped);
+  if (left !== '') headers.push('x-gateway-dropped', left);
   return headers;
 }
 

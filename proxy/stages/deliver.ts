@@ -7,6 +7,7 @@ import { SecretsTap } from '../providers/secrets-tap.ts';
 import { AnswerNamesTap } from '../telemetry/answer-names.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import { UsageTap } from '../tokens/usage-tap.ts';
+import { droppedOf } from '../translation/losses.ts';
 import { TranslatedHead } from '../translation/translated-head.ts';
 import { TranslationTap } from '../translation/translation-tap.ts';
 import { announce, idHeaders } from './announce.ts';
@@ -23,18 +24,21 @@ export interface Delivered {
 interface Asker {
   readonly principal: { readonly keyId: string | undefined } | undefined;
   readonly exchange: Pick<Exchange, 'id' | 'trace'>;
+  /** What guardrails left out of its request. */
+  readonly guarding?: { readonly leftOut?: readonly string[] } | undefined;
 }
 
 export function deliver(
   accepted: Accepted,
-  { principal, exchange }: Asker,
+  { principal, exchange, guarding }: Asker,
   { nowMs, usageEnabled }: Pick<Gateway, 'nowMs' | 'usageEnabled'>,
 ): Delivered {
   const { answer, named: names, reading, routed, target } = accepted;
   const { name: provider, secrets } = target.upstream;
   const now = Math.floor(nowMs());
   const { consumer, surface } = routed;
-  const headers = announce({ ...accepted, consumer, surface, dropped: reading?.translated.dropped }, exchange.id, now);
+  const dropped = droppedOf(guarding, reading);
+  const headers = announce({ ...accepted, consumer, surface, dropped }, exchange.id, now);
   const keyId = principal?.keyId;
   const named: Tap[] = [new AnswerNamesTap(answer, names, secrets)];
   if (exchange.trace?.isSampled) named.push(new AnswerNamesTap(answer, exchange.trace, secrets));

@@ -43,6 +43,16 @@ export class LossList implements Losses {
   }
 }
 
+/** What of a request its provider was not told, in the client's words: what guardrails left out, and what its dialect cannot say. */
+export function droppedOf(
+  guarding: { readonly leftOut?: readonly string[] } | undefined,
+  reading: { readonly translated: { readonly dropped: readonly string[] } } | undefined,
+): readonly string[] {
+  const dropped = reading?.translated.dropped ?? nothing;
+  return guarding?.leftOut?.length ? [...new Set([...guarding.leftOut, ...dropped])] : dropped;
+}
+
+const nothing: readonly string[] = [];
 /** Longest value of the header, in characters. */
 const mostHeader = 1000;
 

@@ -16,6 +16,7 @@ const guardrails = [
   { name: 'house', user_paths: ['/house'], system_prompt: { text: 'Be kind.' } },
   { name: 'tried', user_paths: ['/shadow'], on: ['input', 'output'], mode: 'shadow', pii: { action: 'block' } },
   { name: 'names', models: ['fake-large'], on: ['output'], keywords: { words: ['Bluebird'], action: 'redact' } },
+  { name: 'short', user_paths: ['/short'], limits: { max_tokens: 1000 } },
 ];
 const upstream = await startFakeUpstream({ t: suite });
 const gateway = await shareGateway({
@@ -169,6 +170,14 @@ await test('the operator puts words into the system prompt, and responses do not
   const response = await client.responses.create({ model: 'fake-small', input: 'hi', instructions: 'Be brief.' });
   t.equal(response.instructions, 'Be brief.');
   t.match(upstream.ledger.at(-1)?.json(), { messages: [{ content: 'Be kind.\n\nBe brief.' }, { role: 'user' }] });
+});
+
+await test('thinking for which a cap leaves no room is left out, and named', async (t) => {
+  const thinking = { type: 'enabled', budget_tokens: 4000 };
+  const response = await ask('/short', { ...asked('hi'), thinking, max_tokens: 9000 });
+  t.equal(response.headers.get('x-gateway-dropped'), 'thinking');
+  t.same((upstream.ledger.at(-1) as Entry).json(), { ...asked('hi'), max_tokens: 1000 });
+  t.match(await recordOf(gateway, response.headers.get('x-request-id') ?? ''), { data: { dropped: ['thinking'] } });
 });
 
 await test('shadow changes nothing, and is recorded and counted', async (t) => {

@@ -1,6 +1,6 @@
 // Writes a request to Converse and ConverseStream: they take the same body, and the path says which one is meant.
 import type { ConversationRequest, OutputFormat } from '../conversation/conversation.ts';
-import { type JsonObject, type JsonValue, numberOf, writeJson } from '../json.ts';
+import { type JsonObject, writeJson } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { traitsOf } from './model-traits.ts';
 import { writeMessages, writeSystem } from './write-messages.ts';
@@ -9,21 +9,17 @@ import { writeThinking } from './write-thinking.ts';
 import { writeTools } from './write-tools.ts';
 import { Writing } from './writing.ts';
 
-/** Tokens that are left for the answer when a budget of thoughts takes all that were asked for. */
-const tokensBesideThoughts = 1024;
-
 export function writeRequest(request: ConversationRequest, { model }: WriteTarget, losses: Losses): JsonObject {
   const writing = new Writing(traitsOf(model), losses, request.dialect);
   const toolConfig = writeTools(request, writing);
   const thinking = writeThinking(request, writing);
   const { temperature, topP, fields } = writeSampling(request, thinking?.isOn === true, writing);
-  const maxTokens = withThoughts(request.maxTokens, thinking?.budget);
   const stopSequences = request.stop.length === 0 ? undefined : request.stop;
   tellLosses(request, writing);
   return {
     messages: writeMessages(request.turns, toolConfig === undefined, writing),
     system: writeSystem(request, writing),
-    inferenceConfig: unlessAbsent({ maxTokens, temperature, topP, stopSequences }),
+    inferenceConfig: unlessAbsent({ maxTokens: request.maxTokens, temperature, topP, stopSequences }),
     toolConfig,
     outputConfig: writeOutput(request.output, writing),
     additionalModelRequestFields: unlessAbsent({ ...thinking?.fields, ...fields }),
@@ -31,12 +27,6 @@ export function writeRequest(request: ConversationRequest, { model }: WriteTarge
     additionalModelResponseFieldPaths:
       writing.traits.family === 'claude' && stopSequences !== undefined ? ['/stop_sequence'] : undefined,
   };
-}
-
-function withThoughts(maxTokens: JsonValue | undefined, budget: number | undefined): JsonValue | undefined {
-  const most = numberOf(maxTokens);
-  if (most === undefined || budget === undefined) return maxTokens;
-  return most > budget ? maxTokens : budget + tokensBesideThoughts;
 }
 
 function writeOutput(output: OutputFormat | undefined, writing: Writing): JsonObject | undefined {

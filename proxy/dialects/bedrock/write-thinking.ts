@@ -8,8 +8,6 @@ export interface WrittenThinking {
   /** Further members of the request. */
   readonly fields: JsonObject;
   readonly isOn: boolean;
-  /** Most tokens of thoughts, where that is said. */
-  readonly budget?: number | undefined;
 }
 
 /** Undefined: nothing is said of it. */
@@ -25,11 +23,11 @@ export function writeThinking(request: ConversationRequest, writing: Writing): W
   if (mode === undefined && effort === undefined && budgetTokens === undefined) return undefined;
   // Claude refuses to think where a tool is forced, and with a budget where it called one without a thought that it signed.
   const isRefused = (isForced(toolChoice) && tools.length > 0) || (!thinksAdaptively && lacksThoughts(turns));
-  if (!canThink || isRefused) {
-    writing.hint('thinking');
-    return turnedOff(writing);
-  }
-  return thinksAdaptively ? adaptive(thinking, writing) : within(claudeBudgetOf(thinking));
+  const budget = claudeBudgetOf(thinking, request.maxTokens);
+  if (canThink && !isRefused && thinksAdaptively) return adaptive(thinking, writing);
+  if (canThink && !isRefused && budget !== undefined) return within(budget);
+  writing.hint('thinking');
+  return turnedOff(writing);
 }
 
 function turnedOff({ traits }: Writing): WrittenThinking | undefined {
@@ -38,7 +36,7 @@ function turnedOff({ traits }: Writing): WrittenThinking | undefined {
 }
 
 function within(budget: number): WrittenThinking {
-  return { fields: { thinking: { type: 'enabled', budget_tokens: budget } }, isOn: true, budget };
+  return { fields: { thinking: { type: 'enabled', budget_tokens: budget } }, isOn: true };
 }
 
 function adaptive(thinking: Thinking, { traits }: Writing): WrittenThinking {

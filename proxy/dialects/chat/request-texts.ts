@@ -1,4 +1,6 @@
 // The texts of a chat request, where they stand in its body.
+import { leastClaudeBudget } from '../claude-thinking.ts';
+import { type BudgetPlace, lowerBudgets } from '../conversation/thinking-budget.ts';
 import {
   cap,
   type EditableObject,
@@ -25,6 +27,12 @@ const roles: ReadonlyMap<string, Role> = new Map([
 /** What is told beside thoughts, and may be signed. */
 const besideThoughts = ['reasoning_details', 'extra_content', 'thinking_blocks'];
 const lengths = ['max_completion_tokens', 'max_tokens'];
+/** Where clients of chat say how much Claude, the models behind OpenRouter and Gemini shall think. */
+const budgets: readonly BudgetPlace[] = [
+  { path: ['thinking', 'budget_tokens'], least: leastClaudeBudget },
+  { path: ['reasoning', 'max_tokens'], least: leastClaudeBudget },
+  { path: ['extra_body', 'google', 'thinking_config', 'thinking_budget'], least: 1 },
+];
 
 export function requestTexts(body: EditableObject): RequestTexts {
   return {
@@ -38,7 +46,7 @@ export function requestTexts(body: EditableObject): RequestTexts {
     get maxTokens() {
       return largest(body, lengths);
     },
-    capTokens: (most) => cap(body, lengths, most),
+    capTokens: (most) => [...cap(body, lengths, most), ...lowerBudgets(body, budgets, most)],
     say: (place, text) => say(body, place, text),
   };
 }

@@ -1,17 +1,26 @@
 // Writes how much a model shall think, in the three ways that servers of chat know.
+import { leastClaudeBudget } from '../claude-thinking.ts';
 import type { ConversationRequest, Thinking } from '../conversation/conversation.ts';
 import { effortOfBudget } from '../conversation/effort.ts';
+import { budgetWithin } from '../conversation/thinking-budget.ts';
 import type { JsonObject } from '../json.ts';
 import type { Writing } from './writing.ts';
 
-export function writeThinking({ thinking }: ConversationRequest, writing: Writing): JsonObject {
+export function writeThinking({ thinking, maxTokens }: ConversationRequest, writing: Writing): JsonObject {
   if (thinking === undefined) return {};
   const { quirks, isOwn } = writing;
   if (quirks.thinking === 'none') {
     if (thinking.mode !== 'off') writing.hint('thinking');
     return {};
   }
-  if (quirks.thinking === 'reasoning') return { reasoning: reasoningOf(thinking) };
+  if (quirks.thinking === 'reasoning') {
+    const asked = thinking.budgetTokens;
+    // The models behind it whose budgets are told want an answer that may be longer.
+    const budget = asked === undefined ? undefined : budgetWithin(asked, maxTokens, Math.min(asked, leastClaudeBudget));
+    const isLost = asked !== undefined && budget === undefined;
+    if (isLost) writing.hint('thinking');
+    return isLost ? {} : { reasoning: reasoningOf({ ...thinking, budgetTokens: budget }) };
+  }
   if (isOwn) return ownWords(thinking);
   if (quirks.isInventor === true && !writing.isOwnThinker) {
     if (thinking.mode !== 'off') writing.hint('thinking');

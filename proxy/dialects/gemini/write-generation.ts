@@ -87,7 +87,7 @@ function writeThoughts(request: ConversationRequest, { model, quirks }: WriteTar
   if (thinking === undefined) return {};
   const isKnown = quirks.without?.includes('thinkingConfig') !== true;
   const { config, isWhole } = isKnown
-    ? writeThinking(thinking, model, showsThoughts(request))
+    ? writeThinking(request, model, showsThoughts(request))
     : { config: undefined, isWhole: false };
   if (!isWhole) losses.hint(fieldName('thinking', dialect));
   return config === undefined ? {} : { thinkingConfig: config };

@@ -1,6 +1,7 @@
 // How much a Gemini model shall think: a budget of tokens for 2.5, a level since 3.
-import type { Thinking } from '../conversation/conversation.ts';
+import type { ConversationRequest, Thinking } from '../conversation/conversation.ts';
 import { type Effort, effortOfBudget } from '../conversation/effort.ts';
+import { budgetWithin } from '../conversation/thinking-budget.ts';
 import type { JsonObject } from '../json.ts';
 import { type Generation, generationOf } from './model-generation.ts';
 
@@ -28,15 +29,19 @@ export interface WrittenThinking {
   readonly isWhole: boolean;
 }
 
-/** `shows`: the client wants to see thoughts. */
-export function writeThinking(thinking: Thinking, model: string, shows: boolean): WrittenThinking {
+/** `shows`: the client wants to see thoughts. Budgets stay below the cap of the answer, which thoughts would use up. */
+export function writeThinking(
+  { thinking = {}, maxTokens }: Pick<ConversationRequest, 'thinking' | 'maxTokens'>,
+  model: string,
+  shows: boolean,
+): WrittenThinking {
   const generation = generationOf(model);
   // Models without a number in their name are the newest ones, which know budgets, too.
   const isKnown = generation === undefined ? model.includes('gemini-') : isThinker(generation, model);
   if (!isKnown) return { config: undefined, isWhole: thinking.mode === 'off' };
   const seen = shows && thinking.mode !== 'off' ? { includeThoughts: true } : {};
   if (generation !== undefined && generation.major >= 3) return withLevel(thinking, generation, seen);
-  return withBudget(thinking, generation?.size ?? 'flash', seen);
+  return withBudget({ ...thinking, maxTokens }, generation?.size ?? 'flash', seen);
 }
 
 function isThinker({ major, minor }: Generation, model: string): boolean {
@@ -44,16 +49,19 @@ function isThinker({ major, minor }: Generation, model: string): boolean {
 }
 
 function withBudget(
-  { mode, effort, budgetTokens }: Thinking,
+  { mode, effort, budgetTokens, maxTokens }: Thinking & Pick<ConversationRequest, 'maxTokens'>,
   size: Generation['size'],
   seen: JsonObject,
 ): WrittenThinking {
   const [least, most] = ranges[size];
   // The large model always thinks.
-  if (mode === 'off') return { config: { thinkingBudget: size === 'pro' ? least : 0 }, isWhole: size !== 'pro' };
+  const off = { thinkingBudget: size === 'pro' ? least : 0 };
+  if (mode === 'off') return { config: off, isWhole: size !== 'pro' };
   const asked = budgetTokens ?? (effort === undefined ? undefined : budgets[effort]);
   if (asked !== undefined) {
-    return { config: { ...seen, thinkingBudget: Math.min(Math.max(asked, least), most) }, isWhole: true };
+    const thinkingBudget = budgetWithin(Math.min(Math.max(asked, least), most), maxTokens, least);
+    if (thinkingBudget === undefined) return { config: off, isWhole: false };
+    return { config: { ...seen, thinkingBudget }, isWhole: true };
   }
   return { config: mode === undefined ? whenAny(seen) : { ...seen, thinkingBudget: dynamic }, isWhole: true };
 }

@@ -1,4 +1,6 @@
 // The texts of a Messages request, where they stand in its body.
+import { leastClaudeBudget } from '../claude-thinking.ts';
+import { type BudgetPlace, lowerBudgets } from '../conversation/thinking-budget.ts';
 import {
   cap,
   type EditableObject,
@@ -15,9 +17,11 @@ import { settingsOfRequest } from '../request-settings.ts';
 import type { RequestTexts, Role, SystemPlace } from '../texts.ts';
 import { isOwnTool } from '../tool-names.ts';
 
-const lengths = ['max_tokens'];
+const usualLengths = ['max_tokens'];
+const budgets: readonly BudgetPlace[] = [{ path: ['thinking', 'budget_tokens'], least: leastClaudeBudget }];
 
-export function requestTexts(body: EditableObject): RequestTexts {
+/** `lengths`: the members that bound the answer; none where nothing is answered. */
+export function requestTexts(body: EditableObject, lengths: readonly string[] = usualLengths): RequestTexts {
   return {
     get texts() {
       return textsIn(body);
@@ -27,9 +31,10 @@ export function requestTexts(body: EditableObject): RequestTexts {
       return [...own, ...editableList(body['mcp_servers']).map(() => 'mcp')];
     },
     get maxTokens() {
-      return largest(body, lengths);
+      // What cannot be long needs no cap.
+      return lengths.length === 0 ? 0 : largest(body, lengths);
     },
-    capTokens: (most) => cap(body, lengths, most),
+    capTokens: (most) => [...cap(body, lengths, most), ...lowerBudgets(body, budgets, most)],
     say: (place, text) => say(body, place, text),
   };
 }

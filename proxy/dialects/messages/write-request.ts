@@ -2,7 +2,7 @@
 import { claudeTraitsOf } from '../claude-models.ts';
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { type JsonObject, type JsonValue, numberOf, objectOf, withoutAbsent } from '../json.ts';
+import { type JsonObject, type JsonValue, objectOf, withoutAbsent } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { writeSampling } from './write-sampling.ts';
 import { writeThinking } from './write-thinking.ts';
@@ -53,9 +53,9 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
   return { ...known, ...Object.fromEntries(added) };
 }
 
+/** What the client allows is never raised. `least`: what a budget of thoughts needs. */
 function maxTokensOf({ maxTokens }: ConversationRequest, least: number): JsonValue {
-  const most = maxTokens ?? defaultMaxTokens;
-  return (numberOf(most) ?? 0) < least ? least : most;
+  return maxTokens ?? Math.max(defaultMaxTokens, least);
 }
 
 function writeFormat({ request, losses }: Writing, { quirks }: WriteTarget): JsonObject | undefined {

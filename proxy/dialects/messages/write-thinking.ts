@@ -2,19 +2,17 @@
 import type { ClaudeTraits } from '../claude-models.ts';
 import { claudeBudgetOf, claudeEffortOf, isForced, lacksThoughts } from '../claude-thinking.ts';
 import type { ConversationRequest, Thinking } from '../conversation/conversation.ts';
+import { besideThoughts } from '../conversation/thinking-budget.ts';
 import type { JsonObject } from '../json.ts';
 
 export interface WrittenThinking {
   readonly thinking?: JsonObject | undefined;
   readonly effort?: string | undefined;
-  /** Fewest tokens that the answer must be allowed. */
+  /** Fewest tokens that the answer must be allowed where the client sets no cap. */
   readonly leastTokens: number;
   /** The client asked for thoughts, and the conversation allows none. */
   readonly isLost: boolean;
 }
-
-/** What remains for the answer beside a budget. Tokens. */
-const besideBudget = 1024;
 
 /** What the request asks for, as this model can be told. A client of the same dialect said it in the model's words already. */
 export function writeThinking(request: ConversationRequest, traits: ClaudeTraits): WrittenThinking {
@@ -27,12 +25,9 @@ export function writeThinking(request: ConversationRequest, traits: ClaudeTraits
   if (isForced(request.toolChoice) || (!traits.thinksAdaptively && lacksThoughts(request.turns)))
     return { leastTokens: 1, isLost: true };
   if (!traits.thinksAdaptively) {
-    const budget_tokens = claudeBudgetOf(thinking);
-    return {
-      thinking: { type: 'enabled', budget_tokens },
-      leastTokens: budget_tokens + besideBudget,
-      isLost: false,
-    };
+    const budget_tokens = claudeBudgetOf(thinking, request.maxTokens);
+    if (budget_tokens === undefined) return { leastTokens: 1, isLost: true };
+    return { thinking: { type: 'enabled', budget_tokens }, leastTokens: budget_tokens + besideThoughts, isLost: false };
   }
   const isShown = thinking.summary !== undefined && thinking.summary !== 'omitted';
   return {

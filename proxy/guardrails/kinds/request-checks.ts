@@ -27,8 +27,7 @@ export function limitsChecks(limits: NonNullable<Guardrail['limits']>): Checks {
       if (limits.when_above === 'block') {
         return request.maxTokens === undefined ? pass : { outcome: 'block', reason: 'max_tokens' };
       }
-      request.capTokens(most);
-      return { outcome: 'revise', reason: 'max_tokens' };
+      return { outcome: 'revise', reason: 'max_tokens', leftOut: request.capTokens(most) };
     },
   };
 }

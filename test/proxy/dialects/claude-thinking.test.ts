@@ -27,6 +27,9 @@ await test('a call without its own signed thoughts forbids a budget, until the u
   ];
   for (const [lacks, name, turns] of rows) t.equal(lacksThoughts(turns), lacks, name);
   const asked: Thinking[] = [{}, { effort: 'max' }, { budgetTokens: 9 }];
-  t.same(asked.map(claudeBudgetOf), [10_000, 24_000, 1024]);
+  t.same(
+    asked.map((thinking) => claudeBudgetOf(thinking, undefined)),
+    [10_000, 24_000, 1024],
+  );
   t.end();
 });

@@ -204,6 +204,25 @@ await test('limits refuse what is too much, and cap what may be long', async (t)
   t.same(await sent('chat', {}, { limits: { max_tokens: 50 } }), { max_completion_tokens: 50 });
   const both = await sent('chat', { max_tokens: 60, max_completion_tokens: 40 }, { limits: { max_tokens: 50 } });
   t.same(both, { max_tokens: 50, max_completion_tokens: 40 });
+  const thinking = { type: 'enabled', budget_tokens: 4000 };
+  const thought = { max_tokens: 9000, thinking, messages: [] };
+  t.match(await sent('messages', thought, { limits: { max_tokens: 3000 } }), {
+    max_tokens: 3000,
+    thinking: { type: 'enabled', budget_tokens: 1976 },
+  });
+  t.same(await sent('messages', thought, { limits: { max_tokens: 1500 } }), { max_tokens: 1500, messages: [] });
+  t.same(await sent('count_tokens', { thinking, messages: [] }, { limits: { max_tokens: 9 } }), {
+    thinking,
+    messages: [],
+  });
+  const others = {
+    reasoning: { max_tokens: 4000 },
+    extra_body: { google: { thinking_config: { thinking_budget: 9 } } },
+  };
+  t.same(await sent('chat', others, { limits: { max_tokens: 10 } }), {
+    max_completion_tokens: 10,
+    extra_body: { google: { thinking_config: { thinking_budget: 5 } } },
+  });
   const worded = { max_tokens: '100000', messages: [] };
   t.equal(await sent('chat', worded, { limits: { max_tokens: 50, when_above: 'block' } }), 'g1 (max_tokens)');
   t.same(await sent('chat', worded, { limits: { max_tokens: 50 } }), { ...worded, max_tokens: 50 });

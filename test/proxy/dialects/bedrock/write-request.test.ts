@@ -210,9 +210,9 @@ await test('thinking, by the kind of the model', async (t) => {
   const enabled = (budget: number) => ({ thinking: { type: 'enabled', budget_tokens: budget } });
   const adaptive = (effort: string) => ({ thinking: { type: 'adaptive' }, output_config: { effort } });
   const high = { effort: 'high' } as const;
-  t.same(fields({ thinking: { effort: 'medium' }, maxTokens: 500, sampling }), [
+  t.same(fields({ thinking: { effort: 'medium' }, maxTokens: 11_025, sampling }), [
     enabled(10_000),
-    { maxTokens: 11_024 },
+    { maxTokens: 11_025 },
     ['temperature', 'top_p', 'top_k'],
   ]);
   t.same(fields({ thinking: { mode: 'on', budgetTokens: 3000 }, maxTokens: 9000 }), [
