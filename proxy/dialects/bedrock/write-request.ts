@@ -1,4 +1,5 @@
 // Writes a request to Converse and ConverseStream: they take the same body, and the path says which one is meant.
+import { closedSchema } from '../claude-schema.ts';
 import type { ConversationRequest, OutputFormat } from '../conversation/conversation.ts';
 import { type JsonObject, writeJson } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
@@ -35,7 +36,9 @@ function writeOutput(output: OutputFormat | undefined, writing: Writing): JsonOb
     writing.meaning('output', 'it writes JSON by a schema only');
     return undefined;
   }
-  const { name, description, schema } = output;
+  const { name, description } = output;
+  const { schema, isNarrower } = closedSchema(output.schema);
+  if (isNarrower) writing.hint('output', 'additionalProperties');
   const jsonSchema = { schema: writeJson(schema), name, description };
   return { textFormat: { type: 'json_schema', structure: { jsonSchema } } };
 }

@@ -1,19 +1,18 @@
 // Writes the tools, and which of them may be called. Converse cannot forbid the call of tools: then no tools are sent.
 import type { ConversationRequest, ForeignTool, FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
-import { loseForeignTool } from '../foreign-tools.ts';
+import { loseForeignTool, toolPlace } from '../foreign-tools.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
 import type { JsonObject } from '../json.ts';
+import { withObjectInput } from '../tool-schema.ts';
 import { cachePoint } from './write-blocks.ts';
 import type { Writing } from './writing.ts';
-
-const noInput: JsonObject = { type: 'object', properties: {} };
 
 /** Undefined: the request names no tools. */
 export function writeTools(request: ConversationRequest, writing: Writing): JsonObject | undefined {
   const { tools, toolChoice, parallelTools } = request;
   if (toolChoice?.kind === 'none') return undefined;
   const written = tools.flatMap((tool, index) => {
-    if (tool.kind !== 'foreign') return writeTool(tool, writing);
+    if (tool.kind !== 'foreign') return writeTool(tool, index, writing);
     loseForeignTool(request, index, writing.losses);
     return [];
   });
@@ -22,11 +21,16 @@ export function writeTools(request: ConversationRequest, writing: Writing): Json
   return { tools: written, ...choiceOf(toolChoice) };
 }
 
-function writeTool(tool: Exclude<Tool, ForeignTool>, writing: Writing): readonly JsonObject[] {
-  if (tool.kind === 'free_text') return [specOf(asFunctionTool(tool))];
+function writeTool(tool: Exclude<Tool, ForeignTool>, index: number, writing: Writing): readonly JsonObject[] {
+  if (tool.kind === 'free_text') return [specOf(asFunctionTool(tool), writing)];
+  const fit = withObjectInput(tool);
+  if (fit === undefined) {
+    writing.losses.meaning(`tools[${index}]`, 'the input of its tools is an object', toolPlace(tool, index));
+    return [];
+  }
   if (tool.strict) writing.hint('strict');
   for (const member of Object.keys(tool.own?.members ?? {})) writing.losses.hint(`tools.${member}`);
-  const spec = specOf(tool);
+  const spec = specOf(fit, writing);
   if (tool.cacheMark === undefined) return [spec];
   if (!writing.traits.hasToolCache) {
     writing.hint('cacheMark');
@@ -35,9 +39,17 @@ function writeTool(tool: Exclude<Tool, ForeignTool>, writing: Writing): readonly
   return [spec, cachePoint(tool.cacheMark, writing)].filter((value) => value !== undefined);
 }
 
-function specOf({ name, description, parameters }: FunctionTool): JsonObject {
+function specOf({ name, description, parameters = {} }: FunctionTool, { traits }: Writing): JsonObject {
   const told = description === undefined || description.trim() === '' ? {} : { description };
-  return { toolSpec: { name, ...told, inputSchema: { json: parameters ?? noInput } } };
+  const json = traits.family === 'nova' ? forNova(parameters) : parameters;
+  return { toolSpec: { name, ...told, inputSchema: { json } } };
+}
+
+/** Nova refuses any other member at the top (docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html); definitions are referred to. */
+const membersForNova: ReadonlySet<string> = new Set('type properties required $defs definitions'.split(' '));
+
+function forNova(schema: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => membersForNova.has(keyword)));
 }
 
 function choiceOf(choice: ToolChoice | undefined): JsonObject {

@@ -16,8 +16,10 @@ export class Writing {
     this.#dialect = dialect;
   }
 
-  hint(member: Parameters<typeof fieldName>[0]): void {
-    this.losses.hint(fieldName(member, this.#dialect));
+  /** `within`: what of the member. */
+  hint(member: Parameters<typeof fieldName>[0], within?: string): void {
+    const field = fieldName(member, this.#dialect);
+    this.losses.hint(within === undefined ? field : `${field}.${within}`);
   }
 
   meaning(member: Parameters<typeof fieldName>[0], because: string, place?: string): void {

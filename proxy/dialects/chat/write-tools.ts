@@ -2,6 +2,7 @@
 import type { ConversationRequest, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
 import { type JsonObject, type JsonValue, objectOf, textOf } from '../json.ts';
+import { withObjectInput } from '../tool-schema.ts';
 import { takesFreeText } from './write-messages.ts';
 import type { Writing } from './writing.ts';
 
@@ -23,8 +24,11 @@ function writeTool(tool: Tool, index: number, writing: Writing): readonly JsonOb
     const { name, description, format } = tool;
     return [{ type: 'custom', custom: { name, description, format: nestedFormat(format) } }];
   }
+  const asked = tool.kind === 'free_text' ? asFunctionTool(tool) : tool;
+  // Of a client of another dialect, whose server may take what OpenAI's refuses.
+  const isFit = writing.isOwn || asked.parameters === undefined;
   const { name, description, parameters, strict, cacheMark, own } =
-    tool.kind === 'free_text' ? asFunctionTool(tool) : tool;
+    (isFit ? undefined : withObjectInput(asked)) ?? asked;
   if (cacheMark !== undefined && !writing.isOwn) writing.hint('cacheMark');
   const isStrictLost = strict === true && writing.lacks('strict');
   if (isStrictLost) writing.hint('strict');

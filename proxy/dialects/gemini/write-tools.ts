@@ -4,6 +4,7 @@ import { fieldName } from '../field-names.ts';
 import { loseForeignTool } from '../foreign-tools.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
 import type { JsonObject } from '../json.ts';
+import { withObjectInput } from '../tool-schema.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { cleanSchema } from './clean-schema.ts';
 
@@ -33,7 +34,9 @@ interface Writing {
 }
 
 function writeFunction(tool: FunctionTool, { request: { dialect }, target, losses }: Writing): JsonObject {
-  const { name, description, parameters, strict, cacheMark } = tool;
+  const { name, strict, cacheMark } = tool;
+  // Without input, nothing is said of it.
+  const { description, parameters } = (tool.parameters === undefined ? undefined : withObjectInput(tool)) ?? tool;
   if (strict === true) losses.hint(fieldName('strict', dialect));
   if (cacheMark !== undefined) losses.hint(fieldName('cacheMark', dialect));
   const told = description === undefined ? { name } : { name, description };

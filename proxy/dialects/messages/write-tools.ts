@@ -4,6 +4,7 @@ import { fieldName } from '../field-names.ts';
 import { loseForeignTool, toolPlace } from '../foreign-tools.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
 import type { JsonObject } from '../json.ts';
+import { withObjectInput } from '../tool-schema.ts';
 import { withMarks } from './marks.ts';
 import type { Writing } from './writing.ts';
 
@@ -29,29 +30,22 @@ function writeFunction(
   { losses, request }: Pick<Writing, 'losses' | 'request'>,
 ): JsonObject | undefined {
   const isOwn = request.dialect === 'messages';
-  const input_schema = isOwn ? tool.parameters : schemaOf(tool);
-  if (input_schema === undefined) {
+  const fit = isOwn ? tool : withObjectInput(tool);
+  if (fit?.parameters === undefined) {
     losses.meaning(`tools[${index}]`, 'the input of its tools is an object', toolPlace(tool, index));
     return undefined;
   }
-  const { name, description, strict } = tool;
+  const { name, description, parameters, strict } = fit;
   if (strict === true && !isOwn) losses.hint(fieldName('strict', request.dialect));
   return withMarks(
     {
       name,
       ...(description === undefined ? {} : { description }),
-      input_schema,
+      input_schema: parameters,
       ...(strict === undefined || !isOwn ? {} : { strict }),
     },
     tool,
   );
-}
-
-/** Undefined for a schema of something else than an object. */
-function schemaOf({ parameters }: FunctionTool): JsonObject | undefined {
-  if (parameters === undefined) return { type: 'object', properties: {} };
-  if (parameters['type'] === undefined) return { type: 'object', ...parameters };
-  return parameters['type'] === 'object' ? parameters : undefined;
 }
 
 /** Undefined: as is usual. */

@@ -4,6 +4,7 @@ import { fieldName } from '../field-names.ts';
 import { loseForeignTool } from '../foreign-tools.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import { withObjectInput } from '../tool-schema.ts';
 import type { Losses } from '../translation.ts';
 
 /** `tools` and `tool_choice`, as far as there are any. `hasFreeText`: tools that take free text are known. */
@@ -48,7 +49,9 @@ function writeTool(
 }
 
 function writeFunction(tool: FunctionTool, { dialect }: ConversationRequest, losses: Losses): JsonObject {
-  const { name, description, parameters, strict, cacheMark, own } = tool;
+  const isFit = dialect === 'responses' || tool.parameters === undefined;
+  const fit = (isFit ? undefined : withObjectInput(tool)) ?? tool;
+  const { name, description, parameters, strict, cacheMark, own } = fit;
   if (cacheMark !== undefined) losses.hint(fieldName('cacheMark', dialect));
   // Left out, `strict` is true here and false elsewhere.
   const told = dialect === 'responses' ? strict : (strict ?? false);

@@ -256,12 +256,18 @@ await test('sampling, as far as the model takes it', async (t) => {
 
 await test('structured output goes by its schema', async (t) => {
   const schema = { type: 'object', properties: { a: { type: 'string' } } };
-  t.same(write({ output: { kind: 'schema', name: 'answer', schema, strict: true } }).body['outputConfig'], {
-    textFormat: {
-      type: 'json_schema',
-      structure: { jsonSchema: { schema: JSON.stringify(schema), name: 'answer' } },
+  const closed = JSON.stringify({ ...schema, additionalProperties: false });
+  t.match(write({ output: { kind: 'schema', name: 'answer', schema, strict: true } }), {
+    body: {
+      outputConfig: {
+        textFormat: { type: 'json_schema', structure: { jsonSchema: { schema: closed, name: 'answer' } } },
+      },
     },
+    hints: [],
   });
+  const open = { ...schema, additionalProperties: true };
+  const { hints } = write({ output: { kind: 'schema', name: 'answer', schema: open } });
+  t.same(hints, ['response_format.additionalProperties']);
 });
 
 await test('what cannot be said is told, in the words of the client', async (t) => {

@@ -220,7 +220,8 @@ await test('tools, and which of them must be called', (t) => {
 });
 
 await test('what cannot be said is told', (t) => {
-  const schema = { kind: 'schema', name: 's', schema: { type: 'object' } } as const;
+  const schema = { kind: 'schema', name: 's', schema: { type: 'object', properties: {} } } as const;
+  const open = { ...schema, schema: { type: 'object' } } as const;
   const cases: readonly [Partial<ConversationRequest>, string[]][] = [
     [{ sampling: { seed: 1, presencePenalty: 0, logitBias: {} } }, ['seed']],
     [{ sampling: { frequencyPenalty: 0.5 } }, ['frequency_penalty: it has no penalties']],
@@ -228,6 +229,7 @@ await test('what cannot be said is told', (t) => {
     [{ sampling: { logprobs: true, topLogprobs: 2 } }, ['logprobs: it has no log probabilities']],
     [{ output: { kind: 'json' } }, ['response_format: it has no JSON output without a schema']],
     [{ output: schema }, []],
+    [{ output: open }, ['response_format.additionalProperties']],
     [{ stop: ['\n', 'END'] }, ['stop: it does not stop at blanks']],
     [
       { metadata: { a: 'b' }, verbosity: 'low', serviceTier: 'flex', user: 'u' },

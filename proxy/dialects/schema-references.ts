@@ -1,5 +1,5 @@
 // Finds what the references of a schema point to, and sees when a schema holds itself.
-import { isObject, type JsonObject, type JsonValue, writeJson } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, writeJson } from './json.ts';
 
 /** How often one reference may stand within itself before it is cut off. */
 const maxNested = 2;
