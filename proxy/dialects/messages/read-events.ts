@@ -1,8 +1,9 @@
 // Reads the events of a stream of Anthropic's Messages.
 import type { Finish } from '../conversation/conversation.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
-import { type JsonObject, objectOf, parseObject, textOf } from '../json.ts';
+import { type JsonObject, numberOf, objectOf, parseObject, textOf } from '../json.ts';
 import { type EventReader, InvalidAnswer, type RawEvent } from '../translation.ts';
+import { WaitingEvents } from '../waiting-events.ts';
 import { readFinish } from './finish.ts';
 import { OpenBlock } from './open-block.ts';
 import { readFailure } from './read-error.ts';
@@ -10,7 +11,7 @@ import { mergeUsage, readUsage } from './read-usage.ts';
 
 const none: readonly StreamEvent[] = [];
 
-/** Of one answer. */
+/** Of one answer. Blocks are told one after the other: the events of one that begins before another has ended wait for it. */
 export class MessagesReader implements EventReader {
   #isStarted = false;
   /** `finished` or `failed` was told. */
@@ -18,6 +19,9 @@ export class MessagesReader implements EventReader {
   /** Number of the next part. */
   #next = 0;
   #open: OpenBlock | undefined;
+  /** The index of the open block; undefined: the server does not count its blocks. */
+  #openIndex: number | undefined;
+  readonly #waiting = new WaitingEvents();
   /** The open block was told of; one that only Anthropic knows is told at its end. */
   #isTold = false;
   #usage: JsonObject = {};
@@ -32,11 +36,9 @@ export class MessagesReader implements EventReader {
       case 'message_start':
         return this.#start(objectOf(said['message']) ?? {});
       case 'content_block_start':
-        return [...this.#begin(), ...this.#closeBlock(), ...this.#openBlock(objectOf(said['content_block']))];
       case 'content_block_delta':
-        return this.#delta(objectOf(said['delta']) ?? {});
       case 'content_block_stop':
-        return this.#closeBlock();
+        return this.#route(type, said, data.length);
       case 'message_delta':
         return [...this.#begin(), ...this.#end(objectOf(said['delta']) ?? {}, objectOf(said['usage']))];
       case 'message_stop':
@@ -69,6 +71,46 @@ export class MessagesReader implements EventReader {
     return this.#isStarted ? none : this.#start({});
   }
 
+  #route(type: string, said: JsonObject, length: number): readonly StreamEvent[] {
+    const index = numberOf(said['index']);
+    if (this.#open !== undefined && index !== undefined && this.#openIndex !== undefined && index !== this.#openIndex) {
+      this.#waiting.add(index, { ...said, type }, length);
+      return none;
+    }
+    const events = [...this.#begin(), ...this.#grow(type, said)];
+    return type === 'content_block_stop' ? [...events, ...this.#goOn()] : events;
+  }
+
+  /** An event of the open block, or of the next one when none is open. */
+  #grow(type: string, said: JsonObject): readonly StreamEvent[] {
+    if (type === 'content_block_delta') return this.#delta(objectOf(said['delta']) ?? {});
+    const closed = this.#closeBlock();
+    if (type === 'content_block_stop') return closed;
+    this.#openIndex = numberOf(said['index']);
+    return [...closed, ...this.#openBlock(objectOf(said['content_block']))];
+  }
+
+  /** The events that waited, block after block, up to one that has not ended. */
+  #goOn(): readonly StreamEvent[] {
+    const told: StreamEvent[] = [];
+    while (this.#open === undefined) {
+      const next = this.#waiting.take();
+      if (next === undefined) break;
+      for (const said of next[1]) for (const event of this.#grow(textOf(said['type']) ?? '', said)) told.push(event);
+    }
+    return told;
+  }
+
+  /** Closes what is open and what waits, in a stream that tells no ends of blocks as well. */
+  #closeAll(): readonly StreamEvent[] {
+    const told: StreamEvent[] = [];
+    while (this.#open !== undefined) {
+      for (const event of this.#closeBlock()) told.push(event);
+      for (const event of this.#goOn()) told.push(event);
+    }
+    return told;
+  }
+
   #openBlock(said: JsonObject | undefined): readonly StreamEvent[] {
     const block = new OpenBlock(said);
     this.#open = block;
@@ -91,10 +133,10 @@ export class MessagesReader implements EventReader {
     const index = this.#next;
     this.#open = undefined;
     this.#next += 1;
-    const told: readonly StreamEvent[] = this.#isTold
+    const last: readonly StreamEvent[] = this.#isTold
       ? block.last().map((delta) => ({ kind: 'delta', index, delta }) as const)
       : [{ kind: 'opened', index, part: block.whole() }];
-    return [...told, { kind: 'closed', index }];
+    return [...last, { kind: 'closed', index }];
   }
 
   #end(delta: JsonObject, usage: JsonObject | undefined): readonly StreamEvent[] {
@@ -113,11 +155,11 @@ export class MessagesReader implements EventReader {
   #stop(): readonly StreamEvent[] {
     this.#isOver = true;
     const finish = this.#finish ?? { reason: 'stop' };
-    return [...this.#begin(), ...this.#closeBlock(), { kind: 'finished', finish }];
+    return [...this.#begin(), ...this.#closeAll(), { kind: 'finished', finish }];
   }
 
   #fail(said: JsonObject, text: string): readonly StreamEvent[] {
     this.#isOver = true;
-    return [...this.#closeBlock(), { kind: 'failed', failure: readFailure(said, text) }];
+    return [...this.#closeAll(), { kind: 'failed', failure: readFailure(said, text) }];
   }
 }

@@ -72,7 +72,8 @@ export function readOutputItem(item: JsonObject): readonly Part[] {
   }
 }
 
-function readContentPart(part: JsonObject): readonly Part[] {
+/** A text or a refusal of a message; none: it is something else. */
+export function readContentPart(part: JsonObject): readonly Part[] {
   if (part['type'] === 'refusal') return [{ kind: 'refusal', text: textOf(part['refusal']) ?? '' }];
   const text = textOf(part['text']);
   if (text === undefined) return [];

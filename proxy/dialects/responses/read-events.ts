@@ -1,15 +1,19 @@
 // Reads the events of a response as a provider streams it.
 import type { StreamEvent, StreamFailure } from '../conversation/stream-event.ts';
-import { type JsonObject, numberOf, objectOf, parseObject, textOf } from '../json.ts';
+import { isObject, type JsonObject, listOf, numberOf, objectOf, parseObject, textOf } from '../json.ts';
 import { type EventReader, InvalidAnswer, type RawEvent } from '../translation.ts';
+import { WaitingEvents } from '../waiting-events.ts';
 import { readFinish } from './read-answer.ts';
 import { readUsage } from './read-usage.ts';
 import { StreamedItem } from './streamed-item.ts';
 
-/** What waits of items that begin before another has ended: events, and their length in characters. */
-const mostWaiting = 10_000;
-const mostWaitingLength = 16 * 1024 * 1024;
+/** Some servers call an item by another id in each event. */
+const mostIds = 4;
 const none: readonly StreamEvent[] = [];
+const itemDone = 'response.output_item.done';
+/** Events of items, of which some servers do not say which one they mean. */
+const ofItem =
+  /^response\.(output_item|content_part|output_text|refusal|reasoning|function_call_arguments|custom_tool_call_input)/;
 
 /** Items are told one after the other: the events of one that begins before another has ended wait for it. */
 export class ResponsesEventReader implements EventReader {
@@ -18,10 +22,13 @@ export class ResponsesEventReader implements EventReader {
   #parts = 0;
   #seen = { hasCall: false, hasRefusal: false };
   #item: StreamedItem | undefined;
-  /** Events of items behind the open one, by `output_index`, in the order in which the items began. */
-  readonly #waiting = new Map<number, JsonObject[]>();
-  #waitingEvents = 0;
-  #waitingLength = 0;
+  /** The ids by which events call the open item. */
+  readonly #ids = new Set<string>();
+  /** The items that have been told, by `output_index` and by id, and the number behind the highest. */
+  readonly #told = new Set<number>();
+  readonly #toldIds = new Set<string>();
+  #nextIndex = 0;
+  readonly #waiting = new WaitingEvents();
 
   read({ data, event }: RawEvent): readonly StreamEvent[] {
     if (this.#isEnded || data === '[DONE]') return none;
@@ -64,10 +71,10 @@ export class ResponsesEventReader implements EventReader {
   }
 
   #route(type: string, value: JsonObject, length: number): readonly StreamEvent[] {
-    const index = numberOf(value['output_index']);
-    if (index === undefined) return none;
+    const index = this.#indexOf(type, value);
+    if (index === undefined || this.#toldIds.has(idOf(value))) return none;
     if (this.#item !== undefined && this.#item.outputIndex !== index) {
-      this.#wait(index, { ...value, type }, length);
+      this.#waiting.add(index, { ...value, type }, length);
       return none;
     }
     const started = this.#start({});
@@ -75,28 +82,31 @@ export class ResponsesEventReader implements EventReader {
     return this.#item === undefined ? [...started, ...events, ...this.#goOn()] : [...started, ...events];
   }
 
-  #wait(index: number, value: JsonObject, length: number): void {
-    this.#waitingEvents += 1;
-    this.#waitingLength += length;
-    if (this.#waitingEvents > mostWaiting || this.#waitingLength > mostWaitingLength) {
-      throw new InvalidAnswer('too much of it waits for an item to end');
-    }
-    const before = this.#waiting.get(index);
-    if (before === undefined) this.#waiting.set(index, [value]);
-    else before.push(value);
+  #indexOf(type: string, value: JsonObject): number | undefined {
+    const index = numberOf(value['output_index']);
+    return index ?? (ofItem.test(type) ? (this.#item?.outputIndex ?? this.#nextIndex) : undefined);
   }
 
   /** An event of the open item, or of the next one when none is open. */
   #grow(index: number, type: string, value: JsonObject): readonly StreamEvent[] {
     this.#item ??= new StreamedItem(index, this.#parts);
+    if (this.#ids.size < mostIds) this.#ids.add(idOf(value));
     const events = this.#item.read(type, value);
     this.#note(events);
-    if (type === 'response.output_item.done') this.#leaveItem();
+    if (type === itemDone) this.#leaveItem();
     return events;
   }
 
   #leaveItem(): void {
-    this.#parts = this.#item?.nextPart ?? this.#parts;
+    const item = this.#item;
+    if (item === undefined) return;
+    this.#parts = item.nextPart;
+    this.#nextIndex = Math.max(this.#nextIndex, item.outputIndex + 1);
+    if (item.isTold) {
+      this.#told.add(item.outputIndex);
+      for (const id of this.#ids) if (id !== '') this.#toldIds.add(id);
+    }
+    this.#ids.clear();
     this.#item = undefined;
   }
 
@@ -104,16 +114,13 @@ export class ResponsesEventReader implements EventReader {
   #goOn(): readonly StreamEvent[] {
     const told: StreamEvent[] = [];
     while (this.#item === undefined) {
-      const [next] = this.#waiting;
+      const next = this.#waiting.take();
       if (next === undefined) break;
       const [index, values] = next;
-      this.#waiting.delete(index);
-      this.#waitingEvents -= values.length;
       for (const value of values) {
         for (const event of this.#grow(index, textOf(value['type']) ?? '', value)) told.push(event);
       }
     }
-    if (this.#waitingEvents === 0) this.#waitingLength = 0;
     return told;
   }
 
@@ -125,19 +132,32 @@ export class ResponsesEventReader implements EventReader {
     }
   }
 
-  /** What is still open ends, in a stream that tells no ends of items as well. */
-  #close(): readonly StreamEvent[] {
+  /** What is still open ends, in a stream that tells no ends of items as well. `output`: what the items are in the end. */
+  #close(output: readonly JsonObject[]): readonly StreamEvent[] {
     const told: StreamEvent[] = [];
     while (this.#item !== undefined) {
-      for (const event of this.#item.close()) told.push(event);
+      const item = this.#item;
+      const whole = output.find((one) => this.#ids.has(idOf({ item: one }))) ?? output[item.outputIndex];
+      const events = whole === undefined ? item.end() : item.read(itemDone, { item: whole });
+      this.#note(events);
+      for (const event of events) told.push(event);
       this.#leaveItem();
       for (const event of this.#goOn()) told.push(event);
     }
     return told;
   }
 
+  /** The items of which no event told anything. */
+  #untold(output: readonly JsonObject[]): readonly StreamEvent[] {
+    return output.flatMap((item, index) => {
+      if (this.#told.has(index) || this.#toldIds.has(idOf({ item }))) return [];
+      return this.#grow(index, itemDone, { item });
+    });
+  }
+
   #finish(response: JsonObject): readonly StreamEvent[] {
-    const events = [...this.#start(response), ...this.#close()];
+    const output = (listOf(response['output']) ?? []).filter(isObject);
+    const events = [...this.#start(response), ...this.#close(output), ...this.#untold(output)];
     this.#isEnded = true;
     const usage = readUsage(response['usage']);
     if (usage !== undefined) events.push({ kind: 'usage', usage });
@@ -145,7 +165,7 @@ export class ResponsesEventReader implements EventReader {
   }
 
   #fail(error: JsonObject, otherwise: string): readonly StreamEvent[] {
-    const events = [...this.#start({}), ...this.#close()];
+    const events = [...this.#start({}), ...this.#close([])];
     this.#isEnded = true;
     const type = textOf(error['type']);
     const code = error['code'];
@@ -156,4 +176,9 @@ export class ResponsesEventReader implements EventReader {
     };
     return [...events, { kind: 'failed', failure }];
   }
+}
+
+/** What an event calls its item; empty: nothing. */
+function idOf(event: JsonObject): string {
+  return textOf(objectOf(event['item'])?.['id']) ?? textOf(event['item_id']) ?? '';
 }

@@ -3,7 +3,7 @@ import type { Part } from '../conversation/parts.ts';
 import type { OpenedPart, PartDelta, StreamEvent } from '../conversation/stream-event.ts';
 import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from '../json.ts';
 import { readEncryptedContent } from './carried-signature.ts';
-import { callId, readOutputItem } from './read-answer.ts';
+import { callId, readContentPart, readOutputItem } from './read-answer.ts';
 import { readAnnotation } from './read-content.ts';
 
 const none: readonly StreamEvent[] = [];
@@ -13,11 +13,16 @@ export class StreamedItem {
   /** The number of the part that opens next. */
   nextPart: number;
   #type: string | undefined;
+  /** The item as it was announced: some servers say all of it there. */
+  #begun: JsonObject | undefined;
   #isOpen = false;
   /** The open part has text; or, of an item that is told whole: it was told. */
   #hasText = false;
   #hasParts = false;
-  #summaries = new Set<number>();
+  /** The pieces of content that were begun, by `content_index`, and the one that the open part is. */
+  readonly #contents = new Set<number>();
+  #content = 0;
+  readonly #summaries = new Set<number>();
 
   /** `nextPart`: how many parts other items had. */
   constructor(outputIndex: number, nextPart: number) {
@@ -25,12 +30,18 @@ export class StreamedItem {
     this.nextPart = nextPart;
   }
 
+  /** Something of it was told. */
+  get isTold(): boolean {
+    return this.#hasParts;
+  }
+
   read(type: string, value: JsonObject): readonly StreamEvent[] {
     switch (type) {
       case 'response.output_item.added':
-        return this.#added(objectOf(value['item']) ?? {});
+        this.#begun = objectOf(value['item']);
+        return this.#added(this.#begun ?? {});
       case 'response.content_part.added':
-        return this.#partAdded(objectOf(value['part']) ?? {});
+        return this.#partAdded(objectOf(value['part']) ?? {}, contentIndex(value));
       case 'response.output_text.delta':
         return this.#text(value, 'text');
       case 'response.refusal.delta':
@@ -44,13 +55,43 @@ export class StreamedItem {
         return this.#annotation(objectOf(value['annotation']));
       case 'response.reasoning_summary_text.delta':
         return this.#summary(numberOf(value['summary_index']) ?? 0, textOf(value['delta']) ?? '');
+      default:
+        return this.#readDone(type, value);
+    }
+  }
+
+  /** What repeats the pieces that came, and is all there is where none came. */
+  #readDone(type: string, value: JsonObject): readonly StreamEvent[] {
+    const part = objectOf(value['part']) ?? {};
+    switch (type) {
+      case 'response.output_text.done':
+        return this.#contentDone(contentIndex(value), { ...value, type: 'output_text' });
+      case 'response.refusal.done':
+        return this.#contentDone(contentIndex(value), { ...value, type: 'refusal' });
       case 'response.content_part.done':
-        return this.#partDone(objectOf(value['part']) ?? {});
+        return part['type'] === 'output_text' || part['type'] === 'refusal'
+          ? [...this.#contentDone(contentIndex(value), part), ...this.close()]
+          : none;
+      case 'response.reasoning_text.done':
+        return this.#thoughtDone(contentIndex(value) ?? 0, textOf(value['text']) ?? '');
+      case 'response.reasoning_summary_text.done':
+        return this.#summaryDone(numberOf(value['summary_index']) ?? 0, textOf(value['text']) ?? '');
+      case 'response.reasoning_summary_part.done':
+        return this.#summaryDone(numberOf(value['summary_index']) ?? 0, textOf(part['text']) ?? '');
+      case 'response.function_call_arguments.done':
+        return this.#untold(textOf(value['arguments']) ?? '');
+      case 'response.custom_tool_call_input.done':
+        return this.#untold(textOf(value['input']) ?? '');
       case 'response.output_item.done':
         return this.#done(objectOf(value['item']) ?? {});
       default:
         return none;
     }
+  }
+
+  /** Ends the item where the server does not: with what it was announced with, if it said nothing else. */
+  end(): readonly StreamEvent[] {
+    return this.#begun === undefined ? this.close() : this.#done(this.#begun);
   }
 
   /** Ends what is open. */
@@ -83,16 +124,27 @@ export class StreamedItem {
   }
 
   /** Content of reasoning belongs to the part that the item opened. */
-  #partAdded(part: JsonObject): readonly StreamEvent[] {
-    if (part['type'] === 'output_text') return this.#open({ kind: 'text' });
-    return part['type'] === 'refusal' ? this.#open({ kind: 'refusal' }) : none;
+  #partAdded(part: JsonObject, index: number | undefined): readonly StreamEvent[] {
+    if (part['type'] === 'output_text') return this.#openContent('text', index);
+    return part['type'] === 'refusal' ? this.#openContent('refusal', index) : none;
+  }
+
+  /** Servers that do not count their content send one piece after the other. */
+  #openContent(kind: 'text' | 'refusal' | 'reasoning', index = this.#contents.size): readonly StreamEvent[] {
+    this.#content = index;
+    this.#contents.add(index);
+    return this.#open({ kind });
   }
 
   #text(value: JsonObject, kind: 'text' | 'refusal' | 'reasoning' | undefined): readonly StreamEvent[] {
     const text = textOf(value['delta']) ?? '';
     const logprobs = listOf(value['logprobs']) ?? [];
-    const opened = this.#isOpen || kind === undefined ? none : this.#open({ kind });
+    const index = contentIndex(value);
+    const isNext = kind !== 'reasoning' && index !== undefined && index !== this.#content;
+    const isInOpen = kind === undefined || (this.#isOpen && !isNext);
+    const opened = isInOpen ? none : this.#openContent(kind, index);
     if (text === '' && logprobs.length === 0) return opened;
+    if (kind === 'reasoning') this.#contents.add(index ?? 0);
     this.#hasText = true;
     const delta = { kind: 'text', text, ...(logprobs.length === 0 ? {} : { logprobs }) } as const;
     return [...opened, this.#delta(delta)];
@@ -109,10 +161,39 @@ export class StreamedItem {
     return [this.#delta({ kind: 'citation', citation: readAnnotation(annotation) })];
   }
 
-  #partDone(part: JsonObject): readonly StreamEvent[] {
-    if (part['type'] !== 'output_text' && part['type'] !== 'refusal') return none;
-    const text = textOf(part['text']) ?? textOf(part['refusal']) ?? '';
-    return [...this.#untold(text), ...this.close()];
+  /** A piece of content that is complete: the rest of the open part, or a part of which nothing came. */
+  #contentDone(index: number | undefined, part: JsonObject): readonly StreamEvent[] {
+    const at = index ?? this.#content;
+    if (this.#isOpen && at === this.#content) {
+      if (this.#hasText) return none;
+      return readContentPart(part).flatMap((told) => this.#words(told));
+    }
+    if (this.#contents.has(at)) return none;
+    return readContentPart(part).flatMap((told) => {
+      if (told.kind !== 'text' && told.kind !== 'refusal') return [];
+      return [...this.#openContent(told.kind, at), ...this.#words(told)];
+    });
+  }
+
+  /** What the open part says, where no piece of it came. */
+  #words(part: Part): readonly StreamEvent[] {
+    if ((part.kind !== 'text' && part.kind !== 'refusal') || part.text === '') return none;
+    this.#hasText = true;
+    const citations = (part.kind === 'text' && part.citations) || [];
+    const logprobs = part.kind === 'text' ? part.logprobs : undefined;
+    return [
+      this.#delta({ kind: 'text', text: part.text, ...(logprobs === undefined ? {} : { logprobs }) }),
+      ...citations.map((citation) => this.#delta({ kind: 'citation', citation })),
+    ];
+  }
+
+  #thoughtDone(index: number, text: string): readonly StreamEvent[] {
+    if (text === '' || this.#contents.has(index)) return none;
+    return this.#text({ content_index: index, delta: text }, 'reasoning');
+  }
+
+  #summaryDone(index: number, text: string): readonly StreamEvent[] {
+    return text === '' || this.#summaries.has(index) ? none : this.#summary(index, text);
   }
 
   /** The text of the open part, where no piece of it came. */
@@ -130,35 +211,33 @@ export class StreamedItem {
       const input = textOf(item['arguments']) ?? textOf(item['input']) ?? '';
       return [...opened, ...this.#untold(input), ...this.close()];
     }
-    if (this.#hasParts) return this.close();
+    if (type === 'message') return this.#messageDone(item);
     // Nothing of it was told in pieces.
-    return readOutputItem(item).flatMap((part) => this.#whole(part));
+    return this.#hasParts ? this.close() : readOutputItem(item).flatMap((part) => this.#whole(part));
+  }
+
+  #messageDone(item: JsonObject): readonly StreamEvent[] {
+    const content = (listOf(item['content']) ?? []).filter(isObject);
+    return [...content.flatMap((part, index) => this.#contentDone(index, part)), ...this.close()];
   }
 
   #whole(part: Part): readonly StreamEvent[] {
-    if (part.kind !== 'text' && part.kind !== 'refusal')
-      return [...this.#open({ kind: 'whole', part }), ...this.close()];
-    const citations = (part.kind === 'text' && part.citations) || [];
-    const logprobs = part.kind === 'text' ? part.logprobs : undefined;
-    const told = [
-      ...this.#open({ kind: part.kind }),
-      this.#delta({ kind: 'text', text: part.text, ...(logprobs === undefined ? {} : { logprobs }) }),
-      ...citations.map((citation) => this.#delta({ kind: 'citation', citation })),
-    ];
-    return [...told, ...this.close()];
+    return [...this.#open({ kind: 'whole', part }), ...this.close()];
   }
 
   #reasoningDone(item: JsonObject): readonly StreamEvent[] {
     const events = this.#isOpen ? [] : [...this.#open({ kind: 'reasoning' })];
     const texts = (key: string): readonly string[] =>
       (listOf(item[key]) ?? []).filter(isObject).map((entry) => textOf(entry['text']) ?? '');
-    events.push(...this.#untold(texts('content').join('')));
-    for (const [index, text] of texts('summary').entries()) {
-      if (!this.#summaries.has(index)) events.push(this.#delta({ kind: 'summary', text, index }));
-    }
+    for (const [index, text] of texts('content').entries()) events.push(...this.#thoughtDone(index, text));
+    for (const [index, text] of texts('summary').entries()) events.push(...this.#summaryDone(index, text));
     const content = textOf(item['encrypted_content']);
     const carried = content === undefined ? undefined : readEncryptedContent(content);
     if (carried?.kind === 'encrypted') events.push(this.#delta({ kind: 'encrypted', encrypted: carried.encrypted }));
     return [...events, ...this.close()];
   }
+}
+
+function contentIndex(value: JsonObject): number | undefined {
+  return numberOf(value['content_index']);
 }

@@ -54,6 +54,43 @@ await test('a stream that breaks off is not finished, unless the reason to stop 
   t.end();
 });
 
+await test('blocks that are streamed at once are told one after the other', (t) => {
+  const event = (type: string, index: number, members: object = {}) => ({ type, index, ...members });
+  const begin = (index: number, block: object) =>
+    event('content_block_start', index, { content_block: { id: `t${index}`, name: 'f', input: {}, ...block } });
+  const grow = (index: number, delta: object) => event('content_block_delta', index, { delta });
+  const json = (partial_json: string) => ({ type: 'input_json_delta', partial_json });
+  const end = (index: number) => event('content_block_stop', index);
+  const apart = [
+    [
+      begin(0, { type: 'text', text: '' }),
+      grow(0, { type: 'text_delta', text: 'Hel' }),
+      grow(0, { type: 'text_delta', text: 'lo' }),
+      end(0),
+    ],
+    [begin(1, { type: 'tool_use' }), grow(1, json('{"a":')), grow(1, json('1}')), end(1)],
+    [begin(2, { type: 'tool_use' }), grow(2, json('{"b":')), grow(2, json('2}')), end(2)],
+  ];
+  const mixed = [0, 1, 2, 3].flatMap((at) => apart.map((events) => events[at]));
+  const stop = { type: 'message_delta', delta: { stop_reason: 'tool_use' } };
+  const told = (events: readonly unknown[]) =>
+    eventsOf([
+      Buffer.from(
+        [...events, stop, { type: 'message_stop' }].map((said) => `data: ${JSON.stringify(said)}\n\n`).join(''),
+      ),
+    ]);
+  t.same(fold(told(mixed)).answer(), fold(told(apart.flat())).answer());
+  const endless = mixed.filter((said) => said?.type !== 'content_block_stop');
+  t.same(fold(told(endless)).answer(), fold(told(apart.flat())).answer(), 'without the ends of blocks');
+  t.match(
+    told(mixed)
+      .map(({ kind }) => kind)
+      .join(' '),
+    /^started( opened( delta)* closed){3} finished$/,
+  );
+  t.end();
+});
+
 await test('the input of a tool may come at once', (t) => {
   const block = (input: object) => ({ type: 'tool_use', id: 'a', name: 'b', input });
   const stream = (input: object) =>

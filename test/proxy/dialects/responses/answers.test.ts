@@ -99,6 +99,47 @@ await test('a server that sends no pieces, or not every event, is understood', a
   }
 });
 
+await test('what only the end of a response, or of its parts, tells is told once', async (t) => {
+  for (const name of ['plain', 'tools', 'parallel-tools', 'reasoning', 'reasoning-text', 'refusal', 'free-text-tool']) {
+    const events = rawEvents(bytesOf(`${name}.sse`));
+    const whole = plain(fold(read(events)).answer());
+    const those = (pattern: RegExp): readonly RawEvent[] => events.filter(({ event }) => pattern.test(event ?? ''));
+    t.same(plain(fold(read(those(/created$|completed$/))).answer()), whole, `${name}, the whole at the end`);
+    const parts = those(/created$|output_item\.added$|(text|refusal|arguments|input|part)\.done$|completed$/);
+    const bare = parts.map((event) =>
+      event.event?.endsWith('completed') ? { ...event, data: withoutOutput(event.data) } : event,
+    );
+    const { parts: told } = fold(read(bare)).answer();
+    t.same(plain(told), (whole as { parts: unknown }).parts, `${name}, parts at their end`);
+  }
+});
+
+function withoutOutput(data: string): string {
+  const event = parseObject(data) ?? {};
+  return JSON.stringify({ ...event, response: { ...(event['response'] as JsonObject), output: [] } });
+}
+
+await test('an item that is still open at the end is completed by the whole response', async (t) => {
+  const text = (said: string) => ({ type: 'output_text', text: said, annotations: [] });
+  const item = { id: 'm1', type: 'message', content: [text('Hello'), text(' again')] };
+  const told = [
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
+    { type: 'response.output_text.delta', output_index: 0, content_index: 0, item_id: 'm1', delta: 'Hello' },
+    { type: 'response.completed', response: { status: 'completed', output: [item] } },
+  ].map((event) => ({ event: event.type, data: JSON.stringify(event) }));
+  const { parts } = fold(read(told)).answer();
+  t.match(parts, [{ text: 'Hello' }, { text: ' again' }]);
+  t.equal(parts.length, 2);
+});
+
+await test('events that do not say which item they mean belong to the open one', async (t) => {
+  const events = rawEvents(bytesOf('tools.sse')).map((event) => {
+    const { output_index: _, ...data } = parseObject(event.data) ?? {};
+    return { ...event, data: JSON.stringify(data) };
+  });
+  t.same(fold(read(events)).answer(), fold(read(rawEvents(bytesOf('tools.sse')))).answer());
+});
+
 await test('what fails in the middle ends what was open, in the words of the provider', async (t) => {
   for (const [name, code, message] of [
     ['failed', 'server_error', 'The model failed to generate a response.'],
