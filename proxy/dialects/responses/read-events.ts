@@ -72,7 +72,7 @@ export class ResponsesEventReader implements EventReader {
 
   #route(type: string, value: JsonObject, length: number): readonly StreamEvent[] {
     const index = this.#indexOf(type, value);
-    if (index === undefined || this.#toldIds.has(idOf(value))) return none;
+    if (index === undefined || this.#isLate(value)) return none;
     if (this.#item !== undefined && this.#item.outputIndex !== index) {
       this.#waiting.add(index, { ...value, type }, length);
       return none;
@@ -80,6 +80,12 @@ export class ResponsesEventReader implements EventReader {
     const started = this.#start({});
     const events = this.#grow(index, type, value);
     return this.#item === undefined ? [...started, ...events, ...this.#goOn()] : [...started, ...events];
+  }
+
+  /** The event repeats an item that was told: neither its id nor its number is new. */
+  #isLate(value: JsonObject): boolean {
+    const index = numberOf(value['output_index']);
+    return this.#toldIds.has(idOf(value)) && (index === undefined || this.#told.has(index));
   }
 
   #indexOf(type: string, value: JsonObject): number | undefined {
