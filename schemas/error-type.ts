@@ -12,6 +12,17 @@ export const errorTypes = [
 /** The `type` of an error on the model endpoints and under /admin. */
 export type ErrorType = (typeof errorTypes)[number];
 
+const byStatus: Readonly<Record<number, ErrorType>> = {
+  403: 'permission_error',
+  404: 'not_found_error',
+  429: 'rate_limit_error',
+};
+
+/** The type of a provider's error by its status, from 400 to 599. A provider's 401 refuses the key of the gateway, so it has none. */
+export function errorTypeOf(status: number): ErrorType {
+  return byStatus[status] ?? (status < 500 ? 'invalid_request_error' : 'provider_error');
+}
+
 /** Text of a request or an upstream for a message: on one line, no invisible characters, at most 200 characters. */
 export function printable(text: string): string {
   // Control, format and separator characters could forge log lines or hide text.

@@ -1,6 +1,7 @@
 // How an error is written for the clients of each format. All of them hold the envelope, so that one reader suits every endpoint.
 import type { IncomingMessage } from 'node:http';
 import { isAdminPath, pathOf } from '../call/head.ts';
+import { anthropicErrorType } from '../dialects/messages/kind-of-error.ts';
 import { adminError, envelope, envelopeOf } from '../error-envelope.ts';
 import type { Refusal } from '../errors.ts';
 
@@ -15,15 +16,14 @@ export function errorBody(refused: Refusal, { request, id }: Asked): string {
   const path = pathOf(request.url ?? '');
   if (isAdminPath(path)) return adminError(refused);
   if (!speaksAnthropic(path, request)) return envelope(refused);
-  return JSON.stringify({ type: 'error', ...envelopeOf(refused), request_id: id });
+  return JSON.stringify(anthropicError(refused, id));
 }
 
 /** The event that ends a stream which broke off. */
 export function errorEvent(refused: Refusal, { request, id }: Asked): string {
   const path = pathOf(request.url ?? '');
   if (isUnder(path, '/v1/messages')) {
-    const said = { type: 'error', ...envelopeOf(refused), request_id: id };
-    return `event: error\ndata: ${JSON.stringify(said)}\n\n`;
+    return `event: error\ndata: ${JSON.stringify(anthropicError(refused, id))}\n\n`;
   }
   if (isUnder(path, '/v1/responses')) {
     const { code, message, param } = refused;
@@ -31,6 +31,15 @@ export function errorEvent(refused: Refusal, { request, id }: Asked): string {
     return `event: error\ndata: ${JSON.stringify(said)}\n\n`;
   }
   return `data: ${envelope(refused)}\n\n`;
+}
+
+/** The envelope with the type that Anthropic has for such an error: its SDKs decide by it. */
+function anthropicError(refused: Refusal, request_id: string): object {
+  const { error } = envelopeOf(refused);
+  const { provider_type, ...others } = error as { readonly provider_type?: unknown };
+  const type = anthropicErrorType(refused.status, provider_type);
+  const foreign = provider_type === undefined || provider_type === type ? {} : { provider_type };
+  return { type: 'error', error: { ...others, type, ...foreign }, request_id };
 }
 
 /** Whether a client of Anthropic asks: by the endpoint, or by the version it names. */

@@ -3,6 +3,7 @@ import { HeldBytes } from '../bytes/held-bytes.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { type EditableObject, editable } from '../dialects/editing.ts';
 import { parseObject, writeJson } from '../dialects/json.ts';
+import { anthropicErrorType } from '../dialects/messages/kind-of-error.ts';
 import { Refusal } from '../errors.ts';
 import { type Flow, settled } from './flow.ts';
 import type { Pieces } from './guarded-stream.ts';
@@ -87,9 +88,11 @@ function operationOf(answer: EditableObject): Operation {
 }
 
 /** The line of a request whose answer a guardrail refuses: it has failed. */
-function refusedLine({ custom_id, id, result }: EditableObject, { code, message, type }: Refusal): EditableObject {
-  if (result !== undefined)
+function refusedLine({ custom_id, id, result }: EditableObject, { code, message, status }: Refusal): EditableObject {
+  if (result !== undefined) {
+    const type = anthropicErrorType(status);
     return { custom_id, result: { type: 'errored', error: { type: 'error', error: { type, message } } } };
+  }
   return { id, custom_id, response: null, error: { code, message } };
 }
 

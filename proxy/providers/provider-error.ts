@@ -1,10 +1,11 @@
 // What a provider's error answer means for the client: status and type by one table, the provider's words without its secrets.
-import { type ErrorType, errorTypes } from '../../schemas/error-type.ts';
+import { errorTypeOf, errorTypes } from '../../schemas/error-type.ts';
 import { dataOf, hasEvent, hasFrame } from '../bytes/events.ts';
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { scanObject } from '../bytes/scan.ts';
 import type { ProviderWords } from '../dialects/dialect.ts';
 import { redact } from '../dialects/redact.ts';
+import { saidStatus } from '../dialects/said-status.ts';
 import { mayNameError } from '../dialects/stream-secrets.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
@@ -15,17 +16,10 @@ import { furtherMembers } from './further-members.ts';
 import { providerHeaders, type ToldHead } from './upstream-id.ts';
 
 /** What these statuses mean is the same for every provider; with others the provider may say it, if it says it in our words. */
-const types: Readonly<Record<number, ErrorType>> = {
-  403: 'permission_error',
-  404: 'not_found_error',
-  429: 'rate_limit_error',
-};
+const clear: ReadonlySet<number> = new Set([403, 404, 429]);
 
-/** Kinds of errors that say how the provider is; Anthropic's streams have no other sign of it. */
-const statuses: ReadonlyMap<string, number> = new Map([
-  ['overloaded_error', 529],
-  ['rate_limit_error', 429],
-]);
+/** Of an error in an answer of success that does not say what kind it is. */
+const unsaidStatus = 502;
 
 /** By which a provider says that it is the key that it forbids something to, and not the request that it refuses. */
 const speaksOfKey =
@@ -148,7 +142,7 @@ function spoken(
     return keyRefused(answer, { provider, secrets, status, reason });
   }
   const own = errorTypes.find((known) => known === said.type);
-  const type = types[status] ?? own ?? (status < 500 ? 'invalid_request_error' : 'provider_error');
+  const type = clear.has(status) ? errorTypeOf(status) : (own ?? errorTypeOf(status));
   const foreign = said.type === null || said.type === type ? {} : { provider_type: clean(said.type) };
   return upstreamRefusal(
     status,
@@ -240,14 +234,7 @@ function errorInside(answer: UpstreamAnswer, speaking: Speaking): Refusal | unde
   const error = object === 'error' ? members : members['error'];
   if (!error) return undefined;
   if (choices !== undefined || data !== undefined) return undefined;
-  return spoken(statusInside(error), text, answer, speaking);
-}
-
-/** What an error in an answer of status 200 would have been: by its number, or by Anthropic's names for it. */
-function statusInside({ code, type }: { code?: unknown; type?: unknown }): number {
-  const status = Number(code);
-  if (status >= 400 && status < 600) return status;
-  return (typeof type === 'string' && statuses.get(type)) || 502;
+  return spoken(saidStatus(error) ?? unsaidStatus, text, answer, speaking);
 }
 
 /** An answer that a client could not use. */

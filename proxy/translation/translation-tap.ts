@@ -1,10 +1,11 @@
 // The tap that translates an answer on its way to the client, event by event, and knows what it cost.
-import { errorTypes } from '../../schemas/error-type.ts';
+import { errorTypeOf, errorTypes } from '../../schemas/error-type.ts';
 import type { Answer, Failure, Sink, Tap } from '../answer.ts';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
 import type { StreamEvent, StreamFailure } from '../dialects/conversation/stream-event.ts';
 import { writeJson } from '../dialects/json.ts';
 import { redactWords } from '../dialects/redact.ts';
+import { saidStatus } from '../dialects/said-status.ts';
 import { maxEventBytes, ServerEventSplitter } from '../dialects/server-events.ts';
 import { type EventReader, type EventSplitter, type EventWriter, InvalidAnswer } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
@@ -25,6 +26,8 @@ const mostWords = 2_000;
 const mostContent = 64 * 1024 * 1024;
 const partContent = 512;
 const mostSilentBytes = maxEventBytes + 64 * 1024;
+/** Of an error that does not say what kind it is. */
+const unsaidStatus = 502;
 const nothing: Buffer = Buffer.alloc(0);
 
 /** An answer, how it is translated, and for whom its tokens are counted. */
@@ -195,9 +198,10 @@ class TranslatedStream implements Sink {
     const clean = (words: string): string => redactWords(words, secrets, mostWords);
     const message = clean(failure.message);
     const code = failure.code ?? failure.type;
+    const status = failure.status ?? saidStatus(failure) ?? unsaidStatus;
     // Clients read the kinds of the error envelope from every provider (spec, Error envelope).
-    const type = errorTypes.find((known) => known === failure.type) ?? 'provider_error';
-    return { kind: 'failed', failure: { message, code: code && clean(code), type, provider } };
+    const type = errorTypes.find((known) => known === failure.type) ?? errorTypeOf(status);
+    return { kind: 'failed', failure: { message, code: code && clean(code), type, provider, status } };
   }
 }
 
@@ -210,6 +214,6 @@ function brokenOff(failure: Failure | undefined): Failure {
 }
 
 function wordsOf({ code, reason }: Failure): StreamFailure {
-  const { message, type } = refusal(code, { fill: { reason, request_id: '' } });
-  return { message, code, type };
+  const { message, type, status } = refusal(code, { fill: { reason, request_id: '' } });
+  return { message, code, type, status };
 }

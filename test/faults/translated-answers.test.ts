@@ -91,7 +91,7 @@ await test('SDKs throw when a translated stream breaks off, and no secret is tol
     .stream({ ...asked, model: 'chat/m' })
     .finalMessage()
     .catch(errorOf);
-  const told = { type: 'provider_error', code: 'stream_incomplete', provider: 'chat', param: null };
+  const told = { type: 'api_error', code: 'stream_incomplete', provider: 'chat', param: null };
   t.match(broken, { error: { type: 'error', error: told } });
 });
 

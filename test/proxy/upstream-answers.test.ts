@@ -98,7 +98,9 @@ await test('an error inside a success is an error', async (t) => {
   const errorsInside: [headers: Record<string, string>, body: string, status: number, type: string, message: string][] =
     [
       [json, overload, 429, 'rate_limit_error', 'slow down'],
-      [json, said({ message: 'no', code: 'server_error' }), 502, 'provider_error', 'no'],
+      [json, said({ message: 'no', code: 'server_error' }), 500, 'provider_error', 'no'],
+      [json, said({ message: 'no', code: 'rate_limit_exceeded' }), 429, 'rate_limit_error', 'no'],
+      [sse, `data: ${said({ message: 'no', type: 'billing_error' })}\n\n`, 402, 'invalid_request_error', 'no'],
       [json, said({ message: 'no', code: 200 }), 502, 'provider_error', 'no'],
       [json, said({ message: 'no' }), 502, 'provider_error', 'no'],
       [sse, `data: ${overload}\n\n`, 429, 'rate_limit_error', 'slow down'],

@@ -30,6 +30,8 @@ export interface StreamFailure {
   readonly type: string | null;
   /** Whose failure it is; absent: none's, or it is not known yet. */
   readonly provider?: string | undefined;
+  /** That of an answer which would say the same; absent: it is not known yet. */
+  readonly status?: number | undefined;
 }
 
 /**

@@ -4,18 +4,13 @@ import type { Citation, Signature } from '../conversation/parts.ts';
 import type { OpenedPart, PartDelta, StreamEvent, StreamFailure } from '../conversation/stream-event.ts';
 import { packSignature } from '../foreign-signature.ts';
 import { type JsonObject, writeJson } from '../json.ts';
+import { saidStatus } from '../said-status.ts';
 import type { AnswerContext, EventWriter } from '../translation.ts';
 import { writeCitation } from './citations.ts';
 import { writeFinish } from './finish.ts';
+import { anthropicErrorType } from './kind-of-error.ts';
 import { writeUsage } from './read-usage.ts';
 import { headOf, signatureBlock, writePart } from './write-answer.ts';
-
-/** The kinds of errors that Anthropic's clients know, and the one that the error envelope has beside them. */
-const errorTypes = new Set(
-  'invalid_request_error authentication_error permission_error not_found_error request_too_large rate_limit_error overloaded_error timeout_error billing_error api_error provider_error'.split(
-    ' ',
-  ),
-);
 
 /** A part that is open. Its block begins with the first thing it says, because an empty one could not be sent back. */
 interface Open {
@@ -195,8 +190,8 @@ function emptyBlock(part: Open['part']): JsonObject {
   return part.kind === 'reasoning' ? { type: 'thinking', thinking: '', signature: '' } : { type: 'text', text: '' };
 }
 
-function failed({ message, code, type, provider }: StreamFailure): string {
-  const kind = type !== null && errorTypes.has(type) ? type : 'api_error';
+function failed({ message, code, type, provider, status }: StreamFailure): string {
+  const kind = anthropicErrorType(status ?? saidStatus({ code, type }) ?? 500);
   return textOf({ type: 'error', error: { type: kind, message, code, param: null, provider } });
 }
 
