@@ -1,7 +1,8 @@
 // Writes the turns of a conversation: speakers alternate, and the results of tools come first in the words of the user.
 import type { ConversationRequest, Turn } from '../conversation/conversation.ts';
 import { type Part, placeOf, type TextPart } from '../conversation/parts.ts';
-import type { JsonObject } from '../json.ts';
+import { opening, placeInstructions } from '../conversation/placed-instructions.ts';
+import { type JsonObject, textOf } from '../json.ts';
 import { cachePoint, textBlock, writePart } from './write-blocks.ts';
 import type { Writing } from './writing.ts';
 
@@ -11,32 +12,63 @@ interface Message {
   readonly others: JsonObject[];
 }
 
-/** `areToolsOff`: the request names no tools, and then Converse refuses calls and results; they are told in words. */
-export function writeMessages(turns: readonly Turn[], areToolsOff: boolean, writing: Writing): readonly JsonObject[] {
+export interface WrittenConversation {
+  readonly system: readonly JsonObject[] | undefined;
+  readonly messages: readonly JsonObject[];
+}
+
+/**
+ * `areToolsOff`: the request names no tools, and then Converse refuses calls and results; they are told in words. Converse refuses a conversation
+ * without messages, too, and one that begins with the model.
+ */
+export function writeConversation(
+  request: ConversationRequest,
+  areToolsOff: boolean,
+  writing: Writing,
+): WrittenConversation {
+  const { leading, turns } = placeInstructions(request);
+  const system = writeSystem(leading, writing);
+  const messages = writeMessages(turns, areToolsOff, writing);
+  const begin = { role: 'user', content: [{ text: opening }] };
+  if (messages.length === 0) {
+    return { system: undefined, messages: [system === undefined ? begin : { role: 'user', content: system }] };
+  }
+  return { system, messages: messages[0]?.['role'] === 'assistant' ? [begin, ...messages] : messages };
+}
+
+function writeMessages(turns: readonly Turn[], areToolsOff: boolean, writing: Writing): readonly JsonObject[] {
   const messages: Message[] = [];
   for (const { role, parts, name } of turns) {
-    if (role === 'system') continue;
     if (name !== undefined) writing.hint('turnName');
     for (const part of areToolsOff ? parts.flatMap(inWords) : parts) {
       const blocks = writePart(part, writing);
       if (blocks.length === 0) continue;
       const last = messages.at(-1);
-      const message = last?.role === role ? last : { role, results: [], others: [] };
+      const speaker = role === 'assistant' ? role : 'user';
+      const message: Message = last?.role === speaker ? last : { role: speaker, results: [], others: [] };
       if (message !== last) messages.push(message);
       const place = part.kind === 'tool_result' ? message.results : message.others;
       place.push(...blocks);
     }
   }
-  return messages.map(({ role, results, others }) => ({ role, content: [...results, ...others] }));
+  return messages.map(({ role, results, others }, index) => {
+    const content = [...results, ...others];
+    return {
+      role,
+      content: role === 'assistant' && index === messages.length - 1 ? withoutLastBlanks(content) : content,
+    };
+  });
 }
 
-/** Instructions, also those that came later: Converse has one place for them. Undefined: there are none. */
-export function writeSystem(
-  { system, turns }: ConversationRequest,
-  writing: Writing,
-): readonly JsonObject[] | undefined {
-  const later = turns.flatMap(({ role, parts }) => (role === 'system' ? parts : []));
-  const blocks = [...system, ...later].flatMap((part) => {
+/** Blanks at the end of the words with which the model shall begin are refused. */
+function withoutLastBlanks(content: readonly JsonObject[]): readonly JsonObject[] {
+  const text = textOf(content.at(-1)?.['text']);
+  return text === undefined ? content : [...content.slice(0, -1), { text: text.trimEnd() }];
+}
+
+/** The instructions before the first turn. Undefined: there are none. */
+function writeSystem(parts: readonly Part[], writing: Writing): readonly JsonObject[] | undefined {
+  const blocks = parts.flatMap((part) => {
     if (part.kind !== 'text') {
       writing.meaning('system', 'it takes instructions as text only', placeOf(part));
       return [];

@@ -4,7 +4,7 @@ import type { ConversationRequest, OutputFormat } from '../conversation/conversa
 import { type JsonObject, writeJson } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { traitsOf } from './model-traits.ts';
-import { writeMessages, writeSystem } from './write-messages.ts';
+import { writeConversation } from './write-messages.ts';
 import { writeSampling } from './write-sampling.ts';
 import { writeThinking } from './write-thinking.ts';
 import { writeTools } from './write-tools.ts';
@@ -18,8 +18,7 @@ export function writeRequest(request: ConversationRequest, { model }: WriteTarge
   const stopSequences = request.stop.length === 0 ? undefined : request.stop;
   tellLosses(request, writing);
   return {
-    messages: writeMessages(request.turns, toolConfig === undefined, writing),
-    system: writeSystem(request, writing),
+    ...writeConversation(request, toolConfig === undefined, writing),
     inferenceConfig: unlessAbsent({ maxTokens: request.maxTokens, temperature, topP, stopSequences }),
     toolConfig,
     outputConfig: writeOutput(request.output, writing),

@@ -12,7 +12,7 @@ import { writeToolResult } from './write-tool-result.ts';
 /** Google documents it for calls that another model made: the proof of thoughts is not looked for. */
 const noProof = 'skip_thought_signature_validator';
 
-/** The turns but those of the system, which stand elsewhere. */
+/** The turns of the user and the model; instructions stand elsewhere. */
 export function writeContents(
   request: ConversationRequest,
   target: WriteTarget,
@@ -31,7 +31,6 @@ export function writeContents(
 function joinedTurns({ turns }: ConversationRequest): readonly { readonly role: string; readonly parts: Part[] }[] {
   const joined: { readonly role: string; readonly parts: Part[] }[] = [];
   for (const { role, parts } of turns) {
-    if (role === 'system') continue;
     const last = joined.at(-1);
     if (last?.role === role) for (const part of parts) last.parts.push(part);
     else joined.push({ role, parts: [...parts] });

@@ -1,6 +1,7 @@
 // Writes a request as the body of Gemini's `generateContent`; the model and the wish for a stream stand in its path.
 import type { ConversationRequest } from '../conversation/conversation.ts';
-import { placeOf, type TextPart } from '../conversation/parts.ts';
+import { type Part, placeOf, type TextPart } from '../conversation/parts.ts';
+import { opening, placeInstructions } from '../conversation/placed-instructions.ts';
 import { fieldName } from '../field-names.ts';
 import type { JsonObject } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
@@ -8,13 +9,14 @@ import { writeContents } from './write-contents.ts';
 import { writeGeneration } from './write-generation.ts';
 import { writeTools } from './write-tools.ts';
 
-/** Instructions from anywhere in the conversation stand before it. */
 export function writeRequest(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
-  const instructions = writeInstructions(request, losses);
-  const turns = writeContents(request, target, losses);
-  // A conversation without a turn is refused there; instructions alone are what is said.
+  const placed = placeInstructions(request);
+  const instructions = writeInstructions(placed.leading, request.dialect, losses);
+  const turns = writeContents({ ...request, turns: placed.turns }, target, losses);
+  // A conversation without a turn is refused there, and one that begins with the model; instructions alone are what is said.
   const isSaid = turns.length === 0 && instructions.length > 0;
-  const contents = isSaid ? [{ role: 'user', parts: instructions }] : turns;
+  const first = isSaid ? instructions : [{ text: opening }];
+  const contents = turns[0]?.['role'] === 'user' ? turns : [{ role: 'user', parts: first }, ...turns];
   const generationConfig = writeGeneration(request, target, losses);
   const tools = writeTools(request, target, losses);
   tellLeftOut(request, losses);
@@ -27,13 +29,15 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
   };
 }
 
-function writeInstructions({ system, turns, dialect }: ConversationRequest, losses: Losses): readonly JsonObject[] {
-  const inner = turns.filter(({ role }) => role === 'system').flatMap(({ parts }) => parts);
-  const texts = inner.filter((part): part is TextPart => part.kind === 'text');
-  const other = inner.find(({ kind }) => kind !== 'text');
+function writeInstructions(
+  parts: readonly Part[],
+  dialect: ConversationRequest['dialect'],
+  losses: Losses,
+): readonly JsonObject[] {
+  const all = parts.filter((part): part is TextPart => part.kind === 'text');
+  const other = parts.find(({ kind }) => kind !== 'text');
   if (other !== undefined)
     losses.meaning(fieldName('system', dialect), 'its instructions are text alone', placeOf(other));
-  const all = [...system, ...texts];
   if (all.some(({ cacheMark }) => cacheMark !== undefined)) losses.hint(fieldName('cacheMark', dialect));
   return all.flatMap(({ text }) => (text === '' ? [] : [{ text }]));
 }

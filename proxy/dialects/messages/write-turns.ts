@@ -1,6 +1,7 @@
 // Writes the turns of a conversation as Anthropic wants them: roles in turn, results of tools first, instructions in their place.
 import type { Turn } from '../conversation/conversation.ts';
-import type { TextPart } from '../conversation/parts.ts';
+import { placeOf, type TextPart } from '../conversation/parts.ts';
+import { opening, placeInstructions } from '../conversation/placed-instructions.ts';
 import { fieldName } from '../field-names.ts';
 import { type JsonObject, type JsonValue, textOf } from '../json.ts';
 import { isPlainText, writeBlocks, writeText } from './write-blocks.ts';
@@ -11,26 +12,29 @@ export interface WrittenTurns {
   readonly messages: readonly JsonObject[];
 }
 
-/** Turns of one role that follow one another become one message. Instructions that may not stand in the middle go to the beginning. */
+/** Turns of one role that follow one another become one message. Instructions that may not stand in the middle are words of the user. */
 export function writeTurns(writing: Writing): WrittenTurns {
   const { request, losses } = writing;
   if (request.turns.some(({ name }) => name !== undefined)) losses.hint(fieldName('turnName', request.dialect));
-  const isInPlace = (turn: Turn, index: number): boolean => turn.role !== 'system' || staysInPlace(index, writing);
-  const hoisted = request.turns.filter((turn, index) => !isInPlace(turn, index)).flatMap(textsOf);
-  const messages = mergedMessages(request.turns.filter(isInPlace), writing);
-  const system = writeSystem([...request.system, ...hoisted], writing);
-  // Anthropic refuses a conversation without messages.
-  if (messages.length > 0 || system === undefined) return { system, messages };
-  return { system: undefined, messages: [{ role: 'user', content: system }] };
+  const { leading, turns } = placeInstructions(request, (index) => staysInPlace(index, writing));
+  const other = leading.find(({ kind }) => kind !== 'text');
+  if (other !== undefined)
+    losses.meaning(fieldName('system', request.dialect), 'its instructions are text alone', placeOf(other));
+  const messages = mergedMessages(turns, writing);
+  const texts = leading.filter((part): part is TextPart => part.kind === 'text');
+  const system = writeSystem(texts, writing);
+  if (request.dialect === 'messages' && messages.length > 0) return { system, messages };
+  // Anthropic refuses a conversation without messages, and one that begins with the model.
+  if (messages.length === 0) return { system: undefined, messages: [{ role: 'user', content: system ?? opening }] };
+  if (messages[0]?.['role'] !== 'assistant') return { system, messages };
+  return { system, messages: [{ role: 'user', content: opening }, ...messages] };
 }
 
 function staysInPlace(index: number, { request, traits }: Writing): boolean {
   if (request.dialect === 'messages') return true;
-  return traits.takesSystemTurns && request.turns[index - 1]?.role === 'user';
-}
-
-function textsOf({ parts }: Turn): readonly TextPart[] {
-  return parts.filter((part) => part.kind === 'text');
+  const next = request.turns[index + 1];
+  const isBehindUser = request.turns[index - 1]?.role === 'user' && next?.role !== 'user';
+  return traits.takesSystemTurns && isBehindUser;
 }
 
 /** One text, as long as no part of it has more to say. */

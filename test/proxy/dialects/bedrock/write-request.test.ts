@@ -101,7 +101,7 @@ await test('a whole request', async (t) => {
   t.same([hints, meanings], [[], []]);
 });
 
-await test('speakers alternate, blank texts are left out, and later instructions join the first', async (t) => {
+await test('speakers alternate, blank texts are left out, and later instructions keep their place', async (t) => {
   const { body } = write({
     system: [text('A')],
     turns: [
@@ -116,9 +116,9 @@ await test('speakers alternate, blank texts are left out, and later instructions
     ],
     tools: [weather],
   });
-  t.same(body['system'], [{ text: 'A' }, { text: 'B' }]);
+  t.same(body['system'], [{ text: 'A' }]);
   t.match(body['messages'], [
-    { role: 'user', content: [{ text: 'one' }, { text: 'two' }, { text: 'three' }] },
+    { role: 'user', content: [{ text: 'one' }, { text: 'two' }, { text: 'three' }, { text: 'B' }] },
     { role: 'assistant', content: [{}, { toolUse: { toolUseId: 'call_2', input: {} } }] },
     { role: 'user', content: [{}, { toolResult: { toolUseId: 'call_2', content: [], status: 'error' } }] },
   ]);
@@ -132,16 +132,20 @@ await test('speakers alternate, blank texts are left out, and later instructions
         role: string;
         content: { text?: string; toolResult?: unknown; toolUse?: unknown }[];
       }[];
-      return list.every(({ role: speaker, content }, index) => {
-        const others = content.findIndex((block) => block.toolResult === undefined);
-        return (
-          speaker !== list[index + 1]?.role &&
-          content.length > 0 &&
-          content.every(({ text: words }) => words === undefined || words.trim() !== '') &&
-          (others < 0 || content.slice(others).every((block) => block.toolResult === undefined)) &&
-          (hasTools || content.every((block) => block.toolResult === undefined && block.toolUse === undefined))
-        );
-      });
+      return (
+        list.length > 0 &&
+        list.every(({ role: speaker, content }, index) => {
+          const others = content.findIndex((block) => block.toolResult === undefined);
+          return (
+            (index > 0 || speaker === 'user') &&
+            speaker !== list[index + 1]?.role &&
+            content.length > 0 &&
+            content.every(({ text: words }) => words === undefined || words.trim() !== '') &&
+            (others < 0 || content.slice(others).every((block) => block.toolResult === undefined)) &&
+            (hasTools || content.every((block) => block.toolResult === undefined && block.toolUse === undefined))
+          );
+        })
+      );
     }),
     runs(200),
   );
@@ -164,14 +168,17 @@ await test('tools: forced ones, none, and calls of a conversation that has none 
   t.same(meanings, []);
   const freeText = write({
     tools: [{ kind: 'free_text', name: 'patch', description: 'Patches' }],
-    turns: [assistant({ ...call, id: 'functions.patch:0', name: 'patch', input: '*** Begin', isFreeText: true })],
+    turns: [
+      user(text('hi')),
+      assistant({ ...call, id: 'functions.patch:0', name: 'patch', input: '*** Begin', isFreeText: true }),
+    ],
   }).body;
   t.match(freeText, {
     toolConfig: { tools: [{ toolSpec: { name: 'patch', inputSchema: { json: { required: ['input'] } } } }] },
-    messages: [{ content: [{ toolUse: { toolUseId: 'functions_patch_0', input: { input: '*** Begin' } } }] }],
+    messages: [{}, { content: [{ toolUse: { toolUseId: 'functions_patch_0', input: { input: '*** Begin' } } }] }],
   });
-  t.match(write({ tools, turns: [assistant({ ...call, input: 'not json' })] }).body, {
-    messages: [{ content: [{ toolUse: { input: { input: 'not json' } } }] }],
+  t.match(write({ tools, turns: [user(text('hi')), assistant({ ...call, input: 'not json' })] }).body, {
+    messages: [{}, { content: [{ toolUse: { input: { input: 'not json' } } }] }],
   });
 });
 

@@ -47,21 +47,24 @@ interface Written {
   readonly meanings: readonly string[];
 }
 
-/** What is written, and what was told to be lost. */
+/** What is written, and what was told to be lost. Of turns that begin with the model, without the turn of the user in front of them. */
 function written(request: Partial<ConversationRequest>, model = 'gemini-2.5-flash', quirks: Quirks = {}): Written {
   const { losses, hints, meanings } = recordLosses();
   const body = geminiTranslation.writeRequest({ ...leastRequest, turns: [], ...request }, { model, quirks }, losses);
-  return { ...body, hints, meanings };
+  const contents = body['contents'] as readonly object[];
+  const isOpened = request.turns?.[0]?.role === 'assistant';
+  return { ...body, contents: (isOpened ? contents.slice(1) : contents) as JsonValue, hints, meanings };
 }
 
 const userSays = (...parts: readonly Part[]) => ({ role: 'user', parts }) as const;
 const modelSays = (...parts: readonly Part[]) => ({ role: 'assistant', parts }) as const;
 
-await test('instructions stand apart, and turns of one role become one', async (t) => {
+await test('instructions before the conversation stand apart, later ones in their place, and turns of one role become one', async (t) => {
   const system = [{ kind: 'text', text: 'Be brief.' }] as const;
   const turns = [
-    userSays(text('a'), text('')),
     { role: 'system', parts: [text('Be kind.')] } as const,
+    userSays(text('a'), text('')),
+    { role: 'system', parts: [text('9 left')] } as const,
     userSays(text('b')),
     modelSays(text('')),
     modelSays(text('c'), { kind: 'refusal', text: 'd' }),
@@ -69,7 +72,7 @@ await test('instructions stand apart, and turns of one role become one', async (
   t.same(written({ system, turns }), {
     systemInstruction: { parts: [{ text: 'Be brief.' }, { text: 'Be kind.' }] },
     contents: [
-      { role: 'user', parts: [{ text: 'a' }, { text: 'b' }] },
+      { role: 'user', parts: [{ text: 'a' }, { text: '9 left' }, { text: 'b' }] },
       { role: 'model', parts: [{ text: 'c' }, { text: 'd' }] },
     ],
     hints: [],
@@ -80,6 +83,17 @@ await test('instructions stand apart, and turns of one role become one', async (
 await test('instructions alone are what is said', async (t) => {
   const { contents, systemInstruction } = written({ system: [{ kind: 'text', text: 'Be brief.' }] });
   t.same([contents, systemInstruction], [[{ role: 'user', parts: [{ text: 'Be brief.' }] }], undefined]);
+});
+
+await test('a conversation that begins with the model, or says nothing, is opened by the user', async (t) => {
+  const opened = { role: 'user', parts: [{ text: 'Begin.' }] };
+  const write = (turns: ConversationRequest['turns']) => {
+    const { losses } = recordLosses();
+    const target = { model: 'gemini-2.5-pro', quirks: {} };
+    return geminiTranslation.writeRequest({ ...leastRequest, turns }, target, losses)['contents'];
+  };
+  t.same(write([modelSays(text('Hi!'))]), [opened, { role: 'model', parts: [{ text: 'Hi!' }] }]);
+  t.same(write([userSays(text(''))]), [opened]);
 });
 
 await test('media are sent as bytes or as an address; files of other providers cannot be', async (t) => {

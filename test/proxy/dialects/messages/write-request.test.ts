@@ -82,7 +82,7 @@ await test('results of tools stand in one message, in front of what the user say
   t.end();
 });
 
-await test('instructions go to the beginning, or stay where the newest models take them', (t) => {
+await test('instructions that lead go to the beginning; later ones keep their place', (t) => {
   const turns = [
     system(text('first')),
     user(text('a')),
@@ -91,21 +91,31 @@ await test('instructions go to the beginning, or stay where the newest models ta
     system(text('last')),
   ];
   const older = write({ system: [{ kind: 'text', text: 'S' }], turns }).body;
-  t.equal(older['system'], 'S\n\nfirst\n\nthen\n\nlast');
-  t.same(
-    (older['messages'] as JsonObject[]).map(({ role }) => role),
-    ['user', 'assistant'],
-  );
+  t.equal(older['system'], 'S\n\nfirst');
+  t.same(older['messages'], [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'text', text: 'then' },
+      ],
+    },
+    { role: 'assistant', content: 'b' },
+    { role: 'user', content: 'last' },
+  ]);
   const newest = write({ turns }, 'claude-opus-4-8').body;
-  t.equal(newest['system'], 'first\n\nlast');
-  t.same(
-    (newest['messages'] as JsonObject[]).map(({ role }) => role),
-    ['user', 'system', 'assistant'],
-  );
+  t.equal(newest['system'], 'first');
+  const roles = (body: JsonObject) => (body['messages'] as JsonObject[]).map(({ role }) => role);
+  t.same(roles(newest), ['user', 'system', 'assistant', 'user']);
+  const between = [user(text('a')), assistant(call('c', '')), user(result('c')), system(text('then')), user(text('b'))];
+  t.same(roles(write({ turns: between }, 'claude-opus-4-8').body), ['user', 'assistant', 'user'], 'not between words');
   const marked = write({ system: [{ kind: 'text', text: 'S', cacheMark: { type: 'ephemeral' } }] }).body;
   t.same(marked['system'], [{ type: 'text', text: 'S', cache_control: { type: 'ephemeral' } }]);
   const alone = write({ system: [{ kind: 'text', text: 'S' }], turns: [] }).body;
   t.same([alone['system'], alone['messages']], [undefined, [{ role: 'user', content: 'S' }]]);
+  const opened = { role: 'user', content: 'Begin.' };
+  t.same(write({ turns: [user(text(' '))] }).body['messages'], [opened]);
+  t.same(write({ turns: [assistant(text('Hi!'))] }).body['messages'], [opened, { role: 'assistant', content: 'Hi!' }]);
   t.end();
 });
 
