@@ -1,8 +1,9 @@
 // Writes a request to Converse and ConverseStream: they take the same body, and the path says which one is meant.
 import { closedSchema } from '../claude-schema.ts';
 import type { ConversationRequest, OutputFormat } from '../conversation/conversation.ts';
-import { type JsonObject, writeJson } from '../json.ts';
+import { type JsonObject, unlessEmpty, writeJson } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
+import { biasOf, metadataOf, penaltyOf, stopsOf, tierOf, userOf, verbosityOf } from '../usual-settings.ts';
 import { traitsOf } from './model-traits.ts';
 import { writeConversation } from './write-messages.ts';
 import { writeSampling } from './write-sampling.ts';
@@ -15,7 +16,7 @@ export function writeRequest(request: ConversationRequest, { model }: WriteTarge
   const toolConfig = writeTools(request, writing);
   const thinking = writeThinking(request, writing);
   const { temperature, topP, fields } = writeSampling(request, thinking?.isOn === true, writing);
-  const stopSequences = request.stop.length === 0 ? undefined : request.stop;
+  const stopSequences = writeStop(request, writing);
   tellLosses(request, writing);
   return {
     ...writeConversation(request, toolConfig === undefined, writing),
@@ -42,22 +43,30 @@ function writeOutput(output: OutputFormat | undefined, writing: Writing): JsonOb
   return { textFormat: { type: 'json_schema', structure: { jsonSchema } } };
 }
 
+/** Claude refuses a text of blanks. Undefined: none. */
+function writeStop(request: ConversationRequest, writing: Writing): readonly string[] | undefined {
+  const stops = stopsOf(request);
+  const taken = writing.traits.family === 'claude' ? stops.filter((text) => text.trim() !== '') : stops;
+  if (taken.length < stops.length) writing.meaning('stop', 'it does not stop at blanks');
+  return unlessEmpty(taken);
+}
+
 function tellLosses(request: ConversationRequest, writing: Writing): void {
-  const { sampling, verbosity, user, metadata, serviceTier } = request;
+  const { sampling } = request;
   const hints = {
-    verbosity,
-    user,
-    metadata,
-    serviceTier: serviceTier === 'auto' || serviceTier === 'default' ? undefined : serviceTier,
+    verbosity: verbosityOf(request),
+    user: userOf(request),
+    metadata: metadataOf(request),
+    serviceTier: tierOf(request),
     seed: sampling.seed,
-    presencePenalty: sampling.presencePenalty,
-    frequencyPenalty: sampling.frequencyPenalty,
+    presencePenalty: penaltyOf(sampling.presencePenalty),
+    frequencyPenalty: penaltyOf(sampling.frequencyPenalty),
   } as const;
   for (const member of Object.keys(hints) as (keyof typeof hints)[]) {
     if (hints[member] !== undefined) writing.hint(member);
   }
   if (sampling.logprobs || sampling.topLogprobs) writing.meaning('logprobs', 'it has no log probabilities');
-  if (sampling.logitBias !== undefined) writing.meaning('logitBias', 'it cannot favour single tokens');
+  if (biasOf(request) !== undefined) writing.meaning('logitBias', 'it cannot favour single tokens');
   for (const { path, isMeaning } of request.ownMembers) {
     const field = path.join('.');
     if (isMeaning) writing.losses.meaning(field, 'it has no such member');

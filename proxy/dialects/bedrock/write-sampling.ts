@@ -13,7 +13,10 @@ export interface WrittenSampling {
   readonly fields: JsonObject;
 }
 
-/** `thinks`: the request asks for thoughts. What the model would refuse is left out as a hint. */
+/** Converse refuses a hotter one. */
+const hottest = 1;
+
+/** `thinks`: the request asks for thoughts. What the model would refuse is left out as a hint; what is usual needs no word. */
 export function writeSampling({ sampling }: ConversationRequest, thinks: boolean, writing: Writing): WrittenSampling {
   const { family, hasSampling, takesOneSampling } = writing.traits;
   const take = (
@@ -21,11 +24,15 @@ export function writeSampling({ sampling }: ConversationRequest, thinks: boolean
     isTaken: (value: number) => boolean,
   ): JsonValue | undefined => {
     const value = sampling[member];
-    if (value === undefined || (hasSampling && isTaken(numberOf(value) ?? 0))) return value;
-    writing.hint(member);
+    const number = numberOf(value) ?? 0;
+    if (value === undefined || (hasSampling && isTaken(number))) return value;
+    if (member === 'topK' || number !== 1) writing.hint(member);
     return undefined;
   };
-  const temperature = take('temperature', (value) => !thinks || value === 1);
+  const asked = take('temperature', (value) => !thinks || value === 1);
+  const isHot = (numberOf(asked) ?? 0) > hottest;
+  if (isHot) writing.hint('temperature');
+  const temperature = isHot ? hottest : asked;
   const isAlone = temperature === undefined || !takesOneSampling;
   const topP = take('topP', (value) => isAlone && (!thinks || value >= smallestTopP));
   const topK = take('topK', () => family === 'claude' && !thinks);

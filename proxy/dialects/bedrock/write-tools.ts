@@ -16,7 +16,11 @@ export function writeTools(request: ConversationRequest, writing: Writing): Json
     loseForeignTool(request, index, writing.losses);
     return [];
   });
-  if (written.length === 0) return undefined;
+  if (written.length === 0) {
+    // Nothing can be called, although something must.
+    if (toolChoice?.kind === 'required' || toolChoice?.kind === 'tool') writing.hint('toolChoice');
+    return undefined;
+  }
   if (parallelTools === false) writing.hint('parallelTools');
   return { tools: written, ...choiceOf(toolChoice) };
 }

@@ -2,6 +2,7 @@
 import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
 import { type JsonObject, withoutAbsent } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
+import { metadataOf, tierOf, userOf, verbosityOf } from '../usual-settings.ts';
 import { withMember } from './own.ts';
 import { writeMessages } from './write-messages.ts';
 import { writeMaxTokens, writeOutput, writeSampling, writeStop } from './write-settings.ts';
@@ -31,10 +32,18 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
 /** OpenAI refuses a longer one. */
 const longestUser = 64;
 
+function unusual(
+  request: ConversationRequest,
+): Pick<ConversationRequest, 'user' | 'metadata' | 'serviceTier' | 'verbosity'> {
+  const verbosity = verbosityOf(request);
+  return { user: userOf(request), metadata: metadataOf(request), serviceTier: tierOf(request), verbosity };
+}
+
 /** What is harmless: names, labels and classes of service. They are written where the server is known to take them. */
 function writeLabels(request: ConversationRequest, writing: Writing): JsonObject {
-  const { user, metadata, serviceTier, verbosity, dialect } = request;
+  const { dialect } = request;
   const { isOwn, quirks } = writing;
+  const { user, metadata, serviceTier, verbosity } = isOwn ? request : unusual(request);
   const isInventor = quirks.isInventor === true;
   const taken: readonly (readonly [Parameters<Writing['hint']>[0], string, JsonObject[string], boolean])[] = [
     ['user', 'user', user, isOwn || (user?.length ?? 0) <= longestUser],

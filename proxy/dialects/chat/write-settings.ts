@@ -1,6 +1,7 @@
 // Writes how an answer is to be: sampling, its length and its format.
 import type { ConversationRequest, OutputFormat, Sampling } from '../conversation/conversation.ts';
 import type { JsonObject } from '../json.ts';
+import { biasOf, penaltyOf, stopsOf } from '../usual-settings.ts';
 import type { Writing } from './writing.ts';
 
 type HintMember = 'temperature' | 'topP' | 'topK' | 'seed' | 'presencePenalty' | 'frequencyPenalty';
@@ -22,7 +23,8 @@ const usualOfThinkers: Partial<Record<HintMember, number>> = {
   frequencyPenalty: 0,
 };
 
-export function writeSampling({ sampling, thinking }: ConversationRequest, writing: Writing): JsonObject {
+export function writeSampling(request: ConversationRequest, writing: Writing): JsonObject {
+  const { sampling, thinking } = request;
   // Without thoughts the later ones take them.
   const isThinker = writing.isOwnThinker && !writing.model.startsWith('gpt-5-chat') && thinking?.mode !== 'off';
   const written: Record<string, Sampling[HintMember]> = {};
@@ -32,10 +34,11 @@ export function writeSampling({ sampling, thinking }: ConversationRequest, writi
     const usual = usualOfThinkers[member];
     const isRefused = isThinker && usual !== undefined && value !== usual;
     const isForeign = member === 'topK' && !writing.isOwn;
+    if (writing.lacks(name) && member.endsWith('Penalty') && penaltyOf(value) === undefined) continue;
     if (isRefused || isForeign || writing.lacks(name)) writing.hint(member);
     else written[name] = value;
   }
-  return { ...written, ...writeMeanings(sampling, writing) };
+  return { ...written, ...writeMeanings({ ...sampling, logitBias: biasOf(request) }, writing) };
 }
 
 function writeMeanings({ logitBias, logprobs, topLogprobs }: Sampling, writing: Writing): JsonObject {
@@ -64,7 +67,8 @@ export function writeMaxTokens({ maxTokens }: ConversationRequest, writing: Writ
 }
 
 /** Texts at which the answer ends. */
-export function writeStop({ stop }: ConversationRequest, writing: Writing): JsonObject {
+export function writeStop(request: ConversationRequest, writing: Writing): JsonObject {
+  const stop = stopsOf(request);
   if (stop.length === 0) return {};
   const isThinker = writing.isOwnThinker && !writing.isOwn;
   if (!writing.lacks('stop') && !isThinker) return { stop };

@@ -3,6 +3,7 @@ import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
 import { type JsonObject, numberOf, withoutAbsent } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
+import { biasOf, penaltyOf, stopsOf } from '../usual-settings.ts';
 import { cleanSchema } from './clean-schema.ts';
 import { writeThinking } from './write-thinking.ts';
 
@@ -35,7 +36,7 @@ function writeSampling(
 ): JsonObject {
   const given = sampled.filter((member) => {
     const value = sampling[member];
-    return value !== undefined && !(member.endsWith('Penalty') && numberOf(value) === 0);
+    return (member.endsWith('Penalty') ? penaltyOf(value) : value) !== undefined;
   });
   const known = given.filter((member) => quirks.without?.includes(member) !== true);
   for (const member of given) if (!known.includes(member)) losses.hint(fieldName(member, dialect));
@@ -50,16 +51,17 @@ function writeSeed({ sampling: { seed }, dialect }: ConversationRequest, losses:
   return {};
 }
 
-function writeStops({ stop, dialect }: ConversationRequest, losses: Losses): JsonObject {
-  if (stop.length === 0) return {};
-  if (stop.length > maxStops) losses.meaning(fieldName('stop', dialect), `it stops at no more than ${maxStops} texts`);
-  return { stopSequences: stop.slice(0, maxStops) };
+function writeStops(request: ConversationRequest, losses: Losses): JsonObject {
+  const stops = stopsOf(request);
+  if (stops.length === 0) return {};
+  if (stops.length > maxStops)
+    losses.meaning(fieldName('stop', request.dialect), `it stops at no more than ${maxStops} texts`);
+  return { stopSequences: stops.slice(0, maxStops) };
 }
 
-function writeLogprobs({ sampling, dialect }: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
-  if (sampling.logitBias !== undefined && Object.keys(sampling.logitBias).length > 0) {
-    losses.meaning(fieldName('logitBias', dialect), 'it has no bias of tokens');
-  }
+function writeLogprobs(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+  const { sampling, dialect } = request;
+  if (biasOf(request) !== undefined) losses.meaning(fieldName('logitBias', dialect), 'it has no bias of tokens');
   if (sampling.logprobs !== true) return {};
   if (target.quirks.without?.includes('logprobs') === true) {
     losses.meaning(fieldName('logprobs', dialect), 'it has no log probabilities');

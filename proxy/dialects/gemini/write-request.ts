@@ -5,6 +5,7 @@ import { opening, placeInstructions } from '../conversation/placed-instructions.
 import { fieldName } from '../field-names.ts';
 import type { JsonObject } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
+import { metadataOf, tierOf, userOf, verbosityOf } from '../usual-settings.ts';
 import { writeContents } from './write-contents.ts';
 import { writeGeneration } from './write-generation.ts';
 import { writeTools } from './write-tools.ts';
@@ -45,8 +46,14 @@ function writeInstructions(
 /** What the format has no word for. */
 function tellLeftOut(request: ConversationRequest, losses: Losses): void {
   const { dialect } = request;
-  for (const member of ['verbosity', 'user', 'metadata', 'serviceTier'] as const) {
-    if (request[member] !== undefined) losses.hint(fieldName(member, dialect));
+  const hints = {
+    verbosity: verbosityOf(request),
+    user: userOf(request),
+    metadata: metadataOf(request),
+    serviceTier: tierOf(request),
+  } as const;
+  for (const member of Object.keys(hints) as (keyof typeof hints)[]) {
+    if (hints[member] !== undefined) losses.hint(fieldName(member, dialect));
   }
   if (request.turns.some(({ name }) => name !== undefined)) losses.hint(fieldName('turnName', dialect));
   for (const { path, isMeaning } of request.ownMembers) {

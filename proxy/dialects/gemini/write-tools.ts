@@ -23,7 +23,12 @@ export function writeTools(request: ConversationRequest, target: WriteTarget, lo
   // Whether several tools are called at once is up to the model.
   if (request.parallelTools === false && tools.length > 0) losses.hint(fieldName('parallelTools', dialect));
   const written = [...(functions.length === 0 ? [] : [{ functionDeclarations: functions }]), ...own];
-  if (written.length === 0) return {};
+  if (written.length === 0) {
+    const { toolChoice } = request;
+    // Nothing can be called, although something must.
+    if (toolChoice?.kind === 'required' || toolChoice?.kind === 'tool') losses.hint(fieldName('toolChoice', dialect));
+    return {};
+  }
   return { tools: written, ...writeChoice(request, functions) };
 }
 

@@ -5,6 +5,7 @@ import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
 import { type JsonObject, type JsonValue, objectOf, withoutAbsent } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
+import { metadataOf, stopsOf, userOf, verbosityOf } from '../usual-settings.ts';
 import { writeSampling } from './write-sampling.ts';
 import { writeThinking } from './write-thinking.ts';
 import { writeToolChoice, writeTools } from './write-tools.ts';
@@ -44,7 +45,7 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
     output_config: Object.keys(output_config).length === 0 ? undefined : output_config,
     ...writeSampling(writing, thinks),
     stop_sequences: writeStop(writing),
-    metadata: request.user === undefined ? undefined : { user_id: request.user },
+    metadata: writeUser(request),
     service_tier: writeTier(writing),
     stream: request.stream ? true : undefined,
   });
@@ -74,9 +75,15 @@ function writeFormat({ request, losses }: Writing, { quirks }: WriteTarget): Jso
   return undefined;
 }
 
+function writeUser(request: ConversationRequest): JsonObject | undefined {
+  const user = request.dialect === 'messages' ? request.user : userOf(request);
+  return user === undefined ? undefined : { user_id: user };
+}
+
 /** Anthropic refuses a text of blanks. */
 function writeStop({ request, losses }: Writing): readonly string[] | undefined {
-  const { stop, dialect } = request;
+  const { dialect } = request;
+  const stop = stopsOf(request);
   const taken = dialect === 'messages' ? stop : stop.filter((text) => text.trim() !== '');
   if (taken.length < stop.length) losses.meaning(fieldName('stop', dialect), 'it does not stop at blanks');
   return taken.length === 0 ? undefined : taken;
@@ -91,9 +98,9 @@ function writeTier({ request, losses }: Writing): string | undefined {
 }
 
 function tellHints({ request, losses }: Writing): void {
-  const { metadata, verbosity, dialect } = request;
-  if (metadata !== undefined) losses.hint(fieldName('metadata', dialect));
-  if (verbosity !== undefined) losses.hint(fieldName('verbosity', dialect));
+  const { dialect } = request;
+  if (metadataOf(request) !== undefined) losses.hint(fieldName('metadata', dialect));
+  if (verbosityOf(request) !== undefined) losses.hint(fieldName('verbosity', dialect));
 }
 
 /** What only the client's dialect says: written again in it, and lost in any other. */

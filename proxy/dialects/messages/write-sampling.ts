@@ -2,6 +2,7 @@
 import type { Sampling } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
 import { type JsonObject, numberOf } from '../json.ts';
+import { biasOf, penaltyOf } from '../usual-settings.ts';
 import type { Writing } from './writing.ts';
 
 /** Hotter than this nothing is. */
@@ -37,12 +38,12 @@ export function writeSampling(writing: Writing, thinks: boolean): JsonObject {
 }
 
 /** What Anthropic has no word for. A penalty or bias of nothing changes nothing. */
-function tellLosses(sampling: Sampling, { losses, request: { dialect } }: Writing): void {
+function tellLosses(sampling: Sampling, { losses, request }: Writing): void {
+  const { dialect } = request;
   if (sampling.seed !== undefined) losses.hint(fieldName('seed', dialect));
   for (const key of ['presencePenalty', 'frequencyPenalty'] as const) {
-    if ((numberOf(sampling[key]) ?? 0) !== 0) losses.meaning(fieldName(key, dialect), 'it has no penalties');
+    if (penaltyOf(sampling[key]) !== undefined) losses.meaning(fieldName(key, dialect), 'it has no penalties');
   }
-  if (Object.keys(sampling.logitBias ?? {}).length > 0)
-    losses.meaning(fieldName('logitBias', dialect), 'it has no bias of tokens');
+  if (biasOf(request) !== undefined) losses.meaning(fieldName('logitBias', dialect), 'it has no bias of tokens');
   if (sampling.logprobs === true) losses.meaning(fieldName('logprobs', dialect), 'it has no log probabilities');
 }

@@ -4,6 +4,7 @@ import { effortOfBudget } from '../conversation/effort.ts';
 import { fieldName } from '../field-names.ts';
 import { type JsonObject, type JsonValue, numberOf } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
+import { biasOf, penaltyOf, stopsOf } from '../usual-settings.ts';
 import { includeLogprobs } from './read-settings.ts';
 
 export function writeText({ output, verbosity }: ConversationRequest): JsonObject {
@@ -74,15 +75,16 @@ function wantsThoughts({ dialect, thinking }: ConversationRequest, target: Write
 }
 
 export function writeSampling(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
-  const { sampling, stop, dialect } = request;
+  const { sampling, dialect } = request;
   const { logprobs, topLogprobs } = sampling;
   const name = (member: Parameters<typeof fieldName>[0]): string => fieldName(member, dialect);
   if (sampling.topK !== undefined) losses.hint(name('topK'));
   if (sampling.seed !== undefined) losses.hint(name('seed'));
-  if (stop.length > 0) losses.meaning(name('stop'), 'it has no texts to stop at');
-  if (isSet(sampling.presencePenalty)) losses.meaning(name('presencePenalty'), 'it has no penalties');
-  if (isSet(sampling.frequencyPenalty)) losses.meaning(name('frequencyPenalty'), 'it has no penalties');
-  if (Object.keys(sampling.logitBias ?? {}).length > 0) losses.meaning(name('logitBias'), 'it has no bias of tokens');
+  if (stopsOf(request).length > 0) losses.meaning(name('stop'), 'it has no texts to stop at');
+  if (penaltyOf(sampling.presencePenalty) !== undefined) losses.meaning(name('presencePenalty'), 'it has no penalties');
+  if (penaltyOf(sampling.frequencyPenalty) !== undefined)
+    losses.meaning(name('frequencyPenalty'), 'it has no penalties');
+  if (biasOf(request) !== undefined) losses.meaning(name('logitBias'), 'it has no bias of tokens');
   const include = [
     ...(logprobs === true ? [includeLogprobs] : []),
     ...(wantsThoughts(request, target) ? ['reasoning.encrypted_content'] : []),
@@ -92,11 +94,6 @@ export function writeSampling(request: ConversationRequest, target: WriteTarget,
     ...(topLogprobs === undefined ? {} : { top_logprobs: topLogprobs }),
     ...(include.length === 0 ? {} : { include }),
   };
-}
-
-/** Zero is what a penalty is without being set. */
-function isSet(penalty: JsonValue | undefined): boolean {
-  return penalty !== undefined && numberOf(penalty) !== 0;
 }
 
 /** Clients of other dialects send them to every model; the models that think take none but the usual ones. */

@@ -112,9 +112,9 @@ const cases: readonly Case[] = [
     'input[1].content[0]',
   ],
   [
-    'a later system message',
+    'a file in a later system message',
     'responses',
-    ['gemini', 'bedrock'],
+    ['bedrock'],
     input(hello, { ...user(inputFile), role: 'system' }),
     'input[1].content[0]',
   ],
@@ -188,11 +188,11 @@ const cases: readonly Case[] = [
     'messages[2].content[0].content[0]',
   ],
   [
-    'a later system message',
+    'a first system message',
     'messages',
     ['gemini', 'bedrock'],
-    chat(hello, { ...user(text, image), role: 'system' }),
-    'messages[1].content[1]',
+    chat({ ...user(text, image), role: 'system' }, hello),
+    'messages[0].content[1]',
   ],
   [
     'a provider tool',

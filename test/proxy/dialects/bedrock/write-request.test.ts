@@ -316,7 +316,7 @@ await test('what cannot be said is told, in the words of the client', async (t) 
     sampling: { seed: 1, presencePenalty: 1, frequencyPenalty: 1 },
     verbosity: 'low',
     user: 'u',
-    metadata: {},
+    metadata: { a: 'b' },
     serviceTier: 'flex',
     ownMembers: [{ path: ['stream_options', 'x'], value: 1, isMeaning: false }],
   });

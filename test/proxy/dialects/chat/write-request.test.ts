@@ -77,7 +77,7 @@ const settings: readonly (readonly [Partial<ConversationRequest>, Quirks, string
     ['meaning output_config.format'],
   ],
   [
-    { user: 'a', metadata: { b: 'c' }, serviceTier: 'auto' },
+    { user: 'a', metadata: { b: 'c' }, serviceTier: 'flex' },
     {},
     'm',
     { user: 'a' },

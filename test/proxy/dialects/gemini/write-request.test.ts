@@ -262,7 +262,9 @@ await test('sampling, limits and the form of the answer', async (t) => {
   t.same(written({ output: { kind: 'json' } }).generationConfig, { responseMimeType: 'application/json' });
   const asIs = written({ output: { kind: 'schema', schema } }, 'gemini-2.5-flash', { takesJsonSchema: true });
   t.match(asIs.generationConfig, { responseJsonSchema: schema });
-  t.same(written({ output: { kind: 'text' } }), { contents: [], hints: [], meanings: [] });
+  const turns = [userSays(text('a'))];
+  const contents = [{ role: 'user', parts: [{ text: 'a' }] }];
+  t.same(written({ turns, output: { kind: 'text' } }), { contents, hints: [], meanings: [] });
 });
 
 await test('members without an equivalent are reported in the words of the client', async (t) => {
@@ -273,7 +275,7 @@ await test('members without an equivalent are reported in the words of the clien
       stop: ['1', '2', '3', '4', '5', '6'],
       verbosity: 'low',
       user: 'u',
-      metadata: {},
+      metadata: { a: 'b' },
       serviceTier: 'flex',
       ownMembers: [
         { path: ['background'], value: true, isMeaning: true },
