@@ -23,6 +23,9 @@ const [shortNumberCost, longNumberCost] = [1, 4];
  * longer texts each code is looked at. Characters.
  */
 const shortLength = 64 * 1024;
+/** Behind so many letters without an escape the engine looks for what comes next: ten times as fast where it is far, and slower where it is near. */
+const fewPlain = 32;
+const quoteOrBackslash = /["\\]/g;
 /** So far a closing quote is looked for without a reader of its own. Characters. */
 const nearLength = 4096;
 
@@ -287,13 +290,23 @@ class TextReader {
   #findEnd(most: number): boolean {
     const text = this.#text;
     const until = this.#search + most;
+    let plain = 0;
     for (let at = this.#search; at < text.length; at += 1) {
       const code = text.charCodeAt(at);
       if (code === quote) {
         this.end = at + 1;
         return true;
       }
-      if (code === backslash) at += 1;
+      plain += 1;
+      if (code === backslash) {
+        at += 1;
+        plain = 0;
+      } else if (plain > fewPlain) {
+        quoteOrBackslash.lastIndex = at + 1;
+        if (!quoteOrBackslash.test(text)) break;
+        at = quoteOrBackslash.lastIndex - 2;
+        plain = 0;
+      }
       if (at < until) continue;
       this.#search = at + 1;
       return false;

@@ -65,8 +65,8 @@ export interface AnswerContext {
 export interface EventWriter {
   /** Most that it can write: it repeats at once what it has written. Characters of parts; absent: it repeats nothing. */
   readonly mostContent?: number;
-  /** The bytes of an event stream as text; empty when the dialect says nothing here. */
-  write(event: StreamEvent): string;
+  /** The bytes of an event stream as texts, each of which is made when it is asked for; none when the dialect says nothing here. */
+  write(event: StreamEvent): Iterable<string>;
 }
 
 /** One event of a provider's stream, cut out of its bytes. */

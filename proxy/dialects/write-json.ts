@@ -16,15 +16,24 @@ interface Frame {
 
 /** The bytes that `writeJson` would give, in steps of a few milliseconds. `length`: of a step, in characters. */
 export function* writingJson(value: JsonValue, length: number = stepLength): Generator<undefined, Buffer, undefined> {
+  const written: Buffer[] = [];
+  for (const piece of jsonPieces(value, length)) {
+    if (written.length > 0) yield;
+    written.push(Buffer.from(piece));
+  }
+  return written.length === 1 ? (written[0] as Buffer) : Buffer.concat(written);
+}
+
+/** The text that `writeJson` would give, in pieces. `length`: of what is written as one piece, in characters. */
+export function* jsonPieces(value: JsonValue, length: number): Generator<string, void, undefined> {
   const writer = new JsonWriter(value, length);
-  while (!writer.step()) yield;
-  return writer.whole();
+  do yield writer.step();
+  while (!writer.isOver);
 }
 
 class JsonWriter {
   readonly #length: number;
   readonly #frames: Frame[] = [];
-  readonly #written: Buffer[] = [];
   #text = '';
   /** A long text, and how far it was written. */
   #long: { readonly text: string; from: number } | undefined;
@@ -34,8 +43,12 @@ class JsonWriter {
     this.#value(value);
   }
 
-  /** Writes on: true at the end. */
-  step(): boolean {
+  get isOver(): boolean {
+    return this.#frames.length === 0 && this.#long === undefined;
+  }
+
+  /** What comes next. */
+  step(): string {
     for (let count = 0; count < stepValues && this.#text.length < this.#length; count += 1) {
       if (this.#long !== undefined) this.#longText(this.#long);
       else {
@@ -44,13 +57,9 @@ class JsonWriter {
         this.#entry(frame);
       }
     }
-    this.#written.push(Buffer.from(this.#text));
+    const piece = this.#text;
     this.#text = '';
-    return this.#frames.length === 0 && this.#long === undefined;
-  }
-
-  whole(): Buffer {
-    return this.#written.length === 1 ? (this.#written[0] as Buffer) : Buffer.concat(this.#written);
+    return piece;
   }
 
   #entry(frame: Frame): void {

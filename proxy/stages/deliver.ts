@@ -31,7 +31,7 @@ interface Asker {
 export function deliver(
   accepted: Accepted,
   { principal, exchange, guarding }: Asker,
-  { nowMs, usageEnabled }: Pick<Gateway, 'nowMs' | 'usageEnabled'>,
+  { nowMs, reportFailure, usageEnabled }: Pick<Gateway, 'nowMs' | 'reportFailure' | 'usageEnabled'>,
 ): Delivered {
   const { answer, named: names, reading, routed, target } = accepted;
   const { name: provider, secrets } = target.upstream;
@@ -48,7 +48,8 @@ export function deliver(
     return { delivery: { answer, provider, taps, headers, keyId }, usage };
   }
   const { translated, answer: read, written } = reading;
-  const asked = { asked: routed, secrets, readsUsage: usageEnabled, nowMs: now };
+  const report = (error: unknown): void => reportFailure(error, exchange.id);
+  const asked = { asked: routed, secrets, readsUsage: usageEnabled, nowMs: now, report };
   const usage = new TranslationTap({ answer, translated, read, written, ...asked });
   return { delivery: { answer: new TranslatedHead(answer), provider, taps: [...named, usage], headers, keyId }, usage };
 }

@@ -134,7 +134,7 @@ class Flow implements Sink, Waiting {
     if (this.#isOver || this.#broken !== undefined) return true;
     try {
       const isFlowing = this.#first.write(chunk);
-      if (!this.#isDraining) return this.#mayGoOn(chunk.length) && isFlowing;
+      if (!this.#isDraining) return isFlowing && this.#mayGoOn(chunk.length);
       this.#drainedBytes += chunk.length;
       if (!this.#awaitsMore()) this.#leave();
     } catch (error) {

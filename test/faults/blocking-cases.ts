@@ -83,6 +83,7 @@ const gemini = (parts: readonly object[]): string =>
 const toolCalls = (length: number, input: string): object => ({
   role: 'assistant',
   tool_calls: list(length, (index) => ({
+    index,
     id: `c${index}`,
     type: 'function',
     function: { name: 'f', arguments: input },
@@ -168,6 +169,11 @@ export const answers: Readonly<Record<string, AnswerCase>> = {
     const one = converseFrame('contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'a' } });
     return Buffer.concat(list(60_000, () => one));
   }),
+  'escapes in an event': stream('chat/m', () => sse(chunk({ content: times('a"\\\n', mebibyte * 2 - 200) }))),
+  'a long proof of thoughts': stream('gemini/m', () =>
+    sse(gemini([{ text: 'a', thoughtSignature: times('iVBORw0K', 4 * mebibyte - 200) }])),
+  ),
+  'many calls in an event': stream('chat/m', () => sse(chunk(toolCalls(7_000, '{"a":1}')))),
 };
 
 const encoded = 'application/x-www-form-urlencoded';

@@ -75,10 +75,9 @@ await test('a type of Anthropic that a provider said stays, and is not said twic
 await test('a failure in a translated stream has the type that its words or its status stand for', async (t) => {
   const typeOf = (code: string | null, type: string | null, status?: number): unknown =>
     typeIn(
-      new MessagesWriter(answerContext({ input: 'Hi' })).write({
-        kind: 'failed',
-        failure: { message: 'No.', code, type, status },
-      }),
+      new MessagesWriter(answerContext({ input: 'Hi' }))
+        .write({ kind: 'failed', failure: { message: 'No.', code, type, status } })
+        .join(''),
     );
   t.equal(typeOf(null, 'overloaded_error'), 'overloaded_error');
   t.equal(typeOf('rate_limit_exceeded', null), 'rate_limit_error');

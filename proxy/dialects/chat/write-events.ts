@@ -43,11 +43,8 @@ export class ChunkWriter implements EventWriter {
     this.#restorer = new FreeTextRestorer(context.request);
   }
 
-  write(event: StreamEvent): string {
-    return this.#restorer
-      .push(event)
-      .map((restored) => this.#write(restored))
-      .join('');
+  write(event: StreamEvent): readonly string[] {
+    return this.#restorer.push(event).map((restored) => this.#write(restored));
   }
 
   #write(event: StreamEvent): string {

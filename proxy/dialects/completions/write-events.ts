@@ -19,7 +19,11 @@ export class CompletionWriter implements EventWriter {
     this.#frame = new ChunkFrame(context, format);
   }
 
-  write(event: StreamEvent): string {
+  write(event: StreamEvent): readonly string[] {
+    return [this.#write(event)];
+  }
+
+  #write(event: StreamEvent): string {
     switch (event.kind) {
       case 'started':
         this.#frame.start(event);

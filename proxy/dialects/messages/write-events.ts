@@ -36,7 +36,11 @@ export class MessagesWriter implements EventWriter {
     this.#context = context;
   }
 
-  write(event: StreamEvent): string {
+  write(event: StreamEvent): readonly string[] {
+    return [this.#write(event)];
+  }
+
+  #write(event: StreamEvent): string {
     switch (event.kind) {
       case 'started':
         // The beginning tells the usage, so it waits for the next event, which may be that.

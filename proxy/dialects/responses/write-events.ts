@@ -5,6 +5,7 @@ import type { OpenedPart, StreamEvent, StreamFailure } from '../conversation/str
 import { FreeTextRestorer } from '../free-text-tools.ts';
 import { type JsonObject, writeJson } from '../json.ts';
 import type { AnswerContext, EventWriter } from '../translation.ts';
+import { jsonPieces } from '../write-json.ts';
 import { GrowingCall, type GrowingItem, GrowingMessage, GrowingReasoning, type ItemEvent } from './growing-items.ts';
 import type { ItemStatus } from './output-items.ts';
 import {
@@ -16,13 +17,18 @@ import {
 } from './response-object.ts';
 import { writeItems } from './write-answer.ts';
 
+/** Of a longer answer, what repeats it is written in pieces, each about so long. Characters. */
+const longLength = 64 * 1024;
+
+type Texts = Generator<string, void, undefined>;
+
 /**
  * Every event that OpenAI sends, but for padding. The end of an item is told when the next one begins, or at the end of the answer, when
  * it is known whether the item is complete.
  */
 export class ResponsesEventWriter implements EventWriter {
-  /** The end of an item repeats it three times, and the end of the answer all items. */
-  readonly mostContent = 4 * 1024 * 1024;
+  /** The end of an item repeats it three times, and the end of the answer all items. Two of the longest events. */
+  readonly mostContent = 8 * 1024 * 1024;
   readonly #context: AnswerContext;
   readonly #restorer: FreeTextRestorer;
   readonly #output: JsonObject[] = [];
@@ -31,143 +37,160 @@ export class ResponsesEventWriter implements EventWriter {
   #hasRefusal = false;
   #usage: ConversationUsage | undefined;
   #sequence = 0;
+  /** Characters. */
+  #toldLength = 0;
 
   constructor(context: AnswerContext) {
     this.#context = context;
     this.#restorer = new FreeTextRestorer(context.request);
   }
 
-  write(event: StreamEvent): string {
-    return this.#restorer
-      .push(event)
-      .map((each) => this.#write(each))
-      .join('');
+  *write(event: StreamEvent): Texts {
+    for (const each of this.#restorer.push(event)) yield* this.#write(each);
   }
 
-  #write(event: StreamEvent): string {
+  *#write(event: StreamEvent): Texts {
     switch (event.kind) {
       case 'started':
-        return this.#start(event);
+        yield* this.#start(event);
+        break;
       case 'opened':
-        return this.#open(event.part);
+        yield* this.#open(event.part);
+        break;
       case 'delta':
-        return this.#tell(this.#item?.add(event.delta) ?? []);
+        yield* this.#tell(this.#item?.add(event.delta) ?? []);
+        break;
       case 'closed':
-        return this.#tell(this.#item?.endPart() ?? []);
+        yield* this.#tell(this.#item?.endPart() ?? []);
+        break;
       case 'usage':
         this.#usage = event.usage;
-        return '';
+        break;
       case 'finished':
-        return this.#finish(event.finish);
+        yield* this.#finish(event.finish);
+        break;
       default:
-        return this.#fail(event.failure);
+        yield* this.#fail(event.failure);
     }
   }
 
-  #start(known: { readonly id: string; readonly model: string; readonly createdAt?: number | undefined }): string {
+  *#start(known: { readonly id: string; readonly model: string; readonly createdAt?: number | undefined }): Texts {
     this.#head = responseHead(known, this.#context);
     const response = responseObject(this.#head, { output: [] }, this.#context);
-    return this.#say('created', { response }) + this.#say('in_progress', { response });
+    yield* this.#say('created', { response });
+    yield* this.#say('in_progress', { response });
   }
 
-  #open(part: OpenedPart): string {
+  *#open(part: OpenedPart): Texts {
     const { newId, request } = this.#context;
     switch (part.kind) {
       case 'text':
       case 'refusal':
-        return this.#openSpoken(part.kind);
+        yield* this.#openSpoken(part.kind);
+        break;
       case 'tool_call':
-        return this.#begin(new GrowingCall({ ...part, input: '' }, newId));
+        yield* this.#begin(new GrowingCall({ ...part, input: '' }, newId));
+        break;
       case 'reasoning':
-        return this.#begin(new GrowingReasoning(newId, request.thinking?.summary !== undefined));
+        yield* this.#begin(new GrowingReasoning(newId, request.thinking?.summary !== undefined));
+        break;
       default:
-        return this.#openWhole(part.part);
+        yield* this.#openWhole(part.part);
     }
   }
 
-  #openSpoken(kind: 'text' | 'refusal'): string {
+  *#openSpoken(kind: 'text' | 'refusal'): Texts {
     if (kind === 'refusal') this.#hasRefusal = true;
     const message = this.#item instanceof GrowingMessage ? this.#item : new GrowingMessage(this.#context.newId);
-    const begun = message === this.#item ? '' : this.#begin(message);
-    return begun + this.#tell(message.beginPart(kind));
+    if (message !== this.#item) yield* this.#begin(message);
+    yield* this.#tell(message.beginPart(kind));
   }
 
   /** The beginning, where it is not told yet: an answer may fail before it. */
-  #begun(): string {
-    return this.#head === undefined ? this.#start({ id: '', model: '' }) : '';
+  *#begun(): Texts {
+    if (this.#head === undefined) yield* this.#start({ id: '', model: '' });
   }
 
-  #finish(finish: Finish): string {
+  *#finish(finish: Finish): Texts {
     const status = incompleteReason(finish, this.#hasRefusal) === undefined ? 'completed' : 'incomplete';
-    return this.#endItem(status) + this.#end(status, { finish });
+    yield* this.#endItem(status);
+    yield* this.#end(status, { finish });
   }
 
   /** Some clients look for the error alone, others for the answer that failed; OpenAI sends both. */
-  #fail(failure: StreamFailure): string {
+  *#fail(failure: StreamFailure): Texts {
     const { message, code, type, provider } = failure;
     const error = { message, type: type ?? 'provider_error', param: null, code, provider };
-    const before = this.#begun() + this.#endItem('incomplete');
-    const told = this.#sayNamed('error', { code, message, param: null, error });
-    return before + told + this.#end('failed', { failure });
+    yield* this.#begun();
+    yield* this.#endItem('incomplete');
+    yield* this.#sayNamed('error', { code, message, param: null, error });
+    yield* this.#end('failed', { failure });
   }
 
   /** A part that comes as a whole: words as if they came in pieces, other items with their beginning and end alone. */
-  #openWhole(part: Part): string {
+  *#openWhole(part: Part): Texts {
     if (part.kind === 'text' || part.kind === 'refusal') {
       const { text } = part;
       const logprobs = part.kind === 'text' ? part.logprobs : undefined;
-      return this.#openSpoken(part.kind) + this.#tell(this.#item?.add({ kind: 'text', text, logprobs }) ?? []);
+      yield* this.#openSpoken(part.kind);
+      yield* this.#tell(this.#item?.add({ kind: 'text', text, logprobs }) ?? []);
+    } else {
+      yield* this.#endItem('completed');
+      for (const item of writeItems(part, this.#context)) yield* this.#wholeItem(item, item);
     }
-    const before = this.#endItem('completed');
-    return (
-      before +
-      writeItems(part, this.#context)
-        .map((item) => this.#wholeItem(item, item))
-        .join('')
-    );
   }
 
-  #begin(item: GrowingItem): string {
-    const before = this.#endItem('completed');
+  *#begin(item: GrowingItem): Texts {
+    yield* this.#endItem('completed');
     this.#item = item;
-    return before + this.#say('output_item.added', { output_index: this.#output.length, item: item.begun() });
+    yield* this.#say('output_item.added', { output_index: this.#output.length, item: item.begun() });
   }
 
-  #endItem(status: ItemStatus): string {
+  *#endItem(status: ItemStatus): Texts {
     const growing = this.#item;
-    if (growing === undefined) return '';
+    if (growing === undefined) return;
     this.#item = undefined;
     const [item, ...further] = growing.ended(status);
-    return this.#wholeItem(item) + further.map((each) => this.#wholeItem(each, each)).join('');
+    yield* this.#wholeItem(item);
+    for (const each of further) yield* this.#wholeItem(each, each);
   }
 
   /** The end of an item, and its beginning where that was not told yet. */
-  #wholeItem(item: JsonObject, begun?: JsonObject): string {
+  *#wholeItem(item: JsonObject, begun?: JsonObject): Texts {
     const output_index = this.#output.length;
     this.#output.push(item);
-    const added = begun === undefined ? '' : this.#say('output_item.added', { output_index, item: begun });
-    return added + this.#say('output_item.done', { output_index, item });
+    if (begun !== undefined) yield* this.#say('output_item.added', { output_index, item: begun });
+    yield* this.#say('output_item.done', { output_index, item });
   }
 
-  #tell(events: readonly ItemEvent[]): string {
+  *#tell(events: readonly ItemEvent[]): Texts {
     const at = { item_id: this.#item?.id ?? '', output_index: this.#output.length };
-    return events.map(([type, members]) => this.#say(type, { ...at, ...members })).join('');
+    for (const [type, members] of events) yield* this.#say(type, { ...at, ...members });
   }
 
-  #end(type: 'completed' | 'incomplete' | 'failed', state: Pick<ResponseState, 'finish' | 'failure'>): string {
-    const begun = this.#begun();
+  *#end(type: 'completed' | 'incomplete' | 'failed', state: Pick<ResponseState, 'finish' | 'failure'>): Texts {
+    yield* this.#begun();
     const head = this.#head ?? responseHead({ id: '', model: '' }, this.#context);
     const response = responseObject(head, { ...state, output: this.#output, usage: this.#usage }, this.#context);
-    return begun + this.#say(type, { response });
+    yield* this.#say(type, { response });
   }
 
-  #say(name: string, members: JsonObject): string {
+  #say(name: string, members: JsonObject): Texts {
     return this.#sayNamed(`response.${name}`, members);
   }
 
-  #sayNamed(type: string, members: JsonObject): string {
-    const data = writeJson({ type, sequence_number: this.#sequence, ...members });
+  *#sayNamed(type: string, members: JsonObject): Texts {
+    const value = { type, sequence_number: this.#sequence, ...members };
     this.#sequence += 1;
-    return `event: ${type}\ndata: ${data}\n\n`;
+    // What is said for the first time came in one event of the provider; what says all of it again may be as long as the answer.
+    if ('delta' in members || this.#toldLength <= longLength) {
+      const data = writeJson(value);
+      this.#toldLength += data.length;
+      yield `event: ${type}\ndata: ${data}\n\n`;
+    } else {
+      yield `event: ${type}\ndata: `;
+      yield* jsonPieces(value, longLength);
+      yield '\n\n';
+    }
   }
 }

@@ -43,6 +43,9 @@ await test('a text is read, or refused, as the engine does it', async (t) => {
     '"a\\"',
     '""',
     '"\\\\\\\\\\\\\\\\\\\\\\\\"',
+    `"\\n${'a'.repeat(99)}\\"${'b'.repeat(99)}\\\\"`,
+    `"\\n${'a'.repeat(99)}\\"${'b'.repeat(99)}`,
+    `"\\n${'a'.repeat(99)}"a`,
     '["\\ud83d\\ude00\\ud83d\\ude00","\\\\\\"\\u0041\\\\u0041"]',
     '1234567890123',
     '[0,10,007]',
@@ -57,7 +60,10 @@ await test('a text is read, or refused, as the engine does it', async (t) => {
     'nul',
     'truee',
   ];
-  for (const text of spelled) t.equal(outcome(readJson, text), outcome(JSON.parse, text), text);
+  for (const text of spelled) {
+    t.equal(outcome(readJson, text), outcome(JSON.parse, text), text);
+    t.ok(isSame(text), `${text} in steps`);
+  }
 });
 
 await test('a name that objects inherit is a member like any other', async (t) => {

@@ -42,7 +42,7 @@ function translatedStream(events: readonly RawEvent[], provider: ProviderDialect
   const reader = provider.eventReader();
   const writer = client.eventWriter(contextOf(client));
   const told = [...events.flatMap((event) => reader.read(event)), ...reader.end()];
-  return told.map((event) => writer.write(event)).join('');
+  return told.flatMap((event) => [...writer.write(event)]).join('');
 }
 
 /** The events of a stream that comes in two pieces. */

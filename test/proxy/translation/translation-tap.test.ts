@@ -10,8 +10,11 @@ import { TranslationTap } from '../../../proxy/translation/translation-tap.ts';
 import { converseFrame } from '../../support/aws-frames.ts';
 
 class Collected implements Sink {
+  readonly #over = Promise.withResolvers<void>();
   text = '';
   ended: Failure | undefined;
+  /** The answer has ended. */
+  readonly over = this.#over.promise;
 
   write(chunk: Buffer): boolean {
     this.text += chunk.toString();
@@ -20,20 +23,32 @@ class Collected implements Sink {
 
   end(failure: Failure | undefined): void {
     this.ended = failure;
+    this.#over.resolve();
   }
 }
 
-function tapFor(name: ClientDialectName, stream: boolean, from: 'messages' | 'bedrock' = 'messages') {
+function tapFor(
+  name: ClientDialectName,
+  stream: boolean,
+  from: 'messages' | 'bedrock' | 'gemini' = 'messages',
+  more: object = {},
+) {
   const client = clientDialects[name];
   const dialect = providerDialects[from];
   if (client === undefined || dialect === undefined) throw new Error('a format is missing');
   const messages = [{ role: 'user', content: 'Hello?' }];
-  const question = { model: 'm', max_tokens: 9, messages, input: 'Hello?', prompt: 'Hello?' };
+  const question = { model: 'm', max_tokens: 9, messages, input: 'Hello?', prompt: 'Hello?', ...more };
   const body = Buffer.from(JSON.stringify(question));
   const target = { model: 'm', upstream: { name: 'far', unsupported: 'drop' } } as const;
   const translated = atOnce(translate(atOnce(conversationOf({ body }, client)), target, { quirks: {} }, dialect));
   const cancelled: (Failure | undefined)[] = [];
-  const answer = { stream, cancel: (failure?: Failure) => void cancelled.push(failure) };
+  const reported: unknown[] = [];
+  const resumed: true[] = [];
+  const answer = {
+    stream,
+    resume: () => void resumed.push(true),
+    cancel: (failure?: Failure) => void cancelled.push(failure),
+  };
   const asked = { operation: name, call: { body } };
   const tap = new TranslationTap({
     answer,
@@ -43,9 +58,10 @@ function tapFor(name: ClientDialectName, stream: boolean, from: 'messages' | 'be
     secrets: ['a-secret-word'],
     readsUsage: true,
     nowMs: 0,
+    report: (error) => void reported.push(error),
   });
   const heard = new Collected();
-  return { tap, sink: tap.open(heard), client: heard, cancelled };
+  return { tap, sink: tap.open(heard), client: heard, cancelled, reported, resumed };
 }
 
 const event = (type: string, members: object = {}): Buffer =>
@@ -131,7 +147,73 @@ await test('an answer without an end is broken off with an error, in every forma
     }
     t.match(cancelled, [failure], name);
     sink.end(cancelled[0]);
+    await client.over;
     t.match(client.text, errorEvents[name], name);
     t.match(client.ended, { ...failure, isTold: true }, name);
   }
+});
+
+const stopped = event('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 3 } });
+const closed = event('content_block_stop', { index: 0 });
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+await test('what is long is told in steps and in order, and more is read when it is told', async (t) => {
+  const text = 'word "\n '.repeat(2 ** 17);
+  const { sink, client, resumed } = tapFor('responses', true);
+  for (const chunk of [started, opened]) t.equal(sink.write(chunk), true);
+  t.equal(sink.write(said(text)), false, 'nothing more is wanted meanwhile');
+  t.equal(resumed.length, 0);
+  while (resumed.length === 0) await nextTurn();
+  sink.write(Buffer.concat([closed, stopped, event('message_stop')]));
+  sink.end(undefined);
+  const before = client.text.length;
+  let turns = 0;
+  for (let isOver = false; !isOver; turns += 1) {
+    isOver = await Promise.race([client.over.then(() => true), nextTurn().then(() => false)]);
+  }
+  t.ok(turns > 3, `${turns} turns`);
+  t.equal(resumed.length, 1, 'of what has ended nothing more is wanted');
+  t.equal(client.ended, undefined);
+  const events = client.text.trim().split('\n\n');
+  const told = events.map((each) => JSON.parse(each.slice(each.indexOf('data: ') + 6)));
+  t.same(
+    told.map(({ sequence_number }) => sequence_number),
+    told.map((_, index) => index),
+  );
+  t.ok(client.text.length - before > 4 * text.length);
+  t.equal(told.at(-1).response.output[0].content[0].text, text);
+});
+
+await test('an answer of whole parts without an end is broken off', async (t) => {
+  const { sink, client, cancelled } = tapFor('responses', true, 'gemini');
+  const inlineData = { mimeType: 'image/png', data: 'iVBORw0K'.repeat(3 << 17) };
+  const image = Buffer.from(`data: ${JSON.stringify({ candidates: [{ content: { parts: [{ inlineData }] } }] })}\n\n`);
+  for (let count = 0; count < 4 && cancelled.length === 0; count += 1) {
+    sink.write(image);
+    await nextTurn();
+  }
+  t.match(cancelled, [{ reason: 'it is too long to be translated' }]);
+  sink.end(cancelled[0]);
+  await client.over;
+  t.ok(client.text.includes('"code":"upstream_invalid_response"'));
+});
+
+await test('what turns out to be wrong in a later step breaks the answer off', async (t) => {
+  const tools = [{ type: 'custom', custom: { name: 'f' } }];
+  const { sink, client, cancelled, reported } = tapFor('chat', true, 'messages', { tools });
+  sink.write(started);
+  sink.write(event('content_block_start', { index: 0, content_block: { type: 'tool_use', id: 'c', name: 'f' } }));
+  const partial_json = 'x'.repeat(3 << 20);
+  const piece = event('content_block_delta', { index: 0, delta: { type: 'input_json_delta', partial_json } });
+  for (let count = 0; count < 20 && cancelled.length === 0; count += 1) {
+    sink.write(piece);
+    await nextTurn();
+  }
+  t.match(cancelled, [
+    { code: 'upstream_invalid_response', reason: 'the input of a tool is too long to be translated' },
+  ]);
+  sink.end(cancelled[0]);
+  t.match(client.text, errorEvents.chat);
+  t.match(client.ended, invalid);
+  t.same(reported, []);
 });

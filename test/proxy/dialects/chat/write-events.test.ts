@@ -12,7 +12,7 @@ const asksUsage = { stream: true, stream_options: { include_usage: true } };
 
 function written(events: readonly StreamEvent[], context: AnswerContext): string {
   const writer = chatTranslation.eventWriter(context);
-  return events.map((event) => writer.write(event)).join('');
+  return events.flatMap((event) => [...writer.write(event)]).join('');
 }
 
 /** The data of the events, but for the last one, which is `[DONE]`. */

@@ -14,7 +14,7 @@ const context = (body: JsonObject = {}): AnswerContext => {
 function streamed(name: string, body: JsonObject = {}): string {
   const writer = completionsTranslation.eventWriter(context(body));
   return eventsOf(recordedBytes(name))
-    .map((event) => writer.write(event))
+    .flatMap((event) => [...writer.write(event)])
     .join('');
 }
 

@@ -52,5 +52,5 @@ export const context: AnswerContext = {
 
 export function written(events: readonly StreamEvent[]): string {
   const writer = messagesTranslation.eventWriter(context);
-  return events.map((event) => writer.write(event)).join('');
+  return events.flatMap((event) => [...writer.write(event)]).join('');
 }

@@ -80,7 +80,7 @@ function eventsOf(finish: Finish): readonly StreamEvent[] {
 
 function written(events: readonly StreamEvent[], asked: JsonObject = body): string {
   const writer = responsesTranslation.eventWriter(answerContext(asked));
-  return events.map((event) => writer.write(event)).join('');
+  return events.flatMap((event) => [...writer.write(event)]).join('');
 }
 
 /** What the SDK makes of a stream: every event, and the response in the end. */

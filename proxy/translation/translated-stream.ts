@@ -1,0 +1,240 @@
+// A streamed answer in the words of its client, event by event. What is long is told in steps, so that it holds up no other request.
+import { errorTypeOf, errorTypes } from '../../schemas/error-type.ts';
+import type { Answer, Failure, Sink } from '../answer.ts';
+import type { StreamEvent, StreamFailure } from '../dialects/conversation/stream-event.ts';
+import { redactWords } from '../dialects/redact.ts';
+import { saidStatus } from '../dialects/said-status.ts';
+import { maxEventBytes, ServerEventSplitter } from '../dialects/server-events.ts';
+import { type EventReader, type EventSplitter, type EventWriter, InvalidAnswer } from '../dialects/translation.ts';
+import { refusal } from '../errors.ts';
+import { type Slices, shortBytes } from '../slices.ts';
+import { eventWriter, type Translated } from './translated.ts';
+import type { TranslatedUsage } from './translated-usage.ts';
+
+/** Longest message of a provider that is passed on, in characters. */
+const mostWords = 2_000;
+/**
+ * Most of one answer, because writers keep what they have written, and readers what they cannot tell yet: characters of its parts, each of
+ * which counts as some more, and bytes that told nothing.
+ */
+const mostContent = 64 * 1024 * 1024;
+const partContent = 512;
+const mostSilentBytes = maxEventBytes + 64 * 1024;
+/** Of an error that does not say what kind it is. */
+const unsaidStatus = 502;
+/** What ends an answer when the gateway itself fails in the middle of it. */
+const ownFailure: Failure = { code: 'internal_error', reason: '' };
+
+/** A streamed answer, and how it is translated. */
+export interface Streaming {
+  readonly answer: Pick<Answer, 'cancel' | 'resume' | 'stream'>;
+  readonly translated: Translated;
+  /** What no error may tell, longest first. */
+  readonly secrets: readonly string[];
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+  /** Tells the operator of an unexpected failure. */
+  readonly report: (error: unknown) => void;
+}
+
+/**
+ * Reads events of the provider and writes those of the client. Nothing is held but an event that has not ended, what readers hold of a part,
+ * and what has its turn to be told.
+ */
+export class TranslatedStream implements Sink {
+  readonly #streaming: Streaming;
+  readonly #usage: TranslatedUsage;
+  readonly #next: Sink;
+  readonly #splitter: EventSplitter;
+  readonly #reader: EventReader;
+  readonly #writer: EventWriter;
+  #isFinished = false;
+  #contentLength = 0;
+  #silentBytes = 0;
+  #failed: StreamFailure | undefined;
+  #broken: Failure | undefined;
+  /** What is still to be told, in order. */
+  readonly #works: Slices<void>[] = [];
+  /** What was told last found room. */
+  #isFlowing = true;
+  /** The answer has ended so; undefined: it has not. */
+  #ended: { readonly failure: Failure | undefined } | undefined;
+
+  constructor(streaming: Streaming, usage: TranslatedUsage, next: Sink) {
+    const { translated, nowMs } = streaming;
+    this.#streaming = streaming;
+    this.#usage = usage;
+    this.#next = next;
+    this.#splitter = translated.dialect.eventSplitter?.() ?? new ServerEventSplitter();
+    this.#reader = translated.dialect.eventReader();
+    this.#writer = eventWriter(translated, nowMs);
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#isOver) return true;
+    // There is room again, or the client will say so.
+    this.#isFlowing = true;
+    try {
+      const events = this.#splitter.push(chunk);
+      const isLong = events.some(({ data }) => data.length > shortBytes);
+      const said = events.flatMap((event) => this.#reader.read(event));
+      this.#bound(said, chunk.length);
+      this.#tell(said, isLong);
+    } catch (error) {
+      this.#break(invalid(error));
+    }
+    return this.#isFlowing && this.#works.length === 0;
+  }
+
+  end(failure: Failure | undefined): void {
+    const broken = this.#broken ?? this.#finish() ?? (this.#isOver ? undefined : brokenOff(failure));
+    // A fault of the gateway is told in words that name the request (connection/client-sink.ts); what the provider said is told already.
+    const isToldBehind = this.#failed === undefined && broken?.code === 'internal_error';
+    if (broken !== undefined && this.#failed === undefined && !isToldBehind)
+      this.#tell([{ kind: 'failed', failure: wordsOf(broken) }]);
+    this.#ended = { failure: broken === undefined || isToldBehind ? broken : { ...broken, isTold: true } };
+    if (this.#works.length === 0) this.#next.end(this.#ended.failure);
+  }
+
+  get #isOver(): boolean {
+    return this.#isFinished || this.#failed !== undefined || this.#broken !== undefined;
+  }
+
+  #bound(events: readonly StreamEvent[], bytes: number): void {
+    this.#silentBytes = events.length === 0 ? this.#silentBytes + bytes : 0;
+    for (const event of events) this.#contentLength += contentLength(event);
+    const most = this.#writer.mostContent ?? mostContent;
+    if (this.#contentLength > most || this.#silentBytes > mostSilentBytes) {
+      throw new InvalidAnswer('it is too long to be translated');
+    }
+  }
+
+  /** Tells what the last bytes say. Gives why the answer is broken, if it is; a provider that said so itself included. */
+  #finish(): Failure | undefined {
+    try {
+      if (!this.#isOver) {
+        const last = this.#splitter.end().flatMap((event) => this.#reader.read(event));
+        this.#tell([...last, ...this.#reader.end()]);
+      }
+    } catch (error) {
+      return invalid(error);
+    }
+    return this.#failed === undefined ? undefined : { code: 'stream_incomplete', reason: '' };
+  }
+
+  /** `isLong`: it took long to read them. */
+  #tell(events: readonly StreamEvent[], isLong: boolean = false): void {
+    const told: StreamEvent[] = [];
+    for (const event of events) {
+      // What comes behind the end of an answer concerns the client no more, but for why it is broken.
+      const isLate =
+        this.#isFinished || this.#failed !== undefined || (this.#broken !== undefined && event.kind !== 'failed');
+      if (isLate && event.kind !== 'usage') break;
+      this.#usage.note(event);
+      told.push(event.kind === 'failed' ? this.#withoutSecrets(event.failure) : event);
+      if (event.kind === 'finished') this.#isFinished = true;
+      else if (event.kind === 'failed') this.#failed = event.failure;
+    }
+    this.#works.push(this.#writing(told, isLong));
+    if (this.#works.length === 1) this.#work();
+  }
+
+  *#writing(events: readonly StreamEvent[], isLong: boolean): Slices<void> {
+    if (isLong) yield;
+    let text = '';
+    for (const event of events) {
+      for (const piece of this.#writer.write(event)) {
+        text += piece;
+        if (text.length < shortBytes) continue;
+        this.#isFlowing = this.#next.write(Buffer.from(text));
+        text = '';
+        yield;
+      }
+    }
+    if (text !== '') this.#isFlowing = this.#next.write(Buffer.from(text));
+  }
+
+  /** Does what comes next, until it pauses. */
+  #work(): void {
+    try {
+      for (let work = this.#works[0]; work !== undefined; work = this.#works[0]) {
+        if (work.next().done !== true) {
+          setImmediate(() => this.#goOn());
+          return;
+        }
+        this.#works.shift();
+      }
+    } catch (error) {
+      // What was still to be told is lost, an end of the answer too.
+      this.#works.length = 0;
+      this.#isFinished = false;
+      throw error;
+    }
+  }
+
+  /** Others have had their turn. */
+  #goOn(): void {
+    try {
+      this.#work();
+    } catch (error) {
+      if (!(error instanceof InvalidAnswer)) this.#streaming.report(error);
+      this.#break(error instanceof InvalidAnswer ? invalid(error) : ownFailure);
+      return;
+    }
+    if (this.#works.length > 0) return;
+    if (this.#ended !== undefined) this.#next.end(this.#ended.failure);
+    else if (this.#isFlowing) this.#streaming.answer.resume();
+  }
+
+  /** Nothing more is read, and the provider need not go on. */
+  #break(failure: Failure): void {
+    this.#broken = failure;
+    if (this.#ended === undefined) this.#streaming.answer.cancel(failure);
+    else this.end(failure);
+  }
+
+  #withoutSecrets(failure: StreamFailure): StreamEvent {
+    const { secrets, translated } = this.#streaming;
+    const provider = failure.code === 'key_revoked' ? undefined : translated.target.upstream.name;
+    const clean = (words: string): string => redactWords(words, secrets, mostWords);
+    const message = clean(failure.message);
+    const code = failure.code ?? failure.type;
+    const status = failure.status ?? saidStatus(failure) ?? unsaidStatus;
+    // Clients read the kinds of the error envelope from every provider (spec, Error envelope).
+    const type = errorTypes.find((known) => known === failure.type) ?? errorTypeOf(status);
+    return { kind: 'failed', failure: { message, code: code && clean(code), type, provider, status } };
+  }
+}
+
+/** A stream that ended too early, for no reason or because the provider was lost. Other reasons stay what they are. */
+function brokenOff(failure: Failure | undefined): Failure {
+  if (failure === undefined || failure.code === 'upstream_disconnected') {
+    return { code: 'stream_incomplete', reason: '' };
+  }
+  return failure;
+}
+
+function wordsOf({ code, reason }: Failure): StreamFailure {
+  const { message, type, status } = refusal(code, { fill: { reason, request_id: '' } });
+  return { message, code, type, status };
+}
+
+/** Throws again what says nothing of the answer. */
+function invalid(error: unknown): Failure {
+  if (!(error instanceof InvalidAnswer)) throw error;
+  return { code: 'upstream_invalid_response', reason: error.message };
+}
+
+/** What a writer may keep of an event. Characters. */
+function contentLength(event: StreamEvent): number {
+  if (event.kind === 'opened') return partContent + (event.part.kind === 'whole' ? textLength(event.part.part) : 0);
+  if (event.kind !== 'delta') return 0;
+  return 'text' in event.delta ? event.delta.text.length : textLength(event.delta);
+}
+
+/** Of all texts in a value. Characters. */
+function textLength(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce<number>((length, each) => length + textLength(each), 0);
+}
