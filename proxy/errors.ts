@@ -25,6 +25,8 @@ export interface Details {
   readonly rule?: RefusingRule;
   /** Members of the envelope beyond its own; none may have the name of one of them. */
   readonly further?: Readonly<Record<string, unknown>>;
+  /** The status that a provider gave the error within an answer of success; absent: none. */
+  readonly saidStatus?: number | undefined;
 }
 
 /** A refusal on its way to the client: thrown by stages, rendered by `connection/answer-refusal.ts`. */
@@ -38,6 +40,8 @@ export class Refusal extends Error {
   readonly rule: RefusingRule | undefined;
   /** Further members of the envelope: what a provider said beyond ours. */
   readonly further: Readonly<Record<string, unknown>>;
+  /** The status that a provider gave the error within an answer of success; undefined: none. */
+  readonly saidStatus: number | undefined;
 
   constructor(entry: ErrorEntry, code: string | null, details: Details = {}) {
     super(entry.message);
@@ -50,6 +54,7 @@ export class Refusal extends Error {
     this.headers = details.headers ?? {};
     this.rule = details.rule;
     this.further = details.further ?? {};
+    this.saidStatus = details.saidStatus;
   }
 }
 
@@ -80,7 +85,7 @@ export function upstreamRefusal(
   status: number,
   type: ErrorType,
   said: { message: string; code: string | null; param: string | null },
-  details: { provider: string; headers?: Record<string, string>; further?: Readonly<Record<string, unknown>> },
+  details: Pick<Details, 'headers' | 'further' | 'saidStatus'> & { readonly provider: string },
 ): Refusal {
   return new Refusal({ status, type, message: said.message }, said.code, {
     ...details,

@@ -503,7 +503,7 @@ export interface Retries {
   /**
    * The failures after which another call is made. Never once a client has got the first byte.
    *
-   * Items: A kind of failure: connect, the provider was not reached; timeout; rate_limit, 429; server_error, 5xx; model_unavailable; unauthorized, it refuses our key or forbids what is asked; invalid_answer.
+   * Items: A kind of failure: connect, the provider was not reached; timeout; rate_limit, 429; server_error, 5xx; model_unavailable; unauthorized, it refuses our key, has no money of ours left (402) or forbids what is asked; invalid_answer.
    */
   on: (
     'connect' | 'timeout' | 'rate_limit' | 'server_error' | 'model_unavailable' | 'unauthorized' | 'invalid_answer'

@@ -120,6 +120,8 @@ interface Speaking {
   readonly nowMs: () => number;
   /** A 403 is about what the client asks, whatever it says; absent: it may be about the key of the gateway. */
   readonly isPassed?: boolean;
+  /** The status that an error in an answer of success names; undefined: none. */
+  readonly saidStatus?: number | undefined;
 }
 
 /** What is held of the body as text, the data of its first event when it is a stream. */
@@ -132,14 +134,14 @@ function spoken(
   status: number,
   text: string,
   answer: Described,
-  { speaker, nowMs, isPassed = false }: Speaking,
+  { speaker, nowMs, isPassed = false, saidStatus }: Speaking,
 ): Refusal {
   const { name: provider, secrets } = speaker;
   const said = speaker.readError(text);
   const clean = (words: string): string => redact(words, secrets).trim().slice(0, maxMessage);
   if (status === 401 || (status === 403 && !isPassed && isAboutKey(said))) {
     const reason = clean(readable(said.message, status, answer));
-    return keyRefused(answer, { provider, secrets, status, reason });
+    return keyRefused(answer, { provider, secrets, status, reason, saidStatus });
   }
   const own = errorTypes.find((known) => known === said.type);
   const type = clear.has(status) ? errorTypeOf(status) : (own ?? errorTypeOf(status));
@@ -159,6 +161,7 @@ function spoken(
         ...providerHeaders(answer.head, secrets, isPassed),
       },
       further: { ...furtherMembers(said.further, secrets), ...foreign },
+      saidStatus,
     },
   );
 }
@@ -175,13 +178,15 @@ function keyRefused(
     secrets,
     status,
     reason,
-  }: { provider: string; secrets: readonly string[]; status: number; reason: string },
+    saidStatus,
+  }: { provider: string; secrets: readonly string[]; status: number; reason: string; saidStatus: number | undefined },
 ): Refusal {
   const headers = { 'x-should-retry': 'false', ...providerHeaders(head, secrets) };
   return refusal('upstream_unauthorized', {
     provider,
     fill: { status, reason: reason.replace(/[.\s]+$/, '') || 'no reason given' },
     headers,
+    saidStatus,
   });
 }
 
@@ -234,7 +239,8 @@ function errorInside(answer: UpstreamAnswer, speaking: Speaking): Refusal | unde
   const error = object === 'error' ? members : members['error'];
   if (!error) return undefined;
   if (choices !== undefined || data !== undefined) return undefined;
-  return spoken(saidStatus(error) ?? unsaidStatus, text, answer, speaking);
+  const said = saidStatus(error);
+  return spoken(said ?? unsaidStatus, text, answer, { ...speaking, saidStatus: said });
 }
 
 /** An answer that a client could not use. */

@@ -43,6 +43,8 @@ interface Failed {
   readonly failure: UpstreamFailure | undefined;
   /** It was about the key, and another one can be used at once: the target need not rest. */
   readonly hasOtherKey: boolean;
+  /** That of the answer, or of the error within it; 0: none came. */
+  readonly status: number;
 }
 
 /** An answer can be relayed, or is measured although its client has gone. */
@@ -76,18 +78,18 @@ export function noteOutrun(
 }
 
 /** A call has failed, and not because its client left. */
-export function noteFailure(called: Called, { kind, failure, hasOtherKey }: Failed, nowMs: number): void {
+export function noteFailure(called: Called, { kind, failure, hasOtherKey, status }: Failed, nowMs: number): void {
   const { state, answer, role } = called;
   const { breaker } = state;
   learnQuota(called, nowMs);
-  state.calls.add(failure !== undefined || answer.status >= 500 || kind !== undefined, nowMs);
+  state.calls.add(failure !== undefined || status >= 500 || kind !== undefined, nowMs);
   if (failure?.isStale === true) breaker.released(role);
-  else if (failure !== undefined || answer.status >= 500 || kind === 'invalid_answer') noteBreak(called, nowMs);
+  else if (failure !== undefined || status >= 500 || kind === 'invalid_answer') noteBreak(called, nowMs);
   // A provider that refuses a request is there.
   else if (kind === undefined) breaker.succeeded(nowMs, role);
   else breaker.released(role);
   if (hasOtherKey || !called.target.upstream.learnsLimits) return;
-  const saidMs = answer.status < 400 ? undefined : askedWaitMs(answer.head, nowMs);
+  const saidMs = status < 400 ? undefined : askedWaitMs(answer.head, nowMs);
   // None at all, or a moment that has passed, is no reason to ask again at once.
   const restMs = saidMs || (kind === undefined ? undefined : restsMs[kind]);
   if (restMs !== undefined) state.rest(nowMs + restMs, nowMs);

@@ -35,7 +35,12 @@ export interface Consequence {
   readonly kind: RetryReason | undefined;
   /** It was about our key, and the provider has another one that can be used at once. */
   readonly hasOtherKey: boolean;
+  /** That of the answer, or of the error within it; 0: none came. */
+  readonly status: number;
 }
+
+/** Statuses after which another key of the provider may do. */
+const ofKey: ReadonlySet<number> = new Set([401, 402, 429]);
 
 type Tally = Pick<UpstreamTally, 'begun' | 'ended'>;
 
@@ -50,16 +55,17 @@ export function noteRefused(call: EndedCall, outcome: Refused, nowMs: number, ta
   const { target, state, role, key, answer, startedAtMs } = call;
   const { refused, failure, brokenOff, isCall, isBoundToKey } = outcome;
   if (isCall) tally.ended(target, failedOutcome(refused, brokenOff === 'cancelled'), (nowMs - startedAtMs) / 1000);
-  const { status, head, stream } = answer;
+  const { head, stream } = answer;
+  const status = (failure === undefined ? refused.saidStatus : undefined) ?? answer.status;
   const kind = failureKind({ refused, failure, status, stream });
-  const isAboutKey = failure === undefined && (status === 401 || status === 429);
+  const isAboutKey = failure === undefined && ofKey.has(status);
   const maySwitch = isAboutKey && !isBoundToKey && head.shouldRetry !== 'false';
   const hasOtherKey = maySwitch && target.upstream.credentials.hasOtherFree(key, nowMs);
   if (brokenOff === 'cancelled') state.breaker.released(role);
   else if (brokenOff === undefined) {
     // What it refuses one caller says nothing of what it does for others.
     const isOfRequest = failure === undefined && refused.status === 403;
-    noteFailure(call, { kind: isOfRequest ? undefined : kind, failure, hasOtherKey }, nowMs);
+    noteFailure(call, { kind: isOfRequest ? undefined : kind, failure, hasOtherKey, status }, nowMs);
   }
-  return { kind, hasOtherKey };
+  return { kind, hasOtherKey, status };
 }

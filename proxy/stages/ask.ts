@@ -173,7 +173,6 @@ function decide(asking: Asking, failure: UpstreamFailure | undefined, asker: Ask
   const { exchange, parts } = asker;
   const { metrics, nowMs } = parts;
   const endedAtMs = nowMs();
-  if (failure === undefined) target.upstream.credentials.answered(asking.key, answer.status, answer.head, endedAtMs);
   let refused: Refusal | undefined;
   try {
     refused = refusalOf(asking, failure, asker);
@@ -186,6 +185,8 @@ function decide(asking: Asking, failure: UpstreamFailure | undefined, asker: Ask
     return;
   }
   const { gone } = exchange;
+  const status = refused?.saidStatus ?? answer.status;
+  if (failure === undefined) target.upstream.credentials.answered(asking.key, status, answer.head, endedAtMs);
   if (refused === undefined) {
     noteAnswered(asking, endedAtMs, gone, metrics.upstream);
     asker.accepted(asking, endedAtMs);

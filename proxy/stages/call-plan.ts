@@ -47,7 +47,9 @@ export interface PlannedFailure<Target> {
   readonly hasOtherKey: boolean;
   /** Undefined: its answer came completely. */
   readonly failure: UpstreamFailure | undefined;
-  readonly answer: { readonly status: number; readonly head: AnswerHead };
+  readonly answer: { readonly head: AnswerHead };
+  /** That of the answer, or of the error within it. */
+  readonly status: number;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
 }
@@ -124,11 +126,11 @@ export class CallPlan<Target extends Askable> {
    * nothing may be asked.
    */
   after(failed: PlannedFailure<Target>, nowMs: number): Planned<Target> | number | undefined {
-    const { target, kind, hasOtherKey, failure, answer } = failed;
+    const { target, kind, hasOtherKey, failure, answer, status } = failed;
     if (!this.mayAskOn(kind, nowMs)) return undefined;
     const planned = (hasOtherKey ? this.again(target, nowMs) : undefined) ?? this.next('failover', nowMs);
     if (planned !== undefined) return planned;
-    const { status, head } = answer;
+    const { head } = answer;
     const isQuick = failed.endedAtMs - failed.startedAtMs < target.upstream.connectTimeoutMs;
     const { attempts } = this.#planning.route.policy;
     const said = { failure, status, head, isQuick, isWanted: attempts !== undefined };

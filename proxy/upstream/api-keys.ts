@@ -1,4 +1,4 @@
-// The API keys of the providers. Those of one provider are used in turn; a key that was refused (401), or was asked to wait (429), rests.
+// The API keys of the providers. Those of one provider are used in turn; a key that was refused (401), has no money left (402), or was asked to wait (429), rests.
 import { createHash } from 'node:crypto';
 import type { RememberedKey } from '../targets/learned-quotas.ts';
 import { longestRestMs, unsaidRestMs } from '../targets/rest-times.ts';
@@ -6,7 +6,7 @@ import type { AnswerHead } from './answer-head.ts';
 import { askedWaitMs } from './retry-headers.ts';
 import type { AwsSigner } from './sign-aws.ts';
 
-/** How long a key rests after a 401: it was revoked as a rule, and seldom comes back. Milliseconds. */
+/** How long a key rests after a 401 or a 402: it was revoked as a rule, or its account is used up, and seldom comes back. Milliseconds. */
 const refusedMs = 60_000;
 
 /** A key as it is configured. */
@@ -128,7 +128,8 @@ export class ApiKeys {
       this.rest(key, nowMs + refusedMs);
       if (!state.isRefused) this.#refused(key.position);
       state.isRefused = true;
-    } else if (status === 429) {
+    } else if (status === 402) this.rest(key, nowMs + refusedMs);
+    else if (status === 429) {
       // None at all, or a moment that has passed, is no reason to use it again at once.
       this.rest(key, nowMs + Math.min(askedWaitMs(head, nowMs) || unsaidRestMs, longestRestMs));
     } else if (status < 400) state.isRefused = false;

@@ -64,6 +64,16 @@ await test('a limited key rests for as long as the provider asks, at most a minu
   t.end();
 });
 
+await test('a key whose account has no money left rests for a minute, and is not called refused', (t) => {
+  const refused: number[] = [];
+  const keys = new ProviderKeys(({ position }) => refused.push(position)).of('p', given('ab'));
+  answer(keys, 'a', 402);
+  t.equal(picks(keys, 2, nowMs + 59_999), 'bb');
+  t.ok(picks(keys, 2, nowMs + 60_000).includes('a'));
+  t.same(refused, []);
+  t.end();
+});
+
 await test('while all rest, the one that is free soonest is used; other answers say nothing about a key', (t) => {
   const keys = new ProviderKeys().of('p', given('abc'));
   for (const status of [200, 400, 403, 404, 500, 503, 529]) answer(keys, 'a', status, '60');
