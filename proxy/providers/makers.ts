@@ -45,7 +45,11 @@ export const gemini: Row = {
   speeches: {
     // `parametersJsonSchema` and `responseJsonSchema`: ai.google.dev/api/caching#FunctionDeclaration and ai.google.dev/api/generate-content.
     gemini: { ...generate, quirks: { isModelInPath: true, isInventor: true, takesJsonSchema: true } },
-    chat: { path: '/openai/chat/completions', keyStyle: 'bearer', quirks: { hasOnlySystemRole: true } },
+    chat: {
+      path: '/openai/chat/completions',
+      keyStyle: 'bearer',
+      quirks: { hasOnlySystemRole: true, takesProof: true },
+    },
     embeddings: { path: '/openai/embeddings', keyStyle: 'bearer' },
   },
   // ai.google.dev/gemini-api/docs/openai

@@ -62,8 +62,8 @@ function writeMessages(turns: readonly Turn[], areToolsOff: boolean, writing: Wr
 
 /** Blanks at the end of the words with which the model shall begin are refused. */
 function withoutLastBlanks(content: readonly JsonObject[]): readonly JsonObject[] {
-  const text = textOf(content.at(-1)?.['text']);
-  return text === undefined ? content : [...content.slice(0, -1), { text: text.trimEnd() }];
+  const last = textOf(content.at(-1)?.['text']);
+  return last === undefined ? content : [...content.slice(0, -1), { text: last.trimEnd() }];
 }
 
 /** The instructions before the first turn. Undefined: there are none. */

@@ -10,6 +10,7 @@ import type {
   ToolResultPart,
 } from '../conversation/parts.ts';
 import { asFunctionInput } from '../free-text-tools.ts';
+import { isThirdGeneration, noProof } from '../gemini-models.ts';
 import { type JsonObject, textOf } from '../json.ts';
 import { messageMembersOf, ownMembersOf } from './own.ts';
 import { visibleThoughts, writeDetails, writeExtraContent } from './thoughts.ts';
@@ -96,17 +97,26 @@ function writeAssistant({ parts, name }: Turn, writing: Writing): JsonObject {
       parts.filter((part) => part.kind === 'reasoning'),
       writing,
     ),
-    ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => writeEarlierCall(call, writing)) }),
+    ...(calls.length === 0
+      ? {}
+      : { tool_calls: withProof(calls, writing).map((call) => writeEarlierCall(call, writing)) }),
     ...nameOf(name, writing),
   };
 }
 
+/** Of the calls of one turn the first one must have a proof since Gemini 3. */
+function withProof(calls: readonly ToolCallPart[], { isOwn, takesProof, model }: Writing): readonly ToolCallPart[] {
+  const isProved = calls.some(({ signature }) => signature?.family === 'google');
+  if (isOwn || isProved || !takesProof || !isThirdGeneration(model)) return calls;
+  return calls.map((call, index) => (index === 0 ? { ...call, signature: noProof } : call));
+}
+
 /** Where the target has no tools that take free text, it was told of a function instead. */
 function writeEarlierCall(call: ToolCallPart, writing: Writing): JsonObject {
-  const { quirks, isOwn } = writing;
+  const { quirks } = writing;
   const isFunction = call.isFreeText && !takesFreeText(writing);
   const told = isFunction ? { ...call, input: asFunctionInput(call.input), isFreeText: false } : call;
-  const isProved = isOwn || quirks.thinking === 'reasoning';
+  const isProved = writing.takesProof || quirks.thinking === 'reasoning';
   return { ...writeCall(isProved ? told : { ...told, signature: undefined }), ...writeMarks(call, writing) };
 }
 
@@ -128,9 +138,12 @@ function writeEarlierThoughts(parts: readonly ReasoningPart[], writing: Writing)
       ...(extra === undefined ? {} : { extra_content: extra }),
     };
   }
+  const proofs = writing.takesProof ? parts.filter(({ signature }) => signature?.family === 'google') : [];
   const bare = parts.filter(({ signature, encrypted }) => signature === undefined && encrypted === undefined);
   const text = visibleThoughts(bare);
   const isTaken = text !== '' && quirks.isInventor !== true && !writing.lacks('reasoning_content');
-  if (bare.length < parts.length || !isTaken) writing.hint('reasoning');
-  return isTaken ? { reasoning_content: text } : {};
+  const isLost = bare.length + proofs.length < parts.length || (text !== '' && !isTaken);
+  if (isLost) writing.hint('reasoning');
+  const extra = writeExtraContent(proofs);
+  return { ...(isTaken ? { reasoning_content: text } : {}), ...(extra === undefined ? {} : { extra_content: extra }) };
 }

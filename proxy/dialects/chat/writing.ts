@@ -39,6 +39,11 @@ export class Writing {
     return this.quirks.isInventor === true && /^(o\d|gpt-5)/.test(this.model);
   }
 
+  /** The target takes back the proof that Google's models thought. */
+  get takesProof(): boolean {
+    return this.isOwn || (this.quirks.takesProof ?? /(^|\/)gemini-/.test(this.model));
+  }
+
   /** Something harmless is left out; told once. */
   hint(member: Member): void {
     this.hintField(fieldName(member, this.#request.dialect));

@@ -3,14 +3,11 @@ import type { ConversationRequest } from '../conversation/conversation.ts';
 import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from '../conversation/parts.ts';
 import { fieldName } from '../field-names.ts';
 import { inputObject } from '../free-text-tools.ts';
+import { isThirdGeneration, noProof } from '../gemini-models.ts';
 import type { JsonObject } from '../json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
-import { isThirdGeneration } from './model-generation.ts';
 import { writeMedia } from './write-media.ts';
 import { writeToolResult } from './write-tool-result.ts';
-
-/** Google documents it for calls that another model made: the proof of thoughts is not looked for. */
-const noProof = 'skip_thought_signature_validator';
 
 /** The turns of the user and the model; instructions stand elsewhere. */
 export function writeContents(
@@ -42,7 +39,7 @@ function joinedTurns({ turns }: ConversationRequest): readonly { readonly role: 
 function withProof(parts: readonly JsonObject[]): readonly JsonObject[] {
   const first = parts.findIndex(isCall);
   if (first === -1 || parts.some((part) => isCall(part) && part['thoughtSignature'] !== undefined)) return parts;
-  return parts.map((part, index) => (index === first ? { ...part, thoughtSignature: noProof } : part));
+  return parts.map((part, index) => (index === first ? { ...part, thoughtSignature: noProof.value } : part));
 }
 
 function isCall(part: JsonObject): boolean {

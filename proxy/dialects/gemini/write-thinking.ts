@@ -2,8 +2,8 @@
 import type { ConversationRequest, Thinking } from '../conversation/conversation.ts';
 import { type Effort, effortOfBudget } from '../conversation/effort.ts';
 import { budgetWithin } from '../conversation/thinking-budget.ts';
+import { type Generation, generationOf } from '../gemini-models.ts';
 import type { JsonObject } from '../json.ts';
-import { type Generation, generationOf } from './model-generation.ts';
 
 /** Google's own equivalents of OpenAI's efforts. Tokens. */
 const budgets: Readonly<Record<Effort, number>> = {

@@ -205,6 +205,38 @@ await test('thoughts go back to the server that can take them', async (t) => {
   t.strictSame(turn({ thinking: 'reasoning' }, signed), [{ ...words, reasoning_details: [detail] }, []]);
 });
 
+await test('proof that a model of Google thought goes back to Google, with its call or its words', async (t) => {
+  const signature = { family: 'google', value: 's' } as const;
+  const proof: Part = { kind: 'reasoning', text: '', summary: [], signature };
+  const called = (id: string): Part => ({ kind: 'tool_call', id, name: 'f', input: '{}', isFreeText: false });
+  const [first, second] = [called('a'), called('b')] as const;
+  const write3 = (quirks: Quirks, model: string, ...parts: Part[]): unknown => {
+    const { messages, losses } = write(answering(...parts), quirks, model);
+    return [messages[0], losses];
+  };
+  const google: Quirks = { takesProof: true };
+  const plainCall = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+  const withProof = (value: string) => ({ extra_content: { google: { thought_signature: value } } });
+  const calls = (...tool_calls: object[]) => [{ role: 'assistant', content: null, tool_calls }, []];
+  const signed: Part = { ...(first as Extract<Part, { kind: 'tool_call' }>), signature };
+  for (const [quirks, model] of [
+    [google, 'm'],
+    [{}, 'models/gemini-3-flash-preview'],
+  ] as const) {
+    t.strictSame(
+      write3(quirks, model, signed, second),
+      calls({ ...plainCall('a'), ...withProof('s') }, plainCall('b')),
+      model,
+    );
+  }
+  t.strictSame(write3(google, 'm', proof, text('So.')), [{ role: 'assistant', content: 'So.', ...withProof('s') }, []]);
+  const unproved = withProof('skip_thought_signature_validator');
+  const made = calls({ ...plainCall('a'), ...unproved }, plainCall('b'));
+  t.strictSame(write3(google, 'gemini-3-pro-preview', first, second), made, 'calls that another model made');
+  t.strictSame(write3(google, 'gemini-2.5-pro', first), calls(plainCall('a')));
+  t.strictSame(write3({}, 'm', signed), calls(plainCall('a')), 'another server');
+});
+
 await test('parts that chat has no word for are lost by name', async (t) => {
   const parts: readonly Part[] = [
     { kind: 'foreign', dialect: 'messages', name: 'search_result', value: {} },

@@ -149,6 +149,20 @@ await test('tool calls and results find each other by name, and by id where ids 
   ]);
 });
 
+await test('a result that refers to something is a text, because Gemini would look for a file of that name', async (t) => {
+  const responseTo = (said: string, isError = false): unknown => {
+    const turns = [modelSays(call('c1')), userSays(result('c1', said, { isError }))];
+    const contents = written({ turns }).contents as unknown as {
+      parts: { functionResponse: { response: unknown } }[];
+    }[];
+    return contents[1]?.parts[0]?.functionResponse.response;
+  };
+  for (const said of ['{"a":[{"$ref":"#/b"}]}', '{"\\u0024ref":1}']) {
+    t.same([responseTo(said), responseTo(said, true)], [{ output: said }, { error: said }]);
+  }
+  t.same(responseTo('{"say":"$ref"}'), { say: '$ref' });
+});
+
 await test('images of a result stand within it since Gemini 3, beside it before', async (t) => {
   const turns = [
     modelSays(call('c1', { signature: google('s') })),

@@ -1,5 +1,7 @@
 // What a Gemini model can do, as far as its id tells: generations differ in how thinking is asked for.
 
+import type { Signature } from './conversation/parts.ts';
+
 /** `major` 3, `minor` 1: Gemini 3.1. */
 export interface Generation {
   readonly major: number;
@@ -15,6 +17,9 @@ export function generationOf(model: string): Generation | undefined {
   if (found === undefined) return undefined;
   return { major: Number(major), minor: Number(minor), size: size as Generation['size'] };
 }
+
+/** Google documents it for calls that another model made: the proof of thoughts is not looked for. */
+export const noProof: Signature = { family: 'google', value: 'skip_thought_signature_validator' };
 
 /** Its function calls are refused without the proof of the thoughts before them, and results of functions may hold images. */
 export function isThirdGeneration(model: string): boolean {
