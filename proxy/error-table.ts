@@ -52,6 +52,11 @@ export const errors = {
   unsupported_parameter: bad(
     'The provider "{provider}" cannot be asked for "{field}": {because}. Leave it out, or choose another model.',
   ),
+  endpoint_not_supported: entryOf(
+    404,
+    'not_found_error',
+    'The {what} "{name}" cannot be asked at {path}: that is for providers that speak Responses themselves.',
+  ),
   unsupported_operation: bad(
     'The {what} "{name}" cannot be asked at {path}: its provider has nothing like it. If its server has, the operator can name it under `dialects` of the provider.',
   ),
@@ -162,7 +167,7 @@ export const errors = {
   ),
   invalid_query: bad('The query parameter {name} {problem}.'),
   unknown_provider: bad('There is no provider "{provider}", neither by its name nor by its type.'),
-  upgrade_not_supported: bad('A connection to a provider cannot become a WebSocket here.'),
+  upgrade_not_supported: bad('There is no WebSocket at {path}. Send the request over HTTP.', 426),
   passthrough_model_unknown: entryOf(
     403,
     'permission_error',

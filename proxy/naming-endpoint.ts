@@ -26,5 +26,5 @@ export interface NamingEndpoint {
   readonly choice: ModelsOfDoor['choice'];
   /** What no target can be asked, the gateway answers by itself. */
   readonly answersAlone: boolean;
-  readonly refusedAs: ModelsOfDoor['refusedAs'];
+  readonly refusedAs: ModelsOfDoor['refusedAs'] | 'endpoint_not_supported';
 }

@@ -17,6 +17,14 @@ export function noRoute(method: string, path: string, known: readonly KnownRoute
   return refusal('method_not_allowed', { fill: { ...shown, allow }, headers: { allow } });
 }
 
+/**
+ * For a client that would try again after any other status: some clients of Responses fall back to HTTP at a 426 alone. RFC 9110, 15.5.22: it
+ * says what is spoken instead.
+ */
+export function noWebSocket(path: string): Refusal {
+  return refusal('upgrade_not_supported', { fill: { path }, headers: { upgrade: 'HTTP/1.1' } });
+}
+
 /** Whether a path is the one of a route, or begins with it when that ends with `*`. */
 export function isUnder(path: string, route: string): boolean {
   if (route.includes('/:')) return fits(path.split('/'), route.split('/'));

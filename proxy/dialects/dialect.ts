@@ -3,9 +3,17 @@ import type { ClientDialectName } from './names.ts';
 
 /**
  * The model operations a gateway endpoint can stand for. The first four are wire formats, between which answers of models are translated;
- * `chat_of_input` is asked for in the words of Responses and answered in those of chat.
+ * `chat_of_input` is asked for in the words of Responses and answered in those of chat. `compact` and `input_tokens` are those of
+ * `/v1/responses/…`, which only servers of Responses have.
  */
-export type Operation = ClientDialectName | 'chat_of_input' | 'embeddings' | 'count_tokens' | 'realtime';
+export type Operation =
+  | ClientDialectName
+  | 'chat_of_input'
+  | 'compact'
+  | 'input_tokens'
+  | 'embeddings'
+  | 'count_tokens'
+  | 'realtime';
 
 /** Whose clients are served: their SDKs read headers of different names. */
 export type Surface = 'openai' | 'anthropic';

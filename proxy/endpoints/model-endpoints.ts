@@ -9,8 +9,12 @@ export interface ModelRow {
   readonly surface: Surface;
   /** Rules count its requests and tokens, and refuse them (spec, Limits 1). */
   readonly isCounted: boolean;
-  /** Its answers can be asked for later, and requests can go on from them. */
+  /** Its answers can be asked for later. */
   readonly keepsAnswers: boolean;
+  /** Requests can go on from an answer that was kept. */
+  readonly goesOn: boolean;
+  /** Where no target of the model can be asked. */
+  readonly refusedAs: 'unsupported_operation' | 'endpoint_not_supported';
 }
 
 export interface ModelEndpoint extends ModelRow {
@@ -18,21 +22,26 @@ export interface ModelEndpoint extends ModelRow {
   readonly otherwise?: { readonly has: string; readonly lacks: string; readonly row: ModelRow };
 }
 
-const counted = { isCounted: true, keepsAnswers: false } as const;
+const counted = { isCounted: true, keepsAnswers: false, goesOn: false, refusedAs: 'unsupported_operation' } as const;
+/** Below the path of one response, but no id of one. */
+const ofResponses = { ...counted, surface: 'openai', goesOn: true, refusedAs: 'endpoint_not_supported' } as const;
 const chat = { path: '/v1/chat/completions', operation: 'chat', surface: 'openai', ...counted } as const;
 
 export const modelEndpoints: readonly ModelEndpoint[] = [
   { ...chat, otherwise: { has: 'input', lacks: 'messages', row: { ...chat, operation: 'chat_of_input' } } },
   { path: '/v1/completions', operation: 'completions', surface: 'openai', ...counted },
-  { path: '/v1/responses', operation: 'responses', surface: 'openai', isCounted: true, keepsAnswers: true },
+  { ...counted, path: '/v1/responses', operation: 'responses', surface: 'openai', keepsAnswers: true, goesOn: true },
+  { ...ofResponses, path: '/v1/responses/compact', operation: 'compact' },
+  // It asks no model, as the counting of messages.
+  { ...ofResponses, path: '/v1/responses/input_tokens', operation: 'input_tokens', isCounted: false },
   { path: '/v1/messages', operation: 'messages', surface: 'anthropic', ...counted },
   // It asks no model, and providers charge nothing for it.
   {
+    ...counted,
     path: '/v1/messages/count_tokens',
     operation: 'count_tokens',
     surface: 'anthropic',
     isCounted: false,
-    keepsAnswers: false,
   },
   { path: '/v1/embeddings', operation: 'embeddings', surface: 'openai', ...counted },
 ];

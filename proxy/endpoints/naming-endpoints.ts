@@ -21,7 +21,7 @@ export const namingEndpoints: ReadonlyMap<string, NamingEndpoint> = new Map(
   ].map((endpoint) => [endpoint.path, endpoint]),
 );
 
-function ofModels({ path, operation, isCounted }: ModelEndpoint): NamingEndpoint {
+function ofModels({ path, operation, isCounted, refusedAs }: ModelEndpoint): NamingEndpoint {
   return {
     path,
     line: 'model',
@@ -33,7 +33,7 @@ function ofModels({ path, operation, isCounted }: ModelEndpoint): NamingEndpoint
     },
     choice: 'strategy',
     answersAlone: isEstimated(operation),
-    refusedAs: 'unsupported_operation',
+    refusedAs,
   };
 }
 

@@ -9,10 +9,11 @@ import fastify, {
 } from 'fastify';
 import { schemalessRoutes } from '../../plane/schemaless-routes.ts';
 import { maxHeaderBytes, pathOf } from '../call/head.ts';
+import { asksForWebSocket } from '../connection/accept-web-socket.ts';
 import { fixedHeaders } from '../connection/answer-headers.ts';
 import { speaksAnthropic } from '../connection/error-format.ts';
 import type { Exchange } from '../connection/exchange.ts';
-import { type KnownRoute, noRoute } from '../connection/known-routes.ts';
+import { type KnownRoute, noRoute, noWebSocket } from '../connection/known-routes.ts';
 import { expectNoBody } from '../connection/no-body.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
@@ -120,7 +121,7 @@ export async function createPluginServer(gateway: Gateway, host: PluginHost): Pr
       if (!isPublic) exchange.caller = principal;
       gateway.keyUses.note(principal.keyId, exchange.startedAtMs);
       const refused = noRoute(request.method ?? '', path, known);
-      if (refused) throw refused;
+      if (refused) throw refused.status === 405 && asksForWebSocket(request) ? noWebSocket(path) : refused;
       await expectNoBody(exchange);
       for (const [name, value] of fixedEntries) response.setHeader(name, value);
       response.setHeader('x-request-id', exchange.id);

@@ -43,6 +43,8 @@ export const textsOf: { readonly [Name in GuardedOperation]?: OperationTexts } =
   chat_of_input: { ...chat, request: (body) => responseRequest(body, mixedLengths) },
   completions: { ...chat, request: completionRequest },
   responses,
+  compact: { ...responses, request: (body) => responseRequest(body, []) },
+  input_tokens: { request: (body) => responseRequest(body, []) },
   messages: { request: (body) => messageRequest(body), answer: messageAnswer, events: messageEvents },
   count_tokens: { request: (body) => messageRequest(body, []) },
   embeddings: { request: inputTexts },

@@ -1,6 +1,8 @@
 // The door /p/{provider}/{endpoint}: a request goes to a provider as it is, with the gateway's key in place of the client's.
 import { withoutSecrets } from '../../schemas/keys/key-shapes.ts';
 import { allowsTarget } from '../../schemas/keys/model-access.ts';
+import { pathOf } from '../call/head.ts';
+import { noWebSocket } from '../connection/known-routes.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { alwaysGuarded, guardsModel } from '../guardrails/applying.ts';
@@ -49,7 +51,7 @@ const webSocket = /^\s*websocket\b/i;
 /**
  * Where a request behind `/p/` goes: to the provider with the name in its path, else to the first one of that type that the caller may use.
  * Where a rule on models or the caller's key asks which model it is, that is found before anything is sent. Throws 403
- * `guardrails_prevent_passthrough`, 400 `invalid_path`, `unknown_provider` and `upgrade_not_supported`, 403 `model_access_denied` for a caller
+ * `guardrails_prevent_passthrough`, 400 `invalid_path` and `unknown_provider`, 426 `upgrade_not_supported`, 403 `model_access_denied` for a caller
  * restricted to models whose model cannot be read or is none of them, 400 `routing_member_not_allowed`, 413 for what is too long to be signed,
  * and what `searchBody` rejects with.
  */
@@ -57,7 +59,7 @@ export function aimPassthrough(knock: Knock, parts: Gateway): Aim | Promise<Aim>
   const { exchange, principal, snapshot, short } = knock;
   // What is passed through cannot be read, so it cannot be guarded.
   if (alwaysGuarded(snapshot.guardrails, principal.userPath)) throw refusal('guardrails_prevent_passthrough');
-  if (webSocket.test(exchange.request.headers.upgrade ?? '')) throw refusal('upgrade_not_supported');
+  if (webSocket.test(exchange.request.headers.upgrade ?? '')) throw noWebSocket(pathOf(exchange.request.url ?? ''));
   const path = readProviderPath(exchange.request.url ?? '');
   const upstreams = upstreamsOf(path.provider, snapshot);
   const [first] = upstreams;

@@ -4,7 +4,7 @@ import { mediaAt, mediaPaths } from './media.ts';
 import type { Row, Speech } from './row.ts';
 import { plainSpeeches, plainStores, speechWith } from './speeches.ts';
 
-const { completions, embeddings, realtime } = plainSpeeches;
+const { compact, completions, embeddings, input_tokens, realtime } = plainSpeeches;
 const azureMedia = ['speech', 'transcriptions', 'translations', 'image_generations', 'image_edits'] as const;
 
 /**
@@ -18,6 +18,8 @@ export const azure: Row = {
     // Custom tools: learn.microsoft.com/azure/foundry/openai/how-to/reasoning.
     chat: speechWith('chat', { hasFreeTextTools: true }),
     responses: speechWith('responses', { hasFreeTextTools: true }),
+    compact,
+    input_tokens,
     completions,
     embeddings,
     // The model is the deployment: learn.microsoft.com/azure/foundry/openai/how-to/realtime-audio-websockets.
@@ -57,7 +59,7 @@ function storesBelow(top: string): Row['stores'] {
 }
 
 function deployments(top: string): Row {
-  const { responses: _, realtime: __, ...speeches } = azure.speeches;
+  const { responses: _, compact: __, input_tokens: ___, realtime: ____, ...speeches } = azure.speeches;
   return { ...azure, ...below(top, { ...azure, speeches }) };
 }
 

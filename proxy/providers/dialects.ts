@@ -30,13 +30,17 @@ const messagesBytes: Relayed = {
   readError: messagesTranslation.readError,
 };
 
+const responsesBytes: Relayed = { watchStream: (options) => new ResponsesTap(options), readError };
+
 /** Of formats that are never relayed, errors alone are read. */
 export const relayed: Readonly<Record<Speakable, Relayed>> = {
   chat: chatBytes,
   completions: chatBytes,
   embeddings: chatBytes,
   realtime: chatBytes,
-  responses: { watchStream: (options) => new ResponsesTap(options), readError },
+  responses: responsesBytes,
+  compact: responsesBytes,
+  input_tokens: responsesBytes,
   messages: messagesBytes,
   count_tokens: messagesBytes,
   gemini: chatBytes,

@@ -4,7 +4,16 @@ import { mediaAt } from './media.ts';
 import type { Row } from './row.ts';
 import { anthropicVersion, plainSpeeches, plainStores, speechWith, stateless } from './speeches.ts';
 
-const { completions, messages, gemini: generate, embeddings, count_tokens, realtime } = plainSpeeches;
+const {
+  completions,
+  messages,
+  gemini: generate,
+  compact,
+  input_tokens,
+  embeddings,
+  count_tokens,
+  realtime,
+} = plainSpeeches;
 
 /** platform.openai.com/docs/api-reference */
 export const openai: Row = {
@@ -13,6 +22,8 @@ export const openai: Row = {
   speeches: {
     chat: speechWith('chat', { isInventor: true }),
     responses: speechWith('responses', { isInventor: true }),
+    compact,
+    input_tokens,
     completions,
     embeddings,
     realtime,

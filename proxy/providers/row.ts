@@ -6,7 +6,7 @@ import type { Quirks } from '../dialects/quirks.ts';
 export type KeyStyle = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'aws' | 'none';
 
 /** What a provider can be asked in a wire format of its own: an answer of a model in one of the dialects, or one of the other operations. */
-export type Speakable = DialectName | 'embeddings' | 'count_tokens' | 'realtime';
+export type Speakable = DialectName | 'compact' | 'input_tokens' | 'embeddings' | 'count_tokens' | 'realtime';
 
 /** What else it can be asked, in the format of OpenAI; `rerank`: of Cohere. */
 export type MediaOperation =

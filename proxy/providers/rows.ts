@@ -63,5 +63,8 @@ function speechesOf({ speeches }: Row, declared: readonly TextDialect[]): Row['s
   const chosen: [Speakable, Speech][] = declared.map((name) => [name, speeches[name] ?? plainSpeeches[name]]);
   const { count_tokens: counting } = speeches;
   if (counting !== undefined && declared.includes('messages')) chosen.push(['count_tokens', counting]);
+  // A server that has neither says so itself.
+  if (declared.includes('responses'))
+    for (const name of ['compact', 'input_tokens'] as const) chosen.push([name, speeches[name] ?? plainSpeeches[name]]);
   return Object.fromEntries(chosen) as Row['speeches'];
 }

@@ -24,6 +24,9 @@ export const plainSpeeches = {
     streamPath: '/model/{model}/converse-stream',
     quirks: { isModelInPath: true },
   },
+  // platform.openai.com/docs/api-reference/responses/compact and .../input-tokens
+  compact: { path: '/responses/compact' },
+  input_tokens: { path: '/responses/input_tokens' },
   embeddings: { path: '/embeddings' },
   // What else there is of realtime lies below it.
   realtime: { path: '/realtime' },

@@ -46,7 +46,14 @@ export interface Place {
 
 /** Formats that a client's words can be translated to and from. */
 const translated = ['chat', 'chat_of_input', 'completions', 'responses', 'messages'] as const;
-const operations: readonly Operation[] = [...translated, 'embeddings', 'count_tokens', 'realtime'];
+const operations: readonly Operation[] = [
+  ...translated,
+  'compact',
+  'input_tokens',
+  'embeddings',
+  'count_tokens',
+  'realtime',
+];
 /** The format in which nothing of a call is lost, where it is not the one of its own name. */
 const closest: Readonly<Partial<Record<Operation, Speakable>>> = { chat_of_input: 'responses' };
 const askUsage: ReadonlySet<Speakable> = new Set(['chat', 'completions']);

@@ -33,13 +33,14 @@ interface Wanted {
   readonly operation: Operation;
   readonly path: string;
   readonly keepsAnswers: boolean;
+  readonly refusedAs: 'unsupported_operation' | 'endpoint_not_supported';
 }
 
 type Asked = Pick<Guarded, 'call' | 'home' | 'named'>;
 
 /**
  * Leaves out the targets that cannot be asked. `isEnabled`: the gateway keeps answers. Throws when none is left, or rejects with: 400
- * `unsupported_operation` where providers have nothing like it, `unsupported_parameter` where they cannot be told all of it, and
+ * `unsupported_operation` or 404 `endpoint_not_supported` where providers have nothing like it, `unsupported_parameter` where they cannot be told all of it, and
  * `invalid_parameter` or `body_too_many_keys` for a body that cannot be translated at all. Nothing waits where the call is short.
  */
 export function candidates(
@@ -59,7 +60,7 @@ export function candidates(
 
 function* translatable(
   { call, home, named }: Asked,
-  { operation, path }: Wanted,
+  { operation, path, refusedAs }: Wanted,
   obeyed: readonly string[],
 ): Slices<Candidates> {
   const translated = new Map<Target, Translated>();
@@ -83,9 +84,7 @@ function* translatable(
   }
   const route = partOf(named, (target) => usable.has(target));
   if (route !== undefined) return { call, keyMark: keyMarkOf(home), route, translated, own: undefined };
-  throw (
-    refused ?? refusal('unsupported_operation', { param: 'model', fill: { what: 'model', name: call.model, path } })
-  );
+  throw refused ?? refusal(refusedAs, { param: 'model', fill: { what: 'model', name: call.model, path } });
 }
 
 function keyMarkOf(home: Guarded['home']): string | undefined {

@@ -19,7 +19,7 @@ const param = 'previous_response_id';
 
 /** Who asks, and what its body may take. */
 export interface Recalling {
-  readonly endpoint: { readonly keepsAnswers: boolean };
+  readonly endpoint: { readonly goesOn: boolean };
   readonly principal: OwningCaller | undefined;
   readonly snapshot: Pick<Snapshot, 'allowsUnknownObjects' | 'bodyLimitBytes'>;
   readonly held: HeldBody | undefined;
@@ -59,7 +59,7 @@ async function claimedBy(
   { endpoint, principal, snapshot }: Recalling & { readonly principal: OwningCaller },
   parts: ClaimParts,
 ): Promise<readonly Claimed[]> {
-  const member = endpoint.keepsAnswers ? memberOf(call, param) : undefined;
+  const member = endpoint.goesOn ? memberOf(call, param) : undefined;
   const previous = member === undefined ? undefined : readString(call.body, member);
   const claimed: Claimed[] = [];
   await checkBody(call.body, {
@@ -90,7 +90,7 @@ function previousOf(
   { storedResponses }: Pick<ClaimParts, 'storedResponses'>,
 ): Recalled | Promise<Recalled> {
   const { endpoint, principal } = recalling;
-  const member = endpoint.keepsAnswers ? memberOf(call, param) : undefined;
+  const member = endpoint.goesOn ? memberOf(call, param) : undefined;
   if (member === undefined || call.body[member.valueStart] === 0x6e) return { call, home: undefined };
   const id = readString(call.body, member);
   if (id === undefined) throw refusal('invalid_parameter', { param, fill: { param, because: 'must be a text' } });

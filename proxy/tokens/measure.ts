@@ -18,7 +18,7 @@ const letterT = 0x74;
 
 /** Providers charge nothing for it. */
 export function isFree(operation: string | undefined): boolean {
-  return operation === 'count_tokens';
+  return operation === 'count_tokens' || operation === 'input_tokens';
 }
 
 /** Of a JSON answer, or of as much of one as came. Undefined: it is free, or will be told later. */

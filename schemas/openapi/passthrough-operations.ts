@@ -27,7 +27,6 @@ export const passthroughOperations: readonly Operation[] = methods.map((method) 
     400: [
       'invalid_path',
       'unknown_provider',
-      'upgrade_not_supported',
       'duplicate_key',
       'routing_member_not_allowed',
       'invalid_json',
@@ -40,6 +39,7 @@ export const passthroughOperations: readonly Operation[] = methods.map((method) 
     408: late ?? [],
     413: tooLarge ?? [],
     415: ['unsupported_encoding'],
+    426: ['upgrade_not_supported'],
     429: limited ?? [],
     502: broken ?? [],
     503: ['kept_ids_unavailable'],

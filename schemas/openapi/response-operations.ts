@@ -1,5 +1,5 @@
 // The operations under /v1/responses, one row each.
-import { modelCallParameters, translatedRefusals } from './model-call.ts';
+import { guardedRefusals, modelCallParameters, translatedRefusals } from './model-call.ts';
 import { answerHeaders, type Operation, type Refusals } from './operation.ts';
 
 const responses = { tag: 'Model API', access: 'client' } as const;
@@ -13,6 +13,23 @@ const storedRefusals: Refusals = {
   503: ['stored_responses_unavailable'],
   504: ['upstream_timeout'],
 };
+
+/** What only a provider that speaks Responses has, asked with what a response is asked with. */
+const native = {
+  ...responses,
+  method: 'post',
+  isOpaque: true,
+  parameters: modelCallParameters,
+  success: { status: 200, says: 'The answer of the provider.', headers: answerHeaders },
+  refusals: {
+    ...guardedRefusals,
+    400: [...(guardedRefusals[400] ?? []), 'response_kept_elsewhere'].filter(
+      (code) => code !== 'unsupported_operation',
+    ),
+    404: [...(guardedRefusals[404] ?? []), 'response_not_found', 'endpoint_not_supported'],
+    503: [...(guardedRefusals[503] ?? []), 'stored_responses_unavailable'],
+  },
+} as const satisfies Partial<Operation>;
 
 export const responseOperations: readonly Operation[] = [
   {
@@ -78,5 +95,20 @@ export const responseOperations: readonly Operation[] = [
     parameters: ['ResponseId', 'ItemLimit', 'ItemOrder', 'ItemAfter', 'UserPath'],
     success: { status: 200, says: 'A page of the items.', schema: 'response-input-items', headers },
     refusals: { ...storedRefusals, 400: ['invalid_query'] },
+  },
+  {
+    ...native,
+    id: 'compactResponse',
+    path: '/v1/responses/compact',
+    summary: 'A conversation in fewer items, which later requests begin with.',
+    description: 'For providers that speak Responses themselves; any other model is answered 404.',
+  },
+  {
+    ...native,
+    id: 'countInputTokens',
+    path: '/v1/responses/input_tokens',
+    summary: 'How many tokens the input of a response has. It counts under no rule.',
+    description: 'For providers that speak Responses themselves; any other model is answered 404.',
+    success: { ...native.success, headers: ['x-upstream-request-id', 'x-gateway-explain-id'] },
   },
 ];

@@ -262,7 +262,7 @@ await test('it is logged and counted as what it is', async (t) => {
 await test('a WebSocket is refused, and to strangers like everything else', async (t) => {
   const lines = ['Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: eA=='];
   const refused = await answerTo(get('/p/fake/realtime', ...lines));
-  t.same([refused.status, codeOf(refused)], [400, 'upgrade_not_supported']);
+  t.same([refused.status, codeOf(refused), refused.header('upgrade')], [426, 'upgrade_not_supported', 'HTTP/1.1']);
   t.equal((await answerTo(head('GET /p/fake/realtime HTTP/1.1', host, ...lines))).status, 401);
 });
 

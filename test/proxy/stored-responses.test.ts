@@ -199,7 +199,7 @@ await test('a call that goes on from a response is as long as all that was said,
   responses.keep('resp_1', '/', record('resp_1', 'x'.repeat(3 << 20)), 3 << 20);
   const bodies = new BodyBudget(2 ** 30);
   const recalling = (bodyLimitBytes: number) => ({
-    endpoint: { keepsAnswers: true },
+    endpoint: { goesOn: true },
     principal: { keyId: undefined, userPath: '/' },
     snapshot: { bodyLimitBytes, allowsUnknownObjects: false },
     held: bodies.open('/', { bodyLimitBytes: 2 ** 25, bodyBudgetBytes: undefined }),

@@ -73,6 +73,8 @@ const expected: Record<string, Record<string, string>> = {
   openai: {
     chat: 'https://api.openai.com/v1/chat/completions',
     responses: 'https://api.openai.com/v1/responses',
+    compact: 'https://api.openai.com/v1/responses/compact',
+    input_tokens: 'https://api.openai.com/v1/responses/input_tokens',
     completions: 'https://api.openai.com/v1/completions',
     embeddings: 'https://api.openai.com/v1/embeddings',
     realtime: 'https://api.openai.com/v1/realtime',
@@ -93,6 +95,8 @@ const expected: Record<string, Record<string, string>> = {
   azure: {
     chat: 'https://my-resource.openai.azure.com/openai/v1/chat/completions',
     responses: 'https://my-resource.openai.azure.com/openai/v1/responses',
+    compact: 'https://my-resource.openai.azure.com/openai/v1/responses/compact',
+    input_tokens: 'https://my-resource.openai.azure.com/openai/v1/responses/input_tokens',
     completions: 'https://my-resource.openai.azure.com/openai/v1/completions',
     embeddings: 'https://my-resource.openai.azure.com/openai/v1/embeddings',
     realtime: 'https://my-resource.openai.azure.com/openai/v1/realtime',
