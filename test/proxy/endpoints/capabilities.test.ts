@@ -73,7 +73,7 @@ async function refusalAt(path: string, model: string, t: Test): Promise<string |
   const said = (await answer.json()) as { error?: { code: string } };
   const code = said.error?.code ?? '';
   t.notMatch(code, /^(?:invalid|route|unsupported_media)/, path);
-  return /^(?:unsupported_operation|batch_needs_one_provider)$/.test(code) ? code : undefined;
+  return /^(?:endpoint_not_supported|unsupported_operation|batch_needs_one_provider)$/.test(code) ? code : undefined;
 }
 
 await test('a request is refused as one that no provider can be asked exactly where the list and an explanation say so', async (t) => {
@@ -81,7 +81,7 @@ await test('a request is refused as one that no provider can be asked exactly wh
   const listed = await endpointsOf();
   // The one goes where its file is kept, the other begins with a GET.
   const asked = [...namingEndpoints.keys()].filter((path) => path !== '/v1/batches' && path !== realtime[0]);
-  t.equal(asked.length, 17);
+  t.equal(asked.length, 19);
   for (const [model, endpoints] of Object.entries(listed)) {
     const codes = await Promise.all(asked.map((path) => refusalAt(path, model, t)));
     t.strictSame(
