@@ -9,6 +9,12 @@ export interface ClaudeTraits {
   readonly thinksByDefault: boolean;
   /** It cannot be told not to think. */
   readonly alwaysThinks: boolean;
+  /** What tells it not to think before it answers. */
+  readonly offType: 'disabled' | 'between_tools';
+  /** It can be made to call a tool. */
+  readonly canBeForced: boolean;
+  /** It goes on from words that it is said to have begun with. */
+  readonly takesPrefill: boolean;
   /** It knows the effort `xhigh`, between `high` and `max`. */
   readonly knowsXhigh: boolean;
   /** It takes temperature, top_p and top_k. */
@@ -25,6 +31,10 @@ export interface ClaudeTraits {
  */
 const numbered = /claude-(?:[a-z]+-)*v?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/;
 const alwaysThinking = /claude-(mythos|fable)/;
+/** Releases that refuse what others of their family take (platform.claude.com/docs/en/models, "What's new"). */
+const opus55 = /claude-opus-5[-.]5/;
+const sonnet55 = /claude-sonnet-5[-.]5/;
+const unforced = /claude-(?:(?:opus|sonnet)-5[-.]5|(?:mythos|fable)-5[-.]1)/;
 
 export function isClaude(model: string): boolean {
   return /claude/i.test(model);
@@ -43,11 +53,15 @@ export function claudeVersionOf(model: string): number {
 /** Another vendor's model is like the oldest Claude. */
 export function claudeTraitsOf(model: string): ClaudeTraits {
   const version = claudeVersionOf(model);
+  const name = model.toLowerCase();
   return {
     canThink: version >= 307,
     thinksAdaptively: version >= 406,
     thinksByDefault: version >= 500,
-    alwaysThinks: alwaysThinking.test(model.toLowerCase()),
+    alwaysThinks: alwaysThinking.test(name) || opus55.test(name),
+    offType: sonnet55.test(name) ? 'between_tools' : 'disabled',
+    canBeForced: !unforced.test(name),
+    takesPrefill: version < 406,
     knowsXhigh: version >= 407,
     hasSampling: version < 407,
     takesOneSampling: version >= 401,

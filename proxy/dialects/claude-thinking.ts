@@ -36,18 +36,33 @@ export function claudeEffortOf({ effort, budgetTokens }: Thinking, { knowsXhigh 
   return effort === 'xhigh' && !knowsXhigh ? 'high' : effort;
 }
 
+/**
+ * Tells a model not to think that does so unless it is told not to; undefined: it needs no word, or listens to none. `effort`: as asked, of which
+ * more than `high` is refused then.
+ */
+export function claudeOff({ effort }: Thinking, traits: ClaudeTraits): { type: string; effort?: Effort } | undefined {
+  if (!traits.thinksByDefault || traits.alwaysThinks) return undefined;
+  const told = effort === undefined ? undefined : claudeEffortOf({ effort }, traits);
+  const most = told === 'xhigh' || told === 'max' ? 'high' : told;
+  return { type: traits.offType, ...(most === undefined ? {} : { effort: most }) };
+}
+
 /** Who must call a tool must not think. */
 export function isForced(choice: ToolChoice | undefined): boolean {
   return choice?.kind === 'required' || choice?.kind === 'tool';
 }
 
-/** A model with a budget goes on behind the results of tools only from the signed thoughts that led to the calls. */
+/**
+ * A model with a budget goes on behind the results of tools only from the signed thoughts that led to the calls, and from words that it is said to
+ * have begun with only behind such thoughts.
+ */
 export function lacksThoughts(turns: readonly Turn[]): boolean {
   const asked = turns.findLastIndex(
     ({ role, parts }) => role === 'user' && parts.every(({ kind }) => kind !== 'tool_result'),
   );
   const since = turns.slice(asked + 1).filter(({ role }) => role === 'assistant');
   const parts = since.flatMap((turn) => turn.parts);
-  if (!parts.some(({ kind }) => kind === 'tool_call')) return false;
+  const isBegun = turns.at(-1)?.role === 'assistant';
+  if (!isBegun && !parts.some(({ kind }) => kind === 'tool_call')) return false;
   return !parts.some((part) => part.kind === 'reasoning' && (part.signature ?? part.encrypted)?.family === 'anthropic');
 }

@@ -1,7 +1,7 @@
 // Writes the turns of a conversation: speakers alternate, and the results of tools come first in the words of the user.
 import type { ConversationRequest, Turn } from '../conversation/conversation.ts';
 import { type Part, placeOf, type TextPart } from '../conversation/parts.ts';
-import { opening, placeInstructions } from '../conversation/placed-instructions.ts';
+import { goOn, opening, placeInstructions } from '../conversation/placed-instructions.ts';
 import { type JsonObject, textOf } from '../json.ts';
 import { cachePoint, textBlock, writePart } from './write-blocks.ts';
 import type { Writing } from './writing.ts';
@@ -33,7 +33,15 @@ export function writeConversation(
   if (messages.length === 0) {
     return { system: undefined, messages: [system === undefined ? begin : { role: 'user', content: system }] };
   }
-  return { system, messages: messages[0]?.['role'] === 'assistant' ? [begin, ...messages] : messages };
+  const isAnswerLast = messages.at(-1)?.['role'] === 'assistant';
+  return {
+    system,
+    messages: [
+      ...(messages[0]?.['role'] === 'assistant' ? [begin] : []),
+      ...messages,
+      ...(isAnswerLast && !writing.traits.takesPrefill ? [{ role: 'user', content: [{ text: goOn }] }] : []),
+    ],
+  };
 }
 
 function writeMessages(turns: readonly Turn[], areToolsOff: boolean, writing: Writing): readonly JsonObject[] {

@@ -1,5 +1,5 @@
 // Writes how much Claude shall think. The members are Anthropic's own; other models of Bedrock take none of them.
-import { claudeBudgetOf, claudeEffortOf, isForced, lacksThoughts } from '../claude-thinking.ts';
+import { claudeBudgetOf, claudeEffortOf, claudeOff, isForced, lacksThoughts } from '../claude-thinking.ts';
 import type { ConversationRequest, Thinking } from '../conversation/conversation.ts';
 import type { JsonObject } from '../json.ts';
 import type { Writing } from './writing.ts';
@@ -18,7 +18,7 @@ export function writeThinking(request: ConversationRequest, writing: Writing): W
   const { canThink, thinksAdaptively, alwaysThinks } = writing.traits;
   if (mode === 'off') {
     if (alwaysThinks) writing.hint('thinking');
-    return turnedOff(writing);
+    return turnedOff(thinking, writing);
   }
   if (mode === undefined && effort === undefined && budgetTokens === undefined) return undefined;
   // Claude refuses to think where a tool is forced, and with a budget where it called one without a thought that it signed.
@@ -27,12 +27,17 @@ export function writeThinking(request: ConversationRequest, writing: Writing): W
   if (canThink && !isRefused && thinksAdaptively) return adaptive(thinking, writing);
   if (canThink && !isRefused && budget !== undefined) return within(budget);
   writing.hint('thinking');
-  return turnedOff(writing);
+  return turnedOff(thinking, writing);
 }
 
-function turnedOff({ traits }: Writing): WrittenThinking | undefined {
-  const isSaid = traits.thinksByDefault && !traits.alwaysThinks;
-  return isSaid ? { fields: { thinking: { type: 'disabled' } }, isOn: false } : undefined;
+function turnedOff(thinking: Thinking, { traits }: Writing): WrittenThinking | undefined {
+  const off = claudeOff(thinking, traits);
+  if (off === undefined) return undefined;
+  const { type, effort } = off;
+  return {
+    fields: { thinking: { type }, ...(effort === undefined ? {} : { output_config: { effort } }) },
+    isOn: false,
+  };
 }
 
 function within(budget: number): WrittenThinking {

@@ -1,4 +1,5 @@
 // Writes the tools, and which of them may be called. Converse cannot forbid the call of tools: then no tools are sent.
+import { isForced } from '../claude-thinking.ts';
 import type { ConversationRequest, ForeignTool, FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { loseForeignTool, toolPlace } from '../foreign-tools.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
@@ -18,11 +19,13 @@ export function writeTools(request: ConversationRequest, writing: Writing): Json
   });
   if (written.length === 0) {
     // Nothing can be called, although something must.
-    if (toolChoice?.kind === 'required' || toolChoice?.kind === 'tool') writing.hint('toolChoice');
+    if (isForced(toolChoice)) writing.hint('toolChoice');
     return undefined;
   }
   if (parallelTools === false) writing.hint('parallelTools');
-  return { tools: written, ...choiceOf(toolChoice) };
+  const isRefused = isForced(toolChoice) && !writing.traits.canBeForced;
+  if (isRefused) writing.meaning('toolChoice', 'its model cannot be made to call a tool');
+  return { tools: written, ...(isRefused ? {} : choiceOf(toolChoice)) };
 }
 
 function writeTool(tool: Exclude<Tool, ForeignTool>, index: number, writing: Writing): readonly JsonObject[] {

@@ -72,6 +72,7 @@ export function readThinking(body: JsonObject): ReadThinking {
   const isHidden = optionalFlag(reasoning, 'exclude', 'reasoning') === true;
   const thinking: Thinking = withoutAbsent({
     mode: said === 'none' ? ('off' as const) : modeOf(reasoning, asked),
+    betweenTools: asked['type'] === 'between_tools' ? (true as const) : undefined,
     effort: said !== undefined && isEffort(said) ? said : undefined,
     budgetTokens: numberOf(budget),
     summary: isHidden ? 'omitted' : optionalText(reasoning, 'summary', 'reasoning'),
@@ -89,7 +90,7 @@ function modeOf(reasoning: JsonObject, asked: JsonObject): Thinking['mode'] {
   const type = optionalText(asked, 'type', 'thinking');
   if (type === undefined) return undefined;
   if (type === 'enabled') return 'on';
-  if (type === 'disabled') return 'off';
+  if (type === 'disabled' || type === 'between_tools') return 'off';
   if (type === 'adaptive' || type === 'auto') return 'adaptive';
-  throw new InvalidRequest(pathOf('thinking', 'type'), 'must be enabled, disabled or adaptive');
+  throw new InvalidRequest(pathOf('thinking', 'type'), 'must be enabled, disabled, between_tools or adaptive');
 }

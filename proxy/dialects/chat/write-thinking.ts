@@ -44,7 +44,8 @@ function reasoningOf({ mode, effort, budgetTokens, summary }: Thinking): JsonObj
 }
 
 /** The words of a client of chat, as it may have said them. */
-function ownWords({ mode, effort, budgetTokens, summary }: Thinking): JsonObject {
+function ownWords({ mode, betweenTools, effort, budgetTokens, summary }: Thinking): JsonObject {
+  if (betweenTools === true) return { reasoning_effort: effort, thinking: { type: 'between_tools' } };
   if (mode === 'off') return { reasoning_effort: 'none' };
   const type = mode === 'adaptive' ? 'adaptive' : 'enabled';
   const hasBudget = budgetTokens !== undefined;

@@ -84,6 +84,8 @@ export interface Sampling {
 export interface Thinking {
   /** `off`: not at all; `on`: as much as the members below say; `adaptive`: as the model sees fit. Undefined: as is usual for the model. */
   readonly mode?: 'off' | 'on' | 'adaptive' | undefined;
+  /** Off, but for the notes that a model of Anthropic's makes between calls of tools (`between_tools`). */
+  readonly betweenTools?: true | undefined;
   readonly effort?: 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined;
   /** Most tokens of thoughts. */
   readonly budgetTokens?: number | undefined;

@@ -6,6 +6,9 @@ import type { Part } from './parts.ts';
 /** What is said first where a conversation begins with the model, or says nothing. */
 export const opening = 'Begin.';
 
+/** What is said last where a conversation ends with the model, and the target does not go on from its words. */
+export const goOn = 'Continue.';
+
 export interface PlacedInstructions {
   /** Before the first turn: the instructions of the request, and turns of the system that lead. */
   readonly leading: readonly Part[];

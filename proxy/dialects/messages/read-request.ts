@@ -117,12 +117,14 @@ function readThinking(body: JsonObject): Thinking | undefined {
   switch (requiredText(thinking, 'type', 'thinking')) {
     case 'disabled':
       return { mode: 'off', ...how };
+    case 'between_tools':
+      return { mode: 'off', betweenTools: true, ...how };
     case 'adaptive':
       return { mode: 'adaptive', ...how };
     case 'enabled':
       return { mode: 'on', budgetTokens: readBudget(thinking), ...how };
     default:
-      throw new InvalidRequest('thinking.type', 'must be "enabled", "adaptive" or "disabled"');
+      throw new InvalidRequest('thinking.type', 'must be "enabled", "adaptive", "between_tools" or "disabled"');
   }
 }
 

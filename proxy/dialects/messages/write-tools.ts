@@ -1,4 +1,5 @@
 // Writes the tools of a request, and which of them must be called.
+import { isForced } from '../claude-thinking.ts';
 import type { FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
 import { loseForeignTool, toolPlace } from '../foreign-tools.ts';
@@ -49,9 +50,11 @@ function writeFunction(
 }
 
 /** Undefined: as is usual. */
-export function writeToolChoice({ losses, request }: Writing, hasTools: boolean): JsonObject | undefined {
-  const { toolChoice = { kind: 'auto' }, parallelTools, dialect } = request;
+export function writeToolChoice(writing: Writing, hasTools: boolean): JsonObject | undefined {
+  const { losses, request } = writing;
+  const { parallelTools, dialect } = request;
   const isOwn = dialect === 'messages';
+  const toolChoice = !isOwn && hasTools ? withoutForce(writing) : (request.toolChoice ?? { kind: 'auto' });
   if (!hasTools && !isOwn) {
     if (toolChoice.kind === 'required' || toolChoice.kind === 'tool') losses.hint(fieldName('toolChoice', dialect));
     return undefined;
@@ -60,6 +63,14 @@ export function writeToolChoice({ losses, request }: Writing, hasTools: boolean)
   if (!isParallelSaid || (toolChoice.kind === 'none' && !isOwn))
     return request.toolChoice === undefined ? undefined : choiceOf(toolChoice);
   return { ...choiceOf(toolChoice), disable_parallel_tool_use: !parallelTools };
+}
+
+/** Some models refuse to be made to call a tool. */
+function withoutForce({ losses, request, traits }: Writing): ToolChoice {
+  const { toolChoice = { kind: 'auto' }, dialect } = request;
+  if (traits.canBeForced || !isForced(toolChoice)) return toolChoice;
+  losses.meaning(fieldName('toolChoice', dialect), 'its model cannot be made to call a tool');
+  return { kind: 'auto' };
 }
 
 function choiceOf(choice: ToolChoice): JsonObject {

@@ -1,7 +1,7 @@
 // Writes the turns of a conversation as Anthropic wants them: roles in turn, results of tools first, instructions in their place.
 import type { Turn } from '../conversation/conversation.ts';
 import { placeOf, type TextPart } from '../conversation/parts.ts';
-import { opening, placeInstructions } from '../conversation/placed-instructions.ts';
+import { goOn, opening, placeInstructions } from '../conversation/placed-instructions.ts';
 import { fieldName } from '../field-names.ts';
 import { type JsonObject, type JsonValue, textOf } from '../json.ts';
 import { isPlainText, writeBlocks, writeText } from './write-blocks.ts';
@@ -26,8 +26,15 @@ export function writeTurns(writing: Writing): WrittenTurns {
   if (request.dialect === 'messages' && messages.length > 0) return { system, messages };
   // Anthropic refuses a conversation without messages, and one that begins with the model.
   if (messages.length === 0) return { system: undefined, messages: [{ role: 'user', content: system ?? opening }] };
-  if (messages[0]?.['role'] !== 'assistant') return { system, messages };
-  return { system, messages: [{ role: 'user', content: opening }, ...messages] };
+  const isAnswerLast = messages.at(-1)?.['role'] === 'assistant';
+  return {
+    system,
+    messages: [
+      ...(messages[0]?.['role'] === 'assistant' ? [{ role: 'user', content: opening }] : []),
+      ...messages,
+      ...(isAnswerLast && !writing.traits.takesPrefill ? [{ role: 'user', content: goOn }] : []),
+    ],
+  };
 }
 
 function staysInPlace(index: number, { request, traits }: Writing): boolean {

@@ -24,6 +24,16 @@ await test('the version of Claude in a name', (t) => {
   ];
   for (const [model, version] of versions) t.equal(claudeVersionOf(model), version, model);
   t.match(claudeTraitsOf('anthropic.claude-mythos-preview'), { thinksAdaptively: true, alwaysThinks: true });
+  const traits = (model: string): readonly unknown[] => {
+    const { alwaysThinks, offType, canBeForced, takesPrefill } = claudeTraitsOf(model);
+    return [alwaysThinks, offType, canBeForced, takesPrefill];
+  };
+  t.same(traits('claude-sonnet-5-5'), [false, 'between_tools', false, false]);
+  t.same(traits('eu.anthropic.claude-opus-5-5'), [true, 'disabled', false, false]);
+  t.same(traits('claude-fable-5-1'), [true, 'disabled', false, false]);
+  t.same(traits('claude-sonnet-5'), [false, 'disabled', true, false]);
+  t.same(traits('claude-sonnet-4-5'), [false, 'disabled', true, true]);
+  t.same(traits('kimi-k2'), [false, 'disabled', true, true]);
   t.match(claudeTraitsOf('kimi-k2'), { canThink: false, hasSampling: true });
   t.end();
 });

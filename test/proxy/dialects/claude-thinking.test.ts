@@ -18,7 +18,8 @@ const assistant = (...parts: Part[]): Turn => ({ role: 'assistant', parts });
 
 await test('a call without its own signed thoughts forbids a budget, until the user speaks again', (t) => {
   const rows: [lacks: boolean, name: string, turns: Turn[]][] = [
-    [false, 'no call', [user(text), assistant(text)]],
+    [false, 'no call', [user(text), assistant(text), user(text)]],
+    [true, 'words of the model at the end', [user(text), assistant(text)]],
     [true, 'a call', [user(text), assistant(call), user(result)]],
     [true, 'words beside the result', [user(text), assistant(call), user(result, text)]],
     [false, 'signed thoughts', [user(text), assistant(thought('anthropic'), call), user(result)]],

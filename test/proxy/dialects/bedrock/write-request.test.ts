@@ -133,7 +133,7 @@ await test('speakers alternate, blank texts are left out, and later instructions
         content: { text?: string; toolResult?: unknown; toolUse?: unknown }[];
       }[];
       return (
-        list.length > 0 &&
+        list.at(-1)?.role === 'user' &&
         list.every(({ role: speaker, content }, index) => {
           const others = content.findIndex((block) => block.toolResult === undefined);
           return (
@@ -157,6 +157,9 @@ await test('tools: forced ones, none, and calls of a conversation that has none 
   t.match(write({ tools, toolChoice: { kind: 'tool', name: 'get_weather' } }).body, {
     toolConfig: { toolChoice: { tool: { name: 'get_weather' } } },
   });
+  const unforced = write({ tools, toolChoice: { kind: 'required' } }, 'anthropic.claude-sonnet-5-5');
+  t.same(unforced.meanings, ['tool_choice: its model cannot be made to call a tool']);
+  t.notOk((unforced.body['toolConfig'] as JsonObject)['toolChoice']);
   const turns = [user(text('hi')), assistant(call), user(result)];
   const { body, meanings } = write({ tools, toolChoice: { kind: 'none' }, turns });
   t.equal(body['toolConfig'], undefined);
@@ -233,6 +236,7 @@ await test('thinking, by the kind of the model', async (t) => {
   t.same(fields({ thinking: { mode: 'off' } }), [undefined, undefined, []]);
   const off = { mode: 'off' } as const;
   t.same(fields({ thinking: off }, 'anthropic.claude-opus-5'), [{ thinking: { type: 'disabled' } }, undefined, []]);
+  t.same(fields({ thinking: off }, 'anthropic.claude-sonnet-5-5')[0], { thinking: { type: 'between_tools' } });
   t.same(fields({ thinking: off }, 'anthropic.claude-fable-5'), [undefined, undefined, ['reasoning_effort']]);
   t.same(fields({ thinking: high }, 'anthropic.claude-mythos-preview')[0], adaptive('high'));
   t.same(fields({ thinking: high }, llama), [undefined, undefined, ['reasoning_effort']]);

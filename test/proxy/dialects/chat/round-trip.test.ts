@@ -234,6 +234,7 @@ await test('other forms of the same come out in one form', async (t) => {
     [{ max_completion_tokens: 5, max_tokens: 9 }, { max_tokens: 5 }],
     [{ reasoning: { effort: 'low' } }, { reasoning_effort: 'low' }],
     [{ thinking: { type: 'disabled' } }, { reasoning_effort: 'none' }],
+    [{ thinking: { type: 'between_tools' } }, { thinking: { type: 'between_tools' } }],
     [
       { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] },
       { messages: [{ role: 'user', content: 'Hi' }] },

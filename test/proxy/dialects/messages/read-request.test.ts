@@ -66,6 +66,17 @@ await test('the result of a tool knows the name of the tool', (t) => {
   t.end();
 });
 
+await test('thinking between tools alone is none before an answer', (t) => {
+  const { thinking } = readRequest({
+    max_tokens: 1,
+    messages: [{ role: 'user', content: 'a' }],
+    thinking: { type: 'between_tools' },
+    output_config: { effort: 'low' },
+  });
+  t.same(thinking, { mode: 'off', betweenTools: true, effort: 'low' });
+  t.end();
+});
+
 await test('what the conversation has no word for is a hint, but for what changes the answer', (t) => {
   const { ownMembers } = readRequest({
     max_tokens: 1,

@@ -115,6 +115,8 @@ await test('instructions that lead go to the beginning; later ones keep their pl
   t.same([alone['system'], alone['messages']], [undefined, [{ role: 'user', content: 'S' }]]);
   const opened = { role: 'user', content: 'Begin.' };
   t.same(write({ turns: [user(text(' '))] }).body['messages'], [opened]);
+  const last = write({ turns: [user(text('a')), assistant(text('b'))] }, 'claude-opus-4-6').body['messages'];
+  t.same((last as JsonObject[]).at(-1), { role: 'user', content: 'Continue.' }, 'a model that takes no beginning');
   t.same(write({ turns: [assistant(text('Hi!'))] }).body['messages'], [opened, { role: 'assistant', content: 'Hi!' }]);
   t.end();
 });
@@ -174,6 +176,15 @@ await test('thinking: an effort for newer models, a budget for older ones', (t) 
   ];
   for (const [thinking, model, expected] of cases) t.match(write({ thinking }, model).body, expected, model);
   t.notOk('thinking' in write({ thinking: { mode: 'off' } }, 'claude-opus-4-7').body);
+  const off = { mode: 'off', effort: 'max' } as const;
+  t.match(write({ thinking: off }, 'claude-sonnet-5'), {
+    body: { thinking: { type: 'disabled' }, output_config: { effort: 'high' } },
+    lost: [],
+  });
+  t.match(write({ thinking: off }, 'claude-sonnet-5-5').body, { thinking: { type: 'between_tools' } });
+  t.same(write({ thinking: off }, 'claude-opus-5-5').lost, ['reasoning_effort']);
+  const between = { dialect: 'messages', thinking: { mode: 'off', betweenTools: true } } as const;
+  t.match(write(between, 'claude-sonnet-5-5').body, { thinking: { type: 'between_tools' } });
   t.notOk('thinking' in write({ thinking: { summary: 'auto' } }).body);
   t.end();
 });
