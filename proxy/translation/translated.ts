@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
 import { checkNestedValues } from '../dialects/conversation/nested-values.ts';
 import type { JsonObject } from '../dialects/json.ts';
+import { tellOwnParts } from '../dialects/own-losses.ts';
 import type { AnswerContext, EventWriter, ProviderDialect } from '../dialects/translation.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
 import { parsedObject, writtenBody } from '../parsed-body.ts';
@@ -36,6 +37,7 @@ export function* translate(
 ): Slices<Translated> {
   const losses = new LossList(target.upstream.name, target.upstream.unsupported, spoken.itemsBefore);
   const written = dialect.writeRequest(spoken.request, { model: target.model, quirks }, losses);
+  if (dialect.name !== spoken.request.dialect) tellOwnParts(spoken.request, losses);
   const body = yield* writtenBody(written, spoken.bytes > shortBytes);
   return { spoken, target, dialect, body, dropped: losses.dropped };
 }

@@ -11,9 +11,7 @@ const longestId = 64;
 /** The blocks of a part; none: it is empty, or was a loss. Converse refuses texts that are empty or blank. */
 export function writePart(part: Part, writing: Writing): readonly JsonObject[] {
   const block = blockOf(part, writing);
-  const own = part.kind === 'foreign' ? undefined : part.own;
   if (block === undefined) return [];
-  for (const member of Object.keys(own?.members ?? {})) writing.losses.hint(member);
   const point = part.kind === 'foreign' ? undefined : cachePoint(part.cacheMark, writing);
   return point === undefined ? [block] : [block, point];
 }

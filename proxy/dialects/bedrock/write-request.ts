@@ -2,6 +2,7 @@
 import { closedSchema } from '../claude-schema.ts';
 import type { ConversationRequest, OutputFormat } from '../conversation/conversation.ts';
 import { type JsonObject, unlessEmpty, writeJson } from '../json.ts';
+import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { biasOf, metadataOf, penaltyOf, stopsOf, tierOf, userOf, verbosityOf } from '../usual-settings.ts';
 import { traitsOf } from './model-traits.ts';
@@ -67,11 +68,7 @@ function tellLosses(request: ConversationRequest, writing: Writing): void {
   }
   if (sampling.logprobs || sampling.topLogprobs) writing.meaning('logprobs', 'it has no log probabilities');
   if (biasOf(request) !== undefined) writing.meaning('logitBias', 'it cannot favour single tokens');
-  for (const { path, isMeaning } of request.ownMembers) {
-    const field = path.join('.');
-    if (isMeaning) writing.losses.meaning(field, 'it has no such member');
-    else writing.losses.hint(field);
-  }
+  tellOwnMembers(request, writing.losses, { because: 'it has no such member' });
 }
 
 function unlessAbsent(object: JsonObject): JsonObject | undefined {

@@ -36,7 +36,6 @@ function writeTool(tool: Exclude<Tool, ForeignTool>, index: number, writing: Wri
     return [];
   }
   if (tool.strict) writing.hint('strict');
-  for (const member of Object.keys(tool.own?.members ?? {})) writing.losses.hint(`tools.${member}`);
   const spec = specOf(fit, writing);
   if (tool.cacheMark === undefined) return [spec];
   if (!writing.traits.hasToolCache) {

@@ -1,6 +1,7 @@
 // Writes a conversation as a request of chat completions, obeying the quirks of the server.
 import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
 import { type JsonObject, withoutAbsent } from '../json.ts';
+import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { metadataOf, tierOf, userOf, verbosityOf } from '../usual-settings.ts';
 import { withMember } from './own.ts';
@@ -26,7 +27,7 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
     ...writeLabels(request, writing),
     ...(request.stream ? { stream: true, ...streamOptions } : {}),
   });
-  return withAdditions(withOwnMembers(body, request.ownMembers, writing), quirks.adds);
+  return withAdditions(withOwnMembers(body, request, writing), quirks.adds);
 }
 
 /** OpenAI refuses a longer one. */
@@ -63,16 +64,13 @@ function writeLabels(request: ConversationRequest, writing: Writing): JsonObject
 }
 
 /** Members of chat's own stand where they stood; those of other dialects are lost. */
-function withOwnMembers(body: JsonObject, own: readonly OwnMember[], writing: Writing): JsonObject {
-  let written = body;
-  for (const { path, value, isMeaning } of own) {
-    const [first = ''] = path;
+function withOwnMembers(body: JsonObject, request: ConversationRequest, writing: Writing): JsonObject {
+  const isSaid = ({ path: [first = ''] }: OwnMember): boolean => {
     const isStreamOption = first === 'stream_options' && body[first] === undefined;
-    if (writing.isOwn && !writing.lacks(first) && !isStreamOption) written = withMember(written, path, value);
-    else if (isMeaning) writing.meaningField(path.join('.'), 'it has no such member');
-    else writing.hintField(path.join('.'));
-  }
-  return written;
+    return writing.isOwn && !writing.lacks(first) && !isStreamOption;
+  };
+  tellOwnMembers(request, writing.losses, { because: 'it has no such member', isSaid });
+  return request.ownMembers.filter(isSaid).reduce((written, { path, value }) => withMember(written, path, value), body);
 }
 
 function withAdditions(body: JsonObject, adds: Readonly<Record<string, string>> | undefined): JsonObject {

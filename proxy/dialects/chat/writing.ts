@@ -12,8 +12,8 @@ export class Writing {
   readonly quirks: Quirks;
   /** The client speaks chat too, so all of its words are written as they were. */
   readonly isOwn: boolean;
+  readonly losses: Losses;
   readonly #request: ConversationRequest;
-  readonly #losses: Losses;
   readonly #hinted = new Set<string>();
 
   constructor(request: ConversationRequest, target: WriteTarget, losses: Losses) {
@@ -21,7 +21,7 @@ export class Writing {
     this.quirks = target.quirks;
     this.isOwn = request.dialect === 'chat';
     this.#request = request;
-    this.#losses = losses;
+    this.losses = losses;
   }
 
   /** The target refuses or does not obey this member of chat. */
@@ -46,26 +46,19 @@ export class Writing {
 
   /** Something harmless is left out; told once. */
   hint(member: Member): void {
-    this.hintField(fieldName(member, this.#request.dialect));
-  }
-
-  hintField(field: string): void {
+    const field = fieldName(member, this.#request.dialect);
     if (this.#hinted.has(field)) return;
     this.#hinted.add(field);
-    this.#losses.hint(field);
+    this.losses.hint(field);
   }
 
   /** A tool of another dialect is left out. */
   loseTool(index: number): void {
-    loseForeignTool(this.#request, index, this.#losses);
+    loseForeignTool(this.#request, index, this.losses);
   }
 
   /** Something is left out without which the answer may be another one. */
   meaning(member: Member, because: string, place?: string): undefined {
-    this.#losses.meaning(fieldName(member, this.#request.dialect), because, place);
-  }
-
-  meaningField(field: string, because: string): undefined {
-    this.#losses.meaning(field, because);
+    this.losses.meaning(fieldName(member, this.#request.dialect), because, place);
   }
 }

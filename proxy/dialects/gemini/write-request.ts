@@ -4,6 +4,7 @@ import { type Part, placeOf, type TextPart } from '../conversation/parts.ts';
 import { opening, placeInstructions } from '../conversation/placed-instructions.ts';
 import { fieldName } from '../field-names.ts';
 import type { JsonObject } from '../json.ts';
+import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { metadataOf, tierOf, userOf, verbosityOf } from '../usual-settings.ts';
 import { writeContents } from './write-contents.ts';
@@ -56,8 +57,5 @@ function tellLeftOut(request: ConversationRequest, losses: Losses): void {
     if (hints[member] !== undefined) losses.hint(fieldName(member, dialect));
   }
   if (request.turns.some(({ name }) => name !== undefined)) losses.hint(fieldName('turnName', dialect));
-  for (const { path, isMeaning } of request.ownMembers) {
-    if (isMeaning) losses.meaning(path.join('.'), 'it has no such setting');
-    else losses.hint(path.join('.'));
-  }
+  tellOwnMembers(request, losses, { because: 'it has no such setting' });
 }

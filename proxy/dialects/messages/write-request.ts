@@ -4,6 +4,7 @@ import { closedSchema } from '../claude-schema.ts';
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
 import { type JsonObject, type JsonValue, objectOf, withoutAbsent } from '../json.ts';
+import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { metadataOf, stopsOf, userOf, verbosityOf } from '../usual-settings.ts';
 import { writeSampling } from './write-sampling.ts';
@@ -105,14 +106,11 @@ function tellHints({ request, losses }: Writing): void {
 
 /** What only the client's dialect says: written again in it, and lost in any other. */
 function withOwn(body: JsonObject, { request, losses }: Writing): JsonObject {
-  let written = body;
-  for (const { path, value, isMeaning } of request.ownMembers) {
-    const field = path.join('.');
-    if (request.dialect === 'messages') written = placed(written, path, value);
-    else if (isMeaning) losses.meaning(field, 'it has no such member');
-    else losses.hint(field);
+  if (request.dialect !== 'messages') {
+    tellOwnMembers(request, losses, { because: 'it has no such member' });
+    return body;
   }
-  return written;
+  return request.ownMembers.reduce((written, { path, value }) => placed(written, path, value), body);
 }
 
 function placed(body: JsonObject, [key, ...rest]: readonly string[], value: JsonValue): JsonObject {

@@ -2,6 +2,7 @@
 import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
 import { type JsonObject, numberOf } from '../json.ts';
+import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { writeInput } from './write-items.ts';
 import { withMembers } from './write-own.ts';
@@ -79,13 +80,10 @@ interface Telling {
 /** What of the members of the client's dialect this one says too, with the others told. */
 function sayable({ request, losses }: Telling): readonly OwnMember[] {
   if (request.dialect === 'responses') return request.ownMembers;
-  return request.ownMembers.filter(({ path, isMeaning }) => {
-    if (request.dialect === 'chat' && path.length === 1 && shared.has(path[0] ?? '')) return true;
-    const field = path.join('.');
-    if (isMeaning) losses.meaning(field, 'it has no such member');
-    else losses.hint(field);
-    return false;
-  });
+  const isSaid = ({ path }: OwnMember): boolean =>
+    request.dialect === 'chat' && path.length === 1 && shared.has(path[0] ?? '');
+  tellOwnMembers(request, losses, { because: 'it has no such member', isSaid });
+  return request.ownMembers.filter(isSaid);
 }
 
 /** Members that a server does not know and that change no answer. */

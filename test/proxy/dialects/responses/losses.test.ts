@@ -29,7 +29,12 @@ await test('each loss has its name, in the words of the client', async (t) => {
     ['bias', request({ sampling: { logitBias: { 7: 1 } } }), [], ['logit_bias']],
     ['speaker', request({ turns: [{ role: 'user', name: 'Al', parts: [] }] }), ['messages.name'], []],
     ['tier', request({ dialect: 'messages', serviceTier: 'standard_only' }), ['service_tier'], []],
-    ['own hint', request({ ownMembers: [{ path: ['prediction'], value: {}, isMeaning: false }] }), ['prediction'], []],
+    [
+      'own hint',
+      request({ ownMembers: [{ path: ['prediction'], value: { type: 'content' }, isMeaning: false }] }),
+      ['prediction'],
+      [],
+    ],
     ['own meaning', request({ ownMembers: [{ path: ['n'], value: 2, isMeaning: true }] }), [], ['n']],
     ['tool', request({ tools: [bash] }), [], ['tools[0]']],
     ['image', saying('assistant', { kind: 'image', source: url }), [], ['messages']],
