@@ -11,7 +11,9 @@ export function loseForeignTool(request: ConversationRequest, index: number, los
   const tool = request.tools[index];
   if (tool?.kind !== 'foreign') return;
   const field = `tools[${index}]`;
-  if (tool.dialect === 'responses' && !isForced(request, tool)) losses.hint(field);
+  // Who searches for tools is told of all of them.
+  const isOptional = tool.dialect === 'responses' || tool.name.startsWith('tool_search_tool_');
+  if (isOptional && !isForced(request, tool)) losses.hint(field);
   else losses.meaning(field, `it has no tool of the type ${tool.name}`, toolPlace(tool, index));
 }
 

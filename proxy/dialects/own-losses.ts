@@ -5,7 +5,7 @@ import { isObject, type JsonObject, type JsonValue, objectOf } from './json.ts';
 import type { Losses } from './translation.ts';
 
 /** Members by which a dialect keeps its books: no model is told of them. What is said of sources and roles is told in the target's words. */
-const books: ReadonlySet<string> = new Set('id status type object index role source search_result'.split(' '));
+const books: ReadonlySet<string> = new Set('id status type object index role source search_result told'.split(' '));
 /** Members that switch something off which no other dialect has. */
 const switches: ReadonlySet<string> = new Set(['store', 'background', 'stream_options.include_obfuscation']);
 

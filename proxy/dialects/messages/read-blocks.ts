@@ -7,6 +7,7 @@ import { InvalidRequest } from '../translation.ts';
 import { readCitation } from './citations.ts';
 import { marksOf } from './marks.ts';
 import { readDocument, readImage, readSearchResult } from './read-sources.ts';
+import { readTold } from './told-blocks.ts';
 
 const textMembers = new Set(['type', 'text', 'citations', 'cache_control']);
 const callMembers = new Set(['type', 'id', 'name', 'input', 'cache_control']);
@@ -62,7 +63,7 @@ function readBlock(block: JsonObject, at: string, called: CalledTools): Part {
     case 'tool_result':
       return readResult(block, at, called);
     default:
-      return foreign(block, type, at);
+      return readTold(block, at) ?? foreign(block, type, at);
   }
 }
 
@@ -102,7 +103,8 @@ function readResultContent(content: JsonValue | undefined, at: string): ToolResu
     if (type === 'text') return readText(value, place);
     if (type === 'image') return readImage(value, place);
     if (type === 'document') return readDocument(value, place);
-    return type === 'search_result' ? readSearchResult(value, place) : foreign(value, type, place);
+    if (type === 'search_result') return readSearchResult(value, place);
+    return readTold(value, place) ?? foreign(value, type, place);
   });
 }
 

@@ -6,6 +6,7 @@ import { type JsonObject, objectOf } from '../json.ts';
 import { isProvable, writeCitation } from './citations.ts';
 import { withMarks } from './marks.ts';
 import { searchResultText } from './read-sources.ts';
+import { toldText } from './told-blocks.ts';
 import { writeFile, writeImage } from './write-sources.ts';
 import type { Writing } from './writing.ts';
 
@@ -48,12 +49,14 @@ function writeBlock(part: Part, writing: Writing): JsonObject | undefined {
 /** Undefined for a text of blanks, which Anthropic refuses. */
 export function writeText(part: TextPart, { losses, request }: Writing): JsonObject | undefined {
   if (part.text.trim() === '') return undefined;
-  const found = part.own?.dialect === 'messages' ? objectOf(part.own.members['search_result']) : undefined;
-  if (found !== undefined) {
-    // What was changed since is said in its new words.
-    if (searchResultText(found) === part.text) return found;
+  const own = part.own?.dialect === 'messages' ? part.own.members : {};
+  const found = objectOf(own['search_result']);
+  const told = objectOf(own['told']);
+  // What was changed since is said in its new words.
+  if (found !== undefined && searchResultText(found) === part.text) return found;
+  if (told !== undefined && toldText(told) === part.text) return told;
+  if (found !== undefined || told !== undefined)
     return withMarks({ type: 'text', text: part.text }, { cacheMark: part.cacheMark });
-  }
   const citations =
     part.citations
       ?.filter(isProvable)
