@@ -1,9 +1,11 @@
 // The formats that are implemented: what each is to clients, to providers, and to the bytes of a native answer.
 import { bedrockTranslation } from '../dialects/bedrock/translate.ts';
 import { readError } from '../dialects/chat/read-error.ts';
+import { ChunkReader } from '../dialects/chat/read-events.ts';
 import { StreamTap } from '../dialects/chat/stream-tap.ts';
 import { chatTranslation } from '../dialects/chat/translate.ts';
 import { chatOfInput } from '../dialects/chat-of-input/translate.ts';
+import { CompletionReader } from '../dialects/completions/read-events.ts';
 import { completionsTranslation } from '../dialects/completions/translate.ts';
 import type { Operation, ProviderWords } from '../dialects/dialect.ts';
 import { geminiTranslation } from '../dialects/gemini/translate.ts';
@@ -12,7 +14,7 @@ import { messagesTranslation } from '../dialects/messages/translate.ts';
 import type { ClientDialectName } from '../dialects/names.ts';
 import { ResponsesTap } from '../dialects/responses/stream-tap.ts';
 import { responsesTranslation } from '../dialects/responses/translate.ts';
-import type { ClientDialect, ProviderDialect } from '../dialects/translation.ts';
+import type { ClientDialect, EventReader, ProviderDialect } from '../dialects/translation.ts';
 import type { WatchedStream, WatchOptions } from '../tokens/watched-stream.ts';
 import type { Speakable } from './row.ts';
 
@@ -22,26 +24,32 @@ export interface Relayed {
   watchStream(options: WatchOptions): WatchedStream;
   /** The provider's own words in the text of an error body, its secrets still in them. */
   readonly readError: (text: string) => ProviderWords;
+  /** Reads the events of an answer; absent: its answers are never streams. */
+  eventReader?(): EventReader;
 }
 
 const chatBytes: Relayed = { watchStream: (options) => new StreamTap(options), readError };
+const chatEvents: Relayed = { ...chatBytes, eventReader: () => new ChunkReader() };
 const messagesBytes: Relayed = {
   watchStream: (options) => new MessagesTap(options),
   readError: messagesTranslation.readError,
 };
 
-const responsesBytes: Relayed = { watchStream: (options) => new ResponsesTap(options), readError };
+const responsesBytes: Relayed = {
+  watchStream: (options) => new ResponsesTap(options),
+  readError: responsesTranslation.readError,
+};
 
 /** Of formats that are never relayed, errors alone are read. */
 export const relayed: Readonly<Record<Speakable, Relayed>> = {
-  chat: chatBytes,
-  completions: chatBytes,
+  chat: chatEvents,
+  completions: { ...chatBytes, eventReader: () => new CompletionReader() },
   embeddings: chatBytes,
   realtime: chatBytes,
-  responses: responsesBytes,
+  responses: { ...responsesBytes, eventReader: responsesTranslation.eventReader },
   compact: responsesBytes,
   input_tokens: responsesBytes,
-  messages: messagesBytes,
+  messages: { ...messagesBytes, eventReader: messagesTranslation.eventReader },
   count_tokens: messagesBytes,
   gemini: chatBytes,
   bedrock: chatBytes,

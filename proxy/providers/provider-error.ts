@@ -81,6 +81,18 @@ export function rejectionOf(answer: UpstreamAnswer, speaker: Speaker, nowMs: () 
   return errorInside(answer, { speaker, nowMs });
 }
 
+/** The same for the error with which a stream begins, in the place of words. */
+export function openingRejection(
+  said: ProviderWords,
+  answer: Described,
+  speaker: Speaker,
+  nowMs: () => number,
+): Refusal {
+  const { code, type, further } = said;
+  const status = saidStatus({ code, type, status: further['status'] });
+  return spokenWords(status ?? unsaidStatus, said, answer, { speaker, nowMs, saidStatus: status });
+}
+
 /** The same for an answer that was read whole: any status but those of success, and a body that is no JSON. */
 export function wholeRejection(
   { status, head, body }: Pick<WholeAnswer, 'status' | 'head' | 'body'>,
@@ -130,14 +142,17 @@ function textOf(answer: UpstreamAnswer): string {
   return (answer.stream && dataOf(text).split('\n', 1)[0]) || text.toString('utf8');
 }
 
-function spoken(
+function spoken(status: number, text: string, answer: Described, speaking: Speaking): Refusal {
+  return spokenWords(status, speaking.speaker.readError(text), answer, speaking);
+}
+
+function spokenWords(
   status: number,
-  text: string,
+  said: ProviderWords,
   answer: Described,
   { speaker, nowMs, isPassed = false, saidStatus }: Speaking,
 ): Refusal {
   const { name: provider, secrets } = speaker;
-  const said = speaker.readError(text);
   const clean = (words: string): string => redact(words, secrets).trim().slice(0, maxMessage);
   if (status === 401 || (status === 403 && !isPassed && isAboutKey(said))) {
     const reason = clean(readable(said.message, status, answer));
@@ -237,10 +252,17 @@ function errorInside(answer: UpstreamAnswer, speaking: Speaking): Refusal | unde
   }
   const { object, choices, data } = members;
   const error = object === 'error' ? members : members['error'];
-  if (!error) return undefined;
-  if (choices !== undefined || data !== undefined) return undefined;
+  if (!error || hasEntries(choices) || hasEntries(data) || isEmpty(error)) return undefined;
   const said = saidStatus(error);
   return spoken(said ?? unsaidStatus, text, answer, { ...speaking, saidStatus: said });
+}
+
+function hasEntries(list: unknown): boolean {
+  return Array.isArray(list) && list.length > 0;
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
 /** An answer that a client could not use. */

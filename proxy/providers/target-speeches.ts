@@ -1,5 +1,6 @@
 // How a target is asked for each operation: in the client's own dialect where its provider speaks it, else in one that is translated.
 import type { Operation } from '../dialects/dialect.ts';
+import { Opening } from '../dialects/opening.ts';
 import type { Quirks } from '../dialects/quirks.ts';
 import type { ProviderDialect } from '../dialects/translation.ts';
 import { providerDialects, type Relayed, relayed } from './dialects.ts';
@@ -27,6 +28,12 @@ export interface TargetSpeech {
   readonly speaker: Speaker;
   /** Undefined: the client's own dialect is spoken, and bytes are relayed. */
   readonly translation: ProviderDialect | undefined;
+}
+
+/** Reads what the first events of such an answer say; undefined: it is never a stream. */
+export function openingAt({ relayed: { eventReader, readError }, translation }: TargetSpeech): Opening | undefined {
+  if (translation !== undefined) return new Opening(translation);
+  return eventReader && new Opening({ eventReader, readError }, true);
 }
 
 /** What is not there cannot be asked. */

@@ -1,10 +1,12 @@
 // One call of one target, from sending it to what has come of it: an answer that can be relayed, or a failure of some kind.
 import type { ModelRequest } from '../connection/exchange.ts';
+import type { Opening } from '../dialects/opening.ts';
 import { redactWords } from '../dialects/redact.ts';
+import { mayNameError } from '../dialects/stream-secrets.ts';
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { failureRefusal, invalid, rejectionOf } from '../providers/provider-error.ts';
-import type { TargetSpeech } from '../providers/target-speeches.ts';
+import { failureRefusal, invalid, openingRejection, rejectionOf } from '../providers/provider-error.ts';
+import { openingAt, type TargetSpeech } from '../providers/target-speeches.ts';
 import { providerHeaders, upstreamIdHeader } from '../providers/upstream-id.ts';
 import { noteOutrun } from '../retry/learn.ts';
 import { type Consequence, noteAnswered, noteRefused } from '../retry/note-outcome.ts';
@@ -55,6 +57,8 @@ export interface Asking extends Way {
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
   readonly speech: TargetSpeech;
+  /** What the first events of a stream say; undefined: nobody waits for that. */
+  readonly opening: Opening | undefined;
   /** How the answer is translated; undefined: its bytes are the client's own dialect. */
   readonly reading: Reading | undefined;
 }
@@ -103,9 +107,10 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
       reading !== undefined || routed.guarding?.readsAnswer === true || routed.call.continues !== undefined;
     const mostHeldBytes = isRead ? translatedBytes : heldBytes;
     const needsEvent = !isLast || reading !== undefined;
-    const outgoing = { path, headers, body, latestMs, needsEvent, isFresh, isStream, mostHeldBytes };
+    const opening = isStream && needsEvent ? openingAt(speech) : undefined;
+    const outgoing = { path, headers, body, latestMs, needsEvent, opening, isFresh, isStream, mostHeldBytes };
     const answer = send(parts.pools.get(upstream), outgoing, patience, parts.deadlines);
-    const asked = { target, state, role, allowance, answer, key, spanId, injectedUsage, speech, reading };
+    const asked = { target, state, role, allowance, answer, key, spanId, injectedUsage, speech, opening, reading };
     return { ...asked, startedAtMs, latestMs, isFresh, isLast };
   } catch (error) {
     state.breaker.released(role);
@@ -206,17 +211,41 @@ function decide(asking: Asking, failure: UpstreamFailure | undefined, asker: Ask
 
 /** Why an answer cannot be relayed; undefined when it can. */
 function refusalOf(
-  { target: { upstream }, answer, speech, reading }: Asking,
+  asking: Asking,
   failure: UpstreamFailure | undefined,
   { exchange: { gone }, parts: { nowMs }, isOver }: Asker,
 ): Refusal | undefined {
+  const { target, answer, speech, reading } = asking;
+  const { upstream } = target;
   // Of an answer that was under way when the client left, what has come is measured.
   if (failure !== undefined && (isOver || !gone || !failure.sent))
     return failureRefusal(failure, upstream, answer.head);
   if (gone && answer.status < 400) return undefined;
-  const rejected = rejectionOf(answer, speech.speaker, nowMs);
+  const rejected = rejectionOf(answer, speech.speaker, nowMs) ?? openingRefusal(asking, nowMs);
   if (rejected !== undefined) return rejected;
   return reading === undefined ? undefined : untranslatable(answer, upstream, reading);
+}
+
+/** A stream that begins with an error, or with what makes no sense. */
+function openingRefusal({ target, answer, speech, opening: read }: Asking, nowMs: () => number): Refusal | undefined {
+  if (!answer.stream) return undefined;
+  const opening = read ?? (mayOpenBadly(answer.body()) ? openingAt(speech) : undefined);
+  if (opening === undefined) return undefined;
+  if (read === undefined) opening.push(answer.body());
+  if (answer.complete) opening.end();
+  const { failed, problem } = opening;
+  if (failed !== undefined) return openingRejection(failed, answer, speech.speaker, nowMs);
+  const { upstream } = target;
+  return problem === undefined
+    ? undefined
+    : invalid(answer, upstream, redactWords(problem, upstream.secrets, mostWords));
+}
+
+const mark = Buffer.from('[DONE]');
+
+/** Nearly every stream begins otherwise, and is not read. */
+function mayOpenBadly(first: Buffer): boolean {
+  return mayNameError(first) || (first.length < 64 && first.includes(mark));
 }
 
 /** An answer of which no sense can be made. */

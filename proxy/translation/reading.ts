@@ -2,7 +2,6 @@
 import type { Answer } from '../answer.ts';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
 import { TooManyValues } from '../dialects/read-json.ts';
-import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
 import { writtenBody } from '../parsed-body.ts';
 import { atOnce, inSlices, type Slices } from '../slices.ts';
@@ -52,7 +51,7 @@ export class Reading {
 
   #understood(isStream: boolean, body: Buffer): string | undefined {
     try {
-      if (isStream) return this.#firstWords(body);
+      if (isStream) return undefined;
       this.answer = atOnce(readAnswer(this.translated, body));
       return undefined;
     } catch (error) {
@@ -66,18 +65,6 @@ export class Reading {
     yield;
     this.written = yield* writtenBody(writeAnswer(this.translated, answer, nowMs), true);
     this.answer = answer;
-  }
-
-  /** A stream whose first event is a failure. */
-  #firstWords(body: Buffer): string | undefined {
-    const { dialect } = this.translated;
-    const splitter = dialect.eventSplitter?.() ?? new ServerEventSplitter();
-    const reader = dialect.eventReader();
-    for (const event of splitter.push(Buffer.from(body)).flatMap((raw) => reader.read(raw))) {
-      if (event.kind === 'failed') return `its first event is an error: ${event.failure.message}`;
-      if (event.kind === 'opened') return undefined;
-    }
-    return undefined;
   }
 }
 

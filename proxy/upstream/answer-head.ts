@@ -39,7 +39,7 @@ const awsType = /^application\/vnd\.amazon\.eventstream\b/i;
 const usualTypes = ['application/json', 'text/event-stream', 'text/event-stream; charset=utf-8'];
 
 /** A stream's first event is waited for up to this many bytes. */
-const maxFirstBytes = 64 * 1024;
+export const maxFirstBytes = 64 * 1024;
 
 /** Its id of the request, how long the provider took, which version of its API answered, and for which account. */
 const toldNames = [

@@ -16,6 +16,8 @@ export interface CallFacts {
   readonly latestMs: number;
   /** A stream is handed over when its first event is there, so that one which says nothing or begins with an error can be had elsewhere. */
   readonly needsEvent: boolean;
+  /** Reads such a first event; absent: any will do. One that says nothing of the answer is held back for a moment, as an error may follow. */
+  readonly opening?: { readonly isQuiet: boolean; push(bytes: Buffer): void } | undefined;
   /** Made on a new connection, because the one before, a kept one, had been closed. */
   readonly isFresh: boolean;
   /** A stream was asked for. */
@@ -31,7 +33,12 @@ export interface CallFacts {
 /** A call that took too long is told so. */
 export interface Late {
   late(failure: Failure): void;
+  /** A stream that has begun goes on saying nothing: it is not held back any longer. */
+  staysQuiet(): void;
 }
+
+/** So long a stream is held back that has begun, and says nothing of its answer. Milliseconds. */
+const quietMs = 500;
 
 export class CallDeadline implements Timed {
   deadlineMs: number;
@@ -46,6 +53,8 @@ export class CallDeadline implements Timed {
   /** Undefined: all of the body was sent. */
   #sending: StreamedBody | undefined;
   #hasAnswer = false;
+  /** A stream has begun, and its first words are awaited. */
+  #isQuiet = false;
 
   /** Runs from now on. */
   constructor(patience: Patience, deadlines: Deadlines, { latestMs, isStream, streamed }: CallFacts, call: Late) {
@@ -104,9 +113,17 @@ export class CallDeadline implements Timed {
     this.#await('no first event within timeouts.first_event', this.#sentAtMs + this.#patience.firstEventMs);
   }
 
+  /** A stream has begun, but says nothing yet; how often it does so gives it no more time. */
+  awaitWords(): void {
+    if (this.#isQuiet) return;
+    this.#isQuiet = true;
+    this.deadlineMs = Math.min(this.#nowAnd(quietMs), this.#totalDeadlineMs);
+  }
+
   /** A part of the body has come, or the call goes on after a pause. */
   awaitMore(): void {
     this.#hasAnswer = true;
+    this.#isQuiet = false;
     this.#await('the stream was silent for timeouts.stream_idle', this.#nowAnd(this.#patience.streamIdleMs));
   }
 
@@ -130,6 +147,11 @@ export class CallDeadline implements Timed {
     // It is the client that is slow.
     if (!isTotal && this.#sending?.isAwaited === true) {
       this.sentMore();
+      return;
+    }
+    if (this.#isQuiet && !isTotal) {
+      this.#isQuiet = false;
+      this.#call.staysQuiet();
       return;
     }
     this.#call.late(timedOut(isTotal ? 'the answer was not complete within timeouts.total' : this.#waitingFor));

@@ -15,14 +15,14 @@ export interface Outgoing extends CallFacts {
 /** Sends a POST. The answer is returned at once, for cancelling it; `whenReady` tells what has come of it. */
 export function send(
   pool: ClientPool,
-  { path, headers, body, latestMs, needsEvent, isFresh, isStream, mostHeldBytes }: Outgoing,
+  { path, headers, body, ...facts }: Outgoing,
   patience: Patience,
   deadlines: Deadlines,
 ): UpstreamAnswer {
-  const answer = new UpstreamAnswer(patience, deadlines, { latestMs, needsEvent, isFresh, isStream, mostHeldBytes });
+  const answer = new UpstreamAnswer(patience, deadlines, facts);
   // Not "blocking": a client has one call at a time, so nothing waits for the head of its answer.
   const options = { method: 'POST', path, headers, body, blocking: false } as const;
-  if (isFresh) pool.dispatchFresh(options, answer);
+  if (facts.isFresh) pool.dispatchFresh(options, answer);
   else pool.dispatch(options, answer);
   return answer;
 }

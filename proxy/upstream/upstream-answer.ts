@@ -4,7 +4,7 @@
 import type { Answer, Failure, Sink } from '../answer.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import { ReadPieces } from '../bytes/read-pieces.ts';
-import { type AnswerHead, beginsReadably, noHead, readAnswerHead } from './answer-head.ts';
+import { type AnswerHead, beginsReadably, maxFirstBytes, noHead, readAnswerHead } from './answer-head.ts';
 import { CallDeadline, type CallFacts, type Late } from './call-deadline.ts';
 import { ChunkGuard } from './chunk-guard.ts';
 import type { CallHandler } from './client-pool.ts';
@@ -228,10 +228,25 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     if (this.#sink) this.#pass(bytes);
     else {
       this.#held.add(bytes);
-      if (this.#facts.needsEvent && !beginsReadably(this.head, this.#held.peek())) return;
-      this.#deadline.awaitMore();
-      this.#tellReady(undefined);
+      if (!this.#facts.needsEvent || this.#hasBegunToSay(bytes)) this.staysQuiet();
     }
+  }
+
+  /** Whether a stream is to be handed over with these bytes, the last of those that are held. */
+  #hasBegunToSay(bytes: Buffer): boolean {
+    const { opening } = this.#facts;
+    const isRead = opening !== undefined && this.stream && this.status < 400;
+    if (isRead) opening.push(bytes);
+    if (!beginsReadably(this.head, this.#held.peek())) return false;
+    if (!isRead || !opening.isQuiet || this.#held.length > maxFirstBytes) return true;
+    this.#deadline.awaitWords();
+    return false;
+  }
+
+  /** What is there is handed over, whatever it says. */
+  staysQuiet(): void {
+    this.#deadline.awaitMore();
+    this.#tellReady(undefined);
   }
 
   #pass(bytes: Buffer): void {
