@@ -12,13 +12,17 @@ export const mark = '[REDACTED]';
 export const keyKinds =
   'sk-[\\w*-]{8,}|A(?:KIA|SIA)[0-9A-Z]{16}|xox[a-z]-[A-Za-z0-9-]{8,}|gh[oprsu]_[A-Za-z0-9]{16,}|github_pat_\\w{16,}|glpat-[\\w-]{16,}|' +
   'AIza[\\w-]{16,}|gsk_\\w{16,}|hf_[A-Za-z0-9]{16,}|xai-\\w{16,}|pplx-\\w{16,}|[sr]k_(?:live|test)_\\w{8,}';
-/** Before a key stands no letter, but that of an escape in JSON (`\n`) or in a URL (`%3D`). */
-const before = '(?:(?<![A-Za-z0-9])|(?<=\\\\[bfnrt])|(?<=%[0-9A-Fa-f]{2}))';
+/** Before a key stands no letter, but that of an escape in JSON (`\n`, `\ud83d`) or in a URL (`%3D`). */
+const jsonEscape = '(?<=\\\\(?:[bfnrt]|u[0-9A-Fa-f]{4}))';
+const before = `(?:(?<![A-Za-z0-9])|${jsonEscape}|(?<=%[0-9A-Fa-f]{2}))`;
 /** Of a token with three parts. Only where a run of its letters begins, else a hostile text would take the square of its length. */
-const jwt = '(?:(?<![\\w-])|(?<=\\\\[bfnrt]))eyJ[\\w-]{8,}\\.[\\w-]{8,}(?:\\.[\\w-]*)?';
+const jwt = `(?:(?<![\\w-])|${jsonEscape})eyJ[\\w-]{8,}\\.[\\w-]{8,}(?:\\.[\\w-]*)?`;
 const shapes = new RegExp(`${before}(?:${keyKinds})|${jwt}`, 'g');
 /** Words that may follow are left alone: what has a digit in it, or is very long, is no word. */
-const bearer = /\b([Bb]earer(?:\s|%20|\+)+)(?=[A-Za-z._~+/=-]*[0-9]|[A-Za-z._~+/=-]{24})[\w.~+/=-]{8,}/g;
+const bearer = new RegExp(
+  `(?:\\b|${jsonEscape})([Bb]earer(?:\\s|\\\\[fnrt]|%20|\\+)+)(?=[A-Za-z._~+/=-]*[0-9]|[A-Za-z._~+/=-]{24})[\\w.~+/=-]{8,}`,
+  'g',
+);
 /** Below this length the shapes are as fast. Characters. */
 const short = 64;
 
@@ -29,7 +33,9 @@ const parameters = /([?&](?:[\w-]*(?:key|token|secret|password|signature)|sig|au
 const openAiKey = 'sk-';
 /** A character that keys have, written as an escape of JSON. */
 const escapedLetter = /\\u00(?:2[bdef]|3[\dd]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
-const literal = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
+const [slash, backslash, letterU] = [0x2f, 0x5c, 0x75];
+/** The characters of ASCII as JSON writes them. */
+const ascii = Array.from({ length: 0x80 }, (_, code) => JSON.stringify(String.fromCharCode(code)).slice(1, -1));
 /** A word at the end of a text that was cut may be the beginning of a key. Characters. */
 const mostBegun = 256;
 const begun = new RegExp(`(?:${beginnings.join('|')})[\\w*.-]*$`);
@@ -55,12 +61,16 @@ export function withoutSecrets(text: string, secrets: readonly string[], isCut: 
 }
 
 /**
- * The same of a JSON text, which stays one. Undefined where it would not: a secret stands outside of its texts.
+ * The same of a JSON text, which stays one, with its escapes where nothing is taken out. Undefined where it would not: a secret stands outside
+ * of its texts. Takes time in proportion to its length, however many texts and escapes are in it.
  */
 export function jsonWithoutSecrets(json: string, secrets: readonly string[]): string | undefined {
   if (!isEscaped(json) && !secrets.some((secret) => mayHold(json, secret))) return withoutKeys(json);
-  const clean = json.replace(literal, (text) => cleanLiteral(text, secrets));
-  return secrets.some((secret) => clean.includes(secret)) ? undefined : clean;
+  const plain = withoutEscapes(json);
+  let clean: string | undefined = plain;
+  for (const secret of secrets) clean = clean && withoutInTexts(clean, JSON.stringify(secret).slice(1, -1));
+  clean = clean && withoutKeys(clean);
+  return clean === plain ? json : clean;
 }
 
 /** False: nothing in this JSON text looks like a key, and none of these secrets is in it. */
@@ -81,17 +91,70 @@ function isEscaped(json: string): boolean {
   return json.includes('\\u00') && escapedLetter.test(json);
 }
 
-/** Whether the secret may stand in a JSON text, also with its characters escaped that JSON must escape, or that some writers do. */
+/** Whether the secret may stand in a JSON text, also with those of its characters escaped that keys do not have. */
 function mayHold(json: string, secret: string): boolean {
   if (json.includes(secret)) return true;
-  if (!/["\\/]/.test(secret)) return false;
-  return json.includes('\\/') || json.includes(JSON.stringify(secret).slice(1, -1));
+  if (!/[^\w+.-]/.test(secret)) return false;
+  return json.includes('\\/') || json.includes('\\u00') || json.includes(JSON.stringify(secret).slice(1, -1));
 }
 
-function cleanLiteral(text: string, secrets: readonly string[]): string {
-  const said = text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
-  const clean = withoutSecrets(said, secrets);
-  return clean === said ? text : JSON.stringify(clean);
+/** The same JSON, in which each character of ASCII is written as the engine writes it: as an escape only where it needs one. */
+function withoutEscapes(json: string): string {
+  let plain = '';
+  let from = 0;
+  for (let at = json.indexOf('\\'); at !== -1; ) {
+    const kind = json.charCodeAt(at + 1);
+    const end = at + (kind === letterU ? 6 : 2);
+    const letter = kind === letterU ? ascii[codeAt(json, at + 2)] : kind === slash ? '/' : undefined;
+    if (letter !== undefined) {
+      plain += at === from ? letter : json.slice(from, at) + letter;
+      from = end;
+    }
+    // Escapes often stand in rows, and to begin a search takes more time than to look.
+    at = json.charCodeAt(end) === backslash ? end : json.indexOf('\\', end);
+  }
+  return plain + json.slice(from);
+}
+
+/** What four hexadecimal digits stand for. */
+function codeAt(json: string, at: number): number {
+  let code = 0;
+  for (let index = at; index < at + 4; index += 1) {
+    const digit = json.charCodeAt(index);
+    // The digits of letters, small or not, are one to six, and nine more.
+    code = code * 16 + (digit & 0xf) + (digit > 0x39 ? 9 : 0);
+  }
+  return code;
+}
+
+/** JSON without a secret, which is written as JSON writes it. Undefined: it stands outside of texts. */
+function withoutInTexts(json: string, secret: string): string | undefined {
+  let clean = '';
+  let from = 0;
+  let isText = false;
+  let quote = quoteFrom(json, 0);
+  for (let at = json.indexOf(secret); at !== -1; at = json.indexOf(secret, Math.max(from, at + 1))) {
+    for (; quote !== -1 && quote < at; quote = quoteFrom(json, quote + 1)) isText = !isText;
+    if (isHalf(json, at)) continue;
+    if (!isText) return undefined;
+    clean += json.slice(from, at) + mark;
+    from = at + secret.length;
+  }
+  return clean + json.slice(from);
+}
+
+/** The next quote that is no escaped one; -1: there is none. */
+function quoteFrom(json: string, from: number): number {
+  let at = json.indexOf('"', from);
+  while (at !== -1 && isHalf(json, at)) at = json.indexOf('"', at + 1);
+  return at;
+}
+
+/** Whether the character belongs to an escape that begins before it. */
+function isHalf(json: string, at: number): boolean {
+  let row = at;
+  while (json.charCodeAt(row - 1) === backslash) row -= 1;
+  return (at - row) % 2 === 1;
 }
 
 function withoutBegun(text: string, secrets: readonly string[]): string {

@@ -1,5 +1,6 @@
 // No answer that is kept, and none that is served again, holds the event loop for longer than 50 ms.
 import { t as suite, test } from 'tap';
+import { masterKey } from '../support/gateway.ts';
 import { mostMs, startMeasuredGateway } from '../support/measured-gateway.ts';
 
 const mebibyte = 2 ** 20;
@@ -10,6 +11,7 @@ suite.setTimeout(240_000);
 const measured = await startMeasuredGateway(suite, {
   server: { body_budget: '256MiB' },
   cache: { enabled: true, scope: 'gateway' },
+  audit: { enabled: true, bodies: true, body_limit: '1MiB' },
 });
 const asJson = (body: string) => ({ type: 'application/json', body: Buffer.from(body) });
 const chat = (more: string): string =>
@@ -76,5 +78,30 @@ await test('an answer of the cache, as it is and as a stream', async (t) => {
       t.ok(longestMs < mostMs, `${name}${stream ? ', as a stream' : ''}: ${longestMs.toFixed(0)} ms`);
       t.equal(status, wanted, name);
     }
+  }
+});
+
+/** Just within what is recorded of one body. The first of them has an escape, so that all of it is looked through. */
+const mostRecorded = mebibyte - 1_000;
+const texts = (text: string): string => `["\\u0041"${times(`,${text}`, mostRecorded)}]`;
+const recorded: Readonly<Record<string, () => string>> = {
+  'escaped texts': () => texts('"\\u0041b"'),
+  'short texts': () => texts('""'),
+  'escaped line ends': () => texts('"\\n"'),
+  'escaped keys': () => texts('"\\u0073k-abcdefgh"'),
+  'keys of the caller': () => texts(json(masterKey)),
+  'a text of escapes': () => `"${times('\\u0041', mostRecorded)}"`,
+};
+
+await test('a request and an answer that are recorded', async (t) => {
+  for (const [name, body] of Object.entries(recorded)) {
+    const inside = `"x":${body()},`;
+    const sent = {
+      path: '/v1/chat/completions',
+      body: `{${inside}"model":"chat/m","messages":[{"role":"user","content":"q"}]}`,
+    };
+    const { status, longestMs } = await measured.quickest(sent, asJson(chat(inside)));
+    t.ok(longestMs < mostMs, `${name}: ${longestMs.toFixed(0)} ms`);
+    t.equal(status, 200);
   }
 });

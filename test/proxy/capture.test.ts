@@ -1,4 +1,5 @@
 // What is recorded of bodies and headers, part by part: which words are keys, what a header shows, and how much memory it may take.
+import * as fc from 'fast-check';
 import { test } from 'tap';
 import type { Sink } from '../../proxy/answer.ts';
 import { BodyCapture } from '../../proxy/capture/body-capture.ts';
@@ -9,6 +10,7 @@ import { StreamCapture } from '../../proxy/capture/stream-capture.ts';
 import type { StreamFold } from '../../proxy/capture/stream-fold.ts';
 import { writeBody } from '../../proxy/capture/written-body.ts';
 import { jsonWithoutSecrets, withoutKeys, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
+import { runs } from '../support/extent.ts';
 
 const R = '[REDACTED]';
 
@@ -24,6 +26,8 @@ await test('keys are taken out wherever they begin, and words are left', async (
     ['AIzaSyA0123456789_abcdef', R],
     ['eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2ln', R],
     ['Authorization: Bearer abcdef123456', `Authorization: Bearer ${R}`],
+    ['"a\\nBearer\\tabcdef123456"', `"a\\nBearer\\t${R}"`],
+    ['"\\ud83d\\ude00sk-abcdefgh"', `"\\ud83d\\ude00${R}"`],
     ['a bearer authentication scheme', 'a bearer authentication scheme'],
     ['a task-force of risk-averse desk-workers', 'a task-force of risk-averse desk-workers'],
     ['xoxo, eyJ and sk-8', 'xoxo, eyJ and sk-8'],
@@ -39,11 +43,52 @@ await test('keys are taken out wherever they begin, and words are left', async (
   t.equal(jsonWithoutSecrets('{"a":"to\\/the\\/door"}', ['to/the/door']), `{"a":"${R}"}`);
   t.equal(jsonWithoutSecrets('{"a":"to\\u002fthe\\u002Fdoor"}', ['to/the/door']), `{"a":"${R}"}`);
   t.equal(jsonWithoutSecrets('{"12345678":"\\u0073k-abcdefgh"}', configured), `{"${R}":"${R}"}`);
+  t.equal(jsonWithoutSecrets('{"\\u0061":"\\u00e9"}', configured), '{"\\u0061":"\\u00e9"}', 'nothing is taken out');
+  t.equal(jsonWithoutSecrets('["\\nabcdefgh"]', ['nabcdefgh']), '["\\nabcdefgh"]', 'a part of an escape is no letter');
   t.equal(jsonWithoutSecrets('{"a":12345678}', configured), undefined, 'a number cannot be replaced');
   t.equal(
     writeBody({ bytes: Buffer.from('{"a":12345678}'), isCut: false, mostBytes: 99, secrets: configured }).json,
     `"{\\"a\\":${R}}"`,
   );
+});
+
+await test('the texts of JSON are without secrets as they are by themselves, whatever is escaped', (t) => {
+  const secrets = ['to/the/door', 'p4"x\\y', '12345678'];
+  const known = [
+    ...secrets,
+    'sk-',
+    'abcdefgh',
+    'a1b2c3d4e5',
+    'Bearer ',
+    'eyJ',
+    '.',
+    '_',
+    '"',
+    '\\ ',
+    '\n',
+    '\t',
+    'é',
+    '😀',
+    ',',
+  ];
+  const text = fc.array(fc.constantFrom(...known), { maxLength: 12 }).map((parts) => parts.join(''));
+  const escaped = fc.array(fc.nat(3), { minLength: 1, maxLength: 9 });
+  const isSame = (texts: readonly string[], numbers: readonly number[]): boolean => {
+    let index = 0;
+    // Each escape of JSON, and each character.
+    const written = (said: string): string =>
+      JSON.stringify(said).replace(/\\.|[^"]/gsu, (letter) => {
+        const character = JSON.parse(`"${letter}"`) as string;
+        index += 1;
+        if (numbers[index % numbers.length] !== 0 || character.length > 1) return letter === '/' ? '\\/' : letter;
+        return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+      });
+    const json = `[${texts.map(written).join(',')}]`;
+    const clean = JSON.parse(jsonWithoutSecrets(json, secrets) ?? '');
+    return JSON.stringify(clean) === JSON.stringify(texts.map((said) => withoutSecrets(said, secrets)));
+  };
+  fc.assert(fc.property(fc.array(text, { minLength: 1, maxLength: 4 }), escaped, isSame), runs(1_000));
+  t.end();
 });
 
 await test('no text takes the square of its length', async (t) => {
