@@ -1,10 +1,14 @@
 // The doors for speech, images, moderation and ranking: a short JSON body goes to the model that it names, the answer comes back as it is.
 import { splice } from '../bytes/splice.ts';
 import { type Call, largeBytes, readCall } from '../call/call.ts';
+import { parseObject } from '../dialects/json.ts';
 import { followed } from '../followed.ts';
 import type { Gateway } from '../gateway.ts';
 import type { MediaOperation } from '../providers/row.ts';
+import { moderationModel } from '../snapshot/compile-routes.ts';
+import type { Route } from '../snapshot/snapshot.ts';
 import { expectJson } from '../stages/receive.ts';
+import { permittedPart, visibleRoute } from '../stages/resolve.ts';
 import { aimAtModel, mediaDoor, routeOfMedia } from './aim-model.ts';
 import { claimBody } from './claim-body.ts';
 import type { Aim, Knock, OpaqueDoor } from './door.ts';
@@ -43,9 +47,29 @@ function aimJson(operation: MediaOperation, knock: Knock, gateway: Gateway): Aim
   return short === undefined ? wholeBody(knock, { bytes: mostBytes, setting: '' }).then(aimed) : aimed(short);
 }
 
+/** Where a moderation leads that names no model. Throws what `resolve` does. */
+function moderationRoute(call: Call, knock: Knock): Route {
+  const { snapshot, principal } = knock;
+  const { model, stream } = call;
+  const isKnown = visibleRoute(snapshot, model, principal.userPath) !== undefined;
+  if (isKnown || snapshot.moderation === undefined) return routeOfMedia(call, knock);
+  knock.noteAsked({ model, stream });
+  return permittedPart(snapshot.moderation, call, snapshot, principal.allowedModels);
+}
+
+/** The body of a moderation with the model that is asked where it names none; the same bytes for any other. */
+function withModerationModel(received: Buffer): Buffer {
+  const body = parseObject(received.toString('utf8'));
+  if (body === undefined || 'model' in body) return received;
+  const start = received.indexOf('{') + 1;
+  const gap = Object.keys(body).length === 0 ? '' : ',';
+  return splice(received, [{ start, end: start, bytes: Buffer.from(`"model":"${moderationModel}"${gap}`) }]);
+}
+
 function aim(operation: MediaOperation, received: Buffer, knock: Knock, gateway: Gateway): Aim | Promise<Aim> {
-  const call = readCall(received);
-  const route = routeOfMedia(call, knock);
+  const named = operation === 'moderations' ? withModerationModel(received) : received;
+  const call = readCall(named);
+  const route = named === received ? routeOfMedia(call, knock) : moderationRoute(call, knock);
   const guarded = guardBody({ operation, call, route }, knock);
   const aimed = ({ body, members, model, modelStart: start, modelEnd: end, stream }: Call): Aim =>
     aimAtModel(

@@ -25,7 +25,7 @@ export type OfferedConfig = ModelOffer & Pick<AssembledConfig, 'aliases' | 'prov
 export function compileRoutes(
   config: OfferedConfig,
   upstreams: readonly Upstream[],
-): Pick<Snapshot, 'routes' | 'foldedRoutes' | 'models' | 'hidesAliases'> {
+): Pick<Snapshot, 'routes' | 'foldedRoutes' | 'moderation' | 'models' | 'hidesAliases'> {
   const inventories = config.inventories ?? new Map();
   const targets = compileTargets({ ...config, inventories }, upstreams);
   const models = modelNames({ ...config, inventories });
@@ -56,7 +56,9 @@ export function compileRoutes(
   }
   for (const alias of enabled) if (familyPrefix(alias.source) === undefined) add(alias.source, alias, flatten(alias));
   const hidesAliases = enabled.some((alias) => alias.user_paths !== undefined);
-  return { routes: routes.exact, foldedRoutes: routes.folded, models: entriesOf(routes.exact), hidesAliases };
+  const moderation = moderationRoute(upstreams, targets, config);
+  const { exact, folded } = routes;
+  return { routes: exact, foldedRoutes: folded, moderation, models: entriesOf(exact), hidesAliases };
 }
 
 /** Routes by name, and by the name in lower case for requests that spell it otherwise: the first route of several counts there. */
@@ -108,6 +110,27 @@ function compileTarget(upstream: Upstream, listed: Model, pricing: Pricing | und
     speeches: upstream.speechesOf(model),
     price: pricing && priceOf(pricing),
   });
+}
+
+/** What OpenAI asks where a moderation names no model ("Create moderation" in its reference). */
+export const moderationModel = 'omni-moderation-latest';
+
+/** The providers that know this model, although their lists need not name it. */
+function moderationRoute(
+  upstreams: readonly Upstream[],
+  targets: Targets,
+  { providers, usage }: OfferedConfig,
+): Route | undefined {
+  const able = upstreams.filter(
+    ({ type, mediaOf }) => type === 'openai' && mediaOf('moderations', moderationModel) !== undefined,
+  );
+  if (able.length === 0) return undefined;
+  const asked = able.map((upstream) => {
+    const provider = providers[upstream.name];
+    const pricing = provider && pricingIn(provider, moderationModel, usage);
+    return targets.get(`${upstream.name}/${moderationModel}`) ?? compileTarget(upstream, moderationModel, pricing);
+  });
+  return plain(moderationModel, asked, false);
 }
 
 function targetsOf(

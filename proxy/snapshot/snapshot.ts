@@ -238,6 +238,8 @@ export interface Snapshot {
   readonly routes: ReadonlyMap<string, Route>;
   /** The same by names in lower case, for requests that spell one otherwise. */
   readonly foldedRoutes: ReadonlyMap<string, Route>;
+  /** Where a moderation leads that names no model, if nothing has the name of the usual one; undefined: no provider of OpenAI's format does them. */
+  readonly moderation: Route | undefined;
   /** What GET /v1/models lists for those who may use everything, sorted by id. */
   readonly models: readonly ModelEntry[];
   /** Some aliases are for some user paths alone. */

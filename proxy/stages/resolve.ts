@@ -21,6 +21,16 @@ export function resolve(
 ): Route {
   const route = visibleRoute(snapshot, model, userPath);
   if (route === undefined) throw refusal('model_not_found', { param: 'model', fill: { model } });
+  return permittedPart(route, { model, routingMember }, snapshot, access);
+}
+
+/** What of a route a caller may use. Throws what `resolve` does for one that may use nothing of it. */
+export function permittedPart(
+  route: Route,
+  { model, routingMember }: Pick<Call, 'model' | 'routingMember'>,
+  snapshot: Snapshot,
+  access: ModelAccess | undefined,
+): Route {
   if (access === undefined) return route;
   const granted = grantedPart(route, model, access, snapshot.providers);
   if (granted === undefined) throw refusal('model_access_denied', { param: 'model', fill: { model } });

@@ -21,7 +21,11 @@ const json: readonly Described[] = [
     summary: 'Reads a text out; the answer is sound, or an event stream.',
   },
   { id: 'createImage', path: '/v1/images/generations', summary: 'Makes images from a text.' },
-  { id: 'createModeration', path: '/v1/moderations', summary: 'Says whether a text or an image may be harmful.' },
+  {
+    id: 'createModeration',
+    path: '/v1/moderations',
+    summary: 'Says whether a text or an image may be harmful. Without a model, omni-moderation-latest is asked.',
+  },
   {
     id: 'rerank',
     path: '/v1/rerank',

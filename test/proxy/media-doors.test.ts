@@ -74,6 +74,15 @@ await test('each door leads to the path of its name', async (t) => {
   t.match([last().target, last().body.toString()], ['/v1/rerank', /"model":"r1"/], 'the first target that can');
 });
 
+await test('a moderation that names no model asks the usual one of a provider that has it', async (t) => {
+  await upstream.behave({ kind: 'json', body: { id: 'x', results: [] } });
+  t.equal((await client.moderations.create({ input: 'a' })).id, 'x');
+  t.same(last().json(), { model: 'omni-moderation-latest', input: 'a' });
+  t.equal((await ask('/v1/moderations', '{}')).said, '200 ok');
+  t.equal(last().body.toString(), '{"model":"omni-moderation-latest"}');
+  t.equal((await ask('/v1/moderations', { model: null, input: 'a' })).said, '400 invalid_model');
+});
+
 await test('an event stream passes as it comes', async (t) => {
   const events = ['data: {"type":"speech.audio.delta","audio":"AA=="}\n\n', 'data: {"type":"speech.audio.done"}\n\n'];
   await upstream.behave({ kind: 'sse', chunks: events });
