@@ -10,11 +10,11 @@ import type { Losses } from './translation.ts';
 export function loseForeignTool(request: ConversationRequest, index: number, losses: Losses): void {
   const tool = request.tools[index];
   if (tool?.kind !== 'foreign') return;
-  const field = `tools[${index}]`;
+  const field = toolPlace(tool, index);
   // Who searches for tools is told of all of them.
   const isOptional = tool.dialect === 'responses' || tool.name.startsWith('tool_search_tool_');
   if (isOptional && !isForced(request, tool)) losses.hint(field);
-  else losses.meaning(field, `it has no tool of the type ${tool.name}`, toolPlace(tool, index));
+  else losses.meaning(field, `it has no tool of the type ${tool.name}`);
 }
 
 /** The tools with their places, before some of them are left out. */

@@ -97,6 +97,8 @@ export interface ClientDialect {
   readonly name: ClientDialectName;
   /** Throws an InvalidRequest. Unknown members become `ownMembers` that are hints. */
   readRequest(body: JsonObject): ConversationRequest;
+  /** The request for targets of other dialects, where it says more than the conversation has words for. Throws an InvalidRequest. */
+  forOthers?(request: ConversationRequest): ConversationRequest;
   writeAnswer(answer: ConversationAnswer, context: AnswerContext): JsonObject;
   eventWriter(context: AnswerContext): EventWriter;
 }

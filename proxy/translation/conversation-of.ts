@@ -25,7 +25,7 @@ export interface Spoken<Client = ClientDialect> {
  * `obeyed`: members that the gateway itself obeys, so no provider needs to be told. Throws 400 `invalid_parameter` that names the member
  * which breaks the rules of the dialect, and `body_too_many_keys`, also for what JSON in texts holds.
  */
-export function* conversationOf<Client extends Pick<ClientDialect, 'readRequest'>>(
+export function* conversationOf<Client extends Pick<ClientDialect, 'readRequest' | 'forOthers'>>(
   { body, continues }: Pick<Call, 'body' | 'continues'>,
   client: Client,
   obeyed: readonly string[] = [],
@@ -33,7 +33,8 @@ export function* conversationOf<Client extends Pick<ClientDialect, 'readRequest'
   const parsed = yield* parsedBody(body);
   try {
     const told = Object.entries(parsed).filter(([key]) => !obeyed.includes(key));
-    const request = client.readRequest(obeyed.length === 0 ? parsed : Object.fromEntries(told));
+    const said = client.readRequest(obeyed.length === 0 ? parsed : Object.fromEntries(told));
+    const request = client.forOthers?.(said) ?? said;
     if (body.length > shortBytes) {
       yield;
       yield* checkNestedValues(request.turns.flatMap(({ parts }) => parts));

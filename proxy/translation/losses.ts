@@ -33,7 +33,8 @@ export class LossList implements Losses {
     this.#drop(field);
   }
 
-  #drop(field: string): void {
+  #drop(named: string): void {
+    const field = clientPlace(named, this.#itemsBefore);
     if (!this.dropped.includes(field)) this.dropped.push(field);
   }
 

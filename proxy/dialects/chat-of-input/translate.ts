@@ -4,10 +4,11 @@ import { chatTranslation } from '../chat/translate.ts';
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { optionalFlag, optionalList, optionalObject } from '../members.ts';
+import { flatRequest } from '../responses/flat-request.ts';
 import { readRequest } from '../responses/read-request.ts';
 import type { ClientDialect } from '../translation.ts';
 
-export const chatOfInput: ClientDialect = { ...chatTranslation, readRequest: readMixed };
+export const chatOfInput: ClientDialect = { ...chatTranslation, readRequest: readMixed, forOthers: flatRequest };
 
 /** Throws an InvalidRequest. Of two members that say the same, the one of Responses counts. */
 function readMixed(body: JsonObject): ConversationRequest {

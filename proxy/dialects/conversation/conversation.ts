@@ -12,9 +12,14 @@ export interface Turn {
   readonly name?: string | undefined;
 }
 
+/** How the calls of a tool look to the client: with a namespace beside the name, or as items of a type of their own. */
+export type CalledAs = { readonly namespace: string; readonly name: string } | { readonly item: string };
+
 interface PlacedTool {
   /** Its path in the client's body; absent: its place in `tools` is the same there. */
   readonly place?: string | undefined;
+  /** Absent: as calls of a tool of this name. */
+  readonly calledAs?: CalledAs | undefined;
 }
 
 /** A function that the caller runs. */
@@ -52,7 +57,7 @@ export type Tool = FunctionTool | FreeTextTool | ForeignTool;
 
 export type ToolChoice =
   | { readonly kind: 'auto' | 'none' | 'required' }
-  | { readonly kind: 'tool'; readonly name: string };
+  | { readonly kind: 'tool'; readonly name: string; readonly namespace?: string | undefined };
 
 export type OutputFormat =
   | { readonly kind: 'text' }

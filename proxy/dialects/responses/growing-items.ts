@@ -1,4 +1,5 @@
 // Items of an output while they are streamed: what is told when they begin, grow and end.
+import type { CalledAs } from '../conversation/conversation.ts';
 import type { Citation, ReasoningPart, Signature, ToolCallPart } from '../conversation/parts.ts';
 import type { PartDelta } from '../conversation/stream-event.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -102,29 +103,35 @@ export class GrowingMessage implements GrowingItem {
 export class GrowingCall implements GrowingItem {
   readonly id: string;
   readonly #newId: () => string;
+  readonly #as: CalledAs | undefined;
   #call: ToolCallPart;
 
-  constructor(call: ToolCallPart, newId: () => string) {
-    this.id = callPrefix(call.isFreeText) + newId();
+  /** `as`: how the client calls the tool. */
+  constructor(call: ToolCallPart, newId: () => string, as: CalledAs | undefined) {
+    this.id = callPrefix(call.isFreeText, as) + newId();
     this.#newId = newId;
+    this.#as = as;
     this.#call = call;
   }
 
   begun(): JsonObject {
-    return callItem(this.id, 'in_progress', this.#call);
+    return callItem(this.id, 'in_progress', this.#call, this.#as);
   }
 
   add(delta: PartDelta): readonly ItemEvent[] {
     if (delta.kind === 'signature') this.#call = { ...this.#call, signature: delta.signature };
     if (delta.kind !== 'text') return [];
     this.#call = { ...this.#call, input: this.#call.input + delta.text };
+    if (this.#isWhole) return [];
     return [
       [this.#call.isFreeText ? 'custom_tool_call_input.delta' : 'function_call_arguments.delta', { delta: delta.text }],
     ];
   }
 
   endPart(): readonly ItemEvent[] {
-    const { isFreeText, name, input } = this.#call;
+    if (this.#isWhole) return [];
+    const { isFreeText, input } = this.#call;
+    const name = this.#as !== undefined && 'name' in this.#as ? this.#as.name : this.#call.name;
     if (isFreeText) return [['custom_tool_call_input.done', { input }]];
     // Clients parse the arguments, also those of a function that takes none.
     const added = input === '' ? this.add({ kind: 'text', text: '{}' }) : [];
@@ -133,8 +140,13 @@ export class GrowingCall implements GrowingItem {
 
   ended(status: ItemStatus): readonly [JsonObject, ...JsonObject[]] {
     const signature = signatureItem(this.#newId, this.#call);
-    const item = callItem(this.id, status, this.#call);
+    const item = callItem(this.id, status, this.#call, this.#as);
     return signature === undefined ? [item] : [item, signature];
+  }
+
+  /** An item that is no function's call is told when it begins and when it is done. */
+  get #isWhole(): boolean {
+    return this.#as !== undefined && 'item' in this.#as;
   }
 }
 

@@ -1,7 +1,9 @@
 // The items of an output, each as it is when it is done.
+import type { CalledAs, ConversationRequest } from '../conversation/conversation.ts';
 import type { ReasoningPart, ToolCallPart } from '../conversation/parts.ts';
 import type { JsonObject } from '../json.ts';
 import { callContent, encryptedContent } from './carried-signature.ts';
+import { clientItem, clientPrefix } from './client-tools.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
@@ -9,15 +11,24 @@ export function messageItem(id: string, status: ItemStatus, content: readonly Js
   return { id, type: 'message', status, role: 'assistant', content };
 }
 
-export function callItem(id: string, status: ItemStatus, call: ToolCallPart): JsonObject {
-  const { id: call_id, name, input, isFreeText } = call;
-  if (isFreeText) return { id, type: 'custom_tool_call', status, call_id, name, input };
-  return { id, type: 'function_call', status, call_id, name, arguments: input };
+/** `as`: how the client calls the tool; undefined: by the name of the call. */
+export function callItem(id: string, status: ItemStatus, call: ToolCallPart, as?: CalledAs): JsonObject {
+  if (as !== undefined && 'item' in as) return clientItem(as.item, id, status, call);
+  const { id: call_id, input, isFreeText } = call;
+  const named = { name: call.name, ...as };
+  if (isFreeText) return { id, type: 'custom_tool_call', status, call_id, ...named, input };
+  return { id, type: 'function_call', status, call_id, ...named, arguments: input };
 }
 
 /** The beginning of the id of a call's item. */
-export function callPrefix(isFreeText: boolean): 'ctc_' | 'fc_' {
+export function callPrefix(isFreeText: boolean, as?: CalledAs): string {
+  if (as !== undefined && 'item' in as) return clientPrefix(as.item);
   return isFreeText ? 'ctc_' : 'fc_';
+}
+
+/** How the client calls a tool that the model knows by this name; undefined: so, too. */
+export function calledAs({ tools }: Pick<ConversationRequest, 'tools'>, name: string): CalledAs | undefined {
+  return tools.find((tool) => tool.kind !== 'foreign' && tool.name === name)?.calledAs;
 }
 
 /** Thoughts in full are told as a summary to clients that asked for one: many show nothing else. */

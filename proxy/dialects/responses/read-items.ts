@@ -129,7 +129,8 @@ function readCall(item: JsonObject, at: string, signatures: ReadonlyMap<string, 
 
 const resultMembers = new Set(['type', 'call_id', 'output']);
 
-function readResult(item: JsonObject, at: string): ToolResultPart {
+/** What a tool gave. Throws an InvalidRequest. */
+export function readResult(item: JsonObject, at: string): ToolResultPart {
   const output = item['output'] ?? '';
   const isContent = typeof output === 'string' || (Array.isArray(output) && output.every(hasType));
   // Whatever else a tool gave is told as its JSON.

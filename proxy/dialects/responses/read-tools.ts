@@ -1,7 +1,7 @@
 // Reads the tools of a request, and which of them the model may or must call.
 import type { FunctionTool, OwnMember, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { placedTools } from '../foreign-tools.ts';
-import { isObject, type JsonObject, type JsonValue, textOf } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, listOf, textOf } from '../json.ts';
 import { objectsIn, optionalFlag, optionalList, optionalObject, optionalText, requiredText } from '../members.ts';
 import { InvalidRequest } from '../translation.ts';
 import { restOf } from './own-marks.ts';
@@ -14,7 +14,7 @@ export interface ReadTools {
 
 export function readTools(body: JsonObject): ReadTools {
   const list = optionalList(body, 'tools') ?? [];
-  const read = objectsIn(list, 'tools').map(({ value, at }, index) => readTool(value, at, index));
+  const read = objectsIn(list, 'tools').map(({ value, at }) => readTool(value, at));
   const tools = read.map(({ tool }) => tool);
   const ownMembers = read.flatMap((each) => each.ownMembers);
   const choice = body['tool_choice'] ?? undefined;
@@ -28,7 +28,8 @@ export function readTools(body: JsonObject): ReadTools {
 const functionMembers = new Set(['type', 'name', 'description', 'parameters', 'strict']);
 const freeTextMembers = new Set(['type', 'name', 'description', 'format']);
 
-function readTool(value: JsonObject, at: string, index: number): { tool: Tool; ownMembers: readonly OwnMember[] } {
+/** A tool, and members of it that are told by their paths. Throws an InvalidRequest. */
+export function readTool(value: JsonObject, at: string): { tool: Tool; ownMembers: readonly OwnMember[] } {
   const type = requiredText(value, 'type', at);
   if (type === 'function') return { tool: readFunction(value, at), ownMembers: [] };
   if (type !== 'custom') return { tool: { kind: 'foreign', dialect: 'responses', name: type, value }, ownMembers: [] };
@@ -40,8 +41,9 @@ function readTool(value: JsonObject, at: string, index: number): { tool: Tool; o
     ...(description === undefined ? {} : { description }),
     ...(format === undefined ? {} : { format }),
   };
+  const steps = at.split(/[.[\]]+/).filter((step) => step !== '');
   const further = Object.entries(restOf(value, freeTextMembers));
-  const ownMembers = further.map(([key, member]) => ownMember(['tools', String(index), key], member ?? null));
+  const ownMembers = further.map(([key, member]) => ownMember([...steps, key], member ?? null));
   return { tool, ownMembers };
 }
 
@@ -70,7 +72,9 @@ function readChoice(choice: JsonValue): ToolChoice | undefined {
   if (!isObject(choice)) throw new InvalidRequest('tool_choice', 'must be auto, none, required or an object');
   const type = requiredText(choice, 'type', 'tool_choice');
   if (type !== 'function' && type !== 'custom') return undefined;
-  return { kind: 'tool', name: requiredText(choice, 'name', 'tool_choice') };
+  const namespace = optionalText(choice, 'namespace', 'tool_choice');
+  const name = requiredText(choice, 'name', 'tool_choice');
+  return { kind: 'tool', name, ...(namespace === undefined ? {} : { namespace }) };
 }
 
 /** Only some of the tools may be called: for others it is as if these were all. */
@@ -79,15 +83,27 @@ function readAllowed(choice: JsonObject, { tools, ownMembers }: ReadTools, list:
   if (mode !== 'auto' && mode !== 'required') throw new InvalidRequest('tool_choice.mode', 'must be auto or required');
   const named = objectsIn(optionalList(choice, 'tools', 'tool_choice') ?? [], 'tool_choice.tools');
   const names = new Set(named.map(({ value }) => allowedKey(value)));
-  const allowed = placedTools(tools).filter((_, index) => {
-    const tool = list[index];
-    return isObject(tool) && names.has(allowedKey(tool));
+  const allowed = placedTools(tools).flatMap((tool, index) => {
+    const value = list[index];
+    return isObject(value) ? allowedOf(tool, value, names) : [];
   });
   const all = allowed.length === tools.length ? ownMembers : [ownMember(['tools'], list)];
   return { tools: allowed, toolChoice: { kind: mode }, ownMembers: [...all, ownMember(['tool_choice'], choice)] };
 }
 
+/** The tool, or one with those tools of a namespace that may be called. */
+function allowedOf(tool: Tool, value: JsonObject, names: ReadonlySet<string>): readonly Tool[] {
+  if (names.has(allowedKey(value))) return [tool];
+  if (tool.kind !== 'foreign' || tool.name !== 'namespace') return [];
+  const namespace = value['name'] ?? null;
+  const some = (listOf(value['tools']) ?? []).filter(
+    (each) => isObject(each) && names.has(allowedKey({ ...each, namespace })),
+  );
+  return some.length === 0 ? [] : [{ ...tool, value: { ...value, tools: some } }];
+}
+
 /** Functions and the like are named; a tool of the provider is known by its type, and an MCP server by its label. */
-function allowedKey(tool: JsonObject): string {
-  return `${textOf(tool['type'])} ${textOf(tool['name']) ?? textOf(tool['server_label']) ?? ''}`;
+export function allowedKey(tool: JsonObject): string {
+  const name = textOf(tool['name']) ?? textOf(tool['server_label']) ?? '';
+  return `${textOf(tool['type'])} ${textOf(tool['namespace']) ?? ''} ${name}`;
 }

@@ -1,5 +1,6 @@
 // The Responses format (OpenAI) as clients and as providers speak it.
 import type { ClientDialect, ProviderDialect } from '../translation.ts';
+import { flatRequest } from './flat-request.ts';
 import { readAnswer } from './read-answer.ts';
 import { readError } from './read-error.ts';
 import { ResponsesEventReader } from './read-events.ts';
@@ -11,6 +12,7 @@ import { writeRequest } from './write-request.ts';
 export const responsesTranslation: ClientDialect & ProviderDialect = {
   name: 'responses',
   readRequest,
+  forOthers: flatRequest,
   writeRequest,
   readAnswer,
   writeAnswer,

@@ -4,7 +4,7 @@ import type { Part, RefusalPart, TextPart } from '../conversation/parts.ts';
 import { freeTextNames, restoreFreeText } from '../free-text-tools.ts';
 import type { JsonObject } from '../json.ts';
 import type { AnswerContext } from '../translation.ts';
-import { callItem, callPrefix, messageItem, reasoningItem, signatureItem } from './output-items.ts';
+import { calledAs, callItem, callPrefix, messageItem, reasoningItem, signatureItem } from './output-items.ts';
 import { incompleteReason, responseHead, responseObject } from './response-object.ts';
 import { outputText, writeAnnotation } from './write-content.ts';
 
@@ -58,7 +58,8 @@ export function writeItems(part: Exclude<Part, Spoken>, { newId, request }: Answ
     case 'tool_call': {
       const call = restoreFreeText(part, freeTextNames(request));
       const input = call.isFreeText || call.input !== '' ? call.input : '{}';
-      const item = callItem(callPrefix(call.isFreeText) + newId(), 'completed', { ...call, input });
+      const as = calledAs(request, call.name);
+      const item = callItem(callPrefix(call.isFreeText, as) + newId(), 'completed', { ...call, input }, as);
       const signature = signatureItem(newId, call);
       return signature === undefined ? [item] : [item, signature];
     }

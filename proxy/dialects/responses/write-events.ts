@@ -7,7 +7,7 @@ import { type JsonObject, writeJson } from '../json.ts';
 import type { AnswerContext, EventWriter } from '../translation.ts';
 import { jsonPieces } from '../write-json.ts';
 import { GrowingCall, type GrowingItem, GrowingMessage, GrowingReasoning, type ItemEvent } from './growing-items.ts';
-import type { ItemStatus } from './output-items.ts';
+import { calledAs, type ItemStatus } from './output-items.ts';
 import {
   incompleteReason,
   type ResponseHead,
@@ -89,7 +89,7 @@ export class ResponsesEventWriter implements EventWriter {
         yield* this.#openSpoken(part.kind);
         break;
       case 'tool_call':
-        yield* this.#begin(new GrowingCall({ ...part, input: '' }, newId));
+        yield* this.#begin(new GrowingCall({ ...part, input: '' }, newId, calledAs(request, part.name)));
         break;
       case 'reasoning':
         yield* this.#begin(new GrowingReasoning(newId, request.thinking?.summary !== undefined));

@@ -68,5 +68,6 @@ function writeFunction(tool: FunctionTool, { dialect }: ConversationRequest, los
 function writeChoice(choice: ToolChoice, tools: readonly Tool[], hasFreeText: boolean): JsonValue {
   if (choice.kind !== 'tool') return choice.kind;
   const isFreeText = hasFreeText && tools.some((tool) => tool.kind === 'free_text' && tool.name === choice.name);
-  return { type: isFreeText ? 'custom' : 'function', name: choice.name };
+  const { name, namespace } = choice;
+  return { type: isFreeText ? 'custom' : 'function', name, ...(namespace === undefined ? {} : { namespace }) };
 }

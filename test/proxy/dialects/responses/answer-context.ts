@@ -9,6 +9,7 @@ export function answerContext(body: JsonObject): AnswerContext {
     count += 1;
     return String(count).padStart(24, '0');
   };
-  const request = responsesTranslation.readRequest(body);
+  const said = responsesTranslation.readRequest(body);
+  const request = responsesTranslation.forOthers?.(said) ?? said;
   return { model: 'asked', nowSeconds: 1_700_000_000, newId, request, body };
 }
