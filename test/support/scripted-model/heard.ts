@@ -20,8 +20,10 @@ export interface Heard {
   readonly stream: boolean;
   readonly system: string;
   readonly turns: readonly HeardTurn[];
-  /** Names of tools. */
+  /** Names of tools; those of a namespace have it before a dot. */
   readonly tools: readonly string[];
+  /** Of tools that are no functions: how their calls are written. Only Responses has them. */
+  readonly toolForms?: ReadonlyMap<string, 'custom' | 'tool_search'>;
   /** An answer in a form was asked for. */
   readonly hasSchema: boolean;
   readonly thinks: boolean;

@@ -30,10 +30,10 @@ import type { Received } from './wire.ts';
 
 const known =
   'system stop_sequences stream temperature top_p top_k tools tool_choice thinking metadata service_tier output_config ' +
-  'cache_control container inference_geo';
+  'cache_control container inference_geo context_management';
 
 export function readMessages({ path, headers, body }: Received): Heard {
-  if (path !== '/v1/messages') throw new Refused(`Not found: ${path}`, 404);
+  if (path.split('?')[0] !== '/v1/messages') throw new Refused(`Not found: ${path}`, 404);
   const version = word(headers['anthropic-version'], 'anthropic-version', ['2023-06-01', '2026-10-21']);
   const hasKey = headers['x-api-key'] !== undefined || /^Bearer ./.test(String(headers['authorization']));
   must(hasKey, 'x-api-key: header is required');
@@ -78,7 +78,7 @@ function readTurn(value: unknown, index: number): HeardTurn {
 
 const ofUser = ['text', 'image', 'tool_result'] as const;
 const ofAssistant = ['text', 'tool_use', 'thinking'] as const;
-type BlockType = (typeof ofUser | typeof ofAssistant)[number];
+type BlockType = (typeof ofUser | typeof ofAssistant)[number] | 'tool_reference';
 
 function readContent(value: unknown, path: string, types: readonly BlockType[]): readonly HeardPart[] {
   if (typeof value === 'string') return [{ kind: 'text', text: filled(value, path) }];
@@ -103,10 +103,15 @@ function readBlock(value: unknown, path: string, types: readonly BlockType[]): H
     }
     case 'tool_result': {
       members(block, path, 'cache_control content is_error', 'type tool_use_id');
-      const parts = readContent(block['content'] ?? [], `${path}.content`, ['text', 'image']);
+      const parts = readContent(block['content'] ?? [], `${path}.content`, ['text', 'image', 'tool_reference']);
       const output = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
       return { kind: 'result', id: toolId(block['tool_use_id'], `${path}.tool_use_id`), output };
     }
+    case 'tool_reference':
+      return {
+        kind: 'text',
+        text: toolName(members(block, path, 'cache_control', 'type tool_name')['tool_name'], path),
+      };
     case 'thinking':
       break;
   }
@@ -156,7 +161,12 @@ function readThinking(body: Members): boolean {
 
 function readTool(value: unknown, index: number): string {
   const path = `tools.${index}`;
-  const tool = members(value, path, 'type description cache_control strict eager_input_streaming', 'name input_schema');
+  const tool = members(
+    value,
+    path,
+    'type description cache_control strict eager_input_streaming defer_loading',
+    'name input_schema',
+  );
   if (tool['type'] !== undefined) word(tool['type'], `${path}.type`, ['custom']);
   objectSchema(tool['input_schema'], `${path}.input_schema`, false);
   return toolName(tool['name'], `${path}.name`);

@@ -23,7 +23,19 @@ import type { Received } from './wire.ts';
 const known =
   'background conversation include input instructions max_output_tokens max_tool_calls metadata model parallel_tool_calls ' +
   'previous_response_id prompt prompt_cache_key prompt_cache_retention reasoning safety_identifier service_tier store stream ' +
-  'stream_options temperature text tool_choice tools top_logprobs top_p truncation user';
+  'stream_options temperature text tool_choice client_metadata tools top_logprobs top_p truncation user';
+
+const itemTypes = [
+  'message',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'tool_search_call',
+  'tool_search_output',
+  'additional_tools',
+  'reasoning',
+] as const;
 
 interface Said {
   readonly role: HeardTurn['role'] | 'system';
@@ -41,13 +53,18 @@ export function readResponses({ path, headers, body }: Received): Heard {
   const turns = said.flatMap(({ role, part }): HeardTurn[] => (role === 'system' ? [] : [{ role, parts: [part] }]));
   const joined = joinTurns(turns);
   checkCalls(joined);
-  const reasoning = members(body['reasoning'] ?? {}, 'reasoning', 'effort summary generate_summary');
+  const reasoning = members(body['reasoning'] ?? {}, 'reasoning', 'effort summary generate_summary context');
   const effort = reasoning['effort'] ?? undefined;
   if (effort !== undefined) word(effort, 'reasoning.effort', ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']);
   if (effort !== undefined && effort !== 'none') {
     must(body['temperature'] === undefined, "Unsupported parameter: 'temperature' is not supported with this model.");
   }
-  const tools = listIfAny(body['tools'], 'tools').map(readTool);
+  const given = anyItems(body['input']).filter(
+    ({ type }) => type === 'additional_tools' || type === 'tool_search_output',
+  );
+  const lists = [listIfAny(body['tools'], 'tools'), ...given.map(({ tools }) => list(tools, 'input.tools'))];
+  const offered = lists.flatMap((entries) => entries.flatMap((entry, index) => readTool(entry, `tools[${index}]`)));
+  const tools = offered.map(({ name }) => name);
   must(tools.length > 0 || body['tool_choice'] === undefined, "'tool_choice' needs tools");
   const system = said.flatMap(({ role, part }) => (role === 'system' && part.kind === 'text' ? [part.text] : []));
   return {
@@ -56,6 +73,7 @@ export function readResponses({ path, headers, body }: Received): Heard {
     system: [text(body['instructions'] ?? '', 'instructions'), ...system].join('\n'),
     turns: joined,
     tools,
+    toolForms: new Map(offered.flatMap(({ name, form }) => (form === undefined ? [] : [[name, form]]))),
     hasSchema: readFormat(body['text']),
     thinks: effort !== undefined && effort !== 'none',
     tellsUsage: true,
@@ -63,9 +81,16 @@ export function readResponses({ path, headers, body }: Received): Heard {
   };
 }
 
+/** The items of the input; none when it is a text. */
+function anyItems(value: unknown): readonly Members[] {
+  return typeof value === 'string'
+    ? []
+    : list(value, 'input').map((entry, index) => anyMembers(entry, `input[${index}]`));
+}
+
 function readInput(value: unknown): readonly Said[] {
   if (typeof value === 'string') return [{ role: 'user', part: { kind: 'text', text: value } }];
-  const items = list(value, 'input').map((entry, index) => anyMembers(entry, `input[${index}]`));
+  const items = anyItems(value);
   must(items.length > 0, 'input: must not be empty');
   for (const [index, { type, role }] of items.entries()) {
     const next = items[index + 1];
@@ -77,27 +102,47 @@ function readInput(value: unknown): readonly Said[] {
 }
 
 function readItem(item: Members, path: string): readonly Said[] {
-  const types = ['message', 'function_call', 'function_call_output', 'reasoning'] as const;
-  switch (word(item['type'] ?? 'message', `${path}.type`, types)) {
+  switch (word(item['type'] ?? 'message', `${path}.type`, itemTypes)) {
     case 'message':
       return readMessage(item, path);
     case 'function_call': {
-      members(item, path, 'id status', 'type call_id name arguments');
+      members(item, path, 'id status namespace', 'type call_id name arguments');
       checkId(item, 'fc', path);
-      const input = parsed(item['arguments'], `${path}.arguments`);
-      const name = toolName(item['name'], `${path}.name`);
-      return [{ role: 'assistant', part: { kind: 'call', id: callId(item, path), name, input } }];
+      return readCall(item, path, parsed(item['arguments'], `${path}.arguments`));
     }
-    case 'function_call_output': {
-      members(item, path, 'id status', 'type call_id output');
-      checkId(item, 'fc', path);
+    case 'custom_tool_call':
+      members(item, path, 'id status namespace', 'type call_id name input');
+      checkId(item, 'ctc', path);
+      return readCall(item, path, { input: text(item['input'], `${path}.input`) });
+    case 'tool_search_call':
+      members(item, path, 'id status', 'type call_id execution arguments');
+      checkId(item, 'tsc', path);
+      return readCall({ ...item, name: 'tool_search' }, path, anyMembers(item['arguments'], `${path}.arguments`));
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
+      members(item, path, 'id status name', 'type call_id output');
       const output = readContent(item['output'], `${path}.output`, ['input_text', 'input_image']).map(wordsOf).join('');
       return [{ role: 'user', part: { kind: 'result', id: callId(item, path), output } }];
     }
+    case 'tool_search_output':
+      members(item, path, 'id status', 'type call_id execution tools');
+      return [{ role: 'user', part: { kind: 'result', id: callId(item, path), output: '' } }];
+    case 'additional_tools':
+      members(item, path, 'id', 'type role tools');
+      return [];
     case 'reasoning':
       break;
   }
   return [{ role: 'assistant', part: readReasoning(item, path) }];
+}
+
+function readCall(item: Members, path: string, input: Members): readonly Said[] {
+  const name = qualified(toolName(item['name'], `${path}.name`), item['namespace']);
+  return [{ role: 'assistant', part: { kind: 'call', id: callId(item, path), name, input } }];
+}
+
+function qualified(name: string, space: unknown): string {
+  return space === undefined ? name : `${toolName(space, 'namespace')}.${name}`;
 }
 
 function callId(item: Members, path: string): string {
@@ -155,14 +200,35 @@ function readContent(value: unknown, path: string, types: readonly string[]): re
   });
 }
 
-function readTool(value: unknown, index: number): string {
-  const path = `tools[${index}]`;
-  const tool = members(value, path, 'description parameters strict', 'type name');
-  must(tool['type'] === 'function', `${path}.type: must be "function"`);
+interface Offered {
+  readonly name: string;
+  readonly form?: 'custom' | 'tool_search';
+}
+
+/** Those of a namespace have its name before a dot. Searches of the web are the provider's own. */
+function readTool(value: unknown, path: string, space?: string): readonly Offered[] {
+  const types = ['function', 'custom', 'namespace', 'tool_search', 'web_search'] as const;
+  const type = word(anyMembers(value, path)['type'], `${path}.type`, types);
+  if (type === 'web_search') return [];
+  if (type === 'tool_search') {
+    members(value, path, 'description parameters', 'type execution');
+    return [{ name: type, form: type }];
+  }
+  if (type === 'namespace') {
+    must(space === undefined, `${path}.type: a namespace cannot be in another one`);
+    const { name, tools } = members(value, path, 'description', 'type name tools');
+    const inside = toolName(name, `${path}.name`);
+    return list(tools, `${path}.tools`).flatMap((tool, index) => readTool(tool, `${path}.tools[${index}]`, inside));
+  }
+  if (type === 'custom') {
+    const { name } = members(value, path, 'description format defer_loading', 'type name');
+    return [{ name: qualified(toolName(name, `${path}.name`), space), form: type }];
+  }
+  const tool = members(value, path, 'description parameters strict defer_loading', 'type name');
   if (tool['parameters'] !== undefined && tool['parameters'] !== null) {
     objectSchema(tool['parameters'], `${path}.parameters`, tool['strict'] === true);
   }
-  return toolName(tool['name'], `${path}.name`);
+  return [{ name: qualified(toolName(tool['name'], `${path}.name`), space) }];
 }
 
 function readFormat(value: unknown): boolean {

@@ -1,5 +1,8 @@
 // A strict server of OpenAI's Responses API that keeps nothing.
+import { type Members, Refused } from './checks.ts';
+import type { Heard } from './heard.ts';
 import { readResponses } from './read-responses.ts';
+import type { Call } from './scenarios.ts';
 import { sign } from './signatures.ts';
 import { deltasOf, type Said, sse, type Wire } from './wire.ts';
 
@@ -32,6 +35,34 @@ export const responsesWire: Wire = {
   }),
 };
 
+/** The same server, which keeps the items that it says unless it is asked not to: later requests may name them by id. */
+export function keepingResponsesWire(): Wire {
+  const kept = new Map<string, Item>();
+  const keeping = new WeakSet<Heard>();
+  const keep = (said: Said): Said => {
+    if (keeping.has(said.heard)) for (const item of itemsOf(said)) kept.set(item.id, item);
+    return said;
+  };
+  const itemFor = (item: Members): Members => {
+    if (item['type'] !== 'item_reference') return item;
+    const found = kept.get(String(item['id']));
+    if (found === undefined) throw new Refused(`Item with id '${String(item['id'])}' not found.`, 404);
+    return found;
+  };
+  return {
+    ...responsesWire,
+    read(received) {
+      const { input, store } = received.body;
+      const items = Array.isArray(input) ? (input as readonly Members[]).map(itemFor) : input;
+      const heard = readResponses({ ...received, body: { ...received.body, input: items } });
+      if (store !== false) keeping.add(heard);
+      return heard;
+    },
+    answer: (said) => responsesWire.answer(keep(said)),
+    stream: (said) => responsesWire.stream(keep(said)),
+  };
+}
+
 function itemsOf({ saying, heard, number }: Said): readonly Item[] {
   const { thought, text, calls } = saying;
   const items: Item[] = [];
@@ -43,17 +74,28 @@ function itemsOf({ saying, heard, number }: Said): readonly Item[] {
     const content = [{ type: 'output_text', text, annotations: [], logprobs: [] }];
     items.push({ id: `msg_${number}`, type: 'message', status: 'completed', role: 'assistant', content });
   }
-  for (const [index, { name, input }] of calls.entries()) {
-    const ids = { id: `fc_${number}x${index}`, call_id: `call_${number}x${index}` };
-    items.push({ ...ids, type: 'function_call', status: 'completed', name, arguments: JSON.stringify(input) });
+  return [...items, ...calls.map((call, index) => callOf(call, heard, `${number}x${index}`))];
+}
+
+/** `number`: unlike that of any other call. The name of a tool in a namespace has it before a dot. */
+function callOf({ name: whole, input }: Call, { toolForms }: Heard, number: string): Item {
+  const [name = '', space] = whole.split('.').toReversed();
+  const shared = { call_id: `call_${number}`, status: 'completed' };
+  const named = space === undefined ? { name } : { name, namespace: space };
+  const form = toolForms?.get(whole);
+  if (form === 'tool_search') {
+    return { ...shared, id: `tsc_${number}`, type: 'tool_search_call', execution: 'client', arguments: input };
   }
-  return items;
+  return form === 'custom'
+    ? { ...shared, ...named, id: `ctc_${number}`, type: 'custom_tool_call', input: String(input['input']) }
+    : { ...shared, ...named, id: `fc_${number}`, type: 'function_call', arguments: JSON.stringify(input) };
 }
 
 function begun(item: Item): Item {
   if (item.type === 'reasoning') return { ...item, summary: [] };
   if (item.type === 'message') return { ...item, status: 'in_progress', content: [] };
-  return { ...item, status: 'in_progress', arguments: '' };
+  if (item.type === 'tool_search_call') return { ...item, status: 'in_progress' };
+  return { ...item, status: 'in_progress', [item.type === 'custom_tool_call' ? 'input' : 'arguments']: '' };
 }
 
 type Event = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -76,6 +118,14 @@ function growth({ saying: { thought, text } }: Said, item: Item, output_index: n
       { type: 'response.function_call_arguments.done', ...at, arguments: input, name: item['name'] },
     ];
   }
+  if (item.type === 'custom_tool_call') {
+    const input = String(item['input']);
+    return [
+      ...deltasOf(input, 5).map((delta) => ({ type: 'response.custom_tool_call_input.delta', ...at, delta })),
+      { type: 'response.custom_tool_call_input.done', ...at, input },
+    ];
+  }
+  if (item.type === 'tool_search_call') return [];
   const there = { ...at, content_index: 0 };
   const part = { type: 'output_text', annotations: [], logprobs: [] };
   return [

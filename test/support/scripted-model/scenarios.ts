@@ -4,7 +4,7 @@ import { must, Refused } from './checks.ts';
 import type { Heard, HeardTurn } from './heard.ts';
 
 export interface Call {
-  readonly name: 'get_weather' | 'get_time';
+  readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
@@ -134,7 +134,8 @@ function textOf(turn: HeardTurn | undefined): string {
   return turn?.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('') ?? '';
 }
 
-function say(parts: Partial<Omit<Saying, 'usage'>>): Saying {
+/** An answer with these parts alone, and numbers of tokens that differ. */
+export function say(parts: Partial<Omit<Saying, 'usage'>>): Saying {
   const { thought = '', text = '', calls = [], isSlow = false, breaks = false } = parts;
   const thoughts = thought.length;
   const usage = { input: 100 + text.length, cached: 64, output: 10 + calls.length + thoughts, thoughts };

@@ -5,7 +5,7 @@ import { listen } from '../ports.ts';
 import type { Teardown } from '../teardown.ts';
 import { type Members, Refused } from './checks.ts';
 import type { Heard } from './heard.ts';
-import { answerTo } from './scenarios.ts';
+import { answerTo, type Saying } from './scenarios.ts';
 import type { Received, Said, Wire } from './wire.ts';
 
 /** A request and what became of it. */
@@ -32,7 +32,12 @@ const pauseMs = 25;
 /** Told with 429: longer than the gateway waits. */
 const retryAfterSeconds = '20';
 
-export async function startScriptedModel(t: Teardown, wire: Wire): Promise<ScriptedModel> {
+/** `answer`: what the model says; it throws a Refused when something is not as it must be. */
+export async function startScriptedModel(
+  t: Teardown,
+  wire: Wire,
+  answer: (heard: Heard) => Saying = answerTo,
+): Promise<ScriptedModel> {
   const requests: Taken[] = [];
   const server = createServer({ noDelay: true }, (request, response) => {
     void take(request, response);
@@ -54,7 +59,7 @@ export async function startScriptedModel(t: Teardown, wire: Wire): Promise<Scrip
     });
     try {
       taken.heard = wire.read(received);
-      const said = { saying: answerTo(taken.heard), heard: taken.heard, number };
+      const said = { saying: answer(taken.heard), heard: taken.heard, number };
       await (taken.heard.stream ? streamed(response, wire, said) : whole(response, 200, wire.answer(said)));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;

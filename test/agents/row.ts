@@ -1,0 +1,126 @@
+// One agent with one provider: a gateway that leads its models there, a fresh home, a key of its own, two turns, and what is wrong in the end.
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import type { TriedProvider } from '../clients/providers.ts';
+import type { Fleet } from '../support/fleet.ts';
+import { type ScriptedModel, startScriptedModel } from '../support/scripted-model/server.ts';
+import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
+import { waitFor } from '../support/wait-for.ts';
+import type { Agent, Place } from './agent.ts';
+import { folderOf } from './install.ts';
+import { faultsOf, filesIn, words } from './task.ts';
+import { runFor } from './turn.ts';
+
+export interface Row {
+  readonly agent: Agent;
+  readonly provider: TriedProvider;
+}
+
+/** What all rows share. */
+export interface World {
+  readonly t: Teardown;
+  readonly fleet: Fleet;
+  /** The folder for what providers were asked, a file for each row. */
+  readonly keepAt: string | undefined;
+}
+
+export interface Outcome extends Row {
+  /** Empty: all is as it must be. */
+  readonly faults: readonly string[];
+  /** Of both turns together. */
+  readonly seconds: number;
+}
+
+/** Providers whose models think though nobody asks them to. */
+const thinksUnasked: ReadonlySet<TriedProvider['wire']['name']> = new Set(['chat', 'responses']);
+/** Most that the two turns of an agent may take together, in milliseconds. */
+const mostMs = 60_000;
+
+/** Has the agent do its task. */
+export async function outcomeOf(row: Row, world: World): Promise<Outcome> {
+  const { fleet, t } = world;
+  const { agent, provider } = row;
+  const home = temporaryDirectory(t, 'gateway-agent');
+  const folder = join(home, 'work');
+  const log = join(home, 'ledger.log');
+  const secrets = { receipt: `receipt-${randomUUID()}`, memory: `memory-${randomUUID()}` };
+  for (const each of [folder, join(home, 'tmp')]) mkdirSync(each);
+  const answer = agent.model(filesIn(folder), secrets);
+  const model = await startScriptedModel(t, provider.wire, (heard) => {
+    return answer({ ...heard, thinks: heard.thinks || thinksUnasked.has(provider.wire.name) });
+  });
+  await lead(fleet, row, model);
+  const place: Place = {
+    url: fleet.proxies[0]?.url ?? '',
+    key: await issueKey(fleet),
+    home,
+    folder,
+    installed: folderOf(agent.source),
+    ledger: [process.execPath, resolve(import.meta.dirname, 'ledger.ts'), log, secrets.receipt, secrets.memory],
+  };
+  for (const [name, text] of Object.entries(agent.files(place))) {
+    mkdirSync(dirname(join(home, name)), { recursive: true });
+    writeFileSync(join(home, name), text);
+  }
+  const startedMs = performance.now();
+  const faults: string[] = [];
+  let printed = '';
+  for (const isSecond of [false, true]) {
+    const ended = await runFor({
+      command: agent.command(place, isSecond ? words.second : words.first, isSecond),
+      cwd: folder,
+      env: environmentOf(agent, place),
+      mostMs: Math.max(1, mostMs - (performance.now() - startedMs)),
+    });
+    printed = ended.printed;
+    if (ended.failure === undefined) continue;
+    faults.push(`turn ${isSecond ? 2 : 1} ${ended.failure}: ${printed.trim().slice(-400)}`);
+    break;
+  }
+  if (world.keepAt !== undefined)
+    writeFileSync(join(world.keepAt, `${nameOf(row)}.json`), JSON.stringify(model.requests, null, 2));
+  const refused = model.requests.flatMap((taken) => taken.refused ?? []);
+  faults.push(...new Set(refused.map((reason) => `the provider refused: ${reason}`)));
+  if (faults.length === 0)
+    faults.push(...faultsOf({ folder, log: agent.hasLedger ? log : undefined, printed }, secrets));
+  return { ...row, faults, seconds: (performance.now() - startedMs) / 1000 };
+}
+
+/** For a file. */
+function nameOf({ agent, provider }: Row): string {
+  return `${agent.name} ${provider.wire.name}`.toLowerCase().replaceAll(/[^a-z0-9.]+/g, '-');
+}
+
+/** Nothing of the one who runs this but what finds programs. */
+function environmentOf(agent: Agent, place: Place): Record<string, string> {
+  const path = [dirname(process.execPath), process.env['PATH']].join(delimiter);
+  const { home } = place;
+  return { PATH: path, HOME: home, TMPDIR: join(home, 'tmp'), LANG: 'C.UTF-8', TERM: 'dumb', ...agent.env(place) };
+}
+
+/** The gateway asks this provider, whatever model the agent names. */
+async function lead(fleet: Fleet, { agent, provider }: Row, { url, wire }: ScriptedModel): Promise<void> {
+  const settings = { ...provider.settings(url), api_key: 'sk-of-the-provider', models: [wire.model] };
+  await fleet.proxies[0]?.applyConfig({
+    'gateway.yaml': {
+      providers: { [wire.name]: settings },
+      aliases: agent.models.map((source) => ({ source, target: `${wire.name}/${wire.model}` })),
+    },
+  });
+}
+
+/** A key as an operator gives it to a person; the proxy knows it. */
+async function issueKey(fleet: Fleet): Promise<string> {
+  const answer = await fleet.admin('/admin/auth-keys', {
+    method: 'POST',
+    body: { name: `agent ${randomUUID()}`, user_path: '/agents' },
+  });
+  const { value } = (await answer.json()) as { readonly value: string };
+  await waitFor('the proxy to know the key', async () => {
+    const listed = await fleet.proxies[0]?.fetch('/v1/models', { headers: { authorization: `Bearer ${value}` } });
+    await listed?.body?.cancel();
+    return listed?.status === 200;
+  });
+  return value;
+}

@@ -1,0 +1,116 @@
+// `npm run agents`: coding agents as they are published do a task of two turns with tools and an MCP server through the gateway, without a network.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { parseArgs } from 'node:util';
+import { providers, type TriedProvider } from '../clients/providers.ts';
+import { tableOf } from '../clients/table.ts';
+import { startFleet } from '../support/fleet.ts';
+import { keepingResponsesWire } from '../support/scripted-model/responses.ts';
+import { type Agent, versionsOf } from './agent.ts';
+import { agents } from './agents.ts';
+import { install } from './install.ts';
+import { type Outcome, outcomeOf, type Row } from './row.ts';
+
+const usage = `npm run agents -- [--without WORD]… [--keep FOLDER] [WORD]…
+A WORD chooses the rows that have it in the name of the agent or of the provider; several words choose those that have all.
+--without leaves such rows out. --keep writes what providers were asked into files. Agents are installed into the cache of the user first (2 GB); Linux with \`unshare\` and \`ip\` is needed.`;
+
+const insideFlag = 'AGENTS_INSIDE_NAMESPACE';
+
+function rowsOf(chosen: readonly string[], without: readonly string[]): readonly Row[] {
+  const all = providers.flatMap((provider) => agents.map((agent): Row => ({ agent, provider })));
+  return all.filter(({ agent, provider }) => {
+    const name = `${agent.name}, ${provider.title} ${provider.wire.name}`.toLowerCase();
+    const has = (word: string): boolean => name.includes(word.toLowerCase());
+    return chosen.every(has) && !without.some(has);
+  });
+}
+
+/** Installs what the rows need, and says what cannot be had. Gives false then. */
+function installAll(rows: readonly Row[]): boolean {
+  let isWhole = true;
+  for (const source of new Set(rows.map(({ agent }) => agent.source))) {
+    try {
+      install(source);
+    } catch (error) {
+      isWhole = false;
+      process.stderr.write(
+        `${versionsOf(source)} cannot be installed. ${(error as Error).message}\nLeave it out with --without.\n`,
+      );
+    }
+  }
+  return isWhole;
+}
+
+/** This program again, in namespaces of its own: no network but loopback, and every process ends with it. */
+function again(): number {
+  const inside = ['--map-root-user', '--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
+  const command = ['sh', '-c', 'ip link set lo up && exec "$@"', 'sh', process.execPath, ...process.argv.slice(1)];
+  const env = { ...process.env, [insideFlag]: '1' };
+  const { status, error } = spawnSync('unshare', [...inside, '--', ...command], { env, stdio: 'inherit' });
+  if (error !== undefined) process.stderr.write(`unshare: ${error.message}\n`);
+  return status ?? 1;
+}
+
+/** Every row, one after the other, with a line for each. */
+async function outcomesOf(rows: readonly Row[], keepAt: string | undefined): Promise<readonly Outcome[]> {
+  const strays = Object.keys(networkInterfaces()).filter((name) => name !== 'lo');
+  if (strays.length > 0) throw new Error(`the network is not only loopback, but has ${strays.join(', ')}`);
+  const undoing: (() => unknown)[] = [];
+  const t = { teardown: (undo: () => unknown) => undoing.push(undo) };
+  const outcomes: Outcome[] = [];
+  try {
+    if (keepAt !== undefined) mkdirSync(keepAt, { recursive: true });
+    const fleet = await startFleet(t, { store: 'sqlite', proxies: 1 });
+    for (const row of rows) {
+      const { provider } = row;
+      // The AI SDK counts on a provider that keeps what it said.
+      const wire = provider.wire.name === 'responses' ? keepingResponsesWire() : provider.wire;
+      const outcome = await outcomeOf({ ...row, provider: { ...provider, wire } }, { t, fleet, keepAt });
+      outcomes.push(outcome);
+      process.stdout.write(`${lineOf(outcome)}\n`);
+    }
+  } finally {
+    for (const undo of undoing.toReversed()) await undo();
+  }
+  return outcomes;
+}
+
+function lineOf({ agent, provider, faults, seconds }: Outcome): string {
+  const head = `${faults.length === 0 ? 'ok    ' : 'FAILED'} ${agent.name}, with ${provider.title} (${seconds.toFixed(1)} s)`;
+  return [head, ...faults].join('\n         ');
+}
+
+function cellsOf(agent: Agent, outcomes: readonly Outcome[]): readonly string[] {
+  const of = ({ title }: TriedProvider): Outcome | undefined => {
+    return outcomes.find((outcome) => outcome.agent === agent && outcome.provider.title === title);
+  };
+  const shown = (outcome: Outcome | undefined): string => {
+    if (outcome === undefined) return '–';
+    return outcome.faults.length === 0 ? 'ok' : 'FAILED';
+  };
+  return [agent.name, versionsOf(agent.source), ...providers.map((provider) => shown(of(provider)))];
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    without: { type: 'string', multiple: true, default: [] },
+    keep: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+const rows = rowsOf(positionals, values.without);
+if (values.help || rows.length === 0) {
+  process.stdout.write(`${usage}\n`);
+  process.exitCode = values.help ? 0 : 2;
+} else if (process.env[insideFlag] === undefined) {
+  process.exitCode = installAll(rows) ? again() : 1;
+} else {
+  const outcomes = await outcomesOf(rows, values.keep);
+  const head = ['Agent', 'Versions', ...providers.map(({ title }) => title)];
+  const lines = agents.map((agent) => cellsOf(agent, outcomes));
+  process.stdout.write(`\n${tableOf(head, lines)}\n`);
+  process.exitCode = outcomes.every(({ faults }) => faults.length === 0) ? 0 : 1;
+}
