@@ -19,6 +19,9 @@ export function verbosityOf({ verbosity }: ConversationRequest): string | undefi
   return verbosity === 'medium' ? undefined : verbosity;
 }
 
+/** OpenAI refuses a longer name of the person who asks. Characters. */
+export const longestUser = 64;
+
 /** Undefined: no name. */
 export function userOf({ user }: ConversationRequest): string | undefined {
   return user === '' ? undefined : user;

@@ -3,7 +3,7 @@ import type { ConversationRequest, OwnMember } from '../conversation/conversatio
 import { type JsonObject, withoutAbsent } from '../json.ts';
 import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
-import { metadataOf, tierOf, userOf, verbosityOf } from '../usual-settings.ts';
+import { longestUser, metadataOf, tierOf, userOf, verbosityOf } from '../usual-settings.ts';
 import { withMember } from './own.ts';
 import { writeMessages } from './write-messages.ts';
 import { writeMaxTokens, writeOutput, writeSampling, writeStop } from './write-settings.ts';
@@ -29,9 +29,6 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
   });
   return withAdditions(withOwnMembers(body, request, writing), quirks.adds);
 }
-
-/** OpenAI refuses a longer one. */
-const longestUser = 64;
 
 function unusual(
   request: ConversationRequest,

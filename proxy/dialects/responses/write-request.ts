@@ -4,12 +4,13 @@ import { fieldName } from '../field-names.ts';
 import { type JsonObject, numberOf } from '../json.ts';
 import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
+import { longestUser } from '../usual-settings.ts';
 import { writeInput } from './write-items.ts';
 import { withMembers } from './write-own.ts';
 import { writeReasoning, writeSampling, writeText } from './write-settings.ts';
 import { writeTools } from './write-tools.ts';
 
-/** OpenAI refuses a smaller limit. Tokens. */
+/** OpenAI, and who imitates it, refuses a smaller limit. Tokens. */
 const leastMaxTokens = 16;
 /** Members that mean the same in OpenAI's other format. */
 const shared: ReadonlySet<string> = new Set([
@@ -39,7 +40,7 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
     ...writeText(request),
     ...writeReasoning(request, target, losses),
     ...writeSampling(request, target, losses),
-    ...writeOthers(request, target, losses),
+    ...writeOthers(request, losses),
     ...(dialect === 'responses' && request.keepsAnswers !== false ? {} : { store: false }),
   };
   return withQuirks(withMembers(body, sayable({ request, losses })), { request, target, losses });
@@ -48,14 +49,16 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
 /** What may stand for the input. */
 const elsewhere: ReadonlySet<string> = new Set(['conversation', 'prompt', 'previous_response_id']);
 
-function writeOthers(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+function writeOthers(request: ConversationRequest, losses: Losses): JsonObject {
   const { dialect, parallelTools, user, metadata, serviceTier, stream } = request;
+  const isNamed = user !== undefined && (dialect === 'responses' || user.length <= longestUser);
+  if (user !== undefined && !isNamed) losses.hint(fieldName('user', dialect));
   const isTier = serviceTier !== undefined && (dialect === 'responses' || tiers.has(serviceTier));
   if (serviceTier !== undefined && !isTier) losses.hint(fieldName('serviceTier', dialect));
   return {
     ...(parallelTools === undefined ? {} : { parallel_tool_calls: parallelTools }),
-    ...writeMaxTokens(request, target, losses),
-    ...(user === undefined ? {} : { user }),
+    ...writeMaxTokens(request, losses),
+    ...(isNamed ? { user } : {}),
     ...(metadata === undefined ? {} : { metadata }),
     ...(isTier ? { service_tier: serviceTier } : {}),
     ...(stream ? { stream: true } : {}),
@@ -63,11 +66,10 @@ function writeOthers(request: ConversationRequest, target: WriteTarget, losses: 
 }
 
 /** Clients of other dialects try a connection with a limit of one token. */
-function writeMaxTokens({ maxTokens, dialect }: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
+function writeMaxTokens({ maxTokens, dialect }: ConversationRequest, losses: Losses): JsonObject {
   if (maxTokens === undefined) return {};
   const isTooFew = (numberOf(maxTokens) ?? leastMaxTokens) < leastMaxTokens;
-  if (!isTooFew || dialect === 'responses' || target.quirks.isInventor !== true)
-    return { max_output_tokens: maxTokens };
+  if (!isTooFew || dialect === 'responses') return { max_output_tokens: maxTokens };
   losses.hint(fieldName('maxTokens', dialect));
   return { max_output_tokens: leastMaxTokens };
 }
