@@ -1,7 +1,7 @@
 // Texts in members that nothing else knows: whatever is no sign, no address and no data may be told to a model, or to a client.
 import { maxDepth } from '../bytes/scan.ts';
 import { type EditableObject, isObject, type JsonValue, numberOf, textOf } from './json.ts';
-import { type DataText, textOfAddress, textOfBase64 } from './text-data.ts';
+import { beyondBase64, type DataText, isBase64, textOfAddress, textOfBase64 } from './text-data.ts';
 
 const wordsIn = (...lines: readonly string[]): ReadonlySet<string> => new Set(lines.flatMap((line) => line.split(' ')));
 
@@ -27,9 +27,11 @@ const keys = wordsIn('authorization authorization_token headers');
 const isOfSign = /_ids?$/;
 /** What was said of each token of a text, which goes with it; and what describes a tool. */
 const leftOut: ReadonlySet<string> = new Set(['logprobs', 'input_schema']);
-const isAddress = /^(?:https?:\/\/\S+$|data:[^,\s]{0,128};base64,)/i;
+const isAddressOfData = /^data:[^,\s]{0,128};base64,/i;
+const beginsAsAddress = /^https?:\/\/\S/i;
+const hasBlank = /\s/;
 /** Text of so many characters has a blank, or a letter beyond those of base 64. */
-const isEncoded = /^[A-Za-z0-9+/_=-]{512,}$/;
+const shortestEncoded = 512;
 /** A setting or an id is one word. */
 const isWord = /^[^\s@]{0,128}$/;
 /** Names of members that programs give say nothing, and neither do short numbers. */
@@ -37,7 +39,6 @@ const isPlainKey = /^[A-Za-z_$][\w.$/-]{0,63}$/;
 const leastSaying = 1e6;
 const isText = /^text\//i;
 const isMediaType = /^(?:image|audio|video)\/|^application\/(?:pdf|octet-stream)/i;
-const isData = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
 const none: ReadonlySet<string> = new Set();
 
@@ -119,7 +120,7 @@ function dataIn(holder: EditableObject, key: string, value: string): DataText | 
 
 /** A short picture or sound: a long one is known by its length. */
 function isMedia(holder: EditableObject, key: string, value: JsonValue | undefined): boolean {
-  return key === 'data' && isMediaType.test(typeOf(holder)) && typeof value === 'string' && isData.test(value);
+  return key === 'data' && isMediaType.test(typeOf(holder)) && typeof value === 'string' && isBase64(value);
 }
 
 function typeOf(holder: EditableObject): string {
@@ -128,7 +129,8 @@ function typeOf(holder: EditableObject): string {
 
 /** Whether a text is media or an address, whatever member it stands in. */
 export function isNoWords(text: string): boolean {
-  return isAddress.test(text) || isEncoded.test(text);
+  if (isAddressOfData.test(text) || (beginsAsAddress.test(text) && !hasBlank.test(text))) return true;
+  return text.length >= shortestEncoded && !beyondBase64.test(text);
 }
 
 /** `left`: nothing below it is looked at. `silent`: it is no words where it is a text. `setting`: it is none where it is one word. */

@@ -5,7 +5,9 @@ import { isUtf8 } from 'node:buffer';
 const head = /^data:([^,;\s]{0,128})((?:;[^,;\s]{1,128}){0,8}),/i;
 const isMedia = /^(?:image|audio|video|font)\//i;
 const inBase64 = /;base64$/i;
-const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+/** A search for what does not belong there: a pattern that all of a long text matches takes more memory than there is for it. */
+export const beyondBase64 = /[^A-Za-z0-9+/_=-]/;
+const badPadding = /=(?!=?$)/;
 
 /** A text in data, and how another one is written in its place. */
 export interface DataText {
@@ -24,7 +26,12 @@ export function textOfAddress(value: string): DataText | undefined {
 
 /** The text in base 64; undefined: it is none. */
 export function textOfBase64(value: string): DataText | undefined {
-  return base64.test(value) ? found(decoded(value), encoded) : undefined;
+  return isBase64(value) ? found(decoded(value), encoded) : undefined;
+}
+
+/** Whether it is base 64 of either alphabet, with padding at its end or without. */
+export function isBase64(value: string): boolean {
+  return !beyondBase64.test(value) && !badPadding.test(value);
 }
 
 function found(text: string | undefined, written: DataText['written']): DataText | undefined {

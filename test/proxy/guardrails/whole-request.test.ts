@@ -221,3 +221,12 @@ await test('a name of a member that is masked is none that was there', async (t)
   const { body } = await sent('chat', { ...hi, metadata }, guardrail);
   t.same(body, { ...hi, metadata: { '-_': 1, '-__': 2, '-': 3, z: { '-': 4 } } });
 });
+
+await test('a document of any length is no text', async (t) => {
+  // All of it matches: longer than what a regular expression can go back in.
+  const data = 'iVBORw0K'.repeat(2.5 * 2 ** 20);
+  const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } };
+  t.notOk(await isBlocked('messages', { messages: [user([document])] }));
+  t.notOk(await isBlocked('responses', { input: [user([{ type: 'input_file', file_data: data }])] }));
+  t.ok(await isBlocked('messages', { messages: [user([document, { type: 'text', text: card }])] }));
+});
