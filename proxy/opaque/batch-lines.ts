@@ -22,8 +22,13 @@ export interface LineReader {
 
 /** Longest line, in bytes. */
 const mostLineBytes = 1024 * 1024;
+/** Most lines, empty ones among them: the most calls that a provider takes in a batch. */
+export const mostLines = 200_000;
+/** After so many, other work has its turn. */
+const linesAtOnce = 64;
 const nothing: Buffer = Buffer.alloc(0);
 const newline = 0x0a;
+const lineEnd = Buffer.from('\n');
 
 /** The member with this name. Throws a Refusal when it is written in another case, or stands twice. */
 export function onlyMember(bytes: Buffer, members: readonly Member[], name: string): Member | undefined {
@@ -79,8 +84,9 @@ export class BatchLines {
     let from = 0;
     for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, from)) {
       this.#hold(bytes.subarray(from, at));
-      passed.push(yield* this.#take(), Buffer.from('\n'));
+      passed.push(yield* this.#take(), lineEnd);
       from = at + 1;
+      if (this.#line % linesAtOnce === 0) yield new Promise((resolve) => setImmediate(resolve));
     }
     this.#hold(bytes.subarray(from));
     return Buffer.concat(passed);
@@ -105,6 +111,7 @@ export class BatchLines {
     this.#begun = [];
     this.#begunBytes = 0;
     this.#line += 1;
+    if (this.#line > mostLines) throw unusable(this.#line, `a file has at most ${mostLines} lines`);
     if (line.toString('latin1').trim() === '') return line;
     try {
       return yield* this.#read(line);

@@ -2,7 +2,7 @@
 import { test } from 'tap';
 import { boundaryOf } from '../../proxy/call/form-reader.ts';
 import { type Flow, run } from '../../proxy/guardrails/flow.ts';
-import { BatchLines, type LineReader } from '../../proxy/opaque/batch-lines.ts';
+import { BatchLines, type LineReader, mostLines } from '../../proxy/opaque/batch-lines.ts';
 import { UploadForm } from '../../proxy/opaque/upload-form.ts';
 
 const part = (name: string, value: string, more = ''): string =>
@@ -124,4 +124,20 @@ await test('a line has one body, and that one model; numbers stay', (t) => {
     );
   }
   t.end();
+});
+
+await test('a file has at most so many lines, empty ones among them, and others have their turn meanwhile', async (t) => {
+  let turns = 0;
+  const turn = setInterval(() => {
+    turns += 1;
+  }, 0);
+  const lines = new BatchLines(reader);
+  t.equal((await run(lines.push(Buffer.alloc(mostLines, 0x0a)))).length, mostLines);
+  const further = async (): Promise<Buffer> => run(lines.push(Buffer.from('\n')));
+  await t.rejects(further(), {
+    code: 'invalid_batch_input',
+    message: /line 200001 of the file: a file has at most 200000 lines/,
+  });
+  clearInterval(turn);
+  t.ok(turns > 3, `${turns} turns`);
 });
