@@ -5,7 +5,7 @@ import { type Member, scanLargeObject } from '../bytes/scan.ts';
 import { ScanError } from '../bytes/scan-error.ts';
 import { skipValue } from '../bytes/skip-value.ts';
 import { type Edit, splice } from '../bytes/splice.ts';
-import { type Call, readCall } from '../call/call.ts';
+import { type Call, largeBytes, readCall, readLargeCall } from '../call/call.ts';
 import { textOf } from '../dialects/json.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
@@ -96,12 +96,17 @@ async function namedModels(body: Buffer, knock: Knock): Promise<NamedModel[]> {
   let at = skipSpace(body, requests.valueStart + 1);
   while (body[at] !== listEnd) {
     const end = skipValue(body, at);
-    const placed = inRequest(named.length, () => readRequest(body, at, end, (call) => routeOf(call, routes, knock)));
+    const request = body.subarray(at, end);
+    const index = named.length;
+    const { from, call } =
+      request.length > largeBytes ? await longRequest(request, index) : shortRequest(request, index);
+    const route = inRequest(index, () => routeOf(call, routes, knock));
+    const placed = { from: at + from, to: at + from + call.body.length, call, route };
     const left = guard === undefined ? placed.call : await guardedCall(placed, guard, named.length);
     named.push(namedIn(placed, left));
     at = skipSpace(body, end);
     if (body[at] === comma) at = skipSpace(body, at + 1);
-    if (named.length % stepRequests === 0) await new Promise((resume) => setImmediate(resume));
+    if (named.length % stepRequests === 0) await othersTurn();
   }
   if (named.length === 0) throw unusable('must not be empty');
   return named;
@@ -116,12 +121,39 @@ async function topMembers(body: Buffer): Promise<Member[]> {
   }
 }
 
-function readRequest(body: Buffer, from: number, to: number, routeOfCall: (call: Call) => Route): PlacedCall {
-  const request = body.subarray(from, to);
-  const params = onlyMember(request, membersOf(request), 'params');
+interface ReadRequest {
+  /** Where its call begins. */
+  readonly from: number;
+  readonly call: Call;
+}
+
+function shortRequest(request: Buffer, index: number): ReadRequest {
+  return inRequest(index, () => {
+    const { from, bytes } = paramsOf(request, membersOf(request));
+    return { from, call: readCall(bytes) };
+  });
+}
+
+/** The same with pauses for others. */
+async function longRequest(request: Buffer, index: number): Promise<ReadRequest> {
+  await othersTurn();
+  const refuse = (error: unknown): never =>
+    inRequest(index, () => {
+      throw error;
+    });
+  const members = await topMembers(request).catch(refuse);
+  const { from, bytes } = inRequest(index, () => paramsOf(request, members));
+  return { from, call: await readLargeCall(bytes).catch(refuse) };
+}
+
+function paramsOf(request: Buffer, members: readonly Member[]): { from: number; bytes: Buffer } {
+  const params = onlyMember(request, members, 'params');
   if (params === undefined) throw refusal('invalid_parameter', { fill: { param: 'params', because: 'is missing' } });
-  const call = readCall(request.subarray(params.valueStart, params.valueEnd));
-  return { from: from + params.valueStart, to: from + params.valueEnd, call, route: routeOfCall(call) };
+  return { from: params.valueStart, bytes: request.subarray(params.valueStart, params.valueEnd) };
+}
+
+function othersTurn(): Promise<void> {
+  return new Promise((resume) => setImmediate(resume));
 }
 
 /** What is needed of a call: a batch has many. */
