@@ -29,6 +29,21 @@ export function withObjectInput(tool: FunctionTool): FunctionTool | undefined {
   return { ...tool, ...(all.length === 0 ? {} : { description: all.join('\n\n') }), parameters: joined(parameters) };
 }
 
+/**
+ * Whether OpenAI takes a schema as a strict one: objects name all that they may have, and require it
+ * (platform.openai.com/docs/guides/structured-outputs, "Supported schemas"). Anthropic wants less.
+ */
+export function isWhollyStrict(schema: JsonValue | undefined): boolean {
+  if (Array.isArray(schema)) return schema.every(isWhollyStrict);
+  if (!isObject(schema)) return true;
+  const { properties, required, additionalProperties } = schema;
+  const isClosed =
+    !isObject(properties) ||
+    (additionalProperties === false &&
+      Object.keys(properties).every((name) => listOf(required)?.includes(name) === true));
+  return isClosed && Object.values(schema).every(isWhollyStrict);
+}
+
 /** A schema that names no type is one of objects. */
 function typeOf({ type = 'object' }: JsonObject): JsonValue {
   return listOf(type)?.includes('object') === true ? 'object' : type;

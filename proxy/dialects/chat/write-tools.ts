@@ -2,7 +2,7 @@
 import type { ConversationRequest, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
 import { type JsonObject, type JsonValue, objectOf, textOf } from '../json.ts';
-import { withObjectInput } from '../tool-schema.ts';
+import { isWhollyStrict, withObjectInput } from '../tool-schema.ts';
 import { takesFreeText } from './write-messages.ts';
 import type { Writing } from './writing.ts';
 
@@ -25,12 +25,15 @@ function writeTool(tool: Tool, index: number, writing: Writing): readonly JsonOb
     return [{ type: 'custom', custom: { name, description, format: nestedFormat(format) } }];
   }
   const asked = tool.kind === 'free_text' ? asFunctionTool(tool) : tool;
+  // What Anthropic takes as strict, OpenAI may refuse.
+  const isElsewhereStrict = writing.dialect === 'messages';
   // Of a client of another dialect, whose server may take what OpenAI's refuses.
   const isFit = writing.isOwn || asked.parameters === undefined;
   const { name, description, parameters, strict, cacheMark, own } =
     (isFit ? undefined : withObjectInput(asked)) ?? asked;
   if (cacheMark !== undefined && !writing.isOwn) writing.hint('cacheMark');
-  const isStrictLost = strict === true && writing.lacks('strict');
+  const isStrictLost =
+    strict === true && (writing.lacks('strict') || (isElsewhereStrict && !isWhollyStrict(parameters)));
   if (isStrictLost) writing.hint('strict');
   const further = own?.dialect === 'chat' ? own.members : {};
   const called = {

@@ -24,6 +24,11 @@ export class Writing {
     this.losses = losses;
   }
 
+  /** Of the client. */
+  get dialect(): ConversationRequest['dialect'] {
+    return this.#request.dialect;
+  }
+
   /** The target refuses or does not obey this member of chat. */
   lacks(member: string): boolean {
     return this.quirks.without?.includes(member) ?? false;

@@ -4,7 +4,7 @@ import { fieldName } from '../field-names.ts';
 import { loseForeignTool } from '../foreign-tools.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import { withObjectInput } from '../tool-schema.ts';
+import { isWhollyStrict, withObjectInput } from '../tool-schema.ts';
 import type { Losses } from '../translation.ts';
 
 /** `tools` and `tool_choice`, as far as there are any. `hasFreeText`: tools that take free text are known. */
@@ -53,8 +53,11 @@ function writeFunction(tool: FunctionTool, { dialect }: ConversationRequest, los
   const fit = (isFit ? undefined : withObjectInput(tool)) ?? tool;
   const { name, description, parameters, strict, cacheMark, own } = fit;
   if (cacheMark !== undefined) losses.hint(fieldName('cacheMark', dialect));
+  // What Anthropic takes as strict, OpenAI may refuse.
+  const isLost = strict === true && dialect === 'messages' && !isWhollyStrict(parameters);
+  if (isLost) losses.hint(fieldName('strict', dialect));
   // Left out, `strict` is true here and false elsewhere.
-  const told = dialect === 'responses' ? strict : (strict ?? false);
+  const told = dialect === 'responses' ? strict : strict === true && !isLost;
   return {
     type: 'function',
     name,

@@ -56,6 +56,23 @@ await test('what all of several schemas say is said at once, references included
   t.end();
 });
 
+await test('a tool that is strict for Anthropic stays so where OpenAI takes it', (t) => {
+  const closed = { type: 'object', properties: { a: text }, required: ['a'], additionalProperties: false };
+  const strictTools = (parameters: JsonObject) => {
+    const request = { ...leastRequest, dialect: 'messages', tools: [{ ...tool(parameters), strict: true }] } as const;
+    return [chatTranslation, responsesTranslation].map((dialect) => {
+      const { losses, hints } = recordLosses();
+      const [written] = dialect.writeRequest(request, { model: 'm', quirks: {} }, losses)['tools'] as JsonObject[];
+      return [((written?.['function'] ?? written) as JsonObject)['strict'] ?? false, ...hints];
+    });
+  };
+  t.same(strictTools(closed), [[true], [true]]);
+  const lost = [false, 'tools.strict'];
+  t.same(strictTools({ ...closed, required: [] }), [lost, lost], 'not all is required');
+  t.same(strictTools({ ...closed, properties: { a: { anyOf: [{ ...closed, required: [] }] } } }), [lost, lost]);
+  t.end();
+});
+
 await test('each server gets what it takes at the top', (t) => {
   const parameters = { $schema: 's', additionalProperties: false, anyOf: [{ properties: { a: text } }] };
   const tools = [tool(parameters)];

@@ -29,6 +29,8 @@ await test('each loss has its name, in the words of the client', async (t) => {
     ['bias', request({ sampling: { logitBias: { 7: 1 } } }), [], ['logit_bias']],
     ['speaker', request({ turns: [{ role: 'user', name: 'Al', parts: [] }] }), ['messages.name'], []],
     ['tier', request({ dialect: 'messages', serviceTier: 'standard_only' }), ['service_tier'], []],
+    ['too few tokens', request({ maxTokens: 15 }), ['max_completion_tokens'], []],
+    ['a long user', request({ user: 'u'.repeat(65) }), ['user'], []],
     [
       'own hint',
       request({ ownMembers: [{ path: ['prediction'], value: { type: 'content' }, isMeaning: false }] }),
