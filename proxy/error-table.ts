@@ -29,10 +29,6 @@ export const errors = {
   expectation_failed: bad('Only "Expect: 100-continue" is supported.', 417),
   method_not_allowed: bad('Method {method} is not allowed for {path}. Allowed: {allow}.', 405),
   upgrade_required: bad('The path {path} is for WebSocket. Open it with a wss:// or ws:// address.', 426),
-  web_socket_unsupported: bad(
-    'The path {path} has no WebSocket. Send a POST there; with "stream": true its answer comes as server-sent events.',
-    426,
-  ),
   invalid_upgrade: bad('The WebSocket handshake is not acceptable: {reason}.'),
   unexpected_body: bad('This request takes no body: {method} {path}. Send it without one.'),
   unsupported_media_type: bad('Send the body as "Content-Type: application/json" (UTF-8).', 415),

@@ -1,4 +1,5 @@
 // Where servers of one dialect differ from its inventor. Rows of providers name them; writers obey. Absent: as the inventor has it.
+import type { TextForm } from './call-forms.ts';
 
 export interface Quirks {
   /** Chat: the member for the most tokens of an answer. Absent: `max_completion_tokens` for OpenAI's own models that think, else `max_tokens`. */
@@ -21,6 +22,8 @@ export interface Quirks {
   readonly isInventor?: boolean | undefined;
   /** The body has no `model`; the path does. */
   readonly isModelInPath?: boolean | undefined;
+  /** What ids of calls have to be. */
+  readonly callId?: TextForm | undefined;
   /** Members that are added to every body where the client has not named them (`anthropic_version` of Vertex). */
   readonly adds?: Readonly<Record<string, string>> | undefined;
   /** Gemini: the caller's schemas go into `parametersJsonSchema` and `responseJsonSchema` as they are. */

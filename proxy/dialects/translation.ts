@@ -1,4 +1,5 @@
 // What a dialect is to the translation: pure functions between its JSON and the conversation, and what they may complain of.
+import type { CallForms } from './call-forms.ts';
 import type { ConversationAnswer, ConversationRequest } from './conversation/conversation.ts';
 import type { StreamEvent } from './conversation/stream-event.ts';
 import type { ProviderWords } from './dialect.ts';
@@ -106,6 +107,8 @@ export interface ClientDialect {
 /** A format that providers speak, as far as translation needs it. */
 export interface ProviderDialect {
   readonly name: DialectName;
+  /** What its inventor's server takes. */
+  readonly callForms: CallForms;
   writeRequest(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject;
   /** Throws an InvalidAnswer. */
   readAnswer(body: JsonObject): ConversationAnswer;

@@ -60,7 +60,6 @@ const anonymous: Principal = {
   allowedModels: undefined,
 };
 
-const modelPaths: ReadonlySet<string> = new Set(modelEndpoints.map(({ path }) => path));
 
 /** What Fastify's answers have besides their own headers. */
 const fixedEntries = Object.entries(fixedHeaders);
@@ -122,10 +121,6 @@ export async function createPluginServer(gateway: Gateway, host: PluginHost): Pr
       const principal = isPublic ? anonymous : authenticate(exchange, credentials, gateway);
       if (!isPublic) exchange.caller = principal;
       gateway.keyUses.note(principal.keyId, exchange.startedAtMs);
-      // Clients that try a WebSocket first go on with POST after this status alone; after others they try again.
-      if (modelPaths.has(path) && asksForWebSocket(request)) {
-        throw refusal('web_socket_unsupported', { fill: { path }, headers: { upgrade: 'HTTP/1.1' } });
-      }
       const refused = noRoute(request.method ?? '', path, known);
       if (refused) throw refused.status === 405 && asksForWebSocket(request) ? noWebSocket(path) : refused;
       await expectNoBody(exchange);

@@ -8,7 +8,7 @@ import { maxEventBytes, ServerEventSplitter } from '../dialects/server-events.ts
 import { type EventReader, type EventSplitter, type EventWriter, InvalidAnswer } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
 import { type Slices, shortBytes } from '../slices.ts';
-import { eventWriter, type Translated } from './translated.ts';
+import { eventReader, eventWriter, type Translated } from './translated.ts';
 import type { TranslatedUsage } from './translated-usage.ts';
 
 /** Longest message of a provider that is passed on, in characters. */
@@ -66,7 +66,7 @@ export class TranslatedStream implements Sink {
     this.#usage = usage;
     this.#next = next;
     this.#splitter = translated.dialect.eventSplitter?.() ?? new ServerEventSplitter();
-    this.#reader = translated.dialect.eventReader();
+    this.#reader = eventReader(translated);
     this.#writer = eventWriter(translated, nowMs);
   }
 

@@ -4,12 +4,13 @@ import type { ConversationAnswer } from '../dialects/conversation/conversation.t
 import { checkNestedValues } from '../dialects/conversation/nested-values.ts';
 import type { JsonObject } from '../dialects/json.ts';
 import { tellOwnParts } from '../dialects/own-losses.ts';
-import type { AnswerContext, EventWriter, ProviderDialect } from '../dialects/translation.ts';
+import type { AnswerContext, EventReader, EventWriter, ProviderDialect } from '../dialects/translation.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
 import { parsedObject, writtenBody } from '../parsed-body.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import { type Slices, shortBytes } from '../slices.ts';
 import type { Spoken } from './conversation-of.ts';
+import { fitCalls, OwnCalls } from './fit-calls.ts';
 import { LossList, type UnsupportedPolicy } from './losses.ts';
 
 /** What is needed of a target to speak to it. */
@@ -24,6 +25,8 @@ export interface Translated {
   readonly target: SpokenTo;
   readonly dialect: ProviderDialect;
   readonly body: Buffer;
+  /** What becomes of the calls of its answer. */
+  readonly ownCalls: OwnCalls;
   /** What was left out, in the client's words. */
   readonly dropped: readonly string[];
 }
@@ -36,19 +39,28 @@ export function* translate(
   dialect: ProviderDialect,
 ): Slices<Translated> {
   const losses = new LossList(target.upstream.name, target.upstream.unsupported, spoken.itemsBefore);
-  const written = dialect.writeRequest(spoken.request, { model: target.model, quirks }, losses);
-  if (dialect.name !== spoken.request.dialect) tellOwnParts(spoken.request, losses);
+  const { callForms } = dialect;
+  const forms = quirks.callId === undefined ? callForms : { ...callForms, id: quirks.callId };
+  const { request, ownNames } = yield* fitCalls(spoken.request, forms);
+  const written = dialect.writeRequest(request, { model: target.model, quirks }, losses);
+  if (dialect.name !== request.dialect) tellOwnParts(request, losses);
   const body = yield* writtenBody(written, spoken.bytes > shortBytes);
-  return { spoken, target, dialect, body, dropped: losses.dropped };
+  const ownCalls = new OwnCalls(spoken.request, ownNames, newId);
+  return { spoken, target, dialect, body, ownCalls, dropped: losses.dropped };
 }
 
 /** The answer that a whole body holds. Throws an InvalidAnswer. */
-export function* readAnswer({ dialect }: Translated, body: Buffer): Slices<ConversationAnswer> {
+export function* readAnswer({ dialect, ownCalls }: Translated, body: Buffer): Slices<ConversationAnswer> {
   const parsed = yield* parsedObject(body);
   if (parsed === undefined) throw new InvalidAnswer('it is not a JSON object, or has too many values');
   const answer = dialect.readAnswer(parsed);
   if (body.length > shortBytes) yield* checkNestedValues(answer.parts);
-  return answer;
+  return ownCalls.answer(answer);
+}
+
+/** Reads the events of a streamed answer. */
+export function eventReader({ dialect, ownCalls }: Translated): EventReader {
+  return ownCalls.reader(dialect.eventReader());
 }
 
 /** The answer in the client's dialect. `nowMs`: Unix milliseconds. */
@@ -64,9 +76,12 @@ export function eventWriter(translated: Translated, nowMs: number): EventWriter 
 /** A longer request is not repeated in answers. Bytes. */
 const mostRepeated = 1024 * 1024;
 
+function newId(): string {
+  return randomBytes(12).toString('hex');
+}
+
 function contextOf({ spoken, target }: Translated, nowMs: number): AnswerContext {
   const { request, body, bytes } = spoken;
   const isLong = bytes > mostRepeated;
-  const newId = (): string => randomBytes(12).toString('hex');
   return { model: target.model, nowSeconds: Math.floor(nowMs / 1000), newId, request, body, isLong };
 }

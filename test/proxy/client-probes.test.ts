@@ -66,25 +66,3 @@ await test('a preflight is answered without a key: with what is allowed, or with
     t.equal(allowed.header('access-control-allow-origin'), origin, path);
   }
 });
-
-await test('who tries a WebSocket where there is none is sent to POST at once', async (t) => {
-  const upgrade = [
-    'Connection: Upgrade',
-    'Upgrade: websocket',
-    'Sec-WebSocket-Version: 13',
-    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
-  ];
-  for (const [path, code] of [
-    ['/v1/responses', { error: { code: 'web_socket_unsupported', type: 'invalid_request_error' } }],
-    ['/v1/messages', { type: 'error', error: { code: 'web_socket_unsupported' } }],
-  ] as const) {
-    const sent = [head(`GET ${path}?a=b HTTP/1.1`, host, authorization, ...upgrade)];
-    const { responses } = await rawRequest(gateway.port, sent, { until: 1 });
-    const [answer] = responses;
-    t.equal(answer?.status, 426, path);
-    t.equal(answer?.header('upgrade'), 'HTTP/1.1', path);
-    t.match(answer?.json(), code, path);
-    const unknown = await rawRequest(gateway.port, [head(`GET ${path} HTTP/1.1`, host, ...upgrade)], { until: 1 });
-    t.equal(unknown.responses[0]?.status, 401, `${path} without a key`);
-  }
-});

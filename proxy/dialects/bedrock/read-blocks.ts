@@ -21,10 +21,9 @@ export function readBlock(block: JsonObject): Part | undefined {
 
 /** Throws an InvalidAnswer. */
 export function readToolUse(toolUse: JsonObject): { readonly id: string; readonly name: string } {
-  const id = textOf(toolUse['toolUseId']);
   const name = textOf(toolUse['name']);
-  if (!id || !name) throw new InvalidAnswer('a tool call has no id or no name');
-  return { id, name };
+  if (!name) throw new InvalidAnswer('a tool call has no name');
+  return { id: textOf(toolUse['toolUseId']) ?? '', name };
 }
 
 export function signatureOf(value: string): Signature {

@@ -1,4 +1,5 @@
 // Bedrock's Converse as a format that providers speak. Its models are configured: their list stands on another host.
+import { callForms } from '../call-forms.ts';
 import type { ProviderDialect } from '../translation.ts';
 import { EventStreamSplitter } from './event-stream.ts';
 import { readAnswer } from './read-answer.ts';
@@ -8,6 +9,7 @@ import { writeRequest } from './write-request.ts';
 
 export const bedrockTranslation = {
   name: 'bedrock',
+  callForms: callForms.bedrock,
   writeRequest,
   readAnswer,
   eventReader: () => new BedrockEventReader(),

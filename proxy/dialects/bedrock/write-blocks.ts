@@ -5,9 +5,6 @@ import type { JsonObject } from '../json.ts';
 import { writeAudio, writeDocument, writeImage } from './write-media.ts';
 import type { Writing } from './writing.ts';
 
-const forbiddenInIds = /[^a-zA-Z0-9_-]/g;
-const longestId = 64;
-
 /** The blocks of a part; none: it is empty, or was a loss. Converse refuses texts that are empty or blank. */
 export function writePart(part: Part, writing: Writing): readonly JsonObject[] {
   const block = blockOf(part, writing);
@@ -44,7 +41,7 @@ function blockOf(part: Part, writing: Writing): JsonObject | undefined {
     case 'audio':
       return part.transcript ? textBlock(part.transcript) : writeAudio(part, writing);
     case 'tool_call':
-      return { toolUse: { toolUseId: idOf(part.id), name: part.name, input: inputObject(part) } };
+      return { toolUse: { toolUseId: part.id, name: part.name, input: inputObject(part) } };
     case 'tool_result':
       return writeResult(part, writing);
     case 'foreign':
@@ -56,18 +53,13 @@ function blockOf(part: Part, writing: Writing): JsonObject | undefined {
   return writeReasoning(part, writing);
 }
 
-/** Ids of other providers may be longer, or have a colon; a call and its result change alike. */
-function idOf(id: string): string {
-  return id.replace(forbiddenInIds, '_').slice(0, longestId);
-}
-
 function writeResult({ callId, content, isError }: ToolResultPart, writing: Writing): JsonObject {
   const blocks = content.flatMap((part) => {
     const inner = part.kind === 'foreign' ? part : { ...part, cacheMark: undefined };
     return writePart(inner, writing);
   });
   // Only some models know the status, and success is what is assumed.
-  return { toolResult: { toolUseId: idOf(callId), content: blocks, ...(isError ? { status: 'error' } : {}) } };
+  return { toolResult: { toolUseId: callId, content: blocks, ...(isError ? { status: 'error' } : {}) } };
 }
 
 /** Thoughts are taken back by the family that signed them. */

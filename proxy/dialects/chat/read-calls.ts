@@ -27,7 +27,6 @@ export class CallReader {
   readonly #order: PartOrder;
   readonly #byIndex = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
-  readonly #usedIds = new Set<string>();
   #last: Call | undefined;
 
   constructor(order: PartOrder) {
@@ -77,17 +76,8 @@ export class CallReader {
     }
     if (call.name !== undefined || name === undefined) return;
     call.name = name;
-    call.part.opened = { kind: 'tool_call', id: this.#freshId(call.id, name), name, isFreeText: call.isFreeText };
+    call.part.opened = { kind: 'tool_call', id: call.id ?? '', name, isFreeText: call.isFreeText };
     this.#order.advance();
-  }
-
-  /** The id that the server gave, made different where it gave it before; one of our own where it gave none. */
-  #freshId(given: string | undefined, name: string): string {
-    const number = this.#usedIds.size;
-    let id = given ?? `call_${number}_${name}`;
-    while (this.#usedIds.has(id)) id = `${id}_${number}`;
-    this.#usedIds.add(id);
-    return id;
   }
 }
 

@@ -1,6 +1,7 @@
 // Reads the messages of a request into the instructions and the turns of a conversation.
 import type { Turn } from '../conversation/conversation.ts';
 import { AnswerFold } from '../conversation/fold-events.ts';
+import { OpenCalls, toldResult } from '../conversation/open-calls.ts';
 import type { Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../conversation/parts.ts';
 import { type JsonObject, listOf, writeJson } from '../json.ts';
 import {
@@ -35,10 +36,13 @@ export function readMessages(body: JsonObject): Messages {
 /** What is known of a call when its result comes. */
 type KnownCall = Pick<ToolCallPart, 'id' | 'name' | 'isFreeText'>;
 
+type KnownResult = Pick<ToolResultPart, 'name' | 'isFreeText'> & { readonly callId: string | undefined };
+
 class MessageReader {
   readonly system: TextPart[] = [];
   readonly turns: Turn[] = [];
   readonly #calls = new Map<string, KnownCall>();
+  readonly #open = new OpenCalls();
   /** By the name of their function, for results in the older form. */
   readonly #lastByName = new Map<string, KnownCall>();
   /** Results of tools that follow one another share a turn. */
@@ -105,18 +109,26 @@ class MessageReader {
 
   #know(call: ToolCallPart): ToolCallPart {
     this.#calls.set(call.id, call);
+    this.#open.call(call);
     this.#lastByName.set(call.name, call);
     return call;
   }
 
   #readResult(message: JsonObject, at: string, role: 'tool' | 'function'): void {
     const part = role === 'tool' ? this.#readToolResult(message, at) : this.#readFunctionResult(message, at);
+    if (part.callId !== undefined) this.#open.result(part.callId);
     const content = readContent(message, at).map((piece, index) => {
       if (piece.kind !== 'audio' && piece.kind !== 'refusal') return piece;
       throw new InvalidRequest(`${at}.content[${index}].type`, 'must be text');
     });
+    const { callId, name } = part;
+    if (callId === undefined) {
+      this.#results = undefined;
+      this.turns.push({ role: 'user', parts: toldResult(name, content) });
+      return;
+    }
     const marks = marksOf(message, [...knownMembers, 'tool_call_id']);
-    const result: ToolResultPart = { kind: 'tool_result', ...part, content, isError: false, ...marks };
+    const result: ToolResultPart = { kind: 'tool_result', ...part, callId, content, isError: false, ...marks };
     if (this.#results === undefined) {
       this.#results = [];
       this.turns.push({ role: 'user', parts: this.#results });
@@ -124,15 +136,17 @@ class MessageReader {
     this.#results.push(result);
   }
 
-  #readToolResult(message: JsonObject, at: string): Pick<ToolResultPart, 'callId' | 'name' | 'isFreeText'> {
-    const callId = requiredText(message, 'tool_call_id', at);
-    const call = this.#calls.get(callId);
-    const name = call?.name ?? optionalText(message, 'name', at);
+  /** Without an id it is that of the first call without a result, of this name where there is one; there may be none. */
+  #readToolResult(message: JsonObject, at: string): KnownResult {
+    const said = optionalText(message, 'name', at);
+    const callId = optionalText(message, 'tool_call_id', at) || this.#open.first(said);
+    const call = callId === undefined ? undefined : this.#calls.get(callId);
+    const name = call?.name ?? said;
     return { callId, ...(name === undefined ? {} : { name }), isFreeText: call?.isFreeText ?? false };
   }
 
   /** The older form names the function; the call is the last one of it. */
-  #readFunctionResult(message: JsonObject, at: string): Pick<ToolResultPart, 'callId' | 'name' | 'isFreeText'> {
+  #readFunctionResult(message: JsonObject, at: string): KnownResult {
     const name = requiredText(message, 'name', at);
     return { callId: this.#lastByName.get(name)?.id ?? `call_${name}`, name, isFreeText: false };
   }

@@ -1,4 +1,5 @@
 // Chat completions as one of the dialects that are translated.
+import { callForms } from '../call-forms.ts';
 import type { ClientDialect, ProviderDialect } from '../translation.ts';
 import { readAnswer } from './read-answer.ts';
 import { readError } from './read-error.ts';
@@ -11,6 +12,7 @@ import { writeRequest } from './write-request.ts';
 /** For clients, and for OpenAI and every server that is compatible with it. */
 export const chatTranslation: ClientDialect & ProviderDialect = {
   name: 'chat',
+  callForms: callForms.chat,
   readRequest,
   writeRequest,
   readAnswer,

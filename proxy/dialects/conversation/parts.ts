@@ -75,7 +75,7 @@ export interface AudioPart extends Marked, Placed {
 /** A tool that the model wants to have called. */
 export interface ToolCallPart extends Marked {
   readonly kind: 'tool_call';
-  /** What the result will refer to. Never empty: readers make one where the dialect has none. */
+  /** What the result will refer to. Empty in answers whose provider gives none: their client gets a new one. */
   readonly id: string;
   readonly name: string;
   /** JSON of an object; for a tool that takes free text: that text. */

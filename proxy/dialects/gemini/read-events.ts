@@ -17,7 +17,7 @@ import { readCitations } from './read-citations.ts';
 import { wordsOf } from './read-error.ts';
 import { readFinish } from './read-finish.ts';
 import { readLogprobs } from './read-logprobs.ts';
-import { madeCallId, readWholePart } from './read-part.ts';
+import { readWholePart } from './read-part.ts';
 import { readUsage } from './read-usage.ts';
 
 /** The text or the thoughts that the next chunk may go on with. */
@@ -36,7 +36,7 @@ export class GeminiEventReader implements EventReader {
   #isFailed = false;
   #id = '';
   #parts = 0;
-  #toolCalls = 0;
+  #hasCalls = false;
   #open: OpenPart | undefined;
   /** Grounding and quotes so far. */
   #sources: JsonObject = {};
@@ -67,7 +67,7 @@ export class GeminiEventReader implements EventReader {
     this.#close();
     const reason = this.#finishReason;
     if (reason !== undefined) {
-      this.#events.push({ kind: 'finished', finish: { reason: readFinish(reason, this.#toolCalls > 0) } });
+      this.#events.push({ kind: 'finished', finish: { reason: readFinish(reason, this.#hasCalls) } });
     } else if (this.#blocked !== undefined) {
       this.#whole({ kind: 'whole', part: { kind: 'refusal', text: this.#blocked } });
       this.#events.push({ kind: 'finished', finish: { reason: 'filtered' } });
@@ -162,9 +162,8 @@ export class GeminiEventReader implements EventReader {
   #readCall(call: JsonObject, signature: string | undefined): void {
     this.#close();
     const name = textOf(call['name']) ?? '';
-    const id = textOf(call['id']) || madeCallId(this.#toolCalls, name, this.#id);
-    this.#toolCalls += 1;
-    this.#begin({ kind: 'tool_call', id, name, isFreeText: false });
+    this.#hasCalls = true;
+    this.#begin({ kind: 'tool_call', id: textOf(call['id']) ?? '', name, isFreeText: false });
     this.#delta({ kind: 'text', text: writeJson(objectOf(call['args']) ?? {}) });
     if (signature !== undefined) this.#delta({ kind: 'signature', signature: { family: 'google', value: signature } });
     this.#finishPart();

@@ -21,16 +21,3 @@ function foreign(part: JsonObject): ForeignPart {
 }
 
 const marks: ReadonlySet<string> = new Set(['thought', 'thoughtSignature']);
-
-/** Most characters of an id: OpenAI takes no longer ones back. */
-const maxIdLength = 40;
-const unsafe = /[^A-Za-z0-9_-]/g;
-
-/**
- * The id of a tool call that came without one: the same for the same answer, and another one in each answer that has an id,
- * so that a conversation of many turns stays clear. `index`: how many calls came before it.
- */
-export function madeCallId(index: number, name: string, answerId: string): string {
-  const stem = (answerId === '' ? name : answerId).replace(unsafe, '_');
-  return `call_${index}_${stem}`.slice(0, maxIdLength);
-}

@@ -1,4 +1,5 @@
 // The format of Gemini's generateContent, as far as translation needs it.
+import { callForms } from '../call-forms.ts';
 import type { ProviderDialect } from '../translation.ts';
 import { readAnswer } from './read-answer.ts';
 import { readError } from './read-error.ts';
@@ -8,6 +9,7 @@ import { writeRequest } from './write-request.ts';
 /** Google's Gemini API and Vertex AI. */
 export const geminiTranslation: ProviderDialect = {
   name: 'gemini',
+  callForms: callForms.gemini,
   writeRequest,
   readAnswer,
   eventReader: () => new GeminiEventReader(),

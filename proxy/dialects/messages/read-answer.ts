@@ -46,10 +46,9 @@ function readPart(block: JsonValue): Part {
   }
 }
 
-/** Who calls what. Throws an InvalidAnswer, because a call without them cannot be answered. */
+/** Who calls what. Throws an InvalidAnswer, because nothing can be done with a call that has no name. */
 export function callOf(block: JsonObject): { readonly id: string; readonly name: string } {
-  const id = textOf(block['id']);
   const name = textOf(block['name']);
-  if (!id || !name) throw new InvalidAnswer('it calls a tool without an id and a name');
-  return { id, name };
+  if (!name) throw new InvalidAnswer('it calls a tool without a name');
+  return { id: textOf(block['id']) ?? '', name };
 }

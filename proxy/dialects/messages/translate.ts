@@ -1,4 +1,5 @@
 // The dialect `messages` for translation: Anthropic's Messages, as clients and as providers speak it.
+import { callForms } from '../call-forms.ts';
 import type { ClientDialect, ProviderDialect } from '../translation.ts';
 import { readAnswer } from './read-answer.ts';
 import { readError } from './read-error.ts';
@@ -10,6 +11,7 @@ import { writeRequest } from './write-request.ts';
 
 export const messagesTranslation: ClientDialect & ProviderDialect = {
   name: 'messages',
+  callForms: callForms.messages,
   readRequest,
   writeRequest,
   readAnswer,

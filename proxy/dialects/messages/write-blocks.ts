@@ -10,9 +10,6 @@ import { toldText } from './told-blocks.ts';
 import { writeFile, writeImage } from './write-sources.ts';
 import type { Writing } from './writing.ts';
 
-/** Anthropic refuses ids with other characters, which some providers give. */
-const notInIds = /[^a-zA-Z0-9_-]/g;
-
 /** The blocks of these parts, in their order. */
 export function writeBlocks(parts: readonly Part[], writing: Writing): readonly JsonObject[] {
   return parts.map((part) => writeBlock(part, writing)).filter((block) => block !== undefined);
@@ -68,7 +65,7 @@ export function writeText(part: TextPart, { losses, request }: Writing): JsonObj
 
 function writeCall(part: ToolCallPart): JsonObject {
   const { id, name } = part;
-  return withMarks({ type: 'tool_use', id: id.replaceAll(notInIds, '_'), name, input: inputObject(part) }, part);
+  return withMarks({ type: 'tool_use', id, name, input: inputObject(part) }, part);
 }
 
 function writeResult(part: ToolResultPart, writing: Writing): JsonObject {
@@ -79,7 +76,7 @@ function writeResult(part: ToolResultPart, writing: Writing): JsonObject {
   return withMarks(
     {
       type: 'tool_result',
-      tool_use_id: part.callId.replaceAll(notInIds, '_'),
+      tool_use_id: part.callId,
       ...(blocks.length === 0 ? {} : { content }),
       ...(part.isError ? { is_error: true } : {}),
     },

@@ -85,14 +85,14 @@ export function readContentPart(part: JsonObject): readonly Part[] {
 }
 
 function readCall(item: JsonObject, input: string, isFreeText: boolean): Part {
-  return { kind: 'tool_call', id: callId(item), name: textOf(item['name']) ?? '', input, isFreeText };
+  const name = textOf(item['name']);
+  if (!name) throw new InvalidAnswer('it calls a tool without a name');
+  return { kind: 'tool_call', id: callId(item), name, input, isFreeText };
 }
 
-/** What the result will refer to; servers that give none mean the id of the item. Throws an InvalidAnswer. */
+/** What the result will refer to; servers that give none mean the id of the item. Empty: it has neither. */
 export function callId(item: JsonObject): string {
-  const id = textOf(item['call_id']) || textOf(item['id']);
-  if (id === undefined || id === '') throw new InvalidAnswer('a tool call of it has no id');
-  return id;
+  return textOf(item['call_id']) || textOf(item['id']) || '';
 }
 
 function readReasoning(item: JsonObject): ReasoningPart {

@@ -1,5 +1,6 @@
 // Reads the items of a request's input as turns: what the assistant said, thought and called in a row is one turn.
 import type { Turn } from '../conversation/conversation.ts';
+import { OpenCalls, toldResult } from '../conversation/open-calls.ts';
 import type {
   ForeignPart,
   Part,
@@ -29,11 +30,11 @@ export interface ReadInput {
 /** `items`: the list at `input`. */
 export function readItems(items: readonly JsonValue[]): ReadInput {
   const listed = objectsIn(items, 'input');
-  const signatures = callSignatures(listed.map(({ value }) => value));
+  const known = { signatures: callSignatures(listed.map(({ value }) => value)), open: new OpenCalls() };
   const system: TextPart[] = [];
   const turns: { role: Role; parts: Part[]; isOpen: boolean }[] = [];
   for (const { value, at } of listed) {
-    const { role, parts } = readItem(value, at, signatures);
+    const { role, parts } = readItem(value, at, known);
     if (role === 'system' && turns.length === 0 && parts.every(isText)) {
       for (const part of parts) system.push(part);
       continue;
@@ -65,17 +66,23 @@ function isText(part: Part): part is TextPart {
   return part.kind === 'text';
 }
 
-function readItem(item: JsonObject, at: string, signatures: ReadonlyMap<string, Signature>): Read {
+/** What other items say. */
+interface Known {
+  readonly signatures: ReadonlyMap<string, Signature>;
+  readonly open: OpenCalls;
+}
+
+function readItem(item: JsonObject, at: string, known: Known): Read {
   const type = optionalText(item, 'type', at) ?? (item['role'] === undefined ? undefined : 'message');
   switch (type) {
     case 'message':
       return readMessage(item, at);
     case 'function_call':
     case 'custom_tool_call':
-      return { role: 'assistant', parts: [readCall(item, at, signatures)] };
+      return { role: 'assistant', parts: [readCall(item, at, known)] };
     case 'function_call_output':
     case 'custom_tool_call_output':
-      return { role: 'user', parts: [readResult(item, at)] };
+      return { role: 'user', parts: readOutput(item, at, known) };
     case 'reasoning':
       return { role: 'assistant', parts: readReasoning(item, at) };
     case undefined:
@@ -111,15 +118,17 @@ function readMessage(item: JsonObject, at: string): Read {
 const callMembers = new Set(['type', 'call_id', 'name', 'arguments']);
 const freeTextCallMembers = new Set(['type', 'call_id', 'name', 'input']);
 
-function readCall(item: JsonObject, at: string, signatures: ReadonlyMap<string, Signature>): ToolCallPart {
+function readCall(item: JsonObject, at: string, { signatures, open }: Known): ToolCallPart {
   const isFreeText = item['type'] === 'custom_tool_call';
   const id = requiredText(item, 'call_id', at);
   if (id === '') throw new InvalidRequest(`${at}.call_id`, 'must not be empty');
   const signature = signatures.get(id);
+  const name = requiredText(item, 'name', at);
+  open.call({ id, name });
   return {
     kind: 'tool_call',
     id,
-    name: requiredText(item, 'name', at),
+    name,
     input: requiredText(item, isFreeText ? 'input' : 'arguments', at),
     isFreeText,
     ...(signature === undefined ? {} : { signature }),
@@ -128,6 +137,15 @@ function readCall(item: JsonObject, at: string, signatures: ReadonlyMap<string, 
 }
 
 const resultMembers = new Set(['type', 'call_id', 'output']);
+
+/** Agents tell some results without the id of their call: of the first open one of that name, else as words. */
+function readOutput(item: JsonObject, at: string, { open }: Known): readonly Part[] {
+  const name = optionalText(item, 'name', at);
+  const callId = optionalText(item, 'call_id', at) || open.first(name);
+  if (callId === undefined) return toldResult(name, readResult({ ...item, call_id: '' }, at).content);
+  open.result(callId);
+  return [readResult({ ...item, call_id: callId }, at)];
+}
 
 /** What a tool gave. Throws an InvalidRequest. */
 export function readResult(item: JsonObject, at: string): ToolResultPart {

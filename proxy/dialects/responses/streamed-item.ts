@@ -2,6 +2,7 @@
 import type { Part } from '../conversation/parts.ts';
 import type { OpenedPart, PartDelta, StreamEvent } from '../conversation/stream-event.ts';
 import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from '../json.ts';
+import { InvalidAnswer } from '../translation.ts';
 import { readEncryptedContent } from './carried-signature.ts';
 import { callId, readContentPart, readOutputItem } from './read-answer.ts';
 import { readAnnotation } from './read-content.ts';
@@ -119,8 +120,10 @@ export class StreamedItem {
     this.#type = textOf(item['type']);
     if (this.#type === 'reasoning') return this.#open({ kind: 'reasoning' });
     if (this.#type !== 'function_call' && this.#type !== 'custom_tool_call') return none;
-    const isFreeText = this.#type === 'custom_tool_call';
-    return this.#open({ kind: 'tool_call', id: callId(item), name: textOf(item['name']) ?? '', isFreeText });
+    const name = textOf(item['name']);
+    // Some servers say it at the end of the item.
+    if (!name) return none;
+    return this.#open({ kind: 'tool_call', id: callId(item), name, isFreeText: this.#type === 'custom_tool_call' });
   }
 
   /** Content of reasoning belongs to the part that the item opened. */
@@ -208,6 +211,7 @@ export class StreamedItem {
     if (type === 'reasoning') return this.#reasoningDone(item);
     if (type === 'function_call' || type === 'custom_tool_call') {
       const opened = this.#hasParts ? none : this.#added({ ...item, type });
+      if (!this.#hasParts) throw new InvalidAnswer('it calls a tool without a name');
       const input = textOf(item['arguments']) ?? textOf(item['input']) ?? '';
       return [...opened, ...this.#untold(input), ...this.close()];
     }

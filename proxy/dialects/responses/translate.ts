@@ -1,4 +1,5 @@
 // The Responses format (OpenAI) as clients and as providers speak it.
+import { callForms } from '../call-forms.ts';
 import type { ClientDialect, ProviderDialect } from '../translation.ts';
 import { flatRequest } from './flat-request.ts';
 import { readAnswer } from './read-answer.ts';
@@ -11,6 +12,7 @@ import { writeRequest } from './write-request.ts';
 
 export const responsesTranslation: ClientDialect & ProviderDialect = {
   name: 'responses',
+  callForms: callForms.responses,
   readRequest,
   forOthers: flatRequest,
   writeRequest,

@@ -13,6 +13,7 @@ import type {
   RawEvent,
 } from '../../../proxy/dialects/translation.ts';
 import { clientDialects, providerDialects } from '../../../proxy/providers/dialects.ts';
+import { OwnCalls } from '../../../proxy/translation/fit-calls.ts';
 import { recordedFrames } from '../../support/aws-frames.ts';
 import { isFull } from '../../support/extent.ts';
 
@@ -32,15 +33,21 @@ function contextOf(client: ClientDialect): AnswerContext {
   return { model: 'asked-model', nowSeconds: 1_767_225_600, newId, request: client.readRequest(body), body };
 }
 
+function ownCalls({ request, newId }: AnswerContext): OwnCalls {
+  return new OwnCalls(request, new Map(), newId);
+}
+
 /** A whole answer, as one line of JSON. */
 function translatedAnswer(text: string, provider: ProviderDialect, client: ClientDialect): string {
-  const answer = provider.readAnswer(parseObject(text) ?? {});
-  return `${writeJson(client.writeAnswer(answer, contextOf(client)))}\n`;
+  const context = contextOf(client);
+  const answer = ownCalls(context).answer(provider.readAnswer(parseObject(text) ?? {}));
+  return `${writeJson(client.writeAnswer(answer, context))}\n`;
 }
 
 function translatedStream(events: readonly RawEvent[], provider: ProviderDialect, client: ClientDialect): string {
-  const reader = provider.eventReader();
-  const writer = client.eventWriter(contextOf(client));
+  const context = contextOf(client);
+  const reader = ownCalls(context).reader(provider.eventReader());
+  const writer = client.eventWriter(context);
   const told = [...events.flatMap((event) => reader.read(event)), ...reader.end()];
   return told.flatMap((event) => [...writer.write(event)]).join('');
 }

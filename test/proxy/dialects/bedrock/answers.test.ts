@@ -111,7 +111,7 @@ await test('a model that calls tools has stopped for them, and words of tomorrow
 await test('what is no answer is refused', async (t) => {
   t.throws(() => bedrockTranslation.readAnswer({}), InvalidAnswer);
   t.throws(() => bedrockTranslation.readAnswer({ output: { message: { content: ['a'] } } }), InvalidAnswer);
-  const nameless = { output: { message: { content: [{ toolUse: { name: 'f' } }] } } };
+  const nameless = { output: { message: { content: [{ toolUse: { toolUseId: 'c' } }] } } };
   t.throws(() => bedrockTranslation.readAnswer(nameless), InvalidAnswer);
   t.throws(() => bedrockTranslation.eventReader().read({ event: 'messageStop', data: 'no' }), InvalidAnswer);
   const input = { event: 'contentBlockDelta', data: '{"delta":{"toolUse":{"input":"{"}}}' };

@@ -173,7 +173,7 @@ await test('tools: forced ones, none, and calls of a conversation that has none 
     tools: [{ kind: 'free_text', name: 'patch', description: 'Patches' }],
     turns: [
       user(text('hi')),
-      assistant({ ...call, id: 'functions.patch:0', name: 'patch', input: '*** Begin', isFreeText: true }),
+      assistant({ ...call, id: 'functions_patch_0', name: 'patch', input: '*** Begin', isFreeText: true }),
     ],
   }).body;
   t.match(freeText, {

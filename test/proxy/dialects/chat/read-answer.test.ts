@@ -55,7 +55,7 @@ const said: Readonly<Record<string, readonly [parts: readonly object[], reason: 
     ],
     'tool_calls',
   ],
-  'ollama-tools': [[call('call_0_now', 'now', '{}'), call('call_1_now', 'now', '{"tz":"UTC"}')], 'tool_calls'],
+  'ollama-tools': [[call('', 'now', '{}'), call('', 'now', '{"tz":"UTC"}')], 'tool_calls'],
   'vllm-stop': [[text('one ')], 'stop_sequence'],
 };
 

@@ -31,7 +31,6 @@ const refusals: readonly (readonly [body: object, param: string])[] = [
     { messages: [{ role: 'system', content: [{ type: 'file', file: { file_id: 'a' } }] }] },
     'messages[0].content[0].type',
   ],
-  [{ messages: [{ role: 'tool', content: 'ok' }] }, 'messages[0].tool_call_id'],
   [{ messages: [{ role: 'function', content: 'ok' }] }, 'messages[0].name'],
   [{ messages: [{ role: 'assistant', tool_calls: [{ function: { name: 'f' } }] }] }, 'messages[0].tool_calls[0].id'],
   [

@@ -63,9 +63,9 @@ await test('a path may name the model, and a cloud may want a version', (t) => {
 await test('results of tools stand in one message, in front of what the user says', (t) => {
   const turns = [
     user(text('a')),
-    assistant(call('c1', '{"x":1}'), call('functions.f:2', '')),
+    assistant(call('c1', '{"x":1}'), call('c2', '')),
     user(result('c1')),
-    user(text('and'), result('functions.f:2')),
+    user(text('and'), result('c2')),
   ];
   const block = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: 'r' });
   t.same(write({ turns }).body['messages'], [
@@ -74,10 +74,10 @@ await test('results of tools stand in one message, in front of what the user say
       role: 'assistant',
       content: [
         { type: 'tool_use', id: 'c1', name: 'f', input: { x: 1 } },
-        { type: 'tool_use', id: 'functions_f_2', name: 'f', input: {} },
+        { type: 'tool_use', id: 'c2', name: 'f', input: {} },
       ],
     },
-    { role: 'user', content: [block('c1'), block('functions_f_2'), { type: 'text', text: 'and' }] },
+    { role: 'user', content: [block('c1'), block('c2'), { type: 'text', text: 'and' }] },
   ]);
   t.end();
 });

@@ -166,7 +166,7 @@ await test('an answer that is none is refused', async (t) => {
     () => responsesTranslation.readAnswer({ status: 'queued', output: [] }),
     new InvalidAnswer('its status is queued'),
   );
-  t.throws(() => responsesTranslation.readAnswer({ output: [{ type: 'function_call', name: 'f' }] }), /has no id/);
+  t.throws(() => responsesTranslation.readAnswer({ output: [{ type: 'function_call', id: 'f' }] }), /without a name/);
   t.throws(() => responsesTranslation.eventReader().read({ event: undefined, data: '<html>' }), /no JSON object/);
 });
 

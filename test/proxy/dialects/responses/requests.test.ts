@@ -296,7 +296,6 @@ await test('what breaks the rules is refused with its path', async (t) => {
     [{ input: [{ type: 'function_call', name: 'f', arguments: '{}' }] }, 'input[0].call_id'],
     [{ input: [{ type: 'function_call', call_id: 'c', name: 'f', arguments: {} }] }, 'input[0].arguments'],
     [{ input: [{ type: 'custom_tool_call', call_id: 'c', name: 'f' }] }, 'input[0].input'],
-    [{ input: [{ type: 'function_call_output', output: '' }] }, 'input[0].call_id'],
     [{ input: [{ type: 'reasoning', summary: [{}] }] }, 'input[0].summary[0].text'],
     [{ input: '', tools: [{ name: 'f' }] }, 'tools[0].type'],
     [{ input: '', tools: [{ type: 'function', function: { name: 'f' } }] }, 'tools[0].name'],

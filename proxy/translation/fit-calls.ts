@@ -1,0 +1,181 @@
+// Names of tools and ids of calls as a target takes them, and the client's own in its answers.
+import { hash } from 'node:crypto';
+import type { CallForms, TextForm } from '../dialects/call-forms.ts';
+import type { ConversationAnswer, ConversationRequest, Tool, Turn } from '../dialects/conversation/conversation.ts';
+import type { Part } from '../dialects/conversation/parts.ts';
+import type { OpenedPart, StreamEvent } from '../dialects/conversation/stream-event.ts';
+import type { EventReader } from '../dialects/translation.ts';
+import type { Slices } from '../slices.ts';
+
+/** A request for one target. */
+export interface FitRequest {
+  readonly request: ConversationRequest;
+  /** The client's names of tools by those that the target is told; empty: all are the client's. */
+  readonly ownNames: ReadonlyMap<string, string>;
+}
+
+/** Hexadecimal digits that tell changed texts apart. */
+const digestLength = 8;
+/** Parts that are looked at before other requests have their turn. */
+const partsAtOnce = 1_000;
+
+/** The same request when all of it fits. Texts that differ stay different, and one text is changed alike in every request. */
+export function* fitCalls(request: ConversationRequest, forms: CallForms): Slices<FitRequest> {
+  const names = new Fitted(forms.name);
+  const ids = new Fitted(forms.id);
+  for (const tool of request.tools) if (tool.kind !== 'foreign') names.add(tool.name);
+  let seen = 0;
+  for (const { parts } of request.turns) {
+    for (const part of parts) {
+      if (part.kind === 'tool_call') names.add(part.name);
+      if (part.kind === 'tool_call') ids.add(part.id);
+      else if (part.kind === 'tool_result') ids.add(part.callId);
+      seen += 1;
+      if (seen % partsAtOnce === 0) yield;
+    }
+  }
+  const { toolChoice } = request;
+  if (toolChoice?.kind === 'tool') names.add(toolChoice.name);
+  const ownNames = names.own();
+  if (ownNames.size === 0 && !ids.hasChanged) return { request, ownNames };
+  const fit: ConversationRequest = {
+    ...request,
+    tools: request.tools.map((tool): Tool => (tool.kind === 'foreign' ? tool : { ...tool, name: names.of(tool.name) })),
+    turns: request.turns.map((turn): Turn => ({ ...turn, parts: turn.parts.map((part) => fitPart(part, names, ids)) })),
+    ...(toolChoice?.kind === 'tool' ? { toolChoice: { ...toolChoice, name: names.of(toolChoice.name) } } : {}),
+  };
+  return { request: fit, ownNames };
+}
+
+function fitPart(part: Part, names: Fitted, ids: Fitted): Part {
+  if (part.kind === 'tool_call') return { ...part, id: ids.of(part.id), name: names.of(part.name) };
+  if (part.kind !== 'tool_result') return part;
+  const name = part.name === undefined ? {} : { name: names.of(part.name) };
+  return { ...part, callId: ids.of(part.callId), ...name };
+}
+
+/** The texts of one request that have to be of a form. */
+class Fitted {
+  hasChanged = false;
+  readonly #form: TextForm;
+  readonly #fit = new Map<string, string>();
+  readonly #taken = new Set<string>();
+  readonly #odd: string[] = [];
+
+  constructor(form: TextForm) {
+    this.#form = form;
+  }
+
+  add(text: string): void {
+    if (this.#fit.has(text)) return;
+    const isFit = isOfForm(text, this.#form);
+    this.#fit.set(text, text);
+    if (isFit) this.#taken.add(text);
+    else {
+      this.#odd.push(text);
+      this.hasChanged = true;
+    }
+  }
+
+  /** As the target is told; a text that was not added stays. */
+  of(text: string): string {
+    this.#settle();
+    return this.#fit.get(text) ?? text;
+  }
+
+  /** The texts that were changed, by what they have become. */
+  own(): ReadonlyMap<string, string> {
+    this.#settle();
+    return new Map([...this.#fit].flatMap(([text, fit]) => (text === fit ? [] : [[fit, text]])));
+  }
+
+  /** Behind all that fit, so that none of those is taken. */
+  #settle(): void {
+    for (const text of this.#odd.splice(0)) {
+      let fit = formed(text, this.#form, text);
+      for (let again = 1; this.#taken.has(fit); again += 1) fit = formed(text, this.#form, `${text} ${again}`);
+      this.#taken.add(fit);
+      this.#fit.set(text, fit);
+    }
+  }
+}
+
+function isOfForm(text: string, { others, longest, isExact = false, beginning }: TextForm): boolean {
+  const hasLength = isExact ? text.length === longest : text.length <= longest;
+  return hasLength && text.search(others) === -1 && beginning?.test(text) !== false;
+}
+
+/** As much of the text as the form allows, and a digest of `whole`. */
+function formed(text: string, { others, longest, isExact = false, beginning }: TextForm, whole: string): string {
+  const digest = hash('sha256', whole);
+  if (isExact) return digest.slice(0, longest);
+  const taken = text.slice(0, longest).replace(others, '_');
+  const begun = beginning === undefined || beginning.test(taken) ? taken : `_${taken}`;
+  return `${begun.slice(0, longest - digestLength - 1)}_${digest.slice(0, digestLength)}`;
+}
+
+/** What the calls of answers to a request get back: the client's names, and a new id where the server gives none, or one that was used before. */
+export class OwnCalls {
+  readonly #request: ConversationRequest;
+  readonly #ownNames: ReadonlyMap<string, string>;
+  readonly #newId: () => string;
+
+  /** `request`: as the client sent it. `newId`: as an `AnswerContext` has it. */
+  constructor(request: ConversationRequest, ownNames: ReadonlyMap<string, string>, newId: () => string) {
+    this.#request = request;
+    this.#ownNames = ownNames;
+    this.#newId = newId;
+  }
+
+  /** An answer as a whole. */
+  answer(answer: ConversationAnswer): ConversationAnswer {
+    if (!answer.parts.some(({ kind }) => kind === 'tool_call')) return answer;
+    const own = this.#calls();
+    return { ...answer, parts: answer.parts.map((part) => (part.kind === 'tool_call' ? own(part) : part)) };
+  }
+
+  /** The reader of one stream, whose calls are told so. */
+  reader(reader: EventReader): EventReader {
+    let own: OwnCall | undefined;
+    const told = (events: readonly StreamEvent[]): readonly StreamEvent[] => {
+      if (!events.some(isCallOpened)) return events;
+      const call = own ?? this.#calls();
+      own = call;
+      return events.map((event) => ownEvent(event, call));
+    };
+    return { read: (raw) => told(reader.read(raw)), end: () => told(reader.end()) };
+  }
+
+  /** Clients tell calls of all turns apart by their ids; some servers count them anew in each answer. */
+  #calls(): OwnCall {
+    const used = new Set(this.#request.turns.flatMap(({ parts }) => parts.flatMap(idOfCall)));
+    return (call) => {
+      const isNew = call.id !== '' && !used.has(call.id);
+      const id = isNew ? call.id : `call_${this.#newId()}`;
+      used.add(id);
+      return { ...call, id, name: this.#ownNames.get(call.name) ?? call.name };
+    };
+  }
+}
+
+type OwnCall = <Call extends { readonly id: string; readonly name: string }>(call: Call) => Call;
+
+function ownEvent(event: StreamEvent, own: OwnCall): StreamEvent {
+  if (event.kind !== 'opened') return event;
+  const { part } = event;
+  if (part.kind === 'tool_call') return { ...event, part: own(part) };
+  if (part.kind !== 'whole' || part.part.kind !== 'tool_call') return event;
+  return { ...event, part: { kind: 'whole', part: own(part.part) } };
+}
+
+function idOfCall(part: Part): readonly string[] {
+  return part.kind === 'tool_call' ? [part.id] : [];
+}
+
+function isCallOpened(event: StreamEvent): boolean {
+  return event.kind === 'opened' && isCall(event.part);
+}
+
+function isCall(part: OpenedPart): boolean {
+  return part.kind === 'tool_call' || (part.kind === 'whole' && part.part.kind === 'tool_call');
+}

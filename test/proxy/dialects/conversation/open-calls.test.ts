@@ -1,0 +1,41 @@
+// A result that does not say which call it is of: that of the first open call of its name, else words.
+import { test } from 'tap';
+import { chatTranslation } from '../../../../proxy/dialects/chat/translate.ts';
+import type { Part } from '../../../../proxy/dialects/conversation/parts.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import { responsesTranslation } from '../../../../proxy/dialects/responses/translate.ts';
+
+const call = (call_id: string, name: string): JsonObject => ({ type: 'function_call', call_id, name, arguments: '{}' });
+const output = (members: JsonObject): JsonObject => ({ type: 'function_call_output', output: 'ok', ...members });
+const chatCall = (id: string, name: string): JsonObject => {
+  return { id, type: 'function', function: { name, arguments: '{}' } };
+};
+const answered = (members: JsonObject): JsonObject => ({ role: 'tool', content: 'ok', ...members });
+
+/** Results as the ids of their calls, and the words of people. */
+function told(turns: readonly { readonly role: string; readonly parts: readonly Part[] }[]): readonly string[] {
+  const people = turns.filter(({ role }) => role === 'user').flatMap(({ parts }) => parts);
+  return people.map((part) =>
+    part.kind === 'tool_result' ? part.callId : part.kind === 'text' ? part.text : part.kind,
+  );
+}
+
+await test('in the items of Responses', (t) => {
+  const read = (...items: JsonObject[]) => told(responsesTranslation.readRequest({ input: items }).turns);
+  const two = [call('c1', 'f'), call('c2', 'g')];
+  t.same(read(...two, output({}), output({})), ['c1', 'c2'], 'in the order of the calls');
+  t.same(read(...two, output({ name: 'g' }), output({})), ['c2', 'c1'], 'by name');
+  t.same(read(...two, output({ call_id: 'c1' }), output({ call_id: '' })), ['c1', 'c2']);
+  t.same(read(...two, output({ name: 'send_message' })), ['Result of send_message:', 'ok']);
+  t.same(read({ role: 'user', content: 'go' }, output({})), ['go', 'ok'], 'of no call');
+  t.end();
+});
+
+await test('in the messages of chat', (t) => {
+  const calls = { role: 'assistant', content: null, tool_calls: [chatCall('c1', 'f'), chatCall('c2', 'g')] };
+  const read = (...messages: JsonObject[]) => told(chatTranslation.readRequest({ messages }).turns);
+  t.same(read(calls, answered({}), answered({})), ['c1', 'c2']);
+  t.same(read(calls, answered({ name: 'g' }), answered({ tool_call_id: 'c1' })), ['c2', 'c1']);
+  t.same(read(calls, answered({ name: 'h' })), ['Result of h:', 'ok']);
+  t.end();
+});
