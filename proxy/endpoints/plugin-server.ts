@@ -60,7 +60,6 @@ const anonymous: Principal = {
   allowedModels: undefined,
 };
 
-
 /** What Fastify's answers have besides their own headers. */
 const fixedEntries = Object.entries(fixedHeaders);
 
