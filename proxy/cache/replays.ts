@@ -2,7 +2,7 @@
 import type { AnswerCache, CachedAnswer } from '../../store/cache/answer-cache.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { shortBytes, sliced } from '../slices.ts';
-import { replayed } from './replay.ts';
+import { replayed } from '../translation/replay.ts';
 
 /** Of all streams that are remembered. */
 export const replayBytes = 8 * 1024 * 1024;

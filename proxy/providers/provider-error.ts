@@ -68,7 +68,9 @@ export function rejectionOf(answer: UpstreamAnswer, speaker: Speaker, nowMs: () 
   if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { speaker, nowMs });
   if (status < 200 || status >= 300 || status === 204) return invalid(answer, speaker, `its status is ${status}`);
   const body = answer.body();
-  const { stream, isBinary, contentType = '' } = answer.head;
+  const { stream, heldEvents, isBinary, contentType = '' } = answer.head;
+  if (heldEvents)
+    return answer.complete ? undefined : invalid(answer, speaker, 'it is a stream, and too long to be made whole');
   if (stream && body.length === 0) return invalid(answer, speaker, 'the stream is empty');
   if (stream && answer.complete && !(isBinary ? hasFrame : hasEvent)(body)) {
     return invalid(answer, speaker, 'the stream ends before its first event');

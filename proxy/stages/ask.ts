@@ -1,4 +1,5 @@
 // One call of one target, from sending it to what has come of it: an answer that can be relayed, or a failure of some kind.
+
 import type { ModelRequest } from '../connection/exchange.ts';
 import type { Opening } from '../dialects/opening.ts';
 import { redactWords } from '../dialects/redact.ts';
@@ -11,7 +12,7 @@ import { providerHeaders, upstreamIdHeader } from '../providers/upstream-id.ts';
 import { noteOutrun } from '../retry/learn.ts';
 import { type Consequence, noteAnswered, noteRefused } from '../retry/note-outcome.ts';
 import { shortBytes } from '../slices.ts';
-import type { Target, Upstream } from '../snapshot/snapshot.ts';
+import type { Target } from '../snapshot/snapshot.ts';
 import type { CallRole } from '../targets/breaker.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import { Reading } from '../translation/reading.ts';
@@ -23,6 +24,7 @@ import type { Allowance } from './admit.ts';
 import type { Accepted, RoutedCall } from './attempts.ts';
 import { keepsItself } from './keep.ts';
 import { headersOf, prepare } from './prepare.ts';
+import { isOdd, type Reframed, reframedOf } from './reframe.ts';
 
 /** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error; one that is translated or checked, as a whole. */
 const heldBytes = 64 * 1024;
@@ -61,6 +63,8 @@ export interface Asking extends Way {
   readonly opening: Opening | undefined;
   /** How the answer is translated; undefined: its bytes are the client's own dialect. */
   readonly reading: Reading | undefined;
+  /** What becomes of an answer whose form is not the one that was asked for; undefined: it is relayed as it comes. */
+  reframed: Reframed | undefined;
 }
 
 /** Why a call gave no answer that can be relayed. */
@@ -102,16 +106,28 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
     if (key.signer !== undefined)
       headers.push(...key.signer.sign({ method: 'POST', path, headers, body }, startedAtMs));
     const { stream: isStream } = routed.call;
-    const reading = translated && new Reading(translated, isStream);
+    const reading = translated && new Reading(translated);
     const isRead =
       reading !== undefined || routed.guarding?.readsAnswer === true || routed.call.continues !== undefined;
-    const mostHeldBytes = isRead ? translatedBytes : heldBytes;
+    const mostHeldBytes = isRead || isStream ? translatedBytes : heldBytes;
+    const wanted = isStream ? 'stream' : 'whole';
     const needsEvent = !isLast || reading !== undefined;
     const opening = isStream && needsEvent ? openingAt(speech) : undefined;
-    const outgoing = { path, headers, body, latestMs, needsEvent, opening, isFresh, isStream, mostHeldBytes };
+    const outgoing = {
+      path,
+      headers,
+      body,
+      latestMs,
+      needsEvent,
+      opening,
+      isFresh,
+      isStream,
+      wanted,
+      mostHeldBytes,
+    } as const;
     const answer = send(parts.pools.get(upstream), outgoing, patience, parts.deadlines);
     const asked = { target, state, role, allowance, answer, key, spanId, injectedUsage, speech, opening, reading };
-    return { ...asked, startedAtMs, latestMs, isFresh, isLast };
+    return { ...asked, reframed: undefined, startedAtMs, latestMs, isFresh, isLast };
   } catch (error) {
     state.breaker.released(role);
     allowance.lease.release();
@@ -126,11 +142,12 @@ function keyFor({ keyMark }: RoutedCall, credentials: ApiKeys): ApiKey | undefin
 
 /** What is to be relayed of one. */
 export function acceptedOf(
-  { target, allowance, answer, key, spanId, injectedUsage, speech, reading, startedAtMs }: Asking,
+  { target, allowance, answer: come, reframed, key, spanId, injectedUsage, speech, reading, startedAtMs }: Asking,
   routed: RoutedCall,
   endedAtMs: number,
 ): Accepted {
-  const told = providerHeaders(answer.head, target.upstream.secrets);
+  const answer = reframed?.answer ?? come;
+  const told = providerHeaders(come.head, target.upstream.secrets);
   const refused = undefined;
   const { relayed } = speech;
   const accepted = { routed, target, startedAtMs, endedAtMs, spanId, refused, answer, allowance, injectedUsage };
@@ -156,13 +173,21 @@ export function acceptedOf(
  */
 export function judge(asking: Asking, failure: UpstreamFailure | undefined, asker: Asker): void {
   const { answer, reading } = asking;
-  if (failure !== undefined || reading === undefined || !isLong(answer)) {
+  const { routed } = asker;
+  const nowMs = (): number => Math.floor(asker.parts.nowMs());
+  if (failure === undefined && reading === undefined && isOdd(answer, routed.call.stream)) {
+    const { injectedUsage, speech } = asking;
+    asking.reframed = reframedOf({ answer, routed, relayed: speech.relayed, injectedUsage, nowMs });
+  }
+  const { reframed } = asking;
+  if (failure !== undefined || (reading ?? reframed) === undefined || !isLong(answer)) {
     decide(asking, failure, asker);
     return;
   }
   // Meanwhile another target may have been faster.
   const decided = (): void => decide(asking, asker.isOver ? tooLate : undefined, asker);
-  void reading.readLong(answer, answer.body(), Math.floor(asker.parts.nowMs())).then(decided);
+  const made = reading?.readLong(answer, answer.body(), nowMs()) ?? reframed?.makeLong();
+  void made?.then(decided);
 }
 
 const tooLate: UpstreamFailure = { failure: outrun, sent: true, isStale: false };
@@ -215,7 +240,7 @@ function refusalOf(
   failure: UpstreamFailure | undefined,
   { exchange: { gone }, parts: { nowMs }, isOver }: Asker,
 ): Refusal | undefined {
-  const { target, answer, speech, reading } = asking;
+  const { target, answer, speech, reading, reframed } = asking;
   const { upstream } = target;
   // Of an answer that was under way when the client left, what has come is measured.
   if (failure !== undefined && (isOver || !gone || !failure.sent))
@@ -223,16 +248,18 @@ function refusalOf(
   if (gone && answer.status < 400) return undefined;
   const rejected = rejectionOf(answer, speech.speaker, nowMs) ?? openingRefusal(asking, nowMs);
   if (rejected !== undefined) return rejected;
-  return reading === undefined ? undefined : untranslatable(answer, upstream, reading);
+  const problem = reading?.begin(answer, () => answer.body(), Math.floor(nowMs())) ?? reframed?.problem();
+  if (problem === undefined) return undefined;
+  return invalid(answer, upstream, redactWords(problem, upstream.secrets, mostWords));
 }
 
 /** A stream that begins with an error, or with what makes no sense. */
 function openingRefusal({ target, answer, speech, opening: read }: Asking, nowMs: () => number): Refusal | undefined {
-  if (!answer.stream) return undefined;
+  if (!answer.stream && !answer.head.heldEvents) return undefined;
   const opening = read ?? (mayOpenBadly(answer.body()) ? openingAt(speech) : undefined);
   if (opening === undefined) return undefined;
   if (read === undefined) opening.push(answer.body());
-  if (answer.complete) opening.end();
+  if (answer.complete && (read !== undefined || answer.head.heldEvents)) opening.end();
   const { failed, problem } = opening;
   if (failed !== undefined) return openingRejection(failed, answer, speech.speaker, nowMs);
   const { upstream } = target;
@@ -246,12 +273,4 @@ const mark = Buffer.from('[DONE]');
 /** Nearly every stream begins otherwise, and is not read. */
 function mayOpenBadly(first: Buffer): boolean {
   return mayNameError(first) || (first.length < 64 && first.includes(mark));
-}
-
-/** An answer of which no sense can be made. */
-function untranslatable(answer: UpstreamAnswer, upstream: Upstream, reading: Reading): Refusal | undefined {
-  const problem = reading.begin(answer, () => answer.body());
-  return problem === undefined
-    ? undefined
-    : invalid(answer, upstream, redactWords(problem, upstream.secrets, mostWords));
 }

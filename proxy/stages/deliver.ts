@@ -51,7 +51,8 @@ export function deliver(
   const report = (error: unknown): void => reportFailure(error, exchange.id);
   const asked = { asked: routed, secrets, readsUsage: usageEnabled, nowMs: now, report };
   const usage = new TranslationTap({ answer, translated, read, written, ...asked });
-  return { delivery: { answer: new TranslatedHead(answer), provider, taps: [...named, usage], headers, keyId }, usage };
+  const told = new TranslatedHead(answer, routed.call.stream);
+  return { delivery: { answer: told, provider, taps: [...named, usage], headers, keyId }, usage };
 }
 
 /** What the gateway answers by itself. */

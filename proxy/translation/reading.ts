@@ -4,67 +4,70 @@ import type { ConversationAnswer } from '../dialects/conversation/conversation.t
 import { TooManyValues } from '../dialects/read-json.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
 import { writtenBody } from '../parsed-body.ts';
-import { atOnce, inSlices, type Slices } from '../slices.ts';
+import { atOnce, inSlices, type Slices, shortBytes } from '../slices.ts';
+import { foldedEvents } from './folded-events.ts';
+import { streamOf } from './replay.ts';
 import { readAnswer, type Translated, writeAnswer } from './translated.ts';
 
 /** An answer as far as it has come. */
-type Come = Pick<Answer, 'complete' | 'stream'>;
+type Come = Pick<Answer, 'complete' | 'stream'> & { readonly head: { readonly heldEvents: boolean } };
 
 export class Reading {
   readonly translated: Translated;
   /** What a whole answer says; undefined: it streams. */
   answer: ConversationAnswer | undefined;
-  /** The same in the client's dialect, where it was long; undefined: it was not written yet. */
+  /** The same in the client's dialect, where that was long, or had to become a stream; undefined: it was not written yet. */
   written: Buffer | undefined;
-  readonly #isStream: boolean;
   /** What has come of reading a long answer. */
   #outcome: { readonly problem?: string | undefined; readonly error?: unknown } | undefined;
 
-  /** `isStream`: a stream was asked for. */
-  constructor(translated: Translated, isStream: boolean) {
+  constructor(translated: Translated) {
     this.translated = translated;
-    this.#isStream = isStream;
   }
 
-  /** Reads what has come, decoded. Gives why it is of no use, as a clause in the provider's words, secrets included; undefined: it is. */
-  begin(come: Come, body: () => Buffer): string | undefined {
-    if (this.#outcome === undefined) return this.#oddIn(come) ?? this.#understood(come.stream, body());
+  /**
+   * Reads what has come, decoded. Gives why it is of no use, as a clause in the provider's words, secrets included; undefined: it is.
+   * `nowMs`: Unix milliseconds.
+   */
+  begin(come: Come, body: () => Buffer, nowMs: number): string | undefined {
+    if (come.stream) return undefined;
+    this.#outcome ??= this.#read(come, body(), nowMs);
     if (this.#outcome.error !== undefined) throw this.#outcome.error;
     return this.#outcome.problem;
   }
 
-  /** Reads and writes a long answer before `begin` is asked about it, in steps. `nowMs`: Unix milliseconds. */
+  /** Reads and writes a long answer before `begin` is asked about it, in steps. */
   async readLong(come: Come, body: Buffer, nowMs: number): Promise<void> {
     try {
-      const problem = this.#oddIn(come);
-      if (problem === undefined) await inSlices(this.#translate(body, nowMs));
-      this.#outcome = { problem };
+      this.#outcome = { problem: await inSlices(this.#translate(come, body, nowMs)) };
     } catch (error) {
       this.#outcome = isUnclear(error) ? { problem: error.message } : { error };
     }
   }
 
-  #oddIn({ complete, stream }: Come): string | undefined {
-    if (stream !== this.#isStream) return stream ? 'it is a stream' : 'it is no stream';
-    return stream || complete ? undefined : 'it is too long to be translated';
-  }
-
-  #understood(isStream: boolean, body: Buffer): string | undefined {
+  #read(come: Come, body: Buffer, nowMs: number): { readonly problem?: string | undefined; readonly error?: unknown } {
     try {
-      if (isStream) return undefined;
-      this.answer = atOnce(readAnswer(this.translated, body));
-      return undefined;
+      return { problem: atOnce(this.#translate(come, body, nowMs)) };
     } catch (error) {
-      if (isUnclear(error)) return error.message;
-      throw error;
+      return isUnclear(error) ? { problem: error.message } : { error };
     }
   }
 
-  *#translate(body: Buffer, nowMs: number): Slices<void> {
-    const answer = yield* readAnswer(this.translated, body);
-    yield;
-    this.written = yield* writtenBody(writeAnswer(this.translated, answer, nowMs), true);
+  /** Gives why there is nothing to tell. */
+  *#translate({ complete, head }: Come, body: Buffer, nowMs: number): Slices<string | undefined> {
+    if (!complete) return 'it is too long to be translated';
+    const { translated } = this;
+    const { request, client } = translated.spoken;
+    const isLong = body.length > shortBytes;
+    const answer = yield* head.heldEvents ? foldedEvents(body, translated.dialect) : readAnswer(translated, body);
+    if (isLong) yield;
+    if (isLong || request.stream) {
+      const written = yield* writtenBody(writeAnswer(translated, answer, nowMs), isLong);
+      this.written = request.stream ? yield* streamOf(client.name, written, request.wantsUsage) : written;
+      if (this.written === undefined) return 'it is no stream';
+    }
     this.answer = answer;
+    return undefined;
   }
 }
 

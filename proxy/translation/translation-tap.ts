@@ -1,5 +1,5 @@
 // The tap that translates an answer on its way to the client, event by event, and knows what it cost.
-import type { Sink, Tap } from '../answer.ts';
+import type { Failure, Sink, Tap } from '../answer.ts';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
 import { writeJson } from '../dialects/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
@@ -19,7 +19,7 @@ const nothing: Buffer = Buffer.alloc(0);
 export interface Translating extends Streaming {
   /** What a whole answer says; undefined: it streams. */
   readonly read: ConversationAnswer | undefined;
-  /** The same as bytes; undefined: it is short, and was not written yet. */
+  /** The same as bytes, events where a stream was asked for; undefined: it is short, and was not written yet. */
   readonly written?: Buffer | undefined;
   readonly asked: Asked;
   /** Tokens are counted. */
@@ -64,7 +64,10 @@ export class TranslationTap implements Tap {
   }
 
   open(next: Sink): Sink {
-    return new TranslatedStream(this.#translating, this.#usage, next);
+    const { read, written } = this.#translating;
+    if (read === undefined || written === undefined) return new TranslatedStream(this.#translating, this.#usage, next);
+    this.#usage.noteAnswer(read);
+    return new WrittenStream(written, next);
   }
 
   awaitsMore(drainedBytes: number): boolean {
@@ -73,5 +76,25 @@ export class TranslationTap implements Tap {
 
   usage(): TokenUsage | undefined {
     return this.#translating.readsUsage ? this.#usage.usage() : undefined;
+  }
+}
+
+/** A whole answer that became a stream: what the provider said was read before. */
+class WrittenStream implements Sink {
+  readonly #written: Buffer;
+  readonly #next: Sink;
+
+  constructor(written: Buffer, next: Sink) {
+    this.#written = written;
+    this.#next = next;
+  }
+
+  write(): boolean {
+    return true;
+  }
+
+  end(failure: Failure | undefined): void {
+    if (failure === undefined) this.#next.write(this.#written);
+    this.#next.end(failure);
   }
 }

@@ -27,6 +27,8 @@ export interface AnswerHead {
   readonly stream: boolean;
   /** Its events are frames of AWS, not text. */
   readonly isBinary: boolean;
+  /** It is an event stream, although none was asked for: it is held like a whole answer, and `stream` is false. */
+  readonly heldEvents: boolean;
   /** The end of the body is marked by its framing, not by the connection closing. */
   readonly framed: boolean;
   /** All headers of an answer that is an error, names and values in turn. */
@@ -129,6 +131,7 @@ export function readAnswerHead(raw: readonly Buffer[], status: number = 200): An
     quota,
     bedrockCounts,
     stream,
+    heldEvents: false,
     isBinary,
     framed,
     ofError: status < 400 ? undefined : raw,

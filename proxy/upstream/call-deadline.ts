@@ -22,6 +22,8 @@ export interface CallFacts {
   readonly isFresh: boolean;
   /** A stream was asked for. */
   readonly isStream: boolean;
+  /** The form that an answer shall have. Then its first bytes say what it is, and not its head alone; absent: it passes as it came. */
+  readonly wanted?: 'stream' | 'whole' | undefined;
   /** An answer up to this many bytes is held until it is complete. */
   readonly mostHeldBytes: number;
   /** Absent: the body is sent at once. */

@@ -11,12 +11,19 @@ import type { CallHandler } from './client-pool.ts';
 import type { Deadlines } from './deadlines.ts';
 import { type DecodedSink, decodedSink, isDecodable } from './decoded-sink.ts';
 import { clientLeft, failureOf, sendFailure, type UpstreamFailure } from './failure.ts';
+import { FirstBytes } from './first-bytes.ts';
 import type { Patience } from './patience.ts';
 
 /** To copy pieces of this size, so that several become one, would cost more than to write each. Bytes. */
 const longPiece = 4 * 1024;
+/** Most of an event stream that was not asked for. Bytes. */
+const mostHeldEvents = 16 * 1024 * 1024;
+/** Types that say nothing of the form of a body. */
+const vague = /^(?:text\/plain|application\/octet-stream)\b|^$/i;
 /** Types whose bytes are never gzip by themselves. */
 const isText = /^text\/|\bjson\b/i;
+const streamType = 'text/event-stream; charset=utf-8';
+const jsonType = 'application/json; charset=utf-8';
 const damaged = 'upstream_invalid_response';
 /** More informational (1xx) answers than this are an attack. */
 const maxInformational = 100;
@@ -54,11 +61,14 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
   /** An encoding that cannot be undone. */
   #oddEncoding: string | undefined;
   #hasBegun = false;
+  /** Sees the first bytes of the body; undefined: they have passed, or it is nobody's matter what they say. */
+  #first: FirstBytes | undefined;
   #abort: ((reason: Error) => void) | undefined;
   #resume: (() => void) | undefined;
 
   constructor(patience: Patience, deadlines: Deadlines, facts: CallFacts) {
     this.#facts = facts;
+    if (facts.wanted !== undefined) this.#first = new FirstBytes();
     this.#deadline = new CallDeadline(patience, deadlines, facts, this);
   }
 
@@ -152,6 +162,8 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     this.#resume = resume;
     this.head = readAnswerHead(rawHeaders, status);
     this.#facts.takeHead?.(status, rawHeaders);
+    if (this.head.stream && this.#facts.wanted === 'whole')
+      this.head = { ...this.head, stream: false, heldEvents: true };
     if (this.head.receivedEncoding !== undefined) this.#decode(this.head.receivedEncoding);
     if (this.head.stream) this.#deadline.awaitFirstEvent();
     return true;
@@ -170,14 +182,42 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
   }
 
   /** Bytes of the body as it is meant. False: no more for now. */
-  #take(chunk: Buffer): boolean {
-    if (this.#sink === undefined && !this.stream && this.#held.length + chunk.length <= this.#facts.mostHeldBytes) {
+  #take(come: Buffer): boolean {
+    const chunk = this.#first === undefined ? come : this.#readFirst(this.#first, come);
+    if (chunk.length === 0) return true;
+    const most = this.head.heldEvents ? mostHeldEvents : this.#facts.mostHeldBytes;
+    if (this.#sink === undefined && !this.stream && this.#held.length + chunk.length <= most) {
       this.#held.add(chunk);
       return true;
     }
     if (this.#isReading || this.#sink === undefined || chunk.length < longPiece) this.#gather(chunk);
     else this.#pass(chunk);
     return !this.#isFull;
+  }
+
+  /** The bytes that may pass: none, until it is known what they are. */
+  #readFirst(first: FirstBytes, chunk: Buffer): Buffer {
+    const bytes = first.take(chunk);
+    if (first.form !== undefined) this.#know(first);
+    return bytes;
+  }
+
+  /** Servers send events under any type, and JSON under none. */
+  #know({ form, hadMark }: FirstBytes): void {
+    this.#first = undefined;
+    if (hadMark) this.head = { ...this.head, contentLength: undefined };
+    const { stream, heldEvents, contentType = '' } = this.head;
+    if (this.status >= 400 || form === 'other' || form === undefined) return;
+    if (form === 'json') {
+      const isOdd = stream || heldEvents || vague.test(contentType);
+      const said = { contentType: jsonType, stream: false, heldEvents: false, framed: false };
+      if (isOdd) this.head = { ...this.head, ...said };
+      return;
+    }
+    if (stream || heldEvents) return;
+    const isAsked = this.#facts.wanted === 'stream';
+    this.head = { ...this.head, contentType: streamType, stream: isAsked, heldEvents: !isAsked };
+    if (isAsked) this.#deadline.awaitFirstEvent();
   }
 
   /** Proxies compress and forget to say so. */
@@ -263,6 +303,9 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
 
   /** All of it is there, as it is meant. */
   #decoded(failure: Failure | undefined): void {
+    const rest = this.#first?.rest();
+    if (rest !== undefined && this.#first !== undefined) this.#know(this.#first);
+    if (rest !== undefined && rest.length > 0) this.#take(rest);
     this.#over = true;
     this.#failure = failure;
     this.complete = failure === undefined;

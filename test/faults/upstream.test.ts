@@ -74,7 +74,7 @@ suite.beforeEach(async () => {
 suite.afterEach(() => untilFree(gateway));
 
 const longLineBytes = 100_000_000;
-/** Only a stream is read line by line. */
+/** A stream that nobody asked for is read event by event, up to 4 MB. */
 const shortLineBytes = extent(longLineBytes, 8_000_000);
 
 for (const [name, verdict] of Object.entries(verdicts)) {

@@ -1,10 +1,10 @@
 // Which answers are kept, by endpoint: a table of those that are, and of what must not be.
 import { test } from 'tap';
 import { isKeepable, isKeepableObject } from '../../../proxy/cache/keepable-answer.ts';
-import { replayed } from '../../../proxy/cache/replay.ts';
 import type { Operation } from '../../../proxy/dialects/dialect.ts';
 import type { JsonObject } from '../../../proxy/dialects/json.ts';
 import { atOnce } from '../../../proxy/slices.ts';
+import { replayed } from '../../../proxy/translation/replay.ts';
 
 const choice = (more: JsonObject, message: JsonObject = {}): JsonObject => ({
   choices: [{ index: 0, message: { content: 'x', ...message }, finish_reason: 'stop', ...more }],

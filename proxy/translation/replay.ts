@@ -1,4 +1,4 @@
-// A kept answer as an event stream of its endpoint.
+// A whole answer as the event stream of its endpoint that would have told it.
 import { replayChat, replayCompletion } from '../dialects/chat/replay.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { JsonObject } from '../dialects/json.ts';
@@ -45,4 +45,10 @@ export function* replayed(operation: Operation, body: Buffer, wantsUsage: boolea
     yield;
   }
   return written.length === 0 ? Buffer.from(text) : Buffer.concat([...written, Buffer.from(text)]);
+}
+
+/** The same, without the usage where the answer does not report it: not every provider does. */
+export function* streamOf(operation: Operation, body: Buffer, wantsUsage: boolean): Slices<Buffer | undefined> {
+  const told = yield* replayed(operation, body, wantsUsage);
+  return told ?? (wantsUsage ? yield* replayed(operation, body, false) : undefined);
 }
