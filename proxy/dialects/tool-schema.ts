@@ -11,6 +11,8 @@ const untold = ['anyOf', 'oneOf', 'enum', 'not'];
 /** Deepest nesting and most branches of unions that are looked at. */
 const maxDepth = 8;
 const maxBranches = 1000;
+/** Most that is read of what references name, characters of JSON. */
+const maxReferred = 1024 * 1024;
 
 /**
  * The tool with an object at the top of its input: the members of unions stand beside one another, and what the union says beyond that is told in
@@ -52,7 +54,7 @@ function typeOf({ type = 'object' }: JsonObject): JsonValue {
 function joined(root: JsonObject): JsonObject {
   const { members, required } = new MemberFinder(root).find(root, 0);
   const others = Object.entries(root).filter(([keyword]) => !unions.includes(keyword));
-  const properties = [...members].map(([name, schemas]) => [name, schemas.length === 1 ? schemas[0] : either(schemas)]);
+  const properties = [...members].map(([name, schemas]) => [name, eitherOf([...schemas.values()])]);
   return {
     ...Object.fromEntries(others),
     type: 'object',
@@ -61,14 +63,14 @@ function joined(root: JsonObject): JsonObject {
   };
 }
 
-function either(schemas: readonly JsonValue[]): JsonObject {
-  const texts = new Map(schemas.map((schema) => [writeJson(schema), schema]));
-  return { anyOf: [...texts.values()] };
+function eitherOf(schemas: readonly JsonValue[]): JsonValue {
+  const [first = {}, ...others] = schemas;
+  return others.length === 0 ? first : { anyOf: schemas };
 }
 
 interface Members {
-  /** By the name of the member: the schemas that branches give it. */
-  readonly members: ReadonlyMap<string, readonly JsonValue[]>;
+  /** By the name of the member: the schemas that branches give it, by their JSON. */
+  readonly members: ReadonlyMap<string, ReadonlyMap<string, JsonValue>>;
   readonly required: ReadonlySet<string>;
 }
 
@@ -78,6 +80,7 @@ const none: Members = { members: new Map(), required: new Set() };
 class MemberFinder {
   readonly #references: SchemaReferences;
   #branches = 0;
+  #room = maxReferred;
 
   constructor(root: JsonObject) {
     this.#references = new SchemaReferences(root);
@@ -86,8 +89,7 @@ class MemberFinder {
   find(schema: JsonValue, depth: number): Members {
     this.#branches += 1;
     if (!isObject(schema) || depth > maxDepth || this.#branches > maxBranches) return none;
-    const reference = textOf(schema['$ref']);
-    const named = reference === undefined ? undefined : this.#references.find(reference);
+    const named = this.#named(textOf(schema['$ref']));
     const all = [...(listOf(schema['allOf']) ?? []), ...(named === undefined ? [] : [named])];
     const found = [ownOf(schema), ...all.map((entry) => this.find(entry, depth + 1))];
     for (const keyword of ['anyOf', 'oneOf']) {
@@ -96,12 +98,19 @@ class MemberFinder {
     }
     return { members: together(found), required: new Set(found.flatMap(({ required }) => [...required])) };
   }
+
+  #named(reference: string | undefined): JsonObject | undefined {
+    if (reference === undefined) return undefined;
+    this.#room -= this.#references.size(reference);
+    return this.#room < 0 ? undefined : this.#references.find(reference);
+  }
 }
 
 function ownOf({ properties, required }: JsonObject): Members {
   const entries = Object.entries(isObject(properties) ? properties : {});
   const names = (listOf(required) ?? []).filter((name) => typeof name === 'string');
-  return { members: new Map(entries.map(([name, value]) => [name, [value ?? {}]])), required: new Set(names) };
+  const members = new Map(entries.map(([name, value = {}]) => [name, new Map([[writeJson(value), value]])]));
+  return { members, required: new Set(names) };
 }
 
 /** What is required is what all branches require. */
@@ -112,12 +121,12 @@ function anyOf(branches: readonly Members[]): Members {
 }
 
 function together(found: readonly Members[]): Members['members'] {
-  const members = new Map<string, readonly JsonValue[]>();
+  const members = new Map<string, Map<string, JsonValue>>();
   for (const each of found) {
     for (const [name, schemas] of each.members) {
-      const known = members.get(name) ?? [];
-      const further = schemas.filter((schema) => !known.some((other) => writeJson(other) === writeJson(schema)));
-      members.set(name, [...known, ...further]);
+      const known = members.get(name) ?? new Map<string, JsonValue>();
+      for (const [text, schema] of schemas) known.set(text, schema);
+      members.set(name, known);
     }
   }
   return members;

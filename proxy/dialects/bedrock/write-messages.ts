@@ -60,12 +60,19 @@ function writeMessages(turns: readonly Turn[], areToolsOff: boolean, writing: Wr
     }
   }
   return messages.map(({ role, results, others }, index) => {
-    const content = [...results, ...others];
+    const content = withWords([...results, ...others]);
     return {
       role,
       content: role === 'assistant' && index === messages.length - 1 ? withoutLastBlanks(content) : content,
     };
   });
+}
+
+/** A document is refused where nothing is said beside it. */
+function withWords(content: readonly JsonObject[]): readonly JsonObject[] {
+  const isDocument = (block: JsonObject): boolean => block['document'] !== undefined;
+  if (!content.some(isDocument) || content.some((block) => block['text'] !== undefined)) return content;
+  return [...content, { text: 'The document is attached.' }];
 }
 
 /** Blanks at the end of the words with which the model shall begin are refused. */

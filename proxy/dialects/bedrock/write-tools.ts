@@ -25,7 +25,9 @@ export function writeTools(request: ConversationRequest, writing: Writing): Json
   if (parallelTools === false) writing.hint('parallelTools');
   const isRefused = isForced(toolChoice) && !writing.traits.canBeForced;
   if (isRefused) writing.meaning('toolChoice', 'its model cannot be made to call a tool');
-  return { tools: written, ...(isRefused ? {} : choiceOf(toolChoice)) };
+  // What is usual needs no word, and some models refuse every one.
+  const isUsual = toolChoice?.kind === 'auto' && writing.traits.family === 'other';
+  return { tools: written, ...(isRefused || isUsual ? {} : choiceOf(toolChoice)) };
 }
 
 function writeTool(tool: Exclude<Tool, ForeignTool>, index: number, writing: Writing): readonly JsonObject[] {

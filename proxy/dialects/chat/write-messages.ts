@@ -99,16 +99,27 @@ function writeAssistant({ parts, name }: Turn, writing: Writing): JsonObject {
     ),
     ...(calls.length === 0
       ? {}
-      : { tool_calls: withProof(calls, writing).map((call) => writeEarlierCall(call, writing)) }),
+      : { tool_calls: withProof(calls, parts, writing).map((call) => writeEarlierCall(call, writing)) }),
     ...nameOf(name, writing),
   };
 }
 
-/** Of the calls of one turn the first one must have a proof since Gemini 3. */
-function withProof(calls: readonly ToolCallPart[], { isOwn, takesProof, model }: Writing): readonly ToolCallPart[] {
+/** Of the calls of one turn the first one must have a proof since Gemini 3. A proof without words was that of a call. */
+function withProof(
+  calls: readonly ToolCallPart[],
+  parts: readonly Part[],
+  { isOwn, takesProof, model }: Writing,
+): readonly ToolCallPart[] {
   const isProved = calls.some(({ signature }) => signature?.family === 'google');
-  if (isOwn || isProved || !takesProof || !isThirdGeneration(model)) return calls;
-  return calls.map((call, index) => (index === 0 ? { ...call, signature: noProof } : call));
+  if (isOwn || isProved || !takesProof) return calls;
+  const spare = parts.findLast((part) => part.kind === 'reasoning' && part.text === '' && isGoogles(part));
+  const kept = spare?.kind === 'reasoning' ? spare.signature : undefined;
+  const signature = kept ?? (isThirdGeneration(model) ? noProof : undefined);
+  return calls.map((call, index) => (index === 0 ? { ...call, signature } : call));
+}
+
+function isGoogles({ signature }: ReasoningPart): boolean {
+  return signature?.family === 'google';
 }
 
 /** Where the target has no tools that take free text, it was told of a function instead. */
@@ -138,7 +149,7 @@ function writeEarlierThoughts(parts: readonly ReasoningPart[], writing: Writing)
       ...(extra === undefined ? {} : { extra_content: extra }),
     };
   }
-  const proofs = writing.takesProof ? parts.filter(({ signature }) => signature?.family === 'google') : [];
+  const proofs = writing.takesProof ? parts.filter(isGoogles) : [];
   const bare = parts.filter(({ signature, encrypted }) => signature === undefined && encrypted === undefined);
   const text = visibleThoughts(bare);
   const isTaken = text !== '' && quirks.isInventor !== true && !writing.lacks('reasoning_content');

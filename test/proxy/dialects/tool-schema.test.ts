@@ -96,3 +96,14 @@ await test('each server gets what it takes at the top', (t) => {
   t.same(meanings, ['tools[0]: the input of its tools is an object']);
   t.end();
 });
+
+await test('of what references name, a bounded part is read', (t) => {
+  const properties = { a: { description: 'x'.repeat(700_000) } };
+  const $defs = { large: { properties }, other: { properties: { b: text } } };
+  const large = { $ref: '#/$defs/large' };
+  const [once] = fit({ $defs, anyOf: [large, { $ref: '#/$defs/other' }] });
+  t.same(Object.keys((once as JsonObject)['properties'] as JsonObject), ['a', 'b']);
+  const [twice] = fit({ $defs, anyOf: [large, large, { $ref: '#/$defs/other' }] });
+  t.same(Object.keys((twice as JsonObject)['properties'] as JsonObject), ['a']);
+  t.end();
+});

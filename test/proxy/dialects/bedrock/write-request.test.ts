@@ -157,6 +157,7 @@ await test('tools: forced ones, none, and calls of a conversation that has none 
   t.match(write({ tools, toolChoice: { kind: 'tool', name: 'get_weather' } }).body, {
     toolConfig: { toolChoice: { tool: { name: 'get_weather' } } },
   });
+  t.notOk((write({ tools, toolChoice: { kind: 'auto' } }, llama).body['toolConfig'] as JsonObject)['toolChoice']);
   const unforced = write({ tools, toolChoice: { kind: 'required' } }, 'anthropic.claude-sonnet-5-5');
   t.same(unforced.meanings, ['tool_choice: its model cannot be made to call a tool']);
   t.notOk((unforced.body['toolConfig'] as JsonObject)['toolChoice']);
@@ -198,6 +199,8 @@ await test('documents have a format and a name of their own', async (t) => {
       ),
     ],
   });
+  const alone = write({ turns: [user({ kind: 'file', source: pdf, name: 'a.pdf' })] }).body['messages'];
+  t.match(alone, [{ content: [{ document: { name: 'a' } }, { text: 'The document is attached.' }] }]);
   t.match(body['messages'], [
     {
       content: [

@@ -230,6 +230,8 @@ await test('proof that a model of Google thought goes back to Google, with its c
     );
   }
   t.strictSame(write3(google, 'm', proof, text('So.')), [{ role: 'assistant', content: 'So.', ...withProof('s') }, []]);
+  const behind = { role: 'assistant', content: null, tool_calls: [{ ...plainCall('a'), ...withProof('s') }] };
+  t.strictSame(write3(google, 'm', proof, first), [{ ...behind, ...withProof('s') }, []], 'of the call behind it');
   const unproved = withProof('skip_thought_signature_validator');
   const made = calls({ ...plainCall('a'), ...unproved }, plainCall('b'));
   t.strictSame(write3(google, 'gemini-3-pro-preview', first, second), made, 'calls that another model made');
