@@ -37,6 +37,15 @@ export interface ResponseHome {
   readonly key: string;
 }
 
+/** An item of a response that the gateway keeps. */
+export interface KeptItem {
+  readonly item: JsonObject;
+  /** The id of the response. */
+  readonly response: string;
+  /** As long as its JSON at most; 0: it is in memory anyway. */
+  readonly bytes: number;
+}
+
 export interface KeptResponse {
   readonly record: JsonObject;
   readonly providerName: string | undefined;
@@ -50,6 +59,11 @@ export interface KeptResponses {
    */
   keep(record: object, place: KeepingPlace): Promise<boolean>;
   find(id: string, owner: string): Promise<KeptResponse | undefined>;
+  /** Keeps an item of a response, as `keep` does. */
+  keepItem(kept: Pick<KeptItem, 'item' | 'response'>, place: KeepingPlace): Promise<boolean>;
+  findItem(id: string, owner: string): Promise<KeptItem | undefined>;
+  /** Forgets an item, unless it was kept with another response. */
+  forgetItem(id: string, owner: string, response: string): Promise<void>;
   /** Forgets the response, and which provider keeps it. True when there was either. */
   forget(id: string, owner: string): Promise<boolean>;
   /** That a provider keeps the response itself. False when the id is none of a response: it is not remembered. */
@@ -63,6 +77,7 @@ export interface KeptResponses {
 
 /** Kinds of kept items. */
 const [response, responseHome, responseBegun] = ['response', 'response_home', 'response_begun'];
+const responseItem = 'response_item';
 
 /** Its provider still makes it, in the background. */
 export function isUnderWay({ status }: JsonObject): boolean {
@@ -74,9 +89,14 @@ export function isResponseId(id: string): boolean {
   return /^resp_[A-Za-z0-9_-]{1,128}$/.test(id);
 }
 
+/** An id of an item: of whatever kind, in up to 200 letters, digits, hyphens or underscores. */
+export function isItemId(id: string): boolean {
+  return /^[A-Za-z0-9_-]{1,200}$/.test(id);
+}
+
 export function keepResponses({ kept, nowMs, settings }: KeptResponsesOptions): KeptResponses {
   async function put(key: KeptKey, content: object, isLong: boolean = false): Promise<boolean> {
-    if (!isResponseId(key.id)) return false;
+    if (!(key.kind === responseItem ? isItemId(key.id) : isResponseId(key.id))) return false;
     try {
       await kept.put(key, await inSlices(writtenBody(content as JsonValue, isLong)), nowMs() + settings().ttlMs);
       return true;
@@ -91,6 +111,13 @@ export function keepResponses({ kept, nowMs, settings }: KeptResponsesOptions): 
     return bytes === undefined ? undefined : sliced(bytes.length, parsedObject(bytes));
   }
 
+  async function findItem(id: string, owner: string): Promise<KeptItem | undefined> {
+    const bytes = isItemId(id) ? await kept.get({ kind: responseItem, id, owner }) : undefined;
+    if (bytes === undefined) return undefined;
+    const { item, response: of } = (await sliced(bytes.length, parsedObject(bytes))) ?? {};
+    return isObject(item) && typeof of === 'string' ? { item, response: of, bytes: bytes.length } : undefined;
+  }
+
   return {
     async keep(record, { id, owner, providerName, isLong }) {
       if (!settings().isEnabled) return false;
@@ -100,6 +127,14 @@ export function keepResponses({ kept, nowMs, settings }: KeptResponsesOptions): 
       const { record, provider } = (await get({ kind: response, id, owner: owner })) ?? {};
       if (!isObject(record)) return undefined;
       return { record, providerName: typeof provider === 'string' ? provider : undefined };
+    },
+    async keepItem({ item, response: of }, { id, owner, isLong }) {
+      return settings().isEnabled && put({ kind: responseItem, id, owner }, { item, response: of }, isLong);
+    },
+    findItem,
+    async forgetItem(id, owner, of) {
+      const found = await findItem(id, owner);
+      if (found?.response === of) await kept.remove({ kind: responseItem, id, owner });
     },
     async forget(id, owner) {
       if (!isResponseId(id)) return false;

@@ -17,7 +17,7 @@ export interface Claimant {
 
 export interface ClaimParts {
   readonly homes: Pick<KeptHomes, 'find' | 'ownerOf'>;
-  readonly storedResponses: Pick<StoredResponses, 'find'>;
+  readonly storedResponses: Pick<StoredResponses, 'find' | 'findItem'>;
 }
 
 /** Where an object is that a request refers to. */
@@ -72,8 +72,9 @@ async function homeOf(
   { homes, storedResponses }: ClaimParts,
 ): Promise<Pick<KeptHome, 'provider' | 'key'> | undefined> {
   const found = family === 'response' ? await storedResponses.find(id, owner) : undefined;
+  const item = family === 'item' ? await storedResponses.findItem(id, owner) : undefined;
   // Kept by the gateway, it is at no provider.
-  if (found?.record !== undefined) return { provider: '', key: '' };
+  if ((found?.record ?? item) !== undefined) return { provider: '', key: '' };
   return found?.home ?? homes.find(family, id, owner);
 }
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Answer, Tap } from '../answer.ts';
 import { type Call, memberOf } from '../call/call.ts';
 import { type JsonObject, textOf } from '../dialects/json.ts';
-import { type StoredResponse, storedResponse } from '../dialects/responses/stored-response.ts';
+import { storedResponse } from '../dialects/responses/stored-response.ts';
 import type { Gateway } from '../gateway.ts';
 import { isResponseId, isUnderWay, type ResponseHome } from '../kept-responses.ts';
 import type { MadeObject } from '../objects/made-objects.ts';
@@ -15,7 +15,7 @@ import { atOnce, inSlices, type Slices, shortBytes } from '../slices.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { PreviousIdTap } from '../stored-responses/previous-id-tap.ts';
 import { responseTap } from '../stored-responses/response-tap.ts';
-import { mostKeptBytes } from '../stored-responses/stored-responses.ts';
+import { type Keepable, mostFurther, mostKeptBytes } from '../stored-responses/stored-responses.ts';
 import type { Accepted } from './attempts.ts';
 import type { Delivery } from './relay.ts';
 
@@ -142,7 +142,7 @@ function tapOf(answer: Answer, { home: keeper, reading, routed, target }: Accept
     if (status !== 'completed' && status !== 'incomplete') return;
     const spoken = routed.call === call ? reading?.translated.spoken.body : undefined;
     const work = recordOf(spoken, call, response);
-    const put = (record: StoredResponse | undefined): void => {
+    const put = (record: Keepable | undefined): void => {
       if (record !== undefined) storedResponses.keep(id, owner, record, body.length + bytes);
     };
     if (body.length <= shortBytes) return put(atOnce(work));
@@ -169,9 +169,16 @@ function* recordOf(
   spoken: JsonObject | undefined,
   { body, continues }: Call,
   response: JsonObject,
-): Slices<StoredResponse | undefined> {
+): Slices<Keepable | undefined> {
   const asked = spoken ?? { ...(yield* parsedObject(body)), ...previous(continues?.id) };
-  return yield* storedResponse(asked, response, newId);
+  const record = yield* storedResponse(asked, response, newId);
+  const further = record?.input_items.slice(continues?.itemsBefore ?? 0).filter(isOfClient);
+  return record && { ...record, further: further?.slice(-mostFurther) ?? [] };
+}
+
+/** What the model said is kept with its own response. */
+function isOfClient({ type, role }: JsonObject): boolean {
+  return type === 'message' ? role !== 'assistant' : (textOf(type) ?? '').endsWith('_output');
 }
 
 function newId(): string {

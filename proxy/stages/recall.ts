@@ -13,6 +13,7 @@ import { type OwningCaller, ownerOf, seesAll } from '../owner.ts';
 import { parsedBody, writtenBody } from '../parsed-body.ts';
 import { inSlices, type Slices } from '../slices.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
+import { mayNameItems, withItems } from './recall-items.ts';
 import { partOf } from './route-part.ts';
 
 const param = 'previous_response_id';
@@ -44,6 +45,17 @@ interface Home extends ResponseHome {
  * was said is longer than a body may be, and what reading a call throws. Nothing waits where nothing is referred to.
  */
 export function recall(call: Call, recalling: Recalling, parts: ClaimParts): Recalled | Promise<Recalled> {
+  const { endpoint, principal, snapshot, held } = recalling;
+  if (!endpoint.goesOn || !mayNameItems(call)) return recallWhole(call, recalling, parts);
+  const naming = { owner: principal === undefined ? '/' : ownerOf(principal), limit: snapshot.bodyLimitBytes };
+  return withItems(call, naming, parts.storedResponses).then((whole) => {
+    held?.grow(whole.body.length);
+    return recallWhole(whole, recalling, parts);
+  });
+}
+
+/** `call`: with the items that it names, as far as they are kept here. */
+function recallWhole(call: Call, recalling: Recalling, parts: ClaimParts): Recalled | Promise<Recalled> {
   const { principal } = recalling;
   const isTheirs = principal !== undefined && !seesAll(principal) && mayRefer(call.body);
   if (!isTheirs) return previousOf(call, recalling, parts);

@@ -2,10 +2,17 @@
 
 import { keptLimits } from '../../store/state/kept-items.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
-import { isObject } from '../dialects/json.ts';
+import { isObject, type JsonObject, listOf, textOf } from '../dialects/json.ts';
 import type { StoredResponse } from '../dialects/responses/stored-response.ts';
 import { refusal } from '../errors.ts';
-import { isResponseId, type KeepingPlace, type KeptResponses, type ResponseHome } from '../kept-responses.ts';
+import {
+  isItemId,
+  isResponseId,
+  type KeepingPlace,
+  type KeptItem,
+  type KeptResponses,
+  type ResponseHome,
+} from '../kept-responses.ts';
 import { shortBytes } from '../slices.ts';
 
 /** An answer that is longer is not kept. */
@@ -34,12 +41,28 @@ interface Pending {
   readonly written: Promise<void>;
 }
 
+/** A response that is to be kept. */
+export interface Keepable extends StoredResponse {
+  /** Items that it was asked with and that got their ids here. */
+  readonly further?: readonly JsonObject[];
+}
+
+/** An item that is being written. */
+interface PendingItem extends KeptItem {
+  readonly written: Promise<void>;
+}
+
+/** Items of one response that can be named by themselves, and of those that it was asked with, the last ones. */
+const mostItems = 128;
+export const mostFurther = 16;
+
 /** An id belongs to a user path: for others it is not there. */
 export class StoredResponses {
   readonly counts: Record<StoringOutcome, number> = { kept: 0, remembered: 0, not_kept: 0, failed: 0 };
   readonly #kept: KeptResponses;
   readonly #failed: (error: unknown) => void;
   readonly #pending = new Map<string, Pending>();
+  readonly #pendingItems = new Map<string, PendingItem>();
   /** By owner: responses that are being read. */
   readonly #reading = new Map<string, Set<Promise<void>>>();
   /** Of what is being read or written. */
@@ -65,10 +88,23 @@ export class StoredResponses {
     return done;
   }
 
-  /** Keeps a response. `bytes`: about its length. */
-  keep(id: string, owner: string, record: StoredResponse, bytes: number): void {
-    if (this.#pendingBytes + bytes > mostPendingBytes) this.lost();
-    else this.#write(id, owner, { record }, bytes);
+  /** Keeps a response and what of it can be named by itself. `bytes`: about its length. `further`: items that it was asked with. */
+  keep(id: string, owner: string, kept: Keepable, bytes: number): void {
+    if (this.#pendingBytes + bytes > mostPendingBytes) {
+      this.lost();
+      return;
+    }
+    const { further = [], ...record } = kept;
+    const items = isResponseId(id) ? [...outputOf(record).slice(0, mostItems), ...further] : [];
+    if (items.length > 0) this.#keepItems(items, { id, owner, bytes });
+    this.#write(id, owner, { record }, bytes);
+  }
+
+  /** An item of a kept response. Undefined: there is none for this user path. Rejects with 503 `stored_responses_unavailable`. */
+  async findItem(id: string, owner: string): Promise<KeptItem | undefined> {
+    const key = keyOf(id, owner);
+    if (!this.#pendingItems.has(key) && this.#reading.has(owner)) await this.#read(owner);
+    return this.#pendingItems.get(key) ?? this.#kept.findItem(id, owner).catch(refuseStore);
   }
 
   /** Remembers which provider keeps a response. `begun`: the model that makes it in the background. */
@@ -101,8 +137,11 @@ export class StoredResponses {
 
   /** Forgets the response, and which provider keeps it. Rejects as `find`. */
   async forget(id: string, owner: string): Promise<void> {
-    await this.#read(owner);
+    const record = (await this.find(id, owner))?.record;
     await this.#pending.get(keyOf(id, owner))?.written;
+    const asked = record?.input_items.slice(-mostFurther) ?? [];
+    const items = record === undefined ? [] : [...outputOf(record).slice(0, mostItems), ...asked];
+    await Promise.all(items.map((item) => this.#forgetItem(idOf(item), owner, id)));
     await this.#kept.forget(id, owner).catch(refuseStore);
   }
 
@@ -110,6 +149,40 @@ export class StoredResponses {
   async settled(): Promise<void> {
     await Promise.all([...this.#reading.keys()].map((owner) => this.#read(owner)));
     await Promise.all([...this.#pending.values()].map(({ written }) => written));
+    await Promise.all([...this.#pendingItems.values()].map(({ written }) => written));
+  }
+
+  #keepItems(
+    items: readonly JsonObject[],
+    of: { readonly id: string; readonly owner: string; readonly bytes: number },
+  ): void {
+    const { id: response, owner, bytes } = of;
+    const all = items.map((item) => this.#keepItem({ item, response, bytes: 0 }, owner, bytes > shortBytes));
+    this.#pendingBytes += bytes;
+    void Promise.all(all).finally(() => {
+      this.#pendingBytes -= bytes;
+    });
+  }
+
+  /** Resolves when it is kept, or has failed. */
+  async #keepItem(kept: KeptItem, owner: string, isLong: boolean): Promise<void> {
+    const id = idOf(kept.item);
+    if (!isItemId(id)) return;
+    const key = keyOf(id, owner);
+    const before = this.#pendingItems.get(key)?.written;
+    const write = async (): Promise<void> => {
+      await before;
+      await this.#kept.keepItem(kept, { id, owner, isLong }).catch((error: unknown) => this.#failed(error));
+      if (this.#pendingItems.get(key) === pending) this.#pendingItems.delete(key);
+    };
+    const pending: PendingItem = { ...kept, written: Promise.resolve().then(write) };
+    this.#pendingItems.set(key, pending);
+    await pending.written;
+  }
+
+  async #forgetItem(id: string, owner: string, response: string): Promise<void> {
+    await this.#pendingItems.get(keyOf(id, owner))?.written;
+    await this.#kept.forgetItem(id, owner, response).catch(refuseStore);
   }
 
   /** When those that are being read now have been, or have failed. */
@@ -152,6 +225,14 @@ export class StoredResponses {
     }
     return (await this.#kept.keep(record, place)) ? 'kept' : 'not_kept';
   }
+}
+
+function outputOf({ response }: StoredResponse): readonly JsonObject[] {
+  return (listOf(response['output']) ?? []).filter(isObject);
+}
+
+function idOf(item: JsonObject): string {
+  return textOf(item['id']) ?? '';
 }
 
 function keyOf(id: string, owner: string): string {

@@ -2,13 +2,15 @@
 import { randomBytes } from 'node:crypto';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
 import { checkNestedValues } from '../dialects/conversation/nested-values.ts';
-import type { JsonObject } from '../dialects/json.ts';
+import { type JsonObject, textOf } from '../dialects/json.ts';
 import { tellOwnParts } from '../dialects/own-losses.ts';
 import type { AnswerContext, EventReader, EventWriter, ProviderDialect } from '../dialects/translation.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
+import { refusal } from '../errors.ts';
 import { parsedObject, writtenBody } from '../parsed-body.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import { type Slices, shortBytes } from '../slices.ts';
+import { clientPlace } from './client-place.ts';
 import type { Spoken } from './conversation-of.ts';
 import { fitCalls, OwnCalls } from './fit-calls.ts';
 import { LossList, type UnsupportedPolicy } from './losses.ts';
@@ -31,13 +33,17 @@ export interface Translated {
   readonly dropped: readonly string[];
 }
 
-/** Throws 400 `unsupported_parameter` when the target cannot be told what the call means. */
+/**
+ * Throws 400 `unsupported_parameter` when the target cannot be told what the call means, 404 `kept_not_found` when it names an item that is not
+ * kept: the target does not know it either.
+ */
 export function* translate(
   spoken: Spoken,
   target: SpokenTo,
   { quirks }: Pick<TargetSpeech, 'quirks'>,
   dialect: ProviderDialect,
 ): Slices<Translated> {
+  if (dialect.name !== 'responses' && target.upstream.unsupported !== 'drop') checkReferences(spoken);
   const losses = new LossList(target.upstream.name, target.upstream.unsupported, spoken.itemsBefore);
   const { callForms } = dialect;
   const forms = quirks.callId === undefined ? callForms : { ...callForms, id: quirks.callId };
@@ -47,6 +53,16 @@ export function* translate(
   const body = yield* writtenBody(written, spoken.bytes > shortBytes);
   const ownCalls = new OwnCalls(spoken.request, ownNames, newId);
   return { spoken, target, dialect, body, ownCalls, dropped: losses.dropped };
+}
+
+function checkReferences({ request: { dialect, turns }, itemsBefore }: Spoken): void {
+  if (dialect !== 'responses') return;
+  for (const part of turns.flatMap(({ parts }) => parts)) {
+    if (part.kind !== 'foreign' || part.name !== 'item_reference') continue;
+    const id = (textOf(part.value['id']) ?? '').slice(0, 200);
+    const param = clientPlace(part.place ?? 'input', itemsBefore);
+    throw refusal('kept_not_found', { param, fill: { what: 'item', id } });
+  }
 }
 
 /** The answer that a whole body holds. Throws an InvalidAnswer. */

@@ -65,6 +65,16 @@ export const vercelResponses: Client = {
   },
 };
 
+/** The same with its own settings: what was answered is named, not said again. */
+export const vercelStored: Client = {
+  ...vercelResponses,
+  name: 'ai, OpenAI responses, as it is set',
+  begin: (place, system) => {
+    const thinking = { reasoningEffort: 'medium', reasoningSummary: 'auto' };
+    return new VercelConversation(openaiAt(place).responses(place.model), system, { openai: thinking });
+  },
+};
+
 export const vercelAnthropic: Client = {
   ...shared,
   name: 'ai, Anthropic',

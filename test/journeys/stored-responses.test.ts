@@ -202,6 +202,55 @@ await test('a provider that speaks the format and keeps nothing: the gateway kee
   t.equal(plain.ledger.length, before, 'the provider is not asked');
 });
 
+await test('an item is named by its id instead of being repeated, by its owner alone, as long as its response is kept', async (t) => {
+  await keepAtProvider(native);
+  const client = clientOf(ours);
+  const first = await client.responses.create({ model: 'chat/m', input: 'one' });
+  const streamed = await client.responses.stream({ model: 'chat/m', input: 'two' }).finalResponse();
+  const [itemId = '', streamedId = ''] = [first, streamed].map(({ output }) => output[0]?.id ?? '');
+  const reference = (id: string) => ({ type: 'item_reference' as const, id });
+  const go = { role: 'user' as const, content: 'go' };
+  const naming = (model: string, ...ids: readonly string[]) => ({ model, input: [go, ...ids.map(reference), go] });
+  const third = await client.responses.create(naming('chat/m', itemId, streamedId));
+  const turns = ['user: go', `assistant: ${said}${said}`, 'user: go'];
+  t.same(lastMessages(), turns, 'both are told in their place');
+  const listed = await client.responses.inputItems.list(third.id, { order: 'asc' });
+  t.match(listed.data[1], { id: itemId, content: [{ text: said }] }, 'what is kept is whole');
+  const [asked] = (await client.responses.inputItems.list(first.id)).data;
+  await client.responses.create(naming('chat/m', asked?.id ?? ''));
+  t.same(lastMessages(), ['user: go', 'user: one', 'user: go'], 'so is what was asked');
+  await client.responses.create(naming('plain/m', itemId));
+  t.match(Object(native.ledger.at(-1)?.json()), {}, 'nothing else is asked');
+  t.match(plain.ledger.at(-1)?.json(), { input: [{}, { id: itemId, type: 'message' }, {}] }, 'where nothing is kept');
+  const own = { ...naming('chat/m', 'msg_mine'), previous_response_id: first.id };
+  own.input.unshift(Object({ ...go, id: 'msg_mine' }));
+  await client.responses.create(own);
+  t.equal(lastMessages().filter((line) => line === 'user: go').length, 4, 'so is what the same request says');
+
+  const before = chat.ledger.length + native.ledger.length;
+  const stranger = clientOf(theirs);
+  const operator = clientOf(masterKey);
+  for (const model of ['chat/m', 'native/m']) {
+    t.equal(await failureOf(stranger.responses.create(naming(model, itemId))), '404 kept_not_found', model);
+    t.equal(await failureOf(client.responses.create(naming(model, 'msg_none'))), '404 kept_not_found', model);
+  }
+  t.equal(await failureOf(operator.responses.create(naming('chat/m', itemId))), '404 kept_not_found');
+  t.equal(chat.ledger.length + native.ledger.length, before, 'no provider was asked');
+  await client.responses.delete(first.id);
+  t.equal(await failureOf(client.responses.create(naming('chat/m', itemId))), '404 kept_not_found');
+  t.ok(await client.responses.create(naming('chat/m', streamedId)));
+
+  const atHome = await client.responses.create({ model: 'native/m', input: 'one' });
+  const homeId = atHome.output[0]?.id ?? '';
+  await client.responses.create(naming('native/m', homeId, streamedId));
+  t.match(
+    native.ledger.at(-1)?.json(),
+    { input: [{}, { type: 'item_reference', id: homeId }, { type: 'message', content: [{ text: said }] }, {}] },
+    'a provider is told of its own by their ids',
+  );
+  t.equal(await failureOf(client.responses.create(naming('chat/m', homeId))), '400 object_kept_elsewhere');
+});
+
 await test('everything is found after a restart, and none of it counts for rate limits', async (t) => {
   const atProvider = await keepAtProvider(native);
   const client = clientOf(ours);

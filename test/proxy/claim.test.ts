@@ -11,7 +11,7 @@ const parts: ClaimParts = {
     find: async (_kind, id, owner) => (owner === '/team' && id === 'mine' ? home : undefined),
     ownerOf: async (_kind, id) => ({ mine: '/team', theirs: '/other' })[id],
   },
-  storedResponses: { find: async () => undefined },
+  storedResponses: { find: async () => undefined, findItem: async () => undefined },
 };
 
 async function outcomeOf(reference: Reference, allowsUnknownObjects: boolean, provider?: string): Promise<string> {

@@ -1,4 +1,5 @@
 // A provider that keeps responses itself, as a behaviour of the fake upstream: each belongs to the API key that made it.
+import { randomUUID } from 'node:crypto';
 import type { Behaviour, Entry, FakeUpstream } from './fake-upstream.ts';
 
 /** What the provider keeps, by id. */
@@ -40,7 +41,13 @@ function create(entry: Entry, owner: string | undefined, kept: Map<string, Provi
   }
   const id = `resp_native${entry.id}`;
   const text = { type: 'output_text', text: `answer ${entry.id}`, annotations: [] };
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [text] };
+  const message = {
+    id: `msg_${randomUUID().replaceAll('-', '')}`,
+    type: 'message',
+    role: 'assistant',
+    status: 'completed',
+    content: [text],
+  };
   const body = {
     id,
     object: 'response',
