@@ -871,7 +871,7 @@ export interface SystemPrompt {
  */
 export interface RegularExpressions {
   /**
-   * Regular expressions in the syntax of RE2: their time is linear in the text, so there are no lookarounds and no backreferences. (?i) ignores case. Together they make at most 20,000 instructions.
+   * Regular expressions in the syntax of RE2: their time is linear in the text, so there are no lookarounds and no backreferences. (?i) ignores case. Together they make at most 20,000 instructions, of at most 65,536 characters and 50 classes of Unicode such as \pL.
    *
    * Items: A regular expression in the syntax of RE2.
    */
@@ -936,7 +936,7 @@ export interface PersonalData {
  */
 export interface FormOfAnswers {
   /**
-   * A JSON Schema (2020-12), complete in itself: no reference leads out of it. Its patterns have the syntax of RE2.
+   * A JSON Schema (2020-12), complete in itself: no reference leads out of it. Its patterns have the syntax of RE2. It has at most 1,000 objects, 64 levels and 100 patterns.
    */
   schema: {
     [k: string]: unknown;

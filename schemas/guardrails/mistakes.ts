@@ -3,7 +3,7 @@ import type { RE2JS } from 're2js';
 import type { Guardrail } from '../types.ts';
 import { compileAnswerForm, SchemaMistake } from '../validation/answer-form.ts';
 import type { Path } from '../validation/path.ts';
-import { compilePattern, compilePatterns, mostInAll, PatternTooLarge } from './pattern.ts';
+import { compilePattern, compilePatterns, mostInAll, PatternTooLarge, tooLongToCompile } from './pattern.ts';
 
 export interface GuardrailMistake {
   /** Within the guardrail. */
@@ -43,6 +43,8 @@ function phaseMistakes(guardrail: Guardrail): GuardrailMistake[] {
 function patternMistakes({ regex }: Guardrail): GuardrailMistake[] {
   if (regex === undefined) return [];
   const place = ['regex', 'patterns'];
+  const tooLong = tooLongToCompile(regex.patterns);
+  if (tooLong !== undefined) return [{ place, message: tooLong }];
   const mistakes: GuardrailMistake[] = [];
   let left = mostInAll;
   for (const [index, pattern] of regex.patterns.entries()) {

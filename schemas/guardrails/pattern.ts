@@ -4,7 +4,12 @@ import { RE2JS, RE2JSSyntaxException } from 're2js';
 /** Instructions of one regular expression: in the worst case the time of each character grows with them. */
 const mostInstructions = 20_000;
 /** Of patterns of one guardrail, before those that begin alike become one. It bounds the time of a check. */
-export const mostInAll = 100_000;
+export const mostInAll = 40_000;
+
+/** Of patterns of one guardrail, before they are compiled: that takes time for each character, and much for each class of Unicode. */
+const mostCharacters = 65_536;
+const mostClasses = 50;
+const unicodeClass = /\\[pP]/g;
 
 /** A pattern, or several together, would take too long. */
 export class PatternTooLarge extends RangeError {}
@@ -23,6 +28,18 @@ export function compilePattern(pattern: string): RE2JS {
   // It may stand among others.
   compile(alternatives([pattern]), pattern);
   return compiled;
+}
+
+/** Why these together are not even compiled; undefined: they may be. */
+export function tooLongToCompile(patterns: readonly string[]): string | undefined {
+  let characters = 0;
+  let classes = 0;
+  for (const pattern of patterns) {
+    characters += pattern.length;
+    classes += pattern.match(unicodeClass)?.length ?? 0;
+  }
+  if (characters > mostCharacters) return `together are too long: more than ${mostCharacters} characters`;
+  return classes > mostClasses ? `together have more than ${mostClasses} classes of Unicode such as \\pL` : undefined;
 }
 
 /** One for all of them; of several that match at one place, the first counts. Throws a RangeError. */

@@ -3,6 +3,7 @@ import { test } from 'tap';
 import { readManualGuardrail } from '../../schemas/guardrails/manual-guardrail.ts';
 import { mergeGuardrails } from '../../schemas/guardrails/merge-guardrails.ts';
 import type { Guardrail } from '../../schemas/types.ts';
+import { compileAnswerForm, loadFormCompiler } from '../../schemas/validation/answer-form.ts';
 
 const dates = { created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z', updated_by: 'master_key' };
 const pii = { pii: { kinds: ['email'], action: 'block' } };
@@ -56,4 +57,21 @@ await test('a stored guardrail has its defaults; one that cannot be what it says
   t.equal(read(pii, 'b'), undefined, 'the name is the id');
   t.equal(readManualGuardrail('a', { guardrail: { name: 'a', ...pii } }), undefined);
   t.equal(readManualGuardrail('a', null), undefined);
+});
+
+await test('a schema of answers is as large as its compiler can take in a moment', async (t) => {
+  await loadFormCompiler();
+  const properties = (length: number) =>
+    Object.fromEntries(Array.from({ length }, (_, index) => [`p${index}`, { type: 'string' }]));
+  let deep: object = {};
+  for (let depth = 0; depth < 70; depth += 1) deep = { not: deep };
+  const refused: readonly (readonly [schema: object, why: string])[] = [
+    [{ properties: properties(1_000) }, 'is too large: more than 1000 objects in it'],
+    [deep, 'is too deep: more than 64 levels'],
+    [{ patternProperties: properties(101) }, 'has more than 100 patterns'],
+    [{ pattern: '\\pL'.repeat(51) }, 'has patterns that together have more than 50 classes of Unicode such as \\pL'],
+  ];
+  for (const [schema, message] of refused) t.throws(() => compileAnswerForm(schema), { message });
+  t.ok(compileAnswerForm({ properties: properties(990) })({ p0: 'a' }));
+  t.notOk(compileAnswerForm({ properties: properties(990) })({ p0: 1 }));
 });
