@@ -50,16 +50,21 @@ interface Said {
 /** Every text and every name in a JSON value, however deep. */
 function textsOf(body: unknown): Said[] {
   const said: Said[] = [];
-  const waiting: { readonly value: unknown; readonly path: string }[] = [{ value: body, path: '' }];
+  const waiting: { readonly value: object; readonly path: string }[] = [];
+  const take = (value: unknown, path: () => string): void => {
+    if (typeof value === 'string') said.push({ text: value, path: path() });
+    else if (typeof value === 'object' && value !== null) waiting.push({ value, path: path() });
+  };
+  take(body, () => '');
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { value, path } = next;
-    if (typeof value === 'string') said.push({ text: value, path });
-    if (typeof value !== 'object' || value === null) continue;
-    const isList = Array.isArray(value);
+    if (Array.isArray(value)) {
+      for (const [index, entry] of value.entries()) take(entry, () => `${path}[${index}]`);
+      continue;
+    }
     for (const [name, member] of Object.entries(value)) {
-      if (!isList) said.push({ text: name, path: undefined });
-      const place = isList ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
-      waiting.push({ value: member, path: place });
+      said.push({ text: name, path: undefined });
+      take(member, () => (path === '' ? name : `${path}.${name}`));
     }
   }
   return said;
