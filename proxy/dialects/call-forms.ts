@@ -1,6 +1,8 @@
 // What servers take as the name of a tool and as the id of a call.
+import type { DialectName } from './names.ts';
+import type { WriteTarget } from './translation.ts';
 
-/** Texts of up to `longest` characters that hold none of `others`. */
+/** Texts of 1 to `longest` characters that hold none of `others`. */
 export interface TextForm {
   /** Global. */
   readonly others: RegExp;
@@ -11,18 +13,21 @@ export interface TextForm {
   readonly beginning?: RegExp;
 }
 
+/** Neither is ever empty. */
 export interface CallForms {
-  readonly name: TextForm;
+  /** Undefined: every name is taken. */
+  readonly name: TextForm | undefined;
   readonly id: TextForm;
 }
 
 const usual = /[^A-Za-z0-9_-]/g;
 const anything = /(?!)/g;
+const letter = /^[A-Za-z_]/;
 
 /**
  * By the dialect of the server. OpenAI: names of up to 64 characters, ids of up to 40 (chat) and 64 (Responses). Anthropic: names of up to 128, ids of
  * `^[a-zA-Z0-9_-]+$`. Converse: both of up to 64 (docs.aws.amazon.com, ToolSpecification and ToolUseBlock). Gemini: names begin with a letter or an
- * underscore, and may hold dots and colons (ai.google.dev/api/caching#FunctionDeclaration).
+ * underscore, and may hold dots (ai.google.dev/api/caching#FunctionDeclaration, and its error "Invalid function name"); colons only since 2025.
  */
 export const callForms = {
   chat: { name: { others: usual, longest: 64 }, id: { others: anything, longest: 40 } },
@@ -30,10 +35,30 @@ export const callForms = {
   messages: { name: { others: usual, longest: 128 }, id: { others: usual, longest: 256 } },
   bedrock: { name: { others: usual, longest: 64 }, id: { others: usual, longest: 64 } },
   gemini: {
-    name: { others: /[^A-Za-z0-9_.:-]/g, longest: 64, beginning: /^[A-Za-z_]/ },
+    name: { others: /[^A-Za-z0-9_.-]/g, longest: 64, beginning: letter },
     id: { others: anything, longest: 256 },
   },
 } as const satisfies Record<string, CallForms>;
 
 /** Mistral (docs.mistral.ai/api): "Tool call id must be a-z, A-Z, 0-9, with a length of 9." */
 export const nineLetters: TextForm = { others: /[^A-Za-z0-9]/g, longest: 9, isExact: true };
+
+/** Models of Mistral, whose tokenizer wants the same wherever they are served (github.com/mistralai/mistral-common). */
+const ofMistral = /(mis|minis|magis|devs|codes|voxs)tral|mixtral|pixtral/i;
+const ofGoogle = /gemini/i;
+const chatName: TextForm = { others: usual, longest: 64, beginning: letter };
+
+/**
+ * What a target takes in the calls of a client who speaks `client`. `forms`: those of the inventor of its dialect. Names in the client's own
+ * dialect are the client's matter.
+ */
+export function callFormsOf(
+  { name: dialect, callForms: forms }: { readonly name: DialectName; readonly callForms: CallForms },
+  { model, quirks }: WriteTarget,
+  client: DialectName,
+): CallForms {
+  const isChat = dialect === 'chat';
+  const name = isChat && ofGoogle.test(model) ? chatName : forms.name;
+  const id = quirks.callId ?? (isChat && ofMistral.test(model) ? nineLetters : forms.id);
+  return { name: dialect === client ? undefined : name, id };
+}

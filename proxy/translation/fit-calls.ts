@@ -23,54 +23,92 @@ const partsAtOnce = 1_000;
 export function* fitCalls(request: ConversationRequest, forms: CallForms): Slices<FitRequest> {
   const names = new Fitted(forms.name);
   const ids = new Fitted(forms.id);
+  const uses = new CallUses();
+  /** Of the calls and results in their order. */
+  const keys: string[] = [];
   for (const tool of request.tools) if (tool.kind !== 'foreign') names.add(tool.name);
   let seen = 0;
   for (const { parts } of request.turns) {
     for (const part of parts) {
-      if (part.kind === 'tool_call') names.add(part.name);
-      if (part.kind === 'tool_call') ids.add(part.id);
-      else if (part.kind === 'tool_result') ids.add(part.callId);
       seen += 1;
       if (seen % partsAtOnce === 0) yield;
+      if (part.kind === 'tool_call') {
+        names.add(part.name);
+        const key = uses.call(part.id);
+        keys.push(key);
+        ids.add(key, key !== part.id);
+      } else if (part.kind === 'tool_result') {
+        const key = uses.result(part.callId);
+        keys.push(key);
+        ids.add(key, key !== part.callId);
+      }
     }
   }
   const { toolChoice } = request;
   if (toolChoice?.kind === 'tool') names.add(toolChoice.name);
   const ownNames = names.own();
   if (ownNames.size === 0 && !ids.hasChanged) return { request, ownNames };
+  const each = keys.values();
+  const idOf = (id: string): string => ids.of(each.next().value ?? id);
   const fit: ConversationRequest = {
     ...request,
     tools: request.tools.map((tool): Tool => (tool.kind === 'foreign' ? tool : { ...tool, name: names.of(tool.name) })),
-    turns: request.turns.map((turn): Turn => ({ ...turn, parts: turn.parts.map((part) => fitPart(part, names, ids)) })),
+    turns: request.turns.map(
+      (turn): Turn => ({ ...turn, parts: turn.parts.map((part) => fitPart(part, names, idOf)) }),
+    ),
     ...(toolChoice?.kind === 'tool' ? { toolChoice: { ...toolChoice, name: names.of(toolChoice.name) } } : {}),
   };
   return { request: fit, ownNames };
 }
 
-function fitPart(part: Part, names: Fitted, ids: Fitted): Part {
-  if (part.kind === 'tool_call') return { ...part, id: ids.of(part.id), name: names.of(part.name) };
+function fitPart(part: Part, names: Fitted, idOf: (id: string) => string): Part {
+  if (part.kind === 'tool_call') return { ...part, id: idOf(part.id), name: names.of(part.name) };
   if (part.kind !== 'tool_result') return part;
   const name = part.name === undefined ? {} : { name: names.of(part.name) };
-  return { ...part, callId: ids.of(part.callId), ...name };
+  return { ...part, callId: idOf(part.callId), ...name };
+}
+
+/** Some servers count ids anew in each answer, so one id is that of several calls. A result is that of the first of them that has none. */
+class CallUses {
+  readonly #uses = new Map<string, { calls: number; results: number }>();
+
+  /** The id of the first such call; for a later one a text that tells it apart. */
+  call(id: string): string {
+    const uses = this.#uses.get(id) ?? { calls: 0, results: 0 };
+    this.#uses.set(id, uses);
+    uses.calls += 1;
+    return keyOf(id, uses.calls);
+  }
+
+  result(id: string): string {
+    const uses = this.#uses.get(id);
+    if (uses === undefined) return id;
+    uses.results = Math.min(uses.results + 1, uses.calls);
+    return keyOf(id, uses.results);
+  }
+}
+
+function keyOf(id: string, use: number): string {
+  return use === 1 ? id : `${id} ${use}`;
 }
 
 /** The texts of one request that have to be of a form. */
 class Fitted {
   hasChanged = false;
-  readonly #form: TextForm;
+  readonly #form: TextForm | undefined;
   readonly #fit = new Map<string, string>();
   readonly #taken = new Set<string>();
   readonly #odd: string[] = [];
 
-  constructor(form: TextForm) {
+  constructor(form: TextForm | undefined) {
     this.#form = form;
   }
 
-  add(text: string): void {
-    if (this.#fit.has(text)) return;
-    const isFit = isOfForm(text, this.#form);
+  /** `isOdd`: it is changed in any case. */
+  add(text: string, isOdd: boolean = false): void {
+    if (this.#form === undefined || this.#fit.has(text)) return;
     this.#fit.set(text, text);
-    if (isFit) this.#taken.add(text);
+    if (!isOdd && isOfForm(text, this.#form)) this.#taken.add(text);
     else {
       this.#odd.push(text);
       this.hasChanged = true;
@@ -91,9 +129,11 @@ class Fitted {
 
   /** Behind all that fit, so that none of those is taken. */
   #settle(): void {
+    const form = this.#form;
+    if (form === undefined) return;
     for (const text of this.#odd.splice(0)) {
-      let fit = formed(text, this.#form, text);
-      for (let again = 1; this.#taken.has(fit); again += 1) fit = formed(text, this.#form, `${text} ${again}`);
+      let fit = formed(text, form, text);
+      for (let again = 1; this.#taken.has(fit); again += 1) fit = formed(text, form, `${text} ${again}`);
       this.#taken.add(fit);
       this.#fit.set(text, fit);
     }
@@ -102,7 +142,7 @@ class Fitted {
 
 function isOfForm(text: string, { others, longest, isExact = false, beginning }: TextForm): boolean {
   const hasLength = isExact ? text.length === longest : text.length <= longest;
-  return hasLength && text.search(others) === -1 && beginning?.test(text) !== false;
+  return text !== '' && hasLength && text.search(others) === -1 && beginning?.test(text) !== false;
 }
 
 /** As much of the text as the form allows, and a digest of `whole`. */

@@ -1,5 +1,6 @@
 // A call in the words of its target, and the target's answer in the words of the client.
 import { randomBytes } from 'node:crypto';
+import { callFormsOf } from '../dialects/call-forms.ts';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
 import { checkNestedValues } from '../dialects/conversation/nested-values.ts';
 import { type JsonObject, textOf } from '../dialects/json.ts';
@@ -45,10 +46,9 @@ export function* translate(
 ): Slices<Translated> {
   if (dialect.name !== 'responses' && target.upstream.unsupported !== 'drop') checkReferences(spoken);
   const losses = new LossList(target.upstream.name, target.upstream.unsupported, spoken.itemsBefore);
-  const { callForms } = dialect;
-  const forms = quirks.callId === undefined ? callForms : { ...callForms, id: quirks.callId };
-  const { request, ownNames } = yield* fitCalls(spoken.request, forms);
-  const written = dialect.writeRequest(request, { model: target.model, quirks }, losses);
+  const place = { model: target.model, quirks };
+  const { request, ownNames } = yield* fitCalls(spoken.request, callFormsOf(dialect, place, spoken.request.dialect));
+  const written = dialect.writeRequest(request, place, losses);
   if (dialect.name !== request.dialect) tellOwnParts(request, losses);
   const body = yield* writtenBody(written, spoken.bytes > shortBytes);
   const ownCalls = new OwnCalls(spoken.request, ownNames, newId);

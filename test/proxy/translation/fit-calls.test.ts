@@ -1,9 +1,10 @@
 // What a target takes as names of tools and ids of calls: others are changed, alike wherever they stand, and the client gets its own back.
 import { test } from 'tap';
-import { type CallForms, callForms, nineLetters } from '../../../proxy/dialects/call-forms.ts';
+import { type CallForms, callForms, callFormsOf, nineLetters } from '../../../proxy/dialects/call-forms.ts';
 import type { ConversationAnswer, ConversationRequest } from '../../../proxy/dialects/conversation/conversation.ts';
 import type { Part } from '../../../proxy/dialects/conversation/parts.ts';
 import type { StreamEvent } from '../../../proxy/dialects/conversation/stream-event.ts';
+import type { Quirks } from '../../../proxy/dialects/quirks.ts';
 import { atOnce } from '../../../proxy/slices.ts';
 import { fitCalls, OwnCalls } from '../../../proxy/translation/fit-calls.ts';
 
@@ -68,7 +69,7 @@ await test('what a server does not take becomes what it takes, and stays apart',
     responses: [/^[\w-]{1,64}$/, /^.{1,64}$/, callForms.responses],
     messages: [/^[\w-]{1,128}$/, /^[\w-]+$/, callForms.messages],
     bedrock: [/^[\w-]{1,64}$/, /^[\w-]{1,64}$/, callForms.bedrock],
-    gemini: [/^[A-Za-z_][\w.:-]{0,63}$/, /./, callForms.gemini],
+    gemini: [/^[A-Za-z_][\w.-]{0,63}$/, /./, callForms.gemini],
     mistral: [/^[\w-]{1,64}$/, /^[A-Za-z0-9]{9}$/, { ...callForms.chat, id: nineLetters }],
   };
   for (const [server, [name, id, forms]] of Object.entries(taken)) {
@@ -164,5 +165,56 @@ await test('the same of a stream', (t) => {
       { part: { part: { id: /^call_new/, name: 'a.b' } } },
     ],
   );
+  t.end();
+});
+
+await test('an id that is used again becomes that of one call, with its result', (t) => {
+  const result = (callId: string): Part => ({
+    kind: 'tool_result',
+    callId,
+    content: [],
+    isError: false,
+    isFreeText: false,
+  });
+  const parts = [callOf('0', 'f'), result('0'), callOf('0', 'f'), callOf('0', 'g'), result('0'), result('0')];
+  const request = { ...requestOf(['f'], []), turns: parts.map((part) => ({ role: 'user' as const, parts: [part] })) };
+  const { called, answered } = said(fit(request, callForms.messages).request);
+  t.equal(called[0]?.[0], '0', 'the first call keeps it');
+  t.equal(new Set(called.map(([id]) => id)).size, 3);
+  t.same(
+    answered.map(([id]) => id),
+    called.map(([id]) => id),
+  );
+  t.end();
+});
+
+await test('an empty name becomes one that is not', (t) => {
+  const { called } = said(fit(requestOf([''], ['a']), callForms.messages).request);
+  t.match(called, [['a', /^_\w+$/]]);
+  t.end();
+});
+
+await test('a model has the forms of its maker in the format of another one', (t) => {
+  const formsAt = (model: string, quirks: Quirks = {}) =>
+    callFormsOf({ name: 'chat', callForms: callForms.chat }, { model, quirks }, 'messages');
+  for (const model of ['mistralai/devstral-small', 'Mistral-Large-3', 'open-mixtral-8x7b'])
+    t.equal(formsAt(model).id, nineLetters, model);
+  t.equal(formsAt('gpt-5').id, callForms.chat.id);
+  t.equal(formsAt('m', { callId: nineLetters }).id, nineLetters);
+  t.equal(formsAt('google/gemini-2.5-pro').name?.beginning?.test('9'), false);
+  t.equal(formsAt('gpt-5').name, callForms.chat.name);
+  t.end();
+});
+
+await test('names that a client says to a server of its own dialect are as it says them', (t) => {
+  const forms = callFormsOf(
+    { name: 'messages', callForms: callForms.messages },
+    { model: 'm', quirks: {} },
+    'messages',
+  );
+  const request = requestOf(['a.b'], ['c.d']);
+  const { offered, called } = said(fit(request, forms).request);
+  t.same(offered, ['a.b']);
+  t.match(called, [[/^c_d_\w{8}$/, 'a.b']]);
   t.end();
 });
