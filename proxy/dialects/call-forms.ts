@@ -54,11 +54,16 @@ const chatName: TextForm = { others: usual, longest: 64, beginning: letter };
  */
 export function callFormsOf(
   { name: dialect, callForms: forms }: { readonly name: DialectName; readonly callForms: CallForms },
-  { model, quirks }: WriteTarget,
+  target: WriteTarget,
   client: DialectName,
 ): CallForms {
   const isChat = dialect === 'chat';
-  const name = isChat && ofGoogle.test(model) ? chatName : forms.name;
-  const id = quirks.callId ?? (isChat && ofMistral.test(model) ? nineLetters : forms.id);
+  const name = isChat && ofGoogle.test(target.model) ? chatName : forms.name;
+  const id = (isChat ? strictChatId(target) : undefined) ?? forms.id;
   return { name: dialect === client ? undefined : name, id };
+}
+
+/** Ids that a server of the chat format takes, where it is known to take not all that OpenAI does. */
+export function strictChatId({ model, quirks }: WriteTarget): TextForm | undefined {
+  return quirks.callId ?? (ofMistral.test(model) ? nineLetters : undefined);
 }

@@ -14,14 +14,19 @@ export interface NativeBody {
 
 /**
  * Puts the model's id at the provider (as the bytes of a JSON string) in the place of the client's name for it. `asksUsage`: the gateway counts
- * tokens, and the provider accepts `stream_options` here.
+ * tokens, and the provider accepts `stream_options` here. `further`: what else changes.
  */
-export function nativeBody(call: NativeCall, modelJson: Buffer, asksUsage: boolean): NativeBody {
+export function nativeBody(
+  call: NativeCall,
+  modelJson: Buffer,
+  asksUsage: boolean,
+  further: readonly Edit[] = [],
+): NativeBody {
   const injectedUsage = asksUsage && canInject(call);
   const model: Edit = { start: call.modelStart, end: call.modelEnd, bytes: modelJson };
-  if (!injectedUsage) return { body: splice(call.body, [model]), injectedUsage };
-  const usage = usageEdit(call);
-  const edits = model.start < usage.start ? [model, usage] : [usage, model];
+  if (!injectedUsage && further.length === 0) return { body: splice(call.body, [model]), injectedUsage };
+  const edits = [model, ...(injectedUsage ? [usageEdit(call)] : []), ...further];
+  edits.sort((one, other) => one.start - other.start);
   return { body: splice(call.body, edits), injectedUsage };
 }
 

@@ -5,6 +5,7 @@ import { nativeBody } from '../dialects/native-body.ts';
 import { requestHeaders } from '../providers/key-headers.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import type { Target } from '../snapshot/snapshot.ts';
+import { callIdEdits } from '../translation/native-call-ids.ts';
 import type { Translated } from '../translation/translated.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import type { RoutedCall } from './attempts.ts';
@@ -26,7 +27,9 @@ export function prepare(target: Target, { operation, call, translated }: RoutedC
   const path = call.stream ? speech.streamPath : speech.path;
   const told = translated?.get(target);
   if (told !== undefined) return { speech, path, body: told.body, injectedUsage: false, translated: told };
-  const { body, injectedUsage } = nativeBody(call, target.modelJson, countsTokens && speech.takesStreamOptions);
+  const asksUsage = countsTokens && speech.takesStreamOptions;
+  const ids = callIdEdits(call.body, speech, target.model);
+  const { body, injectedUsage } = nativeBody(call, target.modelJson, asksUsage, ids);
   return { speech, path, body, injectedUsage, translated: undefined };
 }
 
