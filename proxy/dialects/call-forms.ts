@@ -1,6 +1,5 @@
 // What servers take as the name of a tool and as the id of a call.
 import type { DialectName } from './names.ts';
-import type { WriteTarget } from './translation.ts';
 
 /** Texts of 1 to `longest` characters that hold none of `others`. */
 export interface TextForm {
@@ -43,6 +42,12 @@ export const callForms = {
 /** Mistral (docs.mistral.ai/api): "Tool call id must be a-z, A-Z, 0-9, with a length of 9." */
 export const nineLetters: TextForm = { others: /[^A-Za-z0-9]/g, longest: 9, isExact: true };
 
+/** What is known of a target. */
+interface Served {
+  readonly model: string;
+  readonly quirks: { readonly callId?: TextForm | undefined };
+}
+
 /** Models of Mistral, whose tokenizer wants the same wherever they are served (github.com/mistralai/mistral-common). */
 const ofMistral = /(mis|minis|magis|devs|codes|voxs)tral|mixtral|pixtral/i;
 const ofGoogle = /gemini/i;
@@ -54,7 +59,7 @@ const chatName: TextForm = { others: usual, longest: 64, beginning: letter };
  */
 export function callFormsOf(
   { name: dialect, callForms: forms }: { readonly name: DialectName; readonly callForms: CallForms },
-  target: WriteTarget,
+  target: Served,
   client: DialectName,
 ): CallForms {
   const isChat = dialect === 'chat';
@@ -64,6 +69,6 @@ export function callFormsOf(
 }
 
 /** Ids that a server of the chat format takes, where it is known to take not all that OpenAI does. */
-export function strictChatId({ model, quirks }: WriteTarget): TextForm | undefined {
+export function strictChatId({ model, quirks }: Served): TextForm | undefined {
   return quirks.callId ?? (ofMistral.test(model) ? nineLetters : undefined);
 }
