@@ -6,7 +6,6 @@ import { parseArgs } from 'node:util';
 import { providers, type TriedProvider } from '../clients/providers.ts';
 import { tableOf } from '../clients/table.ts';
 import { startFleet } from '../support/fleet.ts';
-import { keepingResponsesWire } from '../support/scripted-model/responses.ts';
 import { type Agent, versionsOf } from './agent.ts';
 import { agents } from './agents.ts';
 import { install } from './install.ts';
@@ -64,10 +63,7 @@ async function outcomesOf(rows: readonly Row[], keepAt: string | undefined): Pro
     if (keepAt !== undefined) mkdirSync(keepAt, { recursive: true });
     const fleet = await startFleet(t, { store: 'sqlite', proxies: 1 });
     for (const row of rows) {
-      const { provider } = row;
-      // The AI SDK counts on a provider that keeps what it said.
-      const wire = provider.wire.name === 'responses' ? keepingResponsesWire() : provider.wire;
-      const outcome = await outcomeOf({ ...row, provider: { ...provider, wire } }, { t, fleet, keepAt });
+      const outcome = await outcomeOf(row, { t, fleet, keepAt });
       outcomes.push(outcome);
       process.stdout.write(`${lineOf(outcome)}\n`);
     }

@@ -1,5 +1,4 @@
 // A strict server of OpenAI's Responses API that keeps nothing.
-import { type Members, Refused } from './checks.ts';
 import type { Heard } from './heard.ts';
 import { readResponses } from './read-responses.ts';
 import type { Call } from './scenarios.ts';
@@ -34,34 +33,6 @@ export const responsesWire: Wire = {
     error: { message, type: status === 429 ? 'rate_limit_error' : 'invalid_request_error', param: null, code: null },
   }),
 };
-
-/** The same server, which keeps the items that it says unless it is asked not to: later requests may name them by id. */
-export function keepingResponsesWire(): Wire {
-  const kept = new Map<string, Item>();
-  const keeping = new WeakSet<Heard>();
-  const keep = (said: Said): Said => {
-    if (keeping.has(said.heard)) for (const item of itemsOf(said)) kept.set(item.id, item);
-    return said;
-  };
-  const itemFor = (item: Members): Members => {
-    if (item['type'] !== 'item_reference') return item;
-    const found = kept.get(String(item['id']));
-    if (found === undefined) throw new Refused(`Item with id '${String(item['id'])}' not found.`, 404);
-    return found;
-  };
-  return {
-    ...responsesWire,
-    read(received) {
-      const { input, store } = received.body;
-      const items = Array.isArray(input) ? (input as readonly Members[]).map(itemFor) : input;
-      const heard = readResponses({ ...received, body: { ...received.body, input: items } });
-      if (store !== false) keeping.add(heard);
-      return heard;
-    },
-    answer: (said) => responsesWire.answer(keep(said)),
-    stream: (said) => responsesWire.stream(keep(said)),
-  };
-}
 
 function itemsOf({ saying, heard, number }: Said): readonly Item[] {
   const { thought, text, calls } = saying;
