@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import type { TriedProvider } from '../clients/providers.ts';
 import type { Fleet } from '../support/fleet.ts';
+import type { LogLine } from '../support/process.ts';
 import { type ScriptedModel, startScriptedModel } from '../support/scripted-model/server.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -28,6 +29,8 @@ export interface World {
 export interface Outcome extends Row {
   /** Empty: all is as it must be. */
   readonly faults: readonly string[];
+  /** What the gateway left out of requests, by the names of their members. */
+  readonly dropped: readonly string[];
   /** Of both turns together. */
   readonly seconds: number;
 }
@@ -51,9 +54,12 @@ export async function outcomeOf(row: Row, world: World): Promise<Outcome> {
     return answer({ ...heard, thinks: heard.thinks || thinksUnasked.has(provider.wire.name) });
   });
   await lead(fleet, row, model);
+  const [proxy] = fleet.proxies;
+  if (proxy === undefined) throw new Error('the fleet has no proxy');
+  const { id: keyId, value: key } = await issueKey(fleet);
   const place: Place = {
-    url: fleet.proxies[0]?.url ?? '',
-    key: await issueKey(fleet),
+    url: proxy.url,
+    key,
     home,
     folder,
     installed: folderOf(agent.source),
@@ -80,11 +86,25 @@ export async function outcomeOf(row: Row, world: World): Promise<Outcome> {
   }
   if (world.keepAt !== undefined)
     writeFileSync(join(world.keepAt, `${nameOf(row)}.json`), JSON.stringify(model.requests, null, 2));
-  const refused = model.requests.flatMap((taken) => taken.refused ?? []);
-  faults.push(...new Set(refused.map((reason) => `the provider refused: ${reason}`)));
+  const lines = proxy.process.requests().filter((line) => line['key_id'] === keyId);
+  faults.push(...new Set([...refusalsOf(model), ...failuresIn(lines)]));
   if (faults.length === 0)
     faults.push(...faultsOf({ folder, log: agent.hasLedger ? log : undefined, printed }, secrets));
-  return { ...row, faults, seconds: (performance.now() - startedMs) / 1000 };
+  return { ...row, faults, dropped: droppedIn(lines), seconds: (performance.now() - startedMs) / 1000 };
+}
+
+function refusalsOf({ requests }: ScriptedModel): readonly string[] {
+  return requests.flatMap(({ refused }) => (refused === undefined ? [] : [`the provider refused: ${refused}`]));
+}
+
+/** Requests of models that failed, although the agent may have gone on; by the log of requests. */
+function failuresIn(lines: readonly LogLine[]): readonly string[] {
+  const failed = lines.filter((line) => line['requested_model'] !== undefined && Number(line['status']) >= 400);
+  return failed.map((line) => `the gateway answered ${String(line['status'])}: ${JSON.stringify(line['error'])}`);
+}
+
+function droppedIn(lines: readonly LogLine[]): readonly string[] {
+  return [...new Set(lines.flatMap((line) => (line['dropped'] as readonly string[] | undefined) ?? []))];
 }
 
 /** For a file. */
@@ -104,6 +124,7 @@ async function lead(fleet: Fleet, { agent, provider }: Row, { url, wire }: Scrip
   const settings = { ...provider.settings(url), api_key: 'sk-of-the-provider', models: [wire.model] };
   await fleet.proxies[0]?.applyConfig({
     'gateway.yaml': {
+      server: { access_log: 'all' },
       providers: { [wire.name]: settings },
       aliases: agent.models.map((source) => ({ source, target: `${wire.name}/${wire.model}` })),
     },
@@ -111,16 +132,16 @@ async function lead(fleet: Fleet, { agent, provider }: Row, { url, wire }: Scrip
 }
 
 /** A key as an operator gives it to a person; the proxy knows it. */
-async function issueKey(fleet: Fleet): Promise<string> {
+async function issueKey(fleet: Fleet): Promise<{ readonly id: string; readonly value: string }> {
   const answer = await fleet.admin('/admin/auth-keys', {
     method: 'POST',
     body: { name: `agent ${randomUUID()}`, user_path: '/agents' },
   });
-  const { value } = (await answer.json()) as { readonly value: string };
+  const key = (await answer.json()) as { readonly id: string; readonly value: string };
   await waitFor('the proxy to know the key', async () => {
-    const listed = await fleet.proxies[0]?.fetch('/v1/models', { headers: { authorization: `Bearer ${value}` } });
+    const listed = await fleet.proxies[0]?.fetch('/v1/models', { headers: { authorization: `Bearer ${key.value}` } });
     await listed?.body?.cancel();
     return listed?.status === 200;
   });
-  return value;
+  return key;
 }

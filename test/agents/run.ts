@@ -73,8 +73,9 @@ async function outcomesOf(rows: readonly Row[], keepAt: string | undefined): Pro
   return outcomes;
 }
 
-function lineOf({ agent, provider, faults, seconds }: Outcome): string {
-  const head = `${faults.length === 0 ? 'ok    ' : 'FAILED'} ${agent.name}, with ${provider.title} (${seconds.toFixed(1)} s)`;
+function lineOf({ agent, provider, faults, dropped, seconds }: Outcome): string {
+  const left = dropped.length === 0 ? '' : `; left out: ${dropped.join(', ')}`;
+  const head = `${faults.length === 0 ? 'ok    ' : 'FAILED'} ${agent.name}, with ${provider.title} (${seconds.toFixed(1)} s)${left}`;
   return [head, ...faults].join('\n         ');
 }
 
