@@ -1,8 +1,11 @@
 // What only the client's dialect says, and a target of another one is not told: members of the request, of its tools, and of what was said.
 import type { ConversationRequest, OwnMember } from './conversation/conversation.ts';
 import type { Own, Part } from './conversation/parts.ts';
-import { isObject, type JsonObject, type JsonValue, objectOf } from './json.ts';
+import { isObject, type JsonObject, type JsonValue, listOf, objectOf } from './json.ts';
 import type { Losses } from './translation.ts';
+
+/** Asked for with `include`: thoughts come with their proofs in any case, where there are any. */
+const proofs = 'reasoning.encrypted_content';
 
 /** Members by which a dialect keeps its books: no model is told of them. What is said of sources and roles is told in the target's words. */
 const books: ReadonlySet<string> = new Set('id status type object index role source search_result told'.split(' '));
@@ -18,6 +21,7 @@ export function tellOwnMembers(
   for (const member of ownMembers) {
     const field = member.path.join('.');
     if (isSaid(member) || isNothing(member.value) || (member.value === false && switches.has(field))) continue;
+    if (field === 'include' && listOf(member.value)?.every((entry) => entry === proofs) === true) continue;
     if (member.isMeaning) losses.meaning(field, because);
     else losses.hint(field);
   }

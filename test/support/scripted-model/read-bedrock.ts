@@ -58,7 +58,7 @@ export function readBedrock({ path, headers, body }: Received): Heard {
   return {
     model: decodeURIComponent(model),
     stream: action === 'converse-stream',
-    system: listIfAny(body['system'], 'system')
+    system: withoutPoints(listIfAny(body['system'], 'system'), 'system')
       .map((block) => filled(members(block, 'system', '', 'text')['text'], 'system.text'))
       .join('\n'),
     turns,
@@ -70,9 +70,21 @@ export function readBedrock({ path, headers, body }: Received): Heard {
   };
 }
 
+/** The blocks without the marks of caches between them. */
+function withoutPoints(blocks: readonly unknown[], path: string): readonly unknown[] {
+  return blocks.filter((block) => {
+    const point = anyMembers(block, path)['cachePoint'];
+    if (point === undefined) return true;
+    const { type, ttl } = members(members(block, path, '', 'cachePoint')['cachePoint'], path, 'ttl', 'type');
+    word(type, `${path}.cachePoint.type`, ['default']);
+    if (ttl !== undefined) word(ttl, `${path}.cachePoint.ttl`, ['5m', '1h']);
+    return false;
+  });
+}
+
 function readTurn(value: unknown, path: string): HeardTurn {
   const turn = members(value, path, '', 'role content');
-  const blocks = list(turn['content'], `${path}.content`);
+  const blocks = withoutPoints(list(turn['content'], `${path}.content`), `${path}.content`);
   must(blocks.length > 0, `${path}.content: must not be empty`);
   return {
     role: word(turn['role'], `${path}.role`, ['user', 'assistant']),
@@ -142,7 +154,7 @@ function readTools(value: unknown, thinks: boolean): readonly string[] {
   const choice = members(toolChoice ?? {}, 'toolChoice', 'auto any tool');
   const isForced = choice['any'] !== undefined || choice['tool'] !== undefined;
   must(!thinks || !isForced, 'Thinking may not be enabled when tool_choice forces tool use.');
-  const names = list(tools, 'toolConfig.tools').map((entry) => {
+  const names = withoutPoints(list(tools, 'toolConfig.tools'), 'toolConfig.tools').map((entry) => {
     const { toolSpec } = members(entry, 'toolConfig.tools', '', 'toolSpec');
     const { name, inputSchema } = members(toolSpec, 'toolSpec', 'description strict', 'name inputSchema');
     objectSchema(members(inputSchema, 'inputSchema', '', 'json')['json'], 'inputSchema.json', false);

@@ -1,5 +1,6 @@
 // What a provider of the Responses format cannot be told: harmless things are named as hints, others as what changes the answer.
 import { test } from 'tap';
+import { chatTranslation } from '../../../../proxy/dialects/chat/translate.ts';
 import type { ConversationRequest } from '../../../../proxy/dialects/conversation/conversation.ts';
 import type { Part } from '../../../../proxy/dialects/conversation/parts.ts';
 import { loseForeignTool } from '../../../../proxy/dialects/foreign-tools.ts';
@@ -56,6 +57,21 @@ await test('each loss has its name, in the words of the client', async (t) => {
     const lost = lossesOf(asked, 'm', { isInventor: true });
     t.same([lost.hints, lost.meanings], [hints, meanings], name);
   }
+});
+
+await test('proofs of thoughts that are asked for come anyhow, so their member is no loss', async (t) => {
+  const hintsOf = (...include: readonly string[]): readonly string[] => {
+    const hints: string[] = [];
+    const losses = {
+      hint: (field: string) => void hints.push(field),
+      meaning: (field: string) => void hints.push(field),
+    };
+    const asked = readRequest({ model: 'm', input: 'Hi', include });
+    chatTranslation.writeRequest(asked, { model: 'm', quirks: {} }, losses);
+    return hints;
+  };
+  t.same(hintsOf('reasoning.encrypted_content'), []);
+  t.same(hintsOf('reasoning.encrypted_content', 'web_search_call.results'), ['include']);
 });
 
 await test('what all dialects can say is written as this one says it', async (t) => {
