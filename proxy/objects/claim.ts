@@ -79,5 +79,8 @@ async function homeOf(
 }
 
 export function notTheirs({ family, id }: Pick<Reference, 'family' | 'id'>): Error {
-  return refusal('kept_not_found', { fill: { what: families[family].what, id: id.slice(0, 200) } });
+  const fill = { what: families[family].what, id: id.slice(0, 200) };
+  // By this clients know that they must send the whole conversation once more.
+  const further = family === 'thread_message' ? { further: { details: { error_code: 'thread_not_found' } } } : {};
+  return refusal('kept_not_found', { fill, ...further });
 }

@@ -9,6 +9,7 @@ export type FamilyName =
   | 'response'
   | 'item'
   | 'message'
+  | 'thread_message'
   | 'conversation'
   | 'interaction'
   | 'completion'
@@ -69,6 +70,15 @@ const results = {
   'validation_files.*': 'file',
 } as const;
 
+/** What tools of Anthropic have made, in answers and in their events. */
+const madeByTools = {
+  'container.id': 'container',
+  'message.container.id': 'container',
+  'delta.container.id': 'container',
+  'content.*.content.content.*.file_id': 'file',
+  'content_block.content.content.*.file_id': 'file',
+} as const;
+
 export const families: Readonly<Record<FamilyName, Family>> = {
   file: {
     what: 'file',
@@ -102,13 +112,14 @@ export const families: Readonly<Record<FamilyName, Family>> = {
     what: 'message',
     places: [],
     members: [],
-    holds: {
-      'container.id': 'container',
-      'message.container.id': 'container',
-      'delta.container.id': 'container',
-      'content.*.content.content.*.file_id': 'file',
-      'content_block.content.content.*.file_id': 'file',
-    },
+    holds: madeByTools,
+  },
+  /** An answer of Anthropic with which a provider keeps what was said (`thread`). */
+  thread_message: {
+    what: 'message',
+    places: [],
+    members: ['previousmessageid'],
+    holds: { ...madeByTools, id: 'thread_message', 'message.id': 'thread_message' },
   },
   conversation: {
     what: 'conversation',

@@ -38,7 +38,7 @@ export interface KeptHomesParts {
 const ttlMs = 365 * 24 * 3_600_000;
 /** The same of what providers themselves forget sooner. */
 const shortTtlMs = 30 * 24 * 3_600_000;
-const short: ReadonlySet<HomeKind> = new Set(['response', 'item', 'container']);
+const short: ReadonlySet<HomeKind> = new Set(['response', 'item', 'container', 'thread_message']);
 const renewMs = 24 * 3_600_000;
 /** Of one batch that are remembered. */
 const mostModels = 64;

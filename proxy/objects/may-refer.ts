@@ -23,8 +23,12 @@ function endsOf(words: readonly string[]): ReadonlySet<number> {
   return new Set(words.map((word) => lettersAt(Buffer.from(word), word.length)));
 }
 
+/** What names an answer that is gone on from. */
+const previous = Buffer.from('previous_message');
+
 /** True for a body that has to be read. */
 export function mayRefer(body: Buffer): boolean {
+  if (body.includes(previous)) return true;
   return hasBefore(body, underscore, ends) || hasBefore(body, slash, addressEnds) || hidesLetters(body);
 }
 

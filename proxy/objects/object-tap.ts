@@ -18,6 +18,7 @@ const [responseMark, itemMark] = ['"response"', 'response.output_item.added'];
 const marks: Partial<Record<FamilyName, readonly string[]>> = {
   response: [responseMark, itemMark],
   message: ['"container"', '"file_id"'],
+  thread_message: ['"container"', '"file_id"', 'message_start'],
 };
 
 export interface Making {
@@ -99,7 +100,7 @@ class EventsReader {
     if (this.#isNamed && !isItem) return;
     const event = parseObject(data);
     if (event === undefined) return;
-    if (family === 'message') {
+    if (family === 'message' || family === 'thread_message') {
       made(heldIn(family, event));
       return;
     }

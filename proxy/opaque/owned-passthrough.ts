@@ -151,7 +151,10 @@ function makesOf(
     return isModelCall && !isStored ? undefined : { family: about.family, isOld: false };
   }
   const isMessage = about.kind === 'none' && method === 'POST' && upstream.type === 'anthropic';
-  if (isMessage && /(?:^|\/)messages$/i.test(path.read)) return { family: 'message', isOld: true };
+  if (isMessage && /(?:^|\/)messages$/i.test(path.read)) {
+    const isThread = short === undefined || short.includes('"thread"');
+    return { family: isThread ? 'thread_message' : 'message', isOld: true };
+  }
   if (about.kind !== 'one' || method === 'DELETE') return undefined;
   const { spawns = [], holds } = families[about.family];
   if (method === 'POST' && spawns.includes(about.action)) return { family: about.family, isOld: false };

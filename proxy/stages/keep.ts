@@ -21,8 +21,9 @@ import type { Delivery } from './relay.ts';
 
 type Parts = Pick<Gateway, 'homes' | 'reportFailure' | 'storedResponses'>;
 
-/** What stands in a call that has such tools, or goes on with what they have made. */
-const tools = ['code_execution', '"container"'].map((word) => Buffer.from(word));
+/** What stands in a call that has such tools, goes on with what they have made, or is to be gone on from. */
+const threadWord = Buffer.from('"thread"');
+const keepWords = [threadWord, ...['code_execution', '"container"'].map((word) => Buffer.from(word))];
 
 /** Whose response it is, and what is meant to be done with it. */
 export interface Keeping {
@@ -51,7 +52,7 @@ export function keep(delivery: Delivery, keeping: Keeping, parts: Parts): Delive
     const keeper = keeperOfFiles(call, accepted);
     return keeper === undefined
       ? delivery
-      : withTap(delivery, ownedTap(delivery.answer, 'message', keeper, { principal, snapshot, homes }));
+      : withTap(delivery, ownedTap(delivery.answer, messageFamily(call), keeper, { principal, snapshot, homes }));
   }
   const named = withPreviousId(delivery, accepted, call);
   if (isUnwanted(call)) return named;
@@ -69,9 +70,14 @@ function withPreviousId(delivery: Delivery, { reading }: Accepted, { continues }
   return withTap(delivery, new PreviousIdTap(delivery.answer, continues.id));
 }
 
-/** Tools of Anthropic keep containers and files, which a later call may name. Undefined: nothing is kept. */
+/** Tools of Anthropic keep containers and files, and threads what was said, which a later call may name. Undefined: nothing is kept. */
 function keeperOfFiles({ body }: Call, { maker, target }: Accepted): ResponseHome | undefined {
-  return target.upstream.type === 'anthropic' && tools.some((tool) => body.includes(tool)) ? maker : undefined;
+  return target.upstream.type === 'anthropic' && keepWords.some((word) => body.includes(word)) ? maker : undefined;
+}
+
+/** Only the answers of threads are named later. */
+function messageFamily({ body }: Call): 'message' | 'thread_message' {
+  return body.includes(threadWord) ? 'thread_message' : 'message';
 }
 
 function withTap(delivery: Delivery, tap: Tap): Delivery {
@@ -81,7 +87,7 @@ function withTap(delivery: Delivery, tap: Tap): Delivery {
 /** What the answer holds that can be referred to later is its caller's, too. */
 function ownedTap(
   answer: Answer,
-  family: 'response' | 'message',
+  family: 'response' | 'message' | 'thread_message',
   home: ResponseHome,
   { principal, snapshot, homes }: Pick<Keeping, 'principal' | 'snapshot'> & Pick<Parts, 'homes'>,
 ): Tap {
@@ -93,7 +99,7 @@ function ownedTap(
       homes.remember(of, id, owner, { ...home, isBatchInput: false });
     }
   };
-  return objectTap(answer, { family, isOld: family === 'message', made });
+  return objectTap(answer, { family, isOld: family !== 'response', made });
 }
 
 /** What a request goes on from, where all that was said before has been put into it. */

@@ -7,6 +7,9 @@ import { clientPlace } from './client-place.ts';
 /** What becomes of what a provider cannot say. `reject`: nothing is left out; `drop`: everything; undefined: hints alone. */
 export type UnsupportedPolicy = 'reject' | 'drop' | undefined;
 
+/** By this clients of Anthropic know that they must send the whole conversation instead. */
+const noThreads = { further: { details: { error_code: 'thread_unsupported_request' } } };
+
 /** Keeps the names of what was left out, each once. */
 export class LossList implements Losses {
   readonly dropped: string[] = [];
@@ -40,7 +43,8 @@ export class LossList implements Losses {
 
   #refuse(place: string, because: string): never {
     const field = clientPlace(place, this.#itemsBefore);
-    throw refusal('unsupported_parameter', { param: field, fill: { field, provider: this.#provider, because } });
+    const fill = { field, provider: this.#provider, because };
+    throw refusal('unsupported_parameter', { param: field, fill, ...(place === 'thread' ? noThreads : {}) });
   }
 }
 

@@ -130,3 +130,27 @@ await test('tokens are estimated for a provider that cannot count them', async (
   t.ok(data.input_tokens > 0);
   t.match(id, /^req_/);
 });
+
+await test('a thread goes on without one where the provider has none, with all that was said', async (t) => {
+  await upstream.behave({ kind: 'openai' });
+  const thread = client.beta.messages.thread({
+    model: 'other/gpt',
+    max_tokens: 16,
+    unsupportedRequestBehavior: 'continue_unthreaded',
+  });
+  await thread.send({ role: 'user', content: 'one' });
+  await thread.send({ role: 'user', content: 'two' });
+  const { messages }: { messages: { role: string }[] } = Object(upstream.ledger.at(-1)?.json());
+  t.same(
+    messages.map(({ role }) => role),
+    ['user', 'assistant', 'user'],
+  );
+  const refused = await ask('/v1/messages', { ...question, model: 'other/gpt', thread: { type: 'create' } });
+  t.match(
+    [refused.status, await refused.json()],
+    [400, { error: { param: 'thread', details: { error_code: 'thread_unsupported_request' } } }],
+  );
+  await upstream.behave({ kind: 'json', body: message });
+  t.equal((await ask('/v1/messages', { ...question, model: 'chat', thread: { type: 'create' } })).status, 200);
+  t.match(upstream.ledger.at(-1)?.json(), { thread: { type: 'create' } }, 'Anthropic gets it as it is');
+});

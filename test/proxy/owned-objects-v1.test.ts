@@ -1,6 +1,6 @@
 // Stored objects at /v1: what a body names must be its caller's, and leads to the provider that keeps it. Responses in the background.
 import { t as suite, test } from 'tap';
-import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Behaviour, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { keepAtProvider } from '../support/responses-provider.ts';
@@ -178,6 +178,27 @@ await test("a container that a tool has made is its caller's, and so are the fil
     t.equal((await ask(b, '/p/claude/files/file_made')).outcome, '404 kept_not_found');
     await second.behave([{ kind: 'json', body: { id: 'file_made' } }]);
     t.equal((await ask(a, '/p/claude/files/file_made')).outcome, '200');
+  }
+});
+
+await test('a thread is gone on from by who has begun it, in JSON and in streams', async (t) => {
+  const message = { type: 'message', role: 'assistant', model: 'claude-real', stop_reason: 'end_turn' };
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const call = { model: 'claude/claude-real', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] };
+  for (const stream of [false, true]) {
+    const made = { ...message, id: `msg_thread_${stream}`, content: [], usage };
+    const events = [{ type: 'message_start', message: made }, { type: 'message_stop' }];
+    const chunks = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    const answer: Behaviour = stream ? { kind: 'sse', chunks } : { kind: 'json', body: made };
+    await second.behave([answer]);
+    t.equal((await ask(a, '/v1/messages', { ...call, stream, thread: { type: 'create' } })).outcome, '200');
+    const thread = { type: 'continue', previous_message_id: made.id };
+    const refused = await ask(b, '/v1/messages', { ...call, thread });
+    t.equal(refused.outcome, '404 kept_not_found');
+    t.match(JSON.parse(refused.text), { error: { details: { error_code: 'thread_not_found' } } });
+    await second.behave([{ kind: 'json', body: made }]);
+    t.equal((await ask(a, '/v1/messages', { ...call, thread })).outcome, '200');
+    t.match(second.ledger.at(-1)?.json(), { thread });
   }
 });
 
