@@ -2,6 +2,7 @@
 import type { ClaudeTraits } from './claude-models.ts';
 import type { Thinking, ToolChoice, Turn } from './conversation/conversation.ts';
 import { type Effort, effortOfBudget } from './conversation/effort.ts';
+import type { Part } from './conversation/parts.ts';
 import { budgetWithin } from './conversation/thinking-budget.ts';
 import type { JsonValue } from './json.ts';
 
@@ -57,12 +58,30 @@ export function isForced(choice: ToolChoice | undefined): boolean {
  * have begun with only behind such thoughts.
  */
 export function lacksThoughts(turns: readonly Turn[]): boolean {
-  const asked = turns.findLastIndex(
-    ({ role, parts }) => role === 'user' && parts.every(({ kind }) => kind !== 'tool_result'),
-  );
-  const since = turns.slice(asked + 1).filter(({ role }) => role === 'assistant');
-  const parts = since.flatMap((turn) => turn.parts);
-  const isBegun = turns.at(-1)?.role === 'assistant';
+  const said = turns.filter(({ parts }) => parts.some(isWritten));
+  const parts = partsSinceAsked(said);
+  const isBegun = said.at(-1)?.role === 'assistant';
   if (!isBegun && !parts.some(({ kind }) => kind === 'tool_call')) return false;
-  return !parts.some((part) => part.kind === 'reasoning' && (part.signature ?? part.encrypted)?.family === 'anthropic');
+  return !parts.some((part) => part.kind === 'reasoning' && isWritten(part));
+}
+
+/** Blanks are left out, and thoughts that Claude did not sign. */
+function isWritten(part: Part): boolean {
+  if (part.kind === 'text') return part.text.trim() !== '';
+  return part.kind !== 'reasoning' || (part.signature ?? part.encrypted)?.family === 'anthropic';
+}
+
+/** What the model said since the user last spoke without giving results. What the user says beside results, or behind them, is one message. */
+function partsSinceAsked(turns: readonly Turn[]): readonly Part[] {
+  let parts: Part[] = [];
+  let hasResults = true;
+  for (const turn of turns) {
+    if (turn.role === 'assistant') {
+      if (!hasResults) parts = [];
+      parts.push(...turn.parts);
+      hasResults = false;
+    } else hasResults ||= turn.parts.some(({ kind }) => kind === 'tool_result');
+  }
+  // Behind a question there is nothing yet.
+  return turns.at(-1)?.role === 'assistant' || hasResults ? parts : [];
 }

@@ -22,6 +22,7 @@ await test('a call without its own signed thoughts forbids a budget, until the u
     [true, 'words of the model at the end', [user(text), assistant(text)]],
     [true, 'a call', [user(text), assistant(call), user(result)]],
     [true, 'words beside the result', [user(text), assistant(call), user(result, text)]],
+    [true, 'words behind the result', [user(text), assistant(call), user(result), user(text)]],
     [false, 'signed thoughts', [user(text), assistant(thought('anthropic'), call), user(result)]],
     [true, 'thoughts of another family', [user(text), assistant(thought('google'), call), user(result)]],
     [false, 'a later question', [user(text), assistant(call), user(result), assistant(text), user(text)]],

@@ -103,7 +103,10 @@ function readBlock(value: unknown, path: string, types: readonly BlockType[]): H
     }
     case 'tool_result': {
       members(block, path, 'cache_control content is_error', 'type tool_use_id');
-      const parts = readContent(block['content'] ?? [], `${path}.content`, ['text', 'image', 'tool_reference']);
+      // A tool may give nothing.
+      const { content } = block;
+      const inner = ['text', 'image', 'tool_reference'] as const;
+      const parts = content === undefined ? [] : readContent(content, `${path}.content`, inner);
       const output = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
       return { kind: 'result', id: toolId(block['tool_use_id'], `${path}.tool_use_id`), output };
     }
