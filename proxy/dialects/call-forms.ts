@@ -14,8 +14,7 @@ export interface TextForm {
 
 /** Neither is ever empty. */
 export interface CallForms {
-  /** Undefined: every name is taken. */
-  readonly name: TextForm | undefined;
+  readonly name: TextForm;
   readonly id: TextForm;
 }
 
@@ -53,19 +52,15 @@ const ofMistral = /(mis|minis|magis|devs|codes|voxs)tral|mixtral|pixtral/i;
 const ofGoogle = /gemini/i;
 const chatName: TextForm = { others: usual, longest: 64, beginning: letter };
 
-/**
- * What a target takes in the calls of a client who speaks `client`. `forms`: those of the inventor of its dialect. Names in the client's own
- * dialect are the client's matter.
- */
+/** What a target takes in calls. `forms`: those of the inventor of its dialect. */
 export function callFormsOf(
   { name: dialect, callForms: forms }: { readonly name: DialectName; readonly callForms: CallForms },
   target: Served,
-  client: DialectName,
 ): CallForms {
   const isChat = dialect === 'chat';
   const name = isChat && ofGoogle.test(target.model) ? chatName : forms.name;
   const id = (isChat ? strictChatId(target) : undefined) ?? forms.id;
-  return { name: dialect === client ? undefined : name, id };
+  return { name, id };
 }
 
 /** Ids that a server of the chat format takes, where it is known to take not all that OpenAI does. */

@@ -8,18 +8,18 @@ const digestLength = 8;
 /** The texts of one request that have to be of a form. */
 export class Fitted {
   hasChanged = false;
-  readonly #form: TextForm | undefined;
+  readonly #form: TextForm;
   readonly #fit = new Map<string, string>();
   readonly #taken = new Set<string>();
   readonly #odd: string[] = [];
 
-  constructor(form: TextForm | undefined) {
+  constructor(form: TextForm) {
     this.#form = form;
   }
 
   /** `isOdd`: it is changed in any case. */
   add(text: string, isOdd: boolean = false): void {
-    if (this.#form === undefined || this.#fit.has(text)) return;
+    if (this.#fit.has(text)) return;
     this.#fit.set(text, text);
     if (!isOdd && isOfForm(text, this.#form)) this.#taken.add(text);
     else {
@@ -43,7 +43,6 @@ export class Fitted {
   /** Behind all that fit, so that none of those is taken. */
   #settle(): void {
     const form = this.#form;
-    if (form === undefined) return;
     for (const text of this.#odd.splice(0)) {
       let fit = formed(text, form, text);
       for (let again = 1; this.#taken.has(fit); again += 1) fit = formed(text, form, `${text} ${again}`);

@@ -47,7 +47,7 @@ export function* translate(
   if (dialect.name !== 'responses' && target.upstream.unsupported !== 'drop') checkReferences(spoken);
   const losses = new LossList(target.upstream.name, target.upstream.unsupported, spoken.itemsBefore);
   const place = { model: target.model, quirks };
-  const { request, ownNames } = yield* fitCalls(spoken.request, callFormsOf(dialect, place, spoken.request.dialect));
+  const { request, ownNames } = yield* fitCalls(spoken.request, callFormsOf(dialect, place));
   const written = dialect.writeRequest(request, place, losses);
   if (dialect.name !== request.dialect) tellOwnParts(request, losses);
   const body = yield* writtenBody(written, spoken.bytes > shortBytes);

@@ -101,22 +101,20 @@ class MessageReader {
       const place = pathOf(at, 'function_call');
       const name = requiredText(called, 'name', place);
       const input = readInput(called, 'arguments', place);
-      const id = `call_${this.#calls.size}_${name}`;
-      parts.push(this.#know({ kind: 'tool_call', id, name, input, isFreeText: false }));
+      parts.push(this.#know({ kind: 'tool_call', id: '', name, input, isFreeText: false }));
     }
     return marked(parts, message);
   }
 
-  #know(call: ToolCallPart): ToolCallPart {
+  #know(told: ToolCallPart): ToolCallPart {
+    const call = { ...told, id: this.#open.call(told.id, told.name) };
     this.#calls.set(call.id, call);
-    this.#open.call(call);
     this.#lastByName.set(call.name, call);
     return call;
   }
 
   #readResult(message: JsonObject, at: string, role: 'tool' | 'function'): void {
     const part = role === 'tool' ? this.#readToolResult(message, at) : this.#readFunctionResult(message, at);
-    if (part.callId !== undefined) this.#open.result(part.callId);
     const content = readContent(message, at).map((piece, index) => {
       if (piece.kind !== 'audio' && piece.kind !== 'refusal') return piece;
       throw new InvalidRequest(`${at}.content[${index}].type`, 'must be text');
@@ -139,7 +137,7 @@ class MessageReader {
   /** Without an id it is that of the first call without a result, of this name where there is one; there may be none. */
   #readToolResult(message: JsonObject, at: string): KnownResult {
     const said = optionalText(message, 'name', at);
-    const callId = optionalText(message, 'tool_call_id', at) || this.#open.first(said);
+    const callId = this.#open.result(optionalText(message, 'tool_call_id', at), said);
     const call = callId === undefined ? undefined : this.#calls.get(callId);
     const name = call?.name ?? said;
     return { callId, ...(name === undefined ? {} : { name }), isFreeText: call?.isFreeText ?? false };
@@ -148,7 +146,7 @@ class MessageReader {
   /** The older form names the function; the call is the last one of it. */
   #readFunctionResult(message: JsonObject, at: string): KnownResult {
     const name = requiredText(message, 'name', at);
-    return { callId: this.#lastByName.get(name)?.id ?? `call_${name}`, name, isFreeText: false };
+    return { callId: this.#open.result(this.#lastByName.get(name)?.id, name), name, isFreeText: false };
   }
 }
 
@@ -166,7 +164,7 @@ function marked<T extends Part>(parts: readonly T[], message: JsonObject): reado
 }
 
 function readCall(call: JsonObject, at: string): ToolCallPart {
-  const id = requiredText(call, 'id', at);
+  const id = optionalText(call, 'id', at) ?? '';
   const proof = optionalObject(optionalObject(call, 'extra_content', at) ?? {}, 'google')?.['thought_signature'];
   const signature = typeof proof === 'string' ? { signature: { family: 'google', value: proof } as const } : {};
   const isFreeText = call['type'] === 'custom';

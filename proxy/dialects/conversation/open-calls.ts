@@ -1,21 +1,28 @@
-// The calls of a conversation that have no result yet: a result that does not say which call it is of may be that of one of them.
+// The calls of a conversation that a client tells, and which of them have no result yet: a result may not say which call it is of.
 
 import type { Part, ToolResultPart } from './parts.ts';
 
 export class OpenCalls {
   /** Names by ids, in the order of the calls. */
   readonly #open = new Map<string, string>();
+  #count = 0;
 
-  call({ id, name }: { readonly id: string; readonly name: string }): void {
+  /** The id of the next call: `given`, else one that is the same each time the conversation is told. */
+  call(given: string | undefined, name: string): string {
+    const id = given || `call_${this.#count}_${name}`;
+    this.#count += 1;
     this.#open.set(id, name);
+    return id;
   }
 
-  result(callId: string): void {
-    this.#open.delete(callId);
+  /** The call that a result is of: `given`, else the first open one, with this name where it is known; undefined: there is none. */
+  result(given: string | undefined, name?: string): string | undefined {
+    const id = given || this.#first(name);
+    if (id !== undefined) this.#open.delete(id);
+    return id;
   }
 
-  /** The id of the first open call, with this name where it is known; undefined: there is none. */
-  first(name: string | undefined): string | undefined {
+  #first(name: string | undefined): string | undefined {
     for (const [id, called] of this.#open) if (name === undefined || name === called) return id;
     return undefined;
   }
@@ -23,5 +30,5 @@ export class OpenCalls {
 
 /** A result that is that of no call, told by people. */
 export function toldResult(name: string | undefined, content: ToolResultPart['content']): readonly Part[] {
-  return name === undefined ? content : [{ kind: 'text', text: `Result of ${name}:` }, ...content];
+  return [{ kind: 'text', text: `Result of ${name ?? 'a tool'}:` }, ...content];
 }

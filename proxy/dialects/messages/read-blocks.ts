@@ -1,8 +1,9 @@
 // Reads the blocks of a message that a client sends.
+import { OpenCalls, toldResult } from '../conversation/open-calls.ts';
 import type { ForeignPart, Part, ReasoningPart, Signature, TextPart, ToolResultPart } from '../conversation/parts.ts';
 import { unpackSignature } from '../foreign-signature.ts';
 import { type JsonObject, type JsonValue, writeJson } from '../json.ts';
-import { objectsIn, optionalFlag, optionalList, optionalText, requiredObject, requiredText } from '../members.ts';
+import { objectsIn, optionalFlag, optionalList, optionalObject, optionalText, requiredText } from '../members.ts';
 import { InvalidRequest } from '../translation.ts';
 import { readCitation } from './citations.ts';
 import { marksOf } from './marks.ts';
@@ -13,14 +14,18 @@ const textMembers = new Set(['type', 'text', 'citations', 'cache_control']);
 const callMembers = new Set(['type', 'id', 'name', 'input', 'cache_control']);
 const resultMembers = new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control']);
 
-/** The names of the tools that were called so far, by the id of the call. */
-export type CalledTools = Map<string, string>;
+/** The tools that were called so far. */
+export class CalledTools {
+  /** By the id of the call. */
+  readonly names = new Map<string, string>();
+  readonly open = new OpenCalls();
+}
 
 /** The parts of a message's content: a text, or a list of blocks. */
 export function readContent(content: JsonValue | undefined, at: string, called: CalledTools): readonly Part[] {
   if (typeof content === 'string') return [{ kind: 'text', text: content }];
   if (!Array.isArray(content)) throw new InvalidRequest(at, 'must be a text or a list of blocks');
-  const parts = objectsIn(content as readonly JsonValue[], at).map(({ value, at: place }) =>
+  const parts = objectsIn(content as readonly JsonValue[], at).flatMap(({ value, at: place }) =>
     readBlock(value, place, called),
   );
   return withSignatures(parts);
@@ -37,7 +42,7 @@ export function readText(block: JsonObject, at: string): TextPart {
   };
 }
 
-function readBlock(block: JsonObject, at: string, called: CalledTools): Part {
+function readBlock(block: JsonObject, at: string, called: CalledTools): Part | readonly Part[] {
   const type = requiredText(block, 'type', at);
   switch (type) {
     case 'text':
@@ -53,11 +58,10 @@ function readBlock(block: JsonObject, at: string, called: CalledTools): Part {
     case 'redacted_thinking':
       return readHidden(requiredText(block, 'data', at));
     case 'tool_use': {
-      const id = requiredText(block, 'id', at);
       const name = requiredText(block, 'name', at);
-      if (id === '') throw new InvalidRequest(`${at}.id`, 'must not be empty');
-      called.set(id, name);
-      const input = writeJson(requiredObject(block, 'input', at));
+      const id = called.open.call(optionalText(block, 'id', at), name);
+      called.names.set(id, name);
+      const input = writeJson(optionalObject(block, 'input', at) ?? {});
       return { kind: 'tool_call', id, name, input, isFreeText: false, ...marksOf(block, callMembers, at) };
     }
     case 'tool_result':
@@ -80,14 +84,16 @@ export function readHidden(data: string): ReasoningPart {
   return { kind: 'reasoning', text: '', summary: [], encrypted: unpackSignature(data, 'anthropic') };
 }
 
-function readResult(block: JsonObject, at: string, called: CalledTools): ToolResultPart {
-  const callId = requiredText(block, 'tool_use_id', at);
-  const name = called.get(callId);
+function readResult(block: JsonObject, at: string, called: CalledTools): ToolResultPart | readonly Part[] {
+  const callId = called.open.result(optionalText(block, 'tool_use_id', at));
+  const content = readResultContent(block['content'], `${at}.content`);
+  if (callId === undefined) return toldResult(undefined, content);
+  const name = called.names.get(callId);
   return {
     kind: 'tool_result',
     callId,
     ...(name === undefined ? {} : { name }),
-    content: readResultContent(block['content'], `${at}.content`),
+    content,
     isError: optionalFlag(block, 'is_error', at) ?? false,
     isFreeText: false,
     ...marksOf(block, resultMembers, at),

@@ -14,7 +14,7 @@ import {
   unknownMembers,
 } from '../members.ts';
 import { InvalidRequest } from '../translation.ts';
-import { type CalledTools, readContent, readText } from './read-blocks.ts';
+import { CalledTools, readContent, readText } from './read-blocks.ts';
 import { readToolChoice, readTools } from './read-tools.ts';
 
 const known = new Set(
@@ -81,7 +81,7 @@ function readTurns(body: JsonObject): readonly Turn[] {
   const list = optionalList(body, 'messages');
   if (list === undefined) throw new InvalidRequest('messages', 'is missing; it must be a list of messages');
   if (list.length === 0) throw new InvalidRequest('messages', 'must have at least one message');
-  const called: CalledTools = new Map();
+  const called = new CalledTools();
   return objectsIn(list, 'messages').map(({ value, at }) => {
     const role = requiredText(value, 'role', at);
     if (role !== 'user' && role !== 'assistant' && role !== 'system')

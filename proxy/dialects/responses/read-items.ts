@@ -120,16 +120,14 @@ const freeTextCallMembers = new Set(['type', 'call_id', 'name', 'input']);
 
 function readCall(item: JsonObject, at: string, { signatures, open }: Known): ToolCallPart {
   const isFreeText = item['type'] === 'custom_tool_call';
-  const id = requiredText(item, 'call_id', at);
-  if (id === '') throw new InvalidRequest(`${at}.call_id`, 'must not be empty');
-  const signature = signatures.get(id);
   const name = requiredText(item, 'name', at);
-  open.call({ id, name });
+  const id = open.call(optionalText(item, 'call_id', at) || optionalText(item, 'id', at), name);
+  const signature = signatures.get(id);
   return {
     kind: 'tool_call',
     id,
     name,
-    input: requiredText(item, isFreeText ? 'input' : 'arguments', at),
+    input: optionalText(item, isFreeText ? 'input' : 'arguments', at) ?? '',
     isFreeText,
     ...(signature === undefined ? {} : { signature }),
     own: itemMark(restOf(item, isFreeText ? freeTextCallMembers : callMembers)),
@@ -141,9 +139,8 @@ const resultMembers = new Set(['type', 'call_id', 'output']);
 /** Agents tell some results without the id of their call: of the first open one of that name, else as words. */
 function readOutput(item: JsonObject, at: string, { open }: Known): readonly Part[] {
   const name = optionalText(item, 'name', at);
-  const callId = optionalText(item, 'call_id', at) || open.first(name);
+  const callId = open.result(optionalText(item, 'call_id', at), name);
   if (callId === undefined) return toldResult(name, readResult({ ...item, call_id: '' }, at).content);
-  open.result(callId);
   return [readResult({ ...item, call_id: callId }, at)];
 }
 

@@ -196,25 +196,12 @@ await test('an empty name becomes one that is not', (t) => {
 
 await test('a model has the forms of its maker in the format of another one', (t) => {
   const formsAt = (model: string, quirks: Quirks = {}) =>
-    callFormsOf({ name: 'chat', callForms: callForms.chat }, { model, quirks }, 'messages');
+    callFormsOf({ name: 'chat', callForms: callForms.chat }, { model, quirks });
   for (const model of ['mistralai/devstral-small', 'Mistral-Large-3', 'open-mixtral-8x7b'])
     t.equal(formsAt(model).id, nineLetters, model);
   t.equal(formsAt('gpt-5').id, callForms.chat.id);
   t.equal(formsAt('m', { callId: nineLetters }).id, nineLetters);
   t.equal(formsAt('google/gemini-2.5-pro').name?.beginning?.test('9'), false);
   t.equal(formsAt('gpt-5').name, callForms.chat.name);
-  t.end();
-});
-
-await test('names that a client says to a server of its own dialect are as it says them', (t) => {
-  const forms = callFormsOf(
-    { name: 'messages', callForms: callForms.messages },
-    { model: 'm', quirks: {} },
-    'messages',
-  );
-  const request = requestOf(['a.b'], ['c.d']);
-  const { offered, called } = said(fit(request, forms).request);
-  t.same(offered, ['a.b']);
-  t.match(called, [[/^c_d_\w{8}$/, 'a.b']]);
   t.end();
 });

@@ -32,7 +32,10 @@ const refusals: readonly (readonly [body: object, param: string])[] = [
     'messages[0].content[0].type',
   ],
   [{ messages: [{ role: 'function', content: 'ok' }] }, 'messages[0].name'],
-  [{ messages: [{ role: 'assistant', tool_calls: [{ function: { name: 'f' } }] }] }, 'messages[0].tool_calls[0].id'],
+  [
+    { messages: [{ role: 'assistant', tool_calls: [{ id: 7, function: { name: 'f' } }] }] },
+    'messages[0].tool_calls[0].id',
+  ],
   [
     { messages: [{ role: 'assistant', tool_calls: [{ id: 'a', function: {} }] }] },
     'messages[0].tool_calls[0].function.name',
