@@ -57,11 +57,13 @@ function script(heard: Heard, lines: readonly string[]): readonly Call[] {
   return [{ name: toolNamed(heard, 'exec'), input: { input: lines.join('\n') } }];
 }
 
+const codexSource: Agent['source'] = { registry: 'npm', packages: ['@openai/codex@0.171.0'] };
+
 /** Codex knows some models by name, and offers each of them other kinds of tools. */
 function codex(model: string, offers: string, hands: Hands): Agent {
   return {
     name: `Codex, ${model}: ${offers}`,
-    source: { registry: 'npm', packages: ['@openai/codex@0.171.0'] },
+    source: codexSource,
     models: [model],
     speaks: 'Responses',
     hasLedger: true,
@@ -93,10 +95,13 @@ args = ${JSON.stringify(args)}
   };
 }
 
-const claudeCode: Agent = {
-  name: 'Claude Code',
-  source: { registry: 'npm', packages: ['@anthropic-ai/claude-code@2.1.332'] },
-  models: ['claude-sonnet-4-5', 'claude-haiku-4-5-20251001'],
+const claudeSource: Agent['source'] = { registry: 'npm', packages: ['@anthropic-ai/claude-code@2.1.332'] };
+
+/** Claude Code knows what each model takes, and speaks to it so. */
+const claudeCode = (model: string): Agent => ({
+  name: `Claude Code, ${model}`,
+  source: claudeSource,
+  models: [model, 'claude-haiku-4-5-20251001'],
   speaks: 'Anthropic Messages',
   hasLedger: true,
   files: ({ ledger: [command, ...args] }) => ({
@@ -105,7 +110,7 @@ const claudeCode: Agent = {
   env: ({ url, key }) => ({
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_AUTH_TOKEN: key,
-    ANTHROPIC_MODEL: 'claude-sonnet-4-5',
+    ANTHROPIC_MODEL: model,
     ANTHROPIC_DEFAULT_HAIKU_MODEL: 'claude-haiku-4-5-20251001',
   }),
   command: (place, words, isSecond) => [
@@ -119,7 +124,7 @@ const claudeCode: Agent = {
     'Read,Write,mcp__ledger',
   ],
   model: (files) => modelFor(claudeHands, files),
-};
+});
 
 const claudeHands: Hands = {
   search: (heard) => {
@@ -168,7 +173,8 @@ export const agents: readonly Agent[] = [
   codex('gpt-5', 'functions and namespaces', shellHands('exec_command', 'cmd')),
   codex('gpt-5.5', 'patches and a search of tools', patchHands),
   codex('gpt-6.2-sol', 'scripts', scriptHands),
-  claudeCode,
+  claudeCode('claude-sonnet-4-5'),
+  claudeCode('claude-opus-5-5'),
   opencode,
   aider,
   aiSdk,

@@ -121,12 +121,17 @@ function environmentOf(agent: Agent, place: Place): Record<string, string> {
 
 /** The gateway asks this provider, whatever model the agent names. */
 async function lead(fleet: Fleet, { agent, provider }: Row, { url, wire }: ScriptedModel): Promise<void> {
-  const settings = { ...provider.settings(url), api_key: 'sk-of-the-provider', models: [wire.model] };
+  // What an agent takes for Anthropic's own model must be that one there: its bytes go through.
+  const isOwn = (source: string): boolean => wire.name === 'messages' && source.startsWith('claude-');
+  const models = [wire.model, ...agent.models.filter(isOwn)];
+  const settings = { ...provider.settings(url), api_key: 'sk-of-the-provider', models };
   await fleet.proxies[0]?.applyConfig({
     'gateway.yaml': {
       server: { access_log: 'all' },
       providers: { [wire.name]: settings },
-      aliases: agent.models.map((source) => ({ source, target: `${wire.name}/${wire.model}` })),
+      aliases: agent.models.map((source) => {
+        return { source, target: `${wire.name}/${isOwn(source) ? source : wire.model}` };
+      }),
     },
   });
 }

@@ -32,6 +32,9 @@ const known =
   'system stop_sequences stream temperature top_p top_k tools tool_choice thinking metadata service_tier output_config ' +
   'cache_control container inference_geo context_management';
 
+/** Models that decide themselves how much they think, and take instructions in the middle of a conversation. */
+const newer = /claude-(?:opus|sonnet)-5/;
+
 export function readMessages({ path, headers, body }: Received): Heard {
   if (path.split('?')[0] !== '/v1/messages') throw new Refused(`Not found: ${path}`, 404);
   const version = word(headers['anthropic-version'], 'anthropic-version', ['2023-06-01', '2026-10-21']);
@@ -42,7 +45,13 @@ export function readMessages({ path, headers, body }: Received): Heard {
   booleans(body, 'body', 'stream');
   const isSampled = ['temperature', 'top_p', 'top_k'].some((name) => body[name] !== undefined);
   must(version === '2023-06-01' || !isSampled, 'temperature, top_p and top_k are not supported in this version');
-  const turns = joinTurns(list(body['messages'], 'messages').map((value, index) => readTurn(value, index)));
+  const model = text(body['model'], 'model');
+  const isNew = newer.test(model);
+  const messages = list(body['messages'], 'messages').map((value, index) => anyMembers(value, `messages.${index}`));
+  const instructions = messages.filter(({ role }) => isNew && role === 'system');
+  const turns = joinTurns(
+    messages.flatMap((value, index) => (instructions.includes(value) ? [] : [readTurn(value, index)])),
+  );
   checkEnds(turns);
   checkCalls(turns);
   for (const { parts } of turns) {
@@ -50,17 +59,17 @@ export function readMessages({ path, headers, body }: Received): Heard {
     const isFirst = parts.slice(0, lastResult + 1).every(({ kind }) => kind === 'result');
     must(isFirst, 'tool_result blocks must come first');
   }
-  const thinks = readThinking(body);
+  const thinks = readThinking(body, isNew);
   checkThoughtsBeforeCalls({ thinks, turns });
   const tools = listIfAny(body['tools'], 'tools').map(readTool);
   readChoice(body['tool_choice'], tools, thinks);
   return {
-    model: text(body['model'], 'model'),
+    model,
     stream: body['stream'] === true,
-    system: readSystem(body['system']),
+    system: [readSystem(body['system']), ...instructions.map(readInstruction)].join('\n'),
     turns,
     tools,
-    hasSchema: readFormat(body['output_config']),
+    hasSchema: readFormat(body['output_config'], isNew),
     thinks,
     tellsUsage: true,
     tellsSignature: true,
@@ -146,11 +155,20 @@ function readSystem(value: unknown): string {
     .join('\n');
 }
 
-function readThinking(body: Members): boolean {
+/** In the middle of a conversation; the effort may change there. */
+function readInstruction(value: Members): string {
+  const { content, output_config: config } = members(value, 'messages', 'output_config', 'role content');
+  readFormat(config, true);
+  return readSystem(content);
+}
+
+function readThinking(body: Members, isNew: boolean): boolean {
   if (body['thinking'] === undefined) return false;
   const thinking = members(body['thinking'], 'thinking', 'budget_tokens display', 'type');
   const type = word(thinking['type'], 'thinking.type', ['enabled', 'disabled', 'adaptive']);
   if (type === 'disabled') return false;
+  if (isNew) must(type === 'adaptive', 'thinking.type: use adaptive thinking with this model');
+  if (isNew) return true;
   must(type === 'enabled', 'adaptive thinking is not supported on this model');
   const budget = thinking['budget_tokens'];
   must(Number.isInteger(budget) && Number(budget) >= 1024, 'thinking.budget_tokens: must be at least 1024');
@@ -184,10 +202,11 @@ function readChoice(value: unknown, tools: readonly string[], thinks: boolean): 
   must(!thinks || !isForced, 'Thinking may not be enabled when tool_choice forces tool use.');
 }
 
-function readFormat(value: unknown): boolean {
+function readFormat(value: unknown, isNew: boolean): boolean {
   if (value === undefined) return false;
   const { format, effort } = members(value, 'output_config', 'format effort');
-  must(effort === undefined, 'output_config.effort: is not supported by this model');
+  if (effort !== undefined && isNew) word(effort, 'output_config.effort', ['low', 'medium', 'high', 'xhigh', 'max']);
+  else must(effort === undefined, 'output_config.effort: is not supported by this model');
   if (format === undefined) return false;
   const { type, schema } = members(format, 'output_config.format', '', 'type schema');
   word(type, 'output_config.format.type', ['json_schema']);
