@@ -16,11 +16,21 @@ export function writeAnswer(answer: ConversationAnswer, context: AnswerContext):
       finish,
       parts.some(({ kind }) => kind === 'refusal'),
     ) !== undefined;
-  const output = groups(parts).flatMap((group) => writeGroup(group, context));
-  const items = output.map((item, index) =>
-    isCut && index === output.length - 1 && item['status'] === 'completed' ? { ...item, status: 'incomplete' } : item,
-  );
-  return responseObject(responseHead(answer, context), { output: items, usage, finish }, context);
+  const told = groups(parts);
+  const output = told.flatMap((group, index) => {
+    const items = writeGroup(group, context);
+    return isCut && index === told.length - 1 && isGrown(group) ? items.map(cutShort) : items;
+  });
+  return responseObject(responseHead(answer, context), { output, usage, finish }, context);
+}
+
+/** It may lack its end; what comes as a whole says itself how far it is. */
+function isGrown(group: Exclude<Part, Spoken> | readonly Spoken[]): boolean {
+  return !('kind' in group) || group.kind === 'tool_call';
+}
+
+function cutShort(item: JsonObject): JsonObject {
+  return item['status'] === 'completed' ? { ...item, status: 'incomplete' } : item;
 }
 
 type Spoken = TextPart | RefusalPart;
