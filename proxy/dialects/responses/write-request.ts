@@ -101,7 +101,8 @@ function withQuirks(
   const without = new Set(target.quirks.without ?? []);
   const kept = Object.entries(body).filter(([key]) => {
     if (!without.has(key)) return true;
-    const isAsked = key !== 'store' || request.ownMembers.some(({ path }) => path[0] === 'store');
+    // A server that knows no such member keeps nothing, as a client that says so wants it.
+    const isAsked = key !== 'store' || request.ownMembers.some(({ path, value }) => path[0] === 'store' && value);
     if (!harmless.has(key)) losses.meaning(key, 'it has no such member');
     else if (isAsked) losses.hint(key);
     return false;
