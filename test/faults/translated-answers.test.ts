@@ -140,7 +140,10 @@ await test('an answer that makes no sense is a 502, whatever is wrong with it', 
     t.ok(performance.now() - startedAtMs < 3_000, `${name}: at once`);
   }
   await upstream.behave({ kind: 'json', body: { id: 'a', choices: [] } });
-  t.match(await post('/v1/messages', { ...asked, model: 'chat/m', stream: true }), { status: 502, text: 'it has no choice' });
+  t.match(await post('/v1/messages', { ...asked, model: 'chat/m', stream: true }), {
+    status: 502,
+    text: 'it has no choice',
+  });
   await upstream.behave({ kind: 'sse', chunks: [chatEvent({ content: 'Hel' })] });
   t.match(await post('/v1/messages', { ...asked, model: 'chat/m' }), { status: 502, text: 'is not complete' });
 });

@@ -1,4 +1,5 @@
 // Writes the tools of a request and what is chosen of them.
+import { isForced } from '../claude-thinking.ts';
 import type { ConversationRequest, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { asFunctionTool } from '../free-text-tools.ts';
 import { type JsonObject, type JsonValue, objectOf, textOf } from '../json.ts';
@@ -10,7 +11,11 @@ import type { Writing } from './writing.ts';
 export function writeTools(request: ConversationRequest, writing: Writing): JsonObject {
   if (request.tools.length > 0 && writing.lacks('tools')) return writing.meaning('tools', 'it has no tools') ?? {};
   const tools = request.tools.flatMap((tool, index) => writeTool(tool, index, writing));
-  if (tools.length === 0) return {};
+  if (tools.length === 0) {
+    // Nothing can be called, although something must.
+    if (isForced(request.toolChoice)) writing.hint('toolChoice');
+    return {};
+  }
   return { tools, ...writeChoice(request, writing), ...writeParallel(request, writing) };
 }
 

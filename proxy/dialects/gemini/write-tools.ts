@@ -1,4 +1,5 @@
 // Writes tools as Gemini's `functionDeclarations`, and which of them shall be called as its `toolConfig`.
+import { isForced } from '../claude-thinking.ts';
 import type { ConversationRequest, FunctionTool } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
 import { loseForeignTool } from '../foreign-tools.ts';
@@ -24,9 +25,8 @@ export function writeTools(request: ConversationRequest, target: WriteTarget, lo
   if (request.parallelTools === false && tools.length > 0) losses.hint(fieldName('parallelTools', dialect));
   const written = [...(functions.length === 0 ? [] : [{ functionDeclarations: functions }]), ...own];
   if (written.length === 0) {
-    const { toolChoice } = request;
     // Nothing can be called, although something must.
-    if (toolChoice?.kind === 'required' || toolChoice?.kind === 'tool') losses.hint(fieldName('toolChoice', dialect));
+    if (isForced(request.toolChoice)) losses.hint(fieldName('toolChoice', dialect));
     return {};
   }
   return { tools: written, ...writeChoice(request, functions) };

@@ -1,4 +1,5 @@
 // Writes the tools of a request, and which of them must be called.
+import { isForced } from '../claude-thinking.ts';
 import type { ConversationRequest, FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
 import { loseForeignTool } from '../foreign-tools.ts';
@@ -15,11 +16,15 @@ export function writeTools(request: ConversationRequest, hasFreeText: boolean, l
     loseForeignTool(request, index, losses);
     return [];
   });
-  const { toolChoice } = request;
-  const isLost = tools.length === 0 && request.tools.length > 0;
+  const { toolChoice, dialect } = request;
+  if (tools.length === 0 && (dialect !== 'responses' || request.tools.length > 0)) {
+    // Nothing can be called, although something must.
+    if (isForced(toolChoice)) losses.hint(fieldName('toolChoice', dialect));
+    return {};
+  }
   return {
     ...(tools.length === 0 ? {} : { tools }),
-    ...(toolChoice === undefined || isLost ? {} : { tool_choice: writeChoice(toolChoice, request.tools, hasFreeText) }),
+    ...(toolChoice === undefined ? {} : { tool_choice: writeChoice(toolChoice, request.tools, hasFreeText) }),
   };
 }
 

@@ -46,7 +46,7 @@ await test('what is empty or usual is not told, and written to none that refuses
 });
 
 await test('a tool that must be called, of which there is none, is told', (t) => {
-  for (const target of targets.filter(([{ name }]) => name === 'bedrock' || name === 'gemini' || name === 'messages')) {
+  for (const target of targets) {
     const forced = write(target, { toolChoice: { kind: 'required' } });
     t.same(forced, { ...write(target, {}), told: ['tool_choice'] }, target[0].name);
     t.same(write(target, { toolChoice: { kind: 'auto' } }).told, [], target[0].name);

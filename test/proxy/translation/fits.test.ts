@@ -8,8 +8,10 @@ import { atOnce } from '../../../proxy/slices.ts';
 import { translate } from '../../../proxy/translation/translated.ts';
 import { runs } from '../../support/extent.ts';
 import { bedrockWire } from '../../support/scripted-model/bedrock.ts';
+import { chatWire } from '../../support/scripted-model/chat.ts';
 import { geminiWire } from '../../support/scripted-model/gemini.ts';
 import { messagesWire } from '../../support/scripted-model/messages.ts';
+import { responsesWire } from '../../support/scripted-model/responses.ts';
 import type { Wire } from '../../support/scripted-model/wire.ts';
 
 interface Target {
@@ -42,6 +44,8 @@ const targets = [
   bedrock('anthropic.claude-sonnet-4-20250514-v1:0'),
   anthropic('claude-sonnet-4-5'),
   google('gemini-3-flash-preview'),
+  { wire: chatWire, model: 'gpt-4.1', path: '/v1/chat/completions', headers: bearer },
+  { wire: responsesWire, model: 'gpt-4.1', path: '/v1/responses', headers: bearer },
 ];
 
 /** What happens in a conversation, in no dialect's words. */
@@ -197,7 +201,8 @@ await test('what a provider is sent is what it takes', (t) => {
           const body = JSON.parse(JSON.stringify(bodyOf(asked))) as JsonObject;
           const spoken = { client, body, request: client.readRequest(body), bytes: 0 };
           const target = { model, upstream: { name: 'there', unsupported: 'drop' as const } };
-          const quirks = { isModelInPath: wire.name !== 'messages', takesJsonSchema: true };
+          const isModelInPath = wire.name === 'bedrock' || wire.name === 'gemini';
+          const quirks = { isModelInPath, takesJsonSchema: true, isInventor: true };
           const written = atOnce(translate(spoken, target, { quirks }, dialect)).body;
           wire.read({ path, headers, body: JSON.parse(written.toString()) as Record<string, unknown> });
         }),
