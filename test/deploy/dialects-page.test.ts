@@ -5,7 +5,7 @@ import { test } from 'tap';
 import { rows } from '../../proxy/providers/rows.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../deploy/DIALECTS.md'), 'utf8');
-const noDialects = ['embeddings', 'count_tokens', 'realtime'];
+const noDialects = ['compact', 'input_tokens', 'embeddings', 'count_tokens', 'realtime'];
 
 await test('every type of provider stands there with its dialects', (t) => {
   const said = [...page.matchAll(/^\| `(\w+)` +\| ([a-z, ]+?) +\|$/gm)].map(([, type = '', speaks = '']) => [

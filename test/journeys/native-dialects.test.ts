@@ -14,6 +14,7 @@ const gateway = await shareGateway({
       anthropic: { ...provider, type: 'anthropic' },
       pinned: { ...provider, type: 'anthropic', headers: { 'anthropic-version': '2030-01-01' } },
       openai: { ...provider, type: 'openai', dialects: ['responses'] },
+      mistral: { ...provider, type: 'mistral' },
     },
   },
 });
@@ -102,6 +103,20 @@ for (const [format, path, name] of ways) {
     t.match(await chargedFor(streamed), charged);
   });
 }
+
+await test('an id of a call that another provider gave is changed where the server would refuse it', async (t) => {
+  const model = '"mistral/the/model-id"';
+  const body = (id: string, asked: string): string =>
+    `{"messages":[{"role":"assistant","tool_calls":[{"id":"${id}","type":"function"}]},{"role":"tool","tool_call_id":"${id}","content":"${id}"}],"x_new":1.0,"model":${asked}}`;
+  const answer = { kind: 'json', body: '{"object":"chat.completion","choices":[]}' } as const;
+  const id = 'call_0123456789abcdef01234567';
+  const { sent } = await exchange(answer, '/v1/chat/completions', body(id, model));
+  const text = sent?.body.toString() ?? '';
+  const [, changed = ''] = /"tool_call_id":"([A-Za-z0-9]{9})"/.exec(text) ?? [];
+  t.equal(text, body(changed, '"the/model-id"').replace(`"content":"${changed}"`, `"content":"${id}"`));
+  const fit = await exchange(answer, '/v1/chat/completions', body('abcDEF123', model));
+  t.equal(fit.sent?.body.toString(), body('abcDEF123', '"the/model-id"'));
+});
 
 await test('Anthropic is told the versions that the client names, else one that is known', async (t) => {
   const body = bodies.messages('"anthropic/the/model-id"', false);

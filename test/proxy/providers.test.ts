@@ -76,6 +76,17 @@ await test('a stream is asked for its usage with the fewest changed bytes', asyn
   for (const [body, expected] of bodies) t.match(sent(body), { text: expected, injected: true });
 });
 
+await test('further changes are made wherever they stand beside the others', async (t) => {
+  const body = Buffer.from('{"a":"x","model":"a","stream":true,"b":"y"}');
+  const change = (text: string) => {
+    const start = body.indexOf(text);
+    return { start, end: start + text.length, bytes: Buffer.from('"z"') };
+  };
+  const edits = [change('"x"'), change('"y"')];
+  const { body: sentBody } = nativeBody(readCall(body), Buffer.from('"M"'), true, edits);
+  t.equal(sentBody.toString(), '{"a":"z","model":"M","stream":true,"b":"z","stream_options":{"include_usage":true}}');
+});
+
 await test('however the client wrote include_usage, the provider reads that it is wanted', async (t) => {
   for (const options of [
     '{"include_usage":true,"include_usage":false}',
