@@ -134,10 +134,9 @@ const cases: readonly Case[] = [
     'an item in a turn of several',
     'responses',
     ['chat', 'messages', 'gemini', 'bedrock'],
-    input(hello, { role: 'assistant', content: 'a' }, call, { type: 'web_search_call', id: 'w' }),
+    input(hello, { role: 'assistant', content: 'a' }, call, { type: 'compaction', id: 'c', encrypted_content: 'x' }),
     'input[3]',
   ],
-  ['a reference', 'responses', ['chat', 'messages', 'gemini', 'bedrock'], input(hello, { id: 'msg_1' }), 'input[1]'],
   [
     'one of the allowed',
     'responses',
@@ -237,6 +236,15 @@ for (const [what, name, targets, body, param] of cases) {
     });
   }
 }
+
+await test('an item that nothing is known of is not there for a target that is told it', async (t) => {
+  const client = translatedFrom.responses;
+  if (client === undefined) throw new Error('responses is not served');
+  for (const target of ['chat', 'messages', 'gemini', 'bedrock'] as const) {
+    const refused = refusalOf(client, target, input(hello, { id: 'msg_1' }));
+    t.match(refused, { error: { code: 'kept_not_found', type: 'not_found_error', param: 'input[1]' } }, target);
+  }
+});
 
 await test('a server that takes text alone is told no image, and the place is named', async (t) => {
   const client = translatedFrom.messages;
