@@ -1,6 +1,7 @@
 // The schema of an answer as Claude takes it, at Anthropic and at Bedrock: objects are closed, and limits are told in words, as the SDKs of
 // Anthropic do it (platform.claude.com/docs/en/build-with-claude/structured-outputs, "JSON Schema limitations").
 import { isObject, type JsonObject, type JsonValue, listOf, objectOf, writeJson } from './json.ts';
+import type { Losses } from './translation.ts';
 
 /** Members that are taken as they are. */
 const plain: ReadonlySet<string> = new Set('type title description const default required $ref'.split(' '));
@@ -12,16 +13,59 @@ const formats: ReadonlySet<JsonValue | undefined> = new Set(
 /** Expressions that look around, refer back, or know the bounds of words are refused. */
 const hardPattern = /\(\?|\\[bB1-9]/;
 
-/** A schema that Claude accepts. */
+/** A schema that Claude accepts, as far as it can. */
 export interface ClosedSchema {
   readonly schema: JsonObject;
   /** Objects could have had members that it does not name, and cannot any more. */
   readonly isNarrower: boolean;
+  /** It refers to itself, which is refused. */
+  readonly isRecursive: boolean;
+}
+
+/** The schema of an answer for Claude, with what it loses told; undefined: it cannot be told. `field`: what the client calls it. */
+export function closedOutput(given: JsonObject, field: string, losses: Losses): JsonObject | undefined {
+  const { schema, isNarrower, isRecursive } = closedSchema(given);
+  if (isNarrower) losses.hint(`${field}.additionalProperties`);
+  if (!isRecursive) return schema;
+  losses.meaning(field, 'its schemas may not refer to themselves');
+  return undefined;
 }
 
 export function closedSchema(schema: JsonObject): ClosedSchema {
   const closer = new SchemaCloser();
-  return { schema: closer.close(schema) as JsonObject, isNarrower: closer.isNarrower };
+  const closed = closer.close(schema) as JsonObject;
+  return { schema: closed, isNarrower: closer.isNarrower, isRecursive: holdsItself(closed) };
+}
+
+/** References that lead from one to the next; longer chains count as endless. */
+const longestChain = 200;
+
+/** Whether what references lead to refers back to where it came from. Definitions stand at the top. */
+function holdsItself(schema: JsonObject): boolean {
+  const { $defs, definitions, ...own } = schema;
+  const open = new Set<string>();
+  const done = new Set<string>();
+  const isCircle = (reference: string): boolean => {
+    if (reference === '#' || open.has(reference) || open.size > longestChain) return true;
+    if (done.has(reference)) return false;
+    const [, list, name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(reference) ?? [];
+    const named = objectOf(list === '$defs' ? $defs : definitions)?.[name];
+    open.add(reference);
+    const found = [...referencesIn(named)].some(isCircle);
+    open.delete(reference);
+    done.add(reference);
+    return found;
+  };
+  return [...referencesIn(own)].some(isCircle);
+}
+
+function* referencesIn(value: JsonValue | undefined): Generator<string> {
+  if (Array.isArray(value)) for (const entry of value as readonly JsonValue[]) yield* referencesIn(entry);
+  if (!isObject(value)) return;
+  for (const [key, member] of Object.entries(value)) {
+    if (key === '$ref' && typeof member === 'string') yield member;
+    else yield* referencesIn(member);
+  }
 }
 
 class SchemaCloser {

@@ -1,5 +1,5 @@
 // Writes a request to Converse and ConverseStream: they take the same body, and the path says which one is meant.
-import { closedSchema } from '../claude-schema.ts';
+import { closedOutput } from '../claude-schema.ts';
 import type { ConversationRequest, OutputFormat } from '../conversation/conversation.ts';
 import { type JsonObject, unlessEmpty, writeJson } from '../json.ts';
 import { tellOwnMembers } from '../own-losses.ts';
@@ -38,8 +38,8 @@ function writeOutput(output: OutputFormat | undefined, writing: Writing): JsonOb
     return undefined;
   }
   const { name, description } = output;
-  const { schema, isNarrower } = closedSchema(output.schema);
-  if (isNarrower) writing.hint('output', 'additionalProperties');
+  const schema = closedOutput(output.schema, writing.nameOf('output'), writing.losses);
+  if (schema === undefined) return undefined;
   const jsonSchema = { schema: writeJson(schema), name, description };
   return { textFormat: { type: 'json_schema', structure: { jsonSchema } } };
 }

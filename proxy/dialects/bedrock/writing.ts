@@ -16,14 +16,17 @@ export class Writing {
     this.#dialect = dialect;
   }
 
-  /** `within`: what of the member. */
-  hint(member: Parameters<typeof fieldName>[0], within?: string): void {
-    const field = fieldName(member, this.#dialect);
-    this.losses.hint(within === undefined ? field : `${field}.${within}`);
+  /** What the client calls it. */
+  nameOf(member: Parameters<typeof fieldName>[0]): string {
+    return fieldName(member, this.#dialect);
+  }
+
+  hint(member: Parameters<typeof fieldName>[0]): void {
+    this.losses.hint(this.nameOf(member));
   }
 
   meaning(member: Parameters<typeof fieldName>[0], because: string, place?: string): void {
-    this.losses.meaning(fieldName(member, this.#dialect), because, place);
+    this.losses.meaning(this.nameOf(member), because, place);
   }
 
   /** A name that a document may have, and that no other document of the request has. */

@@ -29,7 +29,7 @@ export function writeTools(request: ConversationRequest, target: WriteTarget, lo
     if (isForced(request.toolChoice)) losses.hint(fieldName('toolChoice', dialect));
     return {};
   }
-  return { tools: written, ...writeChoice(request, functions) };
+  return { tools: written, ...writeChoice(request, functions, losses) };
 }
 
 interface Writing {
@@ -55,11 +55,18 @@ function writeFunction(tool: FunctionTool, { request: { dialect }, target, losse
 }
 
 /** A tool that was left out cannot be chosen. */
-function writeChoice({ toolChoice }: ConversationRequest, functions: readonly JsonObject[]): JsonObject {
+function writeChoice(
+  { toolChoice, dialect }: ConversationRequest,
+  functions: readonly JsonObject[],
+  losses: Losses,
+): JsonObject {
   if (toolChoice === undefined || functions.length === 0) return {};
   if (toolChoice.kind !== 'tool') return { toolConfig: { functionCallingConfig: { mode: modes[toolChoice.kind] } } };
   const { name } = toolChoice;
-  if (!functions.some((declared) => declared['name'] === name)) return {};
+  if (!functions.some((declared) => declared['name'] === name)) {
+    losses.hint(fieldName('toolChoice', dialect));
+    return {};
+  }
   return { toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: [name] } } };
 }
 

@@ -1,6 +1,6 @@
 // Writes a request for Anthropic's Messages.
 import { claudeTraitsOf } from '../claude-models.ts';
-import { closedSchema } from '../claude-schema.ts';
+import { closedOutput } from '../claude-schema.ts';
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
 import { type JsonObject, type JsonValue, objectOf, withoutAbsent } from '../json.ts';
@@ -62,17 +62,15 @@ function maxTokensOf({ maxTokens }: ConversationRequest, least: number): JsonVal
 }
 
 function writeFormat({ request, losses }: Writing, { quirks }: WriteTarget): JsonObject | undefined {
-  const schemaOf = (given: JsonObject): JsonObject => {
-    const { schema, isNarrower } = closedSchema(given);
-    if (isNarrower) losses.hint(`${fieldName('output', request.dialect)}.additionalProperties`);
-    return schema;
-  };
   const { output, dialect } = request;
   if (output === undefined || output.kind === 'text') return undefined;
   const field = fieldName('output', dialect);
   if (output.kind === 'json') losses.meaning(field, 'it has no JSON output without a schema');
   else if (quirks.outputSchema === false) losses.meaning(field, 'it has no schemas');
-  else return { type: 'json_schema', schema: dialect === 'messages' ? output.schema : schemaOf(output.schema) };
+  else {
+    const schema = dialect === 'messages' ? output.schema : closedOutput(output.schema, field, losses);
+    return schema && { type: 'json_schema', schema };
+  }
   return undefined;
 }
 

@@ -24,6 +24,7 @@ await test('every object is closed, wherever it stands, and it is told when that
       $defs: { d: closed },
     },
     isNarrower: false,
+    isRecursive: false,
   });
   const isNarrower = (schema: JsonObject) => closedSchema(schema).isNarrower;
   t.same([{ type: 'object' }, { ...object, additionalProperties: true }, closed].map(isNarrower), [true, true, false]);
@@ -70,5 +71,15 @@ await test('choices are told as one keyword, references stand alone, and what sa
   });
   const tuple = [{ type: 'string' }, { type: 'number' }];
   t.same(close({ type: 'array', items: tuple }), { type: 'array', items: { anyOf: tuple } });
+  t.end();
+});
+
+await test('a schema that refers to itself is known', (t) => {
+  const list = { type: 'object', properties: { next: { anyOf: [{ $ref: '#/$defs/list' }, { type: 'null' }] } } };
+  const isRecursive = (schema: JsonObject) => closedSchema(schema).isRecursive;
+  t.equal(isRecursive({ $ref: '#/$defs/list', $defs: { list } }), true);
+  t.equal(isRecursive({ type: 'object', properties: { self: { $ref: '#' } } }), true);
+  const twice = { type: 'object', properties: { a: { $ref: '#/$defs/a' }, b: { $ref: '#/$defs/a' } } };
+  t.equal(isRecursive({ ...twice, $defs: { a: { type: 'string' } } }), false, 'one that names something twice is not');
   t.end();
 });

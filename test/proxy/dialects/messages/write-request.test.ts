@@ -242,6 +242,8 @@ await test('tools, and which of them must be called', (t) => {
 
 await test('what cannot be said is told', (t) => {
   const schema = { kind: 'schema', name: 's', schema: { type: 'object', properties: {} } } as const;
+  const self = { type: 'object', properties: { a: { $ref: '#' } } };
+  const endless = { ...schema, schema: self } as const;
   const open = { ...schema, schema: { type: 'object' } } as const;
   const cases: readonly [Partial<ConversationRequest>, string[]][] = [
     [{ sampling: { seed: 1, presencePenalty: 0, logitBias: {} } }, ['seed']],
@@ -251,6 +253,7 @@ await test('what cannot be said is told', (t) => {
     [{ output: { kind: 'json' } }, ['response_format: it has no JSON output without a schema']],
     [{ output: schema }, []],
     [{ output: open }, ['response_format.additionalProperties']],
+    [{ output: endless }, ['response_format: its schemas may not refer to themselves']],
     [{ stop: ['\n', 'END'] }, ['stop: it does not stop at blanks']],
     [
       { metadata: { a: 'b' }, verbosity: 'low', serviceTier: 'flex', user: 'u' },
