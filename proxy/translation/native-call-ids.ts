@@ -11,6 +11,12 @@ interface Rule {
   readonly form: TextForm;
 }
 
+const keys = {
+  tool_call_id: Buffer.from('"tool_call_id"'),
+  tool_use_id: Buffer.from('"tool_use_id"'),
+  call_id: Buffer.from('"call_id"'),
+  id: Buffer.from('"id"'),
+};
 const ofMessages: Rule = { member: 'tool_use_id', form: callForms.messages.id };
 const ofResponses: Rule = { member: 'call_id', form: callForms.responses.id };
 const rules: Readonly<Partial<Record<Speakable, Rule>>> = {
@@ -40,6 +46,7 @@ export function callIdEdits(
   const rule = ruleOf(speech, model);
   if (rule === undefined) return none;
   const { member, form } = rule;
+  if (!body.includes(keys[member])) return none;
   const ids = new Fitted(form);
   const odd = new Set<string>();
   for (const { text } of textsOf(body, member)) {
@@ -49,7 +56,7 @@ export function callIdEdits(
   if (odd.size === 0) return none;
   const edits: Edit[] = [];
   // Responses names both alike.
-  for (const key of member === 'call_id' ? [member] : [member, 'id']) {
+  for (const key of member === 'call_id' ? [member] : ([member, 'id'] as const)) {
     for (const { text, start, end } of textsOf(body, key))
       if (odd.has(text)) edits.push({ start, end, bytes: Buffer.from(JSON.stringify(ids.of(text))) });
   }
@@ -67,8 +74,8 @@ interface Found {
 }
 
 /** The texts that are values of a member of this name, wherever it stands. The body is valid JSON. */
-function* textsOf(body: Buffer, member: string): Generator<Found, void, undefined> {
-  const key = `"${member}"`;
+function* textsOf(body: Buffer, member: keyof typeof keys): Generator<Found, void, undefined> {
+  const key = keys[member];
   for (let at = body.indexOf(key); at !== -1; at = body.indexOf(key, at + key.length)) {
     if (body[at - 1] === backslash) continue;
     const behind = skipBlanks(body, at + key.length);
