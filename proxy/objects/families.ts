@@ -49,6 +49,8 @@ export interface Family {
    * Objects in them may say the id as `id`.
    */
   readonly members: readonly string[];
+  /** Its members also name what is no such object: one that is not known passes. */
+  readonly isSoft?: true;
   /** How its ids look where a member may say something else, too; absent: any text is one. */
   readonly form?: RegExp;
   /** Members of an answer that hold further objects of its maker, by their paths; `*` stands for each of a list. */
@@ -119,6 +121,8 @@ export const families: Readonly<Record<FamilyName, Family>> = {
     what: 'message',
     places: [],
     members: ['previousmessageid'],
+    // `diagnostics` names any answer so.
+    isSoft: true,
     holds: { ...madeByTools, id: 'thread_message', 'message.id': 'thread_message' },
   },
   conversation: {

@@ -102,7 +102,8 @@ export function referencesIn(name: string, text: string): readonly Reference[] {
   if (file !== undefined) return [{ family: 'file', id: file }];
   if (text.startsWith('fileid://'))
     return [...text.matchAll(mentionedFile)].map(([, id = '']) => ({ family: 'file', id }) as const);
-  return family !== undefined && isIdOf(family, text) ? [{ family, id: text }] : [];
+  if (family === undefined || !isIdOf(family, text)) return [];
+  return [families[family].isSoft === true ? { family, id: text, isSoft: true } : { family, id: text }];
 }
 
 function isIdOf(family: FamilyName, text: string): boolean {

@@ -199,6 +199,9 @@ await test('a thread is gone on from by who has begun it, in JSON and in streams
     await second.behave([{ kind: 'json', body: made }]);
     t.equal((await ask(a, '/v1/messages', { ...call, thread })).outcome, '200');
     t.match(second.ledger.at(-1)?.json(), { thread });
+    const diagnostics = { previous_message_id: 'msg_without_a_thread' };
+    await second.behave([{ kind: 'json', body: made }]);
+    t.equal((await ask(a, '/v1/messages', { ...call, diagnostics })).outcome, '200');
   }
 });
 
