@@ -7,7 +7,7 @@ import { writtenBody } from '../parsed-body.ts';
 import { atOnce, inSlices, type Slices, shortBytes } from '../slices.ts';
 import { foldedEvents } from './folded-events.ts';
 import { streamOf } from './replay.ts';
-import { readAnswer, type Translated, writeAnswer } from './translated.ts';
+import { eventsOf, readAnswer, type Translated, writeAnswer } from './translated.ts';
 
 /** An answer as far as it has come. */
 type Come = Pick<Answer, 'complete' | 'stream'> & { readonly head: { readonly heldEvents: boolean } };
@@ -59,7 +59,7 @@ export class Reading {
     const { translated } = this;
     const { request, client } = translated.spoken;
     const isLong = body.length > shortBytes;
-    const answer = yield* head.heldEvents ? foldedEvents(body, translated.dialect) : readAnswer(translated, body);
+    const answer = yield* head.heldEvents ? foldedEvents(body, eventsOf(translated)) : readAnswer(translated, body);
     if (isLong) yield;
     if (isLong || request.stream) {
       const written = yield* writtenBody(writeAnswer(translated, answer, nowMs), isLong);

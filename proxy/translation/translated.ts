@@ -5,6 +5,7 @@ import type { ConversationAnswer } from '../dialects/conversation/conversation.t
 import { checkNestedValues } from '../dialects/conversation/nested-values.ts';
 import { type JsonObject, textOf } from '../dialects/json.ts';
 import { tellOwnParts } from '../dialects/own-losses.ts';
+import { toldOtherwise } from '../dialects/told-otherwise.ts';
 import type { AnswerContext, EventReader, EventWriter, ProviderDialect } from '../dialects/translation.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
@@ -15,6 +16,7 @@ import { clientPlace } from './client-place.ts';
 import type { Spoken } from './conversation-of.ts';
 import { fitCalls, OwnCalls } from './fit-calls.ts';
 import { LossList, type UnsupportedPolicy } from './losses.ts';
+import { oneCallReader, withOneCall } from './one-call.ts';
 
 /** What is needed of a target to speak to it. */
 export interface SpokenTo {
@@ -47,7 +49,10 @@ export function* translate(
   if (dialect.name !== 'responses' && target.upstream.unsupported !== 'drop') checkReferences(spoken);
   const losses = new LossList(target.upstream.name, target.upstream.unsupported, spoken.itemsBefore);
   const place = { model: target.model, quirks };
-  const { request, ownNames } = yield* fitCalls(spoken.request, callFormsOf(dialect, place));
+  const { request, ownNames } = yield* fitCalls(
+    toldOtherwise(spoken.request, dialect.name, quirks),
+    callFormsOf(dialect, place),
+  );
   const written = dialect.writeRequest(request, place, losses);
   if (dialect.name !== request.dialect) tellOwnParts(request, losses);
   const body = yield* writtenBody(written, spoken.bytes > shortBytes);
@@ -66,17 +71,25 @@ function checkReferences({ request: { dialect, turns }, itemsBefore }: Spoken): 
 }
 
 /** The answer that a whole body holds. Throws an InvalidAnswer. */
-export function* readAnswer({ dialect, ownCalls }: Translated, body: Buffer): Slices<ConversationAnswer> {
+export function* readAnswer({ dialect, ownCalls, spoken }: Translated, body: Buffer): Slices<ConversationAnswer> {
   const parsed = yield* parsedObject(body);
   if (parsed === undefined) throw new InvalidAnswer('it is not a JSON object, or has too many values');
   const answer = dialect.readAnswer(parsed);
   if (body.length > shortBytes) yield* checkNestedValues(answer.parts);
-  return ownCalls.answer(answer);
+  const own = ownCalls.answer(answer);
+  return spoken.request.parallelTools === false ? withOneCall(own) : own;
 }
 
 /** Reads the events of a streamed answer. */
-export function eventReader({ dialect, ownCalls }: Translated): EventReader {
-  return ownCalls.reader(dialect.eventReader());
+export function eventReader({ dialect, ownCalls, spoken }: Translated): EventReader {
+  const own = ownCalls.reader(dialect.eventReader());
+  return spoken.request.parallelTools === false ? oneCallReader(own) : own;
+}
+
+/** How its stream is cut into events, and read. */
+export function eventsOf(translated: Translated): Pick<ProviderDialect, 'eventReader' | 'eventSplitter'> {
+  const { dialect } = translated;
+  return { ...dialect, eventReader: () => eventReader(translated) };
 }
 
 /** The answer in the client's dialect. `nowMs`: Unix milliseconds. */

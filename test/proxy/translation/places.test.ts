@@ -265,3 +265,18 @@ await test('of a continued response, places count the items that the client sent
   t.match(paramOf(input(hello, hello, { role: 'x', content: 'a' })), wrong);
   t.end();
 });
+
+await test('an item that is named and not kept is not there for any of them', (t) => {
+  const client = translatedFrom.responses;
+  if (client === undefined) throw new Error('responses is not served');
+  for (const target of ['chat', 'messages', 'gemini', 'bedrock'] as const) {
+    for (const named of [{ id: 'msg_1' }, { type: 'item_reference', id: 'msg_1' }]) {
+      t.match(
+        refusalOf(client, target, input(hello, named)),
+        { error: { code: 'kept_not_found', param: 'input[1]', message: 'There is no item with the id "msg_1"' } },
+        target,
+      );
+    }
+  }
+  t.end();
+});
