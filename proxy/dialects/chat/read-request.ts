@@ -42,7 +42,7 @@ export function readRequest(body: JsonObject): ConversationRequest {
       ...(isOwnFormat ? [format] : []),
       ...ownThinking,
       ...hints(options, new Set(['include_usage']), ['stream_options']),
-      ...hints(body, known, []),
+      ...hints(body, known, []).map((member) => ({ ...member, isMeaning: isFormOfAnswer(member) })),
     ],
     ...withoutAbsent({
       toolChoice,
@@ -56,6 +56,20 @@ export function readRequest(body: JsonObject): ConversationRequest {
       serviceTier: optionalText(body, 'service_tier'),
     }),
   };
+}
+
+/** Members of OpenAI and of other servers that say what the answer must look like, what it goes on from, or what it must come with. */
+const forms: ReadonlySet<string> = new Set(
+  [
+    'moderation guided_json guided_regex guided_choice guided_grammar structured_outputs grammar json_schema regex ebnf',
+    'stop_token_ids ignore_eos min_tokens best_of use_beam_search echo suffix continue_final_message documents',
+    'search_parameters web_search plugins',
+  ].flatMap((names) => names.split(' ')),
+);
+
+function isFormOfAnswer({ path: [name = ''], value }: OwnMember): boolean {
+  const isOff = value === false || numberOf(value) === 0 || (name === 'best_of' && numberOf(value) === 1);
+  return forms.has(name) && !isOff;
 }
 
 /** Members that change the answer, unless they say what is usual. */

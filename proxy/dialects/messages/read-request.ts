@@ -22,8 +22,11 @@ const known = new Set(
     ' ',
   ),
 );
-/** Without these the answer would be another one: where code runs, which servers are asked, in which country, and what was said before. */
-const meanings = new Set(['container', 'mcp_servers', 'inference_geo', 'thread']);
+/**
+ * Without these the answer would be another one: where code runs, which servers are asked, in which country, what was said before, and that a
+ * summary is wanted.
+ */
+const meanings = new Set(['container', 'mcp_servers', 'inference_geo', 'thread', 'compaction']);
 const efforts: readonly string[] = ['low', 'medium', 'high', 'xhigh', 'max'] satisfies Thinking['effort'][];
 /** Fewest tokens of thoughts that may be asked for. */
 const leastBudget = 1024;

@@ -20,7 +20,7 @@ const known = new Set(
   max_output_tokens stream user metadata service_tier`.split(/\s+/),
 );
 /** Without these the answer would be another one. */
-const meanings = new Set(['conversation', 'prompt', 'previous_response_id', 'max_tool_calls']);
+const meanings = new Set(['conversation', 'prompt', 'previous_response_id', 'max_tool_calls', 'moderation']);
 
 /** Throws an InvalidRequest. What it does not know is kept as a hint. */
 export function readRequest(body: JsonObject): ConversationRequest {

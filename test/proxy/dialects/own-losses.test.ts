@@ -76,7 +76,7 @@ await test('the same for clients of chat and of messages', (t) => {
 
   const use = { type: 'tool_use', id: 'c', name: 'f', input: {} };
   const body = {
-    max_tokens: 9,
+    max_tokens: 99,
     mcp_servers: [],
     messages: [
       { role: 'user', content: 'hi' },
