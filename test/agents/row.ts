@@ -5,6 +5,8 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import type { TriedProvider } from '../clients/providers.ts';
 import type { Fleet } from '../support/fleet.ts';
 import type { LogLine } from '../support/process.ts';
+import type { Heard } from '../support/scripted-model/heard.ts';
+import type { Saying } from '../support/scripted-model/scenarios.ts';
 import { type ScriptedModel, startScriptedModel } from '../support/scripted-model/server.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -16,6 +18,8 @@ import { runFor } from './turn.ts';
 export interface Row {
   readonly agent: Agent;
   readonly provider: TriedProvider;
+  /** That of the second turn: the same, or another one. */
+  readonly second: TriedProvider;
 }
 
 /** What all rows share. */
@@ -43,17 +47,24 @@ const mostMs = 60_000;
 /** Has the agent do its task. */
 export async function outcomeOf(row: Row, world: World): Promise<Outcome> {
   const { fleet, t } = world;
-  const { agent, provider } = row;
+  const { agent, provider, second } = row;
   const home = temporaryDirectory(t, 'gateway-agent');
   const folder = join(home, 'work');
   const log = join(home, 'ledger.log');
   const secrets = { receipt: `receipt-${randomUUID()}`, memory: `memory-${randomUUID()}` };
   for (const each of [folder, join(home, 'tmp')]) mkdirSync(each);
   const answer = agent.model(filesIn(folder), secrets);
-  const model = await startScriptedModel(t, provider.wire, (heard) => {
-    return answer({ ...heard, thinks: heard.thinks || thinksUnasked.has(provider.wire.name) });
-  });
-  await lead(fleet, row, model);
+  const models: ScriptedModel[] = [];
+  /** Whatever model the agent names, this provider is asked from now on. */
+  const lead = async (provider: TriedProvider): Promise<void> => {
+    const think = (heard: Heard): Saying => {
+      return answer({ ...heard, thinks: heard.thinks || thinksUnasked.has(provider.wire.name) });
+    };
+    const model = await startScriptedModel(t, provider.wire, think, 1 + 100 * models.length);
+    models.push(model);
+    await fleet.proxies[0]?.applyConfig({ 'gateway.yaml': configOf(agent, provider, model) });
+  };
+  await lead(provider);
   const [proxy] = fleet.proxies;
   if (proxy === undefined) throw new Error('the fleet has no proxy');
   const { id: keyId, value: key } = await issueKey(fleet);
@@ -73,6 +84,7 @@ export async function outcomeOf(row: Row, world: World): Promise<Outcome> {
   const faults: string[] = [];
   let printed = '';
   for (const isSecond of [false, true]) {
+    if (isSecond && second !== provider) await lead(second);
     const ended = await runFor({
       command: agent.command(place, isSecond ? words.second : words.first, isSecond),
       cwd: folder,
@@ -85,9 +97,16 @@ export async function outcomeOf(row: Row, world: World): Promise<Outcome> {
     break;
   }
   if (world.keepAt !== undefined)
-    writeFileSync(join(world.keepAt, `${nameOf(row)}.json`), JSON.stringify(model.requests, null, 2));
+    writeFileSync(
+      join(world.keepAt, `${nameOf(row)}.json`),
+      JSON.stringify(
+        models.flatMap(({ requests }) => requests),
+        null,
+        2,
+      ),
+    );
   const lines = proxy.process.requests().filter((line) => line['key_id'] === keyId);
-  faults.push(...new Set([...refusalsOf(model), ...failuresIn(lines)]));
+  faults.push(...new Set([...models.flatMap(refusalsOf), ...failuresIn(lines)]));
   if (faults.length === 0)
     faults.push(...faultsOf({ folder, log: agent.hasLedger ? log : undefined, printed }, secrets));
   return { ...row, faults, dropped: droppedIn(lines), seconds: (performance.now() - startedMs) / 1000 };
@@ -108,8 +127,8 @@ function droppedIn(lines: readonly LogLine[]): readonly string[] {
 }
 
 /** For a file. */
-function nameOf({ agent, provider }: Row): string {
-  return `${agent.name} ${provider.wire.name}`.toLowerCase().replaceAll(/[^a-z0-9.]+/g, '-');
+function nameOf({ agent, provider, second }: Row): string {
+  return `${agent.name} ${provider.wire.name} ${second.wire.name}`.toLowerCase().replaceAll(/[^a-z0-9.]+/g, '-');
 }
 
 /** Nothing of the one who runs this but what finds programs. */
@@ -119,21 +138,18 @@ function environmentOf(agent: Agent, place: Place): Record<string, string> {
   return { PATH: path, HOME: home, TMPDIR: join(home, 'tmp'), LANG: 'C.UTF-8', TERM: 'dumb', ...agent.env(place) };
 }
 
-/** The gateway asks this provider, whatever model the agent names. */
-async function lead(fleet: Fleet, { agent, provider }: Row, { url, wire }: ScriptedModel): Promise<void> {
+/** The config of a gateway that asks this provider, whatever model the agent names. */
+function configOf(agent: Agent, provider: TriedProvider, { url, wire }: ScriptedModel): object {
   // What an agent takes for Anthropic's own model must be that one there: its bytes go through.
   const isOwn = (source: string): boolean => wire.name === 'messages' && source.startsWith('claude-');
   const models = [wire.model, ...agent.models.filter(isOwn)];
-  const settings = { ...provider.settings(url), api_key: 'sk-of-the-provider', models };
-  await fleet.proxies[0]?.applyConfig({
-    'gateway.yaml': {
-      server: { access_log: 'all' },
-      providers: { [wire.name]: settings },
-      aliases: agent.models.map((source) => {
-        return { source, target: `${wire.name}/${isOwn(source) ? source : wire.model}` };
-      }),
-    },
-  });
+  return {
+    server: { access_log: 'all' },
+    providers: { [wire.name]: { ...provider.settings(url), api_key: 'sk-of-the-provider', models } },
+    aliases: agent.models.map((source) => {
+      return { source, target: `${wire.name}/${isOwn(source) ? source : wire.model}` };
+    }),
+  };
 }
 
 /** A key as an operator gives it to a person; the proxy knows it. */

@@ -11,14 +11,17 @@ import { agents } from './agents.ts';
 import { install } from './install.ts';
 import { type Outcome, outcomeOf, type Row } from './row.ts';
 
-const usage = `npm run agents -- [--without WORD]… [--keep FOLDER] [WORD]…
+const usage = `npm run agents -- [--switch COLUMNS] [--without WORD]… [--keep FOLDER] [WORD]…
 A WORD chooses the rows that have it in the name of the agent or of the provider; several words choose those that have all.
---without leaves such rows out. --keep writes what providers were asked into files. Agents are installed into the cache of the user first (2 GB); Linux with \`unshare\` and \`ip\` is needed.`;
+--switch leads the second turn to the provider that is so many columns further. --without leaves such rows out. --keep writes what providers were asked into files. Agents are installed into the cache of the user first (2 GB); Linux with \`unshare\` and \`ip\` is needed.`;
 
 const insideFlag = 'AGENTS_INSIDE_NAMESPACE';
 
-function rowsOf(chosen: readonly string[], without: readonly string[]): readonly Row[] {
-  const all = providers.flatMap((provider) => agents.map((agent): Row => ({ agent, provider })));
+function rowsOf(chosen: readonly string[], without: readonly string[], columns: number): readonly Row[] {
+  const all = providers.flatMap((provider, index) => {
+    const second = providers[(index + columns) % providers.length] ?? provider;
+    return agents.map((agent): Row => ({ agent, provider, second }));
+  });
   return all.filter(({ agent, provider }) => {
     const name = `${agent.name}, ${provider.title} ${provider.wire.name}`.toLowerCase();
     const has = (word: string): boolean => name.includes(word.toLowerCase());
@@ -73,9 +76,9 @@ async function outcomesOf(rows: readonly Row[], keepAt: string | undefined): Pro
   return outcomes;
 }
 
-function lineOf({ agent, provider, faults, dropped, seconds }: Outcome): string {
+function lineOf({ agent, provider, second, faults, dropped, seconds }: Outcome): string {
   const left = dropped.length === 0 ? '' : `; left out: ${dropped.join(', ')}`;
-  const head = `${faults.length === 0 ? 'ok    ' : 'FAILED'} ${agent.name}, with ${provider.title} (${seconds.toFixed(1)} s)${left}`;
+  const head = `${faults.length === 0 ? 'ok    ' : 'FAILED'} ${agent.name}, with ${provider.title}${second === provider ? '' : ` and then ${second.title}`} (${seconds.toFixed(1)} s)${left}`;
   return [head, ...faults].join('\n         ');
 }
 
@@ -95,10 +98,11 @@ const { values, positionals } = parseArgs({
   options: {
     without: { type: 'string', multiple: true, default: [] },
     keep: { type: 'string' },
+    switch: { type: 'string', default: '0' },
     help: { type: 'boolean', default: false },
   },
 });
-const rows = rowsOf(positionals, values.without);
+const rows = rowsOf(positionals, values.without, Number(values.switch));
 if (values.help || rows.length === 0) {
   process.stdout.write(`${usage}\n`);
   process.exitCode = values.help ? 0 : 2;

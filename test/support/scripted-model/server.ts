@@ -32,11 +32,15 @@ const pauseMs = 25;
 /** Told with 429: longer than the gateway waits. */
 const retryAfterSeconds = '20';
 
-/** `answer`: what the model says; it throws a Refused when something is not as it must be. */
+/**
+ * `answer`: what the model says; it throws a Refused when something is not as it must be. `firstNumber`: ids are made of numbers, from this one
+ * on.
+ */
 export async function startScriptedModel(
   t: Teardown,
   wire: Wire,
   answer: (heard: Heard) => Saying = answerTo,
+  firstNumber = 1,
 ): Promise<ScriptedModel> {
   const requests: Taken[] = [];
   const server = createServer({ noDelay: true }, (request, response) => {
@@ -53,7 +57,7 @@ export async function startScriptedModel(
     const body = JSON.parse(Buffer.concat(pieces).toString('utf8')) as Members;
     const received = { path: request.url ?? '', headers: request.headers, body };
     const taken: Taken = { received, heard: undefined, refused: undefined, isLeft: false };
-    const number = requests.push(taken);
+    const number = requests.push(taken) - 1 + firstNumber;
     response.on('close', () => {
       taken.isLeft = !response.writableFinished;
     });
