@@ -7,7 +7,7 @@ import type { Fleet } from '../support/fleet.ts';
 import type { LogLine } from '../support/process.ts';
 import type { Heard } from '../support/scripted-model/heard.ts';
 import type { Saying } from '../support/scripted-model/scenarios.ts';
-import { type ScriptedModel, startScriptedModel } from '../support/scripted-model/server.ts';
+import { type ScriptedModel, startScriptedModel, type Taken } from '../support/scripted-model/server.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Agent, Place } from './agent.ts';
@@ -22,8 +22,9 @@ export interface Row {
   readonly second: TriedProvider;
 }
 
-/** What all rows share. */
+/** Where a row takes place. */
 export interface World {
+  /** Of this row. */
   readonly t: Teardown;
   readonly fleet: Fleet;
   /** The folder for what providers were asked, a file for each row. */
@@ -45,28 +46,27 @@ const thinksUnasked: ReadonlySet<TriedProvider['wire']['name']> = new Set(['chat
 const mostMs = 60_000;
 
 /** Has the agent do its task. */
-export async function outcomeOf(row: Row, world: World): Promise<Outcome> {
-  const { fleet, t } = world;
+export async function outcomeOf(row: Row, { fleet, t, keepAt }: World): Promise<Outcome> {
   const { agent, provider, second } = row;
   const home = temporaryDirectory(t, 'gateway-agent');
   const folder = join(home, 'work');
   const log = join(home, 'ledger.log');
   const secrets = { receipt: `receipt-${randomUUID()}`, memory: `memory-${randomUUID()}` };
   for (const each of [folder, join(home, 'tmp')]) mkdirSync(each);
+  const [proxy] = fleet.proxies;
+  if (proxy === undefined) throw new Error('the fleet has no proxy');
   const answer = agent.model(filesIn(folder), secrets);
   const models: ScriptedModel[] = [];
   /** Whatever model the agent names, this provider is asked from now on. */
-  const lead = async (provider: TriedProvider): Promise<void> => {
+  const lead = async (next: TriedProvider): Promise<void> => {
     const think = (heard: Heard): Saying => {
-      return answer({ ...heard, thinks: heard.thinks || thinksUnasked.has(provider.wire.name) });
+      return answer({ ...heard, thinks: heard.thinks || thinksUnasked.has(next.wire.name) });
     };
-    const model = await startScriptedModel(t, provider.wire, think, 1 + 100 * models.length);
+    const model = await startScriptedModel(t, next.wire, think, 1 + 100 * models.length);
     models.push(model);
-    await fleet.proxies[0]?.applyConfig({ 'gateway.yaml': configOf(agent, provider, model) });
+    await proxy.applyConfig({ 'gateway.yaml': configOf(agent, next, model) });
   };
   await lead(provider);
-  const [proxy] = fleet.proxies;
-  if (proxy === undefined) throw new Error('the fleet has no proxy');
   const { id: keyId, value: key } = await issueKey(fleet);
   const place: Place = {
     url: proxy.url,
@@ -96,24 +96,17 @@ export async function outcomeOf(row: Row, world: World): Promise<Outcome> {
     faults.push(`turn ${isSecond ? 2 : 1} ${ended.failure}: ${printed.trim().slice(-400)}`);
     break;
   }
-  if (world.keepAt !== undefined)
-    writeFileSync(
-      join(world.keepAt, `${nameOf(row)}.json`),
-      JSON.stringify(
-        models.flatMap(({ requests }) => requests),
-        null,
-        2,
-      ),
-    );
+  const asked = models.flatMap(({ requests }) => requests);
+  if (keepAt !== undefined) writeFileSync(join(keepAt, `${nameOf(row)}.json`), JSON.stringify(asked, null, 2));
   const lines = proxy.process.requests().filter((line) => line['key_id'] === keyId);
-  faults.push(...new Set([...models.flatMap(refusalsOf), ...failuresIn(lines)]));
+  faults.push(...new Set([...refusalsIn(asked), ...failuresIn(lines)]));
   if (faults.length === 0)
     faults.push(...faultsOf({ folder, log: agent.hasLedger ? log : undefined, printed }, secrets));
   return { ...row, faults, dropped: droppedIn(lines), seconds: (performance.now() - startedMs) / 1000 };
 }
 
-function refusalsOf({ requests }: ScriptedModel): readonly string[] {
-  return requests.flatMap(({ refused }) => (refused === undefined ? [] : [`the provider refused: ${refused}`]));
+function refusalsIn(asked: readonly Taken[]): readonly string[] {
+  return asked.flatMap(({ refused }) => (refused === undefined ? [] : [`the provider refused: ${refused}`]));
 }
 
 /** Requests of models that failed, although the agent may have gone on; by the log of requests. */

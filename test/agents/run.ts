@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { providers, type TriedProvider } from '../clients/providers.ts';
 import { tableOf } from '../clients/table.ts';
 import { startFleet } from '../support/fleet.ts';
+import type { Teardown } from '../support/teardown.ts';
 import { type Agent, versionsOf } from './agent.ts';
 import { agents } from './agents.ts';
 import { install } from './install.ts';
@@ -13,7 +14,9 @@ import { type Outcome, outcomeOf, type Row } from './row.ts';
 
 const usage = `npm run agents -- [--switch COLUMNS] [--without WORD]… [--keep FOLDER] [WORD]…
 A WORD chooses the rows that have it in the name of the agent or of the provider; several words choose those that have all.
---switch leads the second turn to the provider that is so many columns further. --without leaves such rows out. --keep writes what providers were asked into files. Agents are installed into the cache of the user first (2 GB); Linux with \`unshare\` and \`ip\` is needed.`;
+--without leaves such rows out. --switch leads the second turn to the provider that is so many columns further, 0 to 4.
+--keep writes what providers were asked into files. Agents are installed into the cache of the user first (2 GB).
+It needs Linux with \`unshare\` and \`ip\`, and Python up to 3.12 for aider.`;
 
 const insideFlag = 'AGENTS_INSIDE_NAMESPACE';
 
@@ -59,21 +62,27 @@ function again(): number {
 async function outcomesOf(rows: readonly Row[], keepAt: string | undefined): Promise<readonly Outcome[]> {
   const strays = Object.keys(networkInterfaces()).filter((name) => name !== 'lo');
   if (strays.length > 0) throw new Error(`the network is not only loopback, but has ${strays.join(', ')}`);
-  const undoing: (() => unknown)[] = [];
-  const t = { teardown: (undo: () => unknown) => undoing.push(undo) };
-  const outcomes: Outcome[] = [];
-  try {
-    if (keepAt !== undefined) mkdirSync(keepAt, { recursive: true });
+  if (keepAt !== undefined) mkdirSync(keepAt, { recursive: true });
+  return cleanly(async (t) => {
     const fleet = await startFleet(t, { store: 'sqlite', proxies: 1 });
+    const outcomes: Outcome[] = [];
     for (const row of rows) {
-      const outcome = await outcomeOf(row, { t, fleet, keepAt });
+      const outcome = await cleanly((own) => outcomeOf(row, { t: own, fleet, keepAt }));
       outcomes.push(outcome);
       process.stdout.write(`${lineOf(outcome)}\n`);
     }
+    return outcomes;
+  });
+}
+
+/** Undoes what the work has registered, whatever becomes of it. */
+async function cleanly<T>(work: (t: Teardown) => Promise<T>): Promise<T> {
+  const undoing: (() => unknown)[] = [];
+  try {
+    return await work({ teardown: (undo) => undoing.push(undo) });
   } finally {
     for (const undo of undoing.toReversed()) await undo();
   }
-  return outcomes;
 }
 
 function lineOf({ agent, provider, second, faults, dropped, seconds }: Outcome): string {
@@ -102,8 +111,9 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
+const isKnown = /^[0-4]$/.test(values.switch);
 const rows = rowsOf(positionals, values.without, Number(values.switch));
-if (values.help || rows.length === 0) {
+if (values.help || !isKnown || rows.length === 0) {
   process.stdout.write(`${usage}\n`);
   process.exitCode = values.help ? 0 : 2;
 } else if (process.env[insideFlag] === undefined) {

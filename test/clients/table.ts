@@ -31,7 +31,7 @@ export function clientsPage(): string {
       'They run with a fresh home, without credentials, in a network namespace that has only loopback, and set up as [examples/ide-client](../examples/ide-client) says. ' +
       'What is checked: the files, the calls of the MCP server, the last words, and that no provider refused a request.',
     tableOf(['Agent', 'Versions', 'Speaks', 'MCP'], agents.map(agentRowOf)),
-    'On Linux, `npm run agents` installs them into the cache of the user, runs every agent with every provider, and prints the result of each; `npm run agents -- codex gemini` runs some, `--without aider` leaves some out. It is no part of `npm test`.',
+    'On Linux, `npm run agents` installs them into the cache of the user, runs every agent with every provider, and prints the result of each; `npm run agents -- codex gemini` runs some, `--without aider` leaves some out, and with `--switch 1` the second turn goes to another kind of provider than the first one. It is no part of `npm test`.',
     'This page is written by `WRITE_PAGES=1 node test/clients/table.test.ts`.',
   ].join('\n\n')}\n`;
 }
