@@ -47,29 +47,41 @@ function aimJson(operation: MediaOperation, knock: Knock, gateway: Gateway): Aim
   return short === undefined ? wholeBody(knock, { bytes: mostBytes, setting: '' }).then(aimed) : aimed(short);
 }
 
-/** Where a moderation leads that names no model. Throws what `resolve` does. */
-function moderationRoute(call: Call, knock: Knock): Route {
-  const { snapshot, principal } = knock;
-  const { model, stream } = call;
-  const isKnown = visibleRoute(snapshot, model, principal.userPath) !== undefined;
-  if (isKnown || snapshot.moderation === undefined) return routeOfMedia(call, knock);
-  knock.noteAsked({ model, stream });
-  return permittedPart(snapshot.moderation, call, snapshot, principal.allowedModels);
+/** A call, and where its model leads. */
+interface Routed {
+  readonly call: Call;
+  readonly route: Route;
 }
 
-/** The body of a moderation with the model that is asked where it names none; the same bytes for any other. */
-function withModerationModel(received: Buffer): Buffer {
+/** Throws what `readCall` and `resolve` do. */
+function routed(operation: MediaOperation, received: Buffer, knock: Knock): Routed {
+  const { snapshot, principal } = knock;
+  const usual = visibleRoute(snapshot, moderationModel, principal.userPath) ?? snapshot.moderation;
+  if (operation === 'moderations' && usual !== undefined && namesNoModel(received)) {
+    const call = readCall(withModel(received, moderationModel));
+    const { model, stream } = call;
+    knock.noteAsked({ model, stream });
+    return { call, route: permittedPart(usual, call, snapshot, principal.allowedModels) };
+  }
+  const call = readCall(received);
+  return { call, route: routeOfMedia(call, knock) };
+}
+
+function namesNoModel(received: Buffer): boolean {
   const body = parseObject(received.toString('utf8'));
-  if (body === undefined || 'model' in body) return received;
+  return body !== undefined && !('model' in body);
+}
+
+/** The bytes of an object with one more member. */
+function withModel(received: Buffer, model: string): Buffer {
   const start = received.indexOf('{') + 1;
-  const gap = Object.keys(body).length === 0 ? '' : ',';
-  return splice(received, [{ start, end: start, bytes: Buffer.from(`"model":"${moderationModel}"${gap}`) }]);
+  const isEmpty = received.toString('utf8', start).trim() === '}';
+  const bytes = Buffer.from(`"model":${JSON.stringify(model)}${isEmpty ? '' : ','}`);
+  return splice(received, [{ start, end: start, bytes }]);
 }
 
 function aim(operation: MediaOperation, received: Buffer, knock: Knock, gateway: Gateway): Aim | Promise<Aim> {
-  const named = operation === 'moderations' ? withModerationModel(received) : received;
-  const call = readCall(named);
-  const route = named === received ? routeOfMedia(call, knock) : moderationRoute(call, knock);
+  const { call, route } = routed(operation, received, knock);
   const guarded = guardBody({ operation, call, route }, knock);
   const aimed = ({ body, members, model, modelStart: start, modelEnd: end, stream }: Call): Aim =>
     aimAtModel(
