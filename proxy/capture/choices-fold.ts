@@ -1,6 +1,7 @@
 // The chunks of chat and of text completions, folded into one answer with all its choices.
+
+import { isFailure } from '../dialects/chat/broken-answer.ts';
 import type { ChunkReader } from '../dialects/chat/read-events.ts';
-import { isFailure } from '../dialects/chat/read-events.ts';
 import {
   isObject,
   type JsonObject,

@@ -26,6 +26,9 @@ export abstract class EventTap implements WatchedStream {
   wideTokens = 0;
   /** Bytes of an unfinished event were passed on, because it was too long to hold. */
   insideEvent = false;
+  /** An event too long to be held has passed, and may have told the end. */
+  protected hasLong = false;
+  protected hasFailed = false;
 
   protected readonly options: WatchOptions;
   /** The beginning of an event that has not ended. */
@@ -59,6 +62,16 @@ export abstract class EventTap implements WatchedStream {
   /** The terminal event has come. Known only to a tap that watches the end. */
   abstract finished(): boolean;
 
+  /** The terminal event has come, or why the answer ends. Known only to a tap that counts choices. */
+  abstract answered(): boolean;
+
+  failed(): boolean {
+    return this.hasFailed;
+  }
+
+  /** Whether a whole event tells of an error. */
+  protected abstract tellsError(event: Buffer): boolean;
+
   /** The usage that was reported. Known, like what is below, only to a tap that reads usage. */
   abstract usage(): TokenUsage | undefined;
 
@@ -86,6 +99,7 @@ export abstract class EventTap implements WatchedStream {
     held.add(chunk);
     if (held.length <= maxHeldBytes) return nothing;
     this.insideEvent = true;
+    this.hasLong = true;
     return this.#passPiece(held.take(), true);
   }
 
@@ -101,7 +115,11 @@ export abstract class EventTap implements WatchedStream {
   }
 
   protected withoutErrors(events: Buffer): Buffer {
-    return editEvents(events, errorFrom, (event) => withoutSecrets(event, this.options.secrets));
+    const { choices, secrets } = this.options;
+    return editEvents(events, errorFrom, (event) => {
+      if (choices !== undefined) this.hasFailed ||= this.tellsError(event);
+      return withoutSecrets(event, secrets);
+    });
   }
 
   #takeInside(chunk: Buffer, before: number | undefined): Buffer {

@@ -1,6 +1,8 @@
 // The tap of formats whose events say what they are: by the line `event:`, and again by the `type` of their data.
-import { firstEventEnd, isLineEnd } from '../bytes/events.ts';
+import { dataOf, firstEventEnd, isLineEnd } from '../bytes/events.ts';
+import { isFailure } from './chat/broken-answer.ts';
 import { EventTap, nothing } from './event-tap.ts';
+import { parseObject } from './json.ts';
 import { mayNameError } from './stream-secrets.ts';
 
 const newline = 0x0a;
@@ -19,6 +21,8 @@ const named = /^(?:event:|data: ?\{\s*"type"\s*:\s*") ?([\w.]+)/m;
  */
 export abstract class NamedEventTap extends EventTap {
   #isDone = false;
+  /** The last event has come, or the reason to stop. Known only to a tap that counts choices. */
+  protected hasReason = false;
   /** The name of an event too long to be held, while it passes. */
   #longName = '';
 
@@ -30,6 +34,10 @@ export abstract class NamedEventTap extends EventTap {
     return this.#isDone || this.#hasEnd(this.held.peek());
   }
 
+  answered(): boolean {
+    return this.hasReason || this.hasLong || this.#hasEnd(this.held.peek());
+  }
+
   /** Usage and the end come at once. */
   awaitsUsage(): boolean {
     return false;
@@ -37,6 +45,9 @@ export abstract class NamedEventTap extends EventTap {
 
   /** Whether an event of this name is the last one. */
   protected abstract ends(name: string): boolean;
+
+  /** Whether an event of this name tells of an error. */
+  protected abstract fails(name: string): boolean;
 
   /** Sees a whole event that names a usage. */
   protected abstract readUsage(event: Buffer, name: string): void;
@@ -51,8 +62,10 @@ export abstract class NamedEventTap extends EventTap {
   }
 
   protected pass(whole: Buffer): Buffer {
-    const { readsUsage, watchesEnd } = this.options;
+    const { readsUsage, watchesEnd, choices } = this.options;
+    // Where usage is read, the events that are no deltas are looked at anyway.
     if (watchesEnd) this.#isDone ||= this.#hasEnd(whole);
+    else if (choices !== undefined && !readsUsage) this.#hasEnd(whole);
     if (readsUsage) this.#read(whole);
     return mayNameError(whole) ? this.withoutErrors(whole) : whole;
   }
@@ -61,6 +74,7 @@ export abstract class NamedEventTap extends EventTap {
     if (isFirst) this.#longName = nameOf(piece);
     const name = this.#longName;
     if (this.options.watchesEnd) this.#isDone ||= this.ends(name);
+    if (this.options.choices !== undefined) this.#note(name);
     if (!this.options.readsUsage) return;
     if (isDelta(name)) {
       this.bytes += piece.length;
@@ -79,7 +93,7 @@ export abstract class NamedEventTap extends EventTap {
       if (namesDelta(whole, start)) {
         deltas += 1;
         this.bytes += end - start;
-      }
+      } else if (this.options.choices !== undefined) this.#note(nameOf(whole.subarray(start, end)));
       if (usageAt !== -1 && usageAt < end) {
         const event = whole.subarray(start, end);
         this.readUsage(event, nameOf(event));
@@ -91,10 +105,23 @@ export abstract class NamedEventTap extends EventTap {
     if (deltas > 0) this.weigh(whole);
   }
 
+  #note(name: string): void {
+    this.hasReason ||= this.ends(name);
+    this.hasFailed ||= this.fails(name);
+  }
+
+  /** An error without a name is one of a server before the provider. */
+  protected override tellsError(event: Buffer): boolean {
+    const name = nameOf(event);
+    return name === '' ? isFailure(undefined, parseObject(dataOf(event))) : this.fails(name);
+  }
+
   #hasEnd(events: Buffer): boolean {
     for (let start = 0; start < events.length; ) {
       const end = eventEnd(events, start);
-      if (this.ends(nameOf(events.subarray(start, end)))) return true;
+      const name = nameOf(events.subarray(start, end));
+      if (this.options.choices !== undefined) this.#note(name);
+      if (this.ends(name)) return true;
       start = end;
     }
     return false;

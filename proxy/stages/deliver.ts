@@ -1,5 +1,6 @@
 // How an answer goes to its client: that of a provider as it is, or translated; and one of the gateway itself.
 import type { Answer, Tap } from '../answer.ts';
+import { type Call, memberOf } from '../call/call.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { Surface } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
@@ -43,7 +44,11 @@ export function deliver(
   const named: Tap[] = [new AnswerNamesTap(answer, names, secrets)];
   if (exchange.trace?.isSampled) named.push(new AnswerNamesTap(answer, exchange.trace, secrets));
   if (reading === undefined) {
-    const usage = new UsageTap(routed, accepted, usageEnabled);
+    const usage = new UsageTap(
+      routed,
+      { ...accepted, choices: answer.stream ? choicesOf(routed.call) : undefined },
+      usageEnabled,
+    );
     const taps = [...named, usage, new SecretsTap(secrets, answer.stream)];
     return { delivery: { answer, provider, taps, headers, keyId }, usage };
   }
@@ -53,6 +58,13 @@ export function deliver(
   const usage = new TranslationTap({ answer, translated, read, written, ...asked });
   const told = new TranslatedHead(answer, routed.call.stream);
   return { delivery: { answer: told, provider, taps: [...named, usage], headers, keyId }, usage };
+}
+
+/** How many choices were asked for; one where that is not said clearly. */
+function choicesOf(call: Call): number {
+  const asked = memberOf(call, 'n');
+  const choices = asked === undefined ? 1 : Number(call.body.toString('latin1', asked.valueStart, asked.valueEnd));
+  return Number.isSafeInteger(choices) && choices > 0 ? choices : 1;
 }
 
 /** What the gateway answers by itself. */

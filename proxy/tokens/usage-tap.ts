@@ -11,6 +11,8 @@ export interface Tapped {
   readonly answer: Answer;
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
+  /** So many choices of a stream must have ended; absent: where it ends is its provider's matter. */
+  readonly choices?: number | undefined;
   readonly relayed: { watchStream(options: WatchOptions): WatchedStream };
   readonly target: { readonly upstream: { readonly secrets: readonly string[] } };
 }
@@ -40,13 +42,14 @@ export class UsageTap implements Tap {
   }
 
   open(next: Sink): Sink {
-    const { answer, injectedUsage, relayed, target } = this.#tapped;
+    const { answer, injectedUsage, relayed, target, choices } = this.#tapped;
     if (answer.stream) {
       const { secrets } = target.upstream;
       // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
-      const options = { dropsUsage: injectedUsage, readsUsage: this.#readsUsage, watchesEnd: !answer.framed, secrets };
+      const watchesEnd = !answer.framed;
+      const options = { dropsUsage: injectedUsage, readsUsage: this.#readsUsage, watchesEnd, choices, secrets };
       this.#stream = relayed.watchStream(options);
-      return new EventSink(this.#stream, answer.framed, next);
+      return new EventSink(this.#stream, { isFramed: answer.framed, needsEnd: choices !== undefined }, next);
     }
     if (!this.#readsUsage) return next;
     this.#reader = createUsageReader();
@@ -72,15 +75,16 @@ export class UsageTap implements Tap {
   }
 }
 
-/** Passes whole events on. A stream that broke off ends with a failure, unless its terminal event has come. */
+/** Passes whole events on. A stream that broke off, or told of an error, ends with a failure, unless its terminal event has come. */
 class EventSink implements Sink {
   readonly #stream: WatchedStream;
-  readonly #framed: boolean;
+  readonly #framing: { readonly isFramed: boolean; readonly needsEnd: boolean };
   readonly #next: Sink;
 
-  constructor(stream: WatchedStream, framed: boolean, next: Sink) {
+  /** `isFramed`: a clean end proves that no byte is missing; `needsEnd`: and the answer must have told its end, too. */
+  constructor(stream: WatchedStream, framing: { readonly isFramed: boolean; readonly needsEnd: boolean }, next: Sink) {
     this.#stream = stream;
-    this.#framed = framed;
+    this.#framing = framing;
     this.#next = next;
   }
 
@@ -90,13 +94,28 @@ class EventSink implements Sink {
   }
 
   end(failure: Failure | undefined): void {
+    const broken = brokenOff(failure);
+    if (this.#stream.failed() && broken.code === 'stream_incomplete') {
+      // The client has read of the error, and gets what the provider sent behind it.
+      if (failure === undefined) this.#passRest();
+      this.#next.end({ ...broken, isTold: true });
+      return;
+    }
     // What goes wrong after the terminal event does not concern the client.
-    const isWhole = this.#stream.finished() || (failure === undefined && this.#framed);
-    if (isWhole) {
-      const rest = this.#stream.rest();
-      if (rest.length > 0) this.#next.write(rest);
-    } else if (this.#stream.insideEvent) this.#next.write(eventBreak);
-    this.#next.end(isWhole ? undefined : brokenOff(failure));
+    const isWhole = this.#stream.finished() || (failure === undefined && this.#isCleanlyEnded);
+    if (isWhole) this.#passRest();
+    else if (this.#stream.insideEvent) this.#next.write(eventBreak);
+    this.#next.end(isWhole ? undefined : broken);
+  }
+
+  get #isCleanlyEnded(): boolean {
+    const { isFramed, needsEnd } = this.#framing;
+    return isFramed && (!needsEnd || this.#stream.answered());
+  }
+
+  #passRest(): void {
+    const rest = this.#stream.rest();
+    if (rest.length > 0) this.#next.write(rest);
   }
 }
 

@@ -5,7 +5,10 @@ export interface WatchOptions {
   /** Usage was asked for by the gateway alone, so the event that reports it is none of the client's. */
   readonly dropsUsage: boolean;
   readonly readsUsage: boolean;
+  /** The connection alone marks the end of the stream, so that only its last event proves that it is whole. */
   readonly watchesEnd: boolean;
+  /** The answer is whole when so many choices have ended; absent: where the stream ends is its provider's matter. */
+  readonly choices?: number | undefined;
   /** What no error of the stream may tell, longest first. */
   readonly secrets: readonly string[];
 }
@@ -20,6 +23,10 @@ export interface WatchedStream extends PassedStream {
   rest(): Buffer;
   /** The terminal event has come. Known only when the end is watched. */
   finished(): boolean;
+  /** The terminal event has come, or why the answer ends: a stream that ends cleanly may lack the former. Known only when choices must have ended. */
+  answered(): boolean;
+  /** An event told of an error, in the place of the end. Known only when choices must have ended. */
+  failed(): boolean;
   /** The answer was ended, and its usage may come next. */
   awaitsUsage(): boolean;
 }

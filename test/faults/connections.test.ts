@@ -113,7 +113,7 @@ await test('requests that wait behind an answer are served in order, with bodies
   const gate = createGate();
   t.teardown(() => gate.release());
   await upstream.behave([{ kind: 'sse', chunks: [firstEvent, gate] }]);
-  const call = '{"model":"fake-small","messages":[]}';
+  const call = '{"model":"fake-small","messages":[],"stream":true}';
   const connection = await openRaw(gateway.port, { t });
   await connection.send(`${chatHead(call.length, { 'X-Request-Id': 'first' })}${call}`);
   await connection.waitFor(({ responses }) => responses[0]?.body.length);

@@ -220,7 +220,7 @@ await test('a line end may arrive in a separate packet, or behind one byte', asy
   for (const text of [
     'data: 1|\r\n|\r\n|data: [DONE]\r\n|\r\n',
     'data: 1\n|\n|data: 2|2\n|\n|data: [DONE|]\n\n',
-    ':|c\nd|\n\n',
+    ':|c\nd|\n\n|data: [DONE]\n\n',
   ]) {
     for (const more of ['', ',"stream_options":{"include_usage":true}']) {
       const chunks = text.split('|').flatMap((piece) => [piece, pause(15)]);

@@ -61,7 +61,11 @@ await test("the client learns the provider's id of its request, from errors, too
   t.equal(await answered(200, []), null);
   await upstream.behave({ kind: 'json', body: [], status: 200, headers: [['x-request-id', 'odd-answer']] });
   t.match(await ask('plain/m'), { status: 502, id: 'odd-answer' });
-  await upstream.behave({ kind: 'sse', chunks: ['data: [DONE]\n\n'], headers: [['x-request-id', 'of-a-stream']] });
+  await upstream.behave({
+    kind: 'sse',
+    chunks: ['data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: [DONE]\n\n'],
+    headers: [['x-request-id', 'of-a-stream']],
+  });
   t.match(await ask('plain/m', {}, true), { status: 200, id: 'of-a-stream' });
 });
 

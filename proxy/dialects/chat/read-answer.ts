@@ -4,7 +4,8 @@ import type { ConversationAnswer } from '../conversation/conversation.ts';
 import { AnswerFold } from '../conversation/fold-events.ts';
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../json.ts';
 import { InvalidAnswer } from '../translation.ts';
-import { ChunkReader, firstChoice, isFailure } from './read-events.ts';
+import { isFailure } from './broken-answer.ts';
+import { ChunkReader, firstChoice } from './read-events.ts';
 
 /** Throws an InvalidAnswer when it has no message, or tells of an error. */
 export function readAnswer(body: JsonObject): ConversationAnswer {

@@ -2,6 +2,7 @@
 import type { StreamEvent } from '../conversation/stream-event.ts';
 import { type JsonObject, listOf, numberOf, objectOf, parseObject, textOf } from '../json.ts';
 import { type EventReader, InvalidAnswer, type RawEvent } from '../translation.ts';
+import { brokenReasons, isFailure } from './broken-answer.ts';
 import { readSources } from './citations.ts';
 import { readFinish } from './finish.ts';
 import { DeltaReader } from './read-delta.ts';
@@ -9,8 +10,6 @@ import { readError } from './read-error.ts';
 import { usageIn } from './read-usage.ts';
 
 const none: readonly StreamEvent[] = [];
-/** Reasons of servers that broke off (OpenRouter, vLLM, DeepSeek). */
-const brokenReasons: readonly string[] = ['error', 'abort', 'insufficient_system_resource'];
 
 /** Reads the first choice; others are not asked for in translation. */
 export class ChunkReader implements EventReader {
@@ -84,12 +83,4 @@ export function firstChoice(body: JsonObject): JsonObject | undefined {
     if (choice !== undefined && (numberOf(choice['index']) ?? 0) === 0) return choice;
   }
   return undefined;
-}
-
-/** Whether a body, or an event that is named so, tells of an error. */
-export function isFailure(event: string | undefined, body: JsonObject | undefined): boolean {
-  if (event === 'error') return true;
-  if (body === undefined) return false;
-  const { error } = body;
-  return (error !== undefined && error !== null) || body['object'] === 'error';
 }

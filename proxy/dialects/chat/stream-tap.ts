@@ -1,9 +1,11 @@
 // Watches an event stream as its bytes pass: was it finished, what did it cost, which event exists only because the gateway asked for usage,
 // and does one tell a secret.
-import { editEvents } from '../../bytes/events.ts';
+import { dataOf, editEvents } from '../../bytes/events.ts';
 import type { TokenUsage } from '../../tokens/token-usage.ts';
 import { EventTap, nothing } from '../event-tap.ts';
+import { parseObject } from '../json.ts';
 import { mayNameError } from '../stream-secrets.ts';
+import { isBrokenOff } from './broken-answer.ts';
 import {
   countNullEvents,
   endsWithNull,
@@ -21,7 +23,11 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 const quote = 0x22;
 const colon = 0x3a;
+const brace = 0x7d;
+/** The last event of chat, and comments behind it. Bytes. */
+const lastBytes = 256;
 const terminal = /^data: ?\[DONE\]\r?$/m;
+const errorName = /^event: ?error/m;
 const reasonKey = Buffer.from('"finish_reason"');
 
 /**
@@ -32,6 +38,10 @@ export class StreamTap extends EventTap {
   #isDone = false;
   /** The last events that passed, comments excepted, have ended the answer. */
   #isAnswered = false;
+  /** The terminal event has come. Known only to a tap that counts choices. */
+  #hasLast = false;
+  /** So many choices have told why they ended. */
+  #reasons = 0;
   /** The event before was dropped, and the newline that completes its last line may still come. */
   #dropsNewline = false;
   #usage: TokenUsage | undefined;
@@ -48,6 +58,13 @@ export class StreamTap extends EventTap {
     return this.#isDone || terminal.test(this.held.peek().toString('latin1'));
   }
 
+  answered(): boolean {
+    const { choices = Number.POSITIVE_INFINITY } = this.options;
+    if (this.#hasLast || this.hasLong || this.#reasons >= choices) return true;
+    const held = this.held.peek();
+    return terminal.test(held.toString('latin1')) || this.#reasons + reasonsIn(held) >= choices;
+  }
+
   /** The last usage that was reported. */
   usage(): TokenUsage | undefined {
     return this.options.readsUsage ? (lastUsage(this.held.peek()) ?? this.#usage) : undefined;
@@ -60,10 +77,14 @@ export class StreamTap extends EventTap {
   }
 
   protected pass(whole: Buffer): Buffer {
-    const { dropsUsage, readsUsage, watchesEnd } = this.options;
+    const { dropsUsage, readsUsage, watchesEnd, choices } = this.options;
     if (watchesEnd) this.#isDone ||= terminal.test(whole.toString('latin1'));
+    if (choices !== undefined) this.#hasLast ||= endsWithLast(whole);
     const events = mayNameError(whole) ? this.withoutErrors(whole) : whole;
-    if (!readsUsage && !dropsUsage) return events;
+    if (!readsUsage && !dropsUsage) {
+      if (choices !== undefined) this.#reasons += reasonsIn(whole);
+      return events;
+    }
     const before = this.counter.count;
     const hasReturns = whole.includes(carriageReturn);
     const nullBytes = hasReturns ? 0 : countNullEvents(whole, this.counter);
@@ -76,10 +97,17 @@ export class StreamTap extends EventTap {
       // Whether it is so is kept, and not the bytes: each chunk would keep the 64 KiB it was read into.
       const isOpen = endsWithNull(whole) && hasNoReason(whole);
       if (whole[0] !== colon) this.#isAnswered = !isOpen && endsAnswer(whole);
+      // In one read the ends of several choices may come.
+      if (choices !== undefined && choices > 1) this.#reasons += reasonsIn(whole);
+      else if (this.#isAnswered) this.#reasons = 1;
     }
     if (rest.length === 0 || !mayReport(rest)) return events;
     if (readsUsage) this.#usage = lastUsage(rest) ?? this.#usage;
     return dropsUsage ? this.#withoutUsage(events, events === whole ? nullBytes : 0) : events;
+  }
+
+  protected override tellsError(event: Buffer): boolean {
+    return isBrokenOff(errorName.test(event.toString('latin1', 0, 64)), parseObject(dataOf(event)));
   }
 
   /** Before `from` no event reports. */
@@ -91,6 +119,24 @@ export class StreamTap extends EventTap {
     };
     return editEvents(events, reportFrom, edit, from);
   }
+}
+
+/** Whether the last event is that of chat. Nearly all others end with a brace. */
+function endsWithLast(events: Buffer): boolean {
+  const { length } = events;
+  return events[length - 3] !== brace && terminal.test(events.toString('latin1', Math.max(0, length - lastBytes)));
+}
+
+/** How many choices of these events name a reason. */
+function reasonsIn(events: Buffer): number {
+  let count = 0;
+  for (let at = events.indexOf(reasonKey); at !== -1; ) {
+    let value = at + reasonKey.length;
+    while (events[value] === colon || events[value] === 0x20) value += 1;
+    if (events[value] === quote && events[value + 1] !== quote) count += 1;
+    at = events.indexOf(reasonKey, value);
+  }
+  return count;
 }
 
 /** Whether the last `finish_reason` of these events is a reason. */

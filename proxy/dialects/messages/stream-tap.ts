@@ -6,6 +6,8 @@ import { findCounts } from '../../tokens/find-usage.ts';
 import { type TokenUsage, tokenUsageFrom } from '../../tokens/token-usage.ts';
 import { NamedEventTap } from '../named-event-tap.ts';
 
+const stopReason = Buffer.from('"stop_reason":"');
+
 /** Of one stream. An `error` event ends it, too. */
 export class MessagesTap extends NamedEventTap {
   #counts: Counts = noCounts;
@@ -27,9 +29,14 @@ export class MessagesTap extends NamedEventTap {
     return name === 'message_stop' || name === 'error';
   }
 
+  protected fails(name: string): boolean {
+    return name === 'error';
+  }
+
   /** Counts are of the whole answer so far, so a later one replaces the one before. */
   protected readUsage(event: Buffer, name: string): void {
     if (name !== 'message_start' && name !== 'message_delta') return;
+    this.hasReason ||= name === 'message_delta' && event.includes(stopReason);
     const said = findCounts(Buffer.from(dataOf(event)));
     if (said === undefined) return;
     const before = this.#counts;

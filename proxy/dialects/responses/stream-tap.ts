@@ -23,6 +23,10 @@ export class ResponsesTap extends NamedEventTap {
     return lastEvents.has(name) || name === 'error';
   }
 
+  protected fails(name: string): boolean {
+    return name === 'error' || name === 'response.failed';
+  }
+
   protected readUsage(event: Buffer, name: string): void {
     if (lastEvents.has(name)) this.#usage = usageIn(Buffer.from(dataOf(event))) ?? this.#usage;
   }
