@@ -71,10 +71,11 @@ await test('the client of a gateway gets such an answer without the key', async 
   }
   const error = `data: {"error":"the key ${providerKey} is wrong"}\n\n`;
   const headers: [string, string][] = [['content-encoding', 'utf-8']];
-  await upstream.behave([{ kind: 'sse', chunks: ['data: {"choices":[]}\n\n', error], headers }]);
+  const words = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n';
+  await upstream.behave([{ kind: 'sse', chunks: [words, error], headers }]);
   const body = { model: 'fake/fake-small', stream: true, stream_options: { include_usage: true }, messages: [] };
   const stream = await gateway.fetch('/v1/chat/completions', { method: 'POST', body });
   const text = await stream.text();
-  t.match(text, /^data: \{"choices":\[\]\}\n\ndata: \{"error"/, 'in a stream that says it is encoded');
+  t.ok(text.startsWith(`${words}data: {"error"`), 'in a stream that says it is encoded');
   t.notMatch(text, providerKey);
 });
