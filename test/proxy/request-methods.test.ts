@@ -55,9 +55,7 @@ function expected(method: string, path: string, contentType: string | undefined,
   if (!methods.includes(method)) return '405 method_not_allowed';
   if (method !== 'POST') return body === undefined ? '200' : '400 unexpected_body';
   if (contentType !== 'application/json') return '415 unsupported_media_type';
-  if (body === undefined) return '400 invalid_json';
-  // Without a model the usual one is meant, which is configured nowhere.
-  return path === '/v1/moderations' ? '404 model_not_found' : '400 invalid_model';
+  return body === undefined ? '400 invalid_json' : '400 invalid_model';
 }
 
 function said({ status, text }: Answer, method: string): string {
