@@ -34,8 +34,15 @@ export function answered({ pair, talk, said: given, pace }: Answering): Answered
   const heard = heardBy(pair.provider, sentBy(translated));
   const takesText = ({ description }: HeardTool): boolean =>
     talk.tools.some((tool) => isFreeFor(pair.client, tool) && description.startsWith(tool.description));
-  const said = frozen(sayable(pair.provider, given, heard.tools, takesText));
-  return { pair, talk, said, pace, body, translated, heard, spoken: spokenBy(pair.provider, said, heard.tools, pace) };
+  const all = frozen(sayable(pair.provider, given, heard.tools, takesText));
+  const said = translated.spoken.request.parallelTools === false ? frozen(withOneCall(all)) : all;
+  return { pair, talk, said, pace, body, translated, heard, spoken: spokenBy(pair.provider, all, heard.tools, pace) };
+}
+
+/** What a client gets that takes one call at a time. */
+function withOneCall(said: SaidAnswer): SaidAnswer {
+  const first = said.parts.findIndex(isCall);
+  return { ...said, parts: said.parts.filter((part, index) => !isCall(part) || index === first) };
 }
 
 /** The whole answer as the client reads it. */
