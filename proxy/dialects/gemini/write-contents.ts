@@ -147,14 +147,14 @@ class PartWriter {
     return this.#target.quirks.without?.includes('id') === true ? {} : { id };
   }
 
-  /** Results in the order of their calls, wherever results stand. */
+  /** Results first, in the order of their calls. */
   #inOrder(parts: readonly Part[]): readonly Part[] {
     const results = parts.filter((part) => part.kind === 'tool_result');
-    if (results.length < 2) return parts;
+    if (results.length === 0) return parts;
     const order = new Map([...this.#names.keys()].map((id, index) => [id, index]));
     const placeOf = ({ callId }: ToolResultPart): number => order.get(callId) ?? order.size;
-    const sorted = results.toSorted((one, other) => placeOf(one) - placeOf(other)).values();
-    return parts.map((part) => (part.kind === 'tool_result' ? (sorted.next().value ?? part) : part));
+    const sorted = results.toSorted((one, other) => placeOf(one) - placeOf(other));
+    return [...sorted, ...parts.filter((part) => part.kind !== 'tool_result')];
   }
 
   #reasoning({ text, summary, signature, encrypted }: ReasoningPart): void {
