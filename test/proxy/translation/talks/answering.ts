@@ -9,7 +9,8 @@ import { type Spoken, sayable, spokenBy } from './answers.ts';
 import { asked, frozen, type Pair, sentBy } from './asking.ts';
 import { requestOf } from './client-requests.ts';
 import { type Heard, type HeardTool, heardBy } from './heard.ts';
-import { continued, inOrder, type Received, receivedStream, receivedWhole } from './received.ts';
+import { inOrder, type Received, receivedStream, receivedWhole } from './received.ts';
+import { returnComplaints } from './returning.ts';
 import { isCall, isSpoken, isThought, type Pace, type SaidAnswer } from './said-answer.ts';
 import { isFreeFor, type Talk } from './talk.ts';
 
@@ -21,7 +22,7 @@ export interface Answering {
   readonly pace: Pace;
 }
 
-interface Answered extends Answering {
+export interface Answered extends Answering {
   readonly body: JsonObject;
   readonly translated: Translated;
   readonly heard: Heard;
@@ -45,15 +46,26 @@ function withOneCall(said: SaidAnswer): SaidAnswer {
   return { ...said, parts: said.parts.filter((part, index) => !isCall(part) || index === first) };
 }
 
-/** The whole answer as the client reads it. */
-export function wholeOf({ pair, translated, spoken }: Answered): Received {
+/** The whole answer as the client gets it. */
+export function wholeBody({ translated, spoken }: Answered): JsonObject {
   const answer = frozen(atOnce(readAnswer(translated, Buffer.from(JSON.stringify(spoken.whole)))));
-  return receivedWhole(pair.client, JSON.parse(JSON.stringify(writeAnswer(translated, answer, 0))));
+  return JSON.parse(JSON.stringify(writeAnswer(translated, answer, 0))) as JsonObject;
 }
 
-/** The stream as the client reads it, chunk after chunk: each step passes one, the last gives what was read. */
-export function* streamOf({ pair, translated, spoken, pace }: Answered): Generator<undefined, Received, undefined> {
-  const heard = { text: '', failure: undefined as Failure | undefined };
+/** The same as the client reads it. */
+export function wholeOf(done: Answered): Received {
+  return receivedWhole(done.pair.client, wholeBody(done));
+}
+
+/** A stream as the client gets it. */
+interface Streamed {
+  text: string;
+  failure: Failure | undefined;
+}
+
+/** The stream that the client gets, chunk after chunk: each step passes one. */
+function* streaming({ pair, translated, spoken, pace }: Answered): Generator<undefined, Streamed, undefined> {
+  const heard: Streamed = { text: '', failure: undefined };
   const client: Sink = {
     write: (chunk) => {
       heard.text += chunk.toString();
@@ -63,13 +75,7 @@ export function* streamOf({ pair, translated, spoken, pace }: Answered): Generat
       heard.failure = failure;
     },
   };
-  const answer = {
-    stream: true,
-    resume: () => undefined,
-    cancel: (failure?: Failure) => {
-      heard.failure = failure;
-    },
-  };
+  const answer = { stream: true, resume: () => undefined, cancel: () => undefined };
   const report = (error: unknown): void => {
     throw error;
   };
@@ -87,19 +93,30 @@ export function* streamOf({ pair, translated, spoken, pace }: Answered): Generat
   const sink = tap.open(client);
   for (let at = 0, turn = 0; at < spoken.stream.length; turn += 1) {
     const end = at + (pace.chunks[turn % pace.chunks.length] ?? 1);
-    // A reader of bytes may use its buffer again.
     const chunk = Buffer.from(spoken.stream.subarray(at, end));
     sink.write(chunk);
+    // A reader of bytes may use its buffer again.
     chunk.fill(0);
     at = end;
     yield;
   }
   sink.end(undefined);
-  if (heard.failure !== undefined) throw new Error(`the stream was broken off: ${JSON.stringify(heard.failure)}`);
-  return receivedStream(pair.client, heard.text);
+  return heard;
 }
 
-/** What is wrong between what providers said and what clients got, as a whole, as a stream, and when they send it back: two answers at the same time. */
+/** A stream that may be broken. */
+export function streamedText(done: Answered): Streamed {
+  return atOnce(streaming(done));
+}
+
+/** The stream as the client reads it. Throws where it was broken off. */
+export function* streamOf(done: Answered): Generator<undefined, Received, undefined> {
+  const { text, failure } = yield* streaming(done);
+  if (failure !== undefined) throw new Error(`the stream was broken off: ${JSON.stringify(failure)}`);
+  return receivedStream(done.pair.client, text);
+}
+
+/** What is wrong between what providers said and what clients got, as a whole, as a stream, and when they send it back, to the same provider or to another one: two answers at the same time. */
 export function answerComplaints(...both: readonly [Answering, Answering]): readonly string[] {
   const [one, other] = [answered(both[0]), answered(both[1])];
   const alone = { whole: wholeOf(one), stream: atOnce(streamOf(one)) };
@@ -114,8 +131,9 @@ export function answerComplaints(...both: readonly [Answering, Answering]): read
     ...difference('the other answer', together[1], beside.stream, other),
     ...(new Set(ids).size === ids.length ? [] : [`ids are made twice: ${ids.join(', ')}`]),
     ...shownComplaints(alone.whole, one),
-    ...roundTripComplaints(alone.whole, one),
-    ...roundTripComplaints(alone.stream, one),
+    ...returnComplaints(alone.whole, one, one.pair),
+    ...returnComplaints(alone.stream, one, one.pair),
+    ...returnComplaints(alone.stream, one, { ...other.pair, client: one.pair.client }),
   ];
 }
 
@@ -173,7 +191,12 @@ function shownComplaints(received: Received, { said, pair, talk }: Answered): re
   const plain = (words: string): string => words.replaceAll('\n\n', '');
   if (client !== 'completions' && plain(received.thoughts) !== plain(thoughts.join('')))
     wrong.push(`the thoughts ${JSON.stringify(thoughts)} became ${JSON.stringify(received.thoughts)}`);
-  const order = inOrder(said.parts.map(({ kind }) => (kind === 'refusal' ? 'text' : kind)));
+  const order = inOrder(
+    said.parts.flatMap((part) => {
+      if (part.kind === 'call') return ['call'];
+      return part.text === '' ? [] : [part.kind === 'refusal' ? 'text' : part.kind];
+    }),
+  );
   if (received.order !== undefined && !isDeepStrictEqual(received.order, order))
     wrong.push(`${order.join(', ')} came as ${received.order.join(', ')}`);
   if (received.calls.length !== calls.length)
@@ -191,64 +214,4 @@ function shownComplaints(received: Received, { said, pair, talk }: Answered): re
   if (!counts.includes(said.usage.output))
     wrong.push(`${said.usage.output} tokens of output became ${JSON.stringify(received.usage)}`);
   return wrong;
-}
-
-/** The same provider hears again what it said. */
-function roundTripComplaints(received: Received, done: Answered): readonly string[] {
-  const { pair, body, said, heard: before } = done;
-  if (pair.client === 'completions') return [];
-  const again = asked(pair, continued(pair.client, JSON.parse(JSON.stringify(body)), received, 'and then?'), 'drop');
-  const heard = heardBy(pair.provider, sentBy(again));
-  const [calls, results] = [
-    heard.said.filter(({ kind }) => kind === 'call'),
-    heard.said.filter(({ kind }) => kind === 'result'),
-  ];
-  const wrong: string[] = [];
-  const texts = heard.said
-    .flatMap((entry) => (entry.kind === 'text' && entry.role === 'assistant' ? [entry.text] : []))
-    .join('');
-  for (const { text } of said.parts.filter(isSpoken))
-    if (!texts.includes(text)) wrong.push(`what was said does not come back: ${JSON.stringify(text)}`);
-  const given = said.parts.filter(isCall);
-  const names = before.tools.map(({ name }) => name);
-  for (const [at, call] of given.entries()) {
-    const got = calls.at(at - given.length);
-    if (got?.kind !== 'call') {
-      wrong.push('a call does not come back');
-      continue;
-    }
-    const result =
-      got.id === undefined ? results.at(at - given.length) : results.find((each) => 'id' in each && each.id === got.id);
-    const isAnswered = result?.kind === 'result' && result.text.includes(`result ${at} of and then?`);
-    if (!isAnswered) wrong.push(`the result of the call ${call.id} is ${JSON.stringify(result)}`);
-    if (got.name !== names[call.tool % names.length])
-      wrong.push(`a call of ${names[call.tool % names.length]} comes back as one of ${got.name}`);
-    if (call.id !== undefined && got.id !== undefined && got.id !== call.id && pair.quirks.callId === undefined)
-      wrong.push(`the id ${call.id} comes back as ${got.id}`);
-    if (!isDeepStrictEqual(got.input, call.input))
-      wrong.push(`the input ${JSON.stringify(call.input)} comes back as ${JSON.stringify(got.input)}`);
-  }
-  return [...wrong, ...proofComplaints(heard, again.dropped, done)];
-}
-
-const reasoningNames: readonly string[] = ['messages.reasoning_content', 'input.reasoning', 'messages.thinking'];
-
-/** Thoughts come back with their proof, or are named. */
-function proofComplaints(
-  { said: entries }: Heard,
-  dropped: readonly string[],
-  { pair, said }: Answered,
-): readonly string[] {
-  const thoughts = entries.filter((entry) => entry.kind === 'thought');
-  const isNamed = dropped.some((name) => reasoningNames.includes(name));
-  const givesProof = pair.provider === 'messages' || pair.provider === 'responses' || pair.provider === 'bedrock';
-  const proofs = said.parts.flatMap((part) => {
-    if (part.kind === 'thought') return givesProof ? [part.proof] : [];
-    return part.kind === 'call' && pair.provider === 'gemini' && part.proof !== undefined ? [part.proof] : [];
-  });
-  const lost = proofs.filter((proof) => !thoughts.some((each) => each.proof === proof));
-  const isTaken = !pair.model.includes('llama');
-  const wrong = lost.length === 0 || (isNamed && !isTaken) ? [] : [`proofs do not come back: ${lost.join(', ')}`];
-  const untold = said.parts.filter(isThought).filter(({ text }) => !thoughts.some((each) => each.text.includes(text)));
-  return untold.length === 0 || isNamed ? wrong : [...wrong, 'thoughts do not come back, in silence'];
 }

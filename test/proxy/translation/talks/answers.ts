@@ -15,7 +15,7 @@ export interface Spoken {
 
 /** `tools`: those that the provider heard of. */
 export function spokenBy(provider: ProviderName, said: SaidAnswer, tools: readonly HeardTool[], pace: Pace): Spoken {
-  const none: HeardTool = { name: 'f', description: '', isFree: false };
+  const none: HeardTool = { name: 'f', description: '', isFree: false, parameters: [] };
   const toolOf: Telling['toolOf'] = ({ tool }) => tools[tool % Math.max(1, tools.length)] ?? none;
   const telling = { said, toolOf, pace };
   return { whole: wholes[provider](telling), stream: streams[provider](telling) };

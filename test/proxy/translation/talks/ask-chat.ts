@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../../proxy/dialects/json.ts';
 import type { Exchange, Media, Settings, Talk } from './talk.ts';
 import {
   type Asked,
+  answeredCalls,
   base64,
   common,
   freeText,
@@ -37,6 +38,7 @@ export function askChat(talk: Talk): Asked {
         role: 'user',
         content: talk.isMarked ? [{ type: 'text', text: talk.question, cache_control: mark }] : talk.question,
       },
+      ...(talk.begun === undefined ? [] : [{ role: 'assistant', content: talk.begun }]),
     ],
     ...unless(tools.length === 0, {
       tools: tools.map(({ name, description, schema: parameters, isFree }) =>
@@ -76,10 +78,8 @@ function chatFormat(format: Settings['format']): JsonObject | undefined {
   return { type: format === 'json' ? 'json_object' : 'text' };
 }
 
-function chatExchange(
-  talk: Talk,
-  { asked, media, thought, answered, calls, instructed }: Exchange,
-): readonly JsonObject[] {
+function chatExchange(talk: Talk, exchange: Exchange): readonly JsonObject[] {
+  const { asked, media, thought, answered, calls, remark, instructed } = exchange;
   const content = [...asked.map((text) => ({ type: 'text', text })), ...media.map(chatMedia)];
   const thoughts = thought && {
     reasoning_content: thought.text,
@@ -100,7 +100,7 @@ function chatExchange(
       ...thoughts,
       ...unless(calls.length === 0, { tool_calls }),
     },
-    ...calls.map(({ id, result, shown }) => ({
+    ...answeredCalls(exchange).map(({ id, result, shown }) => ({
       role: 'tool',
       tool_call_id: id,
       content:
@@ -111,6 +111,7 @@ function chatExchange(
               { type: 'image_url', image_url: { url: pngUrl(shown) } },
             ],
     })),
+    ...(calls.length === 0 || remark === undefined ? [] : [{ role: 'user', content: remark }]),
     ...(instructed === undefined ? [] : [{ role: 'system', content: instructed }]),
   ];
 }
@@ -142,7 +143,7 @@ export function askCompletions(talk: Talk): Asked {
     stream: talk.stream,
     ...unless(!talk.stream, { stream_options: { include_usage: true } }),
   };
-  const bare: Talk = { ...talk, system: [], exchanges: [], tools: [], isMarked: false };
+  const bare: Talk = { ...talk, begun: undefined, system: [], exchanges: [], tools: [], isMarked: false };
   const kept = [
     'temperature',
     'topP',

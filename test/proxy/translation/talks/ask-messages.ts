@@ -1,7 +1,7 @@
 // Conversations as bodies of Anthropic's Messages.
 import type { JsonObject } from '../../../../proxy/dialects/json.ts';
 import type { Exchange, Media, Talk } from './talk.ts';
-import { type Asked, base64, mark, nameOf, schema, told, unless } from './told.ts';
+import { type Asked, answeredCalls, base64, mark, nameOf, schema, told, unless } from './told.ts';
 
 export function askMessages(talk: Talk): Asked {
   const { settings, tools } = talk;
@@ -22,6 +22,7 @@ export function askMessages(talk: Talk): Asked {
     messages: [
       ...talk.exchanges.flatMap((each) => messagesExchange(talk, each)),
       { role: 'user', content: [block(talk.question)] },
+      ...(talk.begun === undefined ? [] : [{ role: 'assistant', content: talk.begun }]),
     ],
     ...unless(tools.length === 0, {
       tools: tools.map(({ name, description, schema: input_schema }) => ({ name, description, input_schema })),
@@ -69,12 +70,10 @@ export function askMessages(talk: Talk): Asked {
   return { body, told: { ...said, settings: { ...said.settings, ...change }, hasErrors } };
 }
 
-function messagesExchange(
-  talk: Talk,
-  { asked, media, thought, answered, calls, instructed }: Exchange,
-): readonly JsonObject[] {
+function messagesExchange(talk: Talk, exchange: Exchange): readonly JsonObject[] {
+  const { asked, media, thought, answered, calls, remark, instructed } = exchange;
   const content = [...asked.map((text) => ({ type: 'text', text })), ...media.map(messagesMedia)];
-  const results = calls.map(({ id, result, shown, isError }) => ({
+  const results = answeredCalls(exchange).map(({ id, result, shown, isError }) => ({
     type: 'tool_result',
     tool_use_id: id,
     content:
@@ -94,7 +93,9 @@ function messagesExchange(
   return [
     { role: 'user', content },
     ...(answer.length === 0 ? [] : [{ role: 'assistant', content: answer }]),
-    ...(results.length === 0 ? [] : [{ role: 'user', content: results }]),
+    ...(results.length === 0
+      ? []
+      : [{ role: 'user', content: remark === undefined ? results : [{ type: 'text', text: remark }, ...results] }]),
     ...(instructed === undefined ? [] : [{ role: 'system', content: instructed }]),
   ];
 }

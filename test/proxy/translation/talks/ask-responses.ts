@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../../../../proxy/dialects/json.ts';
 import type { Exchange, Media, Settings, Talk } from './talk.ts';
 import {
   type Asked,
+  answeredCalls,
   base64,
   common,
   freeText,
@@ -26,6 +27,7 @@ export function askResponses(talk: Talk): Asked {
     ...others.map((content) => ({ role: 'developer', content })),
     ...talk.exchanges.flatMap((each) => responsesExchange(talk, each)),
     { role: 'user', content: [{ type: 'input_text', text: talk.question }] },
+    ...(talk.begun === undefined ? [] : [{ role: 'assistant', content: talk.begun }]),
   ];
   const body = {
     model: 'm',
@@ -68,10 +70,8 @@ function responsesText({ format, verbosity }: Settings): JsonObject | undefined 
   return { format: format === undefined ? undefined : said, verbosity };
 }
 
-function responsesExchange(
-  talk: Talk,
-  { asked, media, thought, answered, calls, instructed }: Exchange,
-): readonly JsonObject[] {
+function responsesExchange(talk: Talk, exchange: Exchange): readonly JsonObject[] {
+  const { asked, media, thought, answered, calls, remark, instructed } = exchange;
   const content = [...asked.map((text) => ({ type: 'input_text', text })), ...media.map(responsesMedia)];
   const shownBeside = (result: string, shown: string | undefined): JsonValue =>
     shown === undefined
@@ -100,11 +100,12 @@ function responsesExchange(
       if (isFreeCall(talk, call)) return { type: 'custom_tool_call', ...said, input: freeText(call) };
       return { type: 'function_call', ...said, arguments: JSON.stringify(call.input) };
     }),
-    ...calls.map((call) => ({
+    ...answeredCalls(exchange).map((call) => ({
       type: isFreeCall(talk, call) ? 'custom_tool_call_output' : 'function_call_output',
       call_id: call.id,
       output: shownBeside(call.result, call.shown),
     })),
+    ...(calls.length === 0 || remark === undefined ? [] : [{ role: 'user', content: remark }]),
     ...(instructed === undefined ? [] : [{ role: 'system', content: instructed }]),
   ];
 }

@@ -105,7 +105,7 @@ function refusalComplaints(pair: Pair, body: JsonObject, dropped: readonly strin
 }
 
 /** Whether a body has something at `messages[2].content[0]`. */
-function hasPlace(body: unknown, place: string): boolean {
+export function hasPlace(body: unknown, place: string): boolean {
   let inner = body;
   for (const key of place.replaceAll(/\[(\d+)\]/g, '.$1').split('.')) {
     if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, key)) return false;

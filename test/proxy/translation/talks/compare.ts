@@ -53,7 +53,9 @@ export interface Compared {
 
 /** What is wrong, a sentence each. */
 export function complaints(compared: Compared): readonly string[] {
-  return [settingsOf, toolsOf, spokenOf, callsOf, mediaOf, thoughtsOf, namesOf].flatMap((look) => look(compared));
+  return [settingsOf, toolsOf, orderOf, placesOf, spokenOf, callsOf, mediaOf, thoughtsOf, namesOf].flatMap((look) =>
+    look(compared),
+  );
 }
 
 function isNamed({ client, dropped }: Compared, field: Field): boolean {
@@ -115,10 +117,27 @@ function toolsOf(compared: Compared): readonly string[] {
       : [`the tool ${name} is lost in silence`];
   });
   const names = heard.tools.map(({ name }) => name);
+  const unlike = told.tools.flatMap(({ description, schema, isFree }) => {
+    const got = heard.tools.find((tool) => tool.description?.startsWith(description));
+    const asked = isFree ? undefined : Object.keys((schema['properties'] ?? {}) as object);
+    const isSame = asked === undefined || got === undefined || got.isFree || isDeepStrictEqual(got.parameters, asked);
+    return isSame ? [] : [`a tool takes ${got.parameters.join(', ')} and not ${asked.join(', ')}`];
+  });
   const odd = names
     .filter((name) => !longestNames[provider].test(name))
     .map((name) => `no tool may have the name ${name}`);
-  return [...lost, ...odd, ...(new Set(names).size < names.length ? ['two tools have one name'] : [])];
+  return [...lost, ...unlike, ...odd, ...(new Set(names).size < names.length ? ['two tools have one name'] : [])];
+}
+
+/** Instructions in the middle stand behind what came before them, and texts of blanks nowhere where they are refused. */
+function placesOf({ told, heard, provider }: Compared): readonly string[] {
+  const texts = heard.said.flatMap((entry) => (entry.kind === 'text' ? [entry.text] : []));
+  const all = texts.join('');
+  const wrong = told.inner.flatMap(({ text, before }) =>
+    all.indexOf(before) > all.indexOf(text) ? [`instructions are told before ${JSON.stringify(before)}`] : [],
+  );
+  const isStrict = provider === 'messages' || provider === 'bedrock';
+  return isStrict && texts.some((text) => text.trim() === '') ? [...wrong, 'a text of blanks is refused there'] : wrong;
 }
 
 /** Texts in their order; formats may join those that follow one another. */
@@ -133,7 +152,7 @@ function spokenOf({ told, heard }: Compared): readonly string[] {
     let found = -1;
     for (; at < texts.length; at += 1, from = 0) {
       const entry = texts[at];
-      found = entry?.role === role ? entry.text.indexOf(text, from) : -1;
+      found = entry?.role === role ? entry.text.indexOf(text.trimEnd(), from) : -1;
       if (found !== -1) break;
     }
     if (found === -1) return [...wrong, `what the ${role} said is lost, or stands elsewhere: ${JSON.stringify(text)}`];
@@ -142,7 +161,8 @@ function spokenOf({ told, heard }: Compared): readonly string[] {
   return wrong;
 }
 
-function callsOf({ told, heard }: Compared): readonly string[] {
+function callsOf(compared: Compared): readonly string[] {
+  const { told, heard } = compared;
   const calls = heard.said.filter((entry) => entry.kind === 'call');
   const results = heard.said.filter((entry) => entry.kind === 'result');
   // A provider that is offered no tools may be told of calls in words.
@@ -167,22 +187,37 @@ function callsOf({ told, heard }: Compared): readonly string[] {
       ...(answered !== undefined && holds(answered.text, call.result)
         ? []
         : [`the result ${JSON.stringify(call.result)} became ${JSON.stringify(answered)}`]),
+      ...(told.hasErrors && call.isError && answered?.isError !== true && !isNamed(compared, 'toolError')
+        ? ['an error of a tool is lost in silence']
+        : []),
     ];
   });
 }
 
 /** Servers are given an object where a tool gave one, so its JSON may be written otherwise. */
 function holds(text: string, result: string): boolean {
-  if (text.includes(result)) return true;
+  if (text.includes(result) || result.trim() === '') return true;
   const word = /w\d+w/.exec(result)?.[0];
   return /^[[{]/.test(result) && word !== undefined && text.includes(word);
+}
+
+/** Servers want the results of calls at once behind them. */
+function orderOf({ heard, provider }: Compared): readonly string[] {
+  if (provider === 'responses') return [];
+  let open = 0;
+  const early = heard.said.some(({ kind, ...entry }) => {
+    if (kind === 'call') open += 1;
+    if (kind === 'result') open -= 1;
+    return kind === 'text' && open > 0 && 'role' in entry && entry.role === 'user';
+  });
+  return early ? ['the user speaks before the results of calls'] : [];
 }
 
 function isToldInWords({ id, result }: Call, said: readonly Entry[]): boolean {
   const texts = said.flatMap((entry) => (entry.kind === 'text' ? [entry.text] : []));
   // An id may have been made fit.
-  const word = /w\d+w/.exec(id)?.[0] ?? id;
-  return texts.some((text) => text.includes(word)) && texts.some((text) => text.includes(result));
+  const word = /w\d+w/.exec(id)?.[0] ?? id.replaceAll(/\W/g, '_');
+  return texts.some((text) => text.includes(word)) && texts.some((text) => text.includes(result.trim()));
 }
 
 function mediaOf(compared: Compared): readonly string[] {

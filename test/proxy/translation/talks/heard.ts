@@ -7,7 +7,7 @@ export type ProviderName = Exclude<DialectName, 'completions'>;
 export type Entry =
   | { readonly kind: 'text'; readonly role: string; readonly text: string }
   | { readonly kind: 'call'; readonly id: string | undefined; readonly name: string; readonly input: unknown }
-  | { readonly kind: 'result'; readonly id: string | undefined; readonly text: string }
+  | { readonly kind: 'result'; readonly id: string | undefined; readonly text: string; readonly isError?: boolean }
   | { readonly kind: 'thought'; readonly text: string; readonly proof: string | undefined }
   /** Bytes in base64, an address, or an id. */
   | { readonly kind: 'media'; readonly data: string };
@@ -15,6 +15,7 @@ export type Entry =
 export interface HeardTool {
   readonly name: string;
   readonly description: string;
+  readonly parameters: readonly string[];
   /** It takes free text, where the format has such tools. */
   readonly isFree: boolean;
 }
@@ -43,7 +44,11 @@ const listeners: Readonly<Record<ProviderName, (body: Any) => Heard>> = {
 
 const list = (value: Any): Any[] =>
   Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
-const toolOf = ({ name, description }: Any, isFree = false): HeardTool => ({ name, description, isFree });
+const toolOf = (tool: Any, isFree = false): HeardTool => {
+  const { name, description, parameters, parametersJsonSchema, input_schema, inputSchema } = tool;
+  const schema = parameters ?? parametersJsonSchema ?? input_schema ?? inputSchema?.json;
+  return { name, description, isFree, parameters: Object.keys(schema?.properties ?? {}) };
+};
 const parsed = (text: string): unknown => JSON.parse(text);
 const joined = (parts: Any): string =>
   typeof parts === 'string'
@@ -154,7 +159,7 @@ function hearMessages(body: Any): Heard {
         const text = joined(part.content);
         const shown = list(part.content).filter((each) => each.source !== undefined);
         return [
-          { kind: 'result', id: part.tool_use_id, text },
+          { kind: 'result', id: part.tool_use_id, text, isError: part.is_error === true },
           ...shown.map((each): Entry => ({ kind: 'media', data: source(each) })),
         ];
       }
@@ -269,7 +274,15 @@ function hearGemini(body: Any): Heard {
     if (result === undefined) return [{ kind: 'media', data: inlineData?.data ?? fileData?.fileUri }];
     const told = result.response.output ?? result.response.error ?? result.response;
     const shown = list(result.parts).flatMap((each) => part(role, each));
-    return [{ kind: 'result', id: result.id, text: typeof told === 'string' ? told : JSON.stringify(told) }, ...shown];
+    return [
+      {
+        kind: 'result',
+        id: result.id,
+        text: typeof told === 'string' ? told : JSON.stringify(told),
+        isError: 'error' in result.response,
+      },
+      ...shown,
+    ];
   };
   const config = body.generationConfig ?? {};
   const called = body.toolConfig?.functionCallingConfig;
@@ -328,7 +341,10 @@ function hearBedrock(body: Any): Heard {
       each.json === undefined ? each : { text: JSON.stringify(each.json) },
     );
     const shown = list(toolResult.content).flatMap((each) => (each.image === undefined ? [] : block(role, each)));
-    return [{ kind: 'result', id: toolResult.toolUseId, text: joined(told) }, ...shown];
+    return [
+      { kind: 'result', id: toolResult.toolUseId, text: joined(told), isError: toolResult.status === 'error' },
+      ...shown,
+    ];
   };
   const config = body.inferenceConfig ?? {};
   const more = body.additionalModelRequestFields ?? {};

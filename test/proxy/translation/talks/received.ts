@@ -167,7 +167,9 @@ function ofMessage({ content, stop_reason, usage }: Any): Received {
   const joined = (key: string): string => blocks.map((block) => block[key] ?? '').join('');
   const calls = blocks.filter(({ type }) => type === 'tool_use').map(({ id, name, input }) => ({ id, name, input }));
   const kinds: Record<string, string> = { tool_use: 'call', thinking: 'thought' };
-  const order = inOrder(blocks.map(({ type, thinking }) => (thinking === '' ? '' : (kinds[type] ?? type))));
+  const order = inOrder(
+    blocks.map(({ type, thinking, text }) => (thinking === '' || text === '' ? '' : (kinds[type] ?? type))),
+  );
   return { order, text: joined('text'), thoughts: joined('thinking'), calls, finish: stop_reason, usage, kept: blocks };
 }
 
@@ -210,9 +212,11 @@ function ofResponse({ output, status, usage }: Any): Received {
       : [];
   });
   const kinds: Record<string, string> = { function_call: 'call', custom_tool_call: 'call', message: 'text' };
-  const told = items.filter(
-    (item) => item.type !== 'reasoning' || list(item.summary).length + list(item.content).length > 0,
-  );
+  const isEmpty = (item: Any): boolean =>
+    item.type === 'message' && list(item.content).every((part) => (part.text ?? part.refusal) === '');
+  const told = items
+    .filter((item) => !isEmpty(item))
+    .filter((item) => item.type !== 'reasoning' || list(item.summary).length + list(item.content).length > 0);
   return {
     order: inOrder(told.map(({ type }) => (type === 'reasoning' ? 'thought' : (kinds[type] ?? type)))),
     text: content.map((part) => part.text ?? part.refusal).join(''),

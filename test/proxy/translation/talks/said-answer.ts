@@ -46,9 +46,19 @@ const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.opt
 const hole = fc.constant('@@');
 
 const part: fc.Arbitrary<SaidPart> = fc.oneof(
-  { weight: 4, arbitrary: fc.record<SaidText>({ kind: fc.constant('text'), text: words }) },
+  {
+    weight: 4,
+    arbitrary: fc.record<SaidText>({ kind: fc.constant('text'), text: fc.oneof(words, words, fc.constant('')) }),
+  },
   { weight: 1, arbitrary: fc.record<SaidText>({ kind: fc.constant('refusal'), text: words }) },
-  { weight: 3, arbitrary: fc.record<SaidThought>({ kind: fc.constant('thought'), text: words, proof: hole }) },
+  {
+    weight: 3,
+    arbitrary: fc.record<SaidThought>({
+      kind: fc.constant('thought'),
+      text: fc.oneof(words, words, fc.constant('')),
+      proof: hole,
+    }),
+  },
   {
     weight: 4,
     arbitrary: fc.record<SaidCall>({

@@ -77,7 +77,10 @@ function bedrockBlocks({ said, toolOf, pace }: Telling): readonly Block[] {
       return { whole: { toolUse: { ...start, input: part.input } }, begun: { toolUse: start }, deltas };
     }
     if (part.kind === 'thought') {
-      const deltas = [...cut(part.text, pace).map((text) => ({ text })), { signature: part.proof }];
+      const deltas = [
+        ...cut(part.text, pace).map((text) => ({ text })),
+        ...cut(part.proof, pace).map((signature) => ({ signature })),
+      ];
       return {
         whole: { reasoningContent: { reasoningText: { text: part.text, signature: part.proof } } },
         begun: {},

@@ -36,7 +36,7 @@ function outputOf({ said, toolOf }: Telling): readonly JsonObject[] {
       return { id: `msg_${said.id}_${at}`, type: 'message', role: 'assistant', status, content };
     }
     if (group.kind === 'thought') {
-      const summary = [{ type: 'summary_text', text: group.text }];
+      const summary = group.text === '' ? [] : [{ type: 'summary_text', text: group.text }];
       return { id: `rs_${said.id}_${at}`, type: 'reasoning', summary, encrypted_content: group.proof };
     }
     const { name, isFree } = toolOf(group);

@@ -32,6 +32,10 @@ export interface Exchange {
   readonly thought?: { readonly text: string; readonly proof: string } | undefined;
   readonly answered: string;
   readonly calls: readonly Call[];
+  /** The results come in another order than the calls. */
+  readonly isReversed: boolean;
+  /** What the user says beside the results. */
+  readonly remark?: string | undefined;
   /** Instructions behind it. */
   readonly instructed?: string | undefined;
 }
@@ -78,6 +82,8 @@ export interface Talk {
   readonly system: readonly string[];
   readonly exchanges: readonly Exchange[];
   readonly question: string;
+  /** How the answer shall begin. */
+  readonly begun?: string | undefined;
   readonly tools: readonly Tool[];
   readonly settings: Settings;
   /** Prompts up to here may be cached: instructions, the last tool, the question. */
@@ -99,6 +105,8 @@ export const words = fc
   .tuple(noise, noise)
   .map(([before, behind]) => before.replaceAll('@', '') + hole + behind.replaceAll('@', ''));
 const own = fc.constant(hole);
+/** Words, or a text that says nothing. */
+const anyText = fc.oneof({ weight: 8, arbitrary: words }, { weight: 1, arbitrary: fc.constantFrom('', ' ', '\n\n') });
 
 /** What a tool is called with. */
 export const input = fc
@@ -121,23 +129,28 @@ const media: fc.Arbitrary<Media> = fc.record({
   mark: own,
 });
 
+/** Ids that are one and the same where only letters, digits and underscores are taken. */
+const alike: readonly string[] = ['call.a', 'call/a', 'call_a'];
+
 const call = (tools: number): fc.Arbitrary<Call> =>
   fc.record({
-    id: fc.constantFrom(`call_${hole}`, `toolu_${hole}`, `functions.f:${hole}`, `call/${hole}|fc_${hole}`),
+    id: fc.constantFrom(`call_${hole}`, `toolu_${hole}`, `functions.f:${hole}`, `call/${hole}|fc_${hole}`, ...alike),
     tool: fc.nat(tools - 1),
     input,
-    result: fc.oneof(words, words, fc.constant(`{"$ref":"#/a","${hole}":1}`), fc.constant(`[${hole}]`)),
+    result: fc.oneof(words, anyText, fc.constant(`{"$ref":"#/a","${hole}":1}`), fc.constant(`[${hole}]`)),
     shown: rarely(own),
     isError: fc.boolean(),
   });
 
 const exchange = (tools: number): fc.Arbitrary<Exchange> =>
   fc.record({
-    asked: fc.array(words, { minLength: 1, maxLength: 2 }),
+    asked: fc.array(anyText, { minLength: 1, maxLength: 2 }),
     media: fc.array(media, { maxLength: 2 }),
     thought: maybe(fc.record({ text: words, proof: own })),
-    answered: fc.oneof(words, fc.constant('')),
+    answered: fc.oneof(anyText, fc.constant('')),
     calls: tools === 0 ? fc.constant([]) : fc.array(call(tools), { maxLength: 3 }),
+    isReversed: fc.boolean(),
+    remark: rarely(words),
     instructed: rarely(words),
   });
 
@@ -207,16 +220,33 @@ export function numbered<T>(given: T, letter: string): T {
   return JSON.parse(text) as T;
 }
 
+/** The same with ids of which each stands for one call. */
+function withIds(given: Talk): Talk {
+  const taken = new Set<string>();
+  const fresh = (id: string): string => {
+    const free = alike.includes(id) ? alike.find((each) => !taken.has(each)) : id;
+    const chosen = taken.has(id) ? (free ?? `call_${taken.size}`) : id;
+    taken.add(chosen);
+    return chosen;
+  };
+  const exchanges = given.exchanges.map((each) => ({
+    ...each,
+    calls: each.calls.map((said) => ({ ...said, id: fresh(said.id) })),
+  }));
+  return { ...given, exchanges };
+}
+
 export const talk: fc.Arbitrary<Talk> = tools
   .chain((offered) =>
     fc.record<Talk>({
-      system: fc.array(words, { maxLength: 2 }),
+      system: fc.array(anyText, { maxLength: 2 }),
       exchanges: fc.array(exchange(offered.length), { maxLength: 3 }),
       question: words,
+      begun: rarely(words),
       tools: fc.constant(offered),
       settings,
       isMarked: fc.boolean(),
       stream: fc.boolean(),
     }),
   )
-  .map((said) => numbered(said, 'w'));
+  .map((said) => withIds(numbered(said, 'w')));

@@ -1,10 +1,12 @@
 // What the body of a request tells of a conversation, and what the writers of bodies have in common.
 import type { JsonObject } from '../../../../proxy/dialects/json.ts';
-import type { Call, Media, Settings, Talk } from './talk.ts';
+import type { Call, Exchange, Media, Settings, Talk } from './talk.ts';
 
 /** What a body tells of a conversation; a format may have no word for some of it. */
 export interface Told {
   readonly instructions: readonly string[];
+  /** Those in the middle, with what the user said before them. */
+  readonly inner: readonly { readonly text: string; readonly before: string }[];
   readonly spoken: readonly { readonly role: 'user' | 'assistant'; readonly text: string }[];
   readonly calls: readonly Call[];
   readonly media: readonly Media[];
@@ -37,14 +39,21 @@ export function told(talk: Talk, sayable: (keyof Settings)[], change: Partial<To
     instructions: [
       ...talk.system,
       ...exchanges.flatMap(({ instructed }) => (instructed === undefined ? [] : [instructed])),
-    ],
+    ].filter((text) => text.trim() !== ''),
+    inner: exchanges.flatMap(({ instructed, asked }) =>
+      instructed === undefined
+        ? []
+        : [{ text: instructed, before: asked.find((text) => text.trim() !== '') ?? instructed }],
+    ),
     spoken: [
-      ...exchanges.flatMap(({ asked, answered }) => [
+      ...exchanges.flatMap(({ asked, answered, calls, remark }) => [
         ...asked.map((text) => ({ role: 'user', text }) as const),
-        ...(answered === '' ? [] : [{ role: 'assistant', text: answered } as const]),
+        { role: 'assistant', text: answered } as const,
+        ...(calls.length === 0 || remark === undefined ? [] : [{ role: 'user', text: remark } as const]),
       ]),
-      { role: 'user', text: question },
-    ],
+      { role: 'user' as const, text: question },
+      ...(talk.begun === undefined ? [] : [{ role: 'assistant' as const, text: talk.begun }]),
+    ].filter(({ text }) => text.trim() !== ''),
     calls: exchanges.flatMap(({ calls }) => calls),
     media: exchanges.flatMap(({ media, calls }) => [
       ...media,
@@ -91,4 +100,9 @@ export function withFreeInputs(talk: Talk): Talk {
   const withText = (call: Call): Call =>
     isFreeCall(talk, call) ? { ...call, input: { input: freeText(call) } } : call;
   return { ...talk, exchanges: talk.exchanges.map((each) => ({ ...each, calls: each.calls.map(withText) })) };
+}
+
+/** The calls in the order in which their results come. */
+export function answeredCalls({ calls, isReversed }: Exchange): readonly Call[] {
+  return isReversed ? calls.toReversed() : calls;
 }
