@@ -29,6 +29,10 @@ export class OpenCalls {
 }
 
 /** A result that is that of no call, told by people. */
-export function toldResult(name: string | undefined, content: ToolResultPart['content']): readonly Part[] {
-  return [{ kind: 'text', text: `Result of ${name ?? 'a tool'}:` }, ...content];
+export function toldResult(
+  name: string | undefined,
+  content: ToolResultPart['content'],
+  isError: boolean = false,
+): readonly Part[] {
+  return [{ kind: 'text', text: `${isError ? 'Error' : 'Result'} of ${name ?? 'a tool'}:` }, ...content];
 }

@@ -87,14 +87,15 @@ export function readHidden(data: string): ReasoningPart {
 function readResult(block: JsonObject, at: string, called: CalledTools): ToolResultPart | readonly Part[] {
   const callId = called.open.result(optionalText(block, 'tool_use_id', at));
   const content = readResultContent(block['content'], `${at}.content`);
-  if (callId === undefined) return toldResult(undefined, content);
+  const isError = optionalFlag(block, 'is_error', at) ?? false;
+  if (callId === undefined) return toldResult(undefined, content, isError);
   const name = called.names.get(callId);
   return {
     kind: 'tool_result',
     callId,
     ...(name === undefined ? {} : { name }),
     content,
-    isError: optionalFlag(block, 'is_error', at) ?? false,
+    isError,
     isFreeText: false,
     ...marksOf(block, resultMembers, at),
   };

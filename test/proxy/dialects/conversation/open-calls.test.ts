@@ -55,6 +55,7 @@ await test('in the blocks of Messages', (t) => {
   };
   t.same(read([use('t1'), use('t2')], [result({ tool_use_id: 't1' }), result({})]), ['t1', 't2']);
   t.same(read([use('t1')], [result({ tool_use_id: 't1' }), result({})]), ['t1', 'Result of a tool:', 'ok']);
+  t.same(read([], [result({ is_error: true })]), ['Error of a tool:', 'ok']);
   t.end();
 });
 
