@@ -187,11 +187,16 @@ function callsOf(compared: Compared): readonly string[] {
       ...(answered !== undefined && holds(answered.text, call.result)
         ? []
         : [`the result ${JSON.stringify(call.result)} became ${JSON.stringify(answered)}`]),
-      ...(told.hasErrors && call.isError && answered?.isError !== true && !isNamed(compared, 'toolError')
+      ...(told.hasErrors && call.isError && !tellsError(answered) && !isNamed(compared, 'toolError')
         ? ['an error of a tool is lost in silence']
         : []),
     ];
   });
+}
+
+/** By a member, or in words. */
+function tellsError(result: Extract<Entry, { kind: 'result' }> | undefined): boolean {
+  return result?.isError === true || /^\W*error\b/i.test(result?.text ?? '');
 }
 
 /** Servers are given an object where a tool gave one, so its JSON may be written otherwise. */
