@@ -2,6 +2,7 @@
 import type { StreamEvent } from './conversation/stream-event.ts';
 import type { ProviderWords } from './dialect.ts';
 import { ServerEventSplitter } from './server-events.ts';
+import { mayNameError } from './stream-secrets.ts';
 import { type EventReader, type EventSplitter, InvalidAnswer, type RawEvent } from './translation.ts';
 
 /** How the stream of a provider is read. */
@@ -26,6 +27,8 @@ export class Opening {
   readonly #readError: ReadableStream['readError'];
   readonly #isRelayed: boolean;
   #hasBegun = false;
+  /** Something of it was read. */
+  #isRead = false;
 
   /** `isRelayed`: its bytes pass as they are, so an event that nobody can read is the beginning of something. */
   constructor(stream: ReadableStream, isRelayed: boolean = false) {
@@ -42,6 +45,9 @@ export class Opening {
 
   /** The next bytes of the stream; they are used only during the call. */
   push(bytes: Buffer): void {
+    // Nearly every relayed stream begins so, and need not be read.
+    if (this.#isRelayed && !this.#isRead && saysWords(bytes)) this.#hasBegun = true;
+    this.#isRead = true;
     this.#read(() => {
       for (const raw of this.#splitter.push(Buffer.from(bytes))) this.#readEvent(raw);
     });
@@ -92,6 +98,14 @@ export class Opening {
     if (words !== undefined && words.message === message) return words;
     return { message, code, type, param: null, further: {} };
   }
+}
+
+const words = /"(?:content|text|reasoning|reasoning_content|arguments|thinking|delta)": ?"[^"]/;
+/** So much is searched for them. Bytes. */
+const firstBytes = 1024;
+
+function saysWords(bytes: Buffer): boolean {
+  return words.test(bytes.toString('latin1', 0, firstBytes)) && !mayNameError(bytes);
 }
 
 function saysSomething(event: StreamEvent): boolean {

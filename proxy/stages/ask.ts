@@ -3,7 +3,6 @@
 import type { ModelRequest } from '../connection/exchange.ts';
 import type { Opening } from '../dialects/opening.ts';
 import { redactWords } from '../dialects/redact.ts';
-import { mayNameError } from '../dialects/stream-secrets.ts';
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { failureRefusal, invalid, openingRejection, rejectionOf } from '../providers/provider-error.ts';
@@ -112,7 +111,7 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
     const mostHeldBytes = isRead || isStream ? translatedBytes : heldBytes;
     const wanted = isStream ? 'stream' : 'whole';
     const needsEvent = !isLast || reading !== undefined;
-    const opening = isStream && needsEvent ? openingAt(speech) : undefined;
+    const opening = isStream ? openingAt(speech) : undefined;
     const outgoing = {
       path,
       headers,
@@ -255,22 +254,17 @@ function refusalOf(
 
 /** A stream that begins with an error, or with what makes no sense. */
 function openingRefusal({ target, answer, speech, opening: read }: Asking, nowMs: () => number): Refusal | undefined {
-  if (!answer.stream && !answer.head.heldEvents) return undefined;
-  const opening = read ?? (mayOpenBadly(answer.body()) ? openingAt(speech) : undefined);
+  const { heldEvents } = answer.head;
+  if (!answer.stream && !heldEvents) return undefined;
+  // Of a stream that nobody asked for, nothing was read while it came.
+  const opening = read ?? (heldEvents ? openingAt(speech) : undefined);
   if (opening === undefined) return undefined;
-  if (read === undefined) opening.push(answer.body());
-  if (answer.complete && (read !== undefined || answer.head.heldEvents)) opening.end();
+  if (heldEvents) opening.push(answer.body());
+  if (answer.complete) opening.end();
   const { failed, problem } = opening;
   if (failed !== undefined) return openingRejection(failed, answer, speech.speaker, nowMs);
   const { upstream } = target;
   return problem === undefined
     ? undefined
     : invalid(answer, upstream, redactWords(problem, upstream.secrets, mostWords));
-}
-
-const mark = Buffer.from('[DONE]');
-
-/** Nearly every stream begins otherwise, and is not read. */
-function mayOpenBadly(first: Buffer): boolean {
-  return mayNameError(first) || (first.length < 64 && first.includes(mark));
 }

@@ -16,7 +16,7 @@ export interface CallFacts {
   readonly latestMs: number;
   /** A stream is handed over when its first event is there, so that one which says nothing or begins with an error can be had elsewhere. */
   readonly needsEvent: boolean;
-  /** Reads such a first event; absent: any will do. One that says nothing of the answer is held back for a moment, as an error may follow. */
+  /** Reads the first events; absent: any will do. Those that say nothing of the answer are held back for a moment, as an error may follow. */
   readonly opening?: { readonly isQuiet: boolean; push(bytes: Buffer): void } | undefined;
   /** Made on a new connection, because the one before, a kept one, had been closed. */
   readonly isFresh: boolean;

@@ -268,16 +268,17 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     if (this.#sink) this.#pass(bytes);
     else {
       this.#held.add(bytes);
-      if (!this.#facts.needsEvent || this.#hasBegunToSay(bytes)) this.staysQuiet();
+      if (this.#hasBegunToSay(bytes)) this.staysQuiet();
     }
   }
 
   /** Whether a stream is to be handed over with these bytes, the last of those that are held. */
   #hasBegunToSay(bytes: Buffer): boolean {
-    const { opening } = this.#facts;
+    const { opening, needsEvent } = this.#facts;
     const isRead = opening !== undefined && this.stream && this.status < 400;
     if (isRead) opening.push(bytes);
-    if (!beginsReadably(this.head, this.#held.peek())) return false;
+    else if (!needsEvent) return true;
+    if (!beginsReadably(this.head, this.#held.peek())) return !needsEvent;
     if (!isRead || !opening.isQuiet || this.#held.length > maxFirstBytes) return true;
     this.#deadline.awaitWords();
     return false;

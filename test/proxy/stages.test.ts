@@ -153,7 +153,7 @@ await test('a stream comes through without the usage event that only the gateway
 
 await test('a stream that breaks ends with an error event of its own, wherever it was cut', async (t) => {
   const { providers, port } = await startStand(t, 1);
-  const whole = 'data: {"choices":[{}]}\n\n';
+  const whole = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
   const own = streaming.replace('"messages"', '"stream_options":{"include_usage":true},"messages"');
   const cuts: [name: string, chunks: string[], framing: 'chunked' | 'eof'][] = [
     ['between events', [whole], 'chunked'],
