@@ -1,5 +1,6 @@
 // Carries a signature of one family through a client of another: what an Anthropic client keeps as a signature may be Google's.
 
+import { spells } from '../bytes/spells.ts';
 import type { Signature } from './conversation/parts.ts';
 import { parseObject, textOf, writeJson } from './json.ts';
 
@@ -9,6 +10,12 @@ const mark = 'gw1.';
 export function isSignedHere(signature: string | undefined): boolean {
   return signature?.startsWith(mark) === true;
 }
+
+/** The same of one that begins at this byte of a body, with its quote. */
+export function isSignedHereAt(body: Buffer, start: number): boolean {
+  return spells(body, start + 1, mark);
+}
+
 export const signatureFamilies: readonly Signature['family'][] = ['anthropic', 'openai', 'google'];
 
 /** What a client of the family `own` keeps: its own signatures as they are, others marked with their family. */

@@ -6,6 +6,7 @@ import { requestHeaders } from '../providers/key-headers.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import type { Target } from '../snapshot/snapshot.ts';
 import { callIdEdits } from '../translation/native-call-ids.ts';
+import { foreignThoughtEdits } from '../translation/native-thoughts.ts';
 import type { Translated } from '../translation/translated.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import type { RoutedCall } from './attempts.ts';
@@ -28,8 +29,8 @@ export function prepare(target: Target, { operation, call, translated }: RoutedC
   const told = translated?.get(target);
   if (told !== undefined) return { speech, path, body: told.body, injectedUsage: false, translated: told };
   const asksUsage = countsTokens && speech.takesStreamOptions;
-  const ids = callIdEdits(call.body, speech, target.model);
-  const { body, injectedUsage } = nativeBody(call, target.modelJson, asksUsage, ids);
+  const edits = [...callIdEdits(call.body, speech, target.model), ...foreignThoughtEdits(call.body, speech)];
+  const { body, injectedUsage } = nativeBody(call, target.modelJson, asksUsage, edits);
   return { speech, path, body, injectedUsage, translated: undefined };
 }
 

@@ -1,4 +1,5 @@
 // Ids of calls in a body that goes out as the client wrote it: another provider may have given them, and its server refuses them.
+import { memberTexts } from '../bytes/member-texts.ts';
 import type { Edit } from '../bytes/splice.ts';
 import { callForms, strictChatId, type TextForm } from '../dialects/call-forms.ts';
 import type { Speakable } from '../providers/row.ts';
@@ -49,7 +50,7 @@ export function callIdEdits(
   if (!body.includes(keys[member])) return none;
   const ids = new Fitted(form);
   const odd = new Set<string>();
-  for (const { text } of textsOf(body, member)) {
+  for (const { text } of memberTexts(body, keys[member])) {
     ids.add(text);
     if (!isOfForm(text, form)) odd.add(text);
   }
@@ -57,45 +58,10 @@ export function callIdEdits(
   const edits: Edit[] = [];
   // Responses names both alike.
   for (const key of member === 'call_id' ? [member] : ([member, 'id'] as const)) {
-    for (const { text, start, end } of textsOf(body, key))
+    for (const { text, start, end } of memberTexts(body, keys[key]))
       if (odd.has(text)) edits.push({ start, end, bytes: Buffer.from(JSON.stringify(ids.of(text))) });
   }
   return edits.sort((one, other) => one.start - other.start);
 }
 
 const none: readonly Edit[] = Object.freeze([]);
-const [quote, backslash, colon] = [0x22, 0x5c, 0x3a];
-
-interface Found {
-  readonly text: string;
-  /** With its quotes. */
-  readonly start: number;
-  readonly end: number;
-}
-
-/** The texts that are values of a member of this name, wherever it stands. The body is valid JSON. */
-function* textsOf(body: Buffer, member: keyof typeof keys): Generator<Found, void, undefined> {
-  const key = keys[member];
-  for (let at = body.indexOf(key); at !== -1; at = body.indexOf(key, at + key.length)) {
-    if (body[at - 1] === backslash) continue;
-    const behind = skipBlanks(body, at + key.length);
-    if (body[behind] !== colon) continue;
-    const start = skipBlanks(body, behind + 1);
-    if (body[start] !== quote) continue;
-    const end = endOfText(body, start);
-    yield { text: JSON.parse(body.toString('utf8', start, end)) as string, start, end };
-  }
-}
-
-function skipBlanks(body: Buffer, from: number): number {
-  let at = from;
-  while (body[at] === 0x20 || body[at] === 0x0a || body[at] === 0x0d || body[at] === 0x09) at += 1;
-  return at;
-}
-
-/** Behind the quote that ends the text which begins at `start`. */
-function endOfText(body: Buffer, start: number): number {
-  let at = start + 1;
-  while (at < body.length && body[at] !== quote) at += body[at] === backslash ? 2 : 1;
-  return at + 1;
-}
