@@ -40,7 +40,7 @@ const statuses: ReadonlyMap<string, number> = new Map(
 );
 
 /** By its number, else by its words: the code says more than the type. Undefined: neither says it. */
-export function saidStatus({ code, type, status }: SaidError): number | undefined {
+export function statusSaid({ code, type, status }: SaidError): number | undefined {
   for (const said of [code, status, type]) {
     const number = Number(said);
     if (number >= 400 && number < 600) return number;

@@ -5,7 +5,7 @@ import { skipSpace } from '../bytes/json-tokens.ts';
 import { scanObject } from '../bytes/scan.ts';
 import type { ProviderWords } from '../dialects/dialect.ts';
 import { redact } from '../dialects/redact.ts';
-import { saidStatus } from '../dialects/said-status.ts';
+import { statusSaid } from '../dialects/said-status.ts';
 import { mayNameError } from '../dialects/stream-secrets.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
@@ -91,7 +91,7 @@ export function openingRejection(
   nowMs: () => number,
 ): Refusal {
   const { code, type, further } = said;
-  const status = saidStatus({ code, type, status: further['status'] });
+  const status = statusSaid({ code, type, status: further['status'] });
   return spokenWords(status ?? unsaidStatus, said, answer, { speaker, nowMs, saidStatus: status });
 }
 
@@ -255,7 +255,7 @@ function errorInside(answer: UpstreamAnswer, speaking: Speaking): Refusal | unde
   const { object, choices, data } = members;
   const error = object === 'error' ? members : members['error'];
   if (!error || hasEntries(choices) || hasEntries(data) || isEmpty(error)) return undefined;
-  const said = saidStatus(error);
+  const said = statusSaid(error);
   return spoken(said ?? unsaidStatus, text, answer, { ...speaking, saidStatus: said });
 }
 

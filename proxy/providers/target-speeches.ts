@@ -31,9 +31,10 @@ export interface TargetSpeech {
 }
 
 /** Reads what the first events of such an answer say; undefined: it is never a stream. */
-export function openingAt({ relayed: { eventReader, readError }, translation }: TargetSpeech): Opening | undefined {
+export function openingAt({ relayed: bytes, translation }: TargetSpeech): Opening | undefined {
   if (translation !== undefined) return new Opening(translation);
-  return eventReader && new Opening({ eventReader, readError }, true);
+  const reader = bytes.eventReader?.();
+  return reader && new Opening({ eventReader: () => reader, readError: bytes.readError }, true);
 }
 
 /** What is not there cannot be asked. */

@@ -3,7 +3,7 @@ import { errorTypeOf, errorTypes } from '../../schemas/error-type.ts';
 import type { Answer, Failure, Sink } from '../answer.ts';
 import type { StreamEvent, StreamFailure } from '../dialects/conversation/stream-event.ts';
 import { redactWords } from '../dialects/redact.ts';
-import { saidStatus } from '../dialects/said-status.ts';
+import { statusSaid } from '../dialects/said-status.ts';
 import { maxEventBytes, ServerEventSplitter } from '../dialects/server-events.ts';
 import { type EventReader, type EventSplitter, type EventWriter, InvalidAnswer } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
@@ -199,7 +199,7 @@ export class TranslatedStream implements Sink {
     const clean = (words: string): string => redactWords(words, secrets, mostWords);
     const message = clean(failure.message);
     const code = failure.code ?? failure.type;
-    const status = failure.status ?? saidStatus(failure) ?? unsaidStatus;
+    const status = failure.status ?? statusSaid(failure) ?? unsaidStatus;
     // Clients read the kinds of the error envelope from every provider (spec, Error envelope).
     const type = errorTypes.find((known) => known === failure.type) ?? errorTypeOf(status);
     return { kind: 'failed', failure: { message, code: code && clean(code), type, provider, status } };

@@ -68,7 +68,7 @@ const messagesShapes: Readonly<Record<string, () => string>> = {
     `"max_tokens":9,"messages":[${question},{"role":"assistant","content":[{"type":"thinking","thinking":"${anyText(most / 2)}","signature":"${base64(most / 3)}"}]},${question}]`,
   'a large schema': () => `"tools":${toolOfMany('input_schema').replace('"type":"function",', '')},${block('"q"')}`,
   'many tools': () =>
-    `"tools":${`[${list(mostEntries / 3, (index) => `{"name":"f${index}","input_schema":{"type":"object"}}`).join(',')}]`},${block('"q"')}`,
+    `"tools":[${list(mostEntries / 3, (index) => `{"name":"f${index}","input_schema":{"type":"object"}}`).join(',')}],${block('"q"')}`,
   'a long description': () =>
     `"tools":[{"name":"f","description":"${anyText(most)}","input_schema":{"type":"object"}}],${block('"q"')}`,
   'many stop sequences': () => `"stop_sequences":${listOf('"a"', 80_000)},${block('"q"')}`,

@@ -36,7 +36,7 @@ for (const [index, [name, { path, models, inside, more }]] of Object.entries(doo
     const made = inside();
     for (const secret of someOf(secrets, index / stride))
       for (const model of someOf(models ?? [''], index)) {
-        const body = model === '' ? made : `{"model":"${model}",${made}}`;
+        const body = model === '' ? made : `{"model":"${model}",${String(made)}}`;
         t.ok(Buffer.byteLength(body) <= 32 * 2 ** 20);
         const { status, longestMs } = await measured.quickest({ path, body, secret, ...more }, nothing);
         t.ok(longestMs < mostMs, `${longestMs.toFixed(0)} ms, ${model}, answered ${status}`);

@@ -2,7 +2,7 @@
 import { test } from 'tap';
 import { errorBody, errorEvent } from '../../proxy/connection/error-format.ts';
 import { MessagesWriter } from '../../proxy/dialects/messages/write-events.ts';
-import { saidStatus } from '../../proxy/dialects/said-status.ts';
+import { statusSaid } from '../../proxy/dialects/said-status.ts';
 import { errors } from '../../proxy/error-table.ts';
 import { type ErrorCode, type Refusal, refusal, upstreamRefusal } from '../../proxy/errors.ts';
 import { answerContext } from './dialects/responses/answer-context.ts';
@@ -27,15 +27,15 @@ function said(status: number, further: Record<string, unknown> = {}): Refusal {
   );
 }
 
-function typeIn(text: string): unknown {
-  return (JSON.parse(text.slice(text.indexOf('{'))) as { error: { type: unknown } }).error.type;
+function typeIn(text: string): string {
+  return (JSON.parse(text.slice(text.indexOf('{'))) as { error: { type: string } }).error.type;
 }
 
 await test('every error of the gateway has a type of Anthropic for its clients, whole and in a stream', async (t) => {
   for (const code of Object.keys(errors) as ErrorCode[]) {
     const refused = refusal(code);
-    t.ok(anthropicTypes.has(`${typeIn(errorBody(refused, asked('/v1/messages')))}`), code);
-    t.ok(anthropicTypes.has(`${typeIn(errorEvent(refused, asked('/v1/messages/count_tokens')))}`), code);
+    t.ok(anthropicTypes.has(typeIn(errorBody(refused, asked('/v1/messages')))), code);
+    t.ok(anthropicTypes.has(typeIn(errorEvent(refused, asked('/v1/messages/count_tokens')))), code);
     t.equal(typeIn(errorBody(refused, asked('/v1/chat/completions'))), refused.type, code);
     t.equal(typeIn(errorEvent(refused, asked('/v1/responses'))), refused.type, code);
   }
@@ -101,5 +101,5 @@ await test('words of every provider stand for the status that an answer would ha
     [{ code: 200 }, undefined],
     [{ code: 'strange', type: null }, undefined],
   ];
-  for (const [error, status] of words) t.equal(saidStatus(error), status, JSON.stringify(error));
+  for (const [error, status] of words) t.equal(statusSaid(error), status, JSON.stringify(error));
 });

@@ -4,7 +4,7 @@ import type { Citation, Signature } from '../conversation/parts.ts';
 import type { OpenedPart, PartDelta, StreamEvent, StreamFailure } from '../conversation/stream-event.ts';
 import { packSignature } from '../foreign-signature.ts';
 import { type JsonObject, writeJson } from '../json.ts';
-import { saidStatus } from '../said-status.ts';
+import { statusSaid } from '../said-status.ts';
 import type { AnswerContext, EventWriter } from '../translation.ts';
 import { writeCitation } from './citations.ts';
 import { writeFinish } from './finish.ts';
@@ -195,7 +195,7 @@ function emptyBlock(part: Open['part']): JsonObject {
 }
 
 function failed({ message, code, type, provider, status }: StreamFailure): string {
-  const kind = anthropicErrorType(status ?? saidStatus({ code, type }) ?? 500);
+  const kind = anthropicErrorType(status ?? statusSaid({ code, type }) ?? 500);
   return textOf({ type: 'error', error: { type: kind, message, code, param: null, provider } });
 }
 
