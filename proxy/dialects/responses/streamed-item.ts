@@ -23,7 +23,8 @@ export class StreamedItem {
   /** The pieces of content that were begun, by `content_index`, and the one that the open part is. */
   readonly #contents = new Set<number>();
   #content = 0;
-  readonly #summaries = new Set<number>();
+  /** Their numbers here by those of the server, which may be any. */
+  readonly #summaries = new Map<number, number>();
 
   /** `nextPart`: how many parts other items had. */
   constructor(outputIndex: number, nextPart: number) {
@@ -153,9 +154,10 @@ export class StreamedItem {
     return [...opened, this.#delta(delta)];
   }
 
-  #summary(index: number, text: string): readonly StreamEvent[] {
+  #summary(given: number, text: string): readonly StreamEvent[] {
     const opened = this.#isOpen ? none : this.#open({ kind: 'reasoning' });
-    this.#summaries.add(index);
+    const index = this.#summaries.get(given) ?? this.#summaries.size;
+    this.#summaries.set(given, index);
     return [...opened, this.#delta({ kind: 'summary', text, index })];
   }
 

@@ -52,6 +52,21 @@ await test('what waits for an item to end has a bound', async (t) => {
   }, InvalidAnswer);
 });
 
+await test('a number that a server gives its summaries is no length', async (t) => {
+  const reader = responsesTranslation.eventReader();
+  const said = (summary_index: number, delta: string): { event: undefined; data: string } => {
+    const type = 'response.reasoning_summary_text.delta';
+    return { event: undefined, data: JSON.stringify({ type, output_index: 0, summary_index, delta }) };
+  };
+  const events = [said(1e300, 'a'), said(-1, 'b'), said(1e300, 'c')].flatMap((raw) => reader.read(raw));
+  const deltas = events.flatMap((event) => (event.kind === 'delta' ? [event.delta] : []));
+  t.match(deltas, [
+    { text: 'a', index: 0 },
+    { text: 'b', index: 1 },
+    { text: 'c', index: 0 },
+  ]);
+});
+
 await test('thousands of places in a long text of wide letters are found', async (t) => {
   const text = 'Grüße 🏔️ '.repeat(20_000);
   const bytes = Buffer.from('Grüße 🏔️ ').length;
