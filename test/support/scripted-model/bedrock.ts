@@ -43,7 +43,7 @@ interface Block {
 function blocksOf({ saying: { thought, text, calls }, number }: Said): readonly Block[] {
   const blocks: Block[] = [];
   if (thought !== '') {
-    const signature = sign('bedrock', thought);
+    const signature = sign('claude', thought);
     const pieces = [...deltasOf(thought).map((piece) => ({ text: piece })), { signature }];
     const deltas = pieces.map((reasoningContent) => ({ reasoningContent }));
     const reasoningText = { text: thought, signature };

@@ -47,7 +47,7 @@ interface Block {
 function blocksOf({ saying: { thought, text, calls }, number }: Said): readonly Block[] {
   const blocks: Block[] = [];
   if (thought !== '') {
-    const signature = sign('messages', thought);
+    const signature = sign('claude', thought);
     const pieces = deltasOf(thought).map((piece) => ({ type: 'thinking_delta', thinking: piece }));
     blocks.push({
       block: { type: 'thinking', thinking: thought, signature },

@@ -125,7 +125,7 @@ function readThoughts(value: unknown, path: string): HeardPart {
   const { reasoningText } = members(value, path, '', 'reasoningText');
   const { text: words, signature } = members(reasoningText, path, '', 'text signature');
   const thought = text(words, path);
-  checkSignature('bedrock', text(signature, path), thought);
+  checkSignature('claude', text(signature, path), thought);
   return { kind: 'thought', text: thought, signature: text(signature, path) };
 }
 

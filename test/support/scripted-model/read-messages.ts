@@ -130,7 +130,7 @@ function readBlock(value: unknown, path: string, types: readonly BlockType[]): H
   members(block, path, '', 'type thinking signature');
   const thought = text(block['thinking'], `${path}.thinking`);
   const signature = text(block['signature'], `${path}.signature`);
-  checkSignature('messages', signature, thought);
+  checkSignature('claude', signature, thought);
   return { kind: 'thought', text: thought, signature };
 }
 
