@@ -78,7 +78,9 @@ export function brokenRequestComplaints(pair: Pair, body: JsonObject): readonly 
     const { param, code, status } = error;
     const above = param?.replace(/(?:^|\.)[^.[\]]+$|\[\d+\]$/, '') ?? '';
     const isThere = param !== null && (hasPlace(body, param) || above === '' || hasPlace(body, above));
-    return status === 400 && isThere ? [] : [`refused with ${status} ${code}, for ${param}, which is not in the body`];
+    // What nobody keeps cannot be referred to.
+    const isKnown = status === 400 || code === 'kept_not_found';
+    return isKnown && isThere ? [] : [`refused with ${status} ${code}, for ${param}, which is not in the body`];
   }
 }
 
