@@ -112,9 +112,7 @@ function refusalsIn(asked: readonly Taken[]): readonly string[] {
 /** Requests of models that failed, although the agent may have gone on; by the log of requests. */
 function failuresIn(lines: readonly LogLine[]): readonly string[] {
   const failed = lines.filter((line) => line['requested_model'] !== undefined && Number(line['status']) >= 400);
-  return failed.map((line) =>
-    `the gateway answered ${String(line['status'])} ${String(line['error_code'] ?? '')}`.trim(),
-  );
+  return failed.map(({ status, error_code: code }) => `the gateway answered ${JSON.stringify([status, code])}`);
 }
 
 function droppedIn(lines: readonly LogLine[]): readonly string[] {
