@@ -8,12 +8,16 @@ import { recordOf } from '../support/journal.ts';
 
 const upstream = await startFakeUpstream({ t: suite, models: ['m'] });
 const models = [{ id: 'm', pricing: { input_per_mtok: 10, output_per_mtok: 20 } }];
-const provider = { base_url: upstream.url, models, timeouts: { total: '300ms' }, circuit_breaker: false };
+const provider = { base_url: upstream.url, models, circuit_breaker: false };
+/** Of providers that are asked for what never comes. */
+const timeouts = { total: '300ms' };
 const gateway = await startGateway(suite, {
   config: {
     providers: {
       openai: { ...provider, type: 'openai' },
       claude: { ...provider, type: 'anthropic' },
+      hanging: { ...provider, type: 'openai', timeouts },
+      hangingclaude: { ...provider, type: 'anthropic', timeouts },
       keeper: { ...provider, type: 'openai', dialects: ['responses'] },
       fees: {
         ...provider,
@@ -45,7 +49,7 @@ await test('counting tokens costs nothing', async (t) => {
   const passed = await costOf('/p/claude/messages/count_tokens', { model: 'm', messages }, 200);
   t.match(passed.usage, { input_tokens: 0, cost: { total: 0 } }, 'in passing, too');
   await upstream.behave({ kind: 'hang' });
-  const late = await costOf('/v1/messages/count_tokens', { model: 'claude/m', messages }, 504);
+  const late = await costOf('/v1/messages/count_tokens', { model: 'hangingclaude/m', messages }, 504);
   t.match(late.usage, { input_tokens: 0, cost: { total: 0 } }, 'and where it is late');
 });
 
@@ -72,7 +76,7 @@ await test('the beginning of a response in the background has a price: its cost 
 
 await test('an answer that is too late, or breaks off, costs what was read and said until then', async (t) => {
   await upstream.behave({ kind: 'hang' });
-  const late = await costOf('/v1/chat/completions', asked, 504);
+  const late = await costOf('/v1/chat/completions', { ...asked, model: 'hanging/m' }, 504);
   t.ok(late.isAsExpected);
   t.match(late.usage, { source: 'partial', output_tokens: 0 });
   t.ok((late.usage?.input_tokens ?? 0) > 500);
