@@ -4,7 +4,7 @@ import { RE2JS, RE2JSSyntaxException } from 're2js';
 /** Instructions of one regular expression: in the worst case the time of each character grows with them. */
 const mostInstructions = 20_000;
 /** Of patterns of one guardrail, before those that begin alike become one. It bounds the time of a check. */
-export const mostInAll = 40_000;
+export const mostInAll = 25_000;
 
 /** Of patterns of one guardrail, before they are compiled: that takes time for each character, and much for each class of Unicode. */
 const mostCharacters = 65_536;
