@@ -1,6 +1,8 @@
 // Thoughts in a body that goes out as the client wrote it, of which the server cannot have the proof: another provider thought so. It refuses them.
+
+import { skipSpace } from '../bytes/json-tokens.ts';
 import { memberNamed } from '../bytes/member-named.ts';
-import { memberTextStarts, skipBlanks } from '../bytes/member-texts.ts';
+import { memberTextStarts } from '../bytes/member-texts.ts';
 import { scanObject } from '../bytes/scan.ts';
 import { skipValue } from '../bytes/skip-value.ts';
 import type { Edit } from '../bytes/splice.ts';
@@ -82,18 +84,18 @@ interface Span {
 
 /** The entries of the list that is this member of the object; none where it is no list. */
 function listIn(body: Buffer, { start, end }: Span, name: string): readonly Span[] {
-  const first = skipBlanks(body, start);
+  const first = skipSpace(body, start);
   if (body[first] !== 0x7b) return [];
   const object = body.subarray(first, end);
   const member = memberNamed(object, scanObject(object), name);
   if (member === undefined || object[member.valueStart] !== 0x5b) return [];
   const entries: Span[] = [];
   const last = first + member.valueEnd - 1;
-  for (let at = skipBlanks(body, first + member.valueStart + 1); at < last; ) {
+  for (let at = skipSpace(body, first + member.valueStart + 1); at < last; ) {
     const behind = skipValue(body, at);
     entries.push({ start: at, end: behind });
     // Behind the comma.
-    at = skipBlanks(body, skipBlanks(body, behind) + 1);
+    at = skipSpace(body, skipSpace(body, behind) + 1);
   }
   return entries;
 }
