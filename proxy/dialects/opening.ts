@@ -30,7 +30,7 @@ export class Opening {
   /** Something of it was read. */
   #isRead = false;
 
-  /** `isRelayed`: its bytes pass as they are, so an event that nobody can read is the beginning of something. */
+  /** `isRelayed`: its bytes pass as they are, so an event that cannot be read counts as the beginning of an answer. */
   constructor(stream: ReadableStream, isRelayed: boolean = false) {
     this.#isRelayed = isRelayed;
     this.#splitter = stream.eventSplitter?.() ?? new ServerEventSplitter();

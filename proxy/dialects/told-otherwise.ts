@@ -42,7 +42,7 @@ function withSpeakers(request: ConversationRequest): ConversationRequest {
   };
 }
 
-/** Results of tools are said by nobody. */
+/** Results of tools have no speaker. */
 function isSpoken({ parts }: Turn): boolean {
   return parts.some(({ kind }) => kind !== 'tool_result');
 }

@@ -58,7 +58,7 @@ export interface Asking extends Way {
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
   readonly speech: TargetSpeech;
-  /** What the first events of a stream say; undefined: nobody waits for that. */
+  /** What the first events of a stream say; undefined: they are not read. */
   readonly opening: Opening | undefined;
   /** How the answer is translated; undefined: its bytes are the client's own dialect. */
   readonly reading: Reading | undefined;
@@ -256,7 +256,7 @@ function refusalOf(
 function openingRefusal({ target, answer, speech, opening: read }: Asking, nowMs: () => number): Refusal | undefined {
   const { heldEvents } = answer.head;
   if (!answer.stream && !heldEvents) return undefined;
-  // Of a stream that nobody asked for, nothing was read while it came.
+  // A stream that was not asked for is not read while it comes.
   const opening = read ?? (heldEvents ? openingAt(speech) : undefined);
   if (opening === undefined) return undefined;
   if (heldEvents) opening.push(answer.body());

@@ -61,7 +61,7 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
   /** An encoding that cannot be undone. */
   #oddEncoding: string | undefined;
   #hasBegun = false;
-  /** Sees the first bytes of the body; undefined: they have passed, or it is nobody's matter what they say. */
+  /** Sees the first bytes of the body; undefined: they have passed, or the answer is relayed in any form. */
   #first: FirstBytes | undefined;
   #abort: ((reason: Error) => void) | undefined;
   #resume: (() => void) | undefined;

@@ -40,7 +40,7 @@ export interface Outcome extends Row {
   readonly seconds: number;
 }
 
-/** Providers whose models think though nobody asks them to. */
+/** Providers whose models think without being asked. */
 const thinksUnasked: ReadonlySet<TriedProvider['wire']['name']> = new Set(['chat', 'responses']);
 /** Most that a turn may take, in milliseconds. */
 const mostMs = 60_000;

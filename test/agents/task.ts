@@ -12,7 +12,7 @@ export const words = {
     'Do the second task: read first.txt, ask the ledger, and write second.txt with the receipt of the first task.',
 } as const;
 
-/** What no one but the ledger knows, different in each run. */
+/** Known to the ledger alone, different in each run. */
 export interface Secrets {
   readonly receipt: string;
   readonly memory: string;

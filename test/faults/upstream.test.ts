@@ -74,7 +74,7 @@ suite.beforeEach(async () => {
 suite.afterEach(() => untilFree(gateway));
 
 const longLineBytes = 100_000_000;
-/** A stream that nobody asked for is read event by event, up to 4 MB. */
+/** A stream that was not asked for is read event by event, up to 4 MB. */
 const shortLineBytes = extent(longLineBytes, 8_000_000);
 
 for (const [name, verdict] of Object.entries(verdicts)) {

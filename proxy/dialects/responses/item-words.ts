@@ -21,7 +21,7 @@ export function resultItem(value: JsonObject): JsonObject {
 /** Items whose names end otherwise, or mean nothing without their own model, are not told. */
 const told = /_(?:call|output|request|response)$|^mcp_list_tools$|^program$/;
 
-/** The item as a text; undefined: nobody knows what it means. */
+/** The item as a text; undefined: its meaning is not known. */
 export function itemText({ name, value }: ForeignPart): string | undefined {
   if (!told.test(name)) return undefined;
   const members = resultItem(value);

@@ -114,7 +114,7 @@ export function hasPlace(body: unknown, place: string): boolean {
   return true;
 }
 
-/** The same value, which nobody can change. */
+/** The same value, frozen. */
 export function frozen<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value) && !ArrayBuffer.isView(value)) {
     Object.freeze(value);

@@ -78,7 +78,7 @@ export function brokenRequestComplaints(pair: Pair, body: JsonObject): readonly 
     const { param, code, status } = error;
     const above = param?.replace(/(?:^|\.)[^.[\]]+$|\[\d+\]$/, '') ?? '';
     const isThere = param !== null && (hasPlace(body, param) || above === '' || hasPlace(body, above));
-    // What nobody keeps cannot be referred to.
+    // An item that is not kept cannot be referred to.
     const isKnown = status === 400 || code === 'kept_not_found';
     return isKnown && isThere ? [] : [`refused with ${status} ${code}, for ${param}, which is not in the body`];
   }
