@@ -35,11 +35,18 @@ export interface WebSocketLimits {
   readonly closeTimeout: number;
   /** Nothing is compressed: a small frame could stand for gigabytes. */
   readonly perMessageDeflate: false;
+  /** Each frame has a turn of the event loop: one read can hold thousands of them. */
+  readonly allowSynchronousEvents: false;
 }
 
 /** How long an end may take to close. Milliseconds. */
 const closeMs = 5_000;
 
 export function limitsOf(frameLimitBytes: number): WebSocketLimits {
-  return { maxPayload: frameLimitBytes, closeTimeout: closeMs, perMessageDeflate: false };
+  return {
+    maxPayload: frameLimitBytes,
+    closeTimeout: closeMs,
+    perMessageDeflate: false,
+    allowSynchronousEvents: false,
+  };
 }
