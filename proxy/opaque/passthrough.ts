@@ -184,7 +184,7 @@ function aimWith({ path, upstream, found, knock }: Passed, parts: Gateway): Aim 
       return { taps: [...(passed?.taps ?? []), masked, ...later], usage: passed?.usage };
     }
     const tapped = { answer, injectedUsage: false, relayed: speech, target };
-    const usage = new UsageTap({ operation, call: { body: found.text ?? nothing } }, tapped, knock.readsUsage);
+    const usage = new UsageTap({ operation, call: { body: found.text ?? nothing } }, tapped, knock);
     return { taps: [usage, masked, ...later], usage };
   };
   const call = model === '' ? undefined : { model, stream: found.stream };

@@ -112,21 +112,28 @@ export function ask(target: Target, allowance: Allowance, asker: Asker, way: Way
     const wanted = isStream ? 'stream' : 'whole';
     const needsEvent = !isLast || reading !== undefined;
     const opening = isStream ? openingAt(speech) : undefined;
-    const outgoing = {
-      path,
-      headers,
-      body,
-      latestMs,
-      needsEvent,
+    const facts = { latestMs, needsEvent, opening, isFresh, isStream, wanted, mostHeldBytes } as const;
+    const answer = send(parts.pools.get(upstream), { path, headers, body, facts }, patience, parts.deadlines);
+    const reframed = undefined;
+    // One literal: copying another object's members takes several times as long.
+    return {
+      target,
+      state,
+      role,
+      allowance,
+      answer,
+      key,
+      spanId,
+      injectedUsage,
+      speech,
       opening,
+      reading,
+      reframed,
+      startedAtMs,
+      latestMs,
       isFresh,
-      isStream,
-      wanted,
-      mostHeldBytes,
-    } as const;
-    const answer = send(parts.pools.get(upstream), outgoing, patience, parts.deadlines);
-    const asked = { target, state, role, allowance, answer, key, spanId, injectedUsage, speech, opening, reading };
-    return { ...asked, reframed: undefined, startedAtMs, latestMs, isFresh, isLast };
+      isLast,
+    };
   } catch (error) {
     state.breaker.released(role);
     allowance.lease.release();
@@ -149,13 +156,20 @@ export function acceptedOf(
   const told = providerHeaders(come.head, target.upstream.secrets);
   const refused = undefined;
   const { relayed } = speech;
-  const accepted = { routed, target, startedAtMs, endedAtMs, spanId, refused, answer, allowance, injectedUsage };
   const place = { provider: target.upstream.name, key: key.mark };
   const home = keepsItself(speech) ? place : undefined;
   // It has been told what is said of the background, too.
   const maker = speech.translation === undefined ? place : undefined;
   return {
-    ...accepted,
+    routed,
+    target,
+    startedAtMs,
+    endedAtMs,
+    spanId,
+    refused,
+    answer,
+    allowance,
+    injectedUsage,
     relayed,
     reading,
     told,

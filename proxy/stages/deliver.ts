@@ -44,11 +44,8 @@ export function deliver(
   const named: Tap[] = [new AnswerNamesTap(answer, names, secrets)];
   if (exchange.trace?.isSampled) named.push(new AnswerNamesTap(answer, exchange.trace, secrets));
   if (reading === undefined) {
-    const usage = new UsageTap(
-      routed,
-      { ...accepted, choices: answer.stream ? choicesOf(routed.call) : undefined },
-      usageEnabled,
-    );
+    const choices = answer.stream ? choicesOf(routed.call) : undefined;
+    const usage = new UsageTap(routed, accepted, { readsUsage: usageEnabled, choices });
     const taps = [...named, usage, new SecretsTap(secrets, answer.stream)];
     return { delivery: { answer, provider, taps, headers, keyId }, usage };
   }

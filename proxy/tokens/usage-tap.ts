@@ -11,29 +11,35 @@ export interface Tapped {
   readonly answer: Answer;
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
-  /** So many choices of a stream must have ended; absent: where it ends is its provider's matter. */
-  readonly choices?: number | undefined;
   readonly relayed: { watchStream(options: WatchOptions): WatchedStream };
   readonly target: { readonly upstream: { readonly secrets: readonly string[] } };
+}
+
+/** What is read of an answer. */
+export interface ReadOfAnswer {
+  /** Tokens are counted. */
+  readonly readsUsage: boolean;
+  /** So many choices of a stream must have ended; absent: where it ends is its provider's matter. */
+  readonly choices?: number | undefined;
 }
 
 /** A usage event and what may come in front of it. What is longer is no such thing. Bytes. */
 const mostDrainedBytes = 64 * 1024;
 const eventBreak = Buffer.from('\n\n');
 
-/** The tap of one answer to what was `asked`; `readsUsage`: tokens are counted. */
+/** The tap of one answer to what was `asked`. */
 export class UsageTap implements Tap {
   readonly #asked: Asked;
   readonly #tapped: Tapped;
-  readonly #readsUsage: boolean;
+  readonly #read: ReadOfAnswer;
   #whole: Buffer | undefined;
   #stream: WatchedStream | undefined;
   #reader: UsageReader | undefined;
 
-  constructor(asked: Asked, tapped: Tapped, readsUsage: boolean) {
+  constructor(asked: Asked, tapped: Tapped, read: ReadOfAnswer) {
     this.#asked = asked;
     this.#tapped = tapped;
-    this.#readsUsage = readsUsage;
+    this.#read = read;
   }
 
   whole(body: Buffer): Buffer {
@@ -42,16 +48,17 @@ export class UsageTap implements Tap {
   }
 
   open(next: Sink): Sink {
-    const { answer, injectedUsage, relayed, target, choices } = this.#tapped;
+    const { answer, injectedUsage, relayed, target } = this.#tapped;
+    const { readsUsage, choices } = this.#read;
     if (answer.stream) {
       const { secrets } = target.upstream;
       // A body that ends with the connection may have been cut: only the terminal event proves that it was not.
       const watchesEnd = !answer.framed;
-      const options = { dropsUsage: injectedUsage, readsUsage: this.#readsUsage, watchesEnd, choices, secrets };
+      const options = { dropsUsage: injectedUsage, readsUsage, watchesEnd, choices, secrets };
       this.#stream = relayed.watchStream(options);
       return new EventSink(this.#stream, { isFramed: answer.framed, needsEnd: choices !== undefined }, next);
     }
-    if (!this.#readsUsage) return next;
+    if (!readsUsage) return next;
     this.#reader = createUsageReader();
     return new ReadSink(this.#reader, next);
   }
@@ -68,7 +75,7 @@ export class UsageTap implements Tap {
 
   /** What the answer cost: as reported, else estimated from what passed. Undefined when nothing passed, or tokens are not counted. */
   usage(): TokenUsage | undefined {
-    if (!this.#readsUsage) return undefined;
+    if (!this.#read.readsUsage) return undefined;
     if (this.#stream) return measureStream(this.#asked, this.#stream);
     if (this.#reader) return measurePassing(this.#asked, this.#reader);
     return this.#whole && measureBody(this.#asked, this.#whole);

@@ -5,17 +5,18 @@ import type { Deadlines } from './deadlines.ts';
 import type { Patience } from './patience.ts';
 import { UpstreamAnswer } from './upstream-answer.ts';
 
-export interface Outgoing extends CallFacts {
+export interface Outgoing {
   /** Path, the provider's base path included. */
   readonly path: string;
   readonly headers: string[];
   readonly body: Buffer;
+  readonly facts: CallFacts;
 }
 
 /** Sends a POST. The answer is returned at once, for cancelling it; `whenReady` tells what has come of it. */
 export function send(
   pool: ClientPool,
-  { path, headers, body, ...facts }: Outgoing,
+  { path, headers, body, facts }: Outgoing,
   patience: Patience,
   deadlines: Deadlines,
 ): UpstreamAnswer {

@@ -44,7 +44,7 @@ export interface Stand {
 /** What was accepted, on its way to the client of no managed key, without headers about limits. */
 export function deliveryOf(routed: RoutedCall, accepted: Accepted): { delivery: Delivery; tap: UsageTap } {
   const { answer, target } = accepted;
-  const tap = new UsageTap(routed, accepted, true);
+  const tap = new UsageTap(routed, accepted, { readsUsage: true });
   return { tap, delivery: { answer, provider: target.upstream.name, taps: [tap], headers: [], keyId: undefined } };
 }
 

@@ -226,7 +226,7 @@ async function startProvider(t: Test) {
       isStream: stream,
       mostHeldBytes: 65_536,
     };
-    const outgoing = { path: '/v1/chat/completions', headers, body, ...facts };
+    const outgoing = { path: '/v1/chat/completions', headers, body, facts };
     const answer = send(pool, outgoing, { ...patience, ...changes }, deadlines);
     started(answer);
     return new Promise<Sent>((resolve) => {
