@@ -1,12 +1,7 @@
 // Authenticates operators: the master key, or a managed key with dashboard access, which may be scoped to a user path.
 import type { IncomingMessage } from 'node:http';
-import { type BrowserSession, browserSession } from '../plane/browser-session.ts';
-import { clientAddressOf, type TrustedProxies } from '../plane/client-address.ts';
-import type { FailedLogins } from '../plane/failed-logins.ts';
-import type { KeyUses } from '../plane/key-uses.ts';
-import { foreignPart } from '../plane/own-names.ts';
-import { type AuthKey, isActive } from '../schemas/keys/auth-key.ts';
-import { clientAddressHeader, plainAddress, readClientAddress } from '../schemas/keys/client-address.ts';
+import { type AuthKey, isActive } from '../domain/keys/auth-key.ts';
+import { clientAddressHeader, plainAddress, readClientAddress } from '../domain/keys/client-address.ts';
 import {
   bearerToken,
   type Caller,
@@ -16,9 +11,14 @@ import {
   failedLogin,
   identify,
   identifyDigest,
-} from '../schemas/keys/credentials.ts';
-import { isEnded, noEndedSessions } from '../schemas/keys/ended-sessions.ts';
-import { isWithin } from '../schemas/user-path.ts';
+} from '../domain/keys/credentials.ts';
+import { isEnded, noEndedSessions } from '../domain/keys/ended-sessions.ts';
+import { isWithin } from '../domain/user-path.ts';
+import { type BrowserSession, browserSession } from '../plane/browser-session.ts';
+import { clientAddressOf, type TrustedProxies } from '../plane/client-address.ts';
+import type { FailedLogins } from '../plane/failed-logins.ts';
+import type { KeyUses } from '../plane/key-uses.ts';
+import { foreignPart } from '../plane/own-names.ts';
 import { StoreUnavailable } from '../store/state/store-unavailable.ts';
 import { type Refusal, refusal } from './errors.ts';
 import type { FailedLoginLines } from './failed-login-lines.ts';

@@ -1,8 +1,9 @@
 // What Prometheus sees of budgets: read at a scrape from what was spent as of the last answer of the record store.
+
+import { budgetPeriodLabel } from '../domain/budgets/period.ts';
 import { Gauge, type Registry } from '../plane/prometheus.ts';
-import { budgetPeriodLabel } from '../schemas/budgets/period.ts';
-import { controlPlaneMetrics as defined } from '../schemas/control-plane-metrics.ts';
-import { mostLabelledBudgets } from '../schemas/metrics.ts';
+import { controlPlaneMetrics as defined } from '../schemas/metrics/control-plane-metrics.ts';
+import { mostLabelledBudgets } from '../schemas/metrics/limit-metrics.ts';
 import { highestSpend } from './budgets/standing.ts';
 import type { BudgetWatch } from './budgets/watch.ts';
 

@@ -1,18 +1,19 @@
 // The configuration in force, in the forms that the control plane needs; made once per configuration.
+
+import type { ManualAlias } from '../domain/aliases/manual-alias.ts';
+import { aliasesInForce, mergeAliases } from '../domain/aliases/merge-aliases.ts';
+import { type ModelNames, modelNames } from '../domain/aliases/model-names.ts';
+import { type Budget, compileBudgets } from '../domain/budgets/budget.ts';
+import type { BudgetPrerequisites } from '../domain/budgets/merge-budgets.ts';
+import { sayUnpriced } from '../domain/budgets/unpriced.ts';
+import { type Anchors, defaultAnchors } from '../domain/budgets/window.ts';
+import { type KnownModels, knownModels, nothingKnown } from '../domain/rules/known-models.ts';
+import type { RulePrerequisites } from '../domain/rules/obstacle.ts';
+import { compileRules, type Rule } from '../domain/rules/rule.ts';
 import type { AssembledConfig } from '../gitops/assembled.ts';
 import type { DeclaredPlaces } from '../gitops/places.ts';
 import { defaultConfig } from '../gitops/validate.ts';
 import { type TrustedProxies, trustedProxies } from '../plane/client-address.ts';
-import type { ManualAlias } from '../schemas/aliases/manual-alias.ts';
-import { aliasesInForce, mergeAliases } from '../schemas/aliases/merge-aliases.ts';
-import { type ModelNames, modelNames } from '../schemas/aliases/model-names.ts';
-import { type Budget, compileBudgets } from '../schemas/budgets/budget.ts';
-import type { BudgetPrerequisites } from '../schemas/budgets/merge-budgets.ts';
-import { sayUnpriced } from '../schemas/budgets/unpriced.ts';
-import { type Anchors, defaultAnchors } from '../schemas/budgets/window.ts';
-import { type KnownModels, knownModels, nothingKnown } from '../schemas/rules/known-models.ts';
-import type { RulePrerequisites } from '../schemas/rules/obstacle.ts';
-import { compileRules, type Rule } from '../schemas/rules/rule.ts';
 import { defaultQuotas, type Quotas } from './admin/quotas.ts';
 import type { RecordRetention } from './records/keep-records.ts';
 

@@ -1,9 +1,9 @@
 // The managed documents in force, and the credentials made from them and the master key.
-import { endedSessions, managedKeys } from '../schemas/documents/kinds.ts';
-import { readKind } from '../schemas/documents/managed-kind.ts';
-import { type Credentials, credentialsOf } from '../schemas/keys/credentials.ts';
-import { endedByOwner } from '../schemas/keys/ended-sessions.ts';
-import { digestOf } from '../schemas/keys/secret.ts';
+import { endedSessions, managedKeys } from '../domain/documents/kinds.ts';
+import { readKind } from '../domain/documents/managed-kind.ts';
+import { type Credentials, credentialsOf } from '../domain/keys/credentials.ts';
+import { endedByOwner } from '../domain/keys/ended-sessions.ts';
+import { digestOf } from '../domain/keys/secret.ts';
 import type { Document } from '../store/state/state-store.ts';
 
 /** Empty until the first state is in force. */

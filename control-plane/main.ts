@@ -1,5 +1,7 @@
 // The process of the control plane: environment → parts → state → config → listen → close. The only file that connects the parts.
 import { join } from 'node:path';
+import { manualAliases, manualRules } from '../domain/documents/kinds.ts';
+import { readKind } from '../domain/documents/managed-kind.ts';
 import type { FollowStatus } from '../gitops/config-status.ts';
 import type { Follower } from '../gitops/follow.ts';
 import manifest from '../package.json' with { type: 'json' };
@@ -21,8 +23,6 @@ import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
-import { manualAliases, manualRules } from '../schemas/documents/kinds.ts';
-import { readKind } from '../schemas/documents/managed-kind.ts';
 import { ownDirectory } from '../store/own-files.ts';
 import { followState } from '../store/state/follow-state.ts';
 import { openPlaneStore } from '../store/state/open.ts';

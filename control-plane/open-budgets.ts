@@ -1,10 +1,10 @@
 // The budgets of this plane: the declared budgets of the configuration and of operators, the spend, and what the admin API needs of both.
 import { join } from 'node:path';
+import { anchorsInForce } from '../domain/budgets/budget-settings.ts';
+import type { MergedBudget } from '../domain/budgets/merge-budgets.ts';
+import { budgetSettings, manualBudgets } from '../domain/documents/kinds.ts';
+import { readKind } from '../domain/documents/managed-kind.ts';
 import type { Log } from '../plane/log-events.ts';
-import { anchorsInForce } from '../schemas/budgets/budget-settings.ts';
-import type { MergedBudget } from '../schemas/budgets/merge-budgets.ts';
-import { budgetSettings, manualBudgets } from '../schemas/documents/kinds.ts';
-import { readKind } from '../schemas/documents/managed-kind.ts';
 import type { RecordStore } from '../store/records/record-store.ts';
 import type { StateStore } from '../store/state/state-store.ts';
 import { type BudgetParts, budgetsOfState, tidyBudgets } from './admin/budgets/commit.ts';

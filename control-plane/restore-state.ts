@@ -2,7 +2,7 @@
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { managedKeys, managedKinds } from '../schemas/documents/kinds.ts';
+import { managedKeys, managedKinds } from '../domain/documents/kinds.ts';
 import { recallState } from '../store/state/last-good-state.ts';
 import { openStateStore, type StoreSettings } from '../store/state/open.ts';
 import { parseRedisUrl } from '../store/state/redis/address.ts';

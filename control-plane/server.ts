@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger } from 'pino';
+import { bearerToken } from '../domain/keys/credentials.ts';
+import { isRequestId } from '../domain/request-id.ts';
 import { schemalessRoutes } from '../plane/schemaless-routes.ts';
-import { bearerToken } from '../schemas/keys/credentials.ts';
-import { isRequestId } from '../schemas/request-id.ts';
 import { storeRefusal } from './admin/store-refusal.ts';
 import {
   type Access,

@@ -1,9 +1,9 @@
 // Gives aliases the shape of the assembled configuration: a list of targets, normalised user paths, and no target of a provider that is left out.
-import { type ModelOffer, modelNames } from '../schemas/aliases/model-names.ts';
-import { type AliasTargets, familyPrefix, NameTable } from '../schemas/aliases/name-table.ts';
-import { foldCase, isQualified, parseSelector } from '../schemas/selector.ts';
+import { type ModelOffer, modelNames } from '../domain/aliases/model-names.ts';
+import { type AliasTargets, familyPrefix, NameTable } from '../domain/aliases/name-table.ts';
+import { foldCase, isQualified, parseSelector } from '../domain/selector.ts';
+import { normaliseUserPath } from '../domain/user-path.ts';
 import type { Alias } from '../schemas/types.ts';
-import { normaliseUserPath } from '../schemas/user-path.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';
 import type { DroppedTarget } from './assembled.ts';
 import type { Problem } from './problem.ts';

@@ -1,9 +1,9 @@
 // Checks of where aliases lead in the end: enough targets, targets named twice, strategies and prices that do not count.
-import { createFlattener, type Flattened } from '../schemas/aliases/flatten.ts';
-import { mostLeaves } from '../schemas/aliases/mistakes.ts';
-import { type AliasTargets, familyPrefix, type NamedAlias, type NameTable } from '../schemas/aliases/name-table.ts';
-import { modelId } from '../schemas/listed-models.ts';
-import { pricingIn } from '../schemas/prices/price-book.ts';
+import { createFlattener, type Flattened } from '../domain/aliases/flatten.ts';
+import { mostLeaves } from '../domain/aliases/mistakes.ts';
+import { type AliasTargets, familyPrefix, type NamedAlias, type NameTable } from '../domain/aliases/name-table.ts';
+import { modelId } from '../domain/listed-models.ts';
+import { pricingIn } from '../domain/prices/price-book.ts';
 import type { Config } from '../schemas/types.ts';
 import { quote } from '../schemas/validation/path.ts';
 import type { Sources } from './sources.ts';

@@ -1,10 +1,10 @@
 // Checks of aliases that the schema cannot express: names, targets that exist, chains of aliases.
-import { findBadChains } from '../schemas/aliases/chains.ts';
-import { mostFamilyNames, sayChain, sourceProblem, targetProblem } from '../schemas/aliases/mistakes.ts';
-import { modelNames } from '../schemas/aliases/model-names.ts';
-import { type AliasTargets, familyPrefix, type NamedAlias, NameTable } from '../schemas/aliases/name-table.ts';
-import { foldCase } from '../schemas/selector.ts';
-import { normaliseUserPath } from '../schemas/user-path.ts';
+import { findBadChains } from '../domain/aliases/chains.ts';
+import { mostFamilyNames, sayChain, sourceProblem, targetProblem } from '../domain/aliases/mistakes.ts';
+import { modelNames } from '../domain/aliases/model-names.ts';
+import { type AliasTargets, familyPrefix, type NamedAlias, NameTable } from '../domain/aliases/name-table.ts';
+import { foldCase } from '../domain/selector.ts';
+import { normaliseUserPath } from '../domain/user-path.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';
 import { didYouMean } from '../schemas/validation/suggest.ts';
 import { checkStrategies } from './check-alias-strategies.ts';

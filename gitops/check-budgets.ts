@@ -1,7 +1,7 @@
 // Checks of budgets that the schema cannot express: valid paths, no duplicate budget.
-import { budgetKey, declaredBudgets, normaliseBudgetSubject } from '../schemas/budgets/budget.ts';
-import { budgetPeriodLabel } from '../schemas/budgets/period.ts';
-import { sayUnpriced } from '../schemas/budgets/unpriced.ts';
+import { budgetKey, declaredBudgets, normaliseBudgetSubject } from '../domain/budgets/budget.ts';
+import { budgetPeriodLabel } from '../domain/budgets/period.ts';
+import { sayUnpriced } from '../domain/budgets/unpriced.ts';
 import type { Budgets, Config } from '../schemas/types.ts';
 import type { Path } from '../schemas/validation/path.ts';
 import type { Problem } from './problem.ts';

@@ -1,6 +1,7 @@
 // Checks of the cache section that the schema cannot express: how long an answer may be, and user paths.
+
+import { sizeBytes } from '../schemas/formats/units.ts';
 import type { Config } from '../schemas/types.ts';
-import { sizeBytes } from '../schemas/units.ts';
 import { quote } from '../schemas/validation/path.ts';
 import { checkPathList } from './check-path-list.ts';
 import type { Problem } from './problem.ts';

@@ -1,9 +1,9 @@
 // Checks of the guardrails section that the schema cannot express: names, user paths, phases, patterns, JSON Schemas and addresses.
-import { guardrailMistakes, webhookProblem } from '../schemas/guardrails/mistakes.ts';
-import { knownModels, mayBeDiscovered, type Offer } from '../schemas/rules/known-models.ts';
-import { foldCase } from '../schemas/selector.ts';
+import { guardrailMistakes, webhookProblem } from '../domain/guardrails/mistakes.ts';
+import { knownModels, mayBeDiscovered, type Offer } from '../domain/rules/known-models.ts';
+import { foldCase } from '../domain/selector.ts';
+import { normaliseUserPath } from '../domain/user-path.ts';
 import type { Config, Guardrail } from '../schemas/types.ts';
-import { normaliseUserPath } from '../schemas/user-path.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';
 import { didYouMean } from '../schemas/validation/suggest.ts';
 import type { Problem } from './problem.ts';

@@ -1,5 +1,5 @@
 // Checks of the keys of a provider: that they stand in one place, can be sent, and are not written out in the file.
-import { parseAwsKey } from '../schemas/keys/aws-key.ts';
+import { parseAwsKey } from '../domain/keys/aws-key.ts';
 import { defaultAddresses, typesWithOptionalKey } from '../schemas/provider-addresses.ts';
 import type { Provider } from '../schemas/types.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';

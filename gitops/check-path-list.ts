@@ -1,5 +1,5 @@
 // Checks the user paths of a list.
-import { normaliseUserPath } from '../schemas/user-path.ts';
+import { normaliseUserPath } from '../domain/user-path.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';
 import type { Problem } from './problem.ts';
 import type { Sources } from './sources.ts';

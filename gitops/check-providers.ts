@@ -1,9 +1,9 @@
 // Checks of providers that the schema cannot express: addresses, keys, headers, models, and names that differ only in letter case.
-import { modelId } from '../schemas/listed-models.ts';
+import { modelId } from '../domain/listed-models.ts';
+import { foldCase } from '../domain/selector.ts';
+import { durationMs } from '../schemas/formats/units.ts';
 import { typesWithoutModelList } from '../schemas/provider-addresses.ts';
-import { foldCase } from '../schemas/selector.ts';
 import type { Config, Provider } from '../schemas/types.ts';
-import { durationMs } from '../schemas/units.ts';
 import { quote } from '../schemas/validation/path.ts';
 import { settleBaseUrl } from './check-address.ts';
 import { checkForwarded } from './check-forwarded.ts';

@@ -1,7 +1,7 @@
 // Checks of rate limits that the schema cannot express: valid subjects, no duplicate rule, templates only with their entitlement.
-import { periodLabel } from '../schemas/rules/period.ts';
-import { declaredRules, ruleKey } from '../schemas/rules/rule.ts';
-import { normaliseSubject } from '../schemas/rules/scope.ts';
+import { periodLabel } from '../domain/rules/period.ts';
+import { declaredRules, ruleKey } from '../domain/rules/rule.ts';
+import { normaliseSubject } from '../domain/rules/scope.ts';
 import type { RateLimits } from '../schemas/types.ts';
 import type { Path } from '../schemas/validation/path.ts';
 import { valueAt } from '../schemas/validation/value-at.ts';

@@ -1,7 +1,7 @@
 // Warnings about rules for providers, models and aliases that do not exist. They are not problems, because a provider may list the model later.
-import { modelIds } from '../schemas/listed-models.ts';
-import { knownModels, mayBeDiscovered } from '../schemas/rules/known-models.ts';
-import { foldCase, parseSelector } from '../schemas/selector.ts';
+import { modelIds } from '../domain/listed-models.ts';
+import { knownModels, mayBeDiscovered } from '../domain/rules/known-models.ts';
+import { foldCase, parseSelector } from '../domain/selector.ts';
 import type { RateLimits } from '../schemas/types.ts';
 import { didYouMean } from '../schemas/validation/suggest.ts';
 import type { Problem } from './problem.ts';

@@ -1,7 +1,7 @@
 // Warnings about rules for user paths that do nothing: a cap above that of a parent, a variable for a path that has a hyphen in the files.
-import { periodLabel, periodSeconds } from '../schemas/rules/period.ts';
-import { declaredRules } from '../schemas/rules/rule.ts';
-import { normaliseSubject } from '../schemas/rules/scope.ts';
+import { periodLabel, periodSeconds } from '../domain/rules/period.ts';
+import { declaredRules } from '../domain/rules/rule.ts';
+import { normaliseSubject } from '../domain/rules/scope.ts';
 import type { Limit, RateLimits } from '../schemas/types.ts';
 import { quote } from '../schemas/validation/path.ts';
 import type { GivenRules } from './environment-rules.ts';

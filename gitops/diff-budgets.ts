@@ -5,7 +5,7 @@ import {
   type DeclaredBudget,
   declaredBudgets,
   normaliseBudgetSubject,
-} from '../schemas/budgets/budget.ts';
+} from '../domain/budgets/budget.ts';
 import type { Budgets } from '../schemas/types.ts';
 import { type ConfigChange, describeChange } from './config-change.ts';
 

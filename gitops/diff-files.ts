@@ -1,6 +1,6 @@
 // The differences between two states of the configuration's files, value by value, also of files that break the schemas. Pure.
 import { isDeepStrictEqual } from 'node:util';
-import { withoutKeys } from '../schemas/keys/key-shapes.ts';
+import { withoutKeys } from '../schemas/formats/key-shapes.ts';
 import { escaped, type Path } from '../schemas/validation/path.ts';
 import { isTree } from '../schemas/validation/value-at.ts';
 import { parseFile } from './parse.ts';

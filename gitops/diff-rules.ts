@@ -1,7 +1,7 @@
 // The differences between the rate-limit rules of two configurations: which limits are looser, which are tighter. Pure.
 import { isDeepStrictEqual } from 'node:util';
-import { type DeclaredRule, declaredRules, ruleKey, ruleTitle } from '../schemas/rules/rule.ts';
-import { normaliseSubject } from '../schemas/rules/scope.ts';
+import { type DeclaredRule, declaredRules, ruleKey, ruleTitle } from '../domain/rules/rule.ts';
+import { normaliseSubject } from '../domain/rules/scope.ts';
 import type { RateLimits } from '../schemas/types.ts';
 import { type ConfigChange, describeChange } from './config-change.ts';
 

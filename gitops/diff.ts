@@ -1,7 +1,7 @@
 // The differences between two assembled configurations, for `check-config --diff` and for the log. Pure.
 import { isDeepStrictEqual } from 'node:util';
-import { isDiscovering, modelIds } from '../schemas/listed-models.ts';
-import { foldCase } from '../schemas/selector.ts';
+import { isDiscovering, modelIds } from '../domain/listed-models.ts';
+import { foldCase } from '../domain/selector.ts';
 import type { Alias, Provider } from '../schemas/types.ts';
 import { isTree } from '../schemas/validation/value-at.ts';
 import type { AssembledConfig } from './assembled.ts';

@@ -1,5 +1,5 @@
 // Reads the budgets of environment variables: SET_BUDGET_<PATH> and a switch. Problems name variables, never their values.
-import { type BudgetPeriod, budgetPeriodSeconds, budgetPeriods } from '../schemas/budgets/period.ts';
+import { type BudgetPeriod, budgetPeriodSeconds, budgetPeriods } from '../domain/budgets/period.ts';
 import type { BudgetLimit } from '../schemas/types.ts';
 import { quote } from '../schemas/validation/path.ts';
 import { isTree } from '../schemas/validation/value-at.ts';

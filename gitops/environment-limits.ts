@@ -1,5 +1,5 @@
 // Reads the limits in the value of a SET_* variable: `rpm=60,tpm=1000`, or a JSON list. No sentence quotes the value.
-import { type NamedPeriod, periodSeconds } from '../schemas/rules/period.ts';
+import { type NamedPeriod, periodSeconds } from '../domain/rules/period.ts';
 import type { Limit } from '../schemas/types.ts';
 import { type Misreading, readJsonList, readPairs } from './environment-values.ts';
 import { validateLimitList } from './validate.ts';

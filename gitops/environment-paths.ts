@@ -1,5 +1,5 @@
 // Reads the user path in the name of a variable: SET_RATE_LIMIT_TEAM__APP is for /team/app.
-import { normaliseUserPath } from '../schemas/user-path.ts';
+import { normaliseUserPath } from '../domain/user-path.ts';
 
 export type SubjectReading = { subject: string; problem?: undefined } | { subject?: undefined; problem: string };
 

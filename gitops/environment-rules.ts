@@ -1,5 +1,5 @@
 // Reads the rate limits of environment variables: SET_* rules and two switches. Problems name variables, never their values.
-import { foldCase } from '../schemas/selector.ts';
+import { foldCase } from '../domain/selector.ts';
 import { quote } from '../schemas/validation/path.ts';
 import type { Variables } from '../schemas/variables.ts';
 import { templateProblem } from './check-rate-limits.ts';

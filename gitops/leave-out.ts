@@ -1,5 +1,5 @@
 // Leaves providers out of a configuration, with everything that leads to them alone.
-import { parseSelector } from '../schemas/selector.ts';
+import { parseSelector } from '../domain/selector.ts';
 import type { AssembledConfig, DroppedTarget } from './assembled.ts';
 
 /** Without these providers, without the targets of aliases there, and without the aliases that have no other target. */

@@ -1,7 +1,7 @@
 // Lists the budgets of a config, because metrics name a budget by its id alone.
-import { type Budget, type BudgetLists, compileBudgets } from '../schemas/budgets/budget.ts';
-import { dollarsOf } from '../schemas/budgets/money.ts';
-import { budgetPeriodLabel } from '../schemas/budgets/period.ts';
+import { type Budget, type BudgetLists, compileBudgets } from '../domain/budgets/budget.ts';
+import { dollarsOf } from '../domain/budgets/money.ts';
+import { budgetPeriodLabel } from '../domain/budgets/period.ts';
 
 /** A budget in the names of the admin API. */
 export interface ListedBudget {

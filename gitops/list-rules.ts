@@ -1,6 +1,6 @@
 // Lists the rate-limit rules of a config, because metrics name a rule by its id alone.
-import { periodLabel } from '../schemas/rules/period.ts';
-import { compileRules, type Rule } from '../schemas/rules/rule.ts';
+import { periodLabel } from '../domain/rules/period.ts';
+import { compileRules, type Rule } from '../domain/rules/rule.ts';
 import type { RateLimits } from '../schemas/types.ts';
 
 /** A rule in the names of the admin API. */

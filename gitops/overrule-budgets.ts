@@ -1,5 +1,5 @@
 // Replaces budgets of the files with those of environment variables, with a warning for each (design section 4, Environment versus YAML).
-import { declaredBudgets, normaliseBudgetSubject } from '../schemas/budgets/budget.ts';
+import { declaredBudgets, normaliseBudgetSubject } from '../domain/budgets/budget.ts';
 import type { Budgets } from '../schemas/types.ts';
 import { checkHyphens } from './check-user-paths.ts';
 import type { EnvironmentBudgets, GivenBudgets } from './environment-budgets.ts';

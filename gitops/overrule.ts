@@ -1,6 +1,6 @@
 // Replaces rules of the files with rules of environment variables, with a warning for each (design section 4, Environment versus YAML).
-import { normaliseSubject } from '../schemas/rules/scope.ts';
-import { foldCase } from '../schemas/selector.ts';
+import { normaliseSubject } from '../domain/rules/scope.ts';
+import { foldCase } from '../domain/selector.ts';
 import type { Config, RateLimits } from '../schemas/types.ts';
 import { type Path, quote } from '../schemas/validation/path.ts';
 import { didYouMean } from '../schemas/validation/suggest.ts';

@@ -1,10 +1,10 @@
 // Where each entry of a configuration is declared, for operators who look for it.
 
-import { budgetKey, declaredBudgets, normaliseBudgetSubject } from '../schemas/budgets/budget.ts';
-import { budgetPeriodSeconds } from '../schemas/budgets/period.ts';
-import { periodSeconds } from '../schemas/rules/period.ts';
-import { declaredRules, ruleKey } from '../schemas/rules/rule.ts';
-import { normaliseSubject } from '../schemas/rules/scope.ts';
+import { budgetKey, declaredBudgets, normaliseBudgetSubject } from '../domain/budgets/budget.ts';
+import { budgetPeriodSeconds } from '../domain/budgets/period.ts';
+import { periodSeconds } from '../domain/rules/period.ts';
+import { declaredRules, ruleKey } from '../domain/rules/rule.ts';
+import { normaliseSubject } from '../domain/rules/scope.ts';
 import type { Budgets, RateLimits } from '../schemas/types.ts';
 import type { GivenBudgets } from './environment-budgets.ts';
 import type { GivenRules } from './environment-rules.ts';

@@ -1,5 +1,5 @@
 // Aliases as the files declare them, before they are assembled, and what else the files declare.
-import type { AliasTargets } from '../schemas/aliases/name-table.ts';
+import type { AliasTargets } from '../domain/aliases/name-table.ts';
 import type { Alias, Config } from '../schemas/types.ts';
 import type { Path } from '../schemas/validation/path.ts';
 import type { Problem } from './problem.ts';

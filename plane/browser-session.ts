@@ -1,7 +1,7 @@
 // The session that a request carries in its cookie, and whether it may write with it. Both planes read it where a browser reaches them.
 import type { IncomingHttpHeaders } from 'node:http';
-import { type EndedSessionsByOwner, isEnded } from '../schemas/keys/ended-sessions.ts';
-import { csrfHeader, isCsrfToken, openSession, readSessionCookie, type Session } from '../schemas/keys/session.ts';
+import { type EndedSessionsByOwner, isEnded } from '../domain/keys/ended-sessions.ts';
+import { csrfHeader, isCsrfToken, openSession, readSessionCookie, type Session } from '../domain/keys/session.ts';
 
 /**
  * The session of a request. `over`: it has ended, or was not made here. `foreign`: it writes, and not from our page. `unknown`: it may have

@@ -1,9 +1,9 @@
 // Logs one line for each manual rule that has expired: no write happens then, so no other line reports it.
-import { authorFacts, expiryMs } from '../schemas/rules/authorship.ts';
-import type { ManualRule } from '../schemas/rules/manual-rule.ts';
-import type { RulePrerequisites } from '../schemas/rules/obstacle.ts';
-import { type Rule, ruleTitle } from '../schemas/rules/rule.ts';
-import { ruleFacts } from '../schemas/rules/rule-facts.ts';
+import { authorFacts, expiryMs } from '../domain/rules/authorship.ts';
+import type { ManualRule } from '../domain/rules/manual-rule.ts';
+import type { RulePrerequisites } from '../domain/rules/obstacle.ts';
+import { type Rule, ruleTitle } from '../domain/rules/rule.ts';
+import { ruleFacts } from '../domain/rules/rule-facts.ts';
 
 /** The stored manual rules, ended ones included, and the configuration. */
 export interface StandingRules {

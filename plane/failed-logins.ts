@@ -1,5 +1,5 @@
 // Counts failed logins by reason, and pauses an address that fails often, so that keys cannot be guessed. Another address is never paused.
-import type { LoginFailure } from '../schemas/keys/credentials.ts';
+import type { LoginFailure } from '../domain/keys/credentials.ts';
 
 /** Failures of an address within a minute that begin a pause. */
 const mostFailures = 20;

@@ -1,5 +1,5 @@
 // Writes the hours of key uses to the store: each key once an hour at most, so that the value outlives the process.
-import { managedKeys } from '../schemas/documents/kinds.ts';
+import { managedKeys } from '../domain/documents/kinds.ts';
 import { singleFlight } from '../store/single-flight.ts';
 import type { DocumentUses } from '../store/state/state-store.ts';
 import type { KeyUses } from './key-uses.ts';

@@ -1,8 +1,9 @@
 // Warns of a variable that limits /team_b beside keys of /team-b. The files of the configuration are checked where they are loaded.
+
+import { managedKeys } from '../domain/documents/kinds.ts';
+import { readKind, type StoredDocument } from '../domain/documents/managed-kind.ts';
 import { readEnvironmentRules } from '../gitops/environment-rules.ts';
 import { hyphenAdvice, hyphenatedPath } from '../gitops/hyphenated-path.ts';
-import { managedKeys } from '../schemas/documents/kinds.ts';
-import { readKind, type StoredDocument } from '../schemas/documents/managed-kind.ts';
 import { quote } from '../schemas/validation/path.ts';
 import type { Variables } from '../schemas/variables.ts';
 import type { Log } from './log-events.ts';

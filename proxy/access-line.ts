@@ -1,8 +1,9 @@
 // One line of the access log: JSON, written by hand, because JSON.stringify of all of it takes 3 µs of each request. Whatever a stranger can
 // put in is bounded and escaped; bodies, headers and keys are not among what is taken.
+
+import { timestamp } from '../domain/timestamp.ts';
 import type { Identity } from '../plane/identity.ts';
-import { withoutKeys, withoutSecrets } from '../schemas/keys/key-shapes.ts';
-import { timestamp } from '../schemas/timestamp.ts';
+import { withoutKeys, withoutSecrets } from '../schemas/formats/key-shapes.ts';
 import { type LoggedCaller, shownPathOf } from './connection/exchange.ts';
 import type { Refusal } from './errors.ts';
 import { knownSecrets } from './known-secrets.ts';

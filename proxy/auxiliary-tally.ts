@@ -4,7 +4,7 @@
 export const auxiliaryPurposes = ['guardrails', 'cache'] as const;
 export type AuxiliaryPurpose = (typeof auxiliaryPurposes)[number];
 
-/** schemas/proxy-metrics.ts says what each means. */
+/** schemas/metrics/proxy-metrics.ts says what each means. */
 export const auxiliaryOutcomes = ['answered', 'refused', 'failed', 'timeout', 'cancelled'] as const;
 export type AuxiliaryOutcome = (typeof auxiliaryOutcomes)[number];
 

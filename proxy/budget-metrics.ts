@@ -1,6 +1,6 @@
 // What Prometheus sees of budgets at this proxy: what they refused, and how many are used up.
 import { Counter, Gauge, type Registry } from '../plane/prometheus.ts';
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import { type BudgetsInForce, budgetOutcomes } from './budgets/budgets-in-force.ts';
 
 /** Registers the metrics. */

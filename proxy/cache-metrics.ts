@@ -1,7 +1,7 @@
 // What Prometheus sees of the response cache: read from its counts at every scrape.
 import { Counter, Gauge, type Registry } from '../plane/prometheus.ts';
-import type { MetricDefinition } from '../schemas/metrics.ts';
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import type { MetricDefinition } from '../schemas/metrics/limit-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import { cacheOutcomes, type ResponseCache } from './cache/response-cache.ts';
 import { semanticOutcomes } from './cache/semantic-layer.ts';
 

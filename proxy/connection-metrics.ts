@@ -1,6 +1,6 @@
 // What Prometheus sees of the clients' connections: read from their counts at every scrape.
 import { Counter, Gauge, type Registry } from '../plane/prometheus.ts';
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import type { ConnectionCounts } from './connection/connections.ts';
 
 /** Registers the three metrics of connections. */

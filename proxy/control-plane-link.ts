@@ -1,5 +1,5 @@
 // How this proxy reaches the control plane, by its settings.
-import { clientAddressHeader, signClientAddress } from '../schemas/keys/client-address.ts';
+import { clientAddressHeader, signClientAddress } from '../domain/keys/client-address.ts';
 import { controlPlaneConnectMs } from './control-plane-watch.ts';
 import type { Environment } from './environment.ts';
 import type { ControlPlaneLink } from './gateway.ts';

@@ -1,6 +1,6 @@
 // What Prometheus sees of providers that are asked for their models.
 import { Counter, Gauge, type Registry } from '../plane/prometheus.ts';
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import type { Discovery } from './discovery/discovery.ts';
 
 export function observeDiscovery(registers: Registry[], discovery: Pick<Discovery, 'known'>): void {

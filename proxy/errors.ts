@@ -1,8 +1,8 @@
 // A refusal: stages throw entries of error-table.ts, connection/answer-refusal.ts renders them (spec: Error envelope).
 
-import type { BudgetScope } from '../schemas/budgets/budget.ts';
+import type { BudgetScope } from '../domain/budgets/budget.ts';
+import type { Rule } from '../domain/rules/rule.ts';
 import { type ErrorType, printable } from '../schemas/error-type.ts';
-import type { Rule } from '../schemas/rules/rule.ts';
 import { type ErrorEntry, errors } from './error-table.ts';
 
 export type ErrorCode = keyof typeof errors;

@@ -1,6 +1,6 @@
 // Metrics as text, for those with thousands of samples: prom-client hashes and sorts the labels of each one at every scrape.
 import { setImmediate } from 'node:timers/promises';
-import type { MetricDefinition } from '../schemas/metrics.ts';
+import type { MetricDefinition } from '../schemas/metrics/limit-metrics.ts';
 
 /** Samples between two pauses: about a millisecond of work. */
 const samplesInARow = 250;

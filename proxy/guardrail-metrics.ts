@@ -1,6 +1,6 @@
 // What Prometheus sees of guardrails.
 import { Counter, type Registry } from '../plane/prometheus.ts';
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import type { GuardrailTally } from './guardrails/tally.ts';
 
 /** Registers the metric. */

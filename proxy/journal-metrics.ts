@@ -1,6 +1,6 @@
 // What Prometheus sees of the journal: read from its status at every scrape.
 import { Counter, Gauge, type Registry } from '../plane/prometheus.ts';
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import type { RecordingStatus } from './open-records.ts';
 
 /** Registers the two metrics of the journal. */

@@ -1,6 +1,6 @@
 // The metric of the API keys of providers: which of them rest.
 import { Gauge, type Registry } from '../plane/prometheus.ts';
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 
 /** Keys are named by their place in the configuration. A provider with a single key has nothing to rotate, and is not shown. */

@@ -1,6 +1,6 @@
 // Ends the sessions of keys that are revoked, replaced or expired, and their streams where server.cut_revoked_streams is set.
-import { isActive } from '../schemas/keys/auth-key.ts';
-import type { Credentials } from '../schemas/keys/credentials.ts';
+import { isActive } from '../domain/keys/auth-key.ts';
+import type { Credentials } from '../domain/keys/credentials.ts';
 import { type Listed, OpenList } from './open-list.ts';
 import { Polling } from './polling.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';

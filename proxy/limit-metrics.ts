@@ -1,8 +1,9 @@
 // What Prometheus sees of the limiter: read from it at a scrape, so that deciding stays plain arithmetic.
+
+import { periodLabel } from '../domain/rules/period.ts';
+import type { Rule } from '../domain/rules/rule.ts';
 import { Counter, Gauge, Histogram, type Registry } from '../plane/prometheus.ts';
-import { type MetricDefinition, mostLabelledRules, rateLimitMetrics } from '../schemas/metrics.ts';
-import { periodLabel } from '../schemas/rules/period.ts';
-import type { Rule } from '../schemas/rules/rule.ts';
+import { type MetricDefinition, mostLabelledRules, rateLimitMetrics } from '../schemas/metrics/limit-metrics.ts';
 import { Exposition } from './exposition.ts';
 import type { DecisionCount } from './limits/decisions.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -19,7 +20,7 @@ export interface LimitMetrics {
   rulesText(): Promise<string>;
 }
 
-/** Registers the metrics of `schemas/metrics.ts` that have few samples; the others are `rulesText`. `nowMs`: whole milliseconds of the limiter's clock. */
+/** Registers the metrics of `schemas/metrics/limit-metrics.ts` that have few samples; the others are `rulesText`. `nowMs`: whole milliseconds of the limiter's clock. */
 export function observeLimits(registers: Registry[], limiter: Limiter, nowMs: () => number): LimitMetrics {
   const { counters, dropped, tokens, retryAfter } = rateLimitMetrics;
   const settings = ({ name, help, labelNames }: MetricDefinition) => ({ name, help, labelNames, registers });

@@ -1,8 +1,8 @@
 // The periodic work of the limiter: idle children are evicted, and the log says when children have to share a counter.
 import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
-import { ruleTitle } from '../schemas/rules/rule.ts';
-import type { RuleProblem } from '../schemas/rules/unenforced.ts';
+import { ruleTitle } from '../domain/rules/rule.ts';
+import type { RuleProblem } from '../domain/rules/unenforced.ts';
 import type { LimiterOptions } from './limits/enforcement.ts';
 import type { Limiter } from './limits/limiter.ts';
 

@@ -1,9 +1,9 @@
-// What Prometheus sees of the data plane; what each metric means is written in schemas/proxy-metrics.ts and schemas/metrics.ts.
+// What Prometheus sees of the data plane; what each metric means is written in schemas/metrics/proxy-metrics.ts and schemas/metrics/limit-metrics.ts.
 import type { FailedLogins } from '../plane/failed-logins.ts';
 import type { LineWriter } from '../plane/line-writer.ts';
 import { Counter, collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
-import type { MetricDefinition } from '../schemas/metrics.ts';
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import type { MetricDefinition } from '../schemas/metrics/limit-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import { AuxiliaryTally, auxiliaryOutcomes, auxiliaryPurposes } from './auxiliary-tally.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { observeBudgets } from './budget-metrics.ts';

@@ -1,5 +1,5 @@
 // Whose stored objects a caller reaches: those of its user path, or of its key alone where that has no path.
-import { foldUserPath } from '../schemas/user-path.ts';
+import { foldUserPath } from '../domain/user-path.ts';
 
 /** What of a caller decides it. */
 export interface OwningCaller {

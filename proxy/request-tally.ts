@@ -1,6 +1,6 @@
 // How many requests ended how, and how long model requests took: plain numbers, found without making a text of the labels, because every
 // request counts.
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import type { Exposition } from './exposition.ts';
 import { PlainHistogram } from './plain-histogram.ts';
 import { otherLabel, providerLabel } from './provider-label.ts';

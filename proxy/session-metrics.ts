@@ -1,6 +1,6 @@
 // What Prometheus sees of sessions over WebSocket: read from their counts at every scrape.
 import { Counter, Gauge, type Registry } from '../plane/prometheus.ts';
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import type { SessionCounts } from './session-counts.ts';
 
 /** Registers the two metrics of sessions. */

@@ -1,5 +1,5 @@
 // Names of what a provider could not be told, as records show them.
-import { withoutSecrets } from '../schemas/keys/key-shapes.ts';
+import { withoutSecrets } from '../schemas/formats/key-shapes.ts';
 
 /** Names of what the provider could not be told: some are the client's, and as many and as long as it likes. */
 const mostDropped = 100;

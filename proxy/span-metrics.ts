@@ -1,6 +1,6 @@
 // What Prometheus sees of the spans for OpenTelemetry: read from their counts at every scrape.
 import { Counter, Gauge, type Registry } from '../plane/prometheus.ts';
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import type { SpanCounts } from './telemetry/spans.ts';
 
 const outcomes = ['exported', 'dropped', 'failed'] as const;

@@ -1,7 +1,7 @@
 // What Prometheus sees of the configuration and of the stored state.
 import type { FollowStatus } from '../gitops/config-status.ts';
 import { Counter, Gauge, type Registry } from '../plane/prometheus.ts';
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 

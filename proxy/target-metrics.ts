@@ -1,5 +1,5 @@
 // What Prometheus sees of what is remembered of targets: read at a scrape.
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import type { Exposition } from './exposition.ts';
 import type { BreakerState } from './targets/breaker.ts';
 import type { KnownTarget, TargetStates } from './targets/target-states.ts';

@@ -1,5 +1,5 @@
 // What came of asking providers, how long they took and what that cost in tokens: plain numbers, because every request counts.
-import { proxyMetrics } from '../schemas/proxy-metrics.ts';
+import { proxyMetrics } from '../schemas/metrics/proxy-metrics.ts';
 import { type AttemptOutcome, attemptOutcomes } from './attempt-outcome.ts';
 import type { Exposition } from './exposition.ts';
 import { PlainHistogram } from './plain-histogram.ts';

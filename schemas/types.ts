@@ -746,7 +746,7 @@ export interface Usage {
    */
   retention: string;
   /**
-   * Whether models without a price of their own have the public list price that comes with the gateway (schemas/prices/list-prices.json: its date and source stand there): in US dollars, of the standard service tier, without fees for tools of the provider. Only for providers at the address of their type; azure: at global deployments whose name is that of their model; bedrock: in us-east-1 and us-west-2.
+   * Whether models without a price of their own have the public list price that comes with the gateway (domain/prices/list-prices.json: its date and source stand there): in US dollars, of the standard service tier, without fees for tools of the provider. Only for providers at the address of their type; azure: at global deployments whose name is that of their model; bedrock: in us-east-1 and us-west-2.
    */
   list_prices: boolean;
   /**

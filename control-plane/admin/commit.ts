@@ -1,6 +1,6 @@
 // Writes managed documents by compare-and-set, and decides again after a conflict. All writes of operators use it.
 import { setTimeout } from 'node:timers/promises';
-import type { ManagedKind } from '../../schemas/documents/managed-kind.ts';
+import type { ManagedKind } from '../../domain/documents/managed-kind.ts';
 import type { Change, StateStore, StoredState } from '../../store/state/state-store.ts';
 import { refusal } from '../errors.ts';
 

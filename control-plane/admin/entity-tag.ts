@@ -1,5 +1,5 @@
 // The entity tag of a listing: the revision of its documents, for If-Match.
-import type { ManagedKind } from '../../schemas/documents/managed-kind.ts';
+import type { ManagedKind } from '../../domain/documents/managed-kind.ts';
 import type { StoredState } from '../../store/state/state-store.ts';
 import { refusal } from '../errors.ts';
 

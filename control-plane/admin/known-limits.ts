@@ -1,9 +1,9 @@
 // What a write to rate limits or to budgets decides on: those of the configuration and of operators, by key. Pure.
-import { managedKeys } from '../../schemas/documents/kinds.ts';
-import { type ManagedKind, readKind } from '../../schemas/documents/managed-kind.ts';
-import type { AuthKey } from '../../schemas/keys/auth-key.ts';
-import { type Authorship, expiryMs } from '../../schemas/rules/authorship.ts';
-import { timestamp } from '../../schemas/timestamp.ts';
+import { managedKeys } from '../../domain/documents/kinds.ts';
+import { type ManagedKind, readKind } from '../../domain/documents/managed-kind.ts';
+import type { AuthKey } from '../../domain/keys/auth-key.ts';
+import { type Authorship, expiryMs } from '../../domain/rules/authorship.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 import type { StoredState } from '../../store/state/state-store.ts';
 import { refusal } from '../errors.ts';
 

@@ -1,5 +1,5 @@
 // Whether what an operator writes reaches beyond the models that its own key may use (`allowed_models`). Pure.
-import { coversEntry, type EntryNames } from '../../schemas/keys/model-access.ts';
+import { coversEntry, type EntryNames } from '../../domain/keys/model-access.ts';
 import type { Operator } from '../authenticate.ts';
 import { type Refusal, refusal } from '../errors.ts';
 

@@ -1,6 +1,6 @@
 // Reads the JSON body of a request by its schema; a refusal names the wrong member.
-import { withoutKeys } from '../../schemas/keys/key-shapes.ts';
-import { parseMoment } from '../../schemas/rules/moment.ts';
+import { withoutKeys } from '../../schemas/formats/key-shapes.ts';
+import { parseMoment } from '../../schemas/formats/moment.ts';
 import type { Sentence } from '../../schemas/validation/explain.ts';
 import { createCheck } from '../../schemas/validation/first-mistake.ts';
 import type { BodyValidators } from '../../schemas/validation/validator.ts';

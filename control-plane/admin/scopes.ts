@@ -1,6 +1,6 @@
 // The scopes that a quota holds for: an operator cannot gain room by issuing dashboard keys for paths below its own. Pure.
-import type { AuthKey } from '../../schemas/keys/auth-key.ts';
-import { isWithin } from '../../schemas/user-path.ts';
+import type { AuthKey } from '../../domain/keys/auth-key.ts';
+import { isWithin } from '../../domain/user-path.ts';
 import { isScoped, type Operator } from '../authenticate.ts';
 
 /** The path of a scoped operator, and those above it that dashboard keys administer; none for an operator of the whole gateway. */

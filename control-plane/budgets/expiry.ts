@@ -1,9 +1,10 @@
 // Removes the documents of expired budgets within a second, and tells the log of each. When none expires soon, it reads the store once a minute.
+
+import { type Budget, budgetTitle } from '../../domain/budgets/budget.ts';
+import { budgetFacts } from '../../domain/budgets/budget-facts.ts';
+import type { ManualBudget } from '../../domain/budgets/manual-budget.ts';
+import { authorFacts, expiryMs } from '../../domain/rules/authorship.ts';
 import type { Log } from '../../plane/log-events.ts';
-import { type Budget, budgetTitle } from '../../schemas/budgets/budget.ts';
-import { budgetFacts } from '../../schemas/budgets/budget-facts.ts';
-import type { ManualBudget } from '../../schemas/budgets/manual-budget.ts';
-import { authorFacts, expiryMs } from '../../schemas/rules/authorship.ts';
 import { singleFlight } from '../../store/single-flight.ts';
 
 const checkMs = 1_000;

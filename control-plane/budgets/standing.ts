@@ -1,8 +1,8 @@
 // What each budget has spent of its present window, and which ones are used up. Pure.
-import type { MergedBudget } from '../../schemas/budgets/merge-budgets.ts';
-import { type BudgetVerdict, type BudgetVerdicts, mostVerdicts } from '../../schemas/budgets/verdicts.ts';
-import { type Anchors, type BudgetWindow, budgetWindow } from '../../schemas/budgets/window.ts';
-import type { NanoDollars } from '../../schemas/records/usage.ts';
+import type { MergedBudget } from '../../domain/budgets/merge-budgets.ts';
+import { type BudgetVerdict, type BudgetVerdicts, mostVerdicts } from '../../domain/budgets/verdicts.ts';
+import { type Anchors, type BudgetWindow, budgetWindow } from '../../domain/budgets/window.ts';
+import type { NanoDollars } from '../../domain/records/usage.ts';
 import type { Spend, SpendQuestion } from '../../store/records/record-store.ts';
 
 /** A budget in its present window. */

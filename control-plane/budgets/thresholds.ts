@@ -1,9 +1,9 @@
 // Logs when a budget is nearly spent and when it is used up: one line for each, once per budget and window.
 
+import { budgetTitle } from '../../domain/budgets/budget.ts';
+import { sayDollars } from '../../domain/budgets/money.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 import type { Log } from '../../plane/log-events.ts';
-import { budgetTitle } from '../../schemas/budgets/budget.ts';
-import { sayDollars } from '../../schemas/budgets/money.ts';
-import { timestamp } from '../../schemas/timestamp.ts';
 import { type BudgetStanding, highestSpend, placeOfBudget } from './standing.ts';
 
 /** Shares of the amount, rising. */

@@ -1,7 +1,8 @@
 // Logs the budgets that operators have set but nothing enforces. Those of the configuration are reported when it is loaded.
+
+import { budgetTitle } from '../../domain/budgets/budget.ts';
+import { explainUnenforcedBudget, type MergedBudget } from '../../domain/budgets/merge-budgets.ts';
 import type { Log } from '../../plane/log-events.ts';
-import { budgetTitle } from '../../schemas/budgets/budget.ts';
-import { explainUnenforcedBudget, type MergedBudget } from '../../schemas/budgets/merge-budgets.ts';
 
 /** The most lines; the listing shows every budget. */
 const mostSaid = 20;

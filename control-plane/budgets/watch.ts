@@ -1,7 +1,8 @@
 // Watches what budgets have spent: asks the record store, tells the proxies what is used up, and the log when it becomes so.
+
+import type { MergedBudget } from '../../domain/budgets/merge-budgets.ts';
+import type { Anchors } from '../../domain/budgets/window.ts';
 import type { Log } from '../../plane/log-events.ts';
-import type { MergedBudget } from '../../schemas/budgets/merge-budgets.ts';
-import type { Anchors } from '../../schemas/budgets/window.ts';
 import type { RecordStore } from '../../store/records/record-store.ts';
 import { singleFlight } from '../../store/single-flight.ts';
 import { publishVerdicts, revisionOfVerdicts } from '../../store/state/budget-verdicts.ts';

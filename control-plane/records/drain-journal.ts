@@ -1,7 +1,7 @@
 // Moves records from the journal into the record store, for as long as the process runs. What the store does not take stays in the journal.
 import { setTimeout } from 'node:timers/promises';
+import type { RequestRecord } from '../../domain/records/request-record.ts';
 import type { Log } from '../../plane/log-events.ts';
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
 import type { JournalReader } from '../../store/records/journal.ts';
 import type { RecordStore } from '../../store/records/record-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';

@@ -4,7 +4,7 @@ import { controlPlaneFolder } from '../../plane/identity.ts';
 import type { Log } from '../../plane/log-events.ts';
 import { reconnectInTurn } from '../../plane/reconnect-in-turn.ts';
 import { watchJournal } from '../../plane/watch-journal.ts';
-import { retentionMs, sizeBytes } from '../../schemas/units.ts';
+import { retentionMs, sizeBytes } from '../../schemas/formats/units.ts';
 import type { JournalSettings } from '../../store/records/open-journal.ts';
 import { openJournal, openJournalReader, type Reconnecting } from '../../store/records/open-journal.ts';
 import { openRecordStore } from '../../store/records/open-records.ts';

@@ -1,7 +1,8 @@
 // A write of an operator that is answered → its record: who changed what, from which state to which, or why it was refused.
-import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
-import { authMethodOf } from '../../schemas/records/auth-method.ts';
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
+
+import { authMethodOf } from '../../domain/records/auth-method.ts';
+import type { RequestRecord } from '../../domain/records/request-record.ts';
+import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/formats/key-shapes.ts';
 import { recordId } from '../../store/records/record-id.ts';
 import type { Operator } from '../authenticate.ts';
 import type { Refusal } from '../errors.ts';

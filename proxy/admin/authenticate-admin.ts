@@ -1,6 +1,5 @@
 // Who asks under /admin: known before a byte of the body is read. What the caller may do there, the control plane decides.
-import { type BrowserSession, browserSession } from '../../plane/browser-session.ts';
-import type { FailedLogins } from '../../plane/failed-logins.ts';
+
 import {
   bearerToken,
   type Caller,
@@ -9,7 +8,9 @@ import {
   failedLogin,
   identify,
   identifyDigest,
-} from '../../schemas/keys/credentials.ts';
+} from '../../domain/keys/credentials.ts';
+import { type BrowserSession, browserSession } from '../../plane/browser-session.ts';
+import type { FailedLogins } from '../../plane/failed-logins.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';

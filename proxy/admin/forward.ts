@@ -3,8 +3,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { clientAddressHeader } from '../../schemas/keys/client-address.ts';
-import { liveHeartbeatMs, livePath } from '../../schemas/records/live-stream.ts';
+import { clientAddressHeader } from '../../domain/keys/client-address.ts';
+import { liveHeartbeatMs, livePath } from '../../domain/records/live-stream.ts';
 import { readStateRevision, stateRevisionHeader } from '../../schemas/state-revision.ts';
 import { pathOf } from '../call/head.ts';
 import { fixedHeaders } from '../connection/answer-headers.ts';

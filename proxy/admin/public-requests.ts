@@ -1,9 +1,9 @@
 // Requests under /admin that need no key: the page of the dashboard, and logging in. Also the headers of a browser that the control plane cannot see.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { plainAddress } from '../../domain/keys/client-address.ts';
 import { isOwnPage } from '../../plane/browser-session.ts';
 import type { TrustedProxies } from '../../plane/client-address.ts';
 import { addressBlock } from '../../plane/failed-logins.ts';
-import { plainAddress } from '../../schemas/keys/client-address.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { refusal } from '../errors.ts';
 

@@ -1,6 +1,6 @@
 // What the gateway asks a model for, and the request of a client that it serves by that.
 
-import { foldUserPath } from '../../schemas/user-path.ts';
+import { foldUserPath } from '../../domain/user-path.ts';
 import type { AuxiliaryPurpose } from '../auxiliary-tally.ts';
 import type { Call } from '../call/call.ts';
 import type { ModelRequest } from '../connection/exchange.ts';

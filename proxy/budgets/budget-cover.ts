@@ -1,6 +1,6 @@
 // Which callers spend from a budget that is enforced, whether or not it is used up.
-import type { MergedBudget } from '../../schemas/budgets/merge-budgets.ts';
-import { foldUserPath } from '../../schemas/user-path.ts';
+import type { MergedBudget } from '../../domain/budgets/merge-budgets.ts';
+import { foldUserPath } from '../../domain/user-path.ts';
 
 export class BudgetCover {
   readonly #paths = new Set<string>();

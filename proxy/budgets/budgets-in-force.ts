@@ -1,8 +1,8 @@
 // The verdicts of the control plane as a request meets them: by user path and by label. A request does not ask the control plane.
-import { compareBudgets } from '../../schemas/budgets/budget.ts';
-import type { BudgetVerdict } from '../../schemas/budgets/verdicts.ts';
-import { mostLabelledBudgets } from '../../schemas/metrics.ts';
-import { foldUserPath } from '../../schemas/user-path.ts';
+import { compareBudgets } from '../../domain/budgets/budget.ts';
+import type { BudgetVerdict } from '../../domain/budgets/verdicts.ts';
+import { foldUserPath } from '../../domain/user-path.ts';
+import { mostLabelledBudgets } from '../../schemas/metrics/limit-metrics.ts';
 
 /** What happened to requests under a budget: refused, or (in shadow) would have been. */
 export const budgetOutcomes = ['reject', 'shadow_reject'] as const;

@@ -1,9 +1,9 @@
 // The budgets that a caller spends from, for GET /v1/usage: as the control plane lists them, else those that are used up. Pure.
-import { dollarsOf } from '../../schemas/budgets/money.ts';
-import { budgetPeriodLabel } from '../../schemas/budgets/period.ts';
-import type { BudgetVerdict } from '../../schemas/budgets/verdicts.ts';
-import { parseMoment } from '../../schemas/rules/moment.ts';
-import { timestamp } from '../../schemas/timestamp.ts';
+import { dollarsOf } from '../../domain/budgets/money.ts';
+import { budgetPeriodLabel } from '../../domain/budgets/period.ts';
+import type { BudgetVerdict } from '../../domain/budgets/verdicts.ts';
+import { timestamp } from '../../domain/timestamp.ts';
+import { parseMoment } from '../../schemas/formats/moment.ts';
 
 /** Members of a row of the listing that the caller sees as they are (`schemas/model-api/usage.schema.json`). */
 const told = [

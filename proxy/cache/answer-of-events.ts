@@ -1,5 +1,5 @@
 // The answer that a stream makes, as it is kept and served as JSON.
-import type { AttemptUsage } from '../../schemas/records/usage.ts';
+import type { AttemptUsage } from '../../domain/records/usage.ts';
 import type { CachedAnswer } from '../../store/cache/answer-cache.ts';
 import type { Call } from '../call/call.ts';
 import { foldFor } from '../capture/folds.ts';

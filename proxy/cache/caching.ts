@@ -1,6 +1,6 @@
 // What the cache is to one request.
 
-import { isWithin } from '../../schemas/user-path.ts';
+import { isWithin } from '../../domain/user-path.ts';
 import type { CachedAnswer } from '../../store/cache/answer-cache.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { CacheSettings } from '../snapshot/snapshot.ts';

@@ -1,6 +1,6 @@
 // What is told of a kept answer besides its bytes. What it cost is worked out at a hit: most answers are never served again.
-import type { Price } from '../../schemas/prices/price.ts';
-import type { AttemptUsage } from '../../schemas/records/usage.ts';
+import type { Price } from '../../domain/prices/price.ts';
+import type { AttemptUsage } from '../../domain/records/usage.ts';
 import type { CachedFacts } from '../../store/cache/answer-cache.ts';
 import { attemptUsage } from '../tokens/attempt-usage.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';

@@ -3,7 +3,7 @@ import type { NeighbourStatus, Neighbours, Place } from '../../store/cache/seman
 import type { NeighbourSettings } from '../../store/cache/semantic/open.ts';
 import type { CacheSettings, SemanticSettings } from '../snapshot/snapshot.ts';
 
-/** schemas/cache-metrics.ts says what each means. */
+/** schemas/metrics/cache-metrics.ts says what each means. */
 export const semanticOutcomes = [
   'hit',
   'miss',

@@ -1,6 +1,6 @@
 // The consumer a request names for itself: the user path header, in the one form all of the gateway compares.
 import { isUtf8 } from 'node:buffer';
-import { normaliseUserPath } from '../../schemas/user-path.ts';
+import { normaliseUserPath } from '../../domain/user-path.ts';
 import { refusal } from '../errors.ts';
 
 /**

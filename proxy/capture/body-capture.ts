@@ -1,6 +1,6 @@
 // What is recorded of the bodies of one request: taken while they pass, made into JSON when the request is over.
 
-import { jsonWithoutSecrets } from '../../schemas/keys/key-shapes.ts';
+import { jsonWithoutSecrets } from '../../schemas/formats/key-shapes.ts';
 import type { Answer, Sink, Tap } from '../answer.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { BoundedBytes } from './bounded-bytes.ts';

@@ -1,7 +1,7 @@
 // What is recorded of the answer of an attempt that failed (spec: Audit entry, attempts): its body and headers, without what a provider says of keys.
 
-import { mark } from '../../schemas/keys/key-shapes.ts';
-import type { AttemptRecord } from '../../schemas/records/request-record.ts';
+import type { AttemptRecord } from '../../domain/records/request-record.ts';
+import { mark } from '../../schemas/formats/key-shapes.ts';
 import { redact } from '../dialects/redact.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';
 import { shownRawHeaders } from './shown-headers.ts';

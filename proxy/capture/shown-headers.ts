@@ -1,5 +1,5 @@
 // Headers as an audit entry shows them (spec: data.request_headers): names in lower case, the first value of each, no credentials, bounded.
-import { mark, withoutKeysOfQuery } from '../../schemas/keys/key-shapes.ts';
+import { mark, withoutKeysOfQuery } from '../../schemas/formats/key-shapes.ts';
 
 /** Of one message. */
 const mostHeaders = 64;

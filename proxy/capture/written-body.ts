@@ -1,6 +1,6 @@
 // A body → the JSON that stands for it in an audit entry (spec: data.request_body, data.response_body).
 import { isUtf8 } from 'node:buffer';
-import { jsonWithoutSecrets, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
+import { jsonWithoutSecrets, withoutSecrets } from '../../schemas/formats/key-shapes.ts';
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { scanObject } from '../bytes/scan.ts';
 

@@ -1,10 +1,10 @@
 // One request of a client and its answer, from socket to settle.
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { plainAddress } from '../../domain/keys/client-address.ts';
+import type { FailedLogin } from '../../domain/keys/credentials.ts';
+import { isRequestId } from '../../domain/request-id.ts';
 import { clientAddressOf, type TrustedProxies } from '../../plane/client-address.ts';
-import { plainAddress } from '../../schemas/keys/client-address.ts';
-import type { FailedLogin } from '../../schemas/keys/credentials.ts';
-import { isRequestId } from '../../schemas/request-id.ts';
 import { type Head, readHead } from '../call/head.ts';
 import type { RequestTrace } from '../call/trace-context.ts';
 import type { Refusal } from '../errors.ts';

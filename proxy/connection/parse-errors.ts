@@ -1,6 +1,6 @@
 // Answers requests that node's HTTP parser gave up on, in the same envelope as every other refusal.
 import type { Socket } from 'node:net';
-import { plainAddress } from '../../schemas/keys/client-address.ts';
+import { plainAddress } from '../../domain/keys/client-address.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import { answerRefusal, rawRefusal } from './answer-refusal.ts';
 import { cut } from './cut.ts';

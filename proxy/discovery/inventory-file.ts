@@ -1,6 +1,6 @@
 // The inventories on disk, for a start while providers are away.
 
-import { isModelId } from '../../schemas/model-id.ts';
+import { isModelId } from '../../schemas/formats/model-id.ts';
 import { keepCopy, recallCopy } from '../../store/checksummed-file.ts';
 
 /** What a provider said of its models. */

@@ -1,5 +1,5 @@
 // What a provider says of its models → the ids that can be used. Pure.
-import { isModelId } from '../../schemas/model-id.ts';
+import { isModelId } from '../../schemas/formats/model-id.ts';
 
 /** The most models of one provider. */
 const mostModels = 10_000;

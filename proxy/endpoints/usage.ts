@@ -1,8 +1,8 @@
 // GET /v1/usage: what the caller has used, its budgets and its limits as they stand. Asking counts nothing. Usage and budgets are what the
 // control plane says; without it, usage is null, and budgets are those that are used up.
 import type { FastifyPluginAsync } from 'fastify';
-import { periodLabel } from '../../schemas/rules/period.ts';
-import { timestamp } from '../../schemas/timestamp.ts';
+import { periodLabel } from '../../domain/rules/period.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 import { askControlPlane, type ControlPlaneAnswer } from '../ask-control-plane.ts';
 import { callerBudgets } from '../budgets/caller-budgets.ts';
 import { Refusal, refusal } from '../errors.ts';

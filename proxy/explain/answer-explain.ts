@@ -1,5 +1,5 @@
 // GET /admin/explain and what was explained before, by id: the proxy answers it itself, because it alone has the live counters, breakers and turns.
-import type { AuthKey } from '../../schemas/keys/auth-key.ts';
+import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import { adminAccess, authenticateAdmin } from '../admin/authenticate-admin.ts';
 import { pathOf } from '../call/head.ts';
 import { fixedHeaders } from '../connection/answer-headers.ts';

@@ -1,6 +1,6 @@
 // Explains what would become of a request, and sends nothing. Pure: it takes no turn, counts nothing, and asks no clock.
-import { isActive } from '../../schemas/keys/auth-key.ts';
-import { timestamp } from '../../schemas/timestamp.ts';
+import { isActive } from '../../domain/keys/auth-key.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 import { rulesOfConsumer } from '../limits/counted-rules.ts';
 import { countedAt } from './counted.ts';
 import type { AskedKey, Explanation, ForeseenRefusal, TargetStep } from './explanation.ts';

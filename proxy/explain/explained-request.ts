@@ -1,6 +1,6 @@
 // The explanation of a request that is sent, made while it was on its way, and what has become of it. For `X-Gateway-Explain: 1`.
 import { randomUUID } from 'node:crypto';
-import { timestamp } from '../../schemas/timestamp.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 import type { Call } from '../call/call.ts';
 import { threadOf, threadOfHeaders } from '../call/thread.ts';
 import type { Exchange } from '../connection/exchange.ts';

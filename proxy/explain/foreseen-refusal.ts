@@ -1,7 +1,7 @@
 // Which refusal a request would get now: the first one on its way, as the line has them.
-import type { BudgetVerdict } from '../../schemas/budgets/verdicts.ts';
-import { isActive } from '../../schemas/keys/auth-key.ts';
-import { ruleLabel } from '../../schemas/rules/rule.ts';
+import type { BudgetVerdict } from '../../domain/budgets/verdicts.ts';
+import { isActive } from '../../domain/keys/auth-key.ts';
+import { ruleLabel } from '../../domain/rules/rule.ts';
 import { foremost } from '../budgets/budgets-in-force.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import { isGuarded } from '../guardrails/applying.ts';

@@ -1,7 +1,7 @@
 // The rules that hold for a request, with their counters and where they come from.
-import type { MergedRule } from '../../schemas/rules/merge.ts';
-import { periodLabel } from '../../schemas/rules/period.ts';
-import type { Rule } from '../../schemas/rules/rule.ts';
+import type { MergedRule } from '../../domain/rules/merge.ts';
+import { periodLabel } from '../../domain/rules/period.ts';
+import type { Rule } from '../../domain/rules/rule.ts';
 import type { Matches } from '../limits/match.ts';
 import type { RuleReport } from '../limits/report.ts';
 import type { InForce } from '../snapshot/in-force.ts';

@@ -1,9 +1,9 @@
 // Rules that do not hold for a request, although an operator may expect it.
-import type { MergedRule } from '../../schemas/rules/merge.ts';
-import { ruleTitle } from '../../schemas/rules/rule.ts';
-import { explainUnenforced } from '../../schemas/rules/unenforced.ts';
-import { foldCase } from '../../schemas/selector.ts';
-import { foldUserPath, isWithin } from '../../schemas/user-path.ts';
+import type { MergedRule } from '../../domain/rules/merge.ts';
+import { ruleTitle } from '../../domain/rules/rule.ts';
+import { explainUnenforced } from '../../domain/rules/unenforced.ts';
+import { foldCase } from '../../domain/selector.ts';
+import { foldUserPath, isWithin } from '../../domain/user-path.ts';
 import { type Nearness, nearness } from '../../schemas/validation/nearness.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { Target } from '../snapshot/snapshot.ts';

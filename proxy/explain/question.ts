@@ -1,6 +1,6 @@
 // The question for an explanation, and which operator reads the answer.
-import type { AuthKey } from '../../schemas/keys/auth-key.ts';
-import { isWithin } from '../../schemas/user-path.ts';
+import type { AuthKey } from '../../domain/keys/auth-key.ts';
+import { isWithin } from '../../domain/user-path.ts';
 import type { Balance } from '../balance/balance.ts';
 import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
 import type { Counting } from '../limits/counted-rules.ts';

@@ -1,7 +1,7 @@
 // Reads the query of GET /admin/explain.
-import type { AuthKey } from '../../schemas/keys/auth-key.ts';
-import type { Credentials } from '../../schemas/keys/credentials.ts';
-import { normaliseUserPath } from '../../schemas/user-path.ts';
+import type { AuthKey } from '../../domain/keys/auth-key.ts';
+import type { Credentials } from '../../domain/keys/credentials.ts';
+import { normaliseUserPath } from '../../domain/user-path.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { NamingEndpoint } from '../naming-endpoint.ts';
 import { type Question, sees } from './question.ts';

@@ -1,8 +1,8 @@
 // What a model name means: the aliases on its way, and the route a caller may use.
-import { aliasKey } from '../../schemas/aliases/manual-alias.ts';
-import { modelNames } from '../../schemas/aliases/model-names.ts';
-import { type NamedAlias, NameTable } from '../../schemas/aliases/name-table.ts';
-import { isWithin } from '../../schemas/user-path.ts';
+import { aliasKey } from '../../domain/aliases/manual-alias.ts';
+import { modelNames } from '../../domain/aliases/model-names.ts';
+import { type NamedAlias, NameTable } from '../../domain/aliases/name-table.ts';
+import { isWithin } from '../../domain/user-path.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import { mostCalls } from '../snapshot/retry-policy.ts';
 import type { Route } from '../snapshot/snapshot.ts';

@@ -1,7 +1,7 @@
 // The budgets that a request would meet and that are used up, with who may see how much was spent.
-import { dollarsOf } from '../../schemas/budgets/money.ts';
-import { budgetPeriodLabel } from '../../schemas/budgets/period.ts';
-import { timestamp } from '../../schemas/timestamp.ts';
+import { dollarsOf } from '../../domain/budgets/money.ts';
+import { budgetPeriodLabel } from '../../domain/budgets/period.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
 import { budgetWaitSeconds } from '../stages/budget.ts';
 import type { SpentBudget } from './explanation.ts';

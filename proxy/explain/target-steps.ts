@@ -1,8 +1,8 @@
 // What would become of each target of a name, in the order in which they would be asked now.
 
-import { familyPrefix } from '../../schemas/aliases/name-table.ts';
-import { foldCase, parseSelector } from '../../schemas/selector.ts';
-import { timestamp } from '../../schemas/timestamp.ts';
+import { familyPrefix } from '../../domain/aliases/name-table.ts';
+import { foldCase, parseSelector } from '../../domain/selector.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 import { rulesOfTarget } from '../limits/counted-rules.ts';
 import { waitOf } from '../limits/rejection.ts';
 import type { LoggedTarget } from '../logged-trip.ts';

@@ -1,5 +1,5 @@
 // Which guardrails hold for a request: for its caller, and for the models that it names or may be sent to.
-import { isWithin } from '../../schemas/user-path.ts';
+import { isWithin } from '../../domain/user-path.ts';
 import type { Guardrail } from './guardrail.ts';
 
 /** Where a request may be sent. */

@@ -1,7 +1,7 @@
 // The guardrails of a configuration, compiled and in their order.
-import { type GuardrailKind, kindOf, type MergedGuardrail } from '../../schemas/guardrails/merge-guardrails.ts';
+import { type GuardrailKind, kindOf, type MergedGuardrail } from '../../domain/guardrails/merge-guardrails.ts';
+import { normaliseUserPath } from '../../domain/user-path.ts';
 import type { Guardrail as WrittenGuardrail } from '../../schemas/types.ts';
-import { normaliseUserPath } from '../../schemas/user-path.ts';
 import type { Role } from '../dialects/texts.ts';
 import { hookOf, llmChecks, webhookChecks } from './asked-kinds.ts';
 import { PatternFinder } from './find/patterns.ts';

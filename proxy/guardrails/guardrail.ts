@@ -1,5 +1,5 @@
 // The interface of a guardrail: the user paths that it is for, and its checks of a request, an answer and a stream.
-import type { GuardrailKind } from '../../schemas/guardrails/merge-guardrails.ts';
+import type { GuardrailKind } from '../../domain/guardrails/merge-guardrails.ts';
 import type { Guardrail as WrittenGuardrail } from '../../schemas/types.ts';
 import type { RequestTexts, Role, SaidText, TextForm } from '../dialects/texts.ts';
 import type { Hook } from '../upstream/hooks.ts';

@@ -1,5 +1,5 @@
 // What guardrails have made of a request, one after the other: for its record, and for a trial.
-import type { RequestRevision } from '../../schemas/records/request-record.ts';
+import type { RequestRevision } from '../../domain/records/request-record.ts';
 import { estimateInput } from '../tokens/estimate.ts';
 import type { Guardrail, Verdict } from './guardrail.ts';
 

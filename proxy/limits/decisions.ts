@@ -1,6 +1,6 @@
 // How often each rule decided what: plain numbers, counted on the path of a request, read at a scrape.
-import type { Rule } from '../../schemas/rules/rule.ts';
-import type { Scope } from '../../schemas/rules/scope.ts';
+import type { Rule } from '../../domain/rules/rule.ts';
+import type { Scope } from '../../domain/rules/scope.ts';
 
 /** What can run out. */
 export const dimensions = ['requests', 'tokens', 'concurrent'] as const;

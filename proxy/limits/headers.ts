@@ -1,6 +1,6 @@
 // What clients are told about limits: the six x-ratelimit-* headers, the fields of the IETF, Retry-After, and the words of a refusal (spec, Response headers; Errors).
-import { periodLabel } from '../../schemas/rules/period.ts';
-import { ruleLabel } from '../../schemas/rules/rule.ts';
+import { periodLabel } from '../../domain/rules/period.ts';
+import { ruleLabel } from '../../domain/rules/rule.ts';
 import { addIetfFields, type LimitState } from './ietf-fields.ts';
 import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches, subjectOf } from './match.ts';
 import type { Exhausted } from './rejection.ts';

@@ -1,6 +1,6 @@
 // The fields RateLimit-Policy and RateLimit of the IETF (draft-ietf-httpapi-ratelimit-headers-10): lists of structured fields (RFC 9651).
-import { periodLabel } from '../../schemas/rules/period.ts';
-import type { Rule } from '../../schemas/rules/rule.ts';
+import { periodLabel } from '../../domain/rules/period.ts';
+import type { Rule } from '../../domain/rules/rule.ts';
 import type { Dimension } from './decisions.ts';
 
 /** One limit as it stands. */

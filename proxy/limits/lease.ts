@@ -1,5 +1,5 @@
 // What an admitted request holds: the right to its slots until it ends, and to its count until a provider was called.
-import { sliceAt } from '../../schemas/rules/slice.ts';
+import { sliceAt } from '../../domain/rules/slice.ts';
 import type { MatchedCounters } from './match.ts';
 import type { Tally } from './tally.ts';
 import { requests } from './window.ts';

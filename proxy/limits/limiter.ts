@@ -1,6 +1,6 @@
 // The engine: admits or rejects, counts, refunds. Pure and synchronous, so a decision and its booking are one step; the clock is an argument.
-import type { CounterRow } from '../../schemas/rules/counter-row.ts';
-import { compareRules, type Rule } from '../../schemas/rules/rule.ts';
+import type { CounterRow } from '../../domain/rules/counter-row.ts';
+import { compareRules, type Rule } from '../../domain/rules/rule.ts';
 import { type Admission, admitMatched } from './admit.ts';
 import type { DecisionCount } from './decisions.ts';
 import type { Enforcement, LimiterOptions } from './enforcement.ts';

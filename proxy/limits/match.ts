@@ -1,6 +1,6 @@
 // Which rules concern a request: found by subject instead of trying all of them, and cached (spec, What the service does 6; Limits 2 to 4).
-import { foldCase } from '../../schemas/selector.ts';
-import { directChild, foldUserPath, spelledAs } from '../../schemas/user-path.ts';
+import { foldCase } from '../../domain/selector.ts';
+import { directChild, foldUserPath, spelledAs } from '../../domain/user-path.ts';
 import { Recent } from './recent.ts';
 import type { Caps, Counter, Tally } from './tally.ts';
 

@@ -1,5 +1,5 @@
 // Templates with more children than may have counters of their own: what operators are told of it.
-import type { Rule } from '../../schemas/rules/rule.ts';
+import type { Rule } from '../../domain/rules/rule.ts';
 import type { Tally } from './tally.ts';
 
 /** A template with more children than may have counters of their own. */

@@ -1,5 +1,5 @@
 // Why a request is rejected, and when a retry would be admitted: the slow half of admission.
-import { compareRules, type Rule } from '../../schemas/rules/rule.ts';
+import { compareRules, type Rule } from '../../domain/rules/rule.ts';
 import type { Dimension, Outcome } from './decisions.ts';
 import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches, subjectOf } from './match.ts';
 import { slotSeconds, waitSeconds } from './span.ts';

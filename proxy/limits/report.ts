@@ -1,5 +1,5 @@
 // The live state of the rules that concern one request, as plain numbers: for GET /v1/usage.
-import type { Rule } from '../../schemas/rules/rule.ts';
+import type { Rule } from '../../domain/rules/rule.ts';
 import { liveCounter, type MatchedCounters, subjectOf } from './match.ts';
 import { secondsUntil, waitSeconds, windowEndMs, windowStartMs } from './span.ts';
 import type { Caps, Counter } from './tally.ts';

@@ -1,5 +1,5 @@
 // How long the use of a rule's window lasts: what clients see as the start and the end of the window, and the seconds to its reset.
-import { sliceCount, sliceStartMs } from '../../schemas/rules/slice.ts';
+import { sliceCount, sliceStartMs } from '../../domain/rules/slice.ts';
 import type { Caps, Counter } from './tally.ts';
 import { type Lane, requests, tokens } from './window.ts';
 

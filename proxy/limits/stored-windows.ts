@@ -1,6 +1,6 @@
 // Counters on their way to the state store and back: plain rows, as pairs of slice number and count (spec, Limits 11).
-import type { CounterRow } from '../../schemas/rules/counter-row.ts';
-import { directChild } from '../../schemas/user-path.ts';
+import type { CounterRow } from '../../domain/rules/counter-row.ts';
+import { directChild } from '../../domain/user-path.ts';
 import type { Counter, Tally } from './tally.ts';
 import { requests, tokens } from './window.ts';
 

@@ -1,5 +1,5 @@
 // All that is counted under one rule. Rules are data and are replaced; their tallies stay.
-import type { Rule } from '../../schemas/rules/rule.ts';
+import type { Rule } from '../../domain/rules/rule.ts';
 import { type DecisionCount, Decisions, dimensions, refusalsOf } from './decisions.ts';
 import { type SliceClock, Window } from './window.ts';
 

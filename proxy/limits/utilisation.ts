@@ -1,5 +1,5 @@
 // How full the rules are, for gauges: used share of each cap, and requests in flight.
-import type { Rule } from '../../schemas/rules/rule.ts';
+import type { Rule } from '../../domain/rules/rule.ts';
 import type { Dimension } from './decisions.ts';
 import type { Tally } from './tally.ts';
 import { requests, tokens } from './window.ts';

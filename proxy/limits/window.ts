@@ -1,6 +1,6 @@
 // The sliding window (spec, Limits 6): a ring of 61 slices of period/60, so that no trailing period ever holds more than was admitted under the cap.
-import type { Pair } from '../../schemas/rules/counter-row.ts';
-import { sliceAt, sliceCount, sliceStartMs } from '../../schemas/rules/slice.ts';
+import type { Pair } from '../../domain/rules/counter-row.ts';
+import { sliceAt, sliceCount, sliceStartMs } from '../../domain/rules/slice.ts';
 
 /** Counts up to here are exact; more is not added. */
 const mostCount = Number.MAX_SAFE_INTEGER;

@@ -1,6 +1,6 @@
 // The type of a door of opaque calls: a row that says what is served there, and where its calls go.
 
-import type { Price } from '../../schemas/prices/price.ts';
+import type { Price } from '../../domain/prices/price.ts';
 import type { Answer, Tap } from '../answer.ts';
 import type { HeldBody } from '../body-budget.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';

@@ -1,6 +1,7 @@
 // The door /p/{provider}/{endpoint}: a request goes to a provider as it is, with the gateway's key in place of the client's.
-import { withoutSecrets } from '../../schemas/keys/key-shapes.ts';
-import { allowsTarget } from '../../schemas/keys/model-access.ts';
+
+import { allowsTarget } from '../../domain/keys/model-access.ts';
+import { withoutSecrets } from '../../schemas/formats/key-shapes.ts';
 import { pathOf } from '../call/head.ts';
 import { noWebSocket } from '../connection/known-routes.ts';
 import { Refusal, refusal } from '../errors.ts';

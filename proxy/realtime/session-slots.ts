@@ -1,5 +1,5 @@
 // How many sessions each key and each user path has open: beyond `server.realtime.max_sessions` a further one is refused.
-import { foldCase } from '../../schemas/selector.ts';
+import { foldCase } from '../../domain/selector.ts';
 import { refusal } from '../errors.ts';
 import type { Principal } from '../stages/authenticate.ts';
 

@@ -1,10 +1,10 @@
 // The attempts of a trip as a record says them: in the order in which they began, each with its kind and what it used.
 
-import { withoutSecrets } from '../../schemas/keys/key-shapes.ts';
-import { feeOf } from '../../schemas/prices/cost.ts';
-import type { Price } from '../../schemas/prices/price.ts';
-import type { AttemptKind, AttemptRecord } from '../../schemas/records/request-record.ts';
-import type { AttemptUsage } from '../../schemas/records/usage.ts';
+import { feeOf } from '../../domain/prices/cost.ts';
+import type { Price } from '../../domain/prices/price.ts';
+import type { AttemptKind, AttemptRecord } from '../../domain/records/request-record.ts';
+import type { AttemptUsage } from '../../domain/records/usage.ts';
+import { withoutSecrets } from '../../schemas/formats/key-shapes.ts';
 import type { FailedAnswer } from '../capture/failed-answer.ts';
 import type { Refusal } from '../errors.ts';
 import type { LoggedAttempt } from '../logged-trip.ts';

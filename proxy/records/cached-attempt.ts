@@ -1,6 +1,6 @@
 // A kept answer in place of an attempt: whose answer it was, and what it would have used. It cost nothing.
-import type { AttemptRecord } from '../../schemas/records/request-record.ts';
-import type { AttemptUsage } from '../../schemas/records/usage.ts';
+import type { AttemptRecord } from '../../domain/records/request-record.ts';
+import type { AttemptUsage } from '../../domain/records/usage.ts';
 import type { CachedFacts } from '../../store/cache/answer-cache.ts';
 
 const nothing = Object.freeze({ input: 0, output: 0, total: 0 });

@@ -1,5 +1,5 @@
 // What the cache was to a request, as its record says it.
-import type { AuditData, RequestRecord } from '../../schemas/records/request-record.ts';
+import type { AuditData, RequestRecord } from '../../domain/records/request-record.ts';
 import type { CachedFacts } from '../../store/cache/answer-cache.ts';
 import type { LoggedTrip } from '../logged-trip.ts';
 

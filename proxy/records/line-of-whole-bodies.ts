@@ -1,6 +1,6 @@
 // The line of a record whose bodies can be recorded as they came, which nearly all can: they stand behind it, and are not parsed.
 import { isUtf8 } from 'node:buffer';
-import { mayHoldSecret } from '../../schemas/keys/key-shapes.ts';
+import { mayHoldSecret } from '../../schemas/formats/key-shapes.ts';
 import { lineWithRawBodies } from '../../store/records/record-line.ts';
 import type { WholeBodies } from '../capture/body-capture.ts';
 import { isObject } from '../capture/written-body.ts';

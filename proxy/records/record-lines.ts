@@ -1,8 +1,8 @@
 // A trip → the line of its record. The usual trip goes well at the first attempt, or is answered from the cache: its record differs from the
 // one before only in ids, numbers and what the client says of itself. So these are written into the bytes of a line that JSON.stringify made.
 import { randomBytes } from 'node:crypto';
-import type { AuditData } from '../../schemas/records/request-record.ts';
-import type { AttemptUsage } from '../../schemas/records/usage.ts';
+import type { AuditData } from '../../domain/records/request-record.ts';
+import type { AttemptUsage } from '../../domain/records/usage.ts';
 import { recordId } from '../../store/records/record-id.ts';
 import { knownSecrets } from '../known-secrets.ts';
 import { durationNs, usageOfAccepted } from './attempts.ts';

@@ -1,8 +1,8 @@
 // A model request that is over → its record. What does not apply is left out. Bodies and headers are added by what captured them.
 
-import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
-import { authMethodOf } from '../../schemas/records/auth-method.ts';
-import type { AskedBy, AuditData, Counting, RequestRecord } from '../../schemas/records/request-record.ts';
+import { authMethodOf } from '../../domain/records/auth-method.ts';
+import type { AskedBy, AuditData, Counting, RequestRecord } from '../../domain/records/request-record.ts';
+import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/formats/key-shapes.ts';
 import { recordId } from '../../store/records/record-id.ts';
 import { relayedOutcome } from '../attempt-outcome.ts';
 import type { Call } from '../call/call.ts';

@@ -1,5 +1,5 @@
 // Which records differ from each other only in what is written anew into the line of each.
-import type { AttemptUsage } from '../../schemas/records/usage.ts';
+import type { AttemptUsage } from '../../domain/records/usage.ts';
 import type { CachedFacts } from '../../store/cache/answer-cache.ts';
 import { countingOf, type RecordedEnd, type RecordedTrip } from './record-of-trip.ts';
 

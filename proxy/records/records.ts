@@ -1,5 +1,5 @@
 // The records of one proxy: each model request that is over becomes a line of the journal, as far as the configuration wants it recorded.
-import { isWithin } from '../../schemas/user-path.ts';
+import { isWithin } from '../../domain/user-path.ts';
 import type { Journal } from '../../store/records/journal.ts';
 import type { RecordLine } from '../../store/records/record-line.ts';
 import { Batch, longestWaitingText } from '../batch.ts';

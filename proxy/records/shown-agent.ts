@@ -1,5 +1,5 @@
 // What clients call themselves, as records show it.
-import { withoutKeys, withoutKeysOfQuery } from '../../schemas/keys/key-shapes.ts';
+import { withoutKeys, withoutKeysOfQuery } from '../../schemas/formats/key-shapes.ts';
 
 /** Characters. */
 const longestText = 2048;

@@ -1,7 +1,8 @@
 // The audit section of the config → what a request is recorded by.
+
+import { normaliseUserPath } from '../../domain/user-path.ts';
+import { sizeBytes } from '../../schemas/formats/units.ts';
 import type { Config } from '../../schemas/types.ts';
-import { sizeBytes } from '../../schemas/units.ts';
-import { normaliseUserPath } from '../../schemas/user-path.ts';
 import type { AuditSettings } from './snapshot.ts';
 
 /** Paths that are none were refused with the config. */

@@ -1,8 +1,8 @@
 // The cache section of the config → what is kept of answers, and for whom.
-import type { CacheResets } from '../../schemas/cache/cache-reset.ts';
+import type { CacheResets } from '../../domain/cache/cache-reset.ts';
+import { normaliseUserPath } from '../../domain/user-path.ts';
+import { durationMs, retentionMs, sizeBytes } from '../../schemas/formats/units.ts';
 import type { Config } from '../../schemas/types.ts';
-import { durationMs, retentionMs, sizeBytes } from '../../schemas/units.ts';
-import { normaliseUserPath } from '../../schemas/user-path.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { CacheSettings, SemanticSettings } from './snapshot.ts';
 

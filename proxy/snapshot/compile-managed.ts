@@ -1,17 +1,18 @@
 // A config with the aliases and guardrails of operators → a snapshot, and what its rules need.
+
+import { aliasesInForce, aliasProblems, type MergedAlias, mergeAliases } from '../../domain/aliases/merge-aliases.ts';
+import { modelNames } from '../../domain/aliases/model-names.ts';
+import { sayUndiscovered } from '../../domain/aliases/undiscovered.ts';
+import type { CacheResets } from '../../domain/cache/cache-reset.ts';
+import { type ManagedDocuments, manualAliases, manualGuardrails } from '../../domain/documents/kinds.ts';
+import { mergeGuardrails } from '../../domain/guardrails/merge-guardrails.ts';
+import type { Credentials } from '../../domain/keys/credentials.ts';
+import { type Inventories, isDiscovering } from '../../domain/listed-models.ts';
+import { knownModels } from '../../domain/rules/known-models.ts';
+import type { RulePrerequisites } from '../../domain/rules/obstacle.ts';
+import type { Rule } from '../../domain/rules/rule.ts';
+import type { RuleProblem } from '../../domain/rules/unenforced.ts';
 import type { AssembledConfig } from '../../gitops/assembled.ts';
-import { aliasesInForce, aliasProblems, type MergedAlias, mergeAliases } from '../../schemas/aliases/merge-aliases.ts';
-import { modelNames } from '../../schemas/aliases/model-names.ts';
-import { sayUndiscovered } from '../../schemas/aliases/undiscovered.ts';
-import type { CacheResets } from '../../schemas/cache/cache-reset.ts';
-import { type ManagedDocuments, manualAliases, manualGuardrails } from '../../schemas/documents/kinds.ts';
-import { mergeGuardrails } from '../../schemas/guardrails/merge-guardrails.ts';
-import type { Credentials } from '../../schemas/keys/credentials.ts';
-import { type Inventories, isDiscovering } from '../../schemas/listed-models.ts';
-import { knownModels } from '../../schemas/rules/known-models.ts';
-import type { RulePrerequisites } from '../../schemas/rules/obstacle.ts';
-import type { Rule } from '../../schemas/rules/rule.ts';
-import type { RuleProblem } from '../../schemas/rules/unenforced.ts';
 import type { Provider } from '../../schemas/types.ts';
 import type { ProviderKeys } from '../upstream/api-keys.ts';
 import { compile, withDocuments } from './compile.ts';

@@ -1,13 +1,14 @@
 // Names of models → routes: qualified names, bare ids, names of families, aliases. A later kind wins over an earlier one.
+
+import { createFlattener, type Flattened, weightsOf } from '../../domain/aliases/flatten.ts';
+import { mostFamilyNames } from '../../domain/aliases/mistakes.ts';
+import { type ModelOffer, modelNames } from '../../domain/aliases/model-names.ts';
+import { familyPrefix, NameTable } from '../../domain/aliases/name-table.ts';
+import { modelId } from '../../domain/listed-models.ts';
+import { priceOf } from '../../domain/prices/price.ts';
+import { pricingIn } from '../../domain/prices/price-book.ts';
+import { foldCase } from '../../domain/selector.ts';
 import type { AssembledConfig } from '../../gitops/assembled.ts';
-import { createFlattener, type Flattened, weightsOf } from '../../schemas/aliases/flatten.ts';
-import { mostFamilyNames } from '../../schemas/aliases/mistakes.ts';
-import { type ModelOffer, modelNames } from '../../schemas/aliases/model-names.ts';
-import { familyPrefix, NameTable } from '../../schemas/aliases/name-table.ts';
-import { modelId } from '../../schemas/listed-models.ts';
-import { priceOf } from '../../schemas/prices/price.ts';
-import { pricingIn } from '../../schemas/prices/price-book.ts';
-import { foldCase } from '../../schemas/selector.ts';
 import type { Alias, Model, Pricing } from '../../schemas/types.ts';
 import { compileRetryPolicy, defaultRetryPolicy } from './retry-policy.ts';
 import type { ModelEntry, Route, Snapshot, Target, Upstream } from './snapshot.ts';

@@ -1,9 +1,9 @@
 // A provider of the config → what is needed to call it.
 
-import { parseAwsKey } from '../../schemas/keys/aws-key.ts';
-import { isDiscovering } from '../../schemas/listed-models.ts';
+import { parseAwsKey } from '../../domain/keys/aws-key.ts';
+import { isDiscovering } from '../../domain/listed-models.ts';
+import { durationMs } from '../../schemas/formats/units.ts';
 import type { Provider } from '../../schemas/types.ts';
-import { durationMs } from '../../schemas/units.ts';
 import type { ModelListing } from '../discovery/ask-models.ts';
 import type { DiscoveryPlan } from '../discovery/discovery.ts';
 import { modelFilter } from '../discovery/model-filter.ts';

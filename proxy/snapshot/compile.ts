@@ -1,11 +1,12 @@
 // Config (the human document) → Snapshot (maps and bytes). Nothing else builds a snapshot.
+
+import { type CacheResets, cacheResets } from '../../domain/cache/cache-reset.ts';
+import { type MergedGuardrail, mergeGuardrails } from '../../domain/guardrails/merge-guardrails.ts';
+import type { Credentials } from '../../domain/keys/credentials.ts';
+import { foldCase } from '../../domain/selector.ts';
 import type { AssembledConfig } from '../../gitops/assembled.ts';
 import { trustedProxies } from '../../plane/client-address.ts';
-import { type CacheResets, cacheResets } from '../../schemas/cache/cache-reset.ts';
-import { type MergedGuardrail, mergeGuardrails } from '../../schemas/guardrails/merge-guardrails.ts';
-import type { Credentials } from '../../schemas/keys/credentials.ts';
-import { foldCase } from '../../schemas/selector.ts';
-import { durationMs, retentionMs, sizeBytes } from '../../schemas/units.ts';
+import { durationMs, retentionMs, sizeBytes } from '../../schemas/formats/units.ts';
 import type { CrossOrigin } from '../connection/cross-origin.ts';
 import { compileGuardrails } from '../guardrails/compile-guardrails.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';

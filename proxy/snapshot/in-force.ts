@@ -1,8 +1,9 @@
 // What is in force in the words of those who wrote it, for explanations: a snapshot has only what a request needs.
+
+import type { MergedAlias } from '../../domain/aliases/merge-aliases.ts';
+import type { MergedRule } from '../../domain/rules/merge.ts';
+import type { RulePrerequisites } from '../../domain/rules/obstacle.ts';
 import type { AssembledConfig } from '../../gitops/assembled.ts';
-import type { MergedAlias } from '../../schemas/aliases/merge-aliases.ts';
-import type { MergedRule } from '../../schemas/rules/merge.ts';
-import type { RulePrerequisites } from '../../schemas/rules/obstacle.ts';
 
 /** Another object whenever something of it changes. */
 export interface InForce {

@@ -1,9 +1,8 @@
 // Config and managed documents → what is in force: one frozen snapshot, and the rules the limiter is to keep to.
-import type { AssembledConfig } from '../../gitops/assembled.ts';
-import type { StandingRules } from '../../plane/expired-rules.ts';
-import { compileBudgets } from '../../schemas/budgets/budget.ts';
-import { mergeBudgets } from '../../schemas/budgets/merge-budgets.ts';
-import { type CacheResets, cacheResets } from '../../schemas/cache/cache-reset.ts';
+
+import { compileBudgets } from '../../domain/budgets/budget.ts';
+import { mergeBudgets } from '../../domain/budgets/merge-budgets.ts';
+import { type CacheResets, cacheResets } from '../../domain/cache/cache-reset.ts';
 import {
   endedSessions,
   type ManagedDocuments,
@@ -15,14 +14,16 @@ import {
   manualRules,
   readManaged,
   resets,
-} from '../../schemas/documents/kinds.ts';
-import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
-import { endedByOwner } from '../../schemas/keys/ended-sessions.ts';
-import { digestOf } from '../../schemas/keys/secret.ts';
-import { mergeRules, nextExpiryMs } from '../../schemas/rules/merge.ts';
-import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
-import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
-import { type RuleProblem, unenforcedProblems } from '../../schemas/rules/unenforced.ts';
+} from '../../domain/documents/kinds.ts';
+import { type Credentials, credentialsOf } from '../../domain/keys/credentials.ts';
+import { endedByOwner } from '../../domain/keys/ended-sessions.ts';
+import { digestOf } from '../../domain/keys/secret.ts';
+import { mergeRules, nextExpiryMs } from '../../domain/rules/merge.ts';
+import { resetEpochs } from '../../domain/rules/reset-epochs.ts';
+import { compileRules, type Rule } from '../../domain/rules/rule.ts';
+import { type RuleProblem, unenforcedProblems } from '../../domain/rules/unenforced.ts';
+import type { AssembledConfig } from '../../gitops/assembled.ts';
+import type { StandingRules } from '../../plane/expired-rules.ts';
 import type { StateOrigin } from '../../store/state/state-status.ts';
 import type { StoredState } from '../../store/state/state-store.ts';
 import { BudgetCover } from '../budgets/budget-cover.ts';

@@ -1,6 +1,7 @@
 // After which failures a request is sent again, and how often.
+
+import { durationMs } from '../../schemas/formats/units.ts';
 import type { Alias } from '../../schemas/types.ts';
-import { durationMs } from '../../schemas/units.ts';
 
 /** The kinds of failures after which another call may be made, as `retry.on` of an alias names them. */
 export const retryReasons = [

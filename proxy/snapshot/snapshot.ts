@@ -1,9 +1,9 @@
 // The compiled form of the config with the keys: frozen, replaced as a whole. A request uses one snapshot from its head to settle.
 
+import type { CacheResets } from '../../domain/cache/cache-reset.ts';
+import type { Credentials } from '../../domain/keys/credentials.ts';
+import type { Price } from '../../domain/prices/price.ts';
 import type { TrustedProxies } from '../../plane/client-address.ts';
-import type { CacheResets } from '../../schemas/cache/cache-reset.ts';
-import type { Credentials } from '../../schemas/keys/credentials.ts';
-import type { Price } from '../../schemas/prices/price.ts';
 import type { AccessLogScope } from '../access-log.ts';
 import type { BudgetCover } from '../budgets/budget-cover.ts';
 import type { ConnectionSettings } from '../connection/connections.ts';

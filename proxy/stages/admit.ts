@@ -1,6 +1,6 @@
 // Stage 6: the consumer's allowance. One synchronous step: every user-path rule is checked, then all are taken from. It comes before
 // the body, so that a request beyond its limits takes no memory, and is renewed when the body is there.
-import { ruleLabel } from '../../schemas/rules/rule.ts';
+import { ruleLabel } from '../../domain/rules/rule.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { rejectionHeaders, rejectionWords, type ToldLimits } from '../limits/headers.ts';

@@ -1,8 +1,8 @@
 // Stage 1: who is calling. Every refusal is the same, so that a caller without a key learns nothing.
 import type { Socket } from 'node:net';
-import { bearerToken, type Caller, type Credentials, failedLogin, identify } from '../../schemas/keys/credentials.ts';
-import type { ModelAccess } from '../../schemas/keys/model-access.ts';
-import { foldUserPath } from '../../schemas/user-path.ts';
+import { bearerToken, type Caller, type Credentials, failedLogin, identify } from '../../domain/keys/credentials.ts';
+import type { ModelAccess } from '../../domain/keys/model-access.ts';
+import { foldUserPath } from '../../domain/user-path.ts';
 import { readUserPath } from '../call/user-path.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { refusal } from '../errors.ts';

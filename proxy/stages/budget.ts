@@ -1,8 +1,8 @@
 // Stage 5: has the caller spent a budget? It comes before the consumer's allowance, so that a refused request takes nothing of that.
-import { sayDollars } from '../../schemas/budgets/money.ts';
-import { budgetPeriodLabel } from '../../schemas/budgets/period.ts';
-import type { BudgetVerdict } from '../../schemas/budgets/verdicts.ts';
-import { spelledAs } from '../../schemas/user-path.ts';
+import { sayDollars } from '../../domain/budgets/money.ts';
+import { budgetPeriodLabel } from '../../domain/budgets/period.ts';
+import type { BudgetVerdict } from '../../domain/budgets/verdicts.ts';
+import { spelledAs } from '../../domain/user-path.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { longestPoliteWaitSeconds } from '../limits/headers.ts';

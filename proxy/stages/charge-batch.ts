@@ -1,6 +1,6 @@
 // What a batch has cost: its provider tells it at its end, so it is recorded when that is first read.
-import type { Price } from '../../schemas/prices/price.ts';
-import type { Cost } from '../../schemas/records/usage.ts';
+import type { Price } from '../../domain/prices/price.ts';
+import type { Cost } from '../../domain/records/usage.ts';
 import type { Gateway } from '../gateway.ts';
 import type { BatchKind } from '../objects/kept-homes.ts';
 import { ownerOf } from '../owner.ts';

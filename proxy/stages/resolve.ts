@@ -1,7 +1,7 @@
 // Stage 2: a model name becomes an ordered list of places to try (spec: What the service does 2 and 4).
-import { allowsName, allowsTarget, type ModelAccess } from '../../schemas/keys/model-access.ts';
-import { foldCase } from '../../schemas/selector.ts';
-import { isWithin } from '../../schemas/user-path.ts';
+import { allowsName, allowsTarget, type ModelAccess } from '../../domain/keys/model-access.ts';
+import { foldCase } from '../../domain/selector.ts';
+import { isWithin } from '../../domain/user-path.ts';
 import type { Call } from '../call/call.ts';
 import { refusal } from '../errors.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';

@@ -1,5 +1,5 @@
 // Counters outlive the process: loaded at start, written in small portions every interval, and once more at the end (spec, Limits 11).
-import type { CounterRow } from '../../schemas/rules/counter-row.ts';
+import type { CounterRow } from '../../domain/rules/counter-row.ts';
 import { singleFlight } from '../../store/single-flight.ts';
 import type { CounterBatch, StateStore } from '../../store/state/state-store.ts';
 

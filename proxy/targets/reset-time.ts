@@ -1,5 +1,5 @@
 // Reads when a provider's limit resets, in the formats of the providers.
-import { parseMoment } from '../../schemas/rules/moment.ts';
+import { parseMoment } from '../../schemas/formats/moment.ts';
 
 /** In milliseconds. A number without a unit means seconds. */
 const units: Readonly<Record<string, number>> = { '': 1000, ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };

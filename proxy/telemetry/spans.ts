@@ -1,6 +1,6 @@
 // The spans of a model request that is over: one of the request (server), one of each attempt (client). Bodies, headers, keys and messages of
 // errors are in none; texts of strangers are cut.
-import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
+import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/formats/key-shapes.ts';
 import type { RequestTrace } from '../call/trace-context.ts';
 import { type ModelRequest, shownPathOf } from '../connection/exchange.ts';
 import { knownSecrets } from '../known-secrets.ts';

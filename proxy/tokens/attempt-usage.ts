@@ -1,7 +1,7 @@
 // What one attempt used and cost, as records keep it.
-import { costOf } from '../../schemas/prices/cost.ts';
-import type { Price } from '../../schemas/prices/price.ts';
-import type { AttemptUsage, Cost, UsageCounts } from '../../schemas/records/usage.ts';
+import { costOf } from '../../domain/prices/cost.ts';
+import type { Price } from '../../domain/prices/price.ts';
+import type { AttemptUsage, Cost, UsageCounts } from '../../domain/records/usage.ts';
 import type { TokenUsage } from './token-usage.ts';
 
 type Building<Shape> = { -readonly [Key in keyof Shape]: Shape[Key] };

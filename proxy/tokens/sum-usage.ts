@@ -1,5 +1,5 @@
 // The usage of several answers of one session, added up.
-import type { Cost } from '../../schemas/records/usage.ts';
+import type { Cost } from '../../domain/records/usage.ts';
 import type { TokenUsage } from './token-usage.ts';
 
 /** The counts that only some providers report. */

@@ -1,5 +1,5 @@
 // The tokens of one answer, and how they are known.
-import type { Cost, UsageOrigin } from '../../schemas/records/usage.ts';
+import type { Cost, UsageOrigin } from '../../domain/records/usage.ts';
 import { type Counts, countsOf } from './counts.ts';
 
 /** What one answer used. The parts are absent where the provider does not report them, and never more than their whole. */

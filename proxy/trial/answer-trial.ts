@@ -1,5 +1,5 @@
 // POST /admin/guardrails/test: the proxy answers it itself, because it alone has the guardrails compiled.
-import { timestamp } from '../../schemas/timestamp.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 import { adminAccess, authenticateAdmin } from '../admin/authenticate-admin.ts';
 import { pathOf } from '../call/head.ts';
 import { fixedHeaders } from '../connection/answer-headers.ts';

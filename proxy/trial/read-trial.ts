@@ -1,5 +1,5 @@
 // Reads the body of POST /admin/guardrails/test: schemas/admin/guardrail-test.schema.json.
-import { normaliseUserPath } from '../../schemas/user-path.ts';
+import { normaliseUserPath } from '../../domain/user-path.ts';
 import { type JsonObject, objectOf, parseObject, textOf } from '../dialects/json.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Trial } from './try-guardrails.ts';

@@ -1,5 +1,5 @@
 // Tries the guardrails in force on a request or an answer that is never sent. Nothing is counted, and no service or model is asked.
-import type { RequestRevision } from '../../schemas/records/request-record.ts';
+import type { RequestRevision } from '../../domain/records/request-record.ts';
 import type { Failure } from '../answer.ts';
 import { editable } from '../dialects/editing.ts';
 import { type JsonObject, parseObject, writeJson } from '../dialects/json.ts';

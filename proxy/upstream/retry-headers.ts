@@ -1,5 +1,5 @@
 // What a provider's error says about trying again, made sane for the client.
-import { parseMoment } from '../../schemas/rules/moment.ts';
+import { parseMoment } from '../../schemas/formats/moment.ts';
 import type { AnswerHead } from './answer-head.ts';
 
 /** A day: no client keeps a request for longer. */

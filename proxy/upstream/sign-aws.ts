@@ -1,7 +1,7 @@
 // Signs requests to AWS with Signature Version 4. The algorithm is the package's; what is signed, and when, is decided here.
 import aws4 from 'aws4';
-import type { AwsCredentials } from '../../schemas/keys/aws-key.ts';
-import { timestamp } from '../../schemas/timestamp.ts';
+import type { AwsCredentials } from '../../domain/keys/aws-key.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 
 /** A request as it will be sent. */
 export interface AwsRequest {

@@ -1,5 +1,5 @@
 // Builds the API description, an OpenAPI 3.1 document, from the tables of operations and the JSON Schemas of the bodies.
-import { sessionCookie } from '../keys/session.ts';
+import { sessionCookie } from '../session-cookie.ts';
 import { adminOperations } from './admin-operations.ts';
 import { anthropicLimitHeaders } from './anthropic-headers.ts';
 import { referenceTo, type SchemaName, schemaComponents } from './components.ts';

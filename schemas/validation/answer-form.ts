@@ -1,5 +1,5 @@
 // JSON Schemas that answers must match, compiled. The compiler takes 50 ms to load, so it is loaded only for such a schema.
-import { compilePattern, tooLongToCompile } from '../guardrails/pattern.ts';
+import { compilePattern, tooLongToCompile } from '../formats/pattern.ts';
 import type { Path } from './path.ts';
 
 type Compiler = typeof import('ajv/dist/2020.js').Ajv2020;

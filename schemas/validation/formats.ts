@@ -1,5 +1,5 @@
 // Checks texts by what the standard JSON Schema lacks: the format `date-time` and the keyword `x-unit`.
-import { parseMoment } from '../rules/moment.ts';
+import { parseMoment } from '../formats/moment.ts';
 import {
   durationMs,
   largestSizeBytes,
@@ -8,7 +8,7 @@ import {
   longestRetentionMs,
   retentionMs,
   sizeBytes,
-} from '../units.ts';
+} from '../formats/units.ts';
 
 /** Formats by name. */
 export const formats: Readonly<Record<string, (text: string) => boolean>> = {

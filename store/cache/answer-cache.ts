@@ -1,5 +1,5 @@
 // The contract of the response cache: answers by the key of their request, bounded in bytes, each with an end. It may lose an answer.
-import type { AttemptUsage } from '../../schemas/records/usage.ts';
+import type { AttemptUsage } from '../../domain/records/usage.ts';
 
 /** What is told of an answer besides its bytes. */
 export interface CachedFacts {

@@ -1,5 +1,5 @@
 // The journal as both planes see it: proxies append records, the control plane reads them into the record store. Two engines keep this contract.
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import type { RequestRecord } from '../../domain/records/request-record.ts';
 import type { RecordLine } from './record-line.ts';
 
 /** What became of records so far, for metrics and the log. */

@@ -1,5 +1,5 @@
 // Reads a line of the journal: a crash, a full disk or a foreign program may have left other bytes there.
-import type { AuditData, RequestRecord } from '../../schemas/records/request-record.ts';
+import type { AuditData, RequestRecord } from '../../domain/records/request-record.ts';
 import { longestLineBytes, separator } from './record-line.ts';
 
 /** Of objects and lists within each other. What is nested deeper could not be written again: `JSON.stringify` calls itself for each level. */

@@ -1,7 +1,7 @@
 // The record store as the control plane sees it: audit entries and usage records, appended and searched. Two engines keep this contract.
-import type { AuditEntry } from '../../schemas/records/audit-entry.ts';
-import type { AskedBy, RequestRecord } from '../../schemas/records/request-record.ts';
-import type { NanoDollars, UsageCounts, UsageOrigin } from '../../schemas/records/usage.ts';
+import type { AuditEntry } from '../../domain/records/audit-entry.ts';
+import type { AskedBy, RequestRecord } from '../../domain/records/request-record.ts';
+import type { NanoDollars, UsageCounts, UsageOrigin } from '../../domain/records/usage.ts';
 
 /** From the first moment to just before the second. Unix milliseconds. */
 export interface Span {

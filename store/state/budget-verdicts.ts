@@ -1,6 +1,6 @@
 // Where the verdicts about budgets lie in the state store: beside the heartbeats, under names with a space, which no instance has.
 import { createHash } from 'node:crypto';
-import { type BudgetVerdicts, readVerdicts, verdictsBody } from '../../schemas/budgets/verdicts.ts';
+import { type BudgetVerdicts, readVerdicts, verdictsBody } from '../../domain/budgets/verdicts.ts';
 import type { StateStore } from './state-store.ts';
 
 /** A small record that is read often, and the whole, which is read when the small one says that it is another. */

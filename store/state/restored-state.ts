@@ -1,6 +1,6 @@
 // The state that a deliberate restore puts into the store: an older one, in force as another store, with the resets of now.
 import { randomUUID } from 'node:crypto';
-import { budgetResets, managedCacheResets, resets } from '../../schemas/documents/kinds.ts';
+import { budgetResets, managedCacheResets, resets } from '../../domain/documents/kinds.ts';
 import { placeOf } from './lineage.ts';
 import { furtherReset, reseededKind } from './merge-states.ts';
 import { type Document, newMark, type StoredState } from './state-store.ts';

@@ -1,5 +1,5 @@
 // A state store whose documents carry seals, made at every commit and checked at every reading: write access to the store is not enough to be an admin.
-import { prepareReading } from '../../schemas/documents/prepare-reading.ts';
+import { prepareReading } from '../../domain/documents/prepare-reading.ts';
 import { sealItems } from './sealed-items.ts';
 import { isObject, type MasterKeys, type SealOptions, Seals, withSeal } from './seals.ts';
 import { bodyText, type Change, type Document, type StateStore, type StoredState } from './state-store.ts';

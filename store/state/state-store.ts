@@ -1,6 +1,6 @@
 // The state store as both planes see it: documents with revisions, each proxy's own counters, heartbeats. Two engines keep this contract.
 import { randomBytes } from 'node:crypto';
-import type { CounterRow } from '../../schemas/rules/counter-row.ts';
+import type { CounterRow } from '../../domain/rules/counter-row.ts';
 import type { KeptItems } from './kept-items.ts';
 
 /** What names a document: kinds are for example `rate_limit`, `reset_epoch`, `auth_key`; both texts are free. */

@@ -2,11 +2,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { managedKeys, manualRules } from '../../schemas/documents/kinds.ts';
-import { written } from '../../schemas/documents/managed-kind.ts';
-import type { ManualRule } from '../../schemas/rules/manual-rule.ts';
-import { ruleKey } from '../../schemas/rules/rule.ts';
-import { timestamp } from '../../schemas/timestamp.ts';
+import { managedKeys, manualRules } from '../../domain/documents/kinds.ts';
+import { written } from '../../domain/documents/managed-kind.ts';
+import type { ManualRule } from '../../domain/rules/manual-rule.ts';
+import { ruleKey } from '../../domain/rules/rule.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 import { openRecordStore } from '../../store/records/open-records.ts';
 import { openPlaneStore } from '../../store/state/open.ts';
 import { sampleKey } from '../support/managed-state.ts';

@@ -1,6 +1,7 @@
 // Makes the records of a busy month: entries in threads, in the order in which they begin, the same ones in every run.
+
+import type { RequestRecord } from '../../domain/records/request-record.ts';
 import type { ErrorType } from '../../schemas/error-type.ts';
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
 
 export interface RecordLoad {
   readonly entries: number;

@@ -1,8 +1,8 @@
 // `npm run bench -- --records`: fills the record store on both engines, then asks for each page many times.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AuditEntry } from '../../schemas/records/audit-entry.ts';
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import type { AuditEntry } from '../../domain/records/audit-entry.ts';
+import type { RequestRecord } from '../../domain/records/request-record.ts';
 import { openRecordStore, type RecordStoreOptions } from '../../store/records/open-records.ts';
 import { openPostgres } from '../../store/records/postgres/pool.ts';
 import type { Database } from '../../store/records/sql/database.ts';

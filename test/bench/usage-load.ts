@@ -1,6 +1,6 @@
 // The usage records of a busy month, and the reports that are made of them. Models, user paths and labels are drawn independently: sums
 // are then nearly as many as records, which is the worst there is for them.
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import type { RequestRecord } from '../../domain/records/request-record.ts';
 import type { SpendQuestion, UsageFilter } from '../../store/records/record-store.ts';
 import { randomFrom } from './record-load.ts';
 import type { RecordQuery } from './record-queries.ts';

@@ -1,6 +1,6 @@
 // Tools of the cases of the journal: records, readers that collect, and the engines they run on.
 import type { Test } from 'tap';
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import type { RequestRecord } from '../../domain/records/request-record.ts';
 import type { Journal, JournalReader } from '../../store/records/journal.ts';
 import {
   type JournalOptions,

@@ -1,7 +1,7 @@
 // What both engines of the record store have to do. Each case has an empty store of its own.
 import { type Test, test } from 'tap';
-import type { AuditEntry } from '../../schemas/records/audit-entry.ts';
-import type { AttemptRecord } from '../../schemas/records/request-record.ts';
+import type { AuditEntry } from '../../domain/records/audit-entry.ts';
+import type { AttemptRecord } from '../../domain/records/request-record.ts';
 import { recordsVersion } from '../../store/records/sql/migrations.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 import { reliefCases } from './record-relief-cases.ts';

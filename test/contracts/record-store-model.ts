@@ -1,6 +1,6 @@
 // What the record store has to answer, said in the plainest way: all records in an array, filtered and sorted for each question.
-import type { AuditData, RequestRecord } from '../../schemas/records/request-record.ts';
-import { isWithin } from '../../schemas/user-path.ts';
+import type { AuditData, RequestRecord } from '../../domain/records/request-record.ts';
+import { isWithin } from '../../domain/user-path.ts';
 import type { EntryFilter, Page } from '../../store/records/record-store.ts';
 import { randomFrom } from '../bench/record-load.ts';
 

@@ -1,6 +1,6 @@
 // Tools of the cases of the state store: short ways to write and to compare, and other processes that write.
 import type { Test } from 'tap';
-import type { CounterRow } from '../../schemas/rules/counter-row.ts';
+import type { CounterRow } from '../../domain/rules/counter-row.ts';
 import type { Change, StateStore, StoredState } from '../../store/state/state-store.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { commitAnyhow } from '../support/store-calls.ts';

@@ -1,5 +1,5 @@
 // The contract of the state store about counters and heartbeats, as cases for any engine.
-import { type CounterRow, encodeCounts } from '../../schemas/rules/counter-row.ts';
+import { type CounterRow, encodeCounts } from '../../domain/rules/counter-row.ts';
 import { counterPageRows, type StateStore, type StoredCounters } from '../../store/state/state-store.ts';
 import { extent } from '../support/extent.ts';
 import { waitFor } from '../support/wait-for.ts';

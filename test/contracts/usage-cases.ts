@@ -1,6 +1,6 @@
 // What both engines of the record store have to say of usage. Each case has an empty store of its own.
 import { type Test, test } from 'tap';
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import type { RequestRecord } from '../../domain/records/request-record.ts';
 import type { Page, SpendQuestion, UsageEntry, UsageFilter, UsageTotals } from '../../store/records/record-store.ts';
 import type { OpenRecordStore } from '../../store/records/sql/operations.ts';
 import { extent } from '../support/extent.ts';

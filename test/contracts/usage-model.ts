@@ -1,7 +1,7 @@
 // What the record store has to say of usage, said in the plainest way: all usage records in an array, filtered and summed for each question.
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
-import type { AttemptUsage } from '../../schemas/records/usage.ts';
-import { directChild, isWithin } from '../../schemas/user-path.ts';
+import type { RequestRecord } from '../../domain/records/request-record.ts';
+import type { AttemptUsage } from '../../domain/records/usage.ts';
+import { directChild, isWithin } from '../../domain/user-path.ts';
 import type {
   Page,
   Span,

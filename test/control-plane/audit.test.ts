@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { t as suite, type Test, test } from 'tap';
-import type { AuditEntry } from '../../schemas/records/audit-entry.ts';
+import type { AuditEntry } from '../../domain/records/audit-entry.ts';
 import { recordFilePath } from '../../store/records/sqlite/record-file.ts';
 import { asTeam, dayMs, record, start, startRecordsPlane } from './records-plane.ts';
 

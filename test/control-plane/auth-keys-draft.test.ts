@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { test } from 'tap';
 import { readAllowedModelsBody, readDraft } from '../../control-plane/admin/auth-keys/read-draft.ts';
 import { Refusal } from '../../control-plane/errors.ts';
-import { knownModels } from '../../schemas/rules/known-models.ts';
+import { knownModels } from '../../domain/rules/known-models.ts';
 
 const known = knownModels({
   providers: { openai: { models: ['gpt-4o'] }, Local: { models: ['meta/llama'] } },

@@ -1,7 +1,7 @@
 // Scoped operators and keys: they see only their part, and cannot grant more than they have.
 import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
-import { authKeyKind } from '../../schemas/keys/auth-key.ts';
+import { authKeyKind } from '../../domain/keys/auth-key.ts';
 import { stateFilePath } from '../../store/state/sqlite/file.ts';
 import { type Stand, startKeyServer } from './auth-keys-server.ts';
 

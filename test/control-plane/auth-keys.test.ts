@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { test } from 'tap';
-import { authKeyKind } from '../../schemas/keys/auth-key.ts';
-import { digestOf } from '../../schemas/keys/secret.ts';
+import { authKeyKind } from '../../domain/keys/auth-key.ts';
+import { digestOf } from '../../domain/keys/secret.ts';
 import { type Answer, type Stand, startedAtMs, startKeyServer } from './auth-keys-server.ts';
 
 const folder = join(import.meta.dirname, '../../schemas/admin');

@@ -1,8 +1,8 @@
 // Access to routes: every access, every kind of credential; a caller without a key learns nothing.
 import { type Test, test } from 'tap';
 import { addressOf, checkAccess, who } from '../../control-plane/authenticate.ts';
+import { signClientAddress } from '../../domain/keys/client-address.ts';
 import { trustedProxies } from '../../plane/client-address.ts';
-import { signClientAddress } from '../../schemas/keys/client-address.ts';
 import { readMetric } from '../support/gateway.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { masterKey, type Stand, type StandOptions, startKeyServer } from './auth-keys-server.ts';

@@ -4,10 +4,10 @@ import { type BudgetStanding, verdictsOf } from '../../control-plane/budgets/sta
 import { createThresholdLines } from '../../control-plane/budgets/thresholds.ts';
 import { watchBudgets } from '../../control-plane/budgets/watch.ts';
 import { beginnings } from '../../control-plane/records/keep-records.ts';
-import type { BudgetReset } from '../../schemas/budgets/budget-reset.ts';
-import { type MergedBudget, mergeBudgets } from '../../schemas/budgets/merge-budgets.ts';
-import { mostVerdicts, readVerdicts, verdictsBody } from '../../schemas/budgets/verdicts.ts';
-import { defaultAnchors } from '../../schemas/budgets/window.ts';
+import type { BudgetReset } from '../../domain/budgets/budget-reset.ts';
+import { type MergedBudget, mergeBudgets } from '../../domain/budgets/merge-budgets.ts';
+import { mostVerdicts, readVerdicts, verdictsBody } from '../../domain/budgets/verdicts.ts';
+import { defaultAnchors } from '../../domain/budgets/window.ts';
 import { fetchVerdicts, type PublishedVerdicts } from '../../store/state/budget-verdicts.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';

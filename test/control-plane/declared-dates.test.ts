@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { test } from 'tap';
 import { datedRule, dateRules, keepDeclaredDates } from '../../control-plane/admin/rate-limits/declared-dates.ts';
-import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
+import { compileRules, type Rule } from '../../domain/rules/rule.ts';
 import type { Limit } from '../../schemas/types.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';

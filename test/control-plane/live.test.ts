@@ -1,10 +1,10 @@
 // GET /admin/live: entries as they come in, from a cursor on, within the scope of the operator, and what becomes of slow clients and outages.
 import { renameSync, writeFileSync } from 'node:fs';
 import { t as suite, type Test, test } from 'tap';
-import { credentialsOf } from '../../schemas/keys/credentials.ts';
-import { endedByOwner, endSession } from '../../schemas/keys/ended-sessions.ts';
-import { digestOf } from '../../schemas/keys/secret.ts';
-import { openSession, sealSession } from '../../schemas/keys/session.ts';
+import { credentialsOf } from '../../domain/keys/credentials.ts';
+import { endedByOwner, endSession } from '../../domain/keys/ended-sessions.ts';
+import { digestOf } from '../../domain/keys/secret.ts';
+import { openSession, sealSession } from '../../domain/keys/session.ts';
 import { recordFilePath } from '../../store/records/sqlite/record-file.ts';
 import { componentProblems } from '../support/api-description.ts';
 import { sampleKey } from '../support/managed-state.ts';

@@ -13,9 +13,9 @@ import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counte
 import { listing } from '../../control-plane/admin/rate-limits/listing.ts';
 import { readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
 import { Refusal } from '../../control-plane/errors.ts';
-import { mergeRules } from '../../schemas/rules/merge.ts';
-import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
-import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
+import { mergeRules } from '../../domain/rules/merge.ts';
+import { resetEpochs } from '../../domain/rules/reset-epochs.ts';
+import { compileRules, type Rule } from '../../domain/rules/rule.ts';
 import type { HeartbeatBody, LiveCounter } from '../../store/state/heartbeat-body.ts';
 import type { Heartbeat } from '../../store/state/state-store.ts';
 import { sampleHeartbeat } from '../support/managed-state.ts';

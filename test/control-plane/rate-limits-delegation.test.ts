@@ -5,12 +5,12 @@ import { delegatedRemoval, delegatedReset, delegatedWrite } from '../../control-
 import { readDelete, readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
 import type { Operator } from '../../control-plane/authenticate.ts';
 import { Refusal } from '../../control-plane/errors.ts';
-import { managedKeys, manualRules, resets } from '../../schemas/documents/kinds.ts';
-import { readKind, written } from '../../schemas/documents/managed-kind.ts';
-import { type AuthKeyFields, authKey } from '../../schemas/keys/auth-key.ts';
-import { mergeRules } from '../../schemas/rules/merge.ts';
-import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
-import { compileRules } from '../../schemas/rules/rule.ts';
+import { managedKeys, manualRules, resets } from '../../domain/documents/kinds.ts';
+import { readKind, written } from '../../domain/documents/managed-kind.ts';
+import { type AuthKeyFields, authKey } from '../../domain/keys/auth-key.ts';
+import { mergeRules } from '../../domain/rules/merge.ts';
+import { resetEpochs } from '../../domain/rules/reset-epochs.ts';
+import { compileRules } from '../../domain/rules/rule.ts';
 import type { RateLimits } from '../../schemas/types.ts';
 import type { Change } from '../../store/state/state-store.ts';
 import { rulePrerequisites } from '../support/rule-prerequisites.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { readListing } from '../../control-plane/admin/rate-limits/read-listing.ts';
 import { Refusal } from '../../control-plane/errors.ts';
-import type { Scope } from '../../schemas/rules/scope.ts';
+import type { Scope } from '../../domain/rules/scope.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import type { StoredState } from '../../store/state/state-store.ts';
 import { temporaryDirectory } from '../support/teardown.ts';

@@ -9,11 +9,11 @@ import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counte
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
 import { who } from '../../control-plane/authenticate.ts';
 import { createServer } from '../../control-plane/server.ts';
+import { credentialsOf } from '../../domain/keys/credentials.ts';
+import { digestOf } from '../../domain/keys/secret.ts';
+import { compileRules } from '../../domain/rules/rule.ts';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
-import { credentialsOf } from '../../schemas/keys/credentials.ts';
-import { digestOf } from '../../schemas/keys/secret.ts';
-import { parseMoment } from '../../schemas/rules/moment.ts';
-import { compileRules } from '../../schemas/rules/rule.ts';
+import { parseMoment } from '../../schemas/formats/moment.ts';
 import type { LiveCounter } from '../../store/state/heartbeat-body.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { sampleHeartbeat, sampleKey } from '../support/managed-state.ts';

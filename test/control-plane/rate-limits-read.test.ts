@@ -10,7 +10,7 @@ import {
   readWrite,
 } from '../../control-plane/admin/rate-limits/read-write.ts';
 import { Refusal } from '../../control-plane/errors.ts';
-import { parseMoment } from '../../schemas/rules/moment.ts';
+import { parseMoment } from '../../schemas/formats/moment.ts';
 
 const nowMs = Date.UTC(2026, 5, 1);
 const minute = { limit_key: { period: 'minute' } };

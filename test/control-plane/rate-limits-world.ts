@@ -1,11 +1,11 @@
 // A store of rules in memory, with a configuration and a clock, for tests of the changes that writes make.
 import { knownRules, putRule } from '../../control-plane/admin/rate-limits/changes.ts';
 import { readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
-import { manualRules, resets } from '../../schemas/documents/kinds.ts';
-import { readKind } from '../../schemas/documents/managed-kind.ts';
-import { mergeRules } from '../../schemas/rules/merge.ts';
-import { resetEpochs } from '../../schemas/rules/reset-epochs.ts';
-import { compileRules, type Rule } from '../../schemas/rules/rule.ts';
+import { manualRules, resets } from '../../domain/documents/kinds.ts';
+import { readKind } from '../../domain/documents/managed-kind.ts';
+import { mergeRules } from '../../domain/rules/merge.ts';
+import { resetEpochs } from '../../domain/rules/reset-epochs.ts';
+import { compileRules, type Rule } from '../../domain/rules/rule.ts';
 import type { Change, Document } from '../../store/state/state-store.ts';
 import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 

@@ -2,7 +2,7 @@
 import { t as suite, test } from 'tap';
 import { knownSecrets } from '../../control-plane/known-secrets.ts';
 import { secretInBody } from '../../control-plane/refuse-secrets.ts';
-import { newSecret } from '../../schemas/keys/secret.ts';
+import { newSecret } from '../../domain/keys/secret.ts';
 import { rootSecret, startReachPlane } from './reach-plane.ts';
 
 const plane = await startReachPlane(suite);

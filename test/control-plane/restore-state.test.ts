@@ -3,7 +3,7 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { restoreState } from '../../control-plane/restore-state.ts';
-import { authKeyBody } from '../../schemas/keys/auth-key.ts';
+import { authKeyBody } from '../../domain/keys/auth-key.ts';
 import { followState } from '../../store/state/follow-state.ts';
 import { keepState } from '../../store/state/last-good-state.ts';
 import type { StoreSettings } from '../../store/state/open.ts';

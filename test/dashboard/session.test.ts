@@ -1,7 +1,7 @@
 // The dashboard without a browser: what is served to strangers, logging in and out, and what a cookie can do, through both planes.
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { t as suite, type Test, test } from 'tap';
-import { csrfHeader } from '../../schemas/keys/session.ts';
+import { csrfHeader } from '../../domain/keys/session.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { masterKey } from '../support/gateway.ts';

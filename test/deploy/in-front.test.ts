@@ -6,7 +6,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { loadFiles } from '../../gitops/load.ts';
 import { defaultConfig } from '../../gitops/validate.ts';
 import { environmentVariables } from '../../schemas/environment-variables.ts';
-import { durationMs } from '../../schemas/units.ts';
+import { durationMs } from '../../schemas/formats/units.ts';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, '../../deploy', name), 'utf8');
 const seconds = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1]);

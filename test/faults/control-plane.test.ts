@@ -1,8 +1,8 @@
 // The control plane hangs, starts with thousands of rules, or finds a broken configuration: proxies do not notice, operators are told.
 import { isDeepStrictEqual } from 'node:util';
 import { t as suite, test } from 'tap';
-import { type ManualRule, manualRuleBody, manualRuleKind } from '../../schemas/rules/manual-rule.ts';
-import { ruleKey } from '../../schemas/rules/rule.ts';
+import { type ManualRule, manualRuleBody, manualRuleKind } from '../../domain/rules/manual-rule.ts';
+import { ruleKey } from '../../domain/rules/rule.ts';
 import { type RuleRow, statusesOf, usageOf } from '../support/consumer.ts';
 import { extent, scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';

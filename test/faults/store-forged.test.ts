@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { t as suite, type Test, test } from 'tap';
-import { authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
+import { authKeyBody, authKeyKind } from '../../domain/keys/auth-key.ts';
 import { ask, statusesOf } from '../support/consumer.ts';
 import { scenarioStores } from '../support/extent.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';

@@ -2,11 +2,11 @@
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { stringify } from 'yaml';
+import { aliasesInForce, mergeAliases } from '../../domain/aliases/merge-aliases.ts';
+import { modelNames } from '../../domain/aliases/model-names.ts';
+import { credentialsOf } from '../../domain/keys/credentials.ts';
 import type { AssembledConfig } from '../../gitops/assembled.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
-import { aliasesInForce, mergeAliases } from '../../schemas/aliases/merge-aliases.ts';
-import { modelNames } from '../../schemas/aliases/model-names.ts';
-import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import type { Alias } from '../../schemas/types.ts';
 import { runs } from '../support/extent.ts';
 import { entitled, one } from './load-fixtures.ts';

@@ -1,6 +1,6 @@
 // Many tenants at once, at random: no byte of one reaches another, whatever door, stored object, cached answer, failover or broken client.
 import { t as suite, test } from 'tap';
-import { authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
+import { authKeyBody, authKeyKind } from '../../domain/keys/auth-key.ts';
 import { extent, isFull } from '../support/extent.ts';
 import { type Behaviour, type Entry, rst, type Step, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type GatewayRequest, startGateway, untilIdle } from '../support/gateway.ts';

@@ -1,6 +1,6 @@
 // The admin API through a proxy is the admin API of the control plane; without a control plane, model requests still work.
 import { t as suite, type Test, test } from 'tap';
-import { signClientAddress } from '../../schemas/keys/client-address.ts';
+import { signClientAddress } from '../../domain/keys/client-address.ts';
 import { ask } from '../support/consumer.ts';
 import { extent, scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';

@@ -1,8 +1,8 @@
 // The metrics of limits for Prometheus: every metric with its exact value, and never a user path.
 import { t as suite, test } from 'tap';
-import { mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics.ts';
-import { ruleKey } from '../../schemas/rules/rule.ts';
-import { ruleId } from '../../schemas/rules/rule-id.ts';
+import { ruleKey } from '../../domain/rules/rule.ts';
+import { ruleId } from '../../domain/rules/rule-id.ts';
+import { mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics/limit-metrics.ts';
 import { ask } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { readMetric, startGateway } from '../support/gateway.ts';

@@ -1,8 +1,8 @@
 // Provider and model rules protect the providers: a used-up target is skipped; a client is refused only when all are used up.
 import { t as suite, test } from 'tap';
-import { ruleKey } from '../../schemas/rules/rule.ts';
-import { ruleId } from '../../schemas/rules/rule-id.ts';
-import type { Scope } from '../../schemas/rules/scope.ts';
+import { ruleKey } from '../../domain/rules/rule.ts';
+import { ruleId } from '../../domain/rules/rule-id.ts';
+import type { Scope } from '../../domain/rules/scope.ts';
 import { ask, usageOf } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { rawRequest } from '../support/raw-http.ts';

@@ -1,7 +1,7 @@
 // Tokens are charged after the answer, as the provider reports them or by estimate, to the target that executed the request.
 import { t as suite, test } from 'tap';
-import { ruleKey } from '../../schemas/rules/rule.ts';
-import { ruleId } from '../../schemas/rules/rule-id.ts';
+import { ruleKey } from '../../domain/rules/rule.ts';
+import { ruleId } from '../../domain/rules/rule-id.ts';
 import { type Answer, ask, usageOf } from '../support/consumer.ts';
 import { type Behaviour, type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
 import { readMetric, startGateway } from '../support/gateway.ts';

@@ -1,8 +1,8 @@
 // A consumer reaches its limits: the refusal, the time of the next admitted retry, and the headers of answers on limited paths.
 import { OpenAI, RateLimitError } from 'openai';
 import { t as suite, test } from 'tap';
-import { ruleKey } from '../../schemas/rules/rule.ts';
-import { ruleId } from '../../schemas/rules/rule-id.ts';
+import { ruleKey } from '../../domain/rules/rule.ts';
+import { ruleId } from '../../domain/rules/rule-id.ts';
 import { ask } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey } from '../support/gateway.ts';

@@ -1,7 +1,7 @@
 // What the records of a gateway hold of bodies and headers: for each kind of endpoint and answer, within the limit, without keys.
 import { gzipSync } from 'node:zlib';
 import { t as suite, test } from 'tap';
-import type { AuditData, RequestRecord } from '../../schemas/records/request-record.ts';
+import type { AuditData, RequestRecord } from '../../domain/records/request-record.ts';
 import { type Behaviour, rst, startFakeUpstream } from '../support/fake-upstream.ts';
 import { journalText, recordOf } from '../support/journal.ts';
 import { shareGateway } from '../support/shared.ts';

@@ -1,6 +1,6 @@
 // What the record of a refused request says of it: what it asked for where that was read, and nothing where it was not.
 import { t as suite, test } from 'tap';
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import type { RequestRecord } from '../../domain/records/request-record.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { recordOf } from '../support/journal.ts';
 import { shareGateway } from '../support/shared.ts';

@@ -1,9 +1,9 @@
 // A manual rule that ends by itself has a line, once, that says what is in force instead.
 import { test } from 'tap';
+import { readManualRule } from '../../domain/rules/manual-rule.ts';
+import { compileRules } from '../../domain/rules/rule.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 import { createExpiryLines } from '../../plane/expired-rules.ts';
-import { readManualRule } from '../../schemas/rules/manual-rule.ts';
-import { compileRules } from '../../schemas/rules/rule.ts';
-import { timestamp } from '../../schemas/timestamp.ts';
 import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 
 const start = Date.UTC(2026, 5, 1);

@@ -1,10 +1,10 @@
 // A variable that limits /team_b, beside keys of /team-b: one warning for both, in the words of the check of the files.
 import { test } from 'tap';
+import { managedKeys } from '../../domain/documents/kinds.ts';
+import { written } from '../../domain/documents/managed-kind.ts';
+import { authKey } from '../../domain/keys/auth-key.ts';
+import { digestOf } from '../../domain/keys/secret.ts';
 import { createKeyPathWarnings } from '../../plane/key-path-warnings.ts';
-import { managedKeys } from '../../schemas/documents/kinds.ts';
-import { written } from '../../schemas/documents/managed-kind.ts';
-import { authKey } from '../../schemas/keys/auth-key.ts';
-import { digestOf } from '../../schemas/keys/secret.ts';
 
 const keyOf = (id: string, userPath: string | undefined, enabled = true) =>
   written(

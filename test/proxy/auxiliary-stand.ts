@@ -1,5 +1,7 @@
 // A gateway without a door, that asks models itself: real sockets, rules, records and metrics; two providers of OpenAI and one of Anthropic.
 import type { Test } from 'tap';
+import type { RequestRecord } from '../../domain/records/request-record.ts';
+import { compileRules } from '../../domain/rules/rule.ts';
 import { askModel } from '../../proxy/auxiliary/ask-model.ts';
 import { outsideOf } from '../../proxy/auxiliary/outside-of.ts';
 import type { Question } from '../../proxy/auxiliary/question.ts';
@@ -15,8 +17,6 @@ import { createRecords } from '../../proxy/records/records.ts';
 import { sessionIdOf } from '../../proxy/records/session-id.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import { Hooks } from '../../proxy/upstream/hooks.ts';
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
-import { compileRules } from '../../schemas/rules/rule.ts';
 import type { Limit } from '../../schemas/types.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { sampleConfig } from './sample-config.ts';

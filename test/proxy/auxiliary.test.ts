@@ -1,7 +1,7 @@
 // Questions of the gateway itself to a model, over real sockets: what comes back, what limits and records know of it, and what a hang leaves.
 import { test } from 'tap';
+import { nanoDollarsOf } from '../../domain/budgets/money.ts';
 import { Refusal } from '../../proxy/errors.ts';
-import { nanoDollarsOf } from '../../schemas/budgets/money.ts';
 import { rst } from '../support/fake-upstream.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { auxiliaryStand, clientSession } from './auxiliary-stand.ts';

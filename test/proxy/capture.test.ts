@@ -9,7 +9,7 @@ import { shownHeaders } from '../../proxy/capture/shown-headers.ts';
 import { StreamCapture } from '../../proxy/capture/stream-capture.ts';
 import type { StreamFold } from '../../proxy/capture/stream-fold.ts';
 import { writeBody } from '../../proxy/capture/written-body.ts';
-import { jsonWithoutSecrets, withoutKeys, withoutSecrets } from '../../schemas/keys/key-shapes.ts';
+import { jsonWithoutSecrets, withoutKeys, withoutSecrets } from '../../schemas/formats/key-shapes.ts';
 import { runs } from '../support/extent.ts';
 
 const R = '[REDACTED]';

@@ -1,7 +1,8 @@
 // What is explained, and what must be said of it.
+
+import { timestamp } from '../../domain/timestamp.ts';
 import type { Explanation } from '../../proxy/explain/explanation.ts';
 import type { Question } from '../../proxy/explain/question.ts';
-import { timestamp } from '../../schemas/timestamp.ts';
 import {
   aliasDocument,
   broken,

@@ -1,5 +1,10 @@
 // A gateway that sends nothing: config and documents as they are published, a limiter, and what is remembered of targets.
 
+import { aliasKey, manualAliasBody, manualAliasKind } from '../../domain/aliases/manual-alias.ts';
+import { authKeyKind } from '../../domain/keys/auth-key.ts';
+import { digestOf } from '../../domain/keys/secret.ts';
+import { manualRuleKind } from '../../domain/rules/manual-rule.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 import { type Balance, createBalance } from '../../proxy/balance/balance.ts';
 import { Turns } from '../../proxy/balance/turns.ts';
 import { BudgetsInForce } from '../../proxy/budgets/budgets-in-force.ts';
@@ -10,11 +15,6 @@ import { createLimiter, type Limiter } from '../../proxy/limits/limiter.ts';
 import { createPublisher } from '../../proxy/snapshot/publish.ts';
 import type { Route, Snapshot, Target } from '../../proxy/snapshot/snapshot.ts';
 import { TargetStates } from '../../proxy/targets/target-states.ts';
-import { aliasKey, manualAliasBody, manualAliasKind } from '../../schemas/aliases/manual-alias.ts';
-import { authKeyKind } from '../../schemas/keys/auth-key.ts';
-import { digestOf } from '../../schemas/keys/secret.ts';
-import { manualRuleKind } from '../../schemas/rules/manual-rule.ts';
-import { timestamp } from '../../schemas/timestamp.ts';
 import type { Alias, Limit, RateLimits } from '../../schemas/types.ts';
 import { type SampleConfig, sampleConfig } from './sample-config.ts';
 

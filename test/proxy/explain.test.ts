@@ -1,12 +1,12 @@
 // An explanation says what would become of a request, and changes nothing of it.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { test } from 'tap';
+import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { namingEndpoints } from '../../proxy/endpoints/naming-endpoints.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { readQuestion } from '../../proxy/explain/read-question.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
 import schema from '../../schemas/admin/explanation.schema.json' with { type: 'json' };
-import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { nearness } from '../../schemas/validation/nearness.ts';
 import { explainCases } from './explain-cases.ts';
 import { explainEndpointCases } from './explain-endpoint-cases.ts';

@@ -1,7 +1,7 @@
 // The live stream through a proxy: events come at once, a pause does not end it, and it ends when the proxy does.
 import type { ServerResponse } from 'node:http';
 import { t as suite, type Test, test } from 'tap';
-import { livePath } from '../../schemas/records/live-stream.ts';
+import { livePath } from '../../domain/records/live-stream.ts';
 import { type EventStream, openStream } from '../control-plane/event-stream.ts';
 import { record, startRecordsPlane } from '../control-plane/records-plane.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';

@@ -1,8 +1,8 @@
 // Managed keys at the running proxy: who gets in, as whom, to which models, and how soon a revoked key is worth nothing.
 import { AuthenticationError, NotFoundError, OpenAI, PermissionDeniedError } from 'openai';
 import { t as suite, type Test, test } from 'tap';
-import { type AuthKey, authKey, authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
-import { digestOf, newSecret } from '../../schemas/keys/secret.ts';
+import { type AuthKey, authKey, authKeyBody, authKeyKind } from '../../domain/keys/auth-key.ts';
+import { digestOf, newSecret } from '../../domain/keys/secret.ts';
 import { createGate, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, masterKey, startGateway } from '../support/gateway.ts';
 import { sampleKey } from '../support/managed-state.ts';

@@ -1,12 +1,12 @@
 // What Prometheus sees of a limiter: every label, the rules that share a series, and sums that never fall.
 
 import { test } from 'tap';
+import type { Rule } from '../../domain/rules/rule.ts';
 import { Registry } from '../../plane/prometheus.ts';
 import { type LimitMetrics, observeLimits } from '../../proxy/limit-metrics.ts';
 import type { Lease } from '../../proxy/limits/lease.ts';
 import { createLimiter, type Limiter } from '../../proxy/limits/limiter.ts';
-import { mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics.ts';
-import type { Rule } from '../../schemas/rules/rule.ts';
+import { mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics/limit-metrics.ts';
 import { readMetric } from '../support/gateway.ts';
 import { longestBlock } from '../support/longest-block.ts';
 import { ruleOf } from './limits/rule-of.ts';

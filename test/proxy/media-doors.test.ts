@@ -1,8 +1,8 @@
 // Speech, images, moderation and ranking: what reaches the provider and what comes back, with the official SDK and without it.
 import OpenAI from 'openai';
 import { t as suite, test } from 'tap';
-import { authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
-import { newSecret } from '../../schemas/keys/secret.ts';
+import { authKeyBody, authKeyKind } from '../../domain/keys/auth-key.ts';
+import { newSecret } from '../../domain/keys/secret.ts';
 import { usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey, providerKey, startGateway } from '../support/gateway.ts';

@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as requestOf } from 'node:http';
 import { t as suite, test } from 'tap';
+import { authKeyBody, authKeyKind } from '../../domain/keys/auth-key.ts';
+import { parseAwsKey } from '../../domain/keys/aws-key.ts';
+import { newSecret } from '../../domain/keys/secret.ts';
 import { signAws } from '../../proxy/upstream/sign-aws.ts';
-import { authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
-import { parseAwsKey } from '../../schemas/keys/aws-key.ts';
-import { newSecret } from '../../schemas/keys/secret.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { providerKey, startGateway } from '../support/gateway.ts';
 import { sampleKey } from '../support/managed-state.ts';

@@ -1,8 +1,8 @@
 // /p and the rules on models: whatever form a body has, its model is found before anything is sent, or the request is refused.
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { t as suite, test } from 'tap';
-import { authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
-import { newSecret } from '../../schemas/keys/secret.ts';
+import { authKeyBody, authKeyKind } from '../../domain/keys/auth-key.ts';
+import { newSecret } from '../../domain/keys/secret.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey, startGateway } from '../support/gateway.ts';
 import { sampleKey } from '../support/managed-state.ts';

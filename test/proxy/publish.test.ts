@@ -1,16 +1,16 @@
 // What is put in force: config and managed documents together, whichever comes first and whatever is wrong with single documents.
 import { test } from 'tap';
+import { manualAliasKind } from '../../domain/aliases/manual-alias.ts';
+import { authKeyKind } from '../../domain/keys/auth-key.ts';
+import { identify } from '../../domain/keys/credentials.ts';
+import { digestOf } from '../../domain/keys/secret.ts';
+import { manualRuleKind } from '../../domain/rules/manual-rule.ts';
+import { everyRule, resetEpochBody, resetEpochKind } from '../../domain/rules/reset-epochs.ts';
+import type { Rule } from '../../domain/rules/rule.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 import { createExpiryLines } from '../../plane/expired-rules.ts';
 import { createPublisher } from '../../proxy/snapshot/publish.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
-import { manualAliasKind } from '../../schemas/aliases/manual-alias.ts';
-import { authKeyKind } from '../../schemas/keys/auth-key.ts';
-import { identify } from '../../schemas/keys/credentials.ts';
-import { digestOf } from '../../schemas/keys/secret.ts';
-import { manualRuleKind } from '../../schemas/rules/manual-rule.ts';
-import { everyRule, resetEpochBody, resetEpochKind } from '../../schemas/rules/reset-epochs.ts';
-import type { Rule } from '../../schemas/rules/rule.ts';
-import { timestamp } from '../../schemas/timestamp.ts';
 import type { Config, Limit } from '../../schemas/types.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { sampleConfig } from './sample-config.ts';

@@ -1,12 +1,12 @@
 // The line of a record: however it is put together, it says what JSON.stringify makes of the record.
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import { priceOf } from '../../domain/prices/price.ts';
+import type { AttemptUsage } from '../../domain/records/usage.ts';
 import { readCall } from '../../proxy/call/call.ts';
 import { refusal } from '../../proxy/errors.ts';
 import { RecordLines } from '../../proxy/records/record-lines.ts';
 import { type RecordedEnd, type RecordedTrip, recordOfTrip } from '../../proxy/records/record-of-trip.ts';
-import { priceOf } from '../../schemas/prices/price.ts';
-import type { AttemptUsage } from '../../schemas/records/usage.ts';
 import type { CachedFacts } from '../../store/cache/answer-cache.ts';
 import { anyCharacter } from '../support/arbitrary.ts';
 

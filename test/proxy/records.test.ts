@@ -1,5 +1,7 @@
 // What a request that is over leaves behind: its record, the session it belongs to, the attempts and what they cost, and when there is none.
 import { test } from 'tap';
+import { type Price, priceOf } from '../../domain/prices/price.ts';
+import type { AttemptRecord, RequestRecord } from '../../domain/records/request-record.ts';
 import { readCall } from '../../proxy/call/call.ts';
 import { CaptureBudget } from '../../proxy/capture/capture-budget.ts';
 import { refusal, upstreamRefusal } from '../../proxy/errors.ts';
@@ -9,8 +11,6 @@ import { acceptedOf, type RecordedTrip } from '../../proxy/records/record-of-tri
 import { createRecords } from '../../proxy/records/records.ts';
 import { sessionIdOf } from '../../proxy/records/session-id.ts';
 import type { AuditSettings } from '../../proxy/snapshot/snapshot.ts';
-import { type Price, priceOf } from '../../schemas/prices/price.ts';
-import type { AttemptRecord, RequestRecord } from '../../schemas/records/request-record.ts';
 import { recordId } from '../../store/records/record-id.ts';
 
 const target = (name: string, price?: Price) => ({

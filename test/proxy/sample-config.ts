@@ -1,5 +1,5 @@
 // A whole config from the few lines that matter to a test: what the loader would hand to the compiler, defaults filled in.
-import { defaultAnchors } from '../../schemas/budgets/window.ts';
+import { defaultAnchors } from '../../domain/budgets/window.ts';
 import type { Alias, Config, Provider } from '../../schemas/types.ts';
 
 const timeouts = { connect: '300ms', first_byte: '300ms', stream_idle: '300ms', total: '3s', usage_drain: '300ms' };

@@ -1,8 +1,8 @@
 // Requests to AWS are signed as AWS's own examples are, and no message tells a secret.
 import { createHash, createHmac } from 'node:crypto';
 import { test } from 'tap';
+import { parseAwsKey } from '../../domain/keys/aws-key.ts';
 import { type AwsRequest, awsRegionOf, signAws } from '../../proxy/upstream/sign-aws.ts';
-import { parseAwsKey } from '../../schemas/keys/aws-key.ts';
 
 /** Of AWS's test suite for Signature Version 4. */
 const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' };

@@ -1,11 +1,11 @@
 // Aliases in a snapshot: what nested ones and families lead to, with which weights, for whom, and under which policy.
 import { test } from 'tap';
+import { credentialsOf } from '../../domain/keys/credentials.ts';
+import { modelAccess } from '../../domain/keys/model-access.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import { defaultRetryPolicy, mostCalls, retryReasons } from '../../proxy/snapshot/retry-policy.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
-import { credentialsOf } from '../../schemas/keys/credentials.ts';
-import { modelAccess } from '../../schemas/keys/model-access.ts';
 import { type SampleConfig, sampleConfig } from './sample-config.ts';
 
 type Aliases = NonNullable<SampleConfig['aliases']>;

@@ -1,9 +1,9 @@
 // From config to snapshot: which name leads where, what is listed, and that nothing in it can change.
 import { test } from 'tap';
+import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { compile, withDocuments } from '../../proxy/snapshot/compile.ts';
 import { createCurrent } from '../../proxy/snapshot/current.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
-import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { type SampleConfig, sampleConfig } from './sample-config.ts';
 
 const nobody = credentialsOf(undefined, []);

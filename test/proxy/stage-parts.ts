@@ -1,6 +1,7 @@
 // What a step of a request needs when it runs alone: an exchange without a connection, and the parts of a gateway without rules.
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
 import type { Balance } from '../../proxy/balance/balance.ts';
 import { BodyBudget } from '../../proxy/body-budget.ts';
@@ -26,7 +27,6 @@ import { type Delivery, type Ending, relay } from '../../proxy/stages/relay.ts';
 import { TargetStates } from '../../proxy/targets/target-states.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
-import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { openMemoryCache } from '../../store/cache/memory.ts';
 import { neighbourStores } from '../../store/cache/semantic/open.ts';
 import { sampleConfig } from './sample-config.ts';

@@ -1,13 +1,13 @@
 // Who calls: the keys that let in, as whom, and what is said of those that do not.
 import { Socket } from 'node:net';
 import { test } from 'tap';
+import { type AuthKey, readAuthKey } from '../../domain/keys/auth-key.ts';
+import { type Credentials, credentialsOf } from '../../domain/keys/credentials.ts';
+import { digestOf } from '../../domain/keys/secret.ts';
+import { sealSession } from '../../domain/keys/session.ts';
 import { createFailedLogins } from '../../plane/failed-logins.ts';
 import { authenticateAdmin } from '../../proxy/admin/authenticate-admin.ts';
 import { authenticate } from '../../proxy/stages/authenticate.ts';
-import { type AuthKey, readAuthKey } from '../../schemas/keys/auth-key.ts';
-import { type Credentials, credentialsOf } from '../../schemas/keys/credentials.ts';
-import { digestOf } from '../../schemas/keys/secret.ts';
-import { sealSession } from '../../schemas/keys/session.ts';
 import { exchangeOf, open, refusedBy } from './stage-parts.ts';
 
 // --- authenticate

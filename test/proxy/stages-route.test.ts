@@ -1,11 +1,11 @@
 // Where a call goes and what comes in: the targets that the caller may use, and bodies.
 import { test } from 'tap';
+import { modelAccess } from '../../domain/keys/model-access.ts';
 import { closeExchange } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import { expectJson, received } from '../../proxy/stages/receive.ts';
 import { resolve, visibleRoute } from '../../proxy/stages/resolve.ts';
-import { modelAccess } from '../../schemas/keys/model-access.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { sampleConfig } from './sample-config.ts';
 import { exchangeOf, held, named, open, refusedBy } from './stage-parts.ts';

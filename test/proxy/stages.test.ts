@@ -2,6 +2,7 @@
 
 import { Socket } from 'node:net';
 import { test } from 'tap';
+import { compileRules } from '../../domain/rules/rule.ts';
 import { identityOf } from '../../plane/identity.ts';
 import { createAccessLog } from '../../proxy/access-log.ts';
 import { readCall } from '../../proxy/call/call.ts';
@@ -14,7 +15,6 @@ import type { Ending } from '../../proxy/stages/relay.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
 import { settle, type Trip } from '../../proxy/stages/settle.ts';
 import { TargetStates } from '../../proxy/targets/target-states.ts';
-import { compileRules } from '../../schemas/rules/rule.ts';
 import type { Limit } from '../../schemas/types.ts';
 import { type Behaviour, createGate, type FakeUpstream, fin } from '../support/fake-upstream.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,6 +1,7 @@
 // What comes compressed in spite of our wish is unpacked before it is read, within bounds, with every status.
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { test } from 'tap';
+import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { readError } from '../../proxy/dialects/chat/read-error.ts';
 import type { Refusal } from '../../proxy/errors.ts';
 import { failureRefusal, rejectionOf } from '../../proxy/providers/provider-error.ts';
@@ -8,7 +9,6 @@ import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Upstream } from '../../proxy/snapshot/snapshot.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { UpstreamAnswer } from '../../proxy/upstream/upstream-answer.ts';
-import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { extent } from '../support/extent.ts';
 import { sampleConfig } from './sample-config.ts';
 import { patience } from './short-patience.ts';

@@ -1,11 +1,12 @@
 // Answers of a provider as they stand when they are handed over, and what they are refused with.
+
+import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { readError } from '../../proxy/dialects/chat/read-error.ts';
 import { rejectionOf } from '../../proxy/providers/provider-error.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Upstream } from '../../proxy/snapshot/snapshot.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
 import { UpstreamAnswer } from '../../proxy/upstream/upstream-answer.ts';
-import { credentialsOf } from '../../schemas/keys/credentials.ts';
 import { sampleConfig } from './sample-config.ts';
 import { patience } from './short-patience.ts';
 

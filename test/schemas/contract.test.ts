@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { generateTypes } from '../../gitops/generate-types.ts';
-import { generateValidators } from '../../gitops/generate-validators.ts';
+import { namedPeriods, periodLabel, periodSeconds } from '../../domain/rules/period.ts';
+import { declaredRules, ruleKey } from '../../domain/rules/rule.ts';
+import { normaliseSubject } from '../../domain/rules/scope.ts';
+import { foldCase, parseSelector } from '../../domain/selector.ts';
+import { directChild, isWithin, normaliseUserPath } from '../../domain/user-path.ts';
 import { errorTypes, printable } from '../../schemas/error-type.ts';
-import { namedPeriods, periodLabel, periodSeconds } from '../../schemas/rules/period.ts';
-import { declaredRules, ruleKey } from '../../schemas/rules/rule.ts';
-import { normaliseSubject } from '../../schemas/rules/scope.ts';
-import { foldCase, parseSelector } from '../../schemas/selector.ts';
-import { durationMs, sizeBytes } from '../../schemas/units.ts';
-import { directChild, isWithin, normaliseUserPath } from '../../schemas/user-path.ts';
+import { durationMs, sizeBytes } from '../../schemas/formats/units.ts';
+import { generateTypes } from '../../schemas/generate/generate-types.ts';
+import { generateValidators } from '../../schemas/generate/generate-validators.ts';
 
 const schemas = join(import.meta.dirname, '../../schemas');
 

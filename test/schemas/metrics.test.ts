@@ -9,9 +9,9 @@ import { createMetrics as createProxyMetrics } from '../../proxy/metrics.ts';
 import { RetryBudgets } from '../../proxy/retry/retry-budgets.ts';
 import type { SessionCounts } from '../../proxy/session-counts.ts';
 import { TargetStates } from '../../proxy/targets/target-states.ts';
-import { controlPlaneMetrics } from '../../schemas/control-plane-metrics.ts';
-import { type MetricDefinition, rateLimitMetrics } from '../../schemas/metrics.ts';
-import { proxyMetrics } from '../../schemas/proxy-metrics.ts';
+import { controlPlaneMetrics } from '../../schemas/metrics/control-plane-metrics.ts';
+import { type MetricDefinition, rateLimitMetrics } from '../../schemas/metrics/limit-metrics.ts';
+import { proxyMetrics } from '../../schemas/metrics/proxy-metrics.ts';
 import { cacheOf } from '../proxy/stage-parts.ts';
 import { promtoolComplaints } from '../support/promtool.ts';
 

@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { errors as controlPlaneErrors } from '../../control-plane/errors.ts';
-import { generateReference } from '../../gitops/generate-reference.ts';
 import { publicPaths } from '../../proxy/endpoints/index.ts';
 import { modelEndpoints } from '../../proxy/endpoints/model-endpoints.ts';
 import { errors as proxyErrors } from '../../proxy/error-table.ts';
+import { generateReference } from '../../schemas/generate/generate-reference.ts';
 
 const schemas = join(import.meta.dirname, '../../schemas');
 const page = readFileSync(join(schemas, 'REFERENCE.md'), 'utf8');

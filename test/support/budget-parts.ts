@@ -1,10 +1,10 @@
 // Parts of the budget resource for tests: a configuration of budgets, and a record store in memory that adds up what it is told.
 import type { BudgetParts } from '../../control-plane/admin/budgets/commit.ts';
-import { compileBudgets } from '../../schemas/budgets/budget.ts';
-import { nanoDollarsOf } from '../../schemas/budgets/money.ts';
-import { defaultAnchors } from '../../schemas/budgets/window.ts';
+import { compileBudgets } from '../../domain/budgets/budget.ts';
+import { nanoDollarsOf } from '../../domain/budgets/money.ts';
+import { defaultAnchors } from '../../domain/budgets/window.ts';
+import { directChild, isWithin } from '../../domain/user-path.ts';
 import type { Budgets } from '../../schemas/types.ts';
-import { directChild, isWithin } from '../../schemas/user-path.ts';
 import type { RecordStore } from '../../store/records/record-store.ts';
 
 /** Budgets of a configuration; everything else has its default. */

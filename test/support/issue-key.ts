@@ -1,6 +1,6 @@
 // A managed key of a test, which the proxy of a gateway knows.
-import { type AuthKeyFields, authKeyBody, authKeyKind } from '../../schemas/keys/auth-key.ts';
-import { newSecret } from '../../schemas/keys/secret.ts';
+import { type AuthKeyFields, authKeyBody, authKeyKind } from '../../domain/keys/auth-key.ts';
+import { newSecret } from '../../domain/keys/secret.ts';
 import { sampleKey } from './managed-state.ts';
 import { openSealedStore } from './sealed.ts';
 import { commitAnyhow } from './store-calls.ts';

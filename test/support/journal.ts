@@ -1,7 +1,7 @@
 // The records that a gateway has journaled into files, for tests that run without a control plane which would take them.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RequestRecord } from '../../schemas/records/request-record.ts';
+import type { RequestRecord } from '../../domain/records/request-record.ts';
 import { readRecords } from '../../store/records/read-record.ts';
 import type { Gateway } from './gateway.ts';
 import { waitFor } from './wait-for.ts';

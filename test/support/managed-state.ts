@@ -1,6 +1,6 @@
 // The content of a state store for tests: a key, and the heartbeat of a proxy.
-import { type AuthKey, type AuthKeyFields, authKey } from '../../schemas/keys/auth-key.ts';
-import { digestOf, redacted } from '../../schemas/keys/secret.ts';
+import { type AuthKey, type AuthKeyFields, authKey } from '../../domain/keys/auth-key.ts';
+import { digestOf, redacted } from '../../domain/keys/secret.ts';
 import type { HeartbeatBody } from '../../store/state/heartbeat-body.ts';
 
 /** A key that may do what any key may, and never expires. */

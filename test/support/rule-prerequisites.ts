@@ -1,6 +1,6 @@
 // The conditions for enforcing rules, for tests: all are fulfilled unless a test says otherwise.
-import { knownModels } from '../../schemas/rules/known-models.ts';
-import type { RulePrerequisites } from '../../schemas/rules/obstacle.ts';
+import { knownModels } from '../../domain/rules/known-models.ts';
+import type { RulePrerequisites } from '../../domain/rules/obstacle.ts';
 
 /** A provider `openai` with the models `gpt-4o` and `m`, an alias `chat`, and every switch on. */
 export function rulePrerequisites(more: Partial<RulePrerequisites> = {}): RulePrerequisites {

@@ -1,7 +1,7 @@
 // Reads the filters of audit entries (spec: Audit sessions).
 import type { IncomingHttpHeaders } from 'node:http';
-import { spanOf } from '../../../schemas/records/buckets.ts';
-import { askedBy } from '../../../schemas/records/request-record.ts';
+import { spanOf } from '../../../domain/records/buckets.ts';
+import { askedBy } from '../../../domain/records/request-record.ts';
 import { isRecordId } from '../../../store/records/record-id.ts';
 import type { EntryFilter, SessionPage } from '../../../store/records/record-store.ts';
 import type { Operator } from '../../authenticate.ts';

@@ -1,6 +1,6 @@
 // The statistics of audit entries as the admin API shows them. Pure.
-import { bucketsOf, type Days, hourEdges } from '../../../schemas/records/buckets.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
+import { bucketsOf, type Days, hourEdges } from '../../../domain/records/buckets.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import type { AuditStats } from '../../../store/records/record-store.ts';
 
 /** So many days are shown hour by hour. */

@@ -1,10 +1,10 @@
 // Decides writes to managed keys: whether the operator may make them, and the key after the write. Pure.
-import { type Budget, labelOfKey } from '../../../schemas/budgets/budget.ts';
-import { managedKeys, manualBudgets } from '../../../schemas/documents/kinds.ts';
-import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
-import { type AuthKey, authKey, authKeyBody, isActive } from '../../../schemas/keys/auth-key.ts';
-import { coversEntry, type EntryNames } from '../../../schemas/keys/model-access.ts';
-import { digestOf, redacted } from '../../../schemas/keys/secret.ts';
+import { type Budget, labelOfKey } from '../../../domain/budgets/budget.ts';
+import { managedKeys, manualBudgets } from '../../../domain/documents/kinds.ts';
+import { readKind, removed, written } from '../../../domain/documents/managed-kind.ts';
+import { type AuthKey, authKey, authKeyBody, isActive } from '../../../domain/keys/auth-key.ts';
+import { coversEntry, type EntryNames } from '../../../domain/keys/model-access.ts';
+import { digestOf, redacted } from '../../../domain/keys/secret.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
 import { isInScope, isScoped, type Operator, refreshOperator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';

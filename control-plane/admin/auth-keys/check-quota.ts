@@ -1,8 +1,8 @@
 // Checks the quotas of managed keys: their total number, the number in one scope, the bytes of one key. Pure.
-import { managedKeys } from '../../../schemas/documents/kinds.ts';
-import { readKind } from '../../../schemas/documents/managed-kind.ts';
-import { type AuthKey, authKeyBody } from '../../../schemas/keys/auth-key.ts';
-import { isWithin } from '../../../schemas/user-path.ts';
+import { managedKeys } from '../../../domain/documents/kinds.ts';
+import { readKind } from '../../../domain/documents/managed-kind.ts';
+import { type AuthKey, authKeyBody } from '../../../domain/keys/auth-key.ts';
+import { isWithin } from '../../../domain/user-path.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
 import type { Operator } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';

@@ -1,8 +1,9 @@
 // Reads the bodies of writes to managed keys: normalises them and checks what the schemas cannot express.
-import { withoutKeys } from '../../../schemas/keys/key-shapes.ts';
-import type { KnownModels } from '../../../schemas/rules/known-models.ts';
-import { foldCase, isQualified, parseSelector } from '../../../schemas/selector.ts';
-import { normaliseUserPath } from '../../../schemas/user-path.ts';
+
+import type { KnownModels } from '../../../domain/rules/known-models.ts';
+import { foldCase, isQualified, parseSelector } from '../../../domain/selector.ts';
+import { normaliseUserPath } from '../../../domain/user-path.ts';
+import { withoutKeys } from '../../../schemas/formats/key-shapes.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { closest } from '../../../schemas/validation/suggest.ts';
 import { jsonWording } from '../json-wording.ts';

@@ -1,7 +1,7 @@
 // A managed key as answers show it: every member except its digest.
 
-import { type AuthKey, authKeyBody, isActive } from '../../../schemas/keys/auth-key.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
+import { type AuthKey, authKeyBody, isActive } from '../../../domain/keys/auth-key.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 
 const hourMs = 3_600_000;
 

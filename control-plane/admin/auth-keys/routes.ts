@@ -1,13 +1,13 @@
 // The routes of /admin/auth-keys: issue, list, read, change, deactivate and delete managed keys (spec: Authentication 3).
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import type { Budget } from '../../../schemas/budgets/budget.ts';
-import { managedKeys, manualBudgets } from '../../../schemas/documents/kinds.ts';
-import type { AuthKey } from '../../../schemas/keys/auth-key.ts';
-import { newSecret } from '../../../schemas/keys/secret.ts';
-import type { KnownModels } from '../../../schemas/rules/known-models.ts';
+import type { Budget } from '../../../domain/budgets/budget.ts';
+import { managedKeys, manualBudgets } from '../../../domain/documents/kinds.ts';
+import type { AuthKey } from '../../../domain/keys/auth-key.ts';
+import { newSecret } from '../../../domain/keys/secret.ts';
+import type { KnownModels } from '../../../domain/rules/known-models.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
 import type { DocumentUses, StoredState } from '../../../store/state/state-store.ts';
 import { type Operator, who } from '../../authenticate.ts';
 import { createCommitter, type Decided, type DocumentStore } from '../commit.ts';

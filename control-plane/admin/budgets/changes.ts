@@ -1,12 +1,12 @@
 // Decides what a write changes in the store: documents of budgets, of resets, and of anchors. Pure.
-import type { Budget } from '../../../schemas/budgets/budget.ts';
-import { everyBudget } from '../../../schemas/budgets/budget-reset.ts';
-import { budgetSettingsId, type ManualAnchors } from '../../../schemas/budgets/budget-settings.ts';
-import type { ManualBudget } from '../../../schemas/budgets/manual-budget.ts';
-import { type Anchors, budgetWindow } from '../../../schemas/budgets/window.ts';
-import { budgetResets, budgetSettings, manualBudgets } from '../../../schemas/documents/kinds.ts';
-import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
-import { periodOf } from '../../../schemas/rules/rule.ts';
+import type { Budget } from '../../../domain/budgets/budget.ts';
+import { everyBudget } from '../../../domain/budgets/budget-reset.ts';
+import { budgetSettingsId, type ManualAnchors } from '../../../domain/budgets/budget-settings.ts';
+import type { ManualBudget } from '../../../domain/budgets/manual-budget.ts';
+import { type Anchors, budgetWindow } from '../../../domain/budgets/window.ts';
+import { budgetResets, budgetSettings, manualBudgets } from '../../../domain/documents/kinds.ts';
+import { readKind, removed, written } from '../../../domain/documents/managed-kind.ts';
+import { periodOf } from '../../../domain/rules/rule.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
 import { countOf, type KnownLimits, knownLimits, perChildOf, signature } from '../known-limits.ts';

@@ -1,10 +1,10 @@
 // Reads the budgets of the store, writes changes, and builds the answer with the resulting budgets.
-import type { Budget } from '../../../schemas/budgets/budget.ts';
-import { anchorsInForce } from '../../../schemas/budgets/budget-settings.ts';
-import { type BudgetPrerequisites, type MergedBudget, mergeBudgets } from '../../../schemas/budgets/merge-budgets.ts';
-import type { Anchors } from '../../../schemas/budgets/window.ts';
-import { budgetResets, budgetSettings, manualBudgets } from '../../../schemas/documents/kinds.ts';
-import { readKind } from '../../../schemas/documents/managed-kind.ts';
+import type { Budget } from '../../../domain/budgets/budget.ts';
+import { anchorsInForce } from '../../../domain/budgets/budget-settings.ts';
+import { type BudgetPrerequisites, type MergedBudget, mergeBudgets } from '../../../domain/budgets/merge-budgets.ts';
+import type { Anchors } from '../../../domain/budgets/window.ts';
+import { budgetResets, budgetSettings, manualBudgets } from '../../../domain/documents/kinds.ts';
+import { readKind } from '../../../domain/documents/managed-kind.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
 import type { BudgetFigures } from '../../budgets/watch.ts';
 import { createCommitter, type DocumentStore, expectedOf, stateAfter } from '../commit.ts';

@@ -1,7 +1,7 @@
 // Decides which writes to budgets a scoped operator may make: any write below its own path, only tightening writes at the path itself,
 // because other operators limit it there. Pure.
-import { sayDollars } from '../../../schemas/budgets/money.ts';
-import { isSamePath, isWithin } from '../../../schemas/user-path.ts';
+import { sayDollars } from '../../../domain/budgets/money.ts';
+import { isSamePath, isWithin } from '../../../domain/user-path.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import { scopesOf } from '../scopes.ts';

@@ -1,10 +1,10 @@
 // The listing of budgets with what was spent (reference: Budgets, item). Pure.
-import { explainUnenforcedBudget, type MergedBudget } from '../../../schemas/budgets/merge-budgets.ts';
-import { dollarsOf } from '../../../schemas/budgets/money.ts';
-import { budgetPeriodLabel } from '../../../schemas/budgets/period.ts';
-import { type Anchors, budgetWindow } from '../../../schemas/budgets/window.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
-import { directChild } from '../../../schemas/user-path.ts';
+import { explainUnenforcedBudget, type MergedBudget } from '../../../domain/budgets/merge-budgets.ts';
+import { dollarsOf } from '../../../domain/budgets/money.ts';
+import { budgetPeriodLabel } from '../../../domain/budgets/period.ts';
+import { type Anchors, budgetWindow } from '../../../domain/budgets/window.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
+import { directChild } from '../../../domain/user-path.ts';
 import type { BudgetFigures } from '../../budgets/watch.ts';
 import type { DeclaredDates } from '../rate-limits/declared-dates.ts';
 

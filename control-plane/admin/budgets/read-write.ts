@@ -1,11 +1,11 @@
 // Reads the bodies of budget writes: normalises them and checks what the schemas cannot express. Pure.
-import { type BudgetScope, budgetKey } from '../../../schemas/budgets/budget.ts';
-import { nanoDollarsOf } from '../../../schemas/budgets/money.ts';
-import { budgetPeriodSeconds } from '../../../schemas/budgets/period.ts';
-import type { Anchors } from '../../../schemas/budgets/window.ts';
-import type { NanoDollars } from '../../../schemas/records/usage.ts';
+import { type BudgetScope, budgetKey } from '../../../domain/budgets/budget.ts';
+import { nanoDollarsOf } from '../../../domain/budgets/money.ts';
+import { budgetPeriodSeconds } from '../../../domain/budgets/period.ts';
+import type { Anchors } from '../../../domain/budgets/window.ts';
+import type { NanoDollars } from '../../../domain/records/usage.ts';
+import { foldUserPath, normaliseUserPath } from '../../../domain/user-path.ts';
 import type { BudgetDelete } from '../../../schemas/types.ts';
-import { foldUserPath, normaliseUserPath } from '../../../schemas/user-path.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid, readExpiry, readWords } from '../read-body.ts';
 

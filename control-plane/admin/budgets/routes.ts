@@ -1,6 +1,6 @@
 // The routes of /admin/budgets: list, put, delete, reset one, reset all, and when windows begin (reference: Budgets).
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { budgetTitle } from '../../../schemas/budgets/budget.ts';
+import { budgetTitle } from '../../../domain/budgets/budget.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';

@@ -1,9 +1,9 @@
 // What the log says of a write to a budget: the budget in force before and after it. Pure.
 
-import { budgetFacts } from '../../../schemas/budgets/budget-facts.ts';
-import { readManualBudget } from '../../../schemas/budgets/manual-budget.ts';
-import { manualBudgets } from '../../../schemas/documents/kinds.ts';
-import { authorFacts } from '../../../schemas/rules/authorship.ts';
+import { budgetFacts } from '../../../domain/budgets/budget-facts.ts';
+import { readManualBudget } from '../../../domain/budgets/manual-budget.ts';
+import { manualBudgets } from '../../../domain/documents/kinds.ts';
+import { authorFacts } from '../../../domain/rules/authorship.ts';
 import type { Change } from '../../../store/state/state-store.ts';
 import type { KnownBudgets } from './changes.ts';
 

@@ -1,7 +1,7 @@
 // Decides what a reset of the cache changes in the store. Pure.
-import { type CacheReset, everyAnswer, mostCacheResets } from '../../../schemas/cache/cache-reset.ts';
-import { managedCacheResets } from '../../../schemas/documents/kinds.ts';
-import { removed, written } from '../../../schemas/documents/managed-kind.ts';
+import { type CacheReset, everyAnswer, mostCacheResets } from '../../../domain/cache/cache-reset.ts';
+import { managedCacheResets } from '../../../domain/documents/kinds.ts';
+import { removed, written } from '../../../domain/documents/managed-kind.ts';
 import type { Change } from '../../../store/state/state-store.ts';
 
 /** Raises the epoch of these answers; of all answers, where there are too many resets to remember one more. */

@@ -1,5 +1,5 @@
 // What the response cache has done, summed up from the heartbeats of all live proxies. Pure.
-import { timestamp } from '../../../schemas/timestamp.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import type { Cache } from '../../../schemas/types.ts';
 import type { CacheFacts } from '../../../store/state/heartbeat-counts.ts';
 import type { ProxyView } from '../../fleet.ts';

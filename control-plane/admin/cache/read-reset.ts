@@ -1,6 +1,6 @@
 // Reads which cached answers a request wants to reset.
-import { everyAnswer, modelResetId, pathResetId } from '../../../schemas/cache/cache-reset.ts';
-import { normaliseUserPath } from '../../../schemas/user-path.ts';
+import { everyAnswer, modelResetId, pathResetId } from '../../../domain/cache/cache-reset.ts';
+import { normaliseUserPath } from '../../../domain/user-path.ts';
 import { invalidQuery, readQuery } from '../read-query.ts';
 
 /** As long as a request may name one. Characters. */

@@ -1,8 +1,8 @@
 // The routes of /admin/cache: show what the response cache has done, and make proxies forget kept answers (reference: Response cache).
 import type { FastifyPluginAsync } from 'fastify';
-import { managedCacheResets } from '../../../schemas/documents/kinds.ts';
-import { readKind } from '../../../schemas/documents/managed-kind.ts';
-import type { EntryNames } from '../../../schemas/keys/model-access.ts';
+import { managedCacheResets } from '../../../domain/documents/kinds.ts';
+import { readKind } from '../../../domain/documents/managed-kind.ts';
+import type { EntryNames } from '../../../domain/keys/model-access.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import { isInScope, isScoped } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';

@@ -1,10 +1,10 @@
 // The body of GET /admin/config. Of a provider it shows only members that cannot hold a secret.
 
+import { isDiscovering, modelIds } from '../../../domain/listed-models.ts';
+import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import type { AssembledConfig } from '../../../gitops/assembled.ts';
 import type { FollowStatus } from '../../../gitops/config-status.ts';
-import { isDiscovering, modelIds } from '../../../schemas/listed-models.ts';
-import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
 import type { Provider } from '../../../schemas/types.ts';
 import type { Fleet } from '../../fleet.ts';
 import { type BudgetParts, budgetRowsWithoutSpend } from '../budgets/commit.ts';

@@ -1,5 +1,6 @@
 // Compares the configuration on disk with the one in force in this control plane: the files that differ, and where.
 
+import { timestamp } from '../../../domain/timestamp.ts';
 import type { FollowStatus } from '../../../gitops/config-status.ts';
 import { diffFiles, type FileDifference } from '../../../gitops/diff-files.ts';
 import { recallLastGood } from '../../../gitops/last-good.ts';
@@ -7,7 +8,6 @@ import { formatProblem, type Problem } from '../../../gitops/problem.ts';
 import { readDirectory, revisionOf } from '../../../gitops/read.ts';
 import type { PlaneSettings } from '../../../plane/environment.ts';
 import { lastGoodFolder } from '../../../plane/start.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
 
 export interface DifferenceParts {
   readonly settings: Pick<PlaneSettings, 'configDirectory'>;

@@ -1,8 +1,8 @@
 // Decides what a write to guardrails changes in the store. Pure.
-import { manualGuardrails } from '../../../schemas/documents/kinds.ts';
-import { removed, written } from '../../../schemas/documents/managed-kind.ts';
-import type { ManualGuardrail } from '../../../schemas/guardrails/manual-guardrail.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
+import { manualGuardrails } from '../../../domain/documents/kinds.ts';
+import { removed, written } from '../../../domain/documents/managed-kind.ts';
+import type { ManualGuardrail } from '../../../domain/guardrails/manual-guardrail.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import type { Guardrail } from '../../../schemas/types.ts';
 import type { Change } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';

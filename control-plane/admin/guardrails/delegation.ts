@@ -1,7 +1,7 @@
 // Decides which guardrails an operator may write whose own key is limited to some models: those that are about nothing but these models, and
 // ask no other one. Pure.
-import { mergeGuardrails } from '../../../schemas/guardrails/merge-guardrails.ts';
-import type { EntryNames } from '../../../schemas/keys/model-access.ts';
+import { mergeGuardrails } from '../../../domain/guardrails/merge-guardrails.ts';
+import type { EntryNames } from '../../../domain/keys/model-access.ts';
 import type { Guardrail } from '../../../schemas/types.ts';
 import type { Operator } from '../../authenticate.ts';
 import { beyondModels, isRestricted, reaches } from '../reach.ts';

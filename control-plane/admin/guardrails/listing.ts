@@ -1,5 +1,5 @@
 // The listing of guardrails: those of the configuration and of operators, with the counts of their verdicts that proxies report. Pure.
-import { kindOf, type MergedGuardrail } from '../../../schemas/guardrails/merge-guardrails.ts';
+import { kindOf, type MergedGuardrail } from '../../../domain/guardrails/merge-guardrails.ts';
 import type { Guardrail } from '../../../schemas/types.ts';
 import type { VerdictCount } from '../../../store/state/heartbeat-counts.ts';
 

@@ -1,8 +1,8 @@
 // Reads the bodies of writes to guardrails: by the schema of the configuration, and by the rules that it cannot express.
-import { storedSecret } from '../../../schemas/guardrails/manual-guardrail.ts';
-import { guardrailMistakes, webhookProblem } from '../../../schemas/guardrails/mistakes.ts';
+import { storedSecret } from '../../../domain/guardrails/manual-guardrail.ts';
+import { guardrailMistakes, webhookProblem } from '../../../domain/guardrails/mistakes.ts';
+import { normaliseUserPath } from '../../../domain/user-path.ts';
 import type { Guardrail, GuardrailWrite } from '../../../schemas/types.ts';
-import { normaliseUserPath } from '../../../schemas/user-path.ts';
 import { loadFormCompiler } from '../../../schemas/validation/answer-form.ts';
 import { explain } from '../../../schemas/validation/explain.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';

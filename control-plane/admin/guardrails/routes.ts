@@ -1,11 +1,11 @@
 // The routes of /admin/guardrails: list, put and delete guardrails.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { manualGuardrails } from '../../../schemas/documents/kinds.ts';
-import { readKind } from '../../../schemas/documents/managed-kind.ts';
-import { kindOf, type MergedGuardrail, mergeGuardrails } from '../../../schemas/guardrails/merge-guardrails.ts';
-import type { EntryNames } from '../../../schemas/keys/model-access.ts';
+import { manualGuardrails } from '../../../domain/documents/kinds.ts';
+import { readKind } from '../../../domain/documents/managed-kind.ts';
+import { kindOf, type MergedGuardrail, mergeGuardrails } from '../../../domain/guardrails/merge-guardrails.ts';
+import type { EntryNames } from '../../../domain/keys/model-access.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
 import type { Guardrail } from '../../../schemas/types.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
 import { who } from '../../authenticate.ts';

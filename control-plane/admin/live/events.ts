@@ -1,5 +1,5 @@
 // The events of the live stream as text (server-sent events): what they say, and from which cursor a client goes on. Pure.
-import type { AuditEntry } from '../../../schemas/records/audit-entry.ts';
+import type { AuditEntry } from '../../../domain/records/audit-entry.ts';
 
 /**
  * `slow`: the client did not read fast enough. `too_old`: more came in behind its cursor than is sent again. `unknown`: the cursor is not

@@ -1,6 +1,6 @@
 // Reads entries as they come in, once for all listeners, and only while there are any.
-import type { AuditEntry } from '../../../schemas/records/audit-entry.ts';
-import { liveHeartbeatMs } from '../../../schemas/records/live-stream.ts';
+import type { AuditEntry } from '../../../domain/records/audit-entry.ts';
+import { liveHeartbeatMs } from '../../../domain/records/live-stream.ts';
 import type { RecordStore } from '../../../store/records/record-store.ts';
 import { heartbeat, readyEvent, unavailableEvent } from './events.ts';
 import { Listener, type Sink } from './listener.ts';

@@ -1,5 +1,5 @@
 // One listener of the live stream: the entries it is sent, and those left out because it does not read.
-import type { AuditEntry } from '../../../schemas/records/audit-entry.ts';
+import type { AuditEntry } from '../../../domain/records/audit-entry.ts';
 import { entryEvent, type ResetReason, resetEvent } from './events.ts';
 
 /** The connection of a client. */

@@ -1,7 +1,7 @@
 // The route GET /admin/live: audit entries as they come in, as server-sent events.
 import type { ServerResponse } from 'node:http';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { livePath } from '../../../schemas/records/live-stream.ts';
+import { livePath } from '../../../domain/records/live-stream.ts';
 import { singleFlight } from '../../../store/single-flight.ts';
 import { type AccessParts, isInScope, type Operator, operatorNow, who } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';

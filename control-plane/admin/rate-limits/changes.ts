@@ -1,11 +1,11 @@
 // Decides what a write changes in the store: documents of rules and epochs of counters. Pure.
-import { manualRules, resets } from '../../../schemas/documents/kinds.ts';
-import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
-import { expiryMs } from '../../../schemas/rules/authorship.ts';
-import type { ManualRule } from '../../../schemas/rules/manual-rule.ts';
-import { effectiveCaps } from '../../../schemas/rules/merge.ts';
-import { everyRule, type ResetEpochs, resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
-import { periodOf, type Rule } from '../../../schemas/rules/rule.ts';
+import { manualRules, resets } from '../../../domain/documents/kinds.ts';
+import { readKind, removed, written } from '../../../domain/documents/managed-kind.ts';
+import { expiryMs } from '../../../domain/rules/authorship.ts';
+import type { ManualRule } from '../../../domain/rules/manual-rule.ts';
+import { effectiveCaps } from '../../../domain/rules/merge.ts';
+import { everyRule, type ResetEpochs, resetEpochs } from '../../../domain/rules/reset-epochs.ts';
+import { periodOf, type Rule } from '../../../domain/rules/rule.ts';
 import { type Change, forgottenAfterMs, type StoredState } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
 import { countOf, type KnownLimits, knownLimits, perChildOf, signature } from '../known-limits.ts';

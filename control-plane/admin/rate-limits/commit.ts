@@ -1,7 +1,7 @@
 // Reads the rules of the store, writes changes, and builds the answer with the resulting rules.
-import { manualRules, resets } from '../../../schemas/documents/kinds.ts';
-import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
-import type { Rule } from '../../../schemas/rules/rule.ts';
+import { manualRules, resets } from '../../../domain/documents/kinds.ts';
+import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
+import type { Rule } from '../../../domain/rules/rule.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
 import { createCommitter, type DocumentStore, expectedOf, stateAfter } from '../commit.ts';
 import { checkPrecondition, entityTag } from '../entity-tag.ts';

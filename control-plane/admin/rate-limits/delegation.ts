@@ -1,9 +1,9 @@
 // Decides which writes to rules a scoped operator may make: any write below its own path, only tightening writes at the path itself,
 // because other operators limit it there. Pure.
-import type { EntryNames } from '../../../schemas/keys/model-access.ts';
-import { effectiveCaps } from '../../../schemas/rules/merge.ts';
-import { userPathOfKey } from '../../../schemas/rules/rule.ts';
-import { isSamePath, isWithin } from '../../../schemas/user-path.ts';
+import type { EntryNames } from '../../../domain/keys/model-access.ts';
+import { effectiveCaps } from '../../../domain/rules/merge.ts';
+import { userPathOfKey } from '../../../domain/rules/rule.ts';
+import { isSamePath, isWithin } from '../../../domain/user-path.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import { beyondModels, isRestricted, reaches } from '../reach.ts';

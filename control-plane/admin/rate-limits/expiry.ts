@@ -1,5 +1,5 @@
 // Removes the documents of expired rules within a second. When none expires soon, it reads the store once a minute.
-import type { Rule } from '../../../schemas/rules/rule.ts';
+import type { Rule } from '../../../domain/rules/rule.ts';
 import { singleFlight } from '../../../store/single-flight.ts';
 import type { DocumentStore } from '../commit.ts';
 import type { UnneededEpochs } from './changes.ts';

@@ -1,7 +1,7 @@
 // The filter of the listing: by user path, scope and subject, which must all hold; or all rules that hold for a path. Pure.
-import type { Rule } from '../../../schemas/rules/rule.ts';
-import { normaliseSubject, type Scope } from '../../../schemas/rules/scope.ts';
-import { directChild, foldUserPath, isWithin, normaliseUserPath } from '../../../schemas/user-path.ts';
+import type { Rule } from '../../../domain/rules/rule.ts';
+import { normaliseSubject, type Scope } from '../../../domain/rules/scope.ts';
+import { directChild, foldUserPath, isWithin, normaliseUserPath } from '../../../domain/user-path.ts';
 import { invalidQuery } from '../read-query.ts';
 import type { Given } from '../records/read-query.ts';
 

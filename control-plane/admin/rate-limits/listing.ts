@@ -1,9 +1,9 @@
 // The listing of rate-limit rules with their usage (spec, Rate limit rule (listing item)). Pure.
-import type { MergedRule } from '../../../schemas/rules/merge.ts';
-import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
-import { periodLabel } from '../../../schemas/rules/period.ts';
-import { explainUnenforced } from '../../../schemas/rules/unenforced.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
+import type { MergedRule } from '../../../domain/rules/merge.ts';
+import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
+import { periodLabel } from '../../../domain/rules/period.ts';
+import { explainUnenforced } from '../../../domain/rules/unenforced.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import type { DeclaredDates } from './declared-dates.ts';
 import type { LiveCounters } from './fleet-counters.ts';
 

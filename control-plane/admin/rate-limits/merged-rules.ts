@@ -1,10 +1,10 @@
 // The rules of a state merged with those of the configuration. They are made once for all who ask until something changes.
-import { manualRules, resets } from '../../../schemas/documents/kinds.ts';
-import { readKind, type StoredDocument } from '../../../schemas/documents/managed-kind.ts';
-import { type MergedRule, mergeRules, nextExpiryMs } from '../../../schemas/rules/merge.ts';
-import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
-import { resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
-import type { Rule } from '../../../schemas/rules/rule.ts';
+import { manualRules, resets } from '../../../domain/documents/kinds.ts';
+import { readKind, type StoredDocument } from '../../../domain/documents/managed-kind.ts';
+import { type MergedRule, mergeRules, nextExpiryMs } from '../../../domain/rules/merge.ts';
+import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
+import { resetEpochs } from '../../../domain/rules/reset-epochs.ts';
+import type { Rule } from '../../../domain/rules/rule.ts';
 
 interface Sources {
   readonly documents: readonly StoredDocument[];

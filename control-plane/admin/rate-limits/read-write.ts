@@ -1,8 +1,8 @@
 // Reads the bodies of rate-limit writes: normalises them and checks what the schemas cannot express. Pure.
-import type { NamedCap } from '../../../schemas/rules/manual-rule.ts';
-import { periodSeconds } from '../../../schemas/rules/period.ts';
-import { ruleKey } from '../../../schemas/rules/rule.ts';
-import { normaliseSubject, type Scope } from '../../../schemas/rules/scope.ts';
+import type { NamedCap } from '../../../domain/rules/manual-rule.ts';
+import { periodSeconds } from '../../../domain/rules/period.ts';
+import { ruleKey } from '../../../domain/rules/rule.ts';
+import { normaliseSubject, type Scope } from '../../../domain/rules/scope.ts';
 import type { RateLimitDelete } from '../../../schemas/types.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid, readExpiry, readWords } from '../read-body.ts';

@@ -1,6 +1,6 @@
 // The routes of /admin/rate-limits: list, put, delete, reset one, reset all (spec, Endpoints).
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { ruleTitle } from '../../../schemas/rules/rule.ts';
+import { ruleTitle } from '../../../domain/rules/rule.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';

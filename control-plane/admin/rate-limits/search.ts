@@ -1,5 +1,5 @@
 // The search of the listing: by what a rule says of itself, where it comes from, and how it stands. Pure.
-import type { MergedRule } from '../../../schemas/rules/merge.ts';
+import type { MergedRule } from '../../../domain/rules/merge.ts';
 import { invalidQuery } from '../read-query.ts';
 import { type Given, readChoice } from '../records/read-query.ts';
 import type { LiveCounters } from './fleet-counters.ts';

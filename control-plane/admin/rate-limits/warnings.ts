@@ -1,11 +1,11 @@
 // Logs the rules that operators have set but no proxy enforces.
-import { manualRules } from '../../../schemas/documents/kinds.ts';
-import { readKind, type StoredDocument } from '../../../schemas/documents/managed-kind.ts';
-import { mergeRules } from '../../../schemas/rules/merge.ts';
-import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
-import { resetEpochs } from '../../../schemas/rules/reset-epochs.ts';
-import type { Rule } from '../../../schemas/rules/rule.ts';
-import { unenforcedProblems } from '../../../schemas/rules/unenforced.ts';
+import { manualRules } from '../../../domain/documents/kinds.ts';
+import { readKind, type StoredDocument } from '../../../domain/documents/managed-kind.ts';
+import { mergeRules } from '../../../domain/rules/merge.ts';
+import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
+import { resetEpochs } from '../../../domain/rules/reset-epochs.ts';
+import type { Rule } from '../../../domain/rules/rule.ts';
+import { unenforcedProblems } from '../../../domain/rules/unenforced.ts';
 
 /** Checks the rules as of `nowMs` (Unix milliseconds). Logs a line for each problem when the problems differ from the last ones. */
 export function createRuleWarnings(

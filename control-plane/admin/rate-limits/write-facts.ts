@@ -1,10 +1,10 @@
 // What the log says of a write to a rule: the rule in force before and after it. Pure.
 
-import { manualRules } from '../../../schemas/documents/kinds.ts';
-import { authorFacts } from '../../../schemas/rules/authorship.ts';
-import { readManualRule } from '../../../schemas/rules/manual-rule.ts';
-import type { RulePrerequisites } from '../../../schemas/rules/obstacle.ts';
-import { ruleFacts } from '../../../schemas/rules/rule-facts.ts';
+import { manualRules } from '../../../domain/documents/kinds.ts';
+import { authorFacts } from '../../../domain/rules/authorship.ts';
+import { readManualRule } from '../../../domain/rules/manual-rule.ts';
+import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
+import { ruleFacts } from '../../../domain/rules/rule-facts.ts';
 import type { Change } from '../../../store/state/state-store.ts';
 import type { KnownRules } from './changes.ts';
 

@@ -1,8 +1,8 @@
 // Reads which days are asked for: a number of days up to today, or dates, in the time zone that a header names.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Days } from '../../../schemas/records/buckets.ts';
-import { type TimeZone, timeZone } from '../../../schemas/records/time-zone.ts';
-import { dayText, readDay } from '../../../schemas/rules/calendar.ts';
+import type { Days } from '../../../domain/records/buckets.ts';
+import { type TimeZone, timeZone } from '../../../domain/records/time-zone.ts';
+import { dayText, readDay } from '../../../schemas/formats/calendar.ts';
 import { refusal } from '../../errors.ts';
 import { invalidQuery } from '../read-query.ts';
 import { type Given, readWhole } from './read-query.ts';

@@ -1,5 +1,5 @@
 // Reads what the queries for records have in common: pages, choices, and user paths within the scope of the operator.
-import { isWithin, normaliseUserPath } from '../../../schemas/user-path.ts';
+import { isWithin, normaliseUserPath } from '../../../domain/user-path.ts';
 import { isInScope, type Operator } from '../../authenticate.ts';
 import { invalidQuery, readQuery } from '../read-query.ts';
 

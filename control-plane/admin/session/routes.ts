@@ -1,14 +1,14 @@
 // The routes of /admin/session: a browser logs in with a key, learns who it is, and logs out. The key is in the cookie only as a digest.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { endedSessions } from '../../../domain/documents/kinds.ts';
+import { readKind, removed, written } from '../../../domain/documents/managed-kind.ts';
+import { clientAddressHeader } from '../../../domain/keys/client-address.ts';
+import { endSession } from '../../../domain/keys/ended-sessions.ts';
+import { digestOf } from '../../../domain/keys/secret.ts';
+import { csrfTokenOf, sealSession, sessionMs, writeSessionCookie } from '../../../domain/keys/session.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import { isOwnPage } from '../../../plane/browser-session.ts';
-import { endedSessions } from '../../../schemas/documents/kinds.ts';
-import { readKind, removed, written } from '../../../schemas/documents/managed-kind.ts';
-import { clientAddressHeader } from '../../../schemas/keys/client-address.ts';
-import { endSession } from '../../../schemas/keys/ended-sessions.ts';
-import { digestOf } from '../../../schemas/keys/secret.ts';
-import { csrfTokenOf, sealSession, sessionMs, writeSessionCookie } from '../../../schemas/keys/session.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { type AccessParts, addressOf, isScoped, logIn, type Operator, who } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';

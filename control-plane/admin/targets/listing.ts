@@ -1,5 +1,5 @@
 // The state of targets, collected from the heartbeats of all live proxies. Pure.
-import { timestamp } from '../../../schemas/timestamp.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import { type AskedTarget, callWindowSeconds } from '../../../store/state/heartbeat-body.ts';
 import type { ProxyView } from '../../fleet.ts';
 

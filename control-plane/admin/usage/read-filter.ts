@@ -1,7 +1,7 @@
 // Reads the filters of usage records, and in which form the answer is wanted.
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Days, spanOf } from '../../../schemas/records/buckets.ts';
-import { askedBy } from '../../../schemas/records/request-record.ts';
+import { type Days, spanOf } from '../../../domain/records/buckets.ts';
+import { askedBy } from '../../../domain/records/request-record.ts';
 import type { UsageFilter } from '../../../store/records/record-store.ts';
 import type { Operator } from '../../authenticate.ts';
 import { dayNames, readDays } from '../records/read-days.ts';

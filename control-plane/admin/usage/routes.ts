@@ -1,9 +1,9 @@
 // The routes of /admin/usage: totals, by time, model, user path, key, label and session, and single records; as JSON, most also as CSV.
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { bucketsOf, type Days, intervals, mostHourlyDays } from '../../../schemas/records/buckets.ts';
-import { dollars, dollarText } from '../../../schemas/records/dollars.ts';
-import { dayText } from '../../../schemas/rules/calendar.ts';
+import { bucketsOf, type Days, intervals, mostHourlyDays } from '../../../domain/records/buckets.ts';
+import { dollars, dollarText } from '../../../domain/records/dollars.ts';
+import { dayText } from '../../../schemas/formats/calendar.ts';
 import { invalidQuery } from '../read-query.ts';
 import { nothingRecorded, type ReadableRecords } from '../records/nothing-recorded.ts';
 import { describeDays } from '../records/read-days.ts';

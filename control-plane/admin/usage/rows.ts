@@ -1,6 +1,6 @@
 // Usage as the admin API shows it: sums, rows of sums, and single records, in JSON and in tables. Pure.
-import type { NanoDollars } from '../../../schemas/records/usage.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
+import type { NanoDollars } from '../../../domain/records/usage.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import type { UsageDimension, UsageEntry, UsageRow, UsageTotals } from '../../../store/records/record-store.ts';
 
 /** How costs are written: `dollars` in JSON, `dollarText` in tables. */

@@ -1,13 +1,13 @@
 // Decides what a write changes in the store: whether the alias can be used, and its document. Pure.
-import { findBadChains } from '../../../schemas/aliases/chains.ts';
-import { createFlattener } from '../../../schemas/aliases/flatten.ts';
-import { aliasKey } from '../../../schemas/aliases/manual-alias.ts';
-import { aliasesInForce, type MergedAlias, sayPlainly } from '../../../schemas/aliases/merge-aliases.ts';
-import { complete, mostFamilyNames, mostLeaves, targetProblem } from '../../../schemas/aliases/mistakes.ts';
-import { NameTable } from '../../../schemas/aliases/name-table.ts';
-import { manualAliases } from '../../../schemas/documents/kinds.ts';
-import { removed, written } from '../../../schemas/documents/managed-kind.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
+import { findBadChains } from '../../../domain/aliases/chains.ts';
+import { createFlattener } from '../../../domain/aliases/flatten.ts';
+import { aliasKey } from '../../../domain/aliases/manual-alias.ts';
+import { aliasesInForce, type MergedAlias, sayPlainly } from '../../../domain/aliases/merge-aliases.ts';
+import { complete, mostFamilyNames, mostLeaves, targetProblem } from '../../../domain/aliases/mistakes.ts';
+import { NameTable } from '../../../domain/aliases/name-table.ts';
+import { manualAliases } from '../../../domain/documents/kinds.ts';
+import { removed, written } from '../../../domain/documents/managed-kind.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import type { Alias } from '../../../schemas/types.ts';
 import { closest } from '../../../schemas/validation/suggest.ts';
 import type { Change } from '../../../store/state/state-store.ts';

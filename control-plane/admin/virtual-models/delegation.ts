@@ -1,10 +1,10 @@
 // Decides which aliases an operator may write whose own key is limited to some models: what the name stood for and what it is to stand for
 // must lie within them, because an alias holds for every caller. Pure.
-import { aliasKey, readManualAlias } from '../../../schemas/aliases/manual-alias.ts';
-import { aliasesInForce } from '../../../schemas/aliases/merge-aliases.ts';
-import { NameTable } from '../../../schemas/aliases/name-table.ts';
-import { allowsTarget } from '../../../schemas/keys/model-access.ts';
-import { foldCase, isQualified } from '../../../schemas/selector.ts';
+import { aliasKey, readManualAlias } from '../../../domain/aliases/manual-alias.ts';
+import { aliasesInForce } from '../../../domain/aliases/merge-aliases.ts';
+import { NameTable } from '../../../domain/aliases/name-table.ts';
+import { allowsTarget } from '../../../domain/keys/model-access.ts';
+import { foldCase, isQualified } from '../../../domain/selector.ts';
 import type { Change } from '../../../store/state/state-store.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
 import { beyondModels, isRestricted, reaches } from '../reach.ts';

@@ -1,9 +1,9 @@
 // All aliases at one moment: those of the configuration, and those that operators have stored.
-import type { ManualAlias } from '../../../schemas/aliases/manual-alias.ts';
-import { type MergedAlias, mergeAliases } from '../../../schemas/aliases/merge-aliases.ts';
-import type { ModelNames } from '../../../schemas/aliases/model-names.ts';
-import { manualAliases } from '../../../schemas/documents/kinds.ts';
-import { readKind } from '../../../schemas/documents/managed-kind.ts';
+import type { ManualAlias } from '../../../domain/aliases/manual-alias.ts';
+import { type MergedAlias, mergeAliases } from '../../../domain/aliases/merge-aliases.ts';
+import type { ModelNames } from '../../../domain/aliases/model-names.ts';
+import { manualAliases } from '../../../domain/documents/kinds.ts';
+import { readKind } from '../../../domain/documents/managed-kind.ts';
 import type { Alias } from '../../../schemas/types.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
 import type { DocumentStore } from '../commit.ts';

@@ -1,7 +1,7 @@
 // The listing of virtual models: those of the configuration and those of operators. Pure.
-import { aliasKey } from '../../../schemas/aliases/manual-alias.ts';
-import type { MergedAlias } from '../../../schemas/aliases/merge-aliases.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
+import { aliasKey } from '../../../domain/aliases/manual-alias.ts';
+import type { MergedAlias } from '../../../domain/aliases/merge-aliases.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import type { Alias } from '../../../schemas/types.ts';
 
 export interface ListingParts {

@@ -1,8 +1,8 @@
 // Reads the bodies of writes to virtual models: normalises them and checks what the schemas cannot express. Pure.
-import { aliasKey } from '../../../schemas/aliases/manual-alias.ts';
-import { sourceProblem } from '../../../schemas/aliases/mistakes.ts';
+import { aliasKey } from '../../../domain/aliases/manual-alias.ts';
+import { sourceProblem } from '../../../domain/aliases/mistakes.ts';
+import { normaliseUserPath } from '../../../domain/user-path.ts';
 import type { Alias } from '../../../schemas/types.ts';
-import { normaliseUserPath } from '../../../schemas/user-path.ts';
 import { isWithinRange } from '../../../schemas/validation/formats.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid } from '../read-body.ts';

@@ -1,7 +1,7 @@
 // The routes of /admin/virtual-models: list, put and delete aliases (spec: What the service does 4).
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { aliasKey } from '../../../schemas/aliases/manual-alias.ts';
-import { manualAliases } from '../../../schemas/documents/kinds.ts';
+import { aliasKey } from '../../../domain/aliases/manual-alias.ts';
+import { manualAliases } from '../../../domain/documents/kinds.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
 import { who } from '../../authenticate.ts';

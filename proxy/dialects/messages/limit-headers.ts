@@ -1,5 +1,5 @@
 // Tells limits in the words of Anthropic's API, which its clients read.
-import { timestamp } from '../../../schemas/timestamp.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 
 const dimensions = ['requests', 'tokens'] as const;
 const milliseconds = /\.\d{3}Z$/;

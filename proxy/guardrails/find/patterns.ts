@@ -1,6 +1,6 @@
 // Finds regular expressions. Its time is linear in the text.
 import type { RE2JS } from 're2js';
-import { compilePatterns } from '../../../schemas/guardrails/pattern.ts';
+import { compilePatterns } from '../../../schemas/formats/pattern.ts';
 import { Automaton } from './automaton.ts';
 import { type Finder, type Follower, type Found, usualSlice } from './finder.ts';
 import { PatternFollower } from './pattern-follower.ts';

@@ -1,5 +1,5 @@
 // Finds personal data and keys by their forms, and by checksums where they have one.
-import { keyKinds } from '../../../schemas/keys/key-shapes.ts';
+import { keyKinds } from '../../../schemas/formats/key-shapes.ts';
 import { type Finder, type Follower, type Found, usualSlice } from './finder.ts';
 import { PatternFinder } from './patterns.ts';
 

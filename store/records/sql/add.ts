@@ -1,5 +1,5 @@
 // Keeps a batch of records: audit entries, what lists are answered from, and usage records, in one transaction.
-import type { RequestRecord } from '../../../schemas/records/request-record.ts';
+import type { RequestRecord } from '../../../domain/records/request-record.ts';
 import { countCombos } from './combos.ts';
 import type { Insertion, Statements } from './database.ts';
 import { completeEntry, listedEntry } from './entry-forms.ts';

@@ -1,5 +1,5 @@
 // Entries as they come in, for those who watch.
-import type { AuditEntry } from '../../../schemas/records/audit-entry.ts';
+import type { AuditEntry } from '../../../domain/records/audit-entry.ts';
 import type { Statements } from './database.ts';
 import { entryIn } from './listed-entries.ts';
 

@@ -1,5 +1,5 @@
 // Who has asked, as records are kept and found by it: a client, or the gateway itself.
-import type { AskedBy, RequestRecord } from '../../../schemas/records/request-record.ts';
+import type { AskedBy, RequestRecord } from '../../../domain/records/request-record.ts';
 import { type Condition, condition } from './condition.ts';
 import type { Dialect } from './dialect.ts';
 

@@ -1,7 +1,7 @@
 // The dictionary of what filters ask for: method, path, model, provider, user path, status and the like, each combination once.
 import { hash } from 'node:crypto';
-import type { RequestRecord } from '../../../schemas/records/request-record.ts';
-import { foldUserPath } from '../../../schemas/user-path.ts';
+import type { RequestRecord } from '../../../domain/records/request-record.ts';
+import { foldUserPath } from '../../../domain/user-path.ts';
 import { askedByOf } from './asked-by.ts';
 import type { Insertion, Statements } from './database.ts';
 import { plainText, plainTextOrNull, wholeNumber } from './plain-values.ts';

@@ -1,7 +1,7 @@
 // An audit entry in its forms: the whole of it, as lists show it, and as part of a conversation (spec: Audit entry).
-import type { AuditEntry, EntryUsage } from '../../../schemas/records/audit-entry.ts';
-import type { AuditData, RequestRecord, RequestRevision } from '../../../schemas/records/request-record.ts';
-import { timestamp } from '../../../schemas/timestamp.ts';
+import type { AuditEntry, EntryUsage } from '../../../domain/records/audit-entry.ts';
+import type { AuditData, RequestRecord, RequestRevision } from '../../../domain/records/request-record.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import { askedByOf } from './asked-by.ts';
 import { plainMoment } from './plain-values.ts';
 

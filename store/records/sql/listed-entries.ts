@@ -1,5 +1,5 @@
 // Reads the entries of a page as lists show them.
-import type { AuditEntry } from '../../../schemas/records/audit-entry.ts';
+import type { AuditEntry } from '../../../domain/records/audit-entry.ts';
 import type { Statements } from './database.ts';
 
 /** `threadEntries`: how many entries its thread has. */

@@ -1,5 +1,5 @@
 // Pages of the log: the entries that match, the newest first.
-import type { AuditEntry } from '../../../schemas/records/audit-entry.ts';
+import type { AuditEntry } from '../../../domain/records/audit-entry.ts';
 import type { EntryFilter, Page } from '../record-store.ts';
 import { allOf, anyOf, between, type Condition, condition } from './condition.ts';
 import type { Statements } from './database.ts';

@@ -1,5 +1,5 @@
 // What the tables of one batch are filled from: an entry with its number, its thread and its combo.
-import type { AuditData, RequestRecord } from '../../../schemas/records/request-record.ts';
+import type { AuditData, RequestRecord } from '../../../domain/records/request-record.ts';
 
 /** A record of which an audit entry is made. */
 export type AuditedRecord = RequestRecord & { readonly data: AuditData };

@@ -1,5 +1,5 @@
 // One entry with everything, and the conversation that it is part of.
-import type { AuditEntry } from '../../../schemas/records/audit-entry.ts';
+import type { AuditEntry } from '../../../domain/records/audit-entry.ts';
 import { condition } from './condition.ts';
 import type { Row, Statements } from './database.ts';
 import { spokenEntry } from './entry-forms.ts';

@@ -1,5 +1,5 @@
 // What a filter asks for, in numbers: the combos and the thread that entries must have.
-import { foldUserPath } from '../../../schemas/user-path.ts';
+import { foldUserPath } from '../../../domain/user-path.ts';
 import type { EntryFilter, Span } from '../record-store.ts';
 import { isAskedBy } from './asked-by.ts';
 import { allOf, anyOf, type Condition, condition, contains } from './condition.ts';

@@ -1,6 +1,6 @@
 // Usage records as the log shows them.
-import type { AskedBy } from '../../../schemas/records/request-record.ts';
-import type { UsageOrigin } from '../../../schemas/records/usage.ts';
+import type { AskedBy } from '../../../domain/records/request-record.ts';
+import type { UsageOrigin } from '../../../domain/records/usage.ts';
 import type { UsageEntry } from '../record-store.ts';
 import type { Row, Statements } from './database.ts';
 

@@ -1,7 +1,7 @@
 // Keeps the usage records of requests: a row for each executed attempt, and the sums that it counts in.
-import type { AttemptRecord, RequestRecord } from '../../../schemas/records/request-record.ts';
-import type { AttemptUsage } from '../../../schemas/records/usage.ts';
-import { foldUserPath } from '../../../schemas/user-path.ts';
+import type { AttemptRecord, RequestRecord } from '../../../domain/records/request-record.ts';
+import type { AttemptUsage } from '../../../domain/records/usage.ts';
+import { foldUserPath } from '../../../domain/user-path.ts';
 import { askedByOf } from './asked-by.ts';
 import type { Insertion, Row, Statements } from './database.ts';
 import type { ColumnType } from './dialect.ts';

@@ -1,5 +1,5 @@
 // The counters of proxies, in a hash of each instance beside the state.
-import { encodeCounts, expiresAtMs } from '../../../schemas/rules/counter-row.ts';
+import { encodeCounts, expiresAtMs } from '../../../domain/rules/counter-row.ts';
 import {
   type CounterBatch,
   counterPageRows,

@@ -1,5 +1,5 @@
 // Parses the state in its Redis hash: a field that is garbage is left out, and the others count.
-import { type CounterRow, decodeCounts } from '../../../schemas/rules/counter-row.ts';
+import { type CounterRow, decodeCounts } from '../../../domain/rules/counter-row.ts';
 import {
   bodyText,
   type Document,

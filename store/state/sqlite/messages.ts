@@ -1,5 +1,5 @@
 // The messages between the two ends of the embedded store; input and output are JSON, which threads pass on faster than objects.
-import type { StoredCounts } from '../../../schemas/rules/counter-row.ts';
+import type { StoredCounts } from '../../../domain/rules/counter-row.ts';
 import type { StoreFailure } from '../store-unavailable.ts';
 
 /** What the thread is started with. */

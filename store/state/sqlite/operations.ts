@@ -1,7 +1,7 @@
 // What each operation of the embedded state store does in SQL; every method is one transaction on an open database.
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { decodeCounts } from '../../../schemas/rules/counter-row.ts';
+import { decodeCounts } from '../../../domain/rules/counter-row.ts';
 import { forgottenAfterMs, type Heartbeat, mostPast } from '../state-store.ts';
 import { createPast, createUses } from './ddl.ts';
 import type {

@@ -1,5 +1,5 @@
 // The state store as a file of this machine: every process of it opens the same one, and a thread does the work.
-import { encodeCounts, expiresAtMs, rowOf } from '../../../schemas/rules/counter-row.ts';
+import { encodeCounts, expiresAtMs, rowOf } from '../../../domain/rules/counter-row.ts';
 import { type ClosingItems, type KeptOptions, keptItems, keptPatience } from '../kept-items.ts';
 import {
   bodyText,

@@ -1,14 +1,14 @@
 // The order of targets: round robin by weights, the unusable behind the usable, and the probe before all.
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import { modelAccess } from '../../../domain/keys/model-access.ts';
+import { priceOf } from '../../../domain/prices/price.ts';
 import { createBalance } from '../../../proxy/balance/balance.ts';
 import { Turns } from '../../../proxy/balance/turns.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
 import { strategies } from '../../../proxy/snapshot/snapshot.ts';
 import { resolve } from '../../../proxy/stages/resolve.ts';
 import { TargetStates } from '../../../proxy/targets/target-states.ts';
-import { modelAccess } from '../../../schemas/keys/model-access.ts';
-import { priceOf } from '../../../schemas/prices/price.ts';
 import { runs } from '../../support/extent.ts';
 import { sampleConfig } from '../sample-config.ts';
 import { named, open } from '../stage-parts.ts';

@@ -1,9 +1,10 @@
 // Routes to balance, and what stands in their way.
+
+import { credentialsOf } from '../../../domain/keys/credentials.ts';
 import { type Balance, createBalance } from '../../../proxy/balance/balance.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
 import type { Route, Strategy, Target } from '../../../proxy/snapshot/snapshot.ts';
 import { TargetStates } from '../../../proxy/targets/target-states.ts';
-import { credentialsOf } from '../../../schemas/keys/credentials.ts';
 import { sampleConfig } from '../sample-config.ts';
 
 export const start = 1_800_000_000_000;

@@ -1,8 +1,8 @@
 // The strategies that go by speed, by price and by conversation.
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import { type Price, priceOf } from '../../../domain/prices/price.ts';
 import type { Route } from '../../../proxy/snapshot/snapshot.ts';
-import { type Price, priceOf } from '../../../schemas/prices/price.ts';
 import { runs } from '../../support/extent.ts';
 import { routeWith, stand, start, targetAt } from './routes.ts';
 

@@ -1,8 +1,8 @@
 // Which callers spend from a budget that is enforced: paths and all below, children of templates, labels; in any letter case.
 import { test } from 'tap';
+import { compileBudgets } from '../../../domain/budgets/budget.ts';
+import { mergeBudgets } from '../../../domain/budgets/merge-budgets.ts';
 import { BudgetCover } from '../../../proxy/budgets/budget-cover.ts';
-import { compileBudgets } from '../../../schemas/budgets/budget.ts';
-import { mergeBudgets } from '../../../schemas/budgets/merge-budgets.ts';
 import type { Budgets } from '../../../schemas/types.ts';
 
 const limits = [{ period: 'daily' as const, amount: 1, mode: 'enforce' as const }];

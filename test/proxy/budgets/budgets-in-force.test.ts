@@ -1,9 +1,9 @@
 // Which verdict refuses a request: by user path, by child and by label, until its window ends.
 import { test } from 'tap';
+import type { BudgetVerdict } from '../../../domain/budgets/verdicts.ts';
 import { BudgetsInForce } from '../../../proxy/budgets/budgets-in-force.ts';
 import { budgetRefusal, checkBudgets } from '../../../proxy/stages/budget.ts';
-import type { BudgetVerdict } from '../../../schemas/budgets/verdicts.ts';
-import { mostLabelledBudgets } from '../../../schemas/metrics.ts';
+import { mostLabelledBudgets } from '../../../schemas/metrics/limit-metrics.ts';
 
 const nowMs = 1_000_000;
 

@@ -1,8 +1,8 @@
 // A proxy that was told that budgets are used up: what it refuses, what it still serves, and that nothing else is taken.
 import { t as suite, test } from 'tap';
-import type { BudgetVerdict } from '../../../schemas/budgets/verdicts.ts';
-import { authKeyBody, authKeyKind } from '../../../schemas/keys/auth-key.ts';
-import { newSecret } from '../../../schemas/keys/secret.ts';
+import type { BudgetVerdict } from '../../../domain/budgets/verdicts.ts';
+import { authKeyBody, authKeyKind } from '../../../domain/keys/auth-key.ts';
+import { newSecret } from '../../../domain/keys/secret.ts';
 import { publishVerdicts } from '../../../store/state/budget-verdicts.ts';
 import { startFakeUpstream } from '../../support/fake-upstream.ts';
 import { startGateway } from '../../support/gateway.ts';

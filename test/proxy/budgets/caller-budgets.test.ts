@@ -5,9 +5,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { test } from 'tap';
 import { budgetListing } from '../../../control-plane/admin/budgets/listing.ts';
 import { placeOfBudget, questionsOf } from '../../../control-plane/budgets/standing.ts';
+import { mergeBudgets } from '../../../domain/budgets/merge-budgets.ts';
+import type { BudgetVerdict } from '../../../domain/budgets/verdicts.ts';
 import { callerBudgets } from '../../../proxy/budgets/caller-budgets.ts';
-import { mergeBudgets } from '../../../schemas/budgets/merge-budgets.ts';
-import type { BudgetVerdict } from '../../../schemas/budgets/verdicts.ts';
 import { declaredParts, memoryOfSpend } from '../../support/budget-parts.ts';
 
 const nowMs = Date.UTC(2026, 2, 14, 12);

@@ -1,8 +1,8 @@
 // Callers who are easily taken for one another, and what the cache may tell of each to the others.
 import * as fc from 'fast-check';
+import { foldUserPath } from '../../../domain/user-path.ts';
 import type { CacheSettings } from '../../../proxy/snapshot/snapshot.ts';
 import type { Principal } from '../../../proxy/stages/authenticate.ts';
-import { foldUserPath } from '../../../schemas/user-path.ts';
 
 export type Asker = Principal;
 type Scope = CacheSettings['scope'];

@@ -1,6 +1,13 @@
 // What the semantic layer compares: which text of a request, which embeddings, and that everything else of two requests must be equal.
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import {
+  type CacheReset,
+  cacheResets,
+  everyAnswer,
+  modelResetId,
+  pathResetId,
+} from '../../../domain/cache/cache-reset.ts';
 import { Caching } from '../../../proxy/cache/caching.ts';
 import { comparedText } from '../../../proxy/cache/compared-text.ts';
 import { readEmbedding } from '../../../proxy/cache/embedding.ts';
@@ -12,13 +19,6 @@ import { parseObject } from '../../../proxy/dialects/json.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
 import type { SemanticSettings } from '../../../proxy/snapshot/snapshot.ts';
 import { lookUp } from '../../../proxy/stages/cache.ts';
-import {
-  type CacheReset,
-  cacheResets,
-  everyAnswer,
-  modelResetId,
-  pathResetId,
-} from '../../../schemas/cache/cache-reset.ts';
 import { neighbourStores } from '../../../store/cache/semantic/open.ts';
 import { runs } from '../../support/extent.ts';
 import { sampleConfig } from '../sample-config.ts';

@@ -2,9 +2,9 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { t as suite, type Test, test } from 'tap';
+import { authKeyBody, authKeyKind } from '../../../domain/keys/auth-key.ts';
+import { newSecret } from '../../../domain/keys/secret.ts';
 import { namingEndpoints } from '../../../proxy/endpoints/naming-endpoints.ts';
-import { authKeyBody, authKeyKind } from '../../../schemas/keys/auth-key.ts';
-import { newSecret } from '../../../schemas/keys/secret.ts';
 import { startFakeUpstream } from '../../support/fake-upstream.ts';
 import { masterKey, startGateway } from '../../support/gateway.ts';
 import { sampleKey } from '../../support/managed-state.ts';

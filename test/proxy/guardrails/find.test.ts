@@ -1,6 +1,9 @@
 // Finding in texts: the same in pieces as at once, in linear time whatever the pattern and the text, and in slices where the text is long.
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import { readManualGuardrail } from '../../../domain/guardrails/manual-guardrail.ts';
+import { mergeGuardrails } from '../../../domain/guardrails/merge-guardrails.ts';
+import { guardrailMistakes } from '../../../domain/guardrails/mistakes.ts';
 import { compileGuardrails } from '../../../proxy/guardrails/compile-guardrails.ts';
 import type { Finder } from '../../../proxy/guardrails/find/finder.ts';
 import { JsonScanner } from '../../../proxy/guardrails/find/json-scanner.ts';
@@ -10,9 +13,6 @@ import { TextScanner } from '../../../proxy/guardrails/find/text-scanner.ts';
 import { WordFinder } from '../../../proxy/guardrails/find/words.ts';
 import { run } from '../../../proxy/guardrails/flow.ts';
 import { Guarding } from '../../../proxy/guardrails/guarding.ts';
-import { readManualGuardrail } from '../../../schemas/guardrails/manual-guardrail.ts';
-import { mergeGuardrails } from '../../../schemas/guardrails/merge-guardrails.ts';
-import { guardrailMistakes } from '../../../schemas/guardrails/mistakes.ts';
 import type { Guardrail } from '../../../schemas/types.ts';
 import { extent } from '../../support/extent.ts';
 import { longestBlock } from '../../support/longest-block.ts';

@@ -1,5 +1,6 @@
 // Guardrails for tests, as the loader and the compiler make them of YAML.
 import { stringify } from 'yaml';
+import { mergeGuardrails } from '../../../domain/guardrails/merge-guardrails.ts';
 import type { Sink } from '../../../proxy/answer.ts';
 import type { EditableObject } from '../../../proxy/dialects/editing.ts';
 import { compileGuardrails } from '../../../proxy/guardrails/compile-guardrails.ts';
@@ -7,7 +8,6 @@ import type { Flow } from '../../../proxy/guardrails/flow.ts';
 import { GuardTap, type StreamGuard } from '../../../proxy/guardrails/guarded-stream.ts';
 import type { Guarding } from '../../../proxy/guardrails/guarding.ts';
 import type { Guardrail } from '../../../proxy/guardrails/guardrail.ts';
-import { mergeGuardrails } from '../../../schemas/guardrails/merge-guardrails.ts';
 import { one } from '../../gitops/load-fixtures.ts';
 
 /** Compiles guardrails; those without a name are called `g1`, `g2` and so on. */

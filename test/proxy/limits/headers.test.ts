@@ -1,10 +1,10 @@
 // What clients are told about limits.
 import { test } from 'tap';
+import type { Rule } from '../../../domain/rules/rule.ts';
 import { rateLimitHeaders, rejectionHeaders, rejectionWords } from '../../../proxy/limits/headers.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import type { Matches } from '../../../proxy/limits/match.ts';
 import { type Exhausted, explain, type Rejection, rejectTargets } from '../../../proxy/limits/rejection.ts';
-import type { Rule } from '../../../schemas/rules/rule.ts';
 import { ruleOf } from './rule-of.ts';
 
 /** The start of an hour, eight hours into a day. */

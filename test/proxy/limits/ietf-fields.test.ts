@@ -1,9 +1,9 @@
 // The IETF's fields: the numbers of the other headers, written as structured fields, on answers and on refusals.
 import { test } from 'tap';
+import type { Rule } from '../../../domain/rules/rule.ts';
 import { rateLimitHeaders, rejectionHeaders } from '../../../proxy/limits/headers.ts';
 import { addIetfFields, type LimitState } from '../../../proxy/limits/ietf-fields.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
-import type { Rule } from '../../../schemas/rules/rule.ts';
 import { startFakeUpstream } from '../../support/fake-upstream.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { ruleOf } from './rule-of.ts';

@@ -1,8 +1,9 @@
 // Short words for what tests of the limiter do in every line: ask as a consumer, and read what is counted.
+
+import type { CounterRow } from '../../../domain/rules/counter-row.ts';
+import type { Rule } from '../../../domain/rules/rule.ts';
 import type { Lease } from '../../../proxy/limits/lease.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
-import type { CounterRow } from '../../../schemas/rules/counter-row.ts';
-import type { Rule } from '../../../schemas/rules/rule.ts';
 
 /** When every test begins. */
 export const start = 1_800_000_000_000;

@@ -1,9 +1,9 @@
 // Small cases tried out completely: every sequence of up to ten operations under up to three rules with caps 1 to 3.
 import { test } from 'tap';
+import type { Rule } from '../../../domain/rules/rule.ts';
 import type { Lease } from '../../../proxy/limits/lease.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import type { Matches } from '../../../proxy/limits/match.ts';
-import type { Rule } from '../../../schemas/rules/rule.ts';
 import { extent } from '../../support/extent.ts';
 import { ruleOf } from './rule-of.ts';
 

@@ -2,8 +2,8 @@
 import { deepEqual } from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import { compareRules, type Rule } from '../../../domain/rules/rule.ts';
 import { createLimiter } from '../../../proxy/limits/limiter.ts';
-import { compareRules, type Rule } from '../../../schemas/rules/rule.ts';
 import { extent, isFull, runs } from '../../support/extent.ts';
 import { type Asked, childFinder } from './oracle.ts';
 import { ruleOf } from './rule-of.ts';

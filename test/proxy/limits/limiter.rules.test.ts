@@ -1,7 +1,7 @@
 // What the limiter promises about rules, one claim per test: which of them match, what an edit or a reset keeps, what a shadow counts.
 import { test } from 'tap';
-import type { Rule } from '../../../schemas/rules/rule.ts';
-import { isWithin, normaliseUserPath } from '../../../schemas/user-path.ts';
+import type { Rule } from '../../../domain/rules/rule.ts';
+import { isWithin, normaliseUserPath } from '../../../domain/user-path.ts';
 import { admitted, ask, decided, everyRow, inFlight, lease, limiterOf, minute, start, used } from './limiter-calls.ts';
 import { ruleOf } from './rule-of.ts';
 

@@ -2,8 +2,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { test } from 'tap';
+import type { CounterRow } from '../../../domain/rules/counter-row.ts';
 import { createLimiter } from '../../../proxy/limits/limiter.ts';
-import type { CounterRow } from '../../../schemas/rules/counter-row.ts';
 import { extent } from '../../support/extent.ts';
 import { admitted, ask, everyRow, inFlight, lease, limiterOf, minute, start, used } from './limiter-calls.ts';
 import { ruleOf } from './rule-of.ts';

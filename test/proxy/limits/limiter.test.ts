@@ -1,7 +1,7 @@
 // What the limiter promises about requests, one claim per test, in numbers: who is admitted, what is told, what a refund takes back.
 import { test } from 'tap';
+import type { Rule } from '../../../domain/rules/rule.ts';
 import { createLimiter } from '../../../proxy/limits/limiter.ts';
-import type { Rule } from '../../../schemas/rules/rule.ts';
 import { admitted, ask, decided, inFlight, lease, limiterOf, minute, start, used } from './limiter-calls.ts';
 import { ruleOf } from './rule-of.ts';
 

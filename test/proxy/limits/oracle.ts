@@ -1,6 +1,6 @@
 // The plain truth about limits, to hold the engine against: every request and token with its time, every rule tried in turn.
-import type { Rule } from '../../../schemas/rules/rule.ts';
-import { foldCase } from '../../../schemas/selector.ts';
+import type { Rule } from '../../../domain/rules/rule.ts';
+import { foldCase } from '../../../domain/selector.ts';
 
 /** What a request is about. A consumer, or the target it goes to. */
 export type Asked = { path: string } | { provider: string; model: string };

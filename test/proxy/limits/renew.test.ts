@@ -1,10 +1,10 @@
 // A request whose body took its time is counted when it goes on: no trailing period ever sees more than the cap go to a provider.
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import type { Rule } from '../../../domain/rules/rule.ts';
 import type { Lease } from '../../../proxy/limits/lease.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import { renewLease } from '../../../proxy/limits/renew.ts';
-import type { Rule } from '../../../schemas/rules/rule.ts';
 import { runs } from '../../support/extent.ts';
 import { ruleOf } from './rule-of.ts';
 

@@ -1,7 +1,7 @@
 // Makes rules for tests of the limiter in one short line each.
-import { type Rule, ruleKey } from '../../../schemas/rules/rule.ts';
-import { ruleId } from '../../../schemas/rules/rule-id.ts';
-import { normaliseSubject, type Scope } from '../../../schemas/rules/scope.ts';
+import { type Rule, ruleKey } from '../../../domain/rules/rule.ts';
+import { ruleId } from '../../../domain/rules/rule-id.ts';
+import { normaliseSubject, type Scope } from '../../../domain/rules/scope.ts';
 
 type Options = Partial<
   Pick<

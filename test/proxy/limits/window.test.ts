@@ -1,9 +1,9 @@
 // The sliding window in numbers: slices, counts, waits, storage.
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import { sliceAt, sliceCount, sliceStartMs } from '../../../domain/rules/slice.ts';
 import { Recent } from '../../../proxy/limits/recent.ts';
 import { requests, SliceClock, tokens, Window } from '../../../proxy/limits/window.ts';
-import { sliceAt, sliceCount, sliceStartMs } from '../../../schemas/rules/slice.ts';
 import { runs } from '../../support/extent.ts';
 
 const start = 1_800_000_000_000;

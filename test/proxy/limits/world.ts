@@ -1,13 +1,13 @@
 // Plays a story to the limiter and to the oracle, and compares in every respect what they say.
 import { deepEqual, equal, ok } from 'node:assert/strict';
+import type { CounterRow } from '../../../domain/rules/counter-row.ts';
+import { compareRules, type Rule } from '../../../domain/rules/rule.ts';
 import { rateLimitHeaders } from '../../../proxy/limits/headers.ts';
 import type { Lease } from '../../../proxy/limits/lease.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import type { Matches } from '../../../proxy/limits/match.ts';
 import type { Rejection } from '../../../proxy/limits/rejection.ts';
 import type { RuleReport } from '../../../proxy/limits/report.ts';
-import type { CounterRow } from '../../../schemas/rules/counter-row.ts';
-import { compareRules, type Rule } from '../../../schemas/rules/rule.ts';
 import { type Asked, type Booking, type Log, Oracle } from './oracle.ts';
 import { ruleOf } from './rule-of.ts';
 import { type Edit, paths, periods, type Step, subjects, targets } from './stories.ts';

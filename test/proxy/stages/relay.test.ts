@@ -1,12 +1,12 @@
 // An answer is a value: one made of constants is relayed like a provider's, through the same taps.
 import { createServer } from 'node:http';
 import { type Test, test } from 'tap';
+import { credentialsOf } from '../../../domain/keys/credentials.ts';
 import { type Answer, type Failure, type Sink, type Tap, wholeAnswer } from '../../../proxy/answer.ts';
 import { closeExchange, openExchange } from '../../../proxy/connection/exchange.ts';
 import { createKeyStreams } from '../../../proxy/key-streams.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
 import { type Ending, relay } from '../../../proxy/stages/relay.ts';
-import { credentialsOf } from '../../../schemas/keys/credentials.ts';
 import { listen } from '../../support/ports.ts';
 import { rawRequest } from '../../support/raw-http.ts';
 import { sampleConfig } from '../sample-config.ts';

@@ -1,5 +1,6 @@
 // Two targets, rules that are used up for a while, and a clock that stands where a request puts it.
 import type { Test } from 'tap';
+import { compileRules } from '../../../domain/rules/rule.ts';
 import { createBalance } from '../../../proxy/balance/balance.ts';
 import { readCall } from '../../../proxy/call/call.ts';
 import type { Refusal } from '../../../proxy/errors.ts';
@@ -9,7 +10,6 @@ import type { Target } from '../../../proxy/snapshot/snapshot.ts';
 import { admit, limitRefusal } from '../../../proxy/stages/admit.ts';
 import { resolve } from '../../../proxy/stages/resolve.ts';
 import type { TargetState } from '../../../proxy/targets/target-state.ts';
-import { compileRules } from '../../../schemas/rules/rule.ts';
 import type { Alias, Limit } from '../../../schemas/types.ts';
 import { startFakeUpstream } from '../../support/fake-upstream.ts';
 import { sampleConfig } from '../sample-config.ts';

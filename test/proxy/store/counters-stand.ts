@@ -1,9 +1,9 @@
 // A real store that fails on order and limiters of a few rules, for the tests of counters.
 import { t as suite } from 'tap';
+import type { CounterRow } from '../../../domain/rules/counter-row.ts';
+import type { Rule } from '../../../domain/rules/rule.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import { type CounterKeeping, type KeptCounters, keepCounters } from '../../../proxy/store/counters.ts';
-import type { CounterRow } from '../../../schemas/rules/counter-row.ts';
-import type { Rule } from '../../../schemas/rules/rule.ts';
 import { openStateStore } from '../../../store/state/open.ts';
 import type { CounterBatch, StateStore } from '../../../store/state/state-store.ts';
 import { temporaryDirectory } from '../../support/teardown.ts';

@@ -1,7 +1,7 @@
 // The record of an attempt: every count by its name, and its cost.
 import { test } from 'tap';
+import { priceOf } from '../../../domain/prices/price.ts';
 import { attemptUsage } from '../../../proxy/tokens/attempt-usage.ts';
-import { priceOf } from '../../../schemas/prices/price.ts';
 
 const small = { input_per_mtok: 0.15, output_per_mtok: 0.6 };
 

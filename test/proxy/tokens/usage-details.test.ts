@@ -1,5 +1,6 @@
 // The usage object of each provider, as it is sent, becomes the same counts whether its bytes or its JSON are read; cut answers are partial.
 import { test } from 'tap';
+import { priceOf } from '../../../domain/prices/price.ts';
 import { readUsage as readBedrock } from '../../../proxy/dialects/bedrock/read-usage.ts';
 import type { ConversationUsage } from '../../../proxy/dialects/conversation/conversation.ts';
 import { readUsage as readGemini } from '../../../proxy/dialects/gemini/read-usage.ts';
@@ -12,7 +13,6 @@ import { findUsage } from '../../../proxy/tokens/find-usage.ts';
 import { sumUsage } from '../../../proxy/tokens/sum-usage.ts';
 import { ofBrokenAnswer, type TokenUsage, tokenUsageOf } from '../../../proxy/tokens/token-usage.ts';
 import { TranslatedUsage } from '../../../proxy/translation/translated-usage.ts';
-import { priceOf } from '../../../schemas/prices/price.ts';
 
 type Row = readonly [
   provider: string,

@@ -31,7 +31,9 @@ export const fileRules: readonly Rule[] = [
       importsOf(file)
         .map(packageOf)
         .filter((name) => name !== undefined && !(name in manifest.dependencies))
-        .filter((name) => !(file.path === 'gitops/generate-types.ts' && (name ?? '') in manifest.devDependencies))
+        .filter(
+          (name) => !(file.path === 'schemas/generate/generate-types.ts' && (name ?? '') in manifest.devDependencies),
+        )
         .map((name) => `imports ${name}`),
     bad: [
       ['proxy/a.ts', "import fc from 'fast-check';"],
@@ -57,7 +59,7 @@ export const fileRules: readonly Rule[] = [
     claim: 'the clock is read in main.ts',
     check: standsIn(
       /\bDate\b|\bperformance\b|\bprocess\.(hrtime|uptime)\b|node:perf_hooks/,
-      /^((proxy|control-plane)\/main\.ts|schemas\/timestamp\.ts|control-plane\/dashboard\/page\/time\.ts|(deploy|examples)\/.+)$/,
+      /^((proxy|control-plane)\/main\.ts|domain\/timestamp\.ts|control-plane\/dashboard\/page\/time\.ts|(deploy|examples)\/.+)$/,
     ),
     bad: [
       ['control-plane/dashboard/page/a.ts', 'const now = Date.now();'],
@@ -107,7 +109,7 @@ export const fileRules: readonly Rule[] = [
     check: ({ path }) => {
       const parts = path.split('/').map((part) => part.replace(/(\.test|\.d)?\.ts$/, ''));
       const banned = parts.flatMap((part) => part.split('-')).filter((word) => bannedNames.has(word));
-      const allowed = ['schemas/types.ts', 'gitops/generate-types.ts'].includes(path);
+      const allowed = ['schemas/types.ts', 'schemas/generate/generate-types.ts'].includes(path);
       const odd = parts.filter((part) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(part));
       return [
         ...(allowed ? [] : banned.map((word) => `is named ${word}`)),

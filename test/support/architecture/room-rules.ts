@@ -4,7 +4,7 @@ import { livesIn, never, only, type Rule, standsIn } from './checks.ts';
 export const roomRules: readonly Rule[] = [
   {
     claim: 'the data plane imports itself and the rooms below the planes, nothing else of ours',
-    check: never(/^proxy\//, /^(?!(proxy|plane|gitops|store|schemas)\/|package\.json$).*\.(ts|json)$/),
+    check: never(/^proxy\//, /^(?!(proxy|plane|gitops|store|domain|schemas)\/|package\.json$).*\.(ts|json)$/),
     bad: [
       ['proxy/a.ts', "import { b } from '../control-plane/b.ts';"],
       ['proxy/a.ts', "import type { b } from '../control-plane/b.ts';"],
@@ -26,7 +26,10 @@ export const roomRules: readonly Rule[] = [
   },
   {
     claim: 'the control plane imports itself and the rooms below the planes, nothing else of ours',
-    check: never(/^control-plane\//, /^(?!(control-plane|plane|gitops|store|schemas)\/|package\.json$).*\.(ts|json)$/),
+    check: never(
+      /^control-plane\//,
+      /^(?!(control-plane|plane|gitops|store|domain|schemas)\/|package\.json$).*\.(ts|json)$/,
+    ),
     bad: [
       ['control-plane/a.ts', "import { b } from '../proxy/b.ts';"],
       ['control-plane/admin/keys/a.ts', "import type { b } from '../../../proxy/b.ts';"],
@@ -38,22 +41,34 @@ export const roomRules: readonly Rule[] = [
     check: never(/^schemas\//, /^(?!schemas\/).*\.(ts|json)$/),
     bad: [
       ['schemas/a.ts', "import { b } from '../proxy/b.ts';"],
-      ['schemas/rules/a.ts', "import type { b } from '../../store/b.ts';"],
+      ['schemas/formats/a.ts', "import type { b } from '../../domain/b.ts';"],
     ],
-    good: [['schemas/rules/a.ts', "import { b } from '../keys/b.ts';"]],
+    good: [['schemas/validation/a.ts', "import { b } from '../formats/b.ts';"]],
   },
   {
-    claim: 'the schemas do no I/O',
-    check: never(/^schemas\//, /^node:(?!crypto$)/),
+    claim: 'the domain imports itself and the schemas',
+    check: never(/^domain\//, /^(?!(domain|schemas)\/).*\.(ts|json)$/),
+    bad: [
+      ['domain/a.ts', "import { b } from '../store/b.ts';"],
+      ['domain/rules/a.ts', "import type { b } from '../../proxy/limits/b.ts';"],
+    ],
+    good: [['domain/rules/a.ts', "import { b } from '../../schemas/formats/b.ts';"]],
+  },
+  {
+    claim: 'the schemas and the domain do no I/O; what generates the schemas reads and writes files',
+    check: never(/^(schemas\/(?!generate\/)|domain\/)/, /^node:(?!crypto$)/),
     bad: [
       ['schemas/a.ts', "import { readFileSync } from 'node:fs';"],
-      ['schemas/keys/a.ts', "import { hostname } from 'node:os';"],
+      ['domain/keys/a.ts', "import { hostname } from 'node:os';"],
     ],
-    good: [['schemas/keys/a.ts', "import { hash } from 'node:crypto';"]],
+    good: [
+      ['domain/keys/a.ts', "import { hash } from 'node:crypto';"],
+      ['schemas/generate/a.ts', "import { readFileSync } from 'node:fs';"],
+    ],
   },
   {
-    claim: 'the store imports itself and the schemas',
-    check: never(/^store\//, /^(?!(store|schemas)\/).*\.(ts|json)$/),
+    claim: 'the store imports itself, the domain and the schemas',
+    check: never(/^store\//, /^(?!(store|domain|schemas)\/).*\.(ts|json)$/),
     bad: [
       ['store/a.ts', "import { b } from '../gitops/b.ts';"],
       ['store/state/a.ts', "import type { b } from '../../proxy/b.ts';"],
@@ -61,8 +76,8 @@ export const roomRules: readonly Rule[] = [
     good: [['store/state/a.ts', "import { b } from '../../schemas/b.ts';"]],
   },
   {
-    claim: 'gitops imports itself, the store and the schemas',
-    check: never(/^gitops\//, /^(?!(gitops|store|schemas)\/).*\.(ts|json)$/),
+    claim: 'gitops imports itself, the store, the domain and the schemas',
+    check: never(/^gitops\//, /^(?!(gitops|store|domain|schemas)\/).*\.(ts|json)$/),
     bad: [
       ['gitops/a.ts', "import { b } from '../plane/b.ts';"],
       ['gitops/a.ts', "import type { b } from '../control-plane/b.ts';"],
@@ -71,7 +86,7 @@ export const roomRules: readonly Rule[] = [
   },
   {
     claim: 'what is the same for both planes imports neither',
-    check: never(/^plane\//, /^(?!(plane|gitops|store|schemas)\/).*\.(ts|json)$/),
+    check: never(/^plane\//, /^(?!(plane|gitops|store|domain|schemas)\/).*\.(ts|json)$/),
     bad: [
       ['plane/a.ts', "import { b } from '../proxy/b.ts';"],
       ['plane/a.ts', "import type { b } from '../control-plane/b.ts';"],
@@ -103,14 +118,15 @@ export const roomRules: readonly Rule[] = [
     ],
   },
   {
-    claim: 'the page of the dashboard imports itself and what a browser loads; of the schemas types alone',
+    claim:
+      'the page of the dashboard imports itself and what a browser loads; of the contract and the domain types alone',
     check: (file) => [
       ...only(
         /^control-plane\/dashboard\/page\//,
-        /^(control-plane\/dashboard\/page|schemas)\/|^(preact(\/hooks)?|htm|uplot)$/,
+        /^(control-plane\/dashboard\/page|schemas|domain)\/|^(preact(\/hooks)?|htm|uplot)$/,
       )(file),
       ...(file.path.startsWith('control-plane/dashboard/page/')
-        ? standsIn(/^import (?!type\b)[^;]*'[^']*\/schemas\//m, /^never$/)(file)
+        ? standsIn(/^import (?!type\b)[^;]*'[^']*\/(schemas|domain)\//m, /^never$/)(file)
         : []),
     ],
     bad: [
@@ -180,7 +196,7 @@ export const roomRules: readonly Rule[] = [
     check: livesIn(/^(ioredis|node:sqlite|pg)(\/|$)/, /^store\//),
     bad: [
       ['proxy/limits/a.ts', "import { Redis } from 'ioredis';"],
-      ['schemas/rules/a.ts', "import { DatabaseSync } from 'node:sqlite';"],
+      ['domain/rules/a.ts', "import { DatabaseSync } from 'node:sqlite';"],
       ['control-plane/store/a.ts', "import pg from 'pg';"],
     ],
   },
@@ -244,146 +260,14 @@ export const roomRules: readonly Rule[] = [
     check: standsIn(
       // 'rate_limit' is also a reason to retry.
       /'(auth_key|cache_reset|reset_epoch|virtual_model)'|kinds?\b\W{0,5}'rate_limit'|\b(authKey|manualAlias|manualRule|resetEpoch)Kind\b/,
-      /^schemas\/(aliases|cache|documents|keys|rules)\//,
+      /^domain\/(aliases|cache|documents|keys|rules)\//,
     ),
     bad: [
       ['proxy/snapshot/a.ts', "const kinds = ['auth_key'];"],
       ['proxy/snapshot/a.ts', "const kinds = ['rate_limit'];"],
-      ['control-plane/admin/a.ts', "import { authKeyKind } from '../../schemas/keys/auth-key.ts';"],
+      ['control-plane/admin/a.ts', "import { authKeyKind } from '../../domain/keys/auth-key.ts';"],
     ],
-    good: [['control-plane/admin/a.ts', "import { managedKeys } from '../../schemas/documents/kinds.ts';"]],
-  },
-  {
-    claim: 'arithmetic imports no package and no node module',
-    check: only(
-      /^(proxy\/limits\/|schemas\/rules\/|schemas\/(listed-models|user-path|selector)\.ts$)/,
-      /^(proxy\/limits|schemas\/rules)\/|^schemas\/(listed-models|user-path|selector|types)\.ts$/,
-    ),
-    bad: [
-      ['proxy/limits/a.ts', "import { hash } from 'node:crypto';"],
-      ['proxy/limits/a.ts', "import type { Snapshot } from '../snapshot/snapshot.ts';"],
-      ['schemas/rules/a.ts', "import leven from 'leven';"],
-      ['schemas/user-path.ts', "import 'node:path';"],
-      ['schemas/selector.ts', "import { b } from './config/read.ts';"],
-    ],
-    good: [['schemas/rules/a.ts', "import type { Limit } from '../types.ts';"]],
-  },
-  {
-    claim: 'what is remembered of targets is arithmetic, too',
-    check: only(/^proxy\/targets\//, /^(proxy\/(targets|bytes)|schemas\/rules)\//),
-    bad: [
-      ['proxy/targets/a.ts', "import { hash } from 'node:crypto';"],
-      ['proxy/targets/a.ts', "import type { Snapshot } from '../snapshot/snapshot.ts';"],
-    ],
-    good: [['proxy/targets/a.ts', "import { parseMoment } from '../../schemas/rules/moment.ts';"]],
-  },
-  {
-    claim: 'balancing knows routes and what is remembered of their targets, nothing else',
-    check: only(/^proxy\/balance\//, /^proxy\/((balance|targets)\/|snapshot\/snapshot\.ts$)/),
-    bad: [
-      ['proxy/balance/a.ts', "import { hash } from 'node:crypto';"],
-      ['proxy/balance/a.ts', "import type { Limiter } from '../limits/limiter.ts';"],
-    ],
-    good: [['proxy/balance/a.ts', "import type { Route } from '../snapshot/snapshot.ts';"]],
-  },
-  {
-    claim: 'discovery asks providers and knows nothing of requests, routes and limits',
-    check: never(/^proxy\/discovery\//, /^proxy\/(?!(discovery|dialects|upstream)\/|errors\.ts$)/),
-    bad: [
-      ['proxy/discovery/a.ts', "import type { Upstream } from '../snapshot/snapshot.ts';"],
-      ['proxy/discovery/a.ts', "import { b } from '../stages/b.ts';"],
-    ],
-    good: [['proxy/discovery/a.ts', "import { b } from '../upstream/b.ts';"]],
-  },
-  {
-    claim: 'dialects translate and nothing else: no sockets, no stages, no limits',
-    check: never(
-      /^proxy\/dialects\//,
-      /^(node:(http|https|net|tls|fs)|fastify$|proxy\/(?!dialects\/|bytes\/|call\/|tokens\/))/,
-    ),
-    bad: [
-      ['proxy/dialects/a.ts', "import { b } from '../stages/b.ts';"],
-      ['proxy/dialects/chat/a.ts', "import { connect } from 'node:net';"],
-    ],
-    good: [['proxy/dialects/chat/a.ts', "import { b } from '../../tokens/b.ts';"]],
-  },
-  {
-    claim: 'bytes have no meaning: scanning and cutting know nothing of ours',
-    check: only(/^proxy\/bytes\//, /^proxy\/bytes\/|^node:buffer$/),
-    bad: [
-      ['proxy/bytes/a.ts', "import { b } from '../dialects/b.ts';"],
-      ['proxy/bytes/a.ts', "import type { Refusal } from '../errors.ts';"],
-    ],
-    good: [['proxy/bytes/a.ts', "import { b } from './b.ts';"]],
-  },
-  {
-    claim: 'upstream speaks HTTP and knows no dialect',
-    check: never(/^proxy\/upstream\//, /^proxy\/(dialects|providers|tokens|snapshot|limits)\//),
-    bad: [['proxy/upstream/a.ts', "import { b } from '../dialects/b.ts';"]],
-  },
-  {
-    claim: 'an answer is a value: relaying knows neither who made it nor what a tap does',
-    check: never(
-      /^proxy\/(answer|stages\/relay|connection\/client-sink)\.ts$/,
-      /^proxy\/(upstream|providers|dialects|tokens)\//,
-    ),
-    bad: [
-      ['proxy/answer.ts', "import type { Failure } from './upstream/failure.ts';"],
-      ['proxy/stages/relay.ts', "import { UsageTap } from '../tokens/usage-tap.ts';"],
-    ],
-    good: [['proxy/stages/relay.ts', "import type { Answer } from '../answer.ts';"]],
-  },
-  {
-    claim: 'a stage knows no door and no store',
-    check: never(/^proxy\/stages\//, /^proxy\/(endpoints|store)\/|^proxy\/(server|pipeline)\.ts$/),
-    bad: [['proxy/stages/a.ts', "import { b } from '../endpoints/b.ts';"]],
-  },
-  {
-    claim: 'a door knows no store and no upstream',
-    check: never(/^proxy\/endpoints\//, /^proxy\/(store|upstream)\/|^proxy\/server\.ts$/),
-    bad: [['proxy/endpoints/a.ts', "import { b } from '../store/b.ts';"]],
-  },
-  {
-    claim: 'the forwarding of /admin is a trip of its own and knows nothing of the line',
-    check: never(
-      /^proxy\/admin\//,
-      /^proxy\/(stages|endpoints|limits|dialects|providers)\/|^proxy\/(server|pipeline)\.ts$/,
-    ),
-    bad: [
-      ['proxy/admin/a.ts', "import { b } from '../stages/b.ts';"],
-      ['proxy/admin/a.ts', "import type { b } from '../stages/b.ts';"],
-      ['proxy/admin/a.ts', "import { serve } from '../pipeline.ts';"],
-    ],
-    good: [['proxy/admin/a.ts', "import { b } from '../connection/b.ts';"]],
-  },
-  {
-    claim: 'an explanation sends nothing and stores nothing',
-    check: never(
-      /^proxy\/explain\//,
-      /^(node:(http|https|net|tls|fs)|proxy\/(upstream|store|retry|endpoints|dialects|tokens)\/|proxy\/(server|pipeline)\.ts$)/,
-    ),
-    bad: [
-      ['proxy/explain/a.ts', "import { send } from '../upstream/send.ts';"],
-      ['proxy/explain/a.ts', "import type { RetryBudgets } from '../retry/retry-budgets.ts';"],
-      ['proxy/explain/a.ts', "import { serve } from '../pipeline.ts';"],
-    ],
-    good: [['proxy/explain/a.ts', "import type { Limiter } from '../limits/limiter.ts';"]],
-  },
-  {
-    claim: 'the rooms below the line know nothing of the line',
-    check: never(
-      /^proxy\/(balance|bytes|cache|call|connection|dialects|discovery|limits|providers|snapshot|store|targets|tokens|upstream)\//,
-      /^proxy\/(stages|endpoints)\/|^proxy\/(server|pipeline|gateway)\.ts$/,
-    ),
-    bad: [
-      ['proxy/upstream/a.ts', "import { b } from '../stages/b.ts';"],
-      ['proxy/connection/a.ts', "import type { Gateway } from '../gateway.ts';"],
-    ],
-  },
-  {
-    claim: 'a store imports no sibling room',
-    check: never(/^(proxy|control-plane)\/store\//, /^(proxy|control-plane)\/(?!store\/)/),
-    bad: [['proxy/store/a.ts', "import { b } from '../limits/b.ts';"]],
+    good: [['control-plane/admin/a.ts', "import { managedKeys } from '../../domain/documents/kinds.ts';"]],
   },
   {
     claim: 'no file imports a main.ts, which alone connects the parts',

@@ -60,7 +60,7 @@ export function functionsOf(text: string): { readonly at: number; readonly lines
 
 /** Every TypeScript file below the rooms, tests excepted. */
 export function sources(): File[] {
-  const rooms = ['schemas', 'store', 'gitops', 'plane', 'proxy', 'control-plane', 'deploy', 'examples'];
+  const rooms = ['schemas', 'domain', 'store', 'gitops', 'plane', 'proxy', 'control-plane', 'deploy', 'examples'];
   return rooms
     .flatMap((room) => typescriptBelow(join(top, room)))
     .map((path) => ({

@@ -1,5 +1,5 @@
 // A guardrail as the API lists it, and the words for it. Pure.
-import type { GuardrailKind } from '../../../../../schemas/guardrails/merge-guardrails.ts';
+import type { GuardrailKind } from '../../../../../domain/guardrails/merge-guardrails.ts';
 
 export type Kind = GuardrailKind;
 

@@ -1,5 +1,5 @@
 // The settings of each kind of guardrail as fields of a form: data that one form draws. Every member of the schemas is here, else types fail.
-import type { GuardrailKind } from '../../../../../schemas/guardrails/merge-guardrails.ts';
+import type { GuardrailKind } from '../../../../../domain/guardrails/merge-guardrails.ts';
 import type { Guardrail } from '../../../../../schemas/types.ts';
 
 export interface SettingField {

@@ -1,5 +1,5 @@
 // The words for an audit entry. Pure.
-import type { AuditEntry } from '../../../../../schemas/records/audit-entry.ts';
+import type { AuditEntry } from '../../../../../domain/records/audit-entry.ts';
 import { parseTime } from '../../time.ts';
 
 export type Entry = AuditEntry;

@@ -1,5 +1,5 @@
 // What is recorded of a request besides its facts: revisions on its way, bodies, headers. All of it is foreign text.
-import type { GuardrailRecord } from '../../../../../schemas/records/request-record.ts';
+import type { GuardrailRecord } from '../../../../../domain/records/request-record.ts';
 import { count, latency } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { useLoad } from '../../load.ts';

@@ -1,0 +1,130 @@
+// What a model name leads to: an alias, a member of a family, a model of one provider, or a bare id on every provider that lists it. Pure.
+
+import type { Alias } from '../../schemas/types.ts';
+import { foldCase, parseSelector } from '../selector.ts';
+import type { ModelNames, ModelTarget } from './model-names.ts';
+
+/** The part of an alias that says where it leads. */
+export type AliasTargets = Pick<Alias, 'source' | 'targets' | 'strategy'>;
+
+/** An alias, or a name of a family: then `family` is the alias that declares it. */
+export interface NamedAlias extends AliasTargets {
+  readonly family?: AliasTargets;
+}
+
+/** `alias` leads further; `models` are tried in order. */
+export type Lead =
+  | { readonly alias: NamedAlias; readonly models?: undefined }
+  | { readonly alias?: undefined; readonly models: readonly ModelTarget[] };
+
+/** `eu/*` → `eu`; undefined for a name that is no family. A prefix has no slash. */
+export function familyPrefix(name: string): string | undefined {
+  return /^[^/*]+\/\*$/.test(name) ? name.slice(0, -2) : undefined;
+}
+
+/**
+ * An alias wins over a name of a family, and both win over models. The letter case of a name does not matter, except that of two models whose
+ * names differ in nothing else the one that is spelled so is meant.
+ */
+export class NameTable {
+  readonly models: ModelNames;
+  /** By source, and by prefix, in lower case. */
+  readonly #aliases = new Map<string, AliasTargets>();
+  readonly #families = new Map<string, AliasTargets>();
+  /** By prefix. */
+  readonly #under = new Map<string, ReadonlySet<string>>();
+  readonly #members = new Map<string, NamedAlias | undefined>();
+
+  /** Of two aliases with the same source the first counts. */
+  constructor(aliases: Iterable<AliasTargets>, models: ModelNames) {
+    this.models = models;
+    for (const alias of aliases) {
+      const key = foldCase(alias.source);
+      if (this.#aliases.has(key)) continue;
+      this.#aliases.set(key, alias);
+      const prefix = familyPrefix(alias.source);
+      if (prefix !== undefined) this.#families.set(foldCase(prefix), alias);
+    }
+  }
+
+  /** Undefined when there is nothing of this name. */
+  leadOf(name: string): Lead | undefined {
+    const alias = this.#aliases.get(foldCase(name)) ?? this.memberOf(name);
+    if (alias !== undefined) return { alias };
+    const models = this.modelsOf(name);
+    return models === undefined ? undefined : { models };
+  }
+
+  /** The name as one of a family, also where an alias has it; undefined when it is none. */
+  memberOf(name: string): NamedAlias | undefined {
+    const slash = name.indexOf('/');
+    const family = slash === -1 ? undefined : this.#families.get(foldCase(name.slice(0, slash)));
+    if (family === undefined || this.#members.has(name)) return this.#members.get(name);
+    // A name that leads to itself leads nowhere.
+    this.#members.set(name, undefined);
+    const rest = name.slice(slash);
+    const targets = family.targets
+      .map(({ model, weight }) => ({ model: `${familyPrefix(model)}${rest}`, weight }))
+      .filter(({ model }) => this.leadOf(model) !== undefined);
+    const member = targets.length === 0 ? undefined : { source: name, targets, strategy: family.strategy, family };
+    this.#members.set(name, member);
+    return member;
+  }
+
+  /** What the name leads to without aliases; undefined when no provider has it. A provider whose models are not known here has any. */
+  modelsOf(name: string): readonly ModelTarget[] | undefined {
+    const { provider, model } = parseSelector(name) ?? {};
+    if (provider !== undefined && model !== undefined) {
+      if (this.models.offered.get(provider)?.has(model) === true) return [{ provider, model }];
+      if (!this.models.isDiscovered && this.models.discovering.has(provider) && !model.includes('*'))
+        return [{ provider, model }];
+    }
+    const { bare, folded } = this.models;
+    const exact = bare.get(name);
+    if (exact !== undefined) return exact;
+    const target = folded.qualified.get(foldCase(name));
+    return target === undefined ? folded.bare.get(foldCase(name)) : [target];
+  }
+
+  /** Whether a name that leads nowhere may do so once providers say that they have the model. */
+  mayLeadSomewhere(name: string): boolean {
+    const { discovering, offered } = this.models;
+    const { provider } = parseSelector(name) ?? {};
+    return provider !== undefined && offered.has(provider) ? discovering.has(provider) : discovering.size > 0;
+  }
+
+  /** The sources of all aliases. */
+  sources(): string[] {
+    return [...this.#aliases.values()].map(({ source }) => source);
+  }
+
+  /** The families, each with the names in it. */
+  *families(): Generator<{ readonly family: AliasTargets; readonly names: readonly string[] }> {
+    for (const family of this.#families.values()) {
+      const prefix = familyPrefix(family.source) ?? '';
+      yield { family, names: [...this.#modelsOfFamily(family)].map((model) => `${prefix}/${model}`) };
+    }
+  }
+
+  #modelsOfFamily({ targets }: AliasTargets): ReadonlySet<string> {
+    const found = new Set<string>();
+    for (const { model } of targets) {
+      const prefix = familyPrefix(model);
+      if (prefix !== undefined) for (const each of this.#modelsUnder(prefix)) found.add(each);
+    }
+    return found;
+  }
+
+  /** Every `x` for which `<prefix>/x` is a model of a provider, or a name of a family. */
+  #modelsUnder(prefix: string): ReadonlySet<string> {
+    const known = this.#under.get(prefix);
+    if (known !== undefined) return known;
+    const own = this.models.offered.get(prefix) ?? new Set();
+    // A family that leads to itself finds what is known so far.
+    this.#under.set(prefix, own);
+    const family = this.#families.get(foldCase(prefix));
+    const all = family === undefined ? own : new Set([...own, ...this.#modelsOfFamily(family)]);
+    this.#under.set(prefix, all);
+    return all;
+  }
+}

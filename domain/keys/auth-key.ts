@@ -1,0 +1,150 @@
+// A managed API key, and its document in the state store.
+import { parseMoment } from '../../schemas/formats/moment.ts';
+import { timestamp } from '../timestamp.ts';
+import { normaliseUserPath } from '../user-path.ts';
+import { type ModelAccess, modelAccess } from './model-access.ts';
+
+/** The kind of these documents in the state store; the id is a UUID. */
+export const authKeyKind = 'auth_key';
+
+/** A managed key. The secret is not stored, only its digest and its last four characters. */
+export interface AuthKey {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | undefined;
+  /** The user path of the key, normalised; undefined: the root, unless `anyUserPath`. */
+  readonly userPath: string | undefined;
+  /** Whether each request may name any user path in a header; false for a key with a user path. */
+  readonly anyUserPath: boolean;
+  readonly labels: readonly string[];
+  /** As written; empty: every model. */
+  readonly allowedModels: readonly string[];
+  /** `allowedModels`, compiled; undefined: every model. */
+  readonly modelAccess: ModelAccess | undefined;
+  /** Whether the key may use the admin API and the dashboard. */
+  readonly dashboardAccess: boolean;
+  /** SHA-256 of the secret, in hex. Never leaves the gateway. */
+  readonly digest: string;
+  readonly redactedValue: string;
+  readonly enabled: boolean;
+  /** Unix milliseconds; from then on the key is refused. Infinity: never. */
+  readonly expiresAtMs: number;
+  readonly deactivatedAtMs: number | undefined;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  /** `master_key`, `anonymous`, or the id of the key that issued it. */
+  readonly createdBy: string;
+}
+
+/** The fields of a key that are not computed. */
+export type AuthKeyFields = Omit<AuthKey, 'modelAccess'>;
+
+/** A key with its computed fields. */
+export function authKey(fields: AuthKeyFields): AuthKey {
+  return Object.freeze({ ...fields, modelAccess: modelAccess(fields.allowedModels) });
+}
+
+/** Whether a key is accepted at this moment (Unix milliseconds): it is enabled and not expired. */
+export function isActive(key: AuthKey, nowMs: number): boolean {
+  return key.enabled && nowMs < key.expiresAtMs;
+}
+
+/** Keys by the digest of their secret. Of two keys with the same secret the first counts. */
+export function keysByDigest(keys: Iterable<AuthKey>): ReadonlyMap<string, AuthKey> {
+  const found = new Map<string, AuthKey>();
+  for (const key of keys) if (!found.has(key.digest)) found.set(key.digest, key);
+  return found;
+}
+
+/** Keys by the body they were read from, because most documents are the same at the next read. */
+const readBefore = new WeakMap<object, { readonly id: string; readonly key: AuthKey | undefined }>();
+
+/**
+ * The key of a document. Undefined when any member is invalid, because a partly read key could grant too much. Unknown members are
+ * ignored. A body is never changed, so it is read once.
+ */
+export function readAuthKey(id: string, body: unknown): AuthKey | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const before = readBefore.get(body);
+  if (before?.id === id) return before.key;
+  const key = parse(id, body);
+  readBefore.set(body, { id, key });
+  return key;
+}
+
+function parse(id: string, body: object): AuthKey | undefined {
+  const given = body as Readonly<Record<string, unknown>>;
+  const { name, digest, created_by: createdBy, redacted_value: redactedValue, description } = given;
+  const { dashboard_access: dashboardAccess, enabled, labels = [], allowed_models: allowedModels = [] } = given;
+  const userPath = readUserPath(given['user_path']);
+  // A key of a version without this member keeps its rights.
+  const { any_user_path: anyUserPath = userPath === undefined } = given;
+  const expiresAtMs = readTime(given['expires_at'], Number.POSITIVE_INFINITY);
+  const deactivatedAtMs = readTime(given['deactivated_at'], undefined);
+  const createdAtMs = readTime(given['created_at'], undefined);
+  const updatedAtMs = readTime(given['updated_at'], undefined);
+  if (userPath === null || expiresAtMs === null || deactivatedAtMs === null) return undefined;
+  if (typeof createdAtMs !== 'number' || typeof updatedAtMs !== 'number') return undefined;
+  if (typeof name !== 'string' || typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest)) return undefined;
+  if (typeof createdBy !== 'string' || typeof redactedValue !== 'string') return undefined;
+  if (description !== undefined && typeof description !== 'string') return undefined;
+  if (typeof dashboardAccess !== 'boolean' || typeof enabled !== 'boolean') return undefined;
+  if (typeof anyUserPath !== 'boolean' || (anyUserPath && userPath !== undefined)) return undefined;
+  if (!isTexts(labels) || !isTexts(allowedModels)) return undefined;
+  return authKey({
+    id,
+    name,
+    description,
+    userPath,
+    anyUserPath,
+    labels,
+    allowedModels,
+    dashboardAccess,
+    digest,
+    redactedValue,
+    enabled,
+    expiresAtMs,
+    deactivatedAtMs,
+    createdAtMs,
+    updatedAtMs,
+    createdBy,
+  });
+}
+
+/** The body of the document, without absent members. */
+export function authKeyBody(key: AuthKey): Record<string, unknown> {
+  const { description, userPath, labels, allowedModels, deactivatedAtMs, expiresAtMs } = key;
+  return {
+    name: key.name,
+    ...(description === undefined ? {} : { description }),
+    ...(userPath === undefined ? {} : { user_path: userPath }),
+    any_user_path: key.anyUserPath,
+    ...(labels.length === 0 ? {} : { labels }),
+    ...(allowedModels.length === 0 ? {} : { allowed_models: allowedModels }),
+    dashboard_access: key.dashboardAccess,
+    digest: key.digest,
+    redacted_value: key.redactedValue,
+    enabled: key.enabled,
+    ...(expiresAtMs === Number.POSITIVE_INFINITY ? {} : { expires_at: timestamp(expiresAtMs) }),
+    ...(deactivatedAtMs === undefined ? {} : { deactivated_at: timestamp(deactivatedAtMs) }),
+    created_at: timestamp(key.createdAtMs),
+    updated_at: timestamp(key.updatedAtMs),
+    created_by: key.createdBy,
+  };
+}
+
+/** `null`: the path is invalid. */
+function readUserPath(value: unknown): string | undefined | null {
+  if (value === undefined) return undefined;
+  return typeof value === 'string' ? (normaliseUserPath(value).path ?? null) : null;
+}
+
+/** `null`: the time is invalid. */
+function readTime<Absent>(value: unknown, absent: Absent): number | Absent | null {
+  if (value === undefined) return absent;
+  return typeof value === 'string' ? (parseMoment(value) ?? null) : null;
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
+}

@@ -1,0 +1,56 @@
+// Which price a model has: that of the configuration, else the public list price.
+
+import { defaultAddresses } from '../../schemas/provider-addresses.ts';
+import type { Model, Pricing, Provider, Usage } from '../../schemas/types.ts';
+import { modelId, pricingOf } from '../listed-models.ts';
+import list from './list-prices.json' with { type: 'json' };
+
+/** Where a model is. */
+export type PricedProvider = Pick<Provider, 'type' | 'base_url'>;
+
+/** By type of provider and id of the model; null: a model with a price that is not known. */
+type Prices = Readonly<Record<string, Readonly<Record<string, Pricing | null>>>>;
+
+const listPrices: Prices = list.prices;
+
+/** Types whose every customer has an address of its own: those at which the list prices hold. */
+const listAddresses: Readonly<Partial<Record<Provider['type'], RegExp>>> = {
+  azure: /^https:\/\/[\w-]+\.(?:openai|cognitiveservices|services\.ai)\.azure\.com\//,
+  bedrock: /^https:\/\/bedrock-runtime\.us-(?:east-1|west-2)\.amazonaws\.com(?:\/|$)/,
+};
+/** So ends the id of a dated snapshot of a model. */
+const date = /-(?:\d{4}-\d{2}-\d{2}|\d{8})$/;
+
+/**
+ * What the configuration says that an entry of `models` of this provider costs: there, else among `prices` of `usage`, else the public list
+ * price. Undefined: it is not known.
+ */
+export function pricingIn(
+  provider: PricedProvider,
+  model: Model,
+  { prices, list_prices: usesList }: Pick<Usage, 'prices' | 'list_prices'>,
+): Pricing | undefined {
+  const id = modelId(model);
+  const said = pricingOf(model) ?? own(own(prices, provider.type), id);
+  return said ?? (usesList && isAtList(provider) ? listPricing(provider.type, id) : undefined);
+}
+
+/**
+ * The public list price of a model. A dated snapshot that the list does not name has the price of the model it is one of, when the list
+ * names that: providers price all of them alike as a rule, and the list names the exceptions.
+ */
+export function listPricing(type: Provider['type'], id: string): Pricing | undefined {
+  const ofType = own(listPrices, type);
+  const found = own(ofType, id);
+  return (found === undefined ? own(ofType, id.replace(date, '')) : found) ?? undefined;
+}
+
+/** At another address than that of its type, another party may ask another price for a model of the same name. */
+function isAtList({ type, base_url: address }: PricedProvider): boolean {
+  return listAddresses[type]?.test(address) ?? address === defaultAddresses[type];
+}
+
+/** The member of an object that comes from a file: names such as `constructor` are no members. */
+function own<Value>(object: Readonly<Record<string, Value>> | undefined, name: string): Value | undefined {
+  return object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined;
+}

@@ -1,0 +1,81 @@
+// Cuts days into buckets of time: hours, days, weeks, months or years of a time zone, each with its name. Pure.
+import { dateOfDay, dayText, mondayOf, monthText, weekText } from '../../schemas/formats/calendar.ts';
+import { timestamp } from '../timestamp.ts';
+import type { TimeZone } from './time-zone.ts';
+
+const hourMs = 3_600_000;
+
+/** Days of a time zone, both included, counted from 1970-01-01. */
+export interface Days {
+  readonly first: number;
+  readonly last: number;
+  readonly zone: TimeZone;
+}
+
+/** From the beginning of the first day to the end of the last one. Unix milliseconds. */
+export function spanOf({ first, last, zone }: Days): { readonly fromMs: number; readonly toMs: number } {
+  return { fromMs: zone.startOfDay(first), toMs: zone.startOfDay(last + 1) };
+}
+
+export const intervals = ['hourly', 'daily', 'weekly', 'monthly', 'yearly'] as const;
+export type Interval = (typeof intervals)[number];
+
+type WholeDays = Exclude<Interval, 'hourly'>;
+
+/** The longest span that is cut into hours. */
+export const mostHourlyDays = 31;
+
+const namesOf: Readonly<Record<WholeDays, (day: number) => string>> = {
+  daily: dayText,
+  weekly: weekText,
+  monthly: monthText,
+  yearly: (day) => String(dateOfDay(day).year),
+};
+
+/** Where the interval after the one of this day begins. */
+const nextOf: Readonly<Record<WholeDays, (day: number) => number>> = {
+  daily: (day) => day + 1,
+  weekly: (day) => mondayOf(day) + 7,
+  monthly: (day) => nextWith(day, monthText),
+  yearly: (day) => nextWith(day, namesOf.yearly),
+};
+
+export interface Buckets {
+  /** `2026-02-28T13:00:00.000Z` of an hour, `2026-02-28`, `2026-W09`, `2026-02` or `2026`, one for each bucket. */
+  readonly names: readonly string[];
+  /** Where each bucket begins, and where the last one ends. Unix milliseconds. */
+  readonly edges: readonly number[];
+}
+
+/** The first and the last bucket hold only those of their days that are asked for. */
+export function bucketsOf(days: Days, interval: Interval): Buckets {
+  const { first, last, zone } = days;
+  // The clock of a zone names some hours twice, so hours have their names in UTC.
+  if (interval === 'hourly') {
+    const edges = hourEdges(days);
+    return { names: edges.slice(0, -1).map(timestamp), edges };
+  }
+  const names: string[] = [];
+  const edges: number[] = [];
+  for (let day = first; day <= last; day = nextOf[interval](day)) {
+    names.push(namesOf[interval](day));
+    edges.push(zone.startOfDay(day));
+  }
+  return { names, edges: [...edges, zone.startOfDay(last + 1)] };
+}
+
+/** Where each hour begins, and where the last one ends. A day that clocks are changed on has 23 or 25. */
+export function hourEdges({ first, last, zone }: Days): readonly number[] {
+  const edges: number[] = [];
+  for (let day = first; day <= last; day += 1) {
+    const end = zone.startOfDay(day + 1);
+    for (let at = zone.startOfDay(day); at < end; at += hourMs) edges.push(at);
+  }
+  return [...edges, zone.startOfDay(last + 1)];
+}
+
+function nextWith(day: number, nameOf: (day: number) => string): number {
+  let next = day + 1;
+  while (nameOf(next) === nameOf(day)) next += 1;
+  return next;
+}

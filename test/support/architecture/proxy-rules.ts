@@ -1,0 +1,137 @@
+// The rules of the rooms of the data plane, and of what is pure: who may import what.
+import { never, only, type Rule } from './checks.ts';
+
+export const proxyRules: readonly Rule[] = [
+  {
+    claim: 'arithmetic imports no package and no node module',
+    check: only(
+      /^(proxy\/limits\/|domain\/rules\/|domain\/(listed-models|user-path|selector)\.ts$)/,
+      /^(proxy\/limits|domain\/rules|schemas\/formats)\/|^domain\/(listed-models|user-path|selector)\.ts$|^schemas\/types\.ts$/,
+    ),
+    bad: [
+      ['proxy/limits/a.ts', "import { hash } from 'node:crypto';"],
+      ['proxy/limits/a.ts', "import type { Snapshot } from '../snapshot/snapshot.ts';"],
+      ['domain/rules/a.ts', "import leven from 'leven';"],
+      ['domain/user-path.ts', "import 'node:path';"],
+      ['domain/selector.ts', "import { b } from './config/read.ts';"],
+    ],
+    good: [['domain/rules/a.ts', "import type { Limit } from '../../schemas/types.ts';"]],
+  },
+  {
+    claim: 'what is remembered of targets is arithmetic, too',
+    check: only(/^proxy\/targets\//, /^(proxy\/(targets|bytes)|schemas\/formats)\//),
+    bad: [
+      ['proxy/targets/a.ts', "import { hash } from 'node:crypto';"],
+      ['proxy/targets/a.ts', "import type { Snapshot } from '../snapshot/snapshot.ts';"],
+    ],
+    good: [['proxy/targets/a.ts', "import { parseMoment } from '../../schemas/formats/moment.ts';"]],
+  },
+  {
+    claim: 'balancing knows routes and what is remembered of their targets, nothing else',
+    check: only(/^proxy\/balance\//, /^proxy\/((balance|targets)\/|snapshot\/snapshot\.ts$)/),
+    bad: [
+      ['proxy/balance/a.ts', "import { hash } from 'node:crypto';"],
+      ['proxy/balance/a.ts', "import type { Limiter } from '../limits/limiter.ts';"],
+    ],
+    good: [['proxy/balance/a.ts', "import type { Route } from '../snapshot/snapshot.ts';"]],
+  },
+  {
+    claim: 'discovery asks providers and knows nothing of requests, routes and limits',
+    check: never(/^proxy\/discovery\//, /^proxy\/(?!(discovery|dialects|upstream)\/|errors\.ts$)/),
+    bad: [
+      ['proxy/discovery/a.ts', "import type { Upstream } from '../snapshot/snapshot.ts';"],
+      ['proxy/discovery/a.ts', "import { b } from '../stages/b.ts';"],
+    ],
+    good: [['proxy/discovery/a.ts', "import { b } from '../upstream/b.ts';"]],
+  },
+  {
+    claim: 'dialects translate and nothing else: no sockets, no stages, no limits',
+    check: never(
+      /^proxy\/dialects\//,
+      /^(node:(http|https|net|tls|fs)|fastify$|proxy\/(?!dialects\/|bytes\/|call\/|tokens\/))/,
+    ),
+    bad: [
+      ['proxy/dialects/a.ts', "import { b } from '../stages/b.ts';"],
+      ['proxy/dialects/chat/a.ts', "import { connect } from 'node:net';"],
+    ],
+    good: [['proxy/dialects/chat/a.ts', "import { b } from '../../tokens/b.ts';"]],
+  },
+  {
+    claim: 'bytes have no meaning: scanning and cutting know nothing of ours',
+    check: only(/^proxy\/bytes\//, /^proxy\/bytes\/|^node:buffer$/),
+    bad: [
+      ['proxy/bytes/a.ts', "import { b } from '../dialects/b.ts';"],
+      ['proxy/bytes/a.ts', "import type { Refusal } from '../errors.ts';"],
+    ],
+    good: [['proxy/bytes/a.ts', "import { b } from './b.ts';"]],
+  },
+  {
+    claim: 'upstream speaks HTTP and knows no dialect',
+    check: never(/^proxy\/upstream\//, /^proxy\/(dialects|providers|tokens|snapshot|limits)\//),
+    bad: [['proxy/upstream/a.ts', "import { b } from '../dialects/b.ts';"]],
+  },
+  {
+    claim: 'an answer is a value: relaying knows neither who made it nor what a tap does',
+    check: never(
+      /^proxy\/(answer|stages\/relay|connection\/client-sink)\.ts$/,
+      /^proxy\/(upstream|providers|dialects|tokens)\//,
+    ),
+    bad: [
+      ['proxy/answer.ts', "import type { Failure } from './upstream/failure.ts';"],
+      ['proxy/stages/relay.ts', "import { UsageTap } from '../tokens/usage-tap.ts';"],
+    ],
+    good: [['proxy/stages/relay.ts', "import type { Answer } from '../answer.ts';"]],
+  },
+  {
+    claim: 'a stage knows no door and no store',
+    check: never(/^proxy\/stages\//, /^proxy\/(endpoints|store)\/|^proxy\/(server|pipeline)\.ts$/),
+    bad: [['proxy/stages/a.ts', "import { b } from '../endpoints/b.ts';"]],
+  },
+  {
+    claim: 'a door knows no store and no upstream',
+    check: never(/^proxy\/endpoints\//, /^proxy\/(store|upstream)\/|^proxy\/server\.ts$/),
+    bad: [['proxy/endpoints/a.ts', "import { b } from '../store/b.ts';"]],
+  },
+  {
+    claim: 'the forwarding of /admin is a trip of its own and knows nothing of the line',
+    check: never(
+      /^proxy\/admin\//,
+      /^proxy\/(stages|endpoints|limits|dialects|providers)\/|^proxy\/(server|pipeline)\.ts$/,
+    ),
+    bad: [
+      ['proxy/admin/a.ts', "import { b } from '../stages/b.ts';"],
+      ['proxy/admin/a.ts', "import type { b } from '../stages/b.ts';"],
+      ['proxy/admin/a.ts', "import { serve } from '../pipeline.ts';"],
+    ],
+    good: [['proxy/admin/a.ts', "import { b } from '../connection/b.ts';"]],
+  },
+  {
+    claim: 'an explanation sends nothing and stores nothing',
+    check: never(
+      /^proxy\/explain\//,
+      /^(node:(http|https|net|tls|fs)|proxy\/(upstream|store|retry|endpoints|dialects|tokens)\/|proxy\/(server|pipeline)\.ts$)/,
+    ),
+    bad: [
+      ['proxy/explain/a.ts', "import { send } from '../upstream/send.ts';"],
+      ['proxy/explain/a.ts', "import type { RetryBudgets } from '../retry/retry-budgets.ts';"],
+      ['proxy/explain/a.ts', "import { serve } from '../pipeline.ts';"],
+    ],
+    good: [['proxy/explain/a.ts', "import type { Limiter } from '../limits/limiter.ts';"]],
+  },
+  {
+    claim: 'the rooms below the line know nothing of the line',
+    check: never(
+      /^proxy\/(balance|bytes|cache|call|connection|dialects|discovery|limits|providers|snapshot|store|targets|tokens|upstream)\//,
+      /^proxy\/(stages|endpoints)\/|^proxy\/(server|pipeline|gateway)\.ts$/,
+    ),
+    bad: [
+      ['proxy/upstream/a.ts', "import { b } from '../stages/b.ts';"],
+      ['proxy/connection/a.ts', "import type { Gateway } from '../gateway.ts';"],
+    ],
+  },
+  {
+    claim: 'a store imports no sibling room',
+    check: never(/^(proxy|control-plane)\/store\//, /^(proxy|control-plane)\/(?!store\/)/),
+    bad: [['proxy/store/a.ts', "import { b } from '../limits/b.ts';"]],
+  },
+];
