@@ -14,11 +14,11 @@ import {
 } from '../domain/keys/credentials.ts';
 import { isEnded, noEndedSessions } from '../domain/keys/ended-sessions.ts';
 import { isWithin } from '../domain/user-path.ts';
-import { type BrowserSession, browserSession } from '../plane/browser-session.ts';
-import { clientAddressOf, type TrustedProxies } from '../plane/client-address.ts';
-import type { FailedLogins } from '../plane/failed-logins.ts';
-import type { KeyUses } from '../plane/key-uses.ts';
-import { foreignPart } from '../plane/own-names.ts';
+import { type BrowserSession, browserSession } from '../plane/access/browser-session.ts';
+import { clientAddressOf, type TrustedProxies } from '../plane/access/client-address.ts';
+import type { FailedLogins } from '../plane/access/failed-logins.ts';
+import type { KeyUses } from '../plane/access/key-uses.ts';
+import { foreignPart } from '../plane/access/own-names.ts';
 import { StoreUnavailable } from '../store/state/store-unavailable.ts';
 import { type Refusal, refusal } from './errors.ts';
 import type { FailedLoginLines } from './failed-login-lines.ts';

@@ -10,10 +10,10 @@ import { type Anchors, defaultAnchors } from '../domain/budgets/window.ts';
 import { type KnownModels, knownModels, nothingKnown } from '../domain/rules/known-models.ts';
 import type { RulePrerequisites } from '../domain/rules/obstacle.ts';
 import { compileRules, type Rule } from '../domain/rules/rule.ts';
-import type { AssembledConfig } from '../gitops/assembled.ts';
-import type { DeclaredPlaces } from '../gitops/places.ts';
-import { defaultConfig } from '../gitops/validate.ts';
-import { type TrustedProxies, trustedProxies } from '../plane/client-address.ts';
+import type { AssembledConfig } from '../gitops/assemble/assembled.ts';
+import type { DeclaredPlaces } from '../gitops/assemble/places.ts';
+import { defaultConfig } from '../gitops/read/validate.ts';
+import { type TrustedProxies, trustedProxies } from '../plane/access/client-address.ts';
 import { defaultQuotas, type Quotas } from './admin/quotas.ts';
 import type { RecordRetention } from './records/keep-records.ts';
 

@@ -1,7 +1,7 @@
 // One log line per client address and minute about failed logins: an address that guesses keys shows, and cannot fill the log.
 
 import type { FailedLogin, LoginFailure } from '../domain/keys/credentials.ts';
-import { addressBlock } from '../plane/failed-logins.ts';
+import { addressBlock } from '../plane/access/failed-logins.ts';
 
 /** Between two lines about one address. */
 const quietMs = 60_000;

@@ -1,6 +1,6 @@
 // The metrics of the control plane for Prometheus; the only file of this plane that imports the metrics package.
-import type { FollowStatus } from '../gitops/config-status.ts';
-import type { FailedLogins } from '../plane/failed-logins.ts';
+import type { FollowStatus } from '../gitops/follow/config-status.ts';
+import type { FailedLogins } from '../plane/access/failed-logins.ts';
 import type { LineWriter } from '../plane/line-writer.ts';
 import { Counter, collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
 import { controlPlaneMetrics as defined } from '../schemas/metrics/control-plane-metrics.ts';

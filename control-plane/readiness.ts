@@ -1,5 +1,5 @@
 // Decides whether this plane is ready or degraded. A degraded plane still serves operators.
-import type { FollowStatus } from '../gitops/config-status.ts';
+import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 

@@ -1,5 +1,5 @@
 // What changed with a configuration, as fields of one log line: bounded, because a first merge may change thousands of rules.
-import type { ConfigChange } from '../gitops/config-change.ts';
+import type { ConfigChange } from '../gitops/diff/config-change.ts';
 
 /** The most names in one field, and the most sentences. */
 const mostNamed = 20;

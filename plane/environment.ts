@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { parseFlag, parseList, type Variables } from '../schemas/variables.ts';
-import { ownNames } from './own-names.ts';
+import { ownNames } from './access/own-names.ts';
 import { readOwnSecrets } from './own-secrets.ts';
 import { readSecret, type SecretFile, type SecretName } from './secret-variable.ts';
 

@@ -1,7 +1,7 @@
 // The gateway's own secrets that lie in files, read again while the process runs, by the same means as the keys of providers. What cannot
 // be used changes nothing: the last good value stays in force, and one line of the log says why, without the content.
 import { setTimeout } from 'node:timers/promises';
-import { FollowedSecret, lookMs } from '../gitops/followed-secret.ts';
+import { FollowedSecret, lookMs } from '../gitops/follow/followed-secret.ts';
 import type { MasterKeys } from '../store/state/seals.ts';
 import type { PlaneSettings } from './environment.ts';
 import type { Log } from './log-events.ts';

@@ -2,8 +2,8 @@
 
 import { managedKeys } from '../domain/documents/kinds.ts';
 import { readKind, type StoredDocument } from '../domain/documents/managed-kind.ts';
-import { readEnvironmentRules } from '../gitops/environment-rules.ts';
-import { hyphenAdvice, hyphenatedPath } from '../gitops/hyphenated-path.ts';
+import { readEnvironmentRules } from '../gitops/assemble/environment-rules.ts';
+import { hyphenAdvice, hyphenatedPath } from '../gitops/assemble/hyphenated-path.ts';
 import { quote } from '../schemas/validation/path.ts';
 import type { Variables } from '../schemas/variables.ts';
 import type { Log } from './log-events.ts';

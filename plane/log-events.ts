@@ -1,6 +1,6 @@
 // The log lines of config and managed state, the same in both planes.
-import type { ConfigEvent } from '../gitops/config-status.ts';
-import { formatProblem, problemFields } from '../gitops/problem.ts';
+import type { ConfigEvent } from '../gitops/follow/config-status.ts';
+import { formatProblem, problemFields } from '../gitops/read/problem.ts';
 import type { StateEvent } from '../store/state/state-status.ts';
 import { changeFields } from './change-fields.ts';
 

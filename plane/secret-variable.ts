@@ -1,5 +1,5 @@
 // A variable that holds a secret: the value itself, or, under the name with _FILE, a file that holds it.
-import { readKeyFileSync } from '../gitops/key-file.ts';
+import { readKeyFileSync } from '../gitops/read/key-file.ts';
 
 export type SecretName = 'GATEWAY_MASTER_KEY' | 'GATEWAY_PREVIOUS_MASTER_KEY' | 'REDIS_URL' | 'DATABASE_URL';
 

@@ -1,11 +1,11 @@
 // Starts a plane: settings, configuration, address. When one of them has problems, one line for each says what is wrong and what to do,
 // in words on a terminal and in JSON elsewhere, and the process ends with status 1.
 import { join } from 'node:path';
-import type { AssembledConfig } from '../gitops/assembled.ts';
-import { ConfigRejected } from '../gitops/config-rejected.ts';
-import { type Follower, followConfig } from '../gitops/follow.ts';
-import { followConfigAndKeys } from '../gitops/follow-keys.ts';
-import { formatProblem, type Problem, problemFields } from '../gitops/problem.ts';
+import type { AssembledConfig } from '../gitops/assemble/assembled.ts';
+import { ConfigRejected } from '../gitops/follow/config-rejected.ts';
+import { type Follower, followConfig } from '../gitops/follow/follow.ts';
+import { followConfigAndKeys } from '../gitops/follow/follow-keys.ts';
+import { formatProblem, type Problem, problemFields } from '../gitops/read/problem.ts';
 import type { Variables } from '../schemas/variables.ts';
 import type { EnvironmentReading, PlaneSettings } from './environment.ts';
 import type { Identity } from './identity.ts';

@@ -11,7 +11,7 @@ import {
 } from '../plane/environment.ts';
 import { controlPlaneFolder } from '../plane/identity.ts';
 import type { Variables } from '../schemas/variables.ts';
-import { readTelemetry, type TelemetrySettings } from './telemetry/settings.ts';
+import { readTelemetry, type TelemetrySettings } from './records/spans/settings.ts';
 
 export interface Environment extends PlaneSettings {
   readonly host: string;

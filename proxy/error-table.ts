@@ -1,6 +1,5 @@
 // Every error the data plane itself can answer: status, type and words, by code.
 import type { ErrorType } from '../schemas/error-type.ts';
-import { browserErrors } from './browser-errors.ts';
 
 /** What a refusal says where nothing more is known. */
 export interface ErrorEntry {
@@ -12,6 +11,8 @@ export interface ErrorEntry {
 const entryOf = (status: number, type: ErrorType, message: string): ErrorEntry => ({ status, type, message });
 const bad = (message: string, status = 400): ErrorEntry => entryOf(status, 'invalid_request_error', message);
 const upstream = (message: string, status = 502): ErrorEntry => entryOf(status, 'provider_error', message);
+
+const denied = (message: string) => ({ status: 403, type: 'permission_error', message }) as const;
 
 /** Codes are stable and for programs; messages are for people and may change. `{x}` is filled from the details. */
 export const errors = {
@@ -66,7 +67,16 @@ export const errors = {
     'authentication_error',
     'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
   ),
-  ...browserErrors,
+  // What only browsers get: sessions, and pages of other origins.
+  session_ended: { status: 401, type: 'authentication_error', message: 'The session is over. Log in again.' },
+  csrf_refused: denied(
+    'A write with a session needs the header x-csrf-token, with csrf_token of GET /admin/session, from a page of this address.',
+  ),
+  foreign_host: denied(
+    'Without a master key only names of this machine are served, such as localhost; "{host}" is none. Set GATEWAY_MASTER_KEY.',
+  ),
+  foreign_origin: denied('Without a master key no page of another origin may write. Set GATEWAY_MASTER_KEY.'),
+  origin_not_allowed: denied('Web pages of the origin "{origin}" may not send this request: {reason}.'),
   too_many_failed_logins: entryOf(
     429,
     'rate_limit_error',

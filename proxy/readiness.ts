@@ -1,5 +1,5 @@
 // Whether this proxy should get traffic, and what an operator should check: facts in, readiness out.
-import type { FollowStatus } from '../gitops/config-status.ts';
+import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 

@@ -101,7 +101,7 @@ await test('the law is applied to the files that are there', async (t) => {
     'proxy/main.ts',
     'proxy/upstream/send.ts',
     'control-plane/main.ts',
-    'gitops/watch.ts',
+    'gitops/follow/watch.ts',
     'deploy/local.ts',
   ]) {
     t.ok(
@@ -225,7 +225,7 @@ await test('every example is complete, reachable from the README, and all of its
 
 await test('every module can be imported by itself', async (t) => {
   // Programs start when imported: the two planes, and the worker, which needs its thread.
-  const programs = new Set(['gitops/load-worker.ts']);
+  const programs = new Set(['gitops/assemble/load-worker.ts']);
   const modules = files.filter(
     ({ path }) =>
       /^(schemas|domain|store|gitops|plane|proxy|control-plane)\/(?!dashboard\/page\/)/.test(path) &&

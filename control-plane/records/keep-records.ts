@@ -1,5 +1,5 @@
 // The records of the fleet in this plane: the store, what fills and empties it, and the journal of this plane's own records.
-import type { FollowStatus } from '../../gitops/config-status.ts';
+import type { FollowStatus } from '../../gitops/follow/config-status.ts';
 import { controlPlaneFolder } from '../../plane/identity.ts';
 import type { Log } from '../../plane/log-events.ts';
 import { reconnectInTurn } from '../../plane/reconnect-in-turn.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readKeyFileSync } from '../../gitops/key-file.ts';
+import { readKeyFileSync } from '../../gitops/read/key-file.ts';
 import { ownDirectoryMode, ownFileMode } from '../../store/own-files.ts';
 
 export interface MasterKey {

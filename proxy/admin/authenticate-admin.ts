@@ -9,11 +9,11 @@ import {
   identify,
   identifyDigest,
 } from '../../domain/keys/credentials.ts';
-import { type BrowserSession, browserSession } from '../../plane/browser-session.ts';
-import type { FailedLogins } from '../../plane/failed-logins.ts';
-import type { Exchange } from '../connection/exchange.ts';
+import { type BrowserSession, browserSession } from '../../plane/access/browser-session.ts';
+import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Exchange } from '../http/exchange.ts';
 
 /** What tells who asks. */
 export interface AdminAccess {

@@ -1,11 +1,11 @@
 // Requests under /admin that need no key: the page of the dashboard, and logging in. Also the headers of a browser that the control plane cannot see.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { plainAddress } from '../../domain/keys/client-address.ts';
-import { isOwnPage } from '../../plane/browser-session.ts';
-import type { TrustedProxies } from '../../plane/client-address.ts';
-import { addressBlock } from '../../plane/failed-logins.ts';
-import type { Exchange } from '../connection/exchange.ts';
+import { isOwnPage } from '../../plane/access/browser-session.ts';
+import type { TrustedProxies } from '../../plane/access/client-address.ts';
+import { addressBlock } from '../../plane/access/failed-logins.ts';
 import { refusal } from '../errors.ts';
+import type { Exchange } from '../http/exchange.ts';
 
 const dashboardPath = '/admin/dashboard';
 const sessionPath = '/admin/session';

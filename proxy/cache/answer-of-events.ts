@@ -5,7 +5,7 @@ import type { Call } from '../call/call.ts';
 import { foldFor } from '../capture/folds.ts';
 import { StreamCapture, type StreamFacts } from '../capture/stream-capture.ts';
 import type { Operation } from '../dialects/dialect.ts';
-import { type JsonObject, writeJson } from '../dialects/json.ts';
+import { type JsonObject, writeJson } from '../dialects/json/json.ts';
 import { isKeepableObject } from './keepable-answer.ts';
 
 /** What is known of a stream when it is over. */

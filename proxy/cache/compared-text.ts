@@ -2,7 +2,7 @@
 import type { Member } from '../bytes/scan.ts';
 import type { Call } from '../call/call.ts';
 import type { Operation } from '../dialects/dialect.ts';
-import { isObject, type JsonObject, type JsonValue, parseObject, writeJson } from '../dialects/json.ts';
+import { isObject, type JsonObject, type JsonValue, parseObject, writeJson } from '../dialects/json/json.ts';
 import type { SemanticSettings } from '../snapshot/snapshot.ts';
 
 export interface ComparedText {

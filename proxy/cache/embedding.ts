@@ -1,5 +1,5 @@
 // The embedding of a text, as a model gives it: a list of numbers, or the same as base64.
-import { type JsonObject, listOf, numberOf, objectOf, textOf } from '../dialects/json.ts';
+import { type JsonObject, listOf, numberOf, objectOf, textOf } from '../dialects/json/json.ts';
 
 export type Vector = Float32Array<ArrayBuffer>;
 

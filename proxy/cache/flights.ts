@@ -1,9 +1,9 @@
 // Equal requests that wait for one call: the first leads, the others follow, and one of them leads when it fails, or when its client reads
 // too slowly.
 import type { CachedAnswer } from '../../store/cache/answer-cache.ts';
-import type { Exchange } from '../connection/exchange.ts';
 import { refusal } from '../errors.ts';
-import { Polling } from '../polling.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { Polling } from '../pacing/polling.ts';
 import type { SemanticLook } from './semantic-layer.ts';
 
 /** An answer for those who wait. `similar`: it was given to a request that means the same. */

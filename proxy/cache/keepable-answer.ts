@@ -1,6 +1,14 @@
 // Which answers are kept: complete ones that any later request may get. What is not known to be one is not kept.
 import type { Operation } from '../dialects/dialect.ts';
-import { isObject, type JsonObject, type JsonValue, listOf, objectOf, parseObject, textOf } from '../dialects/json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listOf,
+  objectOf,
+  parseObject,
+  textOf,
+} from '../dialects/json/json.ts';
 
 const whole: ReadonlySet<JsonValue | undefined> = new Set(['stop', 'tool_calls', 'function_call']);
 const wholeMessage: ReadonlySet<JsonValue | undefined> = new Set(['end_turn', 'tool_use', 'stop_sequence']);

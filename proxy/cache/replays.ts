@@ -1,7 +1,7 @@
 // Kept answers as event streams. What was told once is told again without reading and writing JSON.
 import type { AnswerCache, CachedAnswer } from '../../store/cache/answer-cache.ts';
 import type { Operation } from '../dialects/dialect.ts';
-import { shortBytes, sliced } from '../slices.ts';
+import { shortBytes, sliced } from '../pacing/slices.ts';
 import { replayed } from '../translation/replay.ts';
 
 /** Of all streams that are remembered. */

@@ -1,7 +1,7 @@
 // The response cache of this proxy: its engine, as the configuration has it, and what has come of asking it.
 import type { AnswerCache, CachedAnswer, CacheStatus } from '../../store/cache/answer-cache.ts';
-import { Batch } from '../batch.ts';
 import type { CaptureBudget } from '../capture/capture-budget.ts';
+import { Batch } from '../pacing/batch.ts';
 import type { CacheSettings } from '../snapshot/snapshot.ts';
 import { Flights } from './flights.ts';
 import { Replays, replayBytes } from './replays.ts';

@@ -1,7 +1,7 @@
 // The chunks of chat and of text completions, folded into one answer with all its choices.
 
 import { isFailure } from '../dialects/chat/broken-answer.ts';
-import type { ChunkReader } from '../dialects/chat/read-events.ts';
+import type { ChunkReader } from '../dialects/chat/read/read-events.ts';
 import {
   isObject,
   type JsonObject,
@@ -10,7 +10,7 @@ import {
   numberOf,
   parseObject,
   writeJson,
-} from '../dialects/json.ts';
+} from '../dialects/json/json.ts';
 import type { AnswerContext, ClientDialect, RawEvent } from '../dialects/translation.ts';
 import { compactEvents } from './compact-events.ts';
 import { RepeatedText } from './repeated-text.ts';

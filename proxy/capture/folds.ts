@@ -1,5 +1,5 @@
 // Which fold makes an answer of a stream, by the operation that was asked for.
-import { ChunkReader } from '../dialects/chat/read-events.ts';
+import { ChunkReader } from '../dialects/chat/read/read-events.ts';
 import { chatTranslation } from '../dialects/chat/translate.ts';
 import { CompletionReader } from '../dialects/completions/read-events.ts';
 import { completionsTranslation } from '../dialects/completions/translate.ts';

@@ -1,7 +1,7 @@
 // An event stream on its way into an audit entry or the cache: each event is folded as it comes, so that a long stream takes no more memory than what it says.
 import { randomBytes } from 'node:crypto';
 import { HeldBytes } from '../bytes/held-bytes.ts';
-import { type JsonObject, parseObject } from '../dialects/json.ts';
+import { type JsonObject, parseObject } from '../dialects/json/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { type AnswerContext, InvalidAnswer, type RawEvent } from '../dialects/translation.ts';
 import { nothingAsked, type StreamFold } from './stream-fold.ts';

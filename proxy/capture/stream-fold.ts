@@ -2,7 +2,7 @@
 import type { ConversationRequest } from '../dialects/conversation/conversation.ts';
 import { AnswerFold } from '../dialects/conversation/fold-events.ts';
 import type { StreamEvent } from '../dialects/conversation/stream-event.ts';
-import { isObject, type JsonObject, type JsonValue, parseObject, writeJson } from '../dialects/json.ts';
+import { isObject, type JsonObject, type JsonValue, parseObject, writeJson } from '../dialects/json/json.ts';
 import type { AnswerContext, ClientDialect, EventReader, RawEvent } from '../dialects/translation.ts';
 import { RepeatedText } from './repeated-text.ts';
 

@@ -7,11 +7,11 @@ import {
   numberOf,
   parseJson,
   writeJson,
-} from './json.ts';
+} from './json/json.ts';
 import { otherTexts, type RequestedPlace, requestedTexts } from './other-texts.ts';
 import type { EditableText, Role, StreamedText, TextForm } from './texts.ts';
 
-export type { EditableObject } from './json.ts';
+export type { EditableObject } from './json/json.ts';
 
 /** The object where it stands in a parsed body: what is changed in it is changed there. */
 export function editable(value: JsonValue | undefined): EditableObject | undefined {

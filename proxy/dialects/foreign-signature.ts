@@ -2,7 +2,7 @@
 
 import { spells } from '../bytes/spells.ts';
 import type { Signature } from './conversation/parts.ts';
-import { parseObject, textOf, writeJson } from './json.ts';
+import { parseObject, textOf, writeJson } from './json/json.ts';
 
 const mark = 'gw1.';
 

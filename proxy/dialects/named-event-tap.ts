@@ -2,7 +2,7 @@
 import { dataOf, firstEventEnd, isLineEnd } from '../bytes/events.ts';
 import { isFailure } from './chat/broken-answer.ts';
 import { EventTap, nothing } from './event-tap.ts';
-import { parseObject } from './json.ts';
+import { parseObject } from './json/json.ts';
 import { mayNameError } from './stream-secrets.ts';
 
 const newline = 0x0a;

@@ -1,6 +1,6 @@
 // Texts in members that nothing else knows: whatever is no sign, no address and no data may be told to a model, or to a client.
 import { maxDepth } from '../bytes/scan.ts';
-import { type EditableObject, isObject, type JsonValue, numberOf, textOf } from './json.ts';
+import { type EditableObject, isObject, type JsonValue, numberOf, textOf } from './json/json.ts';
 import { beyondBase64, type DataText, isBase64, textOfAddress, textOfBase64 } from './text-data.ts';
 
 const wordsIn = (...lines: readonly string[]): ReadonlySet<string> => new Set(lines.flatMap((line) => line.split(' ')));

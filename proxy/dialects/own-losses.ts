@@ -1,7 +1,7 @@
 // What only the client's dialect says, and a target of another one is not told: members of the request, of its tools, and of what was said.
 import type { ConversationRequest, OwnMember } from './conversation/conversation.ts';
 import type { Own, Part } from './conversation/parts.ts';
-import { isObject, type JsonObject, type JsonValue, listOf, objectOf } from './json.ts';
+import { isObject, type JsonObject, type JsonValue, listOf, objectOf } from './json/json.ts';
 import type { Losses } from './translation.ts';
 
 /** Asked for with `include`: thoughts come with their proofs in any case, where there are any. */

@@ -1,5 +1,5 @@
 // Where servers of one dialect differ from its inventor. Rows of providers name them; writers obey. Absent: as the inventor has it.
-import type { TextForm } from './call-forms.ts';
+import type { TextForm } from './tools/call-forms.ts';
 
 export interface Quirks {
   /** Chat: the member for the most tokens of an answer. Absent: `max_completion_tokens` for OpenAI's own models that think, else `max_tokens`. */

@@ -1,6 +1,6 @@
 // Members of requests that say how they are served, and nothing to a model.
 import { type EditableObject, editable, type RequestedList } from './editing.ts';
-import type { JsonValue } from './json.ts';
+import type { JsonValue } from './json/json.ts';
 
 /** Names of models, ids of what a provider keeps, and numbers that are drawn. Guardrails leave them as they are. */
 export const settingsOfRequest: ReadonlySet<string> = new Set(

@@ -1,11 +1,12 @@
 // What a dialect is to the translation: pure functions between its JSON and the conversation, and what they may complain of.
-import type { CallForms } from './call-forms.ts';
+
 import type { ConversationAnswer, ConversationRequest } from './conversation/conversation.ts';
 import type { StreamEvent } from './conversation/stream-event.ts';
 import type { ProviderWords } from './dialect.ts';
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from './json/json.ts';
 import type { ClientDialectName, DialectName } from './names.ts';
 import type { Quirks } from './quirks.ts';
+import type { CallForms } from './tools/call-forms.ts';
 
 /** The client's body breaks the rules of its dialect: it is refused with 400. */
 export class InvalidRequest extends Error {

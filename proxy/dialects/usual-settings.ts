@@ -1,6 +1,6 @@
 // Settings of a request that ask for what is usual anyway: without them nothing is lost, so no client is told that they were left out.
 import type { ConversationRequest } from './conversation/conversation.ts';
-import { type JsonObject, type JsonValue, numberOf } from './json.ts';
+import { type JsonObject, type JsonValue, numberOf } from './json/json.ts';
 
 const usualTiers: ReadonlySet<string> = new Set(['auto', 'default']);
 

@@ -1,5 +1,5 @@
 // Events of parts that began before another one had ended: they wait for it, because a conversation has one open part at a time.
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from './json/json.ts';
 import { InvalidAnswer } from './translation.ts';
 
 /** What waits of one answer: events, and their length in characters. */

@@ -1,10 +1,10 @@
 // GET /v1/files, /v1/batches and /v1/messages/batches: what the caller's user path has at all providers, newest first. Nothing is counted.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { type JsonObject, textOf } from '../dialects/json.ts';
+import { type JsonObject, textOf } from '../dialects/json/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { type KeptPage, listKept } from '../kept-lists.ts';
 import { type KeptThing, keptThings, usedBy } from '../opaque/aim-home.ts';
+import { type KeptPage, listKept } from '../opaque/kept-lists.ts';
 import { chargeBatch } from '../stages/charge-batch.ts';
 
 /** Lists that are made at the same time; each may hold some megabytes. */

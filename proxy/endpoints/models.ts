@@ -1,8 +1,8 @@
 // GET /v1/models and GET /v1/models/{id}: what a client may ask for, aliases included (spec: What the service does 3 and 4).
 import type { FastifyPluginAsync } from 'fastify';
-import { speaksAnthropic } from '../connection/error-format.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import { speaksAnthropic } from '../http/error-format.ts';
 import { modelEntry } from '../snapshot/compile-routes.ts';
 import type { ModelEntry, Snapshot, Target } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';

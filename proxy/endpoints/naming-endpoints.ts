@@ -1,5 +1,5 @@
 // The endpoints where a request names a model, of all lines: one table, made of their own rows.
-import type { Manner, NamingEndpoint } from '../naming-endpoint.ts';
+
 import type { ModelsOfDoor, OpaqueDoor } from '../opaque/door.ts';
 import { doors } from '../opaque/doors.ts';
 import { sessionPath } from '../realtime/open-session.ts';
@@ -7,6 +7,7 @@ import { hasRealtime } from '../realtime/realtime-trip.ts';
 import { signallingDoors } from '../realtime/signalling.ts';
 import { isEstimated } from '../stages/candidates.ts';
 import { type ModelEndpoint, modelEndpoints } from './model-endpoints.ts';
+import type { Manner, NamingEndpoint } from './naming-endpoint.ts';
 
 const native: Manner = { relay: 'bytes' };
 const assumed: Manner = { relay: 'bytes', isAssumed: true };

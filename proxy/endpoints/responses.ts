@@ -1,16 +1,16 @@
 // What was answered at POST /v1/responses, later: reading, deleting and cancelling a response, and listing what was asked with. Of one
 // that the gateway keeps it answers itself; for one that a provider keeps it asks there. None of it is counted by rate limits.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { writeJson } from '../dialects/json.ts';
+import { writeJson } from '../dialects/json/json.ts';
 import { deletedResponse, listInputItems, type StoredResponse } from '../dialects/responses/stored-response.ts';
 import { InvalidRequest } from '../dialects/translation.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import type { ResponseHome } from '../kept-responses.ts';
-import { ownerOf } from '../owner.ts';
+import type { ResponseHome } from '../kept/kept-responses.ts';
+import { ownerOf } from '../kept/owner.ts';
+import { askHome, type HomeAnswer, type HomeQuestion } from '../kept/responses/ask-home.ts';
+import type { FoundResponse } from '../kept/responses/stored-responses.ts';
 import { chargeBackground } from '../stages/charge-background.ts';
-import { askHome, type HomeAnswer, type HomeQuestion } from '../stored-responses/ask-home.ts';
-import type { FoundResponse } from '../stored-responses/stored-responses.ts';
 
 type Asked = FastifyRequest<{ Params: { id: string } }>;
 

@@ -3,7 +3,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { periodLabel } from '../../domain/rules/period.ts';
 import { timestamp } from '../../domain/timestamp.ts';
-import { askControlPlane, type ControlPlaneAnswer } from '../ask-control-plane.ts';
+import { askControlPlane, type ControlPlaneAnswer } from '../admin/ask-control-plane.ts';
 import { callerBudgets } from '../budgets/caller-budgets.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';

@@ -2,13 +2,13 @@
 import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import { adminAccess, authenticateAdmin } from '../admin/authenticate-admin.ts';
 import { pathOf } from '../call/head.ts';
-import { fixedHeaders } from '../connection/answer-headers.ts';
-import type { Exchange } from '../connection/exchange.ts';
-import { noRoute } from '../connection/known-routes.ts';
-import { expectNoBody } from '../connection/no-body.ts';
+import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import type { NamingEndpoint } from '../naming-endpoint.ts';
+import { fixedHeaders } from '../http/answer-headers.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { noRoute } from '../http/known-routes.ts';
+import { expectNoBody } from '../http/no-body.ts';
 import { explainRequest } from './explain.ts';
 import { readQuestion } from './read-question.ts';
 

@@ -1,7 +1,7 @@
 // Which rules count a request at an endpoint, and how long it holds a slot.
 
+import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
 import type { Counting } from '../limits/counted-rules.ts';
-import type { NamingEndpoint } from '../naming-endpoint.ts';
 import type { Counted } from './explanation.ts';
 
 const rules = { everything: 'all', user_paths: 'user_paths', nothing: 'none' } as const satisfies Record<

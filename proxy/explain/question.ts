@@ -1,11 +1,11 @@
 // The question for an explanation, and which operator reads the answer.
 import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import { isWithin } from '../../domain/user-path.ts';
-import type { Balance } from '../balance/balance.ts';
 import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
+import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
 import type { Counting } from '../limits/counted-rules.ts';
 import type { Limiter } from '../limits/limiter.ts';
-import type { NamingEndpoint } from '../naming-endpoint.ts';
+import type { Balance } from '../routing/balance/balance.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { TargetStates } from '../targets/target-states.ts';

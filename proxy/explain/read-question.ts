@@ -2,8 +2,8 @@
 import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import type { Credentials } from '../../domain/keys/credentials.ts';
 import { normaliseUserPath } from '../../domain/user-path.ts';
+import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
 import { type Refusal, refusal } from '../errors.ts';
-import type { NamingEndpoint } from '../naming-endpoint.ts';
 import { type Question, sees } from './question.ts';
 
 const names = ['user_path', 'model', 'endpoint', 'key_id', 'stream', 'thread'] as const;

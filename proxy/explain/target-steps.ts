@@ -5,7 +5,7 @@ import { foldCase, parseSelector } from '../../domain/selector.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import { rulesOfTarget } from '../limits/counted-rules.ts';
 import { waitOf } from '../limits/rejection.ts';
-import type { LoggedTarget } from '../logged-trip.ts';
+import type { LoggedTarget } from '../records/logged-trip.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import { mostCalls } from '../snapshot/retry-policy.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';

@@ -1,5 +1,5 @@
 // Guardrails that ask a service or a model: the texts that they ask about, and the outcome when no verdict comes.
-import { isObject, type JsonValue, parseJson } from '../dialects/json.ts';
+import { isObject, type JsonValue, parseJson } from '../dialects/json/json.ts';
 import type { SaidText } from '../dialects/texts.ts';
 import type { CheckContext, Checks, FailedVerdict, Verdict } from './guardrail.ts';
 import { windowed } from './windowed.ts';

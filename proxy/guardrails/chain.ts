@@ -1,6 +1,6 @@
 // One text of a streamed answer on its way through what looks at it: each stage gets what the one before lets out.
 import type { TextForm } from '../dialects/texts.ts';
-import { followed } from '../followed.ts';
+import { followed } from '../pacing/slices.ts';
 import { type Flow, settled } from './flow.ts';
 import {
   type CheckContext,

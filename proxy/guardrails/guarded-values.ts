@@ -1,8 +1,8 @@
 // A body as values that guardrails can change, and back: at once where it is short, in slices where it is long.
 import { type EditableObject, editable } from '../dialects/editing.ts';
-import { parseObject, writeJson } from '../dialects/json.ts';
-import { parsedBody, parsedObject, writtenBody } from '../parsed-body.ts';
-import { inSlices, type Slices } from '../slices.ts';
+import { parseObject, writeJson } from '../dialects/json/json.ts';
+import { parsedBody, parsedObject, writtenBody } from '../http/parsed-body.ts';
+import { inSlices, type Slices } from '../pacing/slices.ts';
 import { type Flow, settled } from './flow.ts';
 import { longestPlaceholder, placeholdersIn } from './masks.ts';
 

@@ -2,7 +2,7 @@
 import type { Failure } from '../answer.ts';
 import { saysTokens } from '../dialects/completions/request-texts.ts';
 import type { EditableObject } from '../dialects/editing.ts';
-import { type JsonValue, parseJson, writeJson } from '../dialects/json.ts';
+import { type JsonValue, parseJson, writeJson } from '../dialects/json/json.ts';
 import type { EditableText, RequestTexts, TextForm } from '../dialects/texts.ts';
 import { refusal } from '../errors.ts';
 import { Chain, guardedStages } from './chain.ts';

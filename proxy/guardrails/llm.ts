@@ -1,5 +1,5 @@
 // The guardrail that asks a configured model: whether texts pass, or to write them anew.
-import type { JsonObject } from '../dialects/json.ts';
+import type { JsonObject } from '../dialects/json/json.ts';
 import type { SaidText } from '../dialects/texts.ts';
 import { Refusal } from '../errors.ts';
 import { type Ask, CheckFailure } from './asked.ts';

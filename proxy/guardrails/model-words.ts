@@ -1,5 +1,5 @@
 // What a model answers when it was asked for JSON: found among whatever else it says. Whatever is not clear is no verdict.
-import { isObject, type JsonObject, listOf, objectOf, parseObject, textOf } from '../dialects/json.ts';
+import { isObject, type JsonObject, listOf, objectOf, parseObject, textOf } from '../dialects/json/json.ts';
 import type { Verdict } from './guardrail.ts';
 import { readReason } from './reason.ts';
 

@@ -1,5 +1,5 @@
 // What guardrails can ask: a service of the operator, or a model. The pipeline gives it to them, for one request.
-import type { JsonObject } from '../dialects/json.ts';
+import type { JsonObject } from '../dialects/json/json.ts';
 import type { Hook, HookReply } from '../upstream/hooks.ts';
 
 /** A question to a configured model. */

@@ -1,9 +1,9 @@
 // What a client gets back in an answer, behind all guardrails and behind what is recorded: what was masked in its request, and its own system
 // prompt where an answer repeats that.
 import type { EditableObject } from '../dialects/editing.ts';
-import type { JsonValue } from '../dialects/json.ts';
+import type { JsonValue } from '../dialects/json/json.ts';
 import type { EditableText, TextForm } from '../dialects/texts.ts';
-import { type Slices, sliced } from '../slices.ts';
+import { type Slices, sliced } from '../pacing/slices.ts';
 import { Chain } from './chain.ts';
 import { type Flow, settled } from './flow.ts';
 import type { CheckContext } from './guardrail.ts';

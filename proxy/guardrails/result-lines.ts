@@ -2,7 +2,7 @@
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { type EditableObject, editable } from '../dialects/editing.ts';
-import { parseObject, writeJson } from '../dialects/json.ts';
+import { parseObject, writeJson } from '../dialects/json/json.ts';
 import { anthropicErrorType } from '../dialects/messages/kind-of-error.ts';
 import { Refusal } from '../errors.ts';
 import { type Flow, settled } from './flow.ts';

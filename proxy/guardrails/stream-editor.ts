@@ -1,7 +1,7 @@
 // The events of a streamed answer, as the guardrails leave them: pieces of texts become what may be told now, texts that are told again what was
 // told, and what was held back comes before the event that ends its text.
 import { type EditableObject, editable } from '../dialects/editing.ts';
-import { parseObject, writeJson } from '../dialects/json.ts';
+import { parseObject, writeJson } from '../dialects/json/json.ts';
 import type { EditableText, EventTexts, StreamedText, StreamTexts } from '../dialects/texts.ts';
 import type { Chain } from './chain.ts';
 import { type StreamedEvent, writeEvent } from './event-bytes.ts';

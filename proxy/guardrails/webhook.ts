@@ -1,5 +1,5 @@
 // The guardrail that asks a service of the operator. Its contract is in examples/guardrails/README.md.
-import { parseObject } from '../dialects/json.ts';
+import { parseObject } from '../dialects/json/json.ts';
 import type { SaidText } from '../dialects/texts.ts';
 import type { Hook, HookReply } from '../upstream/hooks.ts';
 import { type Ask, CheckFailure } from './asked.ts';

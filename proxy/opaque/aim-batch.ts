@@ -1,8 +1,8 @@
 // POST /v1/batches: the batch goes where its input file is kept.
-import { parseObject, textOf, writeJson } from '../dialects/json.ts';
+import { parseObject, textOf, writeJson } from '../dialects/json/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { ownerOf } from '../owner.ts';
+import { ownerOf } from '../kept/owner.ts';
 import { findTarget } from '../snapshot/find-target.ts';
 import { requirePrice } from '../stages/priced.ts';
 import { findKept, keptThings, noteFiles } from './aim-home.ts';

@@ -1,10 +1,10 @@
 // What a caller's file or batch is asked for later: it goes to the provider that keeps it, with the key that it belongs to.
 import { pathOf } from '../call/head.ts';
-import { type JsonObject, numberOf, objectOf, textOf } from '../dialects/json.ts';
+import { type JsonObject, numberOf, objectOf, textOf } from '../dialects/json/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import type { BatchKind, KeptHome } from '../objects/kept-homes.ts';
-import { type OwningCaller, ownerOf } from '../owner.ts';
+import type { BatchKind, KeptHome } from '../kept/objects/kept-homes.ts';
+import { type OwningCaller, ownerOf } from '../kept/owner.ts';
 import type { StorePlace } from '../providers/paths.ts';
 import type { StoreName } from '../providers/row.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';

@@ -2,7 +2,7 @@
 import type { Said } from '../call/beginning.ts';
 import { addForwarded } from '../call/forwarded-headers.ts';
 import { CallContext } from '../call/thread.ts';
-import { readError } from '../dialects/chat/read-error.ts';
+import { readError } from '../dialects/chat/read/read-error.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { mediaPaths } from '../providers/media.ts';

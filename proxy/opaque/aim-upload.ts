@@ -2,10 +2,10 @@
 
 import type { Call } from '../call/call.ts';
 import { boundaryOf } from '../call/form-reader.ts';
-import { textOf } from '../dialects/json.ts';
+import { textOf } from '../dialects/json/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { ownerOf } from '../owner.ts';
+import { ownerOf } from '../kept/owner.ts';
 import type { Target, Upstream } from '../snapshot/snapshot.ts';
 import { resolve } from '../stages/resolve.ts';
 import type { LineReader } from './batch-lines.ts';

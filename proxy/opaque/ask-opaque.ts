@@ -1,10 +1,11 @@
 // Sends an opaque call to a target, once, and says what has come of it. A kept connection that had been closed does not count.
-import type { Exchange } from '../connection/exchange.ts';
+
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { keyHeaders } from '../providers/key-headers.ts';
 import { failureRefusal, statusRejection } from '../providers/provider-error.ts';
-import { type Consequence, noteAnswered, noteRefused } from '../retry/note-outcome.ts';
+import { type Consequence, noteAnswered, noteRefused } from '../routing/retry/note-outcome.ts';
 import type { Allowance } from '../stages/admit.ts';
 import type { CallRole } from '../targets/breaker.ts';
 import type { TargetState } from '../targets/target-state.ts';

@@ -1,8 +1,9 @@
 // Asks the targets of an opaque call in their order, by the rules of model calls (stages/call-plan.ts), for as long as its body can be sent
 // again. What names no model is asked of one target, once.
-import type { Exchange } from '../connection/exchange.ts';
+
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { rulesOfTarget } from '../limits/counted-rules.ts';
 import { rejectTargets } from '../limits/rejection.ts';
 import type { RecordedAttempt } from '../records/attempts.ts';

@@ -1,12 +1,12 @@
 // Responses in the background that pass through: what one costs is told when it is read, and charged then, once.
 import type { Tap } from '../answer.ts';
-import { type JsonObject, textOf, writeJson } from '../dialects/json.ts';
+import { type JsonObject, textOf, writeJson } from '../dialects/json/json.ts';
 import type { Gateway } from '../gateway.ts';
-import { isResponseId, isUnderWay } from '../kept-responses.ts';
-import { ownerOf } from '../owner.ts';
+import { isResponseId, isUnderWay } from '../kept/kept-responses.ts';
+import { ownerOf } from '../kept/owner.ts';
+import { responseTap } from '../kept/responses/response-tap.ts';
+import { mostKeptBytes } from '../kept/responses/stored-responses.ts';
 import { chargeBackground } from '../stages/charge-background.ts';
-import { responseTap } from '../stored-responses/response-tap.ts';
-import { mostKeptBytes } from '../stored-responses/stored-responses.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import type { Knock, OpaqueTarget } from './door.ts';
 

@@ -1,7 +1,7 @@
 // The tap of the results of a batch, of messages or of other requests: each line tells what its request has used.
 import type { Failure, Sink, Tap } from '../answer.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
-import { objectOf, parseObject, textOf } from '../dialects/json.ts';
+import { objectOf, parseObject, textOf } from '../dialects/json/json.ts';
 import type { ModelUsage } from '../tokens/model-usage.ts';
 import { sumUsage } from '../tokens/sum-usage.ts';
 import { tokenUsageOf } from '../tokens/token-usage.ts';

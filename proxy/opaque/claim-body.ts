@@ -1,10 +1,10 @@
 // Bodies of the doors under /v1 that are passed on: what they name must be their caller's.
 import type { Gateway } from '../gateway.ts';
-import { referencesOfBody } from '../objects/body-references.ts';
-import { claim } from '../objects/claim.ts';
-import { checkBody, type Gate, GatedBody } from '../objects/gated-body.ts';
-import { mayRefer } from '../objects/may-refer.ts';
-import { seesAll } from '../owner.ts';
+import { referencesOfBody } from '../kept/objects/body-references.ts';
+import { claim } from '../kept/objects/claim.ts';
+import { checkBody, type Gate, GatedBody } from '../kept/objects/gated-body.ts';
+import { mayRefer } from '../kept/objects/may-refer.ts';
+import { seesAll } from '../kept/owner.ts';
 import type { OutgoingStream } from '../upstream/send-opaque.ts';
 import type { Aim, Knock, OpaqueDoor } from './door.ts';
 

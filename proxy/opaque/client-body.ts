@@ -1,9 +1,9 @@
 // The body of a request that is read as a provider takes it. Its beginning can be looked at first, where it is short.
 import { Readable } from 'node:stream';
-import { createChunkMeter } from '../connection/chunk-meter.ts';
-import type { Exchange } from '../connection/exchange.ts';
-import type { BodyLimit } from '../connection/read-body.ts';
 import { Refusal, refusal } from '../errors.ts';
+import { createChunkMeter } from '../http/chunk-meter.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { BodyLimit } from '../http/read-body.ts';
 import type { StreamedBody } from '../upstream/call-deadline.ts';
 import type { Deadlines, Timed } from '../upstream/deadlines.ts';
 import { notePassed } from './passed-memory.ts';

@@ -1,7 +1,8 @@
 // How the answer to an opaque call goes to its client: as it is, with the provider's headers where the door says so, and through the taps of
 // its aim.
-import type { Exchange } from '../connection/exchange.ts';
+
 import type { Gateway } from '../gateway.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { providerHeaders } from '../providers/upstream-id.ts';
 import type { ConsumerAllowance } from '../stages/admit.ts';
 import { announce } from '../stages/announce.ts';

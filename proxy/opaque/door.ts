@@ -2,12 +2,12 @@
 
 import type { Price } from '../../domain/prices/price.ts';
 import type { Answer, Tap } from '../answer.ts';
-import type { HeldBody } from '../body-budget.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
-import type { Exchange } from '../connection/exchange.ts';
 import type { Operation, Surface } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Outside } from '../guardrails/outside.ts';
+import type { HeldBody } from '../http/body-budget.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { Counting } from '../limits/counted-rules.ts';
 import type { Speaker } from '../providers/provider-error.ts';
 import type { KeyStyle } from '../providers/row.ts';

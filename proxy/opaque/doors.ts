@@ -1,5 +1,5 @@
 // The doors of opaque calls: a row each. opaque-line.ts serves them all.
-import { isUnder } from '../connection/known-routes.ts';
+import { isUnder } from '../http/known-routes.ts';
 import { opaqueMethods } from '../upstream/send-opaque.ts';
 import { withGate } from './claim-body.ts';
 import type { OpaqueDoor } from './door.ts';

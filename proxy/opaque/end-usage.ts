@@ -2,7 +2,7 @@
 import type { Sink, Tap } from '../answer.ts';
 import { skipValue } from '../bytes/skip-value.ts';
 import { CapturedSink } from '../capture/captured-sink.ts';
-import { type JsonObject, parseObject } from '../dialects/json.ts';
+import { type JsonObject, parseObject } from '../dialects/json/json.ts';
 import type { TokenUsage, UsageSource } from '../tokens/token-usage.ts';
 
 const openBrace = 0x7b;

@@ -1,10 +1,10 @@
 // Guardrails at the doors of opaque calls: they look at what passes where they can, and else it does not pass.
 import type { Call } from '../call/call.ts';
 import { refusal } from '../errors.ts';
-import { followed } from '../followed.ts';
 import { mayChangeRequests } from '../guardrails/applying.ts';
 import type { GuardedOperation, Guarding } from '../guardrails/guarding.ts';
 import type { Finding } from '../guardrails/guardrail.ts';
+import { followed } from '../pacing/slices.ts';
 import type { RecordedGuarding } from '../records/guarded-data.ts';
 import type { Route } from '../snapshot/snapshot.ts';
 import { guardCall, guarding } from '../stages/guard.ts';

@@ -1,7 +1,7 @@
 // A form on its way to a provider under guardrails: they look at its fields, each when all of it has come; files pass as they come.
 import { Transform, type TransformCallback } from 'node:stream';
 import { FormReader, type FormTaker, type PartHead } from '../call/form-reader.ts';
-import { parseObject, textOf, writeJson } from '../dialects/json.ts';
+import { parseObject, textOf, writeJson } from '../dialects/json/json.ts';
 import { Refusal, refusal } from '../errors.ts';
 import { run } from '../guardrails/flow.ts';
 import type { Guarding } from '../guardrails/guarding.ts';

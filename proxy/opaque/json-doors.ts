@@ -1,9 +1,9 @@
 // The doors for speech, images, moderation and ranking: a short JSON body goes to the model that it names, the answer comes back as it is.
 import { splice } from '../bytes/splice.ts';
 import { type Call, largeBytes, readCall } from '../call/call.ts';
-import { parseObject } from '../dialects/json.ts';
-import { followed } from '../followed.ts';
+import { parseObject } from '../dialects/json/json.ts';
 import type { Gateway } from '../gateway.ts';
+import { followed } from '../pacing/slices.ts';
 import type { MediaOperation } from '../providers/row.ts';
 import { moderationModel } from '../snapshot/compile-routes.ts';
 import type { Route } from '../snapshot/snapshot.ts';

@@ -1,6 +1,6 @@
 // What an answer of the media endpoints used: what its provider says of tokens and seconds, and what is billed otherwise.
 import type { Answer, Tap } from '../answer.ts';
-import { parseObject, textOf } from '../dialects/json.ts';
+import { parseObject, textOf } from '../dialects/json/json.ts';
 import type { MediaOperation } from '../providers/row.ts';
 import type { TokenUsage, UsageSource } from '../tokens/token-usage.ts';
 import { ImageCount } from './image-count.ts';

@@ -1,6 +1,6 @@
 // The tap of a batch of messages on its way to the client: its results are had here, with the caller's key, not at the provider.
 import type { Sink, Tap } from '../answer.ts';
-import { isObject, type JsonObject, parseObject, writeJson } from '../dialects/json.ts';
+import { isObject, type JsonObject, parseObject, writeJson } from '../dialects/json/json.ts';
 
 /** Longer records are not relayed: they have some 1,000 bytes. */
 const mostBytes = 1024 * 1024;

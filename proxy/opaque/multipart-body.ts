@@ -1,9 +1,9 @@
 // A form on its way to a provider: it is held until its model is known, and streams from then on, with the provider's id in place of the name.
 // What is still held can be sent again.
 import { Readable, Writable } from 'node:stream';
-import type { HeldBody } from '../body-budget.ts';
 import { routesElsewhere } from '../call/call.ts';
 import { Refusal, refusal } from '../errors.ts';
+import type { HeldBody } from '../http/body-budget.ts';
 import type { StreamedBody } from '../upstream/call-deadline.ts';
 import type { OutgoingStream } from '../upstream/send-opaque.ts';
 import type { ClientBody } from './client-body.ts';

@@ -3,14 +3,14 @@
 import { allowsTarget } from '../../domain/keys/model-access.ts';
 import { withoutSecrets } from '../../schemas/formats/key-shapes.ts';
 import { pathOf } from '../call/head.ts';
-import { noWebSocket } from '../connection/known-routes.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { alwaysGuarded, guardsModel } from '../guardrails/applying.ts';
-import { knownSecrets } from '../known-secrets.ts';
+import { noWebSocket } from '../http/known-routes.ts';
 import { relayed } from '../providers/dialects.ts';
 import type { Speaker } from '../providers/provider-error.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
+import { knownSecrets } from '../records/known-secrets.ts';
 import { findTarget } from '../snapshot/find-target.ts';
 import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
 import { requirePrice } from '../stages/priced.ts';

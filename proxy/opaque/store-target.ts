@@ -1,13 +1,13 @@
 // How a provider is asked for files and batches: with a key that stays the same for each of them.
 import { addForwarded } from '../call/forwarded-headers.ts';
 import { isNamed } from '../call/head.ts';
-import type { JsonObject } from '../dialects/json.ts';
+import type { JsonObject } from '../dialects/json/json.ts';
+import { responseTap } from '../kept/responses/response-tap.ts';
 import { relayed } from '../providers/dialects.ts';
 import { type StorePlace, storePath } from '../providers/paths.ts';
 import type { StoreName } from '../providers/row.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
 import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
-import { responseTap } from '../stored-responses/response-tap.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import type { OpaqueBody } from '../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';

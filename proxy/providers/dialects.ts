@@ -1,7 +1,7 @@
 // The formats that are implemented: what each is to clients, to providers, and to the bytes of a native answer.
 import { bedrockTranslation } from '../dialects/bedrock/translate.ts';
-import { readError } from '../dialects/chat/read-error.ts';
-import { ChunkReader } from '../dialects/chat/read-events.ts';
+import { readError } from '../dialects/chat/read/read-error.ts';
+import { ChunkReader } from '../dialects/chat/read/read-events.ts';
 import { StreamTap } from '../dialects/chat/stream-tap.ts';
 import { chatTranslation } from '../dialects/chat/translate.ts';
 import { chatOfInput } from '../dialects/chat-of-input/translate.ts';

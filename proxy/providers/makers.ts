@@ -1,6 +1,6 @@
 // Provider types of companies that serve models of their own.
 import { defaultAddresses } from '../../schemas/provider-addresses.ts';
-import { nineLetters } from '../dialects/call-forms.ts';
+import { nineLetters } from '../dialects/tools/call-forms.ts';
 import { mediaAt } from './media.ts';
 import type { Row } from './row.ts';
 import { anthropicVersion, plainSpeeches, plainStores, speechWith, stateless } from './speeches.ts';

@@ -1,5 +1,5 @@
 // What a provider says of its models → their ids, in each format of such a list. Pure.
-import { readModels as readOpenAi } from '../dialects/chat/read-models.ts';
+import { readModels as readOpenAi } from '../dialects/chat/read/read-models.ts';
 import type { ModelListFormat } from './row.ts';
 
 /** The ids in their order, whatever they are; undefined when the text is no such list. */

@@ -3,8 +3,8 @@
 import { CallContext, nothingSaid } from '../call/thread.ts';
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { noteAnswered, noteRefused } from '../retry/note-outcome.ts';
-import type { RetryKind } from '../retry/retry-budgets.ts';
+import { noteAnswered, noteRefused } from '../routing/retry/note-outcome.ts';
+import type { RetryKind } from '../routing/retry/retry-budgets.ts';
 import { mostCalls } from '../snapshot/retry-policy.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { Allowance, ConsumerAllowance } from '../stages/admit.ts';

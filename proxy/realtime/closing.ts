@@ -1,6 +1,6 @@
 // Why a session ends, what each end is told of it, and how it is counted.
 import type { ErrorCode } from '../errors.ts';
-import type { SessionEnd } from '../session-counts.ts';
+import type { SessionEnd } from '../tallies/session-counts.ts';
 
 /** A code and a reason, as a close frame has them. Code undefined: a frame without any. */
 export interface CloseFrame {

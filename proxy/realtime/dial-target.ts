@@ -1,15 +1,15 @@
 // Asks a target for a session: what is sent in the handshake, and what an answer means that is none.
 import { addForwarded } from '../call/forwarded-headers.ts';
-import type { Exchange } from '../connection/exchange.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { WebSocketConnection } from '../http/web-socket.ts';
 import { failureRefusal, invalid, wholeRejection } from '../providers/provider-error.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
+import type { Telemetry } from '../records/spans/telemetry.ts';
 import type { Target } from '../snapshot/snapshot.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
 import { noHead } from '../upstream/answer-head.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
-import { dialWebSocket } from '../upstream/dial-web-socket.ts';
+import { dialWebSocket } from '../upstream/dial/dial-web-socket.ts';
 import type { Pools } from '../upstream/pools.ts';
-import type { WebSocketConnection } from '../web-socket.ts';
 import type { Reply } from './ask-targets.ts';
 
 /** What every target of a session is asked. */

@@ -1,5 +1,5 @@
 // What an event of a provider says about tokens: a response that is over, and a transcript of what the client said.
-import { objectOf, parseObject } from '../dialects/json.ts';
+import { objectOf, parseObject } from '../dialects/json/json.ts';
 import { type TokenUsage, tokenUsageOf } from '../tokens/token-usage.ts';
 
 const responseDone = 'response.done';

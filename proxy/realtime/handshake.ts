@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse as Response } from 'node:http';
 import type { Socket } from 'node:net';
 import { ServerResponse } from '../../plane/http.ts';
-import type { Exchange } from '../connection/exchange.ts';
+import type { Exchange } from '../http/exchange.ts';
 
 /** What a client may send before it has an answer; it should send nothing. Bytes. */
 const mostEarlyBytes = 64 * 1024;

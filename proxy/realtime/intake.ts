@@ -1,5 +1,5 @@
 // What comes over the connection of one end of a session: how much of an unfinished message is in memory, and how long it may stay so.
-import type { WebSocketConnection } from '../web-socket.ts';
+import type { WebSocketConnection } from '../http/web-socket.ts';
 import { FrameMeter } from './frame-meter.ts';
 
 /** Who is told. */

@@ -1,21 +1,22 @@
 // The line of a session, in order: checks of its head, caller, model, allowance, provider, and only then 101. Everything before that is
 // answered as for any other request. A session is one request, and holds its slots to its end (spec, Limits 10).
-import type { HeldBody } from '../body-budget.ts';
+
 import { checkPath } from '../call/head.ts';
-import { acceptWebSocket, checkHandshake } from '../connection/accept-web-socket.ts';
-import { fixedHeaderList } from '../connection/answer-headers.ts';
-import { answerRefusal } from '../connection/answer-refusal.ts';
-import { type Exchange, openExchange } from '../connection/exchange.ts';
 import { redact } from '../dialects/redact.ts';
 import { mayNameError } from '../dialects/stream-secrets.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import { acceptWebSocket, checkHandshake } from '../http/accept-web-socket.ts';
+import { fixedHeaderList } from '../http/answer-headers.ts';
+import { answerRefusal } from '../http/answer-refusal.ts';
+import type { HeldBody } from '../http/body-budget.ts';
+import { type Exchange, openExchange } from '../http/exchange.ts';
+import type { WebSocketConnection } from '../http/web-socket.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
 import { providerHeaders } from '../providers/upstream-id.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { authenticate } from '../stages/authenticate.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
-import type { WebSocketConnection } from '../web-socket.ts';
 import { askTargets, type Granted } from './ask-targets.ts';
 import { type Closing, keyRevoked, shuttingDown } from './closing.ts';
 import { dialTarget } from './dial-target.ts';

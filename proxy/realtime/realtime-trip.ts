@@ -1,9 +1,9 @@
 // A request of the realtime API on its way: who asks, what it holds, and how it is counted and logged when it is over, exactly once.
 import { isRoutingMember } from '../call/call.ts';
-import type { Exchange } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { isGuarded } from '../guardrails/applying.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { explain } from '../limits/rejection.ts';
 import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
 import { admit, type ConsumerAllowance, limitRefusal, targetRules } from '../stages/admit.ts';

@@ -1,7 +1,7 @@
 // The model of a session that is asked for in a body or a query, and the same with the model of a target in its place.
 import { isUtf8 } from 'node:buffer';
 import { boundaryOf, FormReader } from '../call/form-reader.ts';
-import { type JsonObject, objectOf, parseObject, textOf, writeJson } from '../dialects/json.ts';
+import { type JsonObject, objectOf, parseObject, textOf, writeJson } from '../dialects/json/json.ts';
 import { refusal } from '../errors.ts';
 import { partsNamed } from './form-part.ts';
 

@@ -1,9 +1,9 @@
 // A session: two open WebSockets, and what passes between them. Messages go on as they came; an end that does not take them makes the
 // other one wait. What is in memory of them is bounded for each consumer. The session is over once both ends are closed.
 import { randomBytes } from 'node:crypto';
-import type { HeldBody } from '../body-budget.ts';
+import type { HeldBody } from '../http/body-budget.ts';
+import type { WebSocketConnection, WebSocketEnd } from '../http/web-socket.ts';
 import type { SessionSettings } from '../snapshot/snapshot.ts';
-import type { WebSocketConnection, WebSocketEnd } from '../web-socket.ts';
 import {
   broken,
   type Closing,

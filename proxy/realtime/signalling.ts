@@ -1,16 +1,16 @@
 // What sessions begin with that are not held by the gateway: secrets for browsers, and calls over WebRTC. One request each, asked whole.
 
-import { fixedHeaderList } from '../connection/answer-headers.ts';
-import { answerRefusal } from '../connection/answer-refusal.ts';
-import type { Exchange } from '../connection/exchange.ts';
-import { expectLength, readBody } from '../connection/read-body.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import { fixedHeaderList } from '../http/answer-headers.ts';
+import { answerRefusal } from '../http/answer-refusal.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { expectLength, readBody } from '../http/read-body.ts';
+import { referencesOfBody } from '../kept/objects/body-references.ts';
+import { claim } from '../kept/objects/claim.ts';
+import { checkBody } from '../kept/objects/gated-body.ts';
+import { ownerOf, seesAll } from '../kept/owner.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
-import { referencesOfBody } from '../objects/body-references.ts';
-import { claim } from '../objects/claim.ts';
-import { checkBody } from '../objects/gated-body.ts';
-import { ownerOf, seesAll } from '../owner.ts';
 import { failureRefusal, invalid, wholeRejection } from '../providers/provider-error.ts';
 import { providerHeaders } from '../providers/upstream-id.ts';
 import type { Target } from '../snapshot/snapshot.ts';

@@ -1,5 +1,5 @@
 // What responses of a session have used that are not over when the session ends: their provider does not tell that any more.
-import { parseObject, textOf } from '../dialects/json.ts';
+import { parseObject, textOf } from '../dialects/json/json.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 
 /** An event says its type and its response at its beginning. Bytes. */

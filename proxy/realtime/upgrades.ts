@@ -2,12 +2,12 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { originForm, pathOf } from '../call/head.ts';
-import { asksForWebSocket } from '../connection/accept-web-socket.ts';
-import type { Exchange } from '../connection/exchange.ts';
-import { refuseForeign } from '../connection/refuse-foreign.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { type SessionCounts, type SessionEnd, sessionEnds } from '../session-counts.ts';
+import { asksForWebSocket } from '../http/accept-web-socket.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { refuseForeign } from '../http/refuse-foreign.ts';
+import { type SessionCounts, type SessionEnd, sessionEnds } from '../tallies/session-counts.ts';
 import type { Closing } from './closing.ts';
 import { Handshake } from './handshake.ts';
 import { OpenSession, sessionPath } from './open-session.ts';

@@ -7,9 +7,9 @@ import type { AttemptUsage } from '../../domain/records/usage.ts';
 import { withoutSecrets } from '../../schemas/formats/key-shapes.ts';
 import type { FailedAnswer } from '../capture/failed-answer.ts';
 import type { Refusal } from '../errors.ts';
-import type { LoggedAttempt } from '../logged-trip.ts';
 import { attemptUsage } from '../tokens/attempt-usage.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
+import type { LoggedAttempt } from './logged-trip.ts';
 
 /** The most attempts of one record: those that began last. */
 const mostAttempts = 32;

@@ -1,7 +1,7 @@
 // What the cache was to a request, as its record says it.
 import type { AuditData, RequestRecord } from '../../domain/records/request-record.ts';
 import type { CachedFacts } from '../../store/cache/answer-cache.ts';
-import type { LoggedTrip } from '../logged-trip.ts';
+import type { LoggedTrip } from './logged-trip.ts';
 
 /** `hit`: the kept answer that it got. `semantic`: what was found among requests that mean the same; absent: the semantic cache was not asked. */
 export interface RecordedCaching extends NonNullable<LoggedTrip['caching']> {

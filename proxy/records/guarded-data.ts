@@ -1,7 +1,7 @@
 // What guardrails said of a request, and changed in it, as its record says it.
 import type { AuditData, GuardrailRecord, RequestRevision } from '../../domain/records/request-record.ts';
 import { writeBody } from '../capture/written-body.ts';
-import { parseJson } from '../dialects/json.ts';
+import { parseJson } from '../dialects/json/json.ts';
 import type { Finding } from '../guardrails/guardrail.ts';
 import type { Revised } from '../guardrails/revisions.ts';
 

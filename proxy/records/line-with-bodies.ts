@@ -3,7 +3,7 @@ import { lengthOf, longestLineBytes, type RecordLine } from '../../store/records
 import type { WholeBodies } from '../capture/body-capture.ts';
 import type { WrittenBody } from '../capture/written-body.ts';
 import { writeBody } from '../capture/written-body.ts';
-import { knownSecrets } from '../known-secrets.ts';
+import { knownSecrets } from './known-secrets.ts';
 import { lineOfWholeBodies } from './line-of-whole-bodies.ts';
 import type { RecordedTrip } from './record-of-trip.ts';
 

@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import type { AuditData } from '../../domain/records/request-record.ts';
 import type { AttemptUsage } from '../../domain/records/usage.ts';
 import { recordId } from '../../store/records/record-id.ts';
-import { knownSecrets } from '../known-secrets.ts';
 import { durationNs, usageOfAccepted } from './attempts.ts';
 import { usageOfCached } from './cached-attempt.ts';
+import { knownSecrets } from './known-secrets.ts';
 import { JsonValues, LineTemplate, type Places } from './line-template.ts';
 import { numbersOf } from './numbers-of.ts';
 import {

@@ -4,17 +4,14 @@ import { authMethodOf } from '../../domain/records/auth-method.ts';
 import type { AskedBy, AuditData, Counting, RequestRecord } from '../../domain/records/request-record.ts';
 import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/formats/key-shapes.ts';
 import { recordId } from '../../store/records/record-id.ts';
-import { relayedOutcome } from '../attempt-outcome.ts';
 import type { Call } from '../call/call.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
 import { failedAnswers } from '../capture/failed-answer.ts';
 import { shownHeaders } from '../capture/shown-headers.ts';
-import { type Exchange, type LoggedCaller, type ModelRequest, shownPathOf } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
-import { knownSecrets } from '../known-secrets.ts';
-import type { LoggedTrip } from '../logged-trip.ts';
-import { shownNames } from '../shown-names.ts';
+import { type Exchange, type LoggedCaller, type ModelRequest, shownPathOf } from '../http/exchange.ts';
 import type { AuditSettings } from '../snapshot/snapshot.ts';
+import { relayedOutcome } from '../tallies/attempt-outcome.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import { droppedOf } from '../translation/losses.ts';
 import {
@@ -29,9 +26,12 @@ import { cachedAttempt } from './cached-attempt.ts';
 import { cachedData, cacheTypeOf, type RecordedCaching } from './cached-data.ts';
 import { guardedData, type RecordedGuarding } from './guarded-data.ts';
 import { headerOf } from './header-of.ts';
+import { knownSecrets } from './known-secrets.ts';
+import type { LoggedTrip } from './logged-trip.ts';
 import { numbersOf } from './numbers-of.ts';
 import { sessionIdOf } from './session-id.ts';
 import { shownAgent } from './shown-agent.ts';
+import { shownNames } from './shown-names.ts';
 
 /** Of a client's name for itself, a path and an error's message. Characters. */
 const longestText = 2048;

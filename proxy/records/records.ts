@@ -2,10 +2,10 @@
 import { isWithin } from '../../domain/user-path.ts';
 import type { Journal } from '../../store/records/journal.ts';
 import type { RecordLine } from '../../store/records/record-line.ts';
-import { Batch, longestWaitingText } from '../batch.ts';
 import { BodyCapture } from '../capture/body-capture.ts';
 import type { CaptureBudget } from '../capture/capture-budget.ts';
 import { mayChangeRequests } from '../guardrails/applying.ts';
+import { Batch, longestWaitingText } from '../pacing/batch.ts';
 import type { AuditSettings, Snapshot } from '../snapshot/snapshot.ts';
 import { lineWithBodies } from './line-with-bodies.ts';
 import { RecordLines } from './record-lines.ts';

@@ -12,7 +12,7 @@ import { knownModels } from '../../domain/rules/known-models.ts';
 import type { RulePrerequisites } from '../../domain/rules/obstacle.ts';
 import type { Rule } from '../../domain/rules/rule.ts';
 import type { RuleProblem } from '../../domain/rules/unenforced.ts';
-import type { AssembledConfig } from '../../gitops/assembled.ts';
+import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
 import type { Provider } from '../../schemas/types.ts';
 import type { ProviderKeys } from '../upstream/api-keys.ts';
 import { compile, withDocuments } from './compile.ts';

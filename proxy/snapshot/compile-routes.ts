@@ -8,7 +8,7 @@ import { modelId } from '../../domain/listed-models.ts';
 import { priceOf } from '../../domain/prices/price.ts';
 import { pricingIn } from '../../domain/prices/price-book.ts';
 import { foldCase } from '../../domain/selector.ts';
-import type { AssembledConfig } from '../../gitops/assembled.ts';
+import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
 import type { Alias, Model, Pricing } from '../../schemas/types.ts';
 import { compileRetryPolicy, defaultRetryPolicy } from './retry-policy.ts';
 import type { ModelEntry, Route, Snapshot, Target, Upstream } from './snapshot.ts';

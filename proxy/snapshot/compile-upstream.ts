@@ -16,9 +16,9 @@ import type { KeyStyle, Row } from '../providers/row.ts';
 import { rowOf } from '../providers/rows.ts';
 import { speechesAt } from '../providers/target-speeches.ts';
 import type { GivenKey, ProviderKeys } from '../upstream/api-keys.ts';
+import { authoritiesOf } from '../upstream/dial/trust.ts';
+import type { HttpProxy } from '../upstream/dial/tunnel.ts';
 import { type AwsSigner, awsSigner } from '../upstream/sign-aws.ts';
-import { authoritiesOf } from '../upstream/trust.ts';
-import type { HttpProxy } from '../upstream/tunnel.ts';
 import type { Upstream } from './snapshot.ts';
 
 /** What the files of a provider hold or held. */

@@ -4,11 +4,11 @@ import { type CacheResets, cacheResets } from '../../domain/cache/cache-reset.ts
 import { type MergedGuardrail, mergeGuardrails } from '../../domain/guardrails/merge-guardrails.ts';
 import type { Credentials } from '../../domain/keys/credentials.ts';
 import { foldCase } from '../../domain/selector.ts';
-import type { AssembledConfig } from '../../gitops/assembled.ts';
-import { trustedProxies } from '../../plane/client-address.ts';
+import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
+import { trustedProxies } from '../../plane/access/client-address.ts';
 import { durationMs, retentionMs, sizeBytes } from '../../schemas/formats/units.ts';
-import type { CrossOrigin } from '../connection/cross-origin.ts';
 import { compileGuardrails } from '../guardrails/compile-guardrails.ts';
+import type { CrossOrigin } from '../http/cross-origin.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
 import { compileAudit } from './compile-audit.ts';
 import { compileCache } from './compile-cache.ts';

@@ -3,7 +3,7 @@
 import type { MergedAlias } from '../../domain/aliases/merge-aliases.ts';
 import type { MergedRule } from '../../domain/rules/merge.ts';
 import type { RulePrerequisites } from '../../domain/rules/obstacle.ts';
-import type { AssembledConfig } from '../../gitops/assembled.ts';
+import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
 
 /** Another object whenever something of it changes. */
 export interface InForce {

@@ -22,7 +22,7 @@ import { mergeRules, nextExpiryMs } from '../../domain/rules/merge.ts';
 import { resetEpochs } from '../../domain/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../domain/rules/rule.ts';
 import { type RuleProblem, unenforcedProblems } from '../../domain/rules/unenforced.ts';
-import type { AssembledConfig } from '../../gitops/assembled.ts';
+import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
 import type { StandingRules } from '../../plane/expired-rules.ts';
 import type { StateOrigin } from '../../store/state/state-status.ts';
 import type { StoredState } from '../../store/state/state-store.ts';

@@ -3,16 +3,15 @@
 import type { CacheResets } from '../../domain/cache/cache-reset.ts';
 import type { Credentials } from '../../domain/keys/credentials.ts';
 import type { Price } from '../../domain/prices/price.ts';
-import type { TrustedProxies } from '../../plane/client-address.ts';
-import type { AccessLogScope } from '../access-log.ts';
+import type { TrustedProxies } from '../../plane/access/client-address.ts';
+import type { Config } from '../../schemas/types.ts';
 import type { BudgetCover } from '../budgets/budget-cover.ts';
-import type { ConnectionSettings } from '../connection/connections.ts';
-import type { CrossOrigin } from '../connection/cross-origin.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { ModelListing } from '../discovery/ask-models.ts';
 import type { DiscoveryPlan } from '../discovery/discovery.ts';
 import type { Guardrail } from '../guardrails/guardrail.ts';
-import type { KeepingOfResponses } from '../kept-responses.ts';
+import type { ConnectionSettings } from '../http/connections.ts';
+import type { CrossOrigin } from '../http/cross-origin.ts';
 import type { ToldLimits } from '../limits/headers.ts';
 import type { MediaPlace } from '../providers/media.ts';
 import type { Base, StorePlaces } from '../providers/paths.ts';
@@ -23,6 +22,16 @@ import type { ApiKeys } from '../upstream/api-keys.ts';
 import type { Patience } from '../upstream/patience.ts';
 import type { Origin } from '../upstream/pools.ts';
 import type { RetryPolicy } from './retry-policy.ts';
+
+/** Which requests have a line. `failures`: those with a status from 400 on, clients that left (499), and answers that broke off. */
+export type AccessLogScope = Config['server']['access_log'];
+
+/** What the configuration says of responses that clients ask to store. */
+export interface KeepingOfResponses {
+  /** Whether the gateway keeps responses. It remembers in any case which provider keeps one. */
+  readonly isEnabled: boolean;
+  readonly ttlMs: number;
+}
 
 /** A named provider instance, ready to be called. */
 export interface Upstream extends Origin {

@@ -1,16 +1,16 @@
 // One call of one target, from sending it to what has come of it: an answer that can be relayed, or a failure of some kind.
 
-import type { ModelRequest } from '../connection/exchange.ts';
 import type { Opening } from '../dialects/opening.ts';
 import { redactWords } from '../dialects/redact.ts';
 import type { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import type { ModelRequest } from '../http/exchange.ts';
+import { shortBytes } from '../pacing/slices.ts';
 import { failureRefusal, invalid, openingRejection, rejectionOf } from '../providers/provider-error.ts';
 import { openingAt, type TargetSpeech } from '../providers/target-speeches.ts';
 import { providerHeaders, upstreamIdHeader } from '../providers/upstream-id.ts';
-import { noteOutrun } from '../retry/learn.ts';
-import { type Consequence, noteAnswered, noteRefused } from '../retry/note-outcome.ts';
-import { shortBytes } from '../slices.ts';
+import { noteOutrun } from '../routing/retry/learn.ts';
+import { type Consequence, noteAnswered, noteRefused } from '../routing/retry/note-outcome.ts';
 import type { Target } from '../snapshot/snapshot.ts';
 import type { CallRole } from '../targets/breaker.ts';
 import type { TargetState } from '../targets/target-state.ts';

@@ -1,9 +1,9 @@
 // Stage 7: asks the targets in order until one gives an answer that can be relayed.
 import { CallContext } from '../call/thread.ts';
-import type { ModelRequest, Waiting } from '../connection/exchange.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import type { RetryKind } from '../retry/retry-budgets.ts';
+import type { ModelRequest, Waiting } from '../http/exchange.ts';
+import type { RetryKind } from '../routing/retry/retry-budgets.ts';
 import type { Target } from '../snapshot/snapshot.ts';
 import { type Asker, type Asking, acceptedOf, ask, judge, type Verdict } from './ask.ts';
 import type { AnswerTaker, RoutedCall } from './attempts.ts';

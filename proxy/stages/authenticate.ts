@@ -4,9 +4,9 @@ import { bearerToken, type Caller, type Credentials, failedLogin, identify } fro
 import type { ModelAccess } from '../../domain/keys/model-access.ts';
 import { foldUserPath } from '../../domain/user-path.ts';
 import { readUserPath } from '../call/user-path.ts';
-import type { Exchange } from '../connection/exchange.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Exchange } from '../http/exchange.ts';
 
 /** Who calls. */
 export interface Principal {

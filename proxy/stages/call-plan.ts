@@ -2,8 +2,8 @@
 // same one again. Model calls and calls that are passed on share them.
 import type { Gateway } from '../gateway.ts';
 import type { Matches } from '../limits/match.ts';
-import type { RetryKind } from '../retry/retry-budgets.ts';
-import { sameTargetPauseMs } from '../retry/same-target.ts';
+import type { RetryKind } from '../routing/retry/retry-budgets.ts';
+import { sameTargetPauseMs } from '../routing/retry/same-target.ts';
 import { mostCalls, type RetryReason } from '../snapshot/retry-policy.ts';
 import type { Route, Upstream } from '../snapshot/snapshot.ts';
 import type { AnswerHead } from '../upstream/answer-head.ts';

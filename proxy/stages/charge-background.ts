@@ -1,10 +1,11 @@
 // What a response costs that its provider has made in the background: it is told with the response, so it is charged when that is first read.
-import type { Exchange } from '../connection/exchange.ts';
+
 import type { Gateway } from '../gateway.ts';
-import type { ResponseHome } from '../kept-responses.ts';
-import { ownerOf } from '../owner.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { ResponseHome } from '../kept/kept-responses.ts';
+import { ownerOf } from '../kept/owner.ts';
+import type { HomeAnswer } from '../kept/responses/ask-home.ts';
 import type { RecordedCaller } from '../records/record-of-trip.ts';
-import type { HomeAnswer } from '../stored-responses/ask-home.ts';
 import { findUsage } from '../tokens/find-usage.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import { recordLate } from './record-late.ts';

@@ -2,8 +2,8 @@
 import type { Price } from '../../domain/prices/price.ts';
 import type { Cost } from '../../domain/records/usage.ts';
 import type { Gateway } from '../gateway.ts';
-import type { BatchKind } from '../objects/kept-homes.ts';
-import { ownerOf } from '../owner.ts';
+import type { BatchKind } from '../kept/objects/kept-homes.ts';
+import { ownerOf } from '../kept/owner.ts';
 import { findTarget } from '../snapshot/find-target.ts';
 import { costOfUsage } from '../tokens/attempt-usage.ts';
 import type { ModelUsage } from '../tokens/model-usage.ts';

@@ -1,11 +1,11 @@
 // How an answer goes to its client: that of a provider as it is, or translated; and one of the gateway itself.
 import type { Answer, Tap } from '../answer.ts';
 import { type Call, memberOf } from '../call/call.ts';
-import type { Exchange } from '../connection/exchange.ts';
 import type { Surface } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
-import { AnswerNamesTap } from '../telemetry/answer-names.ts';
+import { AnswerNamesTap } from '../records/spans/answer-names.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import { UsageTap } from '../tokens/usage-tap.ts';
 import { droppedOf } from '../translation/losses.ts';

@@ -1,10 +1,11 @@
 // Stages 5 and 6, together: the budgets of the caller, and its allowance. They come before the body, so that a request beyond its limits
 // takes no memory; where the cache may have the answer, behind it, because its answers count nothing (spec, Limits 9).
-import type { HeldBody } from '../body-budget.ts';
+
 import type { Call } from '../call/call.ts';
-import type { Exchange } from '../connection/exchange.ts';
 import { Refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import type { HeldBody } from '../http/body-budget.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { explain } from '../limits/rejection.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import { admit, type ConsumerAllowance, limitRefusal, type Rejected, targetRules } from './admit.ts';

@@ -1,10 +1,11 @@
 // Stages 5 and 6 for a caller who may not ask now: what it asked for, and when a retry would be admitted, by its own rules and by those of its
 // targets.
-import type { HeldBody } from '../body-budget.ts';
+
 import { type Call, readCall } from '../call/call.ts';
-import type { Exchange } from '../connection/exchange.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import type { HeldBody } from '../http/body-budget.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { explain } from '../limits/rejection.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import { limitRefusal, type Rejected, targetRules } from './admit.ts';

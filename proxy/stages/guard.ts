@@ -15,7 +15,7 @@ import type { PutBack } from '../guardrails/put-back.ts';
 import type { AnswerEdits } from '../guardrails/stream-editor.ts';
 import { type OperationTexts, textsOf } from '../guardrails/texts-of.ts';
 import { twinIn } from '../guardrails/twins.ts';
-import { atOnce, inSlices } from '../slices.ts';
+import { atOnce, inSlices } from '../pacing/slices.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import type { Recalled } from './recall.ts';
 import { type Delivery, passWhole } from './relay.ts';

@@ -1,7 +1,6 @@
 // Stage 8 and 9 for the cache: an answer is taken as it passes, and kept when it came completely.
 import type { CachedFacts, PutAnswer } from '../../store/cache/answer-cache.ts';
 import type { Place as Neighbour } from '../../store/cache/semantic/neighbours.ts';
-import { longestWaitingText } from '../batch.ts';
 import { asJson } from '../cache/answer-of-events.ts';
 import { AnswerTap } from '../cache/answer-tap.ts';
 import type { Caching } from '../cache/caching.ts';
@@ -9,9 +8,10 @@ import type { FlightEnd } from '../cache/flights.ts';
 import { KeptFacts } from '../cache/kept-facts.ts';
 import type { LatePut } from '../cache/response-cache.ts';
 import type { Call } from '../call/call.ts';
-import type { Exchange } from '../connection/exchange.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { longestWaitingText } from '../pacing/batch.ts';
 import type { RecordedEnd } from '../records/record-of-trip.ts';
 import type { TokenUsage, UsageSource } from '../tokens/token-usage.ts';
 import type { Accepted } from './attempts.ts';

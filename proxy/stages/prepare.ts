@@ -1,7 +1,7 @@
 // What is sent to one target: path, headers and body, in the words of its provider.
 import { addForwarded } from '../call/forwarded-headers.ts';
-import type { ModelRequest } from '../connection/exchange.ts';
 import { nativeBody } from '../dialects/native-body.ts';
+import type { ModelRequest } from '../http/exchange.ts';
 import { requestHeaders } from '../providers/key-headers.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import type { Target } from '../snapshot/snapshot.ts';

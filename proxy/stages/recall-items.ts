@@ -1,10 +1,10 @@
 // Items of responses that a call names instead of repeating them (`item_reference`): those that the gateway keeps are put in their place.
 import { type Call, readAnyCall } from '../call/call.ts';
-import { isObject, type JsonObject, type JsonValue, listOf, textOf } from '../dialects/json.ts';
+import { isObject, type JsonObject, type JsonValue, listOf, textOf } from '../dialects/json/json.ts';
 import { refusal } from '../errors.ts';
-import { parsedBody, writtenBody } from '../parsed-body.ts';
-import { inSlices } from '../slices.ts';
-import type { StoredResponses } from '../stored-responses/stored-responses.ts';
+import { parsedBody, writtenBody } from '../http/parsed-body.ts';
+import type { StoredResponses } from '../kept/responses/stored-responses.ts';
+import { inSlices } from '../pacing/slices.ts';
 
 const mark = Buffer.from('item_reference');
 /** Most items that one call names. */

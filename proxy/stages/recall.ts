@@ -1,17 +1,18 @@
 // Between 1 and 2: what a call refers to that is stored. A response that the gateway keeps is put into the body; what a provider keeps leads
 // back to that provider, and to the API key that it belongs to. What is not the caller's is not there.
-import type { HeldBody } from '../body-budget.ts';
+
 import { type Call, memberOf, readAnyCall, readString } from '../call/call.ts';
 import { itemsBefore, type StoredResponse, withPrevious } from '../dialects/responses/stored-response.ts';
 import { refusal } from '../errors.ts';
-import type { ResponseHome } from '../kept-responses.ts';
-import { referencesOfBody } from '../objects/body-references.ts';
-import { type Claimed, type ClaimParts, claim } from '../objects/claim.ts';
-import { checkBody } from '../objects/gated-body.ts';
-import { mayRefer } from '../objects/may-refer.ts';
-import { type OwningCaller, ownerOf, seesAll } from '../owner.ts';
-import { parsedBody, writtenBody } from '../parsed-body.ts';
-import { inSlices, type Slices } from '../slices.ts';
+import type { HeldBody } from '../http/body-budget.ts';
+import { parsedBody, writtenBody } from '../http/parsed-body.ts';
+import type { ResponseHome } from '../kept/kept-responses.ts';
+import { referencesOfBody } from '../kept/objects/body-references.ts';
+import { type Claimed, type ClaimParts, claim } from '../kept/objects/claim.ts';
+import { checkBody } from '../kept/objects/gated-body.ts';
+import { mayRefer } from '../kept/objects/may-refer.ts';
+import { type OwningCaller, ownerOf, seesAll } from '../kept/owner.ts';
+import { inSlices, type Slices } from '../pacing/slices.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import { mayNameItems, withItems } from './recall-items.ts';
 import { partOf } from './route-part.ts';

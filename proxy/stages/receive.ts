@@ -1,8 +1,9 @@
 // Stage 0: the body of a model call. What its head says is checked before a byte is read.
-import type { HeldBody } from '../body-budget.ts';
-import type { Exchange } from '../connection/exchange.ts';
-import { type BodyTaker, expectLength, readBody, takeBody } from '../connection/read-body.ts';
+
 import { refusal } from '../errors.ts';
+import type { HeldBody } from '../http/body-budget.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { type BodyTaker, expectLength, readBody, takeBody } from '../http/read-body.ts';
 
 const json = /^application\/json\s*(?:;|$)/i;
 const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i;

@@ -1,7 +1,7 @@
 // The record of a call whose cost became known later, by another request.
 import { pathOf } from '../call/head.ts';
-import type { Exchange } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { RecordedCaller } from '../records/record-of-trip.ts';
 import { findTarget } from '../snapshot/find-target.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';

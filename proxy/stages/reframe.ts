@@ -3,11 +3,11 @@
 import { type Answer, wholeAnswer } from '../answer.ts';
 import { foldFor } from '../capture/folds.ts';
 import { StreamCapture } from '../capture/stream-capture.ts';
-import { writeJson } from '../dialects/json.ts';
-import { TooManyValues } from '../dialects/read-json.ts';
+import { writeJson } from '../dialects/json/json.ts';
+import { TooManyValues } from '../dialects/json/read-json.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
+import { atOnce, inSlices, type Slices } from '../pacing/slices.ts';
 import type { Relayed } from '../providers/dialects.ts';
-import { atOnce, inSlices, type Slices } from '../slices.ts';
 import { foldedEvents } from '../translation/folded-events.ts';
 import { streamOf } from '../translation/replay.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';

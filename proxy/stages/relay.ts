@@ -1,11 +1,11 @@
 // Stage 8: an answer's bytes to the client, through the taps, at the pace at which both sides can go.
 import type { Answer, Failure, Sink, Tap } from '../answer.ts';
-import { fixedHeaderList } from '../connection/answer-headers.ts';
-import { ClientSink } from '../connection/client-sink.ts';
-import type { Exchange, Waiting } from '../connection/exchange.ts';
-import { endAnswer } from '../connection/linger.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
+import { fixedHeaderList } from '../http/answer-headers.ts';
+import { ClientSink } from '../http/client-sink.ts';
+import type { Exchange, Waiting } from '../http/exchange.ts';
+import { endAnswer } from '../http/linger.ts';
 
 /** An answer, and how it goes to the client. */
 export interface Delivery {

@@ -6,9 +6,9 @@ import { normalise } from '../cache/normalised-body.ts';
 import { routeIdentity } from '../cache/route-identity.ts';
 import { largeBytes } from '../call/call.ts';
 import { addForwarded } from '../call/forwarded-headers.ts';
-import type { Exchange } from '../connection/exchange.ts';
 import type { Operation } from '../dialects/dialect.ts';
-import { ownerOf } from '../owner.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { ownerOf } from '../kept/owner.ts';
 import type { Principal } from './authenticate.ts';
 import type { Guarded } from './guard.ts';
 

@@ -1,11 +1,11 @@
 // Stage 9: what a trip took is given back, what it cost is charged, and how it ended is counted, exactly once.
 
-import { relayedOutcome } from '../attempt-outcome.ts';
-import type { Exchange, ModelRequest } from '../connection/exchange.ts';
 import type { Gateway } from '../gateway.ts';
+import type { Exchange, ModelRequest } from '../http/exchange.ts';
 import type { RecordedEnd, RecordedTrip } from '../records/record-of-trip.ts';
-import { noteBreak } from '../retry/learn.ts';
+import { noteBreak } from '../routing/retry/learn.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
+import { relayedOutcome } from '../tallies/attempt-outcome.ts';
 import { usualCall } from '../targets/breaker.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import type { Allowance } from './admit.ts';

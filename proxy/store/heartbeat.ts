@@ -1,6 +1,6 @@
 // The heartbeat: every half second, what this proxy enforces and has counted.
-import type { FollowStatus } from '../../gitops/config-status.ts';
-import { formatProblem } from '../../gitops/problem.ts';
+import type { FollowStatus } from '../../gitops/follow/config-status.ts';
+import { formatProblem } from '../../gitops/read/problem.ts';
 import { singleFlight } from '../../store/single-flight.ts';
 import {
   type HeartbeatBody,

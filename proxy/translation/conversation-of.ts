@@ -2,12 +2,12 @@
 import type { Call } from '../call/call.ts';
 import type { ConversationRequest } from '../dialects/conversation/conversation.ts';
 import { checkNestedValues } from '../dialects/conversation/nested-values.ts';
-import type { JsonObject } from '../dialects/json.ts';
-import { TooManyValues } from '../dialects/read-json.ts';
+import type { JsonObject } from '../dialects/json/json.ts';
+import { TooManyValues } from '../dialects/json/read-json.ts';
 import { type ClientDialect, InvalidRequest } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
-import { parsedBody } from '../parsed-body.ts';
-import { type Slices, shortBytes } from '../slices.ts';
+import { parsedBody } from '../http/parsed-body.ts';
+import { type Slices, shortBytes } from '../pacing/slices.ts';
 import { clientPlace } from './client-place.ts';
 
 /** A client's words, in its own dialect and in none. */

@@ -1,10 +1,11 @@
 // Names of tools and ids of calls as a target takes them, and the client's own in its answers.
-import type { CallForms } from '../dialects/call-forms.ts';
+
 import type { ConversationAnswer, ConversationRequest, Tool, Turn } from '../dialects/conversation/conversation.ts';
 import type { Part } from '../dialects/conversation/parts.ts';
 import type { OpenedPart, StreamEvent } from '../dialects/conversation/stream-event.ts';
+import type { CallForms } from '../dialects/tools/call-forms.ts';
 import type { EventReader } from '../dialects/translation.ts';
-import type { Slices } from '../slices.ts';
+import type { Slices } from '../pacing/slices.ts';
 import { Fitted } from './fitted-texts.ts';
 
 /** A request for one target. */

@@ -1,6 +1,6 @@
 // Texts that a server does not take, as it takes them: what it allows of each, and a digest that tells them apart.
 import { hash } from 'node:crypto';
-import type { TextForm } from '../dialects/call-forms.ts';
+import type { TextForm } from '../dialects/tools/call-forms.ts';
 
 /** Hexadecimal digits that tell changed texts apart. */
 const digestLength = 8;

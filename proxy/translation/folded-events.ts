@@ -3,7 +3,7 @@ import type { ConversationAnswer } from '../dialects/conversation/conversation.t
 import { AnswerFold } from '../dialects/conversation/fold-events.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { type EventReader, type EventSplitter, InvalidAnswer } from '../dialects/translation.ts';
-import type { Slices } from '../slices.ts';
+import type { Slices } from '../pacing/slices.ts';
 
 /** How events are read. */
 export interface ReadEvents {

@@ -1,7 +1,7 @@
 // Ids of calls in a body that goes out as the client wrote it: another provider may have given them, and its server refuses them.
 import { memberTexts } from '../bytes/member-texts.ts';
 import type { Edit } from '../bytes/splice.ts';
-import { callForms, strictChatId, type TextForm } from '../dialects/call-forms.ts';
+import { callForms, strictChatId, type TextForm } from '../dialects/tools/call-forms.ts';
 import type { Speakable } from '../providers/row.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import { Fitted, isOfForm } from './fitted-texts.ts';

@@ -7,7 +7,7 @@ import { scanObject } from '../bytes/scan.ts';
 import { skipValue } from '../bytes/skip-value.ts';
 import type { Edit } from '../bytes/splice.ts';
 import { isSignedHere, isSignedHereAt } from '../dialects/foreign-signature.ts';
-import { type JsonObject, parseObject, textOf } from '../dialects/json.ts';
+import { type JsonObject, parseObject, textOf } from '../dialects/json/json.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 
 interface Rule {

@@ -1,10 +1,10 @@
 // Reads the answer to a translated call as soon as it is there, so that another target is asked when an answer cannot be understood.
 import type { Answer } from '../answer.ts';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
-import { TooManyValues } from '../dialects/read-json.ts';
+import { TooManyValues } from '../dialects/json/read-json.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
-import { writtenBody } from '../parsed-body.ts';
-import { atOnce, inSlices, type Slices, shortBytes } from '../slices.ts';
+import { writtenBody } from '../http/parsed-body.ts';
+import { atOnce, inSlices, type Slices, shortBytes } from '../pacing/slices.ts';
 import { foldedEvents } from './folded-events.ts';
 import { streamOf } from './replay.ts';
 import { eventsOf, readAnswer, type Translated, writeAnswer } from './translated.ts';

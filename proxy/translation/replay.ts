@@ -1,11 +1,11 @@
 // A whole answer as the event stream of its endpoint that would have told it.
 import { replayChat, replayCompletion } from '../dialects/chat/replay.ts';
 import type { Operation } from '../dialects/dialect.ts';
-import type { JsonObject } from '../dialects/json.ts';
+import type { JsonObject } from '../dialects/json/json.ts';
 import { replayMessage } from '../dialects/messages/replay.ts';
 import { replayResponse } from '../dialects/responses/replay.ts';
-import { parsedObject } from '../parsed-body.ts';
-import type { Slices } from '../slices.ts';
+import { parsedObject } from '../http/parsed-body.ts';
+import type { Slices } from '../pacing/slices.ts';
 
 /** Gives event by event. */
 type Replay = (answer: JsonObject, wantsUsage: boolean) => Iterable<string> | undefined;

@@ -7,7 +7,7 @@ import { statusSaid } from '../dialects/said-status.ts';
 import { maxEventBytes, ServerEventSplitter } from '../dialects/server-events.ts';
 import { type EventReader, type EventSplitter, type EventWriter, InvalidAnswer } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
-import { type Slices, shortBytes } from '../slices.ts';
+import { type Slices, shortBytes } from '../pacing/slices.ts';
 import { eventReader, eventWriter, type Translated } from './translated.ts';
 import type { TranslatedUsage } from './translated-usage.ts';
 

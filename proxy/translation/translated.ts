@@ -1,17 +1,17 @@
 // A call in the words of its target, and the target's answer in the words of the client.
 import { randomBytes } from 'node:crypto';
-import { callFormsOf } from '../dialects/call-forms.ts';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
 import { checkNestedValues } from '../dialects/conversation/nested-values.ts';
-import { type JsonObject, textOf } from '../dialects/json.ts';
+import { type JsonObject, textOf } from '../dialects/json/json.ts';
 import { tellOwnParts } from '../dialects/own-losses.ts';
 import { toldOtherwise } from '../dialects/told-otherwise.ts';
+import { callFormsOf } from '../dialects/tools/call-forms.ts';
 import type { AnswerContext, EventReader, EventWriter, ProviderDialect } from '../dialects/translation.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
-import { parsedObject, writtenBody } from '../parsed-body.ts';
+import { parsedObject, writtenBody } from '../http/parsed-body.ts';
+import { type Slices, shortBytes } from '../pacing/slices.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
-import { type Slices, shortBytes } from '../slices.ts';
 import { clientPlace } from './client-place.ts';
 import type { Spoken } from './conversation-of.ts';
 import { fitCalls, OwnCalls } from './fit-calls.ts';

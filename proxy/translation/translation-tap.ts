@@ -1,10 +1,10 @@
 // The tap that translates an answer on its way to the client, event by event, and knows what it cost.
 import type { Failure, Sink, Tap } from '../answer.ts';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
-import { writeJson } from '../dialects/json.ts';
+import { writeJson } from '../dialects/json/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
-import { atOnce } from '../slices.ts';
+import { atOnce } from '../pacing/slices.ts';
 import type { Asked } from '../tokens/measure.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import { readAnswer, writeAnswer } from './translated.ts';

@@ -2,13 +2,13 @@
 import { timestamp } from '../../domain/timestamp.ts';
 import { adminAccess, authenticateAdmin } from '../admin/authenticate-admin.ts';
 import { pathOf } from '../call/head.ts';
-import { fixedHeaders } from '../connection/answer-headers.ts';
-import type { Exchange } from '../connection/exchange.ts';
-import { noRoute } from '../connection/known-routes.ts';
-import { type BodyLimit, expectLength, readBody } from '../connection/read-body.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { guardrailsFor } from '../guardrails/applying.ts';
+import { fixedHeaders } from '../http/answer-headers.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { noRoute } from '../http/known-routes.ts';
+import { type BodyLimit, expectLength, readBody } from '../http/read-body.ts';
 import { visibleRoute } from '../stages/resolve.ts';
 import { readTrial, wordsOf } from './read-trial.ts';
 import { tryGuardrails } from './try-guardrails.ts';

@@ -1,6 +1,6 @@
 // Reads the body of POST /admin/guardrails/test: schemas/admin/guardrail-test.schema.json.
 import { normaliseUserPath } from '../../domain/user-path.ts';
-import { type JsonObject, objectOf, parseObject, textOf } from '../dialects/json.ts';
+import { type JsonObject, objectOf, parseObject, textOf } from '../dialects/json/json.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Trial } from './try-guardrails.ts';
 

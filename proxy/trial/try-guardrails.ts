@@ -2,7 +2,7 @@
 import type { RequestRevision } from '../../domain/records/request-record.ts';
 import type { Failure } from '../answer.ts';
 import { editable } from '../dialects/editing.ts';
-import { type JsonObject, parseObject, writeJson } from '../dialects/json.ts';
+import { type JsonObject, parseObject, writeJson } from '../dialects/json/json.ts';
 import { Refusal } from '../errors.ts';
 import { run } from '../guardrails/flow.ts';
 import { type GuardedOperation, Guarding } from '../guardrails/guarding.ts';

@@ -1,7 +1,7 @@
 // One coarse timer for all deadlines of all upstream calls: a timer or AbortController per request would cost more than its parsing.
 
-import { type Listed, OpenList } from '../open-list.ts';
-import { Polling } from '../polling.ts';
+import { type Listed, OpenList } from '../pacing/open-list.ts';
+import { Polling } from '../pacing/polling.ts';
 
 /** Something that must not outlive its deadline. Times in milliseconds of the shared clock. */
 export interface Timed extends Listed {

@@ -1,9 +1,9 @@
 // Connections to the providers: a pool for each origin and way to reach it, kept across reloads while some provider uses it.
-import { hostKind } from '../../gitops/address-kind.ts';
+import { hostKind } from '../../gitops/check/address-kind.ts';
 import { ClientPool } from './client-pool.ts';
-import { dialler, type Network, type Reach, systemNetwork } from './dial.ts';
-import { Names } from './names.ts';
-import { SocketBudget } from './socket-budget.ts';
+import { dialler, type Network, type Reach, systemNetwork } from './dial/dial.ts';
+import { Names } from './dial/names.ts';
+import { SocketBudget } from './dial/socket-budget.ts';
 import type { Connector } from './undici.ts';
 
 /** What decides whether two providers may share sockets. */

@@ -1,6 +1,7 @@
 // The operations of /admin/audit and /admin/live, one row each.
+
+import { liveExample } from './examples/record-examples.ts';
 import type { Operation, Refusals } from './operation.ts';
-import { liveExample } from './record-examples.ts';
 
 const audit = { tag: 'Audit', access: 'operator', method: 'get' } as const;
 const refusals: Refusals = { 400: ['invalid_query', 'invalid_header'], 503: ['store_unavailable'] };

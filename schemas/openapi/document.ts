@@ -3,12 +3,12 @@ import { sessionCookie } from '../session-cookie.ts';
 import { adminOperations } from './admin-operations.ts';
 import { anthropicLimitHeaders } from './anthropic-headers.ts';
 import { referenceTo, type SchemaName, schemaComponents } from './components.ts';
-import { examples } from './examples.ts';
+import { examples } from './examples/examples.ts';
+import { streamExamples } from './examples/stream-example.ts';
 import { modelOperations } from './model-operations.ts';
 import { type HeaderName, headers, limitHeaders, type Operation, parameters, type Refusals } from './operation.ts';
 import { passthroughOperations } from './passthrough-operations.ts';
 import { storeOperations } from './store-operations.ts';
-import { streamExamples } from './stream-example.ts';
 
 /** The version of the programmatic interface (spec, Versioning 1). */
 const version = '1.0';

@@ -3,11 +3,11 @@ import { anthropicHeaders } from './anthropic-headers.ts';
 import { budgetParameters } from './budget-parameters.ts';
 import { cacheParameters } from './cache-parameters.ts';
 import type { SchemaName } from './components.ts';
+import type { StreamName } from './examples/stream-example.ts';
 import { explainParameters } from './explain-parameters.ts';
 import { modelParameters } from './model-parameters.ts';
 import { recordParameters } from './record-parameters.ts';
 import { ruleParameters } from './rule-parameters.ts';
-import type { StreamName } from './stream-example.ts';
 
 export interface Operation {
   /** Its name in generated clients. */

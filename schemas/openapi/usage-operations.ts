@@ -1,6 +1,7 @@
 // The operations of /admin/usage, one row each.
+
+import { tableExamples } from './examples/record-examples.ts';
 import type { Operation, ParameterName, Refusals } from './operation.ts';
-import { tableExamples } from './record-examples.ts';
 
 const usage = { tag: 'Usage', access: 'operator', method: 'get' } as const;
 const refusals: Refusals = { 400: ['invalid_query', 'invalid_header'], 503: ['store_unavailable'] };

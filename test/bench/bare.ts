@@ -66,7 +66,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** One entry for each connection, not for each request: tables that are made anew keep what is dead (proxy/open-list.ts). */
+/** One entry for each connection, not for each request: tables that are made anew keep what is dead (proxy/pacing/open-list.ts). */
 const exchanges = new WeakMap<Socket, Exchange | undefined>();
 // No bound: a stream that stays open keeps its connection.
 const pool = new Pool(values.upstream, { connections: null });

@@ -9,7 +9,7 @@ import { readKind } from '../../domain/documents/managed-kind.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { knownModels } from '../../domain/rules/known-models.ts';
-import { createFailedLogins } from '../../plane/failed-logins.ts';
+import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';

@@ -2,7 +2,7 @@
 import { type Test, test } from 'tap';
 import { addressOf, checkAccess, who } from '../../control-plane/authenticate.ts';
 import { signClientAddress } from '../../domain/keys/client-address.ts';
-import { trustedProxies } from '../../plane/client-address.ts';
+import { trustedProxies } from '../../plane/access/client-address.ts';
 import { readMetric } from '../support/gateway.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { masterKey, type Stand, type StandOptions, startKeyServer } from './auth-keys-server.ts';

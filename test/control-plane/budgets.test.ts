@@ -15,7 +15,7 @@ import { budgetSettings } from '../../domain/documents/kinds.ts';
 import { readKind } from '../../domain/documents/managed-kind.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
-import { createFailedLogins } from '../../plane/failed-logins.ts';
+import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { parseMoment } from '../../schemas/formats/moment.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';

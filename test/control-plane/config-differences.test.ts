@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { test } from 'tap';
 import { describeDifferences } from '../../control-plane/admin/config/differences.ts';
-import { followConfig } from '../../gitops/follow.ts';
+import { followConfig } from '../../gitops/follow/follow.ts';
 import { lastGoodFolder } from '../../plane/start.ts';
 import schema from '../../schemas/admin/config-differences.schema.json' with { type: 'json' };
 import { temporaryDirectory } from '../support/teardown.ts';

@@ -12,7 +12,7 @@ import { createServer } from '../../control-plane/server.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { compileRules } from '../../domain/rules/rule.ts';
-import { createFailedLogins } from '../../plane/failed-logins.ts';
+import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { parseMoment } from '../../schemas/formats/moment.ts';
 import type { LiveCounter } from '../../store/state/heartbeat-body.ts';
 import { openStateStore } from '../../store/state/open.ts';

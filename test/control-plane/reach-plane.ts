@@ -19,7 +19,7 @@ import { authKey } from '../../domain/keys/auth-key.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import type { RequestRecord } from '../../domain/records/request-record.ts';
-import { createFailedLogins } from '../../plane/failed-logins.ts';
+import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { openRecordStore } from '../../store/records/open-records.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { sampleConfig } from '../proxy/sample-config.ts';

@@ -6,7 +6,7 @@ import { createServer } from '../../control-plane/server.ts';
 import { type Credentials, credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import type { AttemptRecord, RequestRecord } from '../../domain/records/request-record.ts';
-import { createFailedLogins } from '../../plane/failed-logins.ts';
+import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { openRecordStore } from '../../store/records/open-records.ts';
 import { componentProblems } from '../support/api-description.ts';
 import { sampleKey } from '../support/managed-state.ts';

@@ -8,7 +8,7 @@ import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
-import { createFailedLogins } from '../../plane/failed-logins.ts';
+import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { compileBody } from '../../schemas/validation/compile.ts';
 import { extent } from '../support/extent.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';

@@ -8,7 +8,7 @@ import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { endedByOwner } from '../../domain/keys/ended-sessions.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { csrfHeader } from '../../domain/keys/session.ts';
-import { createFailedLogins } from '../../plane/failed-logins.ts';
+import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 import { temporaryDirectory } from '../support/teardown.ts';

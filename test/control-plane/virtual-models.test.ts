@@ -8,7 +8,7 @@ import { createServer } from '../../control-plane/server.ts';
 import { modelNames } from '../../domain/aliases/model-names.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
-import { createFailedLogins } from '../../plane/failed-logins.ts';
+import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import type { Alias } from '../../schemas/types.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';

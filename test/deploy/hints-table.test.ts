@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import type { ConversationRequest } from '../../proxy/dialects/conversation/conversation.ts';
 import { fieldName } from '../../proxy/dialects/field-names.ts';
-import type { JsonObject } from '../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../proxy/dialects/json/json.ts';
 import type { ClientDialect } from '../../proxy/dialects/translation.ts';
 import { clients } from '../support/client-dialects.ts';
 

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
-import { loadFiles } from '../../gitops/load.ts';
-import { defaultConfig } from '../../gitops/validate.ts';
+import { loadFiles } from '../../gitops/assemble/load.ts';
+import { defaultConfig } from '../../gitops/read/validate.ts';
 import { environmentVariables } from '../../schemas/environment-variables.ts';
 import { durationMs } from '../../schemas/formats/units.ts';
 

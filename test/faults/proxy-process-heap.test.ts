@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { t as suite, test } from 'tap';
-import { oldGenerationLimit } from '../../proxy/overload.ts';
+import { oldGenerationLimit } from '../../proxy/http/overload.ts';
 import { chatCall } from '../support/chat-call.ts';
 import { extent } from '../support/extent.ts';
 import { startGateway } from '../support/gateway.ts';

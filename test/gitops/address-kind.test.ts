@@ -1,6 +1,6 @@
 // Which addresses a provider may have, in every spelling that the system or a URL would understand.
 import { test } from 'tap';
-import { addressKind, hostKind } from '../../gitops/address-kind.ts';
+import { addressKind, hostKind } from '../../gitops/check/address-kind.ts';
 
 const kinds = {
   forbidden:

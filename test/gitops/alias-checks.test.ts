@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { aliasesInForce, mergeAliases } from '../../domain/aliases/merge-aliases.ts';
 import { modelNames } from '../../domain/aliases/model-names.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
-import type { AssembledConfig } from '../../gitops/assembled.ts';
+import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Alias } from '../../schemas/types.ts';
 import { runs } from '../support/extent.ts';

@@ -1,6 +1,6 @@
 // Rules for user paths that do nothing are warnings.
 import { test } from 'tap';
-import { loadFiles } from '../../gitops/load.ts';
+import { loadFiles } from '../../gitops/assemble/load.ts';
 import { entitled, file, lines } from './load-fixtures.ts';
 
 const warningsOf = (entries: readonly string[], variables: Record<string, string> = {}): string[] => {

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { checkConfig } from '../../gitops/check.ts';
+import { checkConfig } from '../../gitops/cli/check.ts';
 
 const repository = join(import.meta.dirname, '../..');
 const fixture = (name: string): string => join('test/fixtures/config', name);
@@ -225,7 +225,7 @@ await test('help says how it is used, what the formats are and what the exit cod
 await test('the command itself exits as it says', async (t) => {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const run = (...args: string[]): { status: number | null; stdout: string } =>
-    spawnSync(process.execPath, ['gitops/check.ts', ...args], {
+    spawnSync(process.execPath, ['gitops/cli/check.ts', ...args], {
       cwd: repository,
       encoding: 'utf8',
       env: { PATH, NODE_COMPILE_CACHE },

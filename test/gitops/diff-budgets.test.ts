@@ -1,6 +1,6 @@
 // What changed between the budgets of two configurations.
 import { test } from 'tap';
-import { diffConfigs } from '../../gitops/diff.ts';
+import { diffConfigs } from '../../gitops/diff/diff.ts';
 import { one } from './load-fixtures.ts';
 
 function words(before: string, after: string): string[] {

@@ -1,6 +1,6 @@
 // The differences between two states of the files, value by value; no secret is in them, wherever it stands.
 import { test } from 'tap';
-import { diffFiles } from '../../gitops/diff-files.ts';
+import { diffFiles } from '../../gitops/diff/diff-files.ts';
 
 const fileOf = (text: string, name: string = 'a.yaml') => ({ name, path: `config/${name}`, bytes: Buffer.from(text) });
 const diff = (before: string, after: string) => diffFiles([fileOf(before)], [fileOf(after)])[0]?.values;

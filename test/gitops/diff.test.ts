@@ -1,7 +1,7 @@
 // What changed between two configurations: looser and tighter limits, other entries, and never a secret.
 import { test } from 'tap';
-import type { AssembledConfig } from '../../gitops/assembled.ts';
-import { diffConfigs } from '../../gitops/diff.ts';
+import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
+import { diffConfigs } from '../../gitops/diff/diff.ts';
 import { entitled, one } from './load-fixtures.ts';
 
 const config = (text: string, variables: Record<string, string> = {}): AssembledConfig => {

@@ -1,8 +1,8 @@
 // Values of environment variables that set rate limits, the names of such variables, and what each must give.
 
-import { type Loaded, loadFiles } from '../../gitops/load.ts';
-import { formatProblem, type Problem } from '../../gitops/problem.ts';
-import type { SourceFile } from '../../gitops/read.ts';
+import { type Loaded, loadFiles } from '../../gitops/assemble/load.ts';
+import { formatProblem, type Problem } from '../../gitops/read/problem.ts';
+import type { SourceFile } from '../../gitops/read/read.ts';
 import type { Limit, RateLimits } from '../../schemas/types.ts';
 
 export type Variables = Record<string, string | undefined>;

@@ -1,7 +1,7 @@
 // Rate limits from environment variables: every form and every mistake is a row, and no message shows a value.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { readJson } from '../../gitops/read-json.ts';
+import { readJson } from '../../gitops/read/read-json.ts';
 import { character } from '../support/character.ts';
 import { runs } from '../support/extent.ts';
 import {

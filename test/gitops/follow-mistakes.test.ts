@@ -13,9 +13,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
-import { ConfigRejected } from '../../gitops/config-rejected.ts';
-import { lastGoodPath } from '../../gitops/last-good.ts';
-import { formatProblem } from '../../gitops/problem.ts';
+import { ConfigRejected } from '../../gitops/follow/config-rejected.ts';
+import { lastGoodPath } from '../../gitops/follow/last-good.ts';
+import { formatProblem } from '../../gitops/read/problem.ts';
 import { extent } from '../support/extent.ts';
 import {
   broken,

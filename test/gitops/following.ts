@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import type { ConfigEvent } from '../../gitops/config-status.ts';
-import { type Follower, followConfig } from '../../gitops/follow.ts';
-import type { FollowOptions } from '../../gitops/follow-options.ts';
+import type { ConfigEvent } from '../../gitops/follow/config-status.ts';
+import { type Follower, followConfig } from '../../gitops/follow/follow.ts';
+import type { FollowOptions } from '../../gitops/follow/follow-options.ts';
 import type { Config } from '../../schemas/types.ts';
 
 /** A configuration that carries one number, and one that is refused. */

@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { readKeyFile, readKeyFileSync } from '../../gitops/key-file.ts';
-import { KeyFiles } from '../../gitops/key-files.ts';
-import { defaultConfig } from '../../gitops/validate.ts';
+import { KeyFiles } from '../../gitops/follow/key-files.ts';
+import { readKeyFile, readKeyFileSync } from '../../gitops/read/key-file.ts';
+import { defaultConfig } from '../../gitops/read/validate.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
 await test('a file of a key is read whole, or what is wrong with it is said without its content', async (t) => {

@@ -2,9 +2,9 @@
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { stringify } from 'yaml';
-import { expand } from '../../gitops/expand.ts';
-import { type LoadContext, type Loaded, loadFiles } from '../../gitops/load.ts';
-import { load, loadOffThread, reloadBytes } from '../../gitops/load-off-thread.ts';
+import { type LoadContext, type Loaded, loadFiles } from '../../gitops/assemble/load.ts';
+import { load, loadOffThread, reloadBytes } from '../../gitops/assemble/load-off-thread.ts';
+import { expand } from '../../gitops/read/expand.ts';
 import { valueAt } from '../../schemas/validation/value-at.ts';
 import { extent, isFull, runs } from '../support/extent.ts';
 import { filledTexts, malformedTexts, nestedTexts, unreadableFiles, wrongValues } from './load-cases.ts';

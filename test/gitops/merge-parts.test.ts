@@ -1,6 +1,6 @@
 // A configuration spread over files: entries merge, and every mistake is named in the file where it is.
 import { test } from 'tap';
-import { loadFiles } from '../../gitops/load.ts';
+import { loadFiles } from '../../gitops/assemble/load.ts';
 import { bare, entitled, file, lines } from './load-fixtures.ts';
 
 await test('nothing is said about providers that may be in a broken file', async (t) => {

@@ -1,7 +1,7 @@
 // Where the entries of a configuration are declared: kept for the control plane, in this thread and in another, and not for a proxy.
 import { test } from 'tap';
-import { loadFiles } from '../../gitops/load.ts';
-import { loadOffThread } from '../../gitops/load-off-thread.ts';
+import { loadFiles } from '../../gitops/assemble/load.ts';
+import { loadOffThread } from '../../gitops/assemble/load-off-thread.ts';
 import { entitled, file } from './load-fixtures.ts';
 
 const providers = `# the providers

@@ -14,9 +14,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { fingerprintDirectory } from '../../gitops/fingerprint.ts';
-import { formatProblem } from '../../gitops/problem.ts';
-import { readDirectory, revisionOf } from '../../gitops/read.ts';
+import { fingerprintDirectory } from '../../gitops/follow/fingerprint.ts';
+import { formatProblem } from '../../gitops/read/problem.ts';
+import { readDirectory, revisionOf } from '../../gitops/read/read.ts';
 
 const repository = join(import.meta.dirname, '../..');
 
@@ -169,7 +169,7 @@ await test('what the user may not read is refused by name', async (t) => {
   const prefix = asRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const run = (target: string): { status: number | null; stdout: string } => {
-    const args = [process.execPath, join(repository, 'gitops/check.ts'), target];
+    const args = [process.execPath, join(repository, 'gitops/cli/check.ts'), target];
     return spawnSync('env', [...prefix, ...args], { encoding: 'utf8', env: { PATH, NODE_COMPILE_CACHE } });
   };
   const file = run(place);

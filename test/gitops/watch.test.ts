@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'tap';
-import { watchDirectory } from '../../gitops/watch.ts';
+import { watchDirectory } from '../../gitops/follow/watch.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { folder } from './following.ts';
 

@@ -1,7 +1,7 @@
 // What is recorded of requests under guardrails, with bodies on: what they let through, and the original only where the configuration says so.
 import { t as suite, test } from 'tap';
 import type { RequestRecord } from '../../domain/records/request-record.ts';
-import { completeEntry } from '../../store/records/sql/entry-forms.ts';
+import { completeEntry } from '../../store/records/sql/read/entry-forms.ts';
 import { type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
 import { journaled, journalText, recordOf } from '../support/journal.ts';
 import { shareGateway } from '../support/shared.ts';

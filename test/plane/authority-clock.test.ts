@@ -1,6 +1,6 @@
 // The time by which authority ends: whichever way the wall clock is set, nothing lasts longer.
 import { test } from 'tap';
-import { authorityClock } from '../../plane/authority-clock.ts';
+import { authorityClock } from '../../plane/access/authority-clock.ts';
 
 await test('a wall clock that is set forward counts at once, one that is set back revives nothing', async (t) => {
   let wall = 1_000;

@@ -1,6 +1,6 @@
 // Whose address a request counts for behind proxies: what trusted ones say of it, and nothing that a client can make up.
 import { test } from 'tap';
-import { clientAddressOf, trustedProxies } from '../../plane/client-address.ts';
+import { clientAddressOf, trustedProxies } from '../../plane/access/client-address.ts';
 import { startGateway } from '../support/gateway.ts';
 
 const trusted = trustedProxies(['10.0.0.0/8', '192.0.2.7', '2001:db8::/32']);

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { test } from 'tap';
-import { addressBlock, createFailedLogins, type FailedLogins } from '../../plane/failed-logins.ts';
+import { addressBlock, createFailedLogins, type FailedLogins } from '../../plane/access/failed-logins.ts';
 
 /** So many failures at once. */
 function failOften(logins: FailedLogins, address: string | undefined, nowMs: number, times = 20): void {

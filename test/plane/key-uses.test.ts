@@ -1,7 +1,7 @@
 // The hours in which keys were used: noted without a write per request, bounded, written once, and again when the store has lost them.
 import { test } from 'tap';
-import { keepKeyUses } from '../../plane/keep-key-uses.ts';
-import { KeyUses } from '../../plane/key-uses.ts';
+import { keepKeyUses } from '../../plane/access/keep-key-uses.ts';
+import { KeyUses } from '../../plane/access/key-uses.ts';
 import type { DocumentUse } from '../../store/state/state-store.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -1,6 +1,6 @@
 // The log line of an applied configuration: what changed, by name and in words, bounded.
 import { test } from 'tap';
-import type { ConfigChange } from '../../gitops/config-change.ts';
+import type { ConfigChange } from '../../gitops/diff/config-change.ts';
 import { logConfigEvent } from '../../plane/log-events.ts';
 
 function lineFor(changes: readonly ConfigChange[]): object | undefined {

@@ -1,6 +1,6 @@
 // The requests that a gateway without a master key serves: those to a name of this machine, except writes of foreign web pages.
 import { test } from 'tap';
-import { foreignPart, ownNames } from '../../plane/own-names.ts';
+import { foreignPart, ownNames } from '../../plane/access/own-names.ts';
 
 const names = ownNames('gateway.test', 'Machine-7');
 const reached = { method: 'GET', host: 'localhost:8080', origin: undefined, localAddress: '127.0.0.1' };

@@ -1,10 +1,10 @@
 // The lines of the access log: their members, how long they may be, and that clients cannot forge one.
 import { test } from 'tap';
 import { identityOf } from '../../plane/identity.ts';
-import { AccessLines } from '../../proxy/access-line.ts';
-import { createAccessLog } from '../../proxy/access-log.ts';
 import { refusal, upstreamRefusal } from '../../proxy/errors.ts';
-import type { LoggedTrip } from '../../proxy/logged-trip.ts';
+import { AccessLines } from '../../proxy/records/access-line.ts';
+import { createAccessLog } from '../../proxy/records/access-log.ts';
+import type { LoggedTrip } from '../../proxy/records/logged-trip.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const lines = new AccessLines(identityOf('proxy', '1.2.3', 'a:8080'));

@@ -1,8 +1,8 @@
 // The bytes that request bodies take together: bounded, shared between consumers, and all given back.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { BodyBudget, type BodyLimits } from '../../proxy/body-budget.ts';
 import { Refusal } from '../../proxy/errors.ts';
+import { BodyBudget, type BodyLimits } from '../../proxy/http/body-budget.ts';
 
 /** Whether it fits. */
 function fits(run: () => void): boolean {

@@ -1,7 +1,7 @@
 // Which objects a caller may name: its own, and what is unknown only where the configuration lets it.
 import { test } from 'tap';
-import { type ClaimParts, claim } from '../../proxy/objects/claim.ts';
-import type { Reference } from '../../proxy/objects/json-references.ts';
+import { type ClaimParts, claim } from '../../proxy/kept/objects/claim.ts';
+import type { Reference } from '../../proxy/kept/objects/json-references.ts';
 
 const principal = { keyId: 'key-1', userPath: '/Team' };
 const home = { provider: 'one', key: '', isBatchInput: false };

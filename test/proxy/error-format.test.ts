@@ -1,10 +1,10 @@
 // An error has the type that the client's own API has for it: Anthropic's SDKs and agents decide by theirs, all others by the envelope's.
 import { test } from 'tap';
-import { errorBody, errorEvent } from '../../proxy/connection/error-format.ts';
 import { MessagesWriter } from '../../proxy/dialects/messages/write-events.ts';
 import { statusSaid } from '../../proxy/dialects/said-status.ts';
 import { errors } from '../../proxy/error-table.ts';
 import { type ErrorCode, type Refusal, refusal, upstreamRefusal } from '../../proxy/errors.ts';
+import { errorBody, errorEvent } from '../../proxy/http/error-format.ts';
 import { answerContext } from './dialects/responses/answer-context.ts';
 
 const anthropicTypes = new Set(

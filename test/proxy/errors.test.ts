@@ -1,8 +1,8 @@
 // The error table of the data plane and the envelope: every entry keeps the spec's shape, whatever it is filled with.
 import { test } from 'tap';
-import { envelope } from '../../proxy/error-envelope.ts';
 import { errors } from '../../proxy/error-table.ts';
 import { asRefusal, type ErrorCode, Refusal, refusal, upstreamRefusal } from '../../proxy/errors.ts';
+import { envelope } from '../../proxy/http/error-envelope.ts';
 
 const codes = Object.keys(errors) as ErrorCode[];
 const placeholders = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);

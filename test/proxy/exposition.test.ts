@@ -1,6 +1,6 @@
 // The exposition format: what Prometheus reads back is what was written.
 import { test } from 'tap';
-import { Exposition } from '../../proxy/exposition.ts';
+import { Exposition } from '../../proxy/tallies/exposition.ts';
 
 await test('every text and every number is written so that it can be read', async (t) => {
   const exposition = new Exposition();

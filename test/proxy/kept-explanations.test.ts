@@ -1,6 +1,6 @@
 // Explanations of requests are kept for ten minutes, and take no more than their share of memory.
 import { test } from 'tap';
-import { KeptExplanations } from '../../proxy/kept-explanations.ts';
+import { KeptExplanations } from '../../proxy/kept/kept-explanations.ts';
 
 const minuteMs = 60_000;
 

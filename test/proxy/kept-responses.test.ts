@@ -1,6 +1,6 @@
 // Stored responses as the proxy sees them, on a real store: whose they are, for how long, and which ids there can be.
 import { type Test, test } from 'tap';
-import { type KeptResponses, keepResponses } from '../../proxy/kept-responses.ts';
+import { type KeptResponses, keepResponses } from '../../proxy/kept/kept-responses.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 

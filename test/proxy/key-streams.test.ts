@@ -1,7 +1,7 @@
 // Sessions that last end with the authority that opened them: a managed key that is revoked, a master key that another one has followed.
 import { test } from 'tap';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
-import { createKeyStreams } from '../../proxy/key-streams.ts';
+import { createKeyStreams } from '../../proxy/kept/key-streams.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import { sampleKey } from '../support/managed-state.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -3,9 +3,9 @@
 import { test } from 'tap';
 import type { Rule } from '../../domain/rules/rule.ts';
 import { Registry } from '../../plane/prometheus.ts';
-import { type LimitMetrics, observeLimits } from '../../proxy/limit-metrics.ts';
 import type { Lease } from '../../proxy/limits/lease.ts';
 import { createLimiter, type Limiter } from '../../proxy/limits/limiter.ts';
+import { type LimitMetrics, observeLimits } from '../../proxy/metrics/limit-metrics.ts';
 import { mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics/limit-metrics.ts';
 import { readMetric } from '../support/gateway.ts';
 import { longestBlock } from '../support/longest-block.ts';

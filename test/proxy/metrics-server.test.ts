@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { t as suite, test } from 'tap';
 import { identityOf } from '../../plane/identity.ts';
-import { listenForMetrics } from '../../proxy/metrics-server.ts';
+import { listenForMetrics } from '../../proxy/metrics/metrics-server.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -1,7 +1,7 @@
 // What is open at one moment, and the poll that looks at it.
 import { test } from 'tap';
-import { type Listed, OpenList } from '../../proxy/open-list.ts';
-import { Polling } from '../../proxy/polling.ts';
+import { type Listed, OpenList } from '../../proxy/pacing/open-list.ts';
+import { Polling } from '../../proxy/pacing/polling.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 interface Named extends Listed {

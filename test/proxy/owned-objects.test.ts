@@ -1,7 +1,7 @@
 // Stored objects of providers belong to the caller that made them: the table of families, at /p, by paths, queries, bodies and forms.
 import { gzipSync } from 'node:zlib';
 import { t as suite, test } from 'tap';
-import { type FamilyName, families } from '../../proxy/objects/families.ts';
+import { type FamilyName, families } from '../../proxy/kept/objects/families.ts';
 import { type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { issueKey } from '../support/issue-key.ts';

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { readCall } from '../../proxy/call/call.ts';
-import { readError } from '../../proxy/dialects/chat/read-error.ts';
+import { readError } from '../../proxy/dialects/chat/read/read-error.ts';
 import { nativeBody } from '../../proxy/dialects/native-body.ts';
 import { requestHeaders } from '../../proxy/providers/key-headers.ts';
 import { character } from '../support/character.ts';

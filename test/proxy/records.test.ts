@@ -5,8 +5,8 @@ import type { AttemptRecord, RequestRecord } from '../../domain/records/request-
 import { readCall } from '../../proxy/call/call.ts';
 import { CaptureBudget } from '../../proxy/capture/capture-budget.ts';
 import { refusal, upstreamRefusal } from '../../proxy/errors.ts';
-import { knownSecrets } from '../../proxy/known-secrets.ts';
 import { usageOfAccepted } from '../../proxy/records/attempts.ts';
+import { knownSecrets } from '../../proxy/records/known-secrets.ts';
 import { acceptedOf, type RecordedTrip } from '../../proxy/records/record-of-trip.ts';
 import { createRecords } from '../../proxy/records/records.ts';
 import { sessionIdOf } from '../../proxy/records/session-id.ts';

@@ -4,9 +4,9 @@ import { Socket } from 'node:net';
 import { test } from 'tap';
 import { type Call, readCall, readLargeCall } from '../../proxy/call/call.ts';
 import { checkPath, type Head, maxHeaders, originForm, pathOf, readHead } from '../../proxy/call/head.ts';
-import { connectionRoom } from '../../proxy/connection/connections.ts';
-import { closeExchange, openExchange, requestId } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
+import { connectionRoom } from '../../proxy/http/connections.ts';
+import { closeExchange, openExchange, requestId } from '../../proxy/http/exchange.ts';
 
 /** The code of the refusal, with the parameter it names. */
 function refusedAs(run: () => unknown): { code: string | null; param: string | null; status: number; message: string } {

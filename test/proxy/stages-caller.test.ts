@@ -5,7 +5,7 @@ import { type AuthKey, readAuthKey } from '../../domain/keys/auth-key.ts';
 import { type Credentials, credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { sealSession } from '../../domain/keys/session.ts';
-import { createFailedLogins } from '../../plane/failed-logins.ts';
+import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { authenticateAdmin } from '../../proxy/admin/authenticate-admin.ts';
 import { authenticate } from '../../proxy/stages/authenticate.ts';
 import { exchangeOf, open, refusedBy } from './stage-parts.ts';

@@ -1,8 +1,8 @@
 // Where a call goes and what comes in: the targets that the caller may use, and bodies.
 import { test } from 'tap';
 import { modelAccess } from '../../domain/keys/model-access.ts';
-import { closeExchange } from '../../proxy/connection/exchange.ts';
 import { Refusal } from '../../proxy/errors.ts';
+import { closeExchange } from '../../proxy/http/exchange.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import { expectJson, received } from '../../proxy/stages/receive.ts';
 import { resolve, visibleRoute } from '../../proxy/stages/resolve.ts';

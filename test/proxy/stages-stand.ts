@@ -2,8 +2,8 @@
 import { createServer } from 'node:http';
 import type { Test } from 'tap';
 import { readCall } from '../../proxy/call/call.ts';
-import { answerRefusal } from '../../proxy/connection/answer-refusal.ts';
-import { closeExchange, type Exchange, openExchange } from '../../proxy/connection/exchange.ts';
+import { answerRefusal } from '../../proxy/http/answer-refusal.ts';
+import { closeExchange, type Exchange, openExchange } from '../../proxy/http/exchange.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
 import type { Accepted, RoutedCall } from '../../proxy/stages/attempts.ts';

@@ -1,13 +1,13 @@
 // Stored responses on their way into a real store: found while they are written, bounded for each owner, read out of any pieces of an answer.
 import { type Test, test } from 'tap';
 import type { Sink } from '../../proxy/answer.ts';
-import { BodyBudget } from '../../proxy/body-budget.ts';
 import { readCall } from '../../proxy/call/call.ts';
-import type { JsonObject } from '../../proxy/dialects/json.ts';
-import { keepResponses } from '../../proxy/kept-responses.ts';
+import type { JsonObject } from '../../proxy/dialects/json/json.ts';
+import { BodyBudget } from '../../proxy/http/body-budget.ts';
+import { keepResponses } from '../../proxy/kept/kept-responses.ts';
+import { responseTap } from '../../proxy/kept/responses/response-tap.ts';
+import { StoredResponses } from '../../proxy/kept/responses/stored-responses.ts';
 import { recall } from '../../proxy/stages/recall.ts';
-import { responseTap } from '../../proxy/stored-responses/response-tap.ts';
-import { StoredResponses } from '../../proxy/stored-responses/stored-responses.ts';
 import type { KeptLimits } from '../../store/state/kept-items.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { temporaryDirectory } from '../support/teardown.ts';

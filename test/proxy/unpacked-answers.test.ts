@@ -2,7 +2,7 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { test } from 'tap';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
-import { readError } from '../../proxy/dialects/chat/read-error.ts';
+import { readError } from '../../proxy/dialects/chat/read/read-error.ts';
 import type { Refusal } from '../../proxy/errors.ts';
 import { failureRefusal, rejectionOf } from '../../proxy/providers/provider-error.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';

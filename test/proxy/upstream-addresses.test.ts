@@ -2,8 +2,8 @@
 // given.
 import type { LookupAddress } from 'node:dns';
 import { test } from 'tap';
-import { createRefusedAddressLog } from '../../proxy/refused-address-log.ts';
-import type { RefusedAddress } from '../../proxy/upstream/dial.ts';
+import { createRefusedAddressLog } from '../../proxy/boot/refused-address-log.ts';
+import type { RefusedAddress } from '../../proxy/upstream/dial/dial.ts';
 import { failureOf } from '../../proxy/upstream/failure.ts';
 import { createPools, type Origin } from '../../proxy/upstream/pools.ts';
 import { request } from '../../proxy/upstream/undici.ts';

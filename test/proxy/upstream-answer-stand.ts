@@ -1,7 +1,7 @@
 // Answers of a provider as they stand when they are handed over, and what they are refused with.
 
 import { credentialsOf } from '../../domain/keys/credentials.ts';
-import { readError } from '../../proxy/dialects/chat/read-error.ts';
+import { readError } from '../../proxy/dialects/chat/read/read-error.ts';
 import { rejectionOf } from '../../proxy/providers/provider-error.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Upstream } from '../../proxy/snapshot/snapshot.ts';

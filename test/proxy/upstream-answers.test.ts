@@ -1,8 +1,8 @@
 // What an answer of a provider means: which status is which refusal, and how its words are made harmless.
 import { test } from 'tap';
-import { readError } from '../../proxy/dialects/chat/read-error.ts';
-import { envelope } from '../../proxy/error-envelope.ts';
+import { readError } from '../../proxy/dialects/chat/read/read-error.ts';
 import type { Refusal } from '../../proxy/errors.ts';
+import { envelope } from '../../proxy/http/error-envelope.ts';
 import { failureRefusal, rejectionOf } from '../../proxy/providers/provider-error.ts';
 import { noHead } from '../../proxy/upstream/answer-head.ts';
 import { answerOf, json, nowMs, refusalOf, said, sse, upstream, wednesdayMs } from './upstream-answer-stand.ts';

@@ -2,8 +2,8 @@
 import type { LookupAddress } from 'node:dns';
 import { createServer, type RequestListener } from 'node:http';
 import { type Test, test } from 'tap';
+import { Names, nameTimes, type Resolve } from '../../proxy/upstream/dial/names.ts';
 import { failureOf } from '../../proxy/upstream/failure.ts';
-import { Names, nameTimes, type Resolve } from '../../proxy/upstream/names.ts';
 import { createPools } from '../../proxy/upstream/pools.ts';
 import { request } from '../../proxy/upstream/undici.ts';
 import { listen } from '../support/ports.ts';

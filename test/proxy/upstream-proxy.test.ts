@@ -1,9 +1,9 @@
 // The way to a provider through an HTTP proxy, and the authorities that are trusted for it: real sockets, real TLS.
 import { createServer } from 'node:https';
 import { type Test, test } from 'tap';
+import { authoritiesOf } from '../../proxy/upstream/dial/trust.ts';
 import { failureOf } from '../../proxy/upstream/failure.ts';
 import { createPools, type Origin } from '../../proxy/upstream/pools.ts';
-import { authoritiesOf } from '../../proxy/upstream/trust.ts';
 import { request } from '../../proxy/upstream/undici.ts';
 import { certificate } from '../support/certificate.ts';
 import { type ConnectProxy, startConnectProxy } from '../support/connect-proxy.ts';

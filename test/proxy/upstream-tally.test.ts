@@ -1,8 +1,8 @@
 // Series of providers and models come and go with the config: nothing that was removed keeps series, and what stayed keeps its counts.
 import { test } from 'tap';
-import { Exposition } from '../../proxy/exposition.ts';
-import { RequestTally } from '../../proxy/request-tally.ts';
-import { type CountedTarget, UpstreamTally } from '../../proxy/upstream-tally.ts';
+import { Exposition } from '../../proxy/tallies/exposition.ts';
+import { RequestTally } from '../../proxy/tallies/request-tally.ts';
+import { type CountedTarget, UpstreamTally } from '../../proxy/tallies/upstream-tally.ts';
 import { readMetric } from '../support/gateway.ts';
 
 const target = (name: string, model: string): CountedTarget => ({ upstream: { name }, model });

@@ -1,8 +1,8 @@
 // The table of environment variables: the planes read exactly these, and an unset one has the default of the table.
 import { test } from 'tap';
 import { readEnvironment as readForControlPlane } from '../../control-plane/environment.ts';
-import { readEnvironmentBudgets } from '../../gitops/environment-budgets.ts';
-import { readEnvironmentRules } from '../../gitops/environment-rules.ts';
+import { readEnvironmentBudgets } from '../../gitops/assemble/environment-budgets.ts';
+import { readEnvironmentRules } from '../../gitops/assemble/environment-rules.ts';
 import { readEnvironment as readForProxy } from '../../proxy/environment.ts';
 import { environmentVariables } from '../../schemas/environment-variables.ts';
 import type { Variables } from '../../schemas/variables.ts';

@@ -1,13 +1,13 @@
 // The metrics that the planes expose are exactly those that the schemas define.
 import { test } from 'tap';
 import { createMetrics as createControlPlaneMetrics } from '../../control-plane/metrics.ts';
-import { createFailedLogins } from '../../plane/failed-logins.ts';
-import { BodyBudget } from '../../proxy/body-budget.ts';
+import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { BudgetsInForce } from '../../proxy/budgets/budgets-in-force.ts';
+import { BodyBudget } from '../../proxy/http/body-budget.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
-import { createMetrics as createProxyMetrics } from '../../proxy/metrics.ts';
-import { RetryBudgets } from '../../proxy/retry/retry-budgets.ts';
-import type { SessionCounts } from '../../proxy/session-counts.ts';
+import { createMetrics as createProxyMetrics } from '../../proxy/metrics/metrics.ts';
+import { RetryBudgets } from '../../proxy/routing/retry/retry-budgets.ts';
+import type { SessionCounts } from '../../proxy/tallies/session-counts.ts';
 import { TargetStates } from '../../proxy/targets/target-states.ts';
 import { controlPlaneMetrics } from '../../schemas/metrics/control-plane-metrics.ts';
 import { type MetricDefinition, rateLimitMetrics } from '../../schemas/metrics/limit-metrics.ts';

@@ -24,7 +24,7 @@ import { createServer } from '../../control-plane/server.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { nothingKnown } from '../../domain/rules/known-models.ts';
-import { createFailedLogins } from '../../plane/failed-logins.ts';
+import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { budgetParts } from '../support/budget-parts.ts';
 import { rulePrerequisites } from '../support/rule-prerequisites.ts';

@@ -1,7 +1,7 @@
 // The dialects of clients, with the least that a request of each says, and the types in which their SDKs say what more there is.
 import { chatTranslation } from '../../proxy/dialects/chat/translate.ts';
 import { completionsTranslation } from '../../proxy/dialects/completions/translate.ts';
-import type { JsonObject } from '../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../proxy/dialects/json/json.ts';
 import { messagesTranslation } from '../../proxy/dialects/messages/translate.ts';
 import { responsesTranslation } from '../../proxy/dialects/responses/translate.ts';
 import type { ClientDialect } from '../../proxy/dialects/translation.ts';

@@ -3,8 +3,8 @@
 import { isDiscovering, modelIds } from '../../../domain/listed-models.ts';
 import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
-import type { AssembledConfig } from '../../../gitops/assembled.ts';
-import type { FollowStatus } from '../../../gitops/config-status.ts';
+import type { AssembledConfig } from '../../../gitops/assemble/assembled.ts';
+import type { FollowStatus } from '../../../gitops/follow/config-status.ts';
 import type { Provider } from '../../../schemas/types.ts';
 import type { Fleet } from '../../fleet.ts';
 import { type BudgetParts, budgetRowsWithoutSpend } from '../budgets/commit.ts';

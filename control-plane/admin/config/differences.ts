@@ -1,11 +1,11 @@
 // Compares the configuration on disk with the one in force in this control plane: the files that differ, and where.
 
 import { timestamp } from '../../../domain/timestamp.ts';
-import type { FollowStatus } from '../../../gitops/config-status.ts';
-import { diffFiles, type FileDifference } from '../../../gitops/diff-files.ts';
-import { recallLastGood } from '../../../gitops/last-good.ts';
-import { formatProblem, type Problem } from '../../../gitops/problem.ts';
-import { readDirectory, revisionOf } from '../../../gitops/read.ts';
+import { diffFiles, type FileDifference } from '../../../gitops/diff/diff-files.ts';
+import type { FollowStatus } from '../../../gitops/follow/config-status.ts';
+import { recallLastGood } from '../../../gitops/follow/last-good.ts';
+import { formatProblem, type Problem } from '../../../gitops/read/problem.ts';
+import { readDirectory, revisionOf } from '../../../gitops/read/read.ts';
 import type { PlaneSettings } from '../../../plane/environment.ts';
 import { lastGoodFolder } from '../../../plane/start.ts';
 

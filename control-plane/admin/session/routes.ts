@@ -7,7 +7,7 @@ import { endSession } from '../../../domain/keys/ended-sessions.ts';
 import { digestOf } from '../../../domain/keys/secret.ts';
 import { csrfTokenOf, sealSession, sessionMs, writeSessionCookie } from '../../../domain/keys/session.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
-import { isOwnPage } from '../../../plane/browser-session.ts';
+import { isOwnPage } from '../../../plane/access/browser-session.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { type AccessParts, addressOf, isScoped, logIn, type Operator, who } from '../../authenticate.ts';

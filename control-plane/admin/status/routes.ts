@@ -1,8 +1,8 @@
 // The routes GET /admin/status and /admin/convergence: the desired revisions, those in force in each proxy, and how many follow.
 import type { FastifyPluginAsync } from 'fastify';
 import { timestamp } from '../../../domain/timestamp.ts';
-import type { FollowStatus } from '../../../gitops/config-status.ts';
-import { formatProblem } from '../../../gitops/problem.ts';
+import type { FollowStatus } from '../../../gitops/follow/config-status.ts';
+import { formatProblem } from '../../../gitops/read/problem.ts';
 import { isEmptied } from '../../../store/state/custody.ts';
 import { mostDiscovered, mostUnusableTargets } from '../../../store/state/heartbeat-body.ts';
 import type { StateStatus } from '../../../store/state/state-status.ts';

@@ -1,6 +1,6 @@
 // Cuts the frames of `application/vnd.amazon.eventstream` into events, wherever the chunks of the stream end.
 import { HeldBytes } from '../../bytes/held-bytes.ts';
-import { parseObject, writeJson } from '../json.ts';
+import { parseObject, writeJson } from '../json/json.ts';
 import { maxEventBytes } from '../server-events.ts';
 import { type EventSplitter, InvalidAnswer, type RawEvent } from '../translation.ts';
 import { crc32 } from './crc32.ts';

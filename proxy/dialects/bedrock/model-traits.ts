@@ -1,5 +1,5 @@
 // What the models of Bedrock can do that Converse has no common word for, read from their ids.
-import { type ClaudeTraits, claudeTraitsOf, claudeVersionOf, isClaude } from '../claude-models.ts';
+import { type ClaudeTraits, claudeTraitsOf, claudeVersionOf, isClaude } from '../claude/claude-models.ts';
 
 export interface ModelTraits extends ClaudeTraits {
   /** `opaque`: the ARN of something that may lead to any model, such as an application inference profile. */

@@ -1,6 +1,6 @@
 // Reads the JSON answer of Converse. It names neither itself nor its model.
 import type { ConversationAnswer, Finish, FinishReason } from '../conversation/conversation.ts';
-import { type JsonObject, type JsonValue, listOf, objectOf, textOf } from '../json.ts';
+import { type JsonObject, type JsonValue, listOf, objectOf, textOf } from '../json/json.ts';
 import { InvalidAnswer } from '../translation.ts';
 import { readBlock } from './read-blocks.ts';
 import { readUsage } from './read-usage.ts';

@@ -1,6 +1,6 @@
 // Blocks of content that Bedrock answers with, as parts of the conversation.
 import type { Citation, Part, Signature } from '../conversation/parts.ts';
-import { type JsonObject, listOf, objectOf, textOf, writeJson } from '../json.ts';
+import { type JsonObject, listOf, objectOf, textOf, writeJson } from '../json/json.ts';
 import { InvalidAnswer } from '../translation.ts';
 
 /** Undefined: the block is empty. Throws an InvalidAnswer. */

@@ -1,7 +1,7 @@
 // What Bedrock says in an error body and in an exception of a stream.
-import { readError as readAnyError } from '../chat/read-error.ts';
+import { readError as readAnyError } from '../chat/read/read-error.ts';
 import type { ProviderWords } from '../dialect.ts';
-import { parseObject, textOf } from '../json.ts';
+import { parseObject, textOf } from '../json/json.ts';
 
 /**
  * Reads `{"message": …}` and `{"Message": …}`, each with or without `__type`, whose namespace is left out. Anything else is read as the

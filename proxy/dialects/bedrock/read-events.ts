@@ -1,7 +1,7 @@
 // Reads the events of ConverseStream. Texts and thoughts have no event that opens them, and the usage comes behind the end.
 import type { Finish } from '../conversation/conversation.ts';
 import type { OpenedPart, PartDelta, StreamEvent } from '../conversation/stream-event.ts';
-import { type JsonObject, numberOf, objectOf, parseObject, textOf } from '../json.ts';
+import { type JsonObject, numberOf, objectOf, parseObject, textOf } from '../json/json.ts';
 import { type EventReader, InvalidAnswer, type RawEvent } from '../translation.ts';
 import { exceptionEvent } from './event-stream.ts';
 import { readFinish } from './read-answer.ts';

@@ -1,6 +1,6 @@
 // Token counts of Bedrock: the input leaves out what was read from and written to a cache.
 import type { ConversationUsage } from '../conversation/conversation.ts';
-import { type JsonValue, numberOf, objectOf } from '../json.ts';
+import { type JsonValue, numberOf, objectOf } from '../json/json.ts';
 
 /** Undefined: the value has no counts. */
 export function readUsage(value: JsonValue | undefined): ConversationUsage | undefined {

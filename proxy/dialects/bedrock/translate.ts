@@ -1,5 +1,5 @@
 // Bedrock's Converse as a format that providers speak. Its models are configured: their list stands on another host.
-import { callForms } from '../call-forms.ts';
+import { callForms } from '../tools/call-forms.ts';
 import type { ProviderDialect } from '../translation.ts';
 import { EventStreamSplitter } from './event-stream.ts';
 import { readAnswer } from './read-answer.ts';

@@ -1,7 +1,7 @@
 // Writes the parts of a turn as blocks of Converse.
 import type { Part, ReasoningPart, ToolResultPart } from '../conversation/parts.ts';
-import { inputObject } from '../free-text-tools.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
+import { inputObject } from '../tools/free-text-tools.ts';
 import { writeAudio, writeDocument, writeImage } from './write-media.ts';
 import type { Writing } from './writing.ts';
 

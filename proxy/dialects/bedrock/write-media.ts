@@ -1,6 +1,6 @@
 // Writes images, documents and sounds. Converse takes their bytes, or a place in S3.
 import type { AudioPart, FilePart, ImagePart, Source } from '../conversation/parts.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import type { Writing } from './writing.ts';
 
 type Media = ImagePart | FilePart | AudioPart;

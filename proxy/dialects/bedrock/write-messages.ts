@@ -2,7 +2,7 @@
 import type { ConversationRequest, Turn } from '../conversation/conversation.ts';
 import { type Part, placeOf, type TextPart } from '../conversation/parts.ts';
 import { goOn, opening, placeInstructions } from '../conversation/placed-instructions.ts';
-import { type JsonObject, textOf } from '../json.ts';
+import { type JsonObject, textOf } from '../json/json.ts';
 import { cachePoint, textBlock, writePart } from './write-blocks.ts';
 import type { Writing } from './writing.ts';
 

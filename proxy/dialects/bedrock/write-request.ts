@@ -1,7 +1,7 @@
 // Writes a request to Converse and ConverseStream: they take the same body, and the path says which one is meant.
-import { closedOutput } from '../claude-schema.ts';
+import { closedOutput } from '../claude/claude-schema.ts';
 import type { ConversationRequest, OutputFormat } from '../conversation/conversation.ts';
-import { type JsonObject, unlessEmpty, writeJson } from '../json.ts';
+import { type JsonObject, unlessEmpty, writeJson } from '../json/json.ts';
 import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { biasOf, metadataOf, penaltyOf, stopsOf, tierOf, userOf, verbosityOf } from '../usual-settings.ts';

@@ -1,6 +1,6 @@
 // Writes how the next token is chosen, as far as the model lets itself be told.
 import type { ConversationRequest } from '../conversation/conversation.ts';
-import { type JsonObject, type JsonValue, numberOf } from '../json.ts';
+import { type JsonObject, type JsonValue, numberOf } from '../json/json.ts';
 import type { Writing } from './writing.ts';
 
 /** Where Claude thinks, it takes no other temperature than 1, and no smaller `topP`. */

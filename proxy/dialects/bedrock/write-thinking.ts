@@ -1,7 +1,7 @@
 // Writes how much Claude shall think. The members are Anthropic's own; other models of Bedrock take none of them.
-import { claudeBudgetOf, claudeEffortOf, claudeOff, isForced, lacksThoughts } from '../claude-thinking.ts';
+import { claudeBudgetOf, claudeEffortOf, claudeOff, isForced, lacksThoughts } from '../claude/claude-thinking.ts';
 import type { ConversationRequest, Thinking } from '../conversation/conversation.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import type { Writing } from './writing.ts';
 
 export interface WrittenThinking {

@@ -1,10 +1,10 @@
 // Writes the tools, and which of them may be called. Converse cannot forbid the call of tools: then no tools are sent.
-import { isForced } from '../claude-thinking.ts';
+import { isForced } from '../claude/claude-thinking.ts';
 import type { ConversationRequest, ForeignTool, FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
-import { loseForeignTool, toolPlace } from '../foreign-tools.ts';
-import { asFunctionTool } from '../free-text-tools.ts';
-import type { JsonObject } from '../json.ts';
-import { withObjectInput } from '../tool-schema.ts';
+import type { JsonObject } from '../json/json.ts';
+import { loseForeignTool, toolPlace } from '../tools/foreign-tools.ts';
+import { asFunctionTool } from '../tools/free-text-tools.ts';
+import { withObjectInput } from '../tools/tool-schema.ts';
 import { cachePoint } from './write-blocks.ts';
 import type { Writing } from './writing.ts';
 

@@ -2,10 +2,10 @@
 // alone do that, and read chunks of chat. No provider is asked so.
 import { chatTranslation } from '../chat/translate.ts';
 import type { ConversationRequest } from '../conversation/conversation.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { optionalFlag, optionalList, optionalObject } from '../members.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { optionalFlag, optionalList, optionalObject } from '../json/members.ts';
 import { flatRequest } from '../responses/flat-request.ts';
-import { readRequest } from '../responses/read-request.ts';
+import { readRequest } from '../responses/read/read-request.ts';
 import type { ClientDialect } from '../translation.ts';
 
 export const chatOfInput: ClientDialect = { ...chatTranslation, readRequest: readMixed, forOthers: flatRequest };

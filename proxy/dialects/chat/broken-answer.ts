@@ -1,5 +1,5 @@
 // By what a chunk, or an answer, shows that its server broke off.
-import { type JsonObject, listOf, objectOf, textOf } from '../json.ts';
+import { type JsonObject, listOf, objectOf, textOf } from '../json/json.ts';
 
 /** Reasons of servers that broke off (OpenRouter, vLLM, DeepSeek). */
 export const brokenReasons: readonly string[] = ['error', 'abort', 'insufficient_system_resource'];

@@ -1,9 +1,9 @@
 // What every chunk of one streamed answer has around its choice, for chat and for text completions.
 import type { ConversationUsage } from '../conversation/conversation.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
-import { type JsonObject, writeJson } from '../json.ts';
+import { type JsonObject, writeJson } from '../json/json.ts';
 import type { AnswerContext } from '../translation.ts';
-import { writeUsage } from './read-usage.ts';
+import { writeUsage } from './read/read-usage.ts';
 
 /** What the format calls its chunks, and how its ids begin. */
 export interface ChunkFormat {

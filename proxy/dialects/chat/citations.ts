@@ -1,6 +1,6 @@
 // Citations in the words of chat: annotations of the type `url_citation`, and the lists of sources that Perplexity adds.
 import type { Citation } from '../conversation/parts.ts';
-import { type JsonObject, type JsonValue, listOf, numberOf, objectOf, textOf } from '../json.ts';
+import { type JsonObject, type JsonValue, listOf, numberOf, objectOf, textOf } from '../json/json.ts';
 
 /** The citations in a list of annotations. */
 export function readAnnotations(value: JsonValue | undefined): readonly Citation[] {

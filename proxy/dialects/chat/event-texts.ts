@@ -1,6 +1,6 @@
 // The texts of the chunks of a chat answer, and of a text completion.
 import { type EditableObject, editable, editableList, placeIn, StreamedList, type TextList } from '../editing.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import type { EventTexts, StreamedText, StreamTexts } from '../texts.ts';
 import { messageTexts } from './answer-texts.ts';
 import { knownOfAnswer, knownOfMessage, thoughts } from './known-members.ts';

@@ -1,6 +1,6 @@
 // Why a model stopped, in the words of chat.
 import type { Finish } from '../conversation/conversation.ts';
-import { type JsonObject, textOf } from '../json.ts';
+import { type JsonObject, textOf } from '../json/json.ts';
 
 /** What an answer has shown before it ended. */
 export interface Shown {

@@ -1,6 +1,6 @@
 // What only chat can say of a message or of a part, kept beside the part: writers of chat say it again.
 import type { Own, Part } from '../conversation/parts.ts';
-import { isObject, type JsonObject, type JsonValue, objectOf } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, objectOf } from '../json/json.ts';
 
 /** Members of the message that a part stands in, and of the part. Undefined when there are none. */
 export function ownOf(message: JsonObject, part: JsonObject): Own | undefined {

@@ -1,5 +1,5 @@
 // A whole answer of chat or of text completions as the stream that would have told it: each choice in one piece, then its end.
-import { isObject, type JsonObject, listOf, objectOf, writeJson } from '../json.ts';
+import { isObject, type JsonObject, listOf, objectOf, writeJson } from '../json/json.ts';
 
 /** Gives event by event. `wantsUsage`: the client asked for the usage of its stream. Undefined: the answer does not tell it. */
 export function replayChat(answer: JsonObject, wantsUsage: boolean): Iterable<string> | undefined {

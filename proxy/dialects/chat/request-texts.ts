@@ -1,5 +1,5 @@
 // The texts of a chat request, where they stand in its body.
-import { leastClaudeBudget } from '../claude-thinking.ts';
+import { leastClaudeBudget } from '../claude/claude-thinking.ts';
 import { type BudgetPlace, lowerBudgets } from '../conversation/thinking-budget.ts';
 import {
   cap,
@@ -11,10 +11,10 @@ import {
   type TextList,
   wordIn,
 } from '../editing.ts';
-import { type JsonValue, textOf } from '../json.ts';
+import { type JsonValue, textOf } from '../json/json.ts';
 import { leaveSigned, settingsOfRequest } from '../request-settings.ts';
 import type { RequestTexts, Role, SystemPlace } from '../texts.ts';
-import { isOwnTool, namesOf, toolNames } from '../tool-names.ts';
+import { isOwnTool, namesOf, toolNames } from '../tools/tool-names.ts';
 import { thoughts } from './known-members.ts';
 
 const roles: ReadonlyMap<string, Role> = new Map([

@@ -3,7 +3,7 @@
 import { dataOf, editEvents } from '../../bytes/events.ts';
 import type { TokenUsage } from '../../tokens/token-usage.ts';
 import { EventTap, nothing } from '../event-tap.ts';
-import { parseObject } from '../json.ts';
+import { parseObject } from '../json/json.ts';
 import { mayNameError } from '../stream-secrets.ts';
 import { isBrokenOff } from './broken-answer.ts';
 import {

@@ -2,7 +2,7 @@
 // `extra_content`.
 import type { ReasoningPart, Signature } from '../conversation/parts.ts';
 import { signatureFamilies } from '../foreign-signature.ts';
-import { type JsonObject, type JsonValue, listOf, objectOf, textOf } from '../json.ts';
+import { type JsonObject, type JsonValue, listOf, objectOf, textOf } from '../json/json.ts';
 
 /** A piece of thoughts, of a whole message or of a delta. */
 export type Thought =

@@ -1,10 +1,10 @@
 // Writes a whole answer for a client of chat.
 import type { ConversationAnswer } from '../conversation/conversation.ts';
-import { freeTextNames, restoreFreeText } from '../free-text-tools.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
+import { freeTextNames, restoreFreeText } from '../tools/free-text-tools.ts';
 import type { AnswerContext } from '../translation.ts';
 import { writeFinish } from './finish.ts';
-import { writeUsage } from './read-usage.ts';
+import { writeUsage } from './read/read-usage.ts';
 import { writeLogprobs, writeMessage } from './write-message.ts';
 
 export function writeAnswer(answer: ConversationAnswer, context: AnswerContext): JsonObject {

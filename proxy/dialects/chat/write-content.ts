@@ -7,7 +7,7 @@ import {
   placeOf,
   type TextPart,
 } from '../conversation/parts.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import { soundFormat, urlOfSource } from '../sources.ts';
 import { ownMembersOf } from './own.ts';
 import type { Writing } from './writing.ts';

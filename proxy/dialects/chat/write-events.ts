@@ -2,8 +2,8 @@
 import type { ConversationUsage, Finish } from '../conversation/conversation.ts';
 import type { Part, Signature } from '../conversation/parts.ts';
 import type { OpenedPart, PartDelta, StreamEvent, StreamFailure } from '../conversation/stream-event.ts';
-import { FreeTextRestorer } from '../free-text-tools.ts';
-import { type JsonObject, type JsonValue, writeJson } from '../json.ts';
+import { type JsonObject, type JsonValue, writeJson } from '../json/json.ts';
+import { FreeTextRestorer } from '../tools/free-text-tools.ts';
 import type { AnswerContext, EventWriter } from '../translation.ts';
 import { ChunkFrame } from './chunk-frame.ts';
 import { writeAnnotations } from './citations.ts';

@@ -1,6 +1,6 @@
 // The parts of an answer as members of a chat message.
 import type { AudioPart, ImagePart, Part, ReasoningPart, ToolCallPart } from '../conversation/parts.ts';
-import { type JsonObject, type JsonValue, objectOf, unlessEmpty } from '../json.ts';
+import { type JsonObject, type JsonValue, objectOf, unlessEmpty } from '../json/json.ts';
 import { urlOfSource } from '../sources.ts';
 import { writeAnnotations } from './citations.ts';
 import { visibleThoughts, writeExtraContent } from './thoughts.ts';

@@ -9,9 +9,9 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../conversation/parts.ts';
-import { asFunctionInput } from '../free-text-tools.ts';
 import { isThirdGeneration, noProof } from '../gemini-models.ts';
-import { type JsonObject, textOf } from '../json.ts';
+import { type JsonObject, textOf } from '../json/json.ts';
+import { asFunctionInput } from '../tools/free-text-tools.ts';
 import { messageMembersOf, ownMembersOf } from './own.ts';
 import { visibleThoughts, writeDetails, writeExtraContent } from './thoughts.ts';
 import { writeContent, writeMarks } from './write-content.ts';

@@ -1,6 +1,6 @@
 // Writes a conversation as a request of chat completions, obeying the quirks of the server.
 import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
-import { type JsonObject, withoutAbsent } from '../json.ts';
+import { type JsonObject, withoutAbsent } from '../json/json.ts';
 import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { longestUser, metadataOf, tierOf, userOf, verbosityOf } from '../usual-settings.ts';

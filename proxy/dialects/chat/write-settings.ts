@@ -1,6 +1,6 @@
 // Writes how an answer is to be: sampling, its length and its format.
 import type { ConversationRequest, OutputFormat, Sampling } from '../conversation/conversation.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { biasOf, penaltyOf, stopsOf } from '../usual-settings.ts';
 import type { Writing } from './writing.ts';
 

@@ -1,9 +1,9 @@
 // Writes how much a model shall think, in the three ways that servers of chat know.
-import { leastClaudeBudget } from '../claude-thinking.ts';
+import { leastClaudeBudget } from '../claude/claude-thinking.ts';
 import type { ConversationRequest, Thinking } from '../conversation/conversation.ts';
 import { effortOfBudget } from '../conversation/effort.ts';
 import { budgetWithin } from '../conversation/thinking-budget.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import type { Writing } from './writing.ts';
 
 export function writeThinking({ thinking, maxTokens }: ConversationRequest, writing: Writing): JsonObject {

@@ -1,9 +1,9 @@
 // Writes the tools of a request and what is chosen of them.
-import { isForced } from '../claude-thinking.ts';
+import { isForced } from '../claude/claude-thinking.ts';
 import type { ConversationRequest, Tool, ToolChoice } from '../conversation/conversation.ts';
-import { asFunctionTool } from '../free-text-tools.ts';
-import { type JsonObject, type JsonValue, objectOf, textOf } from '../json.ts';
-import { isWhollyStrict, withObjectInput } from '../tool-schema.ts';
+import { type JsonObject, type JsonValue, objectOf, textOf } from '../json/json.ts';
+import { asFunctionTool } from '../tools/free-text-tools.ts';
+import { isWhollyStrict, withObjectInput } from '../tools/tool-schema.ts';
 import { takesFreeText } from './write-messages.ts';
 import type { Writing } from './writing.ts';
 

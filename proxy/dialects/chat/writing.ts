@@ -1,8 +1,8 @@
 // What writing one request needs everywhere: the target's quirks, and the list of losses.
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { loseForeignTool } from '../foreign-tools.ts';
 import type { Quirks } from '../quirks.ts';
+import { loseForeignTool } from '../tools/foreign-tools.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 
 type Member = Parameters<typeof fieldName>[0];

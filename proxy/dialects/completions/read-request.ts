@@ -1,9 +1,9 @@
 // Reads a request of the older text completions: a prompt that a model goes on with becomes the words of a user.
 
-import { readSampling, readStop } from '../chat/read-settings.ts';
+import { readSampling, readStop } from '../chat/read/read-settings.ts';
 import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
-import { type JsonObject, numberOf, withoutAbsent } from '../json.ts';
-import { optionalFlag, optionalNumber, optionalObject, optionalText, unknownMembers } from '../members.ts';
+import { type JsonObject, numberOf, withoutAbsent } from '../json/json.ts';
+import { optionalFlag, optionalNumber, optionalObject, optionalText, unknownMembers } from '../json/members.ts';
 import { InvalidRequest } from '../translation.ts';
 
 const known: ReadonlySet<string> = new Set(

@@ -1,6 +1,6 @@
 // The texts of a request for a text completion, and of those that have no conversation: what the user says, and no system prompt.
 import { cap, type EditableObject, largest, RequestedList } from '../editing.ts';
-import { type JsonValue, listOf, numberOf } from '../json.ts';
+import { type JsonValue, listOf, numberOf } from '../json/json.ts';
 import { settingsOfRequest } from '../request-settings.ts';
 import type { RequestTexts } from '../texts.ts';
 

@@ -1,8 +1,8 @@
 // Writes an answer as a text completion: what it says, and nothing else of it.
 import { writeFinish } from '../chat/finish.ts';
-import { writeUsage } from '../chat/read-usage.ts';
+import { writeUsage } from '../chat/read/read-usage.ts';
 import type { ConversationAnswer } from '../conversation/conversation.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import type { AnswerContext } from '../translation.ts';
 
 export function writeAnswer(answer: ConversationAnswer, context: AnswerContext): JsonObject {

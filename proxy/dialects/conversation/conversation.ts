@@ -1,5 +1,5 @@
 // The one form in which all dialects meet: what is asked of a model, and what it answers. Immutable, and in no dialect's words.
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { ClientDialectName, DialectName } from '../names.ts';
 import type { Part, TextPart } from './parts.ts';
 

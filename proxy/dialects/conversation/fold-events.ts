@@ -1,5 +1,5 @@
 // Folds the events of a stream into the answer that they tell.
-import { type JsonValue, unlessEmpty } from '../json.ts';
+import { type JsonValue, unlessEmpty } from '../json/json.ts';
 import type { ConversationAnswer, ConversationUsage, Finish } from './conversation.ts';
 import type { Citation, Part, Signature } from './parts.ts';
 import type { OpenedPart, PartDelta, StreamEvent, StreamFailure } from './stream-event.ts';

@@ -1,6 +1,6 @@
 // How many values the JSON has that stands in texts of a conversation: inputs of tools and what tools gave. Writers read it where their
 // dialect has objects there, so it counts like the rest of a body.
-import { maxValues, TooManyValues } from '../read-json.ts';
+import { maxValues, TooManyValues } from '../json/read-json.ts';
 import type { Part } from './parts.ts';
 
 /** How far a text is looked at in one step. Characters. */

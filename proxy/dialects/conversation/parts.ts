@@ -1,6 +1,6 @@
 // The parts of a turn: what people, models and tools say to one another, in no dialect's words.
 
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { DialectName } from '../names.ts';
 
 /** Where the bytes of an image, a document or a sound are. */

@@ -1,5 +1,5 @@
 // An answer in pieces, as it comes.
-import type { JsonValue } from '../json.ts';
+import type { JsonValue } from '../json/json.ts';
 import type { ConversationUsage, Finish } from './conversation.ts';
 import type { Citation, ForeignPart, Part, Signature } from './parts.ts';
 

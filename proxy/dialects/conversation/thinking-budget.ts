@@ -1,5 +1,5 @@
 // How many tokens of thoughts fit into the most tokens of an answer, which count thoughts too.
-import { type EditableObject, isObject, type JsonValue, numberOf } from '../json.ts';
+import { type EditableObject, isObject, type JsonValue, numberOf } from '../json/json.ts';
 
 /** Tokens that are left for the words of an answer, where so many are allowed at all; else half of them. */
 export const besideThoughts = 1024;

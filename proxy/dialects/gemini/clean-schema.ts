@@ -1,6 +1,6 @@
 // Rewrites a JSON Schema as the part of OpenAPI that Gemini reads: references are written out, and what it refuses is left out.
-import { isObject, type JsonObject, type JsonValue, listOf, objectOf, textOf, writeJson } from '../json.ts';
-import { SchemaReferences } from '../schema-references.ts';
+import { isObject, type JsonObject, type JsonValue, listOf, objectOf, textOf, writeJson } from '../json/json.ts';
+import { SchemaReferences } from '../tools/schema-references.ts';
 
 /** Members that Gemini reads, and that need no change. */
 const plain: readonly string[] = [

@@ -1,7 +1,7 @@
 // Reads the JSON answer of a Gemini model: it has the form of one chunk of a stream, and is read as one.
 import type { ConversationAnswer } from '../conversation/conversation.ts';
 import { AnswerFold } from '../conversation/fold-events.ts';
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../json.ts';
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../json/json.ts';
 import { InvalidAnswer } from '../translation.ts';
 import { GeminiEventReader } from './read-events.ts';
 

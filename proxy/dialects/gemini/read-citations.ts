@@ -1,6 +1,6 @@
 // The sources of an answer: what a search found (`groundingMetadata`), and what the model quotes (`citationMetadata`).
 import type { Citation } from '../conversation/parts.ts';
-import { type JsonObject, type JsonValue, listOf, numberOf, objectOf, textOf } from '../json.ts';
+import { type JsonObject, type JsonValue, listOf, numberOf, objectOf, textOf } from '../json/json.ts';
 
 /** The citations of a candidate. `text`: of the part that they belong to. */
 export function readCitations(candidate: JsonObject, text: string): readonly Citation[] {

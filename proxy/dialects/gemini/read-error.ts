@@ -1,6 +1,15 @@
 // What Google says in an error body: `{"error": {code, message, status, details}}`, alone or in a list.
 import type { ProviderWords } from '../dialect.ts';
-import { isObject, type JsonObject, type JsonValue, listOf, numberOf, objectOf, parseJson, textOf } from '../json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listOf,
+  numberOf,
+  objectOf,
+  parseJson,
+  textOf,
+} from '../json/json.ts';
 
 /**
  * The words in the text of an error body; any other text is the message itself. `type` is Google's status (`RESOURCE_EXHAUSTED`);

@@ -11,7 +11,7 @@ import {
   parseObject,
   textOf,
   writeJson,
-} from '../json.ts';
+} from '../json/json.ts';
 import { type EventReader, InvalidAnswer, type RawEvent } from '../translation.ts';
 import { readCitations } from './read-citations.ts';
 import { wordsOf } from './read-error.ts';

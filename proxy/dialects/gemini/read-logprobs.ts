@@ -1,5 +1,5 @@
 // Log probabilities of the tokens of an answer, in the form that OpenAI gave them.
-import { type JsonObject, type JsonValue, listOf, objectOf, textOf } from '../json.ts';
+import { type JsonObject, type JsonValue, listOf, objectOf, textOf } from '../json/json.ts';
 
 /** Reads a `logprobsResult`: one entry per chosen token, with its alternatives. */
 export function readLogprobs(result: JsonObject): readonly JsonValue[] {

@@ -1,6 +1,6 @@
 // The parts of an answer that come as a whole: tool calls, images and sounds, and what Gemini alone knows.
 import type { ForeignPart, Part } from '../conversation/parts.ts';
-import { type JsonObject, objectOf, textOf } from '../json.ts';
+import { type JsonObject, objectOf, textOf } from '../json/json.ts';
 
 /** An image, a sound or a file with its bytes; anything else is foreign, and keeps all that was said. */
 export function readWholePart(part: JsonObject): Part {

@@ -1,6 +1,6 @@
 // Tokens as Gemini counts them: thoughts stand beside the answer, and what its own tools read beside the prompt.
 import type { ConversationUsage } from '../conversation/conversation.ts';
-import { type JsonObject, listOf, numberOf, objectOf } from '../json.ts';
+import { type JsonObject, listOf, numberOf, objectOf } from '../json/json.ts';
 
 /** Reads a `usageMetadata`. What it does not name counts as 0, or stays unknown where the conversation knows that. */
 export function readUsage(usage: JsonObject): ConversationUsage {

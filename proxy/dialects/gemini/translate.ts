@@ -1,5 +1,5 @@
 // The format of Gemini's generateContent, as far as translation needs it.
-import { callForms } from '../call-forms.ts';
+import { callForms } from '../tools/call-forms.ts';
 import type { ProviderDialect } from '../translation.ts';
 import { readAnswer } from './read-answer.ts';
 import { readError } from './read-error.ts';

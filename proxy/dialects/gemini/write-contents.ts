@@ -2,9 +2,9 @@
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from '../conversation/parts.ts';
 import { fieldName } from '../field-names.ts';
-import { inputObject } from '../free-text-tools.ts';
 import { isThirdGeneration, noProof } from '../gemini-models.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
+import { inputObject } from '../tools/free-text-tools.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { writeMedia } from './write-media.ts';
 import { writeToolResult } from './write-tool-result.ts';

@@ -1,7 +1,7 @@
 // Writes how an answer shall be made as Gemini's `generationConfig`: sampling, limits, form and thinking.
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { type JsonObject, numberOf, withoutAbsent } from '../json.ts';
+import { type JsonObject, numberOf, withoutAbsent } from '../json/json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { biasOf, penaltyOf, stopsOf } from '../usual-settings.ts';
 import { cleanSchema } from './clean-schema.ts';

@@ -1,6 +1,6 @@
 // Writes images, documents and sounds for Gemini: bytes within the request, or the address of a file.
 import type { AudioPart, FilePart, ImagePart } from '../conversation/parts.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 
 /** By the ending of an address that does not say its type. */
 const mediaTypes: ReadonlyMap<string, string> = new Map([

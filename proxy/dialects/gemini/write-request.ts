@@ -3,7 +3,7 @@ import type { ConversationRequest } from '../conversation/conversation.ts';
 import { type Part, placeOf, type TextPart } from '../conversation/parts.ts';
 import { opening, placeInstructions } from '../conversation/placed-instructions.ts';
 import { fieldName } from '../field-names.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { metadataOf, tierOf, userOf, verbosityOf } from '../usual-settings.ts';

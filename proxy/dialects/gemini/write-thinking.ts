@@ -3,7 +3,7 @@ import type { ConversationRequest, Thinking } from '../conversation/conversation
 import { type Effort, effortOfBudget } from '../conversation/effort.ts';
 import { budgetWithin } from '../conversation/thinking-budget.ts';
 import { type Generation, generationOf } from '../gemini-models.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 
 /** Google's own equivalents of OpenAI's efforts. Tokens. */
 const budgets: Readonly<Record<Effort, number>> = {

@@ -1,6 +1,6 @@
 // Writes what a tool gave back as a `functionResponse`, which must be a JSON object.
 import type { ToolResultPart } from '../conversation/parts.ts';
-import { isObject, type JsonObject, type JsonValue, parseObject } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, parseObject } from '../json/json.ts';
 
 /** `name`: of the function; `id`: of the call, where the server knows ids. `media`: images and files of the result. */
 export function writeToolResult(

@@ -1,11 +1,11 @@
 // Writes tools as Gemini's `functionDeclarations`, and which of them shall be called as its `toolConfig`.
-import { isForced } from '../claude-thinking.ts';
+import { isForced } from '../claude/claude-thinking.ts';
 import type { ConversationRequest, FunctionTool } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { loseForeignTool } from '../foreign-tools.ts';
-import { asFunctionTool } from '../free-text-tools.ts';
-import type { JsonObject } from '../json.ts';
-import { withObjectInput } from '../tool-schema.ts';
+import type { JsonObject } from '../json/json.ts';
+import { loseForeignTool } from '../tools/foreign-tools.ts';
+import { asFunctionTool } from '../tools/free-text-tools.ts';
+import { withObjectInput } from '../tools/tool-schema.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { cleanSchema } from './clean-schema.ts';
 

@@ -1,6 +1,6 @@
 // The places a text of Anthropic refers to: of documents, of results of a search, of the web.
 import type { Citation } from '../conversation/parts.ts';
-import { type JsonObject, textOf } from '../json.ts';
+import { type JsonObject, textOf } from '../json/json.ts';
 
 /** Keeps all of it for writing it again. */
 export function readCitation(said: JsonObject): Citation {

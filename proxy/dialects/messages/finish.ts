@@ -1,6 +1,6 @@
 // Why a model stopped, in Anthropic's words and in the conversation's.
 import type { Finish, FinishReason } from '../conversation/conversation.ts';
-import { type JsonValue, textOf } from '../json.ts';
+import { type JsonValue, textOf } from '../json/json.ts';
 
 const reasons: ReadonlyMap<string, FinishReason> = new Map([
   ['end_turn', 'stop'],

@@ -1,7 +1,7 @@
 // What any block may have beside its content: a mark of the cache, and members that only this dialect knows.
 import type { CacheMark, Own } from '../conversation/parts.ts';
-import type { JsonObject } from '../json.ts';
-import { optionalObject, unknownMembers } from '../members.ts';
+import type { JsonObject } from '../json/json.ts';
+import { optionalObject, unknownMembers } from '../json/members.ts';
 
 export interface Marks {
   readonly cacheMark?: CacheMark | undefined;

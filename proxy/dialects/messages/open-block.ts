@@ -1,11 +1,11 @@
 // A block of a stream as far as it has come: what it says at once, and what only its end can tell.
 import type { ReasoningPart } from '../conversation/parts.ts';
 import type { OpenedPart, PartDelta } from '../conversation/stream-event.ts';
-import { isObject, type JsonObject, listOf, parseObject, textOf, writeJson } from '../json.ts';
+import { isObject, type JsonObject, listOf, parseObject, textOf, writeJson } from '../json/json.ts';
 import { InvalidAnswer } from '../translation.ts';
 import { readCitation } from './citations.ts';
-import { callOf } from './read-answer.ts';
-import { readHidden, readThinking } from './read-blocks.ts';
+import { callOf } from './read/read-answer.ts';
+import { readHidden, readThinking } from './read/read-blocks.ts';
 
 /** Longest signature, and longest input of a tool that the provider runs. Characters. */
 const mostHeld = 1024 * 1024;

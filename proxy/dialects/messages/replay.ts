@@ -1,5 +1,5 @@
 // A whole message as the stream that would have told it: each block in one piece.
-import { isObject, type JsonObject, listOf, objectOf, textOf, writeJson } from '../json.ts';
+import { isObject, type JsonObject, listOf, objectOf, textOf, writeJson } from '../json/json.ts';
 
 /** Gives event by event. */
 export function* replayMessage(answer: JsonObject): Generator<string, void, undefined> {

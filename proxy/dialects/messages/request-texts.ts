@@ -1,5 +1,5 @@
 // The texts of a Messages request, where they stand in its body.
-import { leastClaudeBudget } from '../claude-thinking.ts';
+import { leastClaudeBudget } from '../claude/claude-thinking.ts';
 import { type BudgetPlace, lowerBudgets } from '../conversation/thinking-budget.ts';
 import {
   cap,
@@ -12,10 +12,10 @@ import {
   type TextList,
   wordIn,
 } from '../editing.ts';
-import { type JsonValue, textOf } from '../json.ts';
+import { type JsonValue, textOf } from '../json/json.ts';
 import { settingsOfRequest } from '../request-settings.ts';
 import type { RequestTexts, Role, SystemPlace } from '../texts.ts';
-import { isOwnTool } from '../tool-names.ts';
+import { isOwnTool } from '../tools/tool-names.ts';
 
 const usualLengths = ['max_tokens'];
 const budgets: readonly BudgetPlace[] = [{ path: ['thinking', 'budget_tokens'], least: leastClaudeBudget }];

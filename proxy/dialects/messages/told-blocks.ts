@@ -1,7 +1,7 @@
 // Blocks that only Anthropic knows, and that can be told in words elsewhere: which tools a search has found, and what a conversation came to.
 import type { TextPart } from '../conversation/parts.ts';
-import { type JsonObject, listOf, objectOf, textOf, writeJson } from '../json.ts';
-import { optionalObject } from '../members.ts';
+import { type JsonObject, listOf, objectOf, textOf, writeJson } from '../json/json.ts';
+import { optionalObject } from '../json/members.ts';
 
 /** A search among the tools of the request. Where another provider is asked, it is told of all of them. */
 const search = /^tool_search_tool/;

@@ -2,12 +2,12 @@
 import type { ConversationAnswer } from '../conversation/conversation.ts';
 import type { Part, ReasoningPart, Signature } from '../conversation/parts.ts';
 import { packSignature } from '../foreign-signature.ts';
-import { inputObject } from '../free-text-tools.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
+import { inputObject } from '../tools/free-text-tools.ts';
 import type { AnswerContext } from '../translation.ts';
 import { writeCitation } from './citations.ts';
 import { writeFinish } from './finish.ts';
-import { writeUsage } from './read-usage.ts';
+import { writeUsage } from './read/read-usage.ts';
 
 /** The tiers that Anthropic's clients know. */
 const tiers = new Set(['standard', 'priority', 'batch']);

@@ -1,11 +1,11 @@
 // Writes the parts of a turn as blocks for Anthropic. What it refuses to read is left out.
 import type { Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../conversation/parts.ts';
 import { fieldName } from '../field-names.ts';
-import { inputObject } from '../free-text-tools.ts';
-import { type JsonObject, objectOf } from '../json.ts';
+import { type JsonObject, objectOf } from '../json/json.ts';
+import { inputObject } from '../tools/free-text-tools.ts';
 import { isProvable, writeCitation } from './citations.ts';
 import { withMarks } from './marks.ts';
-import { searchResultText } from './read-sources.ts';
+import { searchResultText } from './read/read-sources.ts';
 import { toldText } from './told-blocks.ts';
 import { writeFile, writeImage } from './write-sources.ts';
 import type { Writing } from './writing.ts';

@@ -3,13 +3,13 @@ import type { ConversationUsage, Finish } from '../conversation/conversation.ts'
 import type { Citation, Signature } from '../conversation/parts.ts';
 import type { OpenedPart, PartDelta, StreamEvent, StreamFailure } from '../conversation/stream-event.ts';
 import { packSignature } from '../foreign-signature.ts';
-import { type JsonObject, writeJson } from '../json.ts';
+import { type JsonObject, writeJson } from '../json/json.ts';
 import { statusSaid } from '../said-status.ts';
 import type { AnswerContext, EventWriter } from '../translation.ts';
 import { writeCitation } from './citations.ts';
 import { writeFinish } from './finish.ts';
 import { anthropicErrorType } from './kind-of-error.ts';
-import { writeUsage } from './read-usage.ts';
+import { writeUsage } from './read/read-usage.ts';
 import { headOf, signatureBlock, writePart } from './write-answer.ts';
 
 /** A part that is open. Its block begins with the first thing it says, because an empty one could not be sent back. */

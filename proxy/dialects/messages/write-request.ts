@@ -1,9 +1,9 @@
 // Writes a request for Anthropic's Messages.
-import { claudeTraitsOf } from '../claude-models.ts';
-import { closedOutput } from '../claude-schema.ts';
+import { claudeTraitsOf } from '../claude/claude-models.ts';
+import { closedOutput } from '../claude/claude-schema.ts';
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { type JsonObject, type JsonValue, objectOf, withoutAbsent } from '../json.ts';
+import { type JsonObject, type JsonValue, objectOf, withoutAbsent } from '../json/json.ts';
 import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { metadataOf, stopsOf, userOf, verbosityOf } from '../usual-settings.ts';

@@ -1,7 +1,7 @@
 // Writes how tokens are chosen, as far as Anthropic's models let others choose.
 import type { Sampling } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { type JsonObject, numberOf } from '../json.ts';
+import { type JsonObject, numberOf } from '../json/json.ts';
 import { biasOf, penaltyOf } from '../usual-settings.ts';
 import type { Writing } from './writing.ts';
 

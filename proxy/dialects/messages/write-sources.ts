@@ -1,9 +1,9 @@
 // Writes images and documents as blocks.
 import type { FilePart, ImagePart } from '../conversation/parts.ts';
 import { fieldName } from '../field-names.ts';
-import { type JsonObject, objectOf } from '../json.ts';
+import { type JsonObject, objectOf } from '../json/json.ts';
 import { withMarks } from './marks.ts';
-import { plainText } from './read-sources.ts';
+import { plainText } from './read/read-sources.ts';
 import type { Writing } from './writing.ts';
 
 const imageTypes = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);

@@ -1,9 +1,9 @@
 // Says how much a model shall think: newer ones are told an effort, older ones a budget of tokens.
-import type { ClaudeTraits } from '../claude-models.ts';
-import { claudeBudgetOf, claudeEffortOf, claudeOff, isForced, lacksThoughts } from '../claude-thinking.ts';
+import type { ClaudeTraits } from '../claude/claude-models.ts';
+import { claudeBudgetOf, claudeEffortOf, claudeOff, isForced, lacksThoughts } from '../claude/claude-thinking.ts';
 import type { ConversationRequest, Thinking } from '../conversation/conversation.ts';
 import { besideThoughts } from '../conversation/thinking-budget.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 
 export interface WrittenThinking {
   readonly thinking?: JsonObject | undefined;

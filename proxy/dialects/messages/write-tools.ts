@@ -1,11 +1,11 @@
 // Writes the tools of a request, and which of them must be called.
-import { isForced } from '../claude-thinking.ts';
+import { isForced } from '../claude/claude-thinking.ts';
 import type { FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { loseForeignTool, toolPlace } from '../foreign-tools.ts';
-import { asFunctionTool } from '../free-text-tools.ts';
-import type { JsonObject } from '../json.ts';
-import { withObjectInput } from '../tool-schema.ts';
+import type { JsonObject } from '../json/json.ts';
+import { loseForeignTool, toolPlace } from '../tools/foreign-tools.ts';
+import { asFunctionTool } from '../tools/free-text-tools.ts';
+import { withObjectInput } from '../tools/tool-schema.ts';
 import { withMarks } from './marks.ts';
 import type { Writing } from './writing.ts';
 

@@ -3,7 +3,7 @@ import type { Turn } from '../conversation/conversation.ts';
 import { placeOf, type TextPart } from '../conversation/parts.ts';
 import { goOn, opening, placeInstructions } from '../conversation/placed-instructions.ts';
 import { fieldName } from '../field-names.ts';
-import { type JsonObject, type JsonValue, textOf } from '../json.ts';
+import { type JsonObject, type JsonValue, textOf } from '../json/json.ts';
 import { isPlainText, writeBlocks, writeText } from './write-blocks.ts';
 import type { Writing } from './writing.ts';
 

@@ -1,5 +1,5 @@
 // What the writers of a request's parts need to know of it.
-import type { ClaudeTraits } from '../claude-models.ts';
+import type { ClaudeTraits } from '../claude/claude-models.ts';
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import type { Losses } from '../translation.ts';
 

@@ -1,7 +1,7 @@
 // The texts of a Responses answer, where they stand in its body.
 import { type EditableObject, editableList, TextList } from '../editing.ts';
 import { isSignedHere } from '../foreign-signature.ts';
-import { textOf } from '../json.ts';
+import { textOf } from '../json/json.ts';
 import type { AnswerTexts } from '../texts.ts';
 import { itemTexts, knownOfPart } from './request-texts.ts';
 

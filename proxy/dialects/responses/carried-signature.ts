@@ -2,7 +2,7 @@
 // send items back with it, while many leave out the thoughts themselves and every member they do not know.
 import type { ReasoningPart, Signature, ToolCallPart } from '../conversation/parts.ts';
 import { packSignature, unpackSignature } from '../foreign-signature.ts';
-import { type JsonObject, parseObject, textOf, writeJson } from '../json.ts';
+import { type JsonObject, parseObject, textOf, writeJson } from '../json/json.ts';
 
 /** What the `encrypted_content` of an item holds. */
 export type Carried =

@@ -1,7 +1,7 @@
 // The tools of the Responses format that the client runs and whose calls are items of their own: what they are as functions, and back.
 import type { ForeignTool, FunctionTool } from '../conversation/conversation.ts';
 import type { ToolCallPart } from '../conversation/parts.ts';
-import { type JsonObject, listOf, objectOf, parseObject, textOf, writeJson } from '../json.ts';
+import { type JsonObject, listOf, objectOf, parseObject, textOf, writeJson } from '../json/json.ts';
 
 interface ClientTool {
   /** The type of the tool, and its name as a function. */

@@ -2,7 +2,7 @@
 // calls with their results, or as texts.
 import type { ConversationRequest, ToolChoice, Turn } from '../conversation/conversation.ts';
 import type { ForeignPart, ImagePart, Part, TextPart, ToolCallPart } from '../conversation/parts.ts';
-import { objectOf, textOf, writeJson } from '../json.ts';
+import { objectOf, textOf, writeJson } from '../json/json.ts';
 import { readClientCall } from './client-tools.ts';
 import { type FlatTools, flatTools, type LaterTools, namespaceOf } from './flat-tools.ts';
 import { itemText, resultItem, resultOf } from './item-words.ts';

@@ -7,11 +7,11 @@ import type {
   FunctionTool,
   Tool,
 } from '../conversation/conversation.ts';
-import { placedTools } from '../foreign-tools.ts';
-import { isObject, type JsonObject, objectOf, textOf } from '../json.ts';
-import { objectsIn, optionalList, optionalText, requiredText } from '../members.ts';
+import { isObject, type JsonObject, objectOf, textOf } from '../json/json.ts';
+import { objectsIn, optionalList, optionalText, requiredText } from '../json/members.ts';
+import { placedTools } from '../tools/foreign-tools.ts';
 import { callTypeOf, clientFunction } from './client-tools.ts';
-import { allowedKey, readTool } from './read-tools.ts';
+import { allowedKey, readTool } from './read/read-tools.ts';
 
 export interface FlatTools {
   readonly tools: readonly Tool[];

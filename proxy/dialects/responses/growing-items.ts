@@ -2,7 +2,7 @@
 import type { CalledAs } from '../conversation/conversation.ts';
 import type { Citation, ReasoningPart, Signature, ToolCallPart } from '../conversation/parts.ts';
 import type { PartDelta } from '../conversation/stream-event.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import {
   callItem,
   callPrefix,

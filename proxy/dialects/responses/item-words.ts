@@ -1,8 +1,8 @@
 // Items that only the Responses format has, in words that any model reads: what a provider's own tools did, and what a tool gave.
 import type { Tool } from '../conversation/conversation.ts';
 import type { ForeignPart, ToolResultPart } from '../conversation/parts.ts';
-import { isObject, type JsonObject, listOf, objectOf, textOf, writeJson } from '../json.ts';
-import { readResult } from './read-items.ts';
+import { isObject, type JsonObject, listOf, objectOf, textOf, writeJson } from '../json/json.ts';
+import { readResult } from './read/read-items.ts';
 
 /** Members that say nothing to a model. */
 const signs: ReadonlySet<string> = new Set(

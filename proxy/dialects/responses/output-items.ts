@@ -1,7 +1,7 @@
 // The items of an output, each as it is when it is done.
 import type { CalledAs, ConversationRequest } from '../conversation/conversation.ts';
 import type { ReasoningPart, ToolCallPart } from '../conversation/parts.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { callContent, encryptedContent } from './carried-signature.ts';
 import { clientItem, clientPrefix } from './client-tools.ts';
 

@@ -1,7 +1,7 @@
 // What the items and parts of the Responses format say beyond the conversation, kept beside its parts so that it can be written again.
 import type { ForeignPart, Own, Part } from '../conversation/parts.ts';
-import { type JsonObject, objectOf } from '../json.ts';
-import { unknownMembers } from '../members.ts';
+import { type JsonObject, objectOf } from '../json/json.ts';
+import { unknownMembers } from '../json/members.ts';
 
 /** A part of a message that the conversation does not know is foreign, and its name begins so. Other foreign parts are whole items. */
 const foreignContent = 'message.';

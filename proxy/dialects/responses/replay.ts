@@ -1,5 +1,5 @@
 // A whole response as the stream that would have told it: each part of an item in one piece, and the response itself at the end.
-import { isObject, type JsonObject, listOf, textOf, writeJson } from '../json.ts';
+import { isObject, type JsonObject, listOf, textOf, writeJson } from '../json/json.ts';
 
 /** Type, without `response.`, and members beside those that every event of an item has. */
 type ItemEvent = readonly [type: string, members: JsonObject];

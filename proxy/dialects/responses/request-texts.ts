@@ -10,10 +10,10 @@ import {
   type TextList,
   wordIn,
 } from '../editing.ts';
-import { textOf } from '../json.ts';
+import { textOf } from '../json/json.ts';
 import { leaveSigned, settingsOfRequest } from '../request-settings.ts';
 import type { RequestTexts, Role } from '../texts.ts';
-import { isOwnTool, toolNames } from '../tool-names.ts';
+import { isOwnTool, toolNames } from '../tools/tool-names.ts';
 
 const usualLengths = ['max_output_tokens'];
 

@@ -1,9 +1,9 @@
 // The response object of OpenAI: what was answered, and the settings of the request once more.
 import type { ConversationUsage, Finish } from '../conversation/conversation.ts';
 import type { StreamFailure } from '../conversation/stream-event.ts';
-import { type JsonObject, type JsonValue, objectOf } from '../json.ts';
+import { type JsonObject, type JsonValue, objectOf } from '../json/json.ts';
 import type { AnswerContext } from '../translation.ts';
-import { writeUsage } from './read-usage.ts';
+import { writeUsage } from './read/read-usage.ts';
 
 /** What stays the same from the first event to the last. */
 export interface ResponseHead {

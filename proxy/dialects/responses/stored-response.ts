@@ -1,5 +1,5 @@
 // Responses that the gateway keeps for providers that do not: what is kept, how it is listed, and how a conversation goes on from it.
-import { isObject, type JsonObject, type JsonValue, listOf, textOf } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, listOf, textOf } from '../json/json.ts';
 import { InvalidRequest } from '../translation.ts';
 
 /** What is kept of a response. */

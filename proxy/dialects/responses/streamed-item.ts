@@ -1,11 +1,11 @@
 // One item of a streamed response: its events become the events of its parts. Servers leave out some of the events that OpenAI sends.
 import type { Part } from '../conversation/parts.ts';
 import type { OpenedPart, PartDelta, StreamEvent } from '../conversation/stream-event.ts';
-import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from '../json.ts';
+import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from '../json/json.ts';
 import { InvalidAnswer } from '../translation.ts';
 import { readEncryptedContent } from './carried-signature.ts';
-import { callId, readContentPart, readOutputItem } from './read-answer.ts';
-import { readAnnotation } from './read-content.ts';
+import { callId, readContentPart, readOutputItem } from './read/read-answer.ts';
+import { readAnnotation } from './read/read-content.ts';
 
 const none: readonly StreamEvent[] = [];
 

@@ -1,8 +1,8 @@
 // Writes a whole answer as a response object.
 import type { ConversationAnswer } from '../conversation/conversation.ts';
 import type { Part, RefusalPart, TextPart } from '../conversation/parts.ts';
-import { freeTextNames, restoreFreeText } from '../free-text-tools.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
+import { freeTextNames, restoreFreeText } from '../tools/free-text-tools.ts';
 import type { AnswerContext } from '../translation.ts';
 import { calledAs, callItem, callPrefix, messageItem, reasoningItem, signatureItem } from './output-items.ts';
 import { incompleteReason, responseHead, responseObject } from './response-object.ts';

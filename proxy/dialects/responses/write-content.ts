@@ -9,7 +9,7 @@ import {
   type TextPart,
 } from '../conversation/parts.ts';
 import { fieldName } from '../field-names.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import type { ClientDialectName } from '../names.ts';
 import { dataUrl, soundFormat } from '../sources.ts';
 import type { Losses } from '../translation.ts';

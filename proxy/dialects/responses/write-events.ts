@@ -2,10 +2,10 @@
 import type { ConversationUsage, Finish } from '../conversation/conversation.ts';
 import type { Part } from '../conversation/parts.ts';
 import type { OpenedPart, StreamEvent, StreamFailure } from '../conversation/stream-event.ts';
-import { FreeTextRestorer } from '../free-text-tools.ts';
-import { type JsonObject, writeJson } from '../json.ts';
+import { type JsonObject, writeJson } from '../json/json.ts';
+import { jsonPieces } from '../json/write-json.ts';
+import { FreeTextRestorer } from '../tools/free-text-tools.ts';
 import type { AnswerContext, EventWriter } from '../translation.ts';
-import { jsonPieces } from '../write-json.ts';
 import { GrowingCall, type GrowingItem, GrowingMessage, GrowingReasoning, type ItemEvent } from './growing-items.ts';
 import { calledAs, type ItemStatus } from './output-items.ts';
 import {

@@ -9,8 +9,8 @@ import type {
   ToolResultPart,
 } from '../conversation/parts.ts';
 import { fieldName } from '../field-names.ts';
-import { asFunctionInput } from '../free-text-tools.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
+import { asFunctionInput } from '../tools/free-text-tools.ts';
 import { openaiContent } from './carried-signature.ts';
 import { foreignContentOf, markOf, messageRest, partRest } from './own-marks.ts';
 import { type Losing, writeInputPart, writeOutputPart } from './write-content.ts';

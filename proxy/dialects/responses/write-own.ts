@@ -1,6 +1,6 @@
 // Puts members that the conversation has no word for back to where they stood.
 import type { OwnMember } from '../conversation/conversation.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 
 type Placed = Pick<OwnMember, 'path' | 'value'>;
 

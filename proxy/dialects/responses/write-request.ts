@@ -1,7 +1,7 @@
 // Writes a request in the Responses format.
 import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { type JsonObject, numberOf } from '../json.ts';
+import { type JsonObject, numberOf } from '../json/json.ts';
 import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { longestUser } from '../usual-settings.ts';

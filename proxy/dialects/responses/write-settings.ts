@@ -2,10 +2,10 @@
 import type { ConversationRequest, OutputFormat, Thinking } from '../conversation/conversation.ts';
 import { effortOfBudget } from '../conversation/effort.ts';
 import { fieldName } from '../field-names.ts';
-import { type JsonObject, type JsonValue, numberOf } from '../json.ts';
+import { type JsonObject, type JsonValue, numberOf } from '../json/json.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { biasOf, penaltyOf, stopsOf } from '../usual-settings.ts';
-import { includeLogprobs } from './read-settings.ts';
+import { includeLogprobs } from './read/read-settings.ts';
 
 export function writeText({ output, verbosity }: ConversationRequest): JsonObject {
   if (output === undefined && verbosity === undefined) return {};

@@ -1,11 +1,11 @@
 // Writes the tools of a request, and which of them must be called.
-import { isForced } from '../claude-thinking.ts';
+import { isForced } from '../claude/claude-thinking.ts';
 import type { ConversationRequest, FunctionTool, Tool, ToolChoice } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { loseForeignTool } from '../foreign-tools.ts';
-import { asFunctionTool } from '../free-text-tools.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isWhollyStrict, withObjectInput } from '../tool-schema.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
+import { loseForeignTool } from '../tools/foreign-tools.ts';
+import { asFunctionTool } from '../tools/free-text-tools.ts';
+import { isWhollyStrict, withObjectInput } from '../tools/tool-schema.ts';
 import type { Losses } from '../translation.ts';
 
 /** `tools` and `tool_choice`, as far as there are any. `hasFreeText`: tools that take free text are known. */

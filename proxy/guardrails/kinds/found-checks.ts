@@ -1,6 +1,6 @@
 // The guardrails that look for something in texts: regex, keywords and pii. What they do with it is the same for all.
 import type { SaidText, TextForm } from '../../dialects/texts.ts';
-import { atOnce, inSlices } from '../../slices.ts';
+import { atOnce, inSlices } from '../../pacing/slices.ts';
 import type { Finder, Found } from '../find/finder.ts';
 import { JsonScanner } from '../find/json-scanner.ts';
 import { type Replace, TextScanner } from '../find/text-scanner.ts';

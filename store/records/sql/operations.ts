@@ -1,18 +1,18 @@
 // Every operation of the record store, as a function of the statements of one transaction: both engines run these.
 import type { RecordStore, SpendQuestion } from '../record-store.ts';
-import { addRecords } from './add.ts';
-import { arrivedEntries } from './arrived.ts';
 import type { Database, Statements } from './database.ts';
-import { listEntries } from './log-page.ts';
-import { findConversation, findEntry } from './one-entry.ts';
-import { pruneRecords } from './prune.ts';
-import { relieveRecords } from './relieve.ts';
-import { listSessions } from './session-page.ts';
-import { auditStats } from './stats.ts';
-import { listUsage } from './usage-log.ts';
-import { usageBy } from './usage-rows.ts';
-import { spendSince } from './usage-spend.ts';
-import { usageBuckets, usageTotals } from './usage-sums.ts';
+import { listEntries } from './read/log-page.ts';
+import { findConversation, findEntry } from './read/one-entry.ts';
+import { listSessions } from './read/session-page.ts';
+import { auditStats } from './report/stats.ts';
+import { listUsage } from './report/usage-log.ts';
+import { usageBy } from './report/usage-rows.ts';
+import { spendSince } from './report/usage-spend.ts';
+import { usageBuckets, usageTotals } from './report/usage-sums.ts';
+import { addRecords } from './write/add.ts';
+import { arrivedEntries } from './write/arrived.ts';
+import { pruneRecords } from './write/prune.ts';
+import { relieveRecords } from './write/relieve.ts';
 
 /** What only reads: a page never waits for a write. */
 export const reads = {

@@ -1,6 +1,6 @@
 // The tables of usage records: a row for each executed attempt, its labels, and sums of them by time.
 import type { Dialect } from './dialect.ts';
-import { type Rollup, rollups, tableOf } from './usage-rollups.ts';
+import { type Rollup, rollups, tableOf } from './write/usage-rollups.ts';
 
 /** What the first sums had; a later step adds more. `requests` were usage records then. */
 const firstMeasures = [

@@ -2,8 +2,8 @@
 import { test } from 'tap';
 import { isKeepable, isKeepableObject } from '../../../proxy/cache/keepable-answer.ts';
 import type { Operation } from '../../../proxy/dialects/dialect.ts';
-import type { JsonObject } from '../../../proxy/dialects/json.ts';
-import { atOnce } from '../../../proxy/slices.ts';
+import type { JsonObject } from '../../../proxy/dialects/json/json.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { replayed } from '../../../proxy/translation/replay.ts';
 
 const choice = (more: JsonObject, message: JsonObject = {}): JsonObject => ({

@@ -15,7 +15,7 @@ import { normalise } from '../../../proxy/cache/normalised-body.ts';
 import { SemanticLayer } from '../../../proxy/cache/semantic-layer.ts';
 import { readCall } from '../../../proxy/call/call.ts';
 import type { Operation } from '../../../proxy/dialects/dialect.ts';
-import { parseObject } from '../../../proxy/dialects/json.ts';
+import { parseObject } from '../../../proxy/dialects/json/json.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
 import type { SemanticSettings } from '../../../proxy/snapshot/snapshot.ts';
 import { lookUp } from '../../../proxy/stages/cache.ts';

@@ -1,6 +1,6 @@
 // Versions of Claude, however a provider writes a model's name.
 import { test } from 'tap';
-import { claudeTraitsOf, claudeVersionOf } from '../../../proxy/dialects/claude-models.ts';
+import { claudeTraitsOf, claudeVersionOf } from '../../../proxy/dialects/claude/claude-models.ts';
 
 await test('the version of Claude in a name', (t) => {
   const versions: [string, number][] = [

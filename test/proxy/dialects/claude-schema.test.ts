@@ -1,7 +1,7 @@
 // Schemas of answers as Claude takes them: closed objects, and limits as words.
 import { test } from 'tap';
-import { closedSchema } from '../../../proxy/dialects/claude-schema.ts';
-import type { JsonObject } from '../../../proxy/dialects/json.ts';
+import { closedSchema } from '../../../proxy/dialects/claude/claude-schema.ts';
+import type { JsonObject } from '../../../proxy/dialects/json/json.ts';
 
 const close = (schema: JsonObject) => closedSchema(schema).schema;
 

@@ -1,6 +1,6 @@
 // When Claude refuses to think with a budget: it must see the thoughts that led to the calls whose results it gets.
 import { test } from 'tap';
-import { claudeBudgetOf, lacksThoughts } from '../../../proxy/dialects/claude-thinking.ts';
+import { claudeBudgetOf, lacksThoughts } from '../../../proxy/dialects/claude/claude-thinking.ts';
 import type { Thinking, Turn } from '../../../proxy/dialects/conversation/conversation.ts';
 import type { Part } from '../../../proxy/dialects/conversation/parts.ts';
 

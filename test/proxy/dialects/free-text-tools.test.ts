@@ -1,13 +1,13 @@
 // Free text through a dialect of functions: the client gets the text that the model wrote, whole or streamed.
 import { test } from 'tap';
 import type { StreamEvent } from '../../../proxy/dialects/conversation/stream-event.ts';
+import { responsesTranslation } from '../../../proxy/dialects/responses/translate.ts';
 import {
   asFreeText,
   asFunctionInput,
   asFunctionTool,
   FreeTextRestorer,
-} from '../../../proxy/dialects/free-text-tools.ts';
-import { responsesTranslation } from '../../../proxy/dialects/responses/translate.ts';
+} from '../../../proxy/dialects/tools/free-text-tools.ts';
 
 await test('a text comes back from the input of the function, and from what a model wrote instead', async (t) => {
   for (const text of ['', 'a "b"\n\\u0000 ü 🌧', '{"input":"x"}']) t.equal(asFreeText(asFunctionInput(text)), text);

@@ -1,7 +1,15 @@
 // JSON is written as it was read, digit by digit.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { isObject, listOf, numberOf, parseJson, parseObject, textOf, writeJson } from '../../../proxy/dialects/json.ts';
+import {
+  isObject,
+  listOf,
+  numberOf,
+  parseJson,
+  parseObject,
+  textOf,
+  writeJson,
+} from '../../../proxy/dialects/json/json.ts';
 import { runs } from '../../support/extent.ts';
 
 const numbers = ['0', '-0', '1', '-1.5', '1.0', '0.10', '1e3', '1E-7', '12345678901234567890', '0.1234567890123456789'];

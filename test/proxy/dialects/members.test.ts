@@ -1,6 +1,6 @@
 // Members of a client's body have the type they must have, or are refused by their path.
 import { test } from 'tap';
-import type { JsonObject } from '../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../proxy/dialects/json/json.ts';
 import {
   objectsIn,
   optionalFlag,
@@ -11,7 +11,7 @@ import {
   requiredObject,
   requiredText,
   unknownMembers,
-} from '../../../proxy/dialects/members.ts';
+} from '../../../proxy/dialects/json/members.ts';
 
 const body: JsonObject = { text: 'a', flag: false, number: 0, object: {}, list: [], none: null };
 const readers = {

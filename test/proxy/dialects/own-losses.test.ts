@@ -3,11 +3,11 @@ import { test } from 'tap';
 import { bedrockTranslation } from '../../../proxy/dialects/bedrock/translate.ts';
 import { chatTranslation } from '../../../proxy/dialects/chat/translate.ts';
 import { geminiTranslation } from '../../../proxy/dialects/gemini/translate.ts';
-import type { JsonObject } from '../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../proxy/dialects/json/json.ts';
 import { messagesTranslation } from '../../../proxy/dialects/messages/translate.ts';
 import { responsesTranslation } from '../../../proxy/dialects/responses/translate.ts';
 import type { ClientDialect, ProviderDialect } from '../../../proxy/dialects/translation.ts';
-import { atOnce } from '../../../proxy/slices.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { translate } from '../../../proxy/translation/translated.ts';
 
 const targets: readonly (readonly [ProviderDialect, string])[] = [

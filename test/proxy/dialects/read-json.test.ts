@@ -1,9 +1,9 @@
 // JSON is read as the engine reads it, in a time that no text of a client or provider can stretch.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { parseJson, parseObject, writeJson } from '../../../proxy/dialects/json.ts';
-import { maxValues, readingJson, readJson } from '../../../proxy/dialects/read-json.ts';
-import { atOnce } from '../../../proxy/slices.ts';
+import { parseJson, parseObject, writeJson } from '../../../proxy/dialects/json/json.ts';
+import { maxValues, readingJson, readJson } from '../../../proxy/dialects/json/read-json.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { anyCharacter } from '../../support/arbitrary.ts';
 import { runs } from '../../support/extent.ts';
 

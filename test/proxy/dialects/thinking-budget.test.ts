@@ -5,7 +5,7 @@ import { chatTranslation } from '../../../proxy/dialects/chat/translate.ts';
 import type { ConversationRequest, Thinking } from '../../../proxy/dialects/conversation/conversation.ts';
 import { budgetWithin } from '../../../proxy/dialects/conversation/thinking-budget.ts';
 import { geminiTranslation } from '../../../proxy/dialects/gemini/translate.ts';
-import type { JsonObject } from '../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../proxy/dialects/json/json.ts';
 import { messagesTranslation } from '../../../proxy/dialects/messages/translate.ts';
 import type { ProviderDialect } from '../../../proxy/dialects/translation.ts';
 import { leastRequest, recordLosses } from './least-request.ts';

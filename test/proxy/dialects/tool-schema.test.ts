@@ -3,9 +3,9 @@ import { test } from 'tap';
 import { bedrockTranslation } from '../../../proxy/dialects/bedrock/translate.ts';
 import { chatTranslation } from '../../../proxy/dialects/chat/translate.ts';
 import type { FunctionTool } from '../../../proxy/dialects/conversation/conversation.ts';
-import type { JsonObject } from '../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../proxy/dialects/json/json.ts';
 import { responsesTranslation } from '../../../proxy/dialects/responses/translate.ts';
-import { withObjectInput } from '../../../proxy/dialects/tool-schema.ts';
+import { withObjectInput } from '../../../proxy/dialects/tools/tool-schema.ts';
 import { leastRequest, recordLosses } from './least-request.ts';
 
 const text = { type: 'string' } as const;

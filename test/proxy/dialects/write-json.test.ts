@@ -1,9 +1,9 @@
 // Long JSON is written in steps as the engine writes it at once.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { type JsonValue, parseJson, writeJson } from '../../../proxy/dialects/json.ts';
-import { writingJson } from '../../../proxy/dialects/write-json.ts';
-import { atOnce } from '../../../proxy/slices.ts';
+import { type JsonValue, parseJson, writeJson } from '../../../proxy/dialects/json/json.ts';
+import { writingJson } from '../../../proxy/dialects/json/write-json.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { anyCharacter } from '../../support/arbitrary.ts';
 import { runs } from '../../support/extent.ts';
 

@@ -1,7 +1,7 @@
 // What becomes of a provider's list of models, hostile lists included, and of the filters.
 import { gzipSync } from 'node:zlib';
 import { type Test, test } from 'tap';
-import { readModels } from '../../../proxy/dialects/chat/read-models.ts';
+import { readModels } from '../../../proxy/dialects/chat/read/read-models.ts';
 import { modelFilter } from '../../../proxy/discovery/model-filter.ts';
 import { usableModels } from '../../../proxy/discovery/model-list.ts';
 import { createDeadlines } from '../../../proxy/upstream/deadlines.ts';

@@ -1,8 +1,8 @@
 // What guardrails ask others in the name of a request: with its id and its trace, and only for as long as its client is there.
 import { test } from 'tap';
-import { closeExchange } from '../../../proxy/connection/exchange.ts';
 import { Refusal } from '../../../proxy/errors.ts';
 import { hookOf } from '../../../proxy/guardrails/asked-kinds.ts';
+import { closeExchange } from '../../../proxy/http/exchange.ts';
 import { startFakeUpstream } from '../../support/fake-upstream.ts';
 import { auxiliaryStand } from '../auxiliary-stand.ts';
 import { exchangeOf } from '../stage-parts.ts';

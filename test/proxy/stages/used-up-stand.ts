@@ -1,10 +1,10 @@
 // Two targets, rules that are used up for a while, and a clock that stands where a request puts it.
 import type { Test } from 'tap';
 import { compileRules } from '../../../domain/rules/rule.ts';
-import { createBalance } from '../../../proxy/balance/balance.ts';
 import { readCall } from '../../../proxy/call/call.ts';
 import type { Refusal } from '../../../proxy/errors.ts';
 import { openaiOnly } from '../../../proxy/limits/headers.ts';
+import { createBalance } from '../../../proxy/routing/balance/balance.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
 import type { Target } from '../../../proxy/snapshot/snapshot.ts';
 import { admit, limitRefusal } from '../../../proxy/stages/admit.ts';

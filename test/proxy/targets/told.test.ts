@@ -1,9 +1,9 @@
 // What operators are told of targets: metrics, lines of the log, and the report in a heartbeat.
 import { test } from 'tap';
-import { Exposition } from '../../../proxy/exposition.ts';
-import { createTargetLines } from '../../../proxy/target-lines.ts';
-import { writeTargets } from '../../../proxy/target-metrics.ts';
-import { reportTargets } from '../../../proxy/target-report.ts';
+import { createTargetLines } from '../../../proxy/boot/target-lines.ts';
+import { reportTargets } from '../../../proxy/boot/target-report.ts';
+import { writeTargets } from '../../../proxy/metrics/target-metrics.ts';
+import { Exposition } from '../../../proxy/tallies/exposition.ts';
 import type { TargetState } from '../../../proxy/targets/target-state.ts';
 import { TargetStates } from '../../../proxy/targets/target-states.ts';
 import { readMetric } from '../../support/gateway.ts';

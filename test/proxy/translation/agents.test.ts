@@ -1,12 +1,12 @@
 // The requests of coding agents: as bytes to a provider that speaks their dialect, and translated to every other one without a refusal.
 import { test } from 'tap';
 import { readCall } from '../../../proxy/call/call.ts';
-import { type JsonObject, writeJson } from '../../../proxy/dialects/json.ts';
+import { type JsonObject, writeJson } from '../../../proxy/dialects/json/json.ts';
 import { nativeBody } from '../../../proxy/dialects/native-body.ts';
 import type { Quirks } from '../../../proxy/dialects/quirks.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { clientDialects, providerDialects } from '../../../proxy/providers/dialects.ts';
 import { rows } from '../../../proxy/providers/rows.ts';
-import { atOnce } from '../../../proxy/slices.ts';
 import { conversationOf } from '../../../proxy/translation/conversation-of.ts';
 import { translate } from '../../../proxy/translation/translated.ts';
 import { codexRequest } from '../dialects/responses/agent-requests.ts';

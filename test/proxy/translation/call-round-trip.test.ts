@@ -1,10 +1,10 @@
 // A name and an id that a target does not take, from each client to each provider: the request fits, and the answer speaks of the client's own tool.
 import { test } from 'tap';
 import { readCall } from '../../../proxy/call/call.ts';
-import { type JsonObject, writeJson } from '../../../proxy/dialects/json.ts';
+import { type JsonObject, writeJson } from '../../../proxy/dialects/json/json.ts';
 import type { RawEvent } from '../../../proxy/dialects/translation.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { clientDialects, providerDialects } from '../../../proxy/providers/dialects.ts';
-import { atOnce } from '../../../proxy/slices.ts';
 import { conversationOf } from '../../../proxy/translation/conversation-of.ts';
 import { eventReader, eventWriter, readAnswer, translate, writeAnswer } from '../../../proxy/translation/translated.ts';
 

@@ -1,5 +1,5 @@
 // What Claude Code sends, written from Anthropic's public documentation of the API and of the program.
-import type { JsonObject } from '../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../proxy/dialects/json/json.ts';
 
 const ephemeral = { type: 'ephemeral' };
 const text = (words: string, more: JsonObject = {}): JsonObject => ({ type: 'text', text: words, ...more });

@@ -1,11 +1,11 @@
 // What a target takes as names of tools and ids of calls: others are changed, alike wherever they stand, and the client gets its own back.
 import { test } from 'tap';
-import { type CallForms, callForms, callFormsOf, nineLetters } from '../../../proxy/dialects/call-forms.ts';
 import type { ConversationAnswer, ConversationRequest } from '../../../proxy/dialects/conversation/conversation.ts';
 import type { Part } from '../../../proxy/dialects/conversation/parts.ts';
 import type { StreamEvent } from '../../../proxy/dialects/conversation/stream-event.ts';
 import type { Quirks } from '../../../proxy/dialects/quirks.ts';
-import { atOnce } from '../../../proxy/slices.ts';
+import { type CallForms, callForms, callFormsOf, nineLetters } from '../../../proxy/dialects/tools/call-forms.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { fitCalls, OwnCalls } from '../../../proxy/translation/fit-calls.ts';
 
 const requestOf = (names: readonly string[], ids: readonly string[]): ConversationRequest => {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import type { JsonObject } from '../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../proxy/dialects/json/json.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { clientDialects, providerDialects } from '../../../proxy/providers/dialects.ts';
-import { atOnce } from '../../../proxy/slices.ts';
 import { translate } from '../../../proxy/translation/translated.ts';
 import { runs } from '../../support/extent.ts';
 import { bedrockWire } from '../../support/scripted-model/bedrock.ts';

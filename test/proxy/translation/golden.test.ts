@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, parse } from 'node:path';
 import { test } from 'tap';
-import { parseObject, writeJson } from '../../../proxy/dialects/json.ts';
+import { parseObject, writeJson } from '../../../proxy/dialects/json/json.ts';
 import { ServerEventSplitter } from '../../../proxy/dialects/server-events.ts';
 import type {
   AnswerContext,

@@ -1,9 +1,9 @@
 // Long calls are translated in steps, and what they hold is bounded, JSON within texts included.
 import { test } from 'tap';
 import { chatTranslation } from '../../../proxy/dialects/chat/translate.ts';
+import { maxValues } from '../../../proxy/dialects/json/read-json.ts';
 import { messagesTranslation } from '../../../proxy/dialects/messages/translate.ts';
-import { maxValues } from '../../../proxy/dialects/read-json.ts';
-import { inSlices } from '../../../proxy/slices.ts';
+import { inSlices } from '../../../proxy/pacing/slices.ts';
 import { conversationOf } from '../../../proxy/translation/conversation-of.ts';
 import { translate } from '../../../proxy/translation/translated.ts';
 

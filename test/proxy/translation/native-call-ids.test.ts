@@ -1,8 +1,8 @@
 // Ids of calls that a server refuses are changed in a body that goes out as the client wrote it, and no other byte of it is.
 import { test } from 'tap';
 import { splice } from '../../../proxy/bytes/splice.ts';
-import { nineLetters } from '../../../proxy/dialects/call-forms.ts';
 import type { Quirks } from '../../../proxy/dialects/quirks.ts';
+import { nineLetters } from '../../../proxy/dialects/tools/call-forms.ts';
 import type { Speakable } from '../../../proxy/providers/row.ts';
 import { callIdEdits } from '../../../proxy/translation/native-call-ids.ts';
 

@@ -10,7 +10,7 @@ import type {
 import { AnswerFold } from '../../../proxy/dialects/conversation/fold-events.ts';
 import type { Part } from '../../../proxy/dialects/conversation/parts.ts';
 import type { StreamEvent } from '../../../proxy/dialects/conversation/stream-event.ts';
-import { objectOf, parseJson, parseObject, writeJson } from '../../../proxy/dialects/json.ts';
+import { objectOf, parseJson, parseObject, writeJson } from '../../../proxy/dialects/json/json.ts';
 import { ServerEventSplitter } from '../../../proxy/dialects/server-events.ts';
 import type { AnswerContext, ClientDialect, ProviderDialect } from '../../../proxy/dialects/translation.ts';
 import { clientDialects, providerDialects } from '../../../proxy/providers/dialects.ts';

@@ -1,13 +1,13 @@
 // What a provider cannot be told is refused with the exact place in the client's own body, whatever the conversation made of it.
 import { test } from 'tap';
 import { type Continued, readCall } from '../../../proxy/call/call.ts';
-import { type JsonObject, type JsonValue, writeJson } from '../../../proxy/dialects/json.ts';
+import { type JsonObject, type JsonValue, writeJson } from '../../../proxy/dialects/json/json.ts';
 import type { Quirks } from '../../../proxy/dialects/quirks.ts';
 import type { ClientDialect } from '../../../proxy/dialects/translation.ts';
-import { envelope } from '../../../proxy/error-envelope.ts';
 import { Refusal } from '../../../proxy/errors.ts';
+import { envelope } from '../../../proxy/http/error-envelope.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { providerDialects, translatedFrom } from '../../../proxy/providers/dialects.ts';
-import { atOnce } from '../../../proxy/slices.ts';
 import { conversationOf } from '../../../proxy/translation/conversation-of.ts';
 import { translate } from '../../../proxy/translation/translated.ts';
 

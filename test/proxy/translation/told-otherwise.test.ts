@@ -4,11 +4,11 @@ import { bedrockTranslation } from '../../../proxy/dialects/bedrock/translate.ts
 import { chatTranslation } from '../../../proxy/dialects/chat/translate.ts';
 import type { StreamEvent } from '../../../proxy/dialects/conversation/stream-event.ts';
 import { geminiTranslation } from '../../../proxy/dialects/gemini/translate.ts';
-import type { JsonObject } from '../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../proxy/dialects/json/json.ts';
 import { messagesTranslation } from '../../../proxy/dialects/messages/translate.ts';
 import { responsesTranslation } from '../../../proxy/dialects/responses/translate.ts';
 import type { ClientDialect, ProviderDialect } from '../../../proxy/dialects/translation.ts';
-import { atOnce } from '../../../proxy/slices.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { eventReader, readAnswer, type Translated, translate } from '../../../proxy/translation/translated.ts';
 
 function translated(client: ClientDialect, body: JsonObject, dialect: ProviderDialect): Translated {

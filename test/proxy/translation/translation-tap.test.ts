@@ -2,8 +2,8 @@
 import { test } from 'tap';
 import type { Failure, Sink } from '../../../proxy/answer.ts';
 import type { ClientDialectName } from '../../../proxy/dialects/names.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { clientDialects, providerDialects } from '../../../proxy/providers/dialects.ts';
-import { atOnce } from '../../../proxy/slices.ts';
 import { conversationOf } from '../../../proxy/translation/conversation-of.ts';
 import { translate } from '../../../proxy/translation/translated.ts';
 import { TranslationTap } from '../../../proxy/translation/translation-tap.ts';

@@ -179,7 +179,7 @@ export const roomRules: readonly Rule[] = [
     claim: 'the gateway speaks WebSocket in two files, one for each side; examples play its client and its provider',
     check: livesIn(
       /^ws(\/|$)/,
-      /^proxy\/(connection\/accept-web-socket|upstream\/(dial-web-socket|ws-files\.d))\.ts$|^(examples|test)\//,
+      /^proxy\/(http\/accept-web-socket|upstream\/(dial\/dial-web-socket|ws-files\.d))\.ts$|^(examples|test)\//,
     ),
     bad: [
       ['proxy/realtime/session.ts', "import type { WebSocket } from 'ws';"],
@@ -187,7 +187,7 @@ export const roomRules: readonly Rule[] = [
       ['control-plane/a.ts', "import { WebSocket } from 'ws';"],
     ],
     good: [
-      ['proxy/upstream/dial-web-socket.ts', "import { WebSocket } from 'ws';"],
+      ['proxy/upstream/dial/dial-web-socket.ts', "import { WebSocket } from 'ws';"],
       ['examples/a/b.ts', "import { WebSocket } from 'ws';"],
     ],
   },
@@ -211,35 +211,35 @@ export const roomRules: readonly Rule[] = [
   },
   {
     claim: 'only one file watches the disk',
-    check: livesIn(/^chokidar(\/|$)/, /^gitops\/watch\.ts$/),
-    bad: [['gitops/follow.ts', "import { watch } from 'chokidar';"]],
+    check: livesIn(/^chokidar(\/|$)/, /^gitops\/follow\/watch\.ts$/),
+    bad: [['gitops/follow/follow.ts', "import { watch } from 'chokidar';"]],
   },
   {
     claim: 'the metrics package is loaded in one file',
     check: livesIn(/^prom-client(\/|$)/, /^plane\/prom(etheus|-client-files\.d)\.ts$/),
     bad: [
-      ['proxy/metrics.ts', "import { Counter } from 'prom-client';"],
-      ['proxy/metrics.ts', "import Gauge from 'prom-client/lib/gauge.js';"],
+      ['proxy/metrics/metrics.ts', "import { Counter } from 'prom-client';"],
+      ['proxy/metrics/metrics.ts', "import Gauge from 'prom-client/lib/gauge.js';"],
     ],
   },
   {
     claim: 'OpenTelemetry is loaded in one file, and that file only where it is asked for',
     check: (file) => [
-      ...livesIn(/^@opentelemetry\//, /^proxy\/telemetry\/exporting\.ts$/)(file),
+      ...livesIn(/^@opentelemetry\//, /^proxy\/records\/spans\/exporting\.ts$/)(file),
       ...standsIn(/^import [^;]*'[^']*\/exporting\.ts'/m, /^never$/)(file),
     ],
     bad: [
-      ['proxy/telemetry/spans.ts', "import type { ReadableSpan } from '@opentelemetry/sdk-trace';"],
-      ['proxy/open-telemetry.ts', "import { exportTraces } from './telemetry/exporting.ts';"],
+      ['proxy/records/spans/spans.ts', "import type { ReadableSpan } from '@opentelemetry/sdk-trace';"],
+      ['proxy/boot/open-telemetry.ts', "import { exportTraces } from './telemetry/exporting.ts';"],
     ],
     good: [
-      ['proxy/telemetry/exporting.ts', "import { trace } from '@opentelemetry/api';"],
-      ['proxy/open-telemetry.ts', "const { exportTraces } = await import('./telemetry/exporting.ts');"],
+      ['proxy/records/spans/exporting.ts', "import { trace } from '@opentelemetry/api';"],
+      ['proxy/boot/open-telemetry.ts', "const { exportTraces } = await import('./telemetry/exporting.ts');"],
     ],
   },
   {
-    claim: 'metrics are made in metrics.ts',
-    check: livesIn(/^plane\/prometheus\.ts$/, /^(proxy|control-plane)\/([a-z]+-)?metrics\.ts$/),
+    claim: 'metrics are made in files named metrics',
+    check: livesIn(/^plane\/prometheus\.ts$/, /^(proxy\/metrics\/|control-plane\/)([a-z]+-)?metrics\.ts$/),
     bad: [['proxy/stages/settle.ts', "import { Counter } from '../../plane/prometheus.ts';"]],
   },
   {
@@ -251,7 +251,7 @@ export const roomRules: readonly Rule[] = [
     claim: 'JSON Schemas are applied, and words guessed, in one room',
     check: livesIn(/^(ajv|leven)(\/|$)/, /^schemas\/validation\//),
     bad: [
-      ['gitops/validate.ts', "import { Ajv2020 } from 'ajv/dist/2020.js';"],
+      ['gitops/read/validate.ts', "import { Ajv2020 } from 'ajv/dist/2020.js';"],
       ['control-plane/admin/a.ts', "import leven from 'leven';"],
     ],
   },

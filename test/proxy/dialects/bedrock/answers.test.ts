@@ -4,7 +4,7 @@ import { test } from 'tap';
 import { bedrockTranslation } from '../../../../proxy/dialects/bedrock/translate.ts';
 import { AnswerFold } from '../../../../proxy/dialects/conversation/fold-events.ts';
 import type { StreamEvent } from '../../../../proxy/dialects/conversation/stream-event.ts';
-import { parseObject } from '../../../../proxy/dialects/json.ts';
+import { parseObject } from '../../../../proxy/dialects/json/json.ts';
 import { InvalidAnswer } from '../../../../proxy/dialects/translation.ts';
 import { converseFrame, recordedFrames } from '../../../support/aws-frames.ts';
 

@@ -5,7 +5,7 @@ import { traitsOf } from '../../../../proxy/dialects/bedrock/model-traits.ts';
 import { bedrockTranslation } from '../../../../proxy/dialects/bedrock/translate.ts';
 import type { ConversationRequest, Turn } from '../../../../proxy/dialects/conversation/conversation.ts';
 import type { Part, TextPart } from '../../../../proxy/dialects/conversation/parts.ts';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import { runs } from '../../../support/extent.ts';
 import { leastRequest, recordLosses } from '../least-request.ts';
 

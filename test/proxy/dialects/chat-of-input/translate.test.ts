@@ -2,8 +2,8 @@
 import { test } from 'tap';
 import { readCall } from '../../../../proxy/call/call.ts';
 import { chatOfInput } from '../../../../proxy/dialects/chat-of-input/translate.ts';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
-import { readRequest } from '../../../../proxy/dialects/responses/read-request.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
+import { readRequest } from '../../../../proxy/dialects/responses/read/read-request.ts';
 import { writeRequest } from '../../../../proxy/dialects/responses/write-request.ts';
 import { modelEndpoints } from '../../../../proxy/endpoints/model-endpoints.ts';
 import { rowOf } from '../../../../proxy/endpoints/row-of.ts';

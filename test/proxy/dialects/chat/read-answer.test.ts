@@ -1,6 +1,6 @@
 // What the recorded answers of servers that speak chat say, part by part.
 import { test } from 'tap';
-import { readUsage } from '../../../../proxy/dialects/chat/read-usage.ts';
+import { readUsage } from '../../../../proxy/dialects/chat/read/read-usage.ts';
 import { cases, plain, recordedAnswer } from './recorded.ts';
 
 const text = (said: string, more: object = {}): object => ({ kind: 'text', text: said, ...more });

@@ -1,7 +1,7 @@
 // Requests that break the rules of chat are refused with the member that is wrong; what only chat knows is kept.
 import { test } from 'tap';
 import { chatTranslation } from '../../../../proxy/dialects/chat/translate.ts';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 
 const user = { role: 'user', content: 'Hi' };
 const tool = { type: 'function', function: { name: 'f' } };

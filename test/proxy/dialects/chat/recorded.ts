@@ -4,7 +4,7 @@ import { chatTranslation } from '../../../../proxy/dialects/chat/translate.ts';
 import type { ConversationAnswer, ConversationRequest } from '../../../../proxy/dialects/conversation/conversation.ts';
 import { AnswerFold } from '../../../../proxy/dialects/conversation/fold-events.ts';
 import type { StreamEvent } from '../../../../proxy/dialects/conversation/stream-event.ts';
-import { type JsonObject, parseObject } from '../../../../proxy/dialects/json.ts';
+import { type JsonObject, parseObject } from '../../../../proxy/dialects/json/json.ts';
 import { ServerEventSplitter } from '../../../../proxy/dialects/server-events.ts';
 import type { AnswerContext } from '../../../../proxy/dialects/translation.ts';
 

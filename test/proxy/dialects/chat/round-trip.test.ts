@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { chatTranslation } from '../../../../proxy/dialects/chat/translate.ts';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import { runs } from '../../../support/extent.ts';
 import { plain } from './recorded.ts';
 

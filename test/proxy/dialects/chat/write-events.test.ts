@@ -4,7 +4,7 @@ import { test } from 'tap';
 import { chatTranslation } from '../../../../proxy/dialects/chat/translate.ts';
 import type { ConversationAnswer } from '../../../../proxy/dialects/conversation/conversation.ts';
 import type { StreamEvent } from '../../../../proxy/dialects/conversation/stream-event.ts';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import type { AnswerContext } from '../../../../proxy/dialects/translation.ts';
 import { cases, contextOf, eventsOf, folded, plain, recordedAnswer, recordedBytes } from './recorded.ts';
 

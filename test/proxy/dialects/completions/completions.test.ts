@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { test } from 'tap';
 import { chatTranslation } from '../../../../proxy/dialects/chat/translate.ts';
 import { completionsTranslation } from '../../../../proxy/dialects/completions/translate.ts';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import type { AnswerContext } from '../../../../proxy/dialects/translation.ts';
 import { contextOf, eventsOf, plain, recordedAnswer, recordedBytes } from '../chat/recorded.ts';
 

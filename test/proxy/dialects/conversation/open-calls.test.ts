@@ -3,7 +3,7 @@ import { test } from 'tap';
 import { chatTranslation } from '../../../../proxy/dialects/chat/translate.ts';
 import type { Turn } from '../../../../proxy/dialects/conversation/conversation.ts';
 import type { Part } from '../../../../proxy/dialects/conversation/parts.ts';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import { messagesTranslation } from '../../../../proxy/dialects/messages/translate.ts';
 import { responsesTranslation } from '../../../../proxy/dialects/responses/translate.ts';
 

@@ -2,7 +2,7 @@
 import { array, assert, constantFrom, dictionary, letrec, oneof, property } from 'fast-check';
 import { test } from 'tap';
 import { cleanSchema } from '../../../../proxy/dialects/gemini/clean-schema.ts';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import { runs } from '../../../support/extent.ts';
 
 const node = { type: 'object', properties: { next: { $ref: '#/$defs/node' }, name: { type: 'string' } } };

@@ -5,7 +5,7 @@ import type { ConversationAnswer } from '../../../../proxy/dialects/conversation
 import { AnswerFold } from '../../../../proxy/dialects/conversation/fold-events.ts';
 import type { StreamEvent } from '../../../../proxy/dialects/conversation/stream-event.ts';
 import { geminiTranslation } from '../../../../proxy/dialects/gemini/translate.ts';
-import { parseObject, writeJson } from '../../../../proxy/dialects/json.ts';
+import { parseObject, writeJson } from '../../../../proxy/dialects/json/json.ts';
 import { ServerEventSplitter } from '../../../../proxy/dialects/server-events.ts';
 import { InvalidAnswer } from '../../../../proxy/dialects/translation.ts';
 

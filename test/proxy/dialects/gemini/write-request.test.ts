@@ -4,7 +4,7 @@ import { test } from 'tap';
 import type { ConversationRequest } from '../../../../proxy/dialects/conversation/conversation.ts';
 import type { Part, Signature } from '../../../../proxy/dialects/conversation/parts.ts';
 import { geminiTranslation } from '../../../../proxy/dialects/gemini/translate.ts';
-import { type JsonValue, parseObject } from '../../../../proxy/dialects/json.ts';
+import { type JsonValue, parseObject } from '../../../../proxy/dialects/json/json.ts';
 import type { Quirks } from '../../../../proxy/dialects/quirks.ts';
 import { leastRequest, recordLosses } from '../least-request.ts';
 

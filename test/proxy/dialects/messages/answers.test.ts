@@ -3,8 +3,8 @@ import { test } from 'tap';
 import type { Part } from '../../../../proxy/dialects/conversation/parts.ts';
 import type { StreamEvent } from '../../../../proxy/dialects/conversation/stream-event.ts';
 import { packSignature } from '../../../../proxy/dialects/foreign-signature.ts';
-import { readAnswer } from '../../../../proxy/dialects/messages/read-answer.ts';
-import { readRequest } from '../../../../proxy/dialects/messages/read-request.ts';
+import { readAnswer } from '../../../../proxy/dialects/messages/read/read-answer.ts';
+import { readRequest } from '../../../../proxy/dialects/messages/read/read-request.ts';
 import { writeAnswer } from '../../../../proxy/dialects/messages/write-answer.ts';
 import { answerOf, cases, context, eventsOf, fold, plain, recorded, written } from './recorded.ts';
 

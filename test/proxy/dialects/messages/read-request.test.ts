@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { type JsonObject, parseObject } from '../../../../proxy/dialects/json.ts';
+import { type JsonObject, parseObject } from '../../../../proxy/dialects/json/json.ts';
 import { countedTokens, readCountRequest } from '../../../../proxy/dialects/messages/count-tokens.ts';
-import { readRequest } from '../../../../proxy/dialects/messages/read-request.ts';
+import { readRequest } from '../../../../proxy/dialects/messages/read/read-request.ts';
 import { writeRequest } from '../../../../proxy/dialects/messages/write-request.ts';
 import { InvalidRequest } from '../../../../proxy/dialects/translation.ts';
 import { runs } from '../../../support/extent.ts';

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { AnswerFold } from '../../../../proxy/dialects/conversation/fold-events.ts';
 import type { StreamEvent } from '../../../../proxy/dialects/conversation/stream-event.ts';
-import { type JsonObject, parseObject } from '../../../../proxy/dialects/json.ts';
+import { type JsonObject, parseObject } from '../../../../proxy/dialects/json/json.ts';
 import { messagesTranslation } from '../../../../proxy/dialects/messages/translate.ts';
 import { ServerEventSplitter } from '../../../../proxy/dialects/server-events.ts';
 import type { AnswerContext } from '../../../../proxy/dialects/translation.ts';

@@ -1,6 +1,6 @@
 // Bodies that Anthropic's Messages can say, as an arbitrary of fast-check, in the normal form in which they are written again.
 import * as fc from 'fast-check';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import { anyUrl } from '../../../support/arbitrary.ts';
 
 const word = fc.stringMatching(/^[a-z][a-z0-9 "\\]{0,12}$/);

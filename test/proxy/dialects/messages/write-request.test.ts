@@ -2,7 +2,7 @@
 import { test } from 'tap';
 import type { ConversationRequest, Turn } from '../../../../proxy/dialects/conversation/conversation.ts';
 import type { Part, ToolCallPart } from '../../../../proxy/dialects/conversation/parts.ts';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import { messagesTranslation } from '../../../../proxy/dialects/messages/translate.ts';
 import type { Quirks } from '../../../../proxy/dialects/quirks.ts';
 import { leastRequest } from '../least-request.ts';

@@ -1,5 +1,5 @@
 // What coding agents send in the Responses format, written from their public sources.
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 
 const message = (role: string, ...content: readonly JsonObject[]): JsonObject => ({ type: 'message', role, content });
 const said = (text: string): JsonObject => ({ type: 'input_text', text });

@@ -1,5 +1,5 @@
 // What writing an answer needs, for tests: the client's body, and ids that count.
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import { responsesTranslation } from '../../../../proxy/dialects/responses/translate.ts';
 import type { AnswerContext } from '../../../../proxy/dialects/translation.ts';
 

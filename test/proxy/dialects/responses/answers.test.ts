@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'tap';
 import { AnswerFold } from '../../../../proxy/dialects/conversation/fold-events.ts';
 import type { StreamEvent } from '../../../../proxy/dialects/conversation/stream-event.ts';
-import { type JsonObject, parseObject } from '../../../../proxy/dialects/json.ts';
+import { type JsonObject, parseObject } from '../../../../proxy/dialects/json/json.ts';
 import { responsesTranslation } from '../../../../proxy/dialects/responses/translate.ts';
 import { ServerEventSplitter } from '../../../../proxy/dialects/server-events.ts';
 import { InvalidAnswer, type RawEvent } from '../../../../proxy/dialects/translation.ts';

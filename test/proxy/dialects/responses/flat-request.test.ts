@@ -3,7 +3,7 @@ import { test } from 'tap';
 import { chatTranslation } from '../../../../proxy/dialects/chat/translate.ts';
 import type { ToolCallPart } from '../../../../proxy/dialects/conversation/parts.ts';
 import type { StreamEvent } from '../../../../proxy/dialects/conversation/stream-event.ts';
-import { isObject, type JsonObject, parseObject, textOf, writeJson } from '../../../../proxy/dialects/json.ts';
+import { isObject, type JsonObject, parseObject, textOf, writeJson } from '../../../../proxy/dialects/json/json.ts';
 import { responsesTranslation } from '../../../../proxy/dialects/responses/translate.ts';
 import { InvalidRequest } from '../../../../proxy/dialects/translation.ts';
 import { answerContext } from './answer-context.ts';

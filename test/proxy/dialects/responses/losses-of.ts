@@ -1,6 +1,6 @@
 // Writes a request for a provider of the Responses format and notes what is lost, as an operator sees it who lets everything drop.
 import type { ConversationRequest } from '../../../../proxy/dialects/conversation/conversation.ts';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import type { Quirks } from '../../../../proxy/dialects/quirks.ts';
 import { responsesTranslation } from '../../../../proxy/dialects/responses/translate.ts';
 

@@ -3,8 +3,8 @@ import { test } from 'tap';
 import { chatTranslation } from '../../../../proxy/dialects/chat/translate.ts';
 import type { ConversationRequest } from '../../../../proxy/dialects/conversation/conversation.ts';
 import type { Part } from '../../../../proxy/dialects/conversation/parts.ts';
-import { loseForeignTool } from '../../../../proxy/dialects/foreign-tools.ts';
-import { readRequest } from '../../../../proxy/dialects/responses/read-request.ts';
+import { readRequest } from '../../../../proxy/dialects/responses/read/read-request.ts';
+import { loseForeignTool } from '../../../../proxy/dialects/tools/foreign-tools.ts';
 import { codexRequest } from './agent-requests.ts';
 import { lossesOf } from './losses-of.ts';
 

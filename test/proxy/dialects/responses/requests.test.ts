@@ -1,8 +1,8 @@
 // Requests in the Responses format: nothing that it can say is lost on the way through the conversation, and what is wrong has its path.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { type JsonObject, parseObject, writeJson } from '../../../../proxy/dialects/json.ts';
-import { readRequest } from '../../../../proxy/dialects/responses/read-request.ts';
+import { type JsonObject, parseObject, writeJson } from '../../../../proxy/dialects/json/json.ts';
+import { readRequest } from '../../../../proxy/dialects/responses/read/read-request.ts';
 import { InvalidRequest } from '../../../../proxy/dialects/translation.ts';
 import { anyUrl } from '../../../support/arbitrary.ts';
 import { runs } from '../../../support/extent.ts';

@@ -1,6 +1,6 @@
 // Responses kept by the gateway: what is kept, how items are listed page by page, and how a conversation goes on.
 import { test } from 'tap';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import {
   deletedResponse,
   listInputItems,
@@ -10,7 +10,7 @@ import {
 } from '../../../../proxy/dialects/responses/stored-response.ts';
 import { responsesTranslation } from '../../../../proxy/dialects/responses/translate.ts';
 import { InvalidRequest } from '../../../../proxy/dialects/translation.ts';
-import { atOnce } from '../../../../proxy/slices.ts';
+import { atOnce } from '../../../../proxy/pacing/slices.ts';
 
 const response: JsonObject = {
   id: 'resp_1',

@@ -4,7 +4,7 @@ import { test } from 'tap';
 import type { ConversationAnswer, Finish } from '../../../../proxy/dialects/conversation/conversation.ts';
 import type { Part } from '../../../../proxy/dialects/conversation/parts.ts';
 import type { PartDelta, StreamEvent } from '../../../../proxy/dialects/conversation/stream-event.ts';
-import { type JsonObject, parseObject } from '../../../../proxy/dialects/json.ts';
+import { type JsonObject, parseObject } from '../../../../proxy/dialects/json/json.ts';
 import { responsesTranslation } from '../../../../proxy/dialects/responses/translate.ts';
 import { answerContext } from './answer-context.ts';
 

@@ -1,8 +1,8 @@
 // Has a provider answer a client's request, as a whole and as a stream, and the client send the answer back.
 import { isDeepStrictEqual } from 'node:util';
 import type { Failure, Sink } from '../../../../proxy/answer.ts';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
-import { atOnce } from '../../../../proxy/slices.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
+import { atOnce } from '../../../../proxy/pacing/slices.ts';
 import { readAnswer, type Translated, writeAnswer } from '../../../../proxy/translation/translated.ts';
 import { TranslationTap } from '../../../../proxy/translation/translation-tap.ts';
 import { type Spoken, sayable, spokenBy } from './answers.ts';

@@ -1,5 +1,5 @@
 // Answers of models as each provider writes them, from one account of what is said.
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import type { HeardTool, ProviderName } from './heard.ts';
 import { isCall, isThought, type Pace, type SaidAnswer, type SaidPart, type Telling } from './said-answer.ts';
 import { streamChat, wholeChat } from './speak-chat.ts';

@@ -1,5 +1,5 @@
 // Conversations as bodies of chat, and the last question as one of text completions.
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import type { Exchange, Media, Settings, Talk } from './talk.ts';
 import {
   type Asked,

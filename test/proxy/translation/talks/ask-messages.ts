@@ -1,5 +1,5 @@
 // Conversations as bodies of Anthropic's Messages.
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import type { Exchange, Media, Talk } from './talk.ts';
 import { type Asked, answeredCalls, base64, mark, nameOf, schema, told, unless } from './told.ts';
 

@@ -1,5 +1,5 @@
 // Conversations as bodies of the Responses format.
-import type { JsonObject, JsonValue } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject, JsonValue } from '../../../../proxy/dialects/json/json.ts';
 import type { Exchange, Media, Settings, Talk } from './talk.ts';
 import {
   type Asked,

@@ -1,13 +1,13 @@
 // Asks providers for clients, in all pairs of their formats, as the gateway does for one target of a call.
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import type { Quirks } from '../../../../proxy/dialects/quirks.ts';
 import type { ProviderDialect } from '../../../../proxy/dialects/translation.ts';
 import { Refusal } from '../../../../proxy/errors.ts';
+import { atOnce } from '../../../../proxy/pacing/slices.ts';
 import { bedrock, vertex } from '../../../../proxy/providers/clouds.ts';
 import { clientDialects, providerDialects } from '../../../../proxy/providers/dialects.ts';
 import { anthropic, deepseek, gemini, mistral, openai } from '../../../../proxy/providers/makers.ts';
 import { stateless } from '../../../../proxy/providers/speeches.ts';
-import { atOnce } from '../../../../proxy/slices.ts';
 import { conversationOf } from '../../../../proxy/translation/conversation-of.ts';
 import type { UnsupportedPolicy } from '../../../../proxy/translation/losses.ts';
 import { type Translated, translate } from '../../../../proxy/translation/translated.ts';

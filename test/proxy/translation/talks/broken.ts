@@ -1,6 +1,6 @@
 // Bodies and events in which something is not as its format has it: members are missing, or of another kind.
 import * as fc from 'fast-check';
-import type { JsonObject, JsonValue } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject, JsonValue } from '../../../../proxy/dialects/json/json.ts';
 import { ServerEventSplitter } from '../../../../proxy/dialects/server-events.ts';
 import { InvalidAnswer, type RawEvent } from '../../../../proxy/dialects/translation.ts';
 import { Refusal } from '../../../../proxy/errors.ts';

@@ -1,5 +1,5 @@
 // What a provider hears in the body of a request, read by nothing of the gateway's own: who said what, which tools there are, and how the answer shall be.
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import type { DialectName } from '../../../../proxy/dialects/names.ts';
 
 export type ProviderName = Exclude<DialectName, 'completions'>;

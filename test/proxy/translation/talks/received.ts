@@ -1,5 +1,5 @@
 // What clients of each format get of an answer, put together as their SDKs do it, and how they send it back as history.
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import type { ClientName } from './talk.ts';
 
 export interface ReceivedCall {

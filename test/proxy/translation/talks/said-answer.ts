@@ -1,6 +1,6 @@
 // What a model says in one answer, in no format's words, and the pace at which it comes, as arbitraries of fast-check.
 import * as fc from 'fast-check';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import type { HeardTool } from './heard.ts';
 import { input, numbered, words } from './talk.ts';
 

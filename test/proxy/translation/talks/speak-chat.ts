@@ -1,5 +1,5 @@
 // Answers of models as servers of chat write them, as a whole and as a stream: thoughts, words and calls, each in a member of its own.
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import {
   cut,
   isCall,

@@ -1,5 +1,5 @@
 // Answers of models as Anthropic and Bedrock write them, as a whole and as a stream.
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import { converseFrame } from '../../../support/aws-frames.ts';
 import { cut, isCall, json, model, namedEvents, type SaidAnswer, type Telling, woven } from './said-answer.ts';
 

@@ -1,5 +1,5 @@
 // Answers of models as Gemini writes them, as a whole and as a stream.
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import { cut, json, model, type SaidAnswer, type Telling } from './said-answer.ts';
 
 function answerOf(said: SaidAnswer, parts: readonly JsonObject[], isLast: boolean): JsonObject {

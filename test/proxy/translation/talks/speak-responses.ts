@@ -1,5 +1,5 @@
 // Answers of models in the Responses format, as a whole and as a stream.
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import {
   cut,
   isSpoken,

@@ -1,7 +1,7 @@
 // Conversations that clients may have, in no format's words: what is said, and what is asked for, as arbitraries of fast-check. Each text holds a
 // word of its own (`w12w`), so that it is found again wherever a format puts it.
 import * as fc from 'fast-check';
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import { anyCharacter } from '../../../support/arbitrary.ts';
 
 export type ClientName = 'chat' | 'messages' | 'responses' | 'completions';

@@ -1,5 +1,5 @@
 // What the body of a request tells of a conversation, and what the writers of bodies have in common.
-import type { JsonObject } from '../../../../proxy/dialects/json.ts';
+import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import type { Call, Exchange, Media, Settings, Talk } from './talk.ts';
 
 /** What a body tells of a conversation; a format may have no word for some of it. */

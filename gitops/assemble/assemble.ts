@@ -1,0 +1,117 @@
+// Makes one configuration of many files: merges them and checks the sections against each other.
+import type { Config } from '../../schemas/types.ts';
+import type { Variables } from '../../schemas/variables.ts';
+import { checkAliases } from '../check/check-aliases.ts';
+import { checkAudit } from '../check/check-audit.ts';
+import { checkBudgets, checkPrices } from '../check/check-budgets.ts';
+import { checkCache } from '../check/check-cache.ts';
+import { checkGuardrails, unknownModels } from '../check/check-guardrails.ts';
+import { checkProviders } from '../check/check-providers.ts';
+import { checkRateLimits, checkTemplates } from '../check/check-rate-limits.ts';
+import { checkServer } from '../check/check-server.ts';
+import { checkUserPaths } from '../check/check-user-paths.ts';
+import type { Problem } from '../read/problem.ts';
+import { assembleAliases } from './assemble-aliases.ts';
+import type { AssembledConfig, KeyFile } from './assembled.ts';
+import { readEnvironmentBudgets } from './environment-budgets.ts';
+import { readEnvironmentRules } from './environment-rules.ts';
+import { mergeParts } from './merge-parts.ts';
+import { checkGivenProviders, checkTokenCaps, overrule } from './overrule.ts';
+import { overruleBudgets } from './overrule-budgets.ts';
+import { placesOf } from './places.ts';
+import type { Part, Sources } from './sources.ts';
+
+export interface Assembly {
+  /** Absent when there are problems. */
+  config?: AssembledConfig;
+  problems: Problem[];
+  warnings: Problem[];
+}
+
+export interface AssemblyContext {
+  readonly environment: Variables;
+  readonly entitlements: ReadonlySet<string>;
+}
+
+/**
+ * Merges the parts and cross-checks the result. `complete` says that every file of the directory is among the parts; when one is
+ * missing because it is broken, nothing is said about references into it.
+ *
+ * Order: merge the files, check the sections against each other, then leave out or replace entries. The files are checked without the
+ * rules of environment variables, so that the result is the same on every machine.
+ */
+export function assemble(
+  parts: readonly Part[],
+  complete: boolean,
+  { environment, entitlements }: AssemblyContext,
+): Assembly {
+  const { config, sources, problems, providerNames, isDeclared, isUnsound } = mergeParts(parts);
+  const warnings: Problem[] = [];
+
+  const areComplete = complete && !isUnsound('providers');
+  const areAliasesComplete = complete && !isUnsound('aliases');
+  const { providers: named, aliases: written, usage } = config;
+  const known = { providers: named, usage, aliases: written, areComplete, areAliasesComplete };
+  const providers = checkProviders(config, sources);
+  const aliases = checkAliases(config.aliases, known, sources);
+  const limits = checkRateLimits(config.rate_limits, known, sources);
+  problems.push(...checkServer(config.server, sources), ...checkAudit(config.audit, sources));
+  problems.push(...checkCache(config.cache, sources));
+  problems.push(...checkTemplates(parts, entitlements), ...checkBudgets(config.budgets, sources));
+  problems.push(...checkGuardrails(config.guardrails, sources));
+  const variables = readEnvironmentRules(environment, entitlements);
+  const givenBudgets = readEnvironmentBudgets(environment, entitlements);
+  for (const found of [providers, aliases, limits, variables, givenBudgets]) {
+    problems.push(...found.problems);
+    warnings.push(...found.warnings);
+  }
+  if (known.areComplete) warnings.push(...checkGivenProviders(variables.given, known.providers));
+  if (areComplete && areAliasesComplete) {
+    warnings.push(...unknownModels(config.guardrails, { providers: named, aliases: written, providerNames }, sources));
+  }
+  if (problems.length > 0) return { problems, warnings };
+
+  warnings.push(...checkUserPaths(config.rate_limits, variables.given, sources));
+  const places = placesOf(
+    { ...config, providerNames },
+    { rules: variables.given, budgets: givenBudgets.given },
+    sources,
+  );
+  warnings.push(...overrule(config.rate_limits, variables, sources, isDeclared('rate_limits')));
+  warnings.push(...checkTokenCaps(config.rate_limits, variables));
+  warnings.push(...checkPrices(config, sources));
+  const budgetContext = { isDeclared: isDeclared('budgets'), usageEnabled: variables.usageEnabled };
+  warnings.push(...overruleBudgets(config.budgets, givenBudgets, sources, budgetContext));
+
+  for (const name of providers.keyless) delete config.providers[name];
+  const isPartial = areComplete && providers.keyless.size > 0;
+  const assembledAliases = assembleAliases(config.aliases, { offer: { ...config, providerNames }, isPartial }, sources);
+  config.aliases = assembledAliases.aliases;
+  warnings.push(...assembledAliases.warnings);
+  const isPlain = providerNames.join() === Object.keys(config.providers).join();
+  const keyFiles = keyFilesOf(config.providers, sources);
+  const assembled = {
+    ...config,
+    ...(isPlain ? {} : { providerNames }),
+    ...(keyFiles.length === 0 ? {} : { keyFiles }),
+    ...(assembledAliases.dropped.length === 0 ? {} : { droppedTargets: assembledAliases.dropped }),
+    places,
+  };
+  return { config: assembled, problems, warnings };
+}
+
+function keyFilesOf(providers: Config['providers'], sources: Sources): KeyFile[] {
+  return Object.entries(providers).flatMap(
+    ([provider, { api_key_file: single, api_key_files: several = [], ca_file }]) => {
+      const fileAt = (path: string, holds: KeyFile['holds'], ...place: (string | number)[]): KeyFile => {
+        const { message: _, ...at } = sources.problem(['providers', provider, ...place], '');
+        return { provider, holds, path, place: at };
+      };
+      return [
+        ...(single === undefined ? [] : [fileAt(single, 'key', 'api_key_file')]),
+        ...several.map((path, index) => fileAt(path, 'key', 'api_key_files', index)),
+        ...(ca_file === undefined ? [] : [fileAt(ca_file, 'certificates', 'ca_file')]),
+      ];
+    },
+  );
+}

@@ -1,0 +1,84 @@
+// Where each entry of a configuration is declared, for operators who look for it.
+
+import { budgetKey, declaredBudgets, normaliseBudgetSubject } from '../../domain/budgets/budget.ts';
+import { budgetPeriodSeconds } from '../../domain/budgets/period.ts';
+import { periodSeconds } from '../../domain/rules/period.ts';
+import { declaredRules, ruleKey } from '../../domain/rules/rule.ts';
+import { normaliseSubject } from '../../domain/rules/scope.ts';
+import type { Budgets, RateLimits } from '../../schemas/types.ts';
+import type { GivenBudgets } from './environment-budgets.ts';
+import type { GivenRules } from './environment-rules.ts';
+import type { Sources } from './sources.ts';
+
+/** A name, and where it is declared: `<file>:<line>`, the file relative to the directory; for a rule also the variable that holds it. */
+export type Place = readonly [name: string, place: string];
+
+/** Lists, because they pass between threads as JSON. */
+export interface DeclaredPlaces {
+  /** By name. */
+  readonly providers: readonly Place[];
+  /** By source. */
+  readonly aliases: readonly Place[];
+  /** By rule key. */
+  readonly rules: readonly Place[];
+  /** By the key of the budget. */
+  readonly budgets: readonly Place[];
+  /** By name. */
+  readonly guardrails: readonly Place[];
+}
+
+/** What the files hold, before variables replace rules, and before entries are left out. */
+export interface DeclaredEntries {
+  /** In the order of the file. */
+  readonly providerNames: readonly string[];
+  readonly aliases: readonly { readonly source: string }[];
+  readonly rate_limits: RateLimits;
+  readonly budgets: Budgets;
+  readonly guardrails: readonly { readonly name: string }[];
+}
+
+/** What variables hold. */
+export interface GivenEntries {
+  readonly rules: readonly GivenRules[];
+  readonly budgets: readonly GivenBudgets[];
+}
+
+/** The places of the entries of the files, and of those of variables, which replace all of their subject. */
+export function placesOf(
+  { providerNames, aliases, rate_limits: rateLimits, budgets, guardrails }: DeclaredEntries,
+  { rules: given, budgets: givenBudgets }: GivenEntries,
+  sources: Sources,
+): DeclaredPlaces {
+  const replaced = new Set(given.map(({ scope, subject }) => `${scope} ${subject}`));
+  const rules: Place[] = [];
+  for (const { scope, subject, periodSeconds: seconds, place } of declaredRules(rateLimits)) {
+    const { subject: comparable } = normaliseSubject(scope, subject);
+    if (comparable === undefined || replaced.has(`${scope} ${comparable}`)) continue;
+    rules.push([ruleKey(scope, comparable, seconds), sources.declaredAt(['rate_limits', ...place])]);
+  }
+  for (const { variable, scope, subject, limits } of given) {
+    for (const { limit } of limits) rules.push([ruleKey(scope, subject, periodSeconds(limit)), variable]);
+  }
+  return {
+    providers: providerNames.map((name): Place => [name, sources.declaredAt(['providers', name], 'key')]),
+    aliases: aliases.map(({ source }, index): Place => [source, sources.declaredAt(['aliases', index])]),
+    rules,
+    budgets: placesOfBudgets(budgets, givenBudgets, sources),
+    guardrails: guardrails.map(({ name }, index): Place => [name, sources.declaredAt(['guardrails', index])]),
+  };
+}
+
+function placesOfBudgets(budgets: Budgets, given: readonly GivenBudgets[], sources: Sources): Place[] {
+  const replaced = new Set(given.map(({ subject }) => subject));
+  const places = declaredBudgets(budgets).flatMap(
+    ({ scope, subject: written, periodSeconds: seconds, place }): Place[] => {
+      const { subject } = normaliseBudgetSubject(scope, written);
+      if (subject === undefined || (scope === 'user_path' && replaced.has(subject))) return [];
+      return [[budgetKey(scope, subject, seconds), sources.declaredAt(['budgets', ...place])]];
+    },
+  );
+  for (const { variable, subject, budgets: own } of given) {
+    for (const { limit } of own) places.push([budgetKey('user_path', subject, budgetPeriodSeconds(limit)), variable]);
+  }
+  return places;
+}

@@ -1,0 +1,42 @@
+// Checks of forward_headers: what must never go from a client to a provider.
+import type { Provider } from '../../schemas/types.ts';
+import { quote } from '../../schemas/validation/path.ts';
+import type { Sources } from '../assemble/sources.ts';
+import type { Problem } from '../read/problem.ts';
+
+/** Headers with the client's credentials, and headers that belong to the connection, to the body or to the gateway itself. */
+const kept = new Set(
+  (
+    'accept-encoding api-key authorization connection cookie cookie2 expect host keep-alive proxy-authenticate proxy-authorization ' +
+    'proxy-connection set-cookie te trailer transfer-encoding upgrade x-api-key x-request-id x-upstream-request-id'
+  ).split(' '),
+);
+const keptBeginnings = ['content-', 'sec-websocket-', 'x-gateway-'];
+
+/** `userPathHeader`: the name of the header that holds the user path. */
+export function checkForwarded(
+  name: string,
+  { forward_headers: forwarded = [], headers }: Provider,
+  userPathHeader: string,
+  sources: Sources,
+): Problem[] {
+  const problems: Problem[] = [];
+  const configured = new Set(Object.keys(headers).map((header) => header.toLowerCase()));
+  const seen = new Set<string>();
+  forwarded.forEach((header, index) => {
+    const path = ['providers', name, 'forward_headers', index];
+    const folded = header.toLowerCase();
+    const isKept =
+      kept.has(folded) ||
+      folded === userPathHeader.toLowerCase() ||
+      keptBeginnings.some((part) => folded.startsWith(part));
+    if (isKept) problems.push(sources.problem(path, `${quote(header)} never goes from a client to a provider`));
+    else if (seen.has(folded)) problems.push(sources.problem(path, `${quote(header)} is in the list already`));
+    else if (configured.has(folded)) {
+      const message = `${quote(header)} has a value under headers (${sources.place(['providers', name, 'headers'], 'key')}), which a client cannot replace`;
+      problems.push(sources.problem(path, message));
+    }
+    seen.add(folded);
+  });
+  return problems;
+}

@@ -1,0 +1,115 @@
+// The formats of `check-config`: text for a terminal, JSON, and annotations for a pull request.
+
+import type { ListedBudget } from '../assemble/list-budgets.ts';
+import type { ListedRule } from '../assemble/list-rules.ts';
+import type { ConfigChange } from '../diff/config-change.ts';
+import { formatProblem, type Problem } from '../read/problem.ts';
+import type { Comparison } from './compare.ts';
+
+export interface CheckResult {
+  directory: string;
+  /** Whether the exit code is 0. */
+  ok: boolean;
+  strict: boolean;
+  files: number;
+  revision: string;
+  problems: Problem[];
+  warnings: Problem[];
+  /** The rate-limit rules by id; empty without `--rules`. */
+  rules: ListedRule[];
+  /** The budgets by id; empty without `--rules`. */
+  budgets: ListedBudget[];
+  /** Present with `--diff`. */
+  diff?: Comparison;
+}
+
+export const formats: Readonly<Record<'text' | 'json' | 'github', (result: CheckResult) => string>> = {
+  text,
+  json,
+  github,
+};
+
+/** The warnings that `--strict` counts: what depends on the machine that checks is not among them. */
+export function countedWarnings(warnings: readonly Problem[]): Problem[] {
+  return warnings.filter(({ environmental }) => environmental !== true);
+}
+
+function text(result: CheckResult): string {
+  const { problems, warnings, strict, rules, budgets, diff } = result;
+  return [
+    ...problems.map((problem) => formatProblem(problem)),
+    ...warnings.map((problem) => `${strict && problem.environmental ? 'note' : 'warning'}: ${formatProblem(problem)}`),
+    ...tabulate(rules),
+    ...tabulate(budgets),
+    ...(diff === undefined ? [] : sayComparison(diff)),
+    sayResult(result),
+  ].join('\n');
+}
+
+function sayResult({ directory, ok, files, revision, problems, warnings }: CheckResult): string {
+  const counted = `${files} ${files === 1 ? 'file' : 'files'}`;
+  if (ok) return `${directory}: ok, ${counted}, revision ${revision}`;
+  if (problems.length > 0) return `${directory}: ${problems.length} to correct in ${counted}`;
+  return `${directory}: ${countedWarnings(warnings).length} to correct in ${counted}: --strict counts warnings`;
+}
+
+/** One line each, with columns of equal width. */
+function tabulate(rules: readonly Pick<ListedRule | ListedBudget, 'id' | 'scope' | 'subject' | 'words'>[]): string[] {
+  const rows = rules.map(({ id, scope, subject, words }) => [id, scope, subject, words]);
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
+}
+
+function sayComparison({ against, changes, problem }: Comparison): string[] {
+  if (problem !== undefined) return [`compared with ${against}: ${problem}`];
+  if (changes.length === 0) return [`compared with ${against}: nothing changed`];
+  return [`compared with ${against}:`, ...changes.map(({ words }) => `  ${words}`)];
+}
+
+function json(result: CheckResult): string {
+  return JSON.stringify(result, null, 2);
+}
+
+/** Workflow commands that a GitHub runner shows beside the lines of a pull request; then the changes, also in the log. */
+function github({ problems, warnings, strict, diff }: CheckResult): string {
+  const level = (problem: Problem): string => {
+    if (!strict) return 'warning';
+    return problem.environmental === true ? 'notice' : 'error';
+  };
+  return [
+    ...problems.map((problem) => annotation('error', problem)),
+    ...warnings.map((problem) => annotation(level(problem), problem)),
+    ...(diff === undefined ? [] : annotateComparison(diff)),
+  ].join('\n');
+}
+
+/** A runner shows ten annotations of a step: all changes are two, what was loosened first. */
+function annotateComparison(diff: Comparison): string[] {
+  const isLooser = ({ effect }: ConfigChange): boolean => effect === 'loosened';
+  const said = (title: string, changes: readonly ConfigChange[]): string[] => {
+    if (changes.length === 0) return [];
+    const lines = changes.map(({ words }) => words).join('\n');
+    return [`::notice title=${property(`${title} since ${diff.against}`)}::${data(lines)}`];
+  };
+  return [
+    ...said('Loosened', diff.changes.filter(isLooser)),
+    ...said(
+      'Changed',
+      diff.changes.filter((change) => !isLooser(change)),
+    ),
+    ...sayComparison(diff).map((line) => data(line).replace(/^::/, ' ::')),
+  ];
+}
+
+function annotation(level: string, { file, line, column, path, message }: Problem): string {
+  const place = line === 0 ? '' : `,line=${line},col=${column}`;
+  return `::${level} file=${property(file)}${place}::${data(path === '' ? message : `${path}  ${message}`)}`;
+}
+
+function data(value: string): string {
+  return value.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function property(value: string): string {
+  return data(value).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}

@@ -1,0 +1,122 @@
+// `npm run check-config -- DIR`: reports the problems of a directory in a terminal, an editor or a pull request, as the gateway would.
+
+import { existsSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { parseList, type Variables } from '../../schemas/variables.ts';
+import type { AssembledConfig } from '../assemble/assembled.ts';
+import { listBudgets } from '../assemble/list-budgets.ts';
+import { listRules } from '../assemble/list-rules.ts';
+import type { LoadContext } from '../assemble/load.ts';
+import { firstLoadBytes, load } from '../assemble/load-off-thread.ts';
+import { type Problem, sortProblems } from '../read/problem.ts';
+import { readDirectory, revisionOf } from '../read/read.ts';
+import { readCommand } from './check-command.ts';
+import { type CheckResult, countedWarnings, formats } from './check-formats.ts';
+import { compare, readAgainst } from './compare.ts';
+
+const usage =
+  'usage: npm run check-config -- DIR [--strict] [--diff DIR|REF] [--rules] [--format text|json|github] [--help]';
+const help = `${usage}
+
+Says what the gateway would say about the configuration in DIR and in the directories in it. Paths are relative to where it was called.
+
+  --strict         warnings fail too, except those about variables of this machine: one that is not set, a provider without its key
+  --diff DIR|REF   what was added, removed, loosened, tightened or changed since another directory, or since a branch, tag or commit of
+                   the git repository of DIR; it never fetches and never fails because of a change
+  --rules          list the rate-limit rules and the budgets by the ids that metrics use
+  --format text    one line for each problem: file:line:column, the place in the document, a sentence (the default)
+  --format json    one object: ok, files, revision, problems[], warnings[], rules[], budgets[] and diff.changes[] with kind, name,
+                   change, effect, before, after and words
+  --format github  annotations for a pull request; paths are relative to GITHUB_WORKSPACE, else to the git repository of DIR
+  --help           this text
+
+exit code: 0 the gateway can use it, 1 it cannot, or there are warnings with --strict, 2 the command itself is wrong`;
+
+/**
+ * Checks one directory and gives the text to print and the exit code: 0 usable, 1 not, 2 the command itself is wrong. Variables that
+ * are not set are warnings here: a machine that checks a directory does not need the secrets.
+ */
+export async function checkConfig(
+  args: readonly string[],
+  environment: Variables,
+): Promise<{ output: string; code: 0 | 1 | 2 }> {
+  const command = readCommand(args, ['text', 'json', 'github']);
+  if (typeof command === 'string') return { output: `${command}\n${usage}`, code: 2 };
+  if (command.help) return { output: help, code: 0 };
+  const { format, strict } = command;
+  const from = calledFrom(environment);
+  const directory = resolve(from, command.directory);
+  const top = format === 'github' ? annotationTop(directory, environment) : undefined;
+  const shown = top === undefined ? showPath(from, command.directory) : showPath(top, directory);
+  const { files, problems: unreadable, hash } = await readDirectory(directory, shown);
+  const diff = files.length === 0 ? undefined : command.diff;
+  const against = diff === undefined ? undefined : await readAgainst(diff, { from, directory }, environment);
+  if (against?.problem !== undefined)
+    return { output: `--diff: ${JSON.stringify(diff)} ${against.problem}\n${usage}`, code: 2 };
+  const entitlements = new Set(parseList(environment['GATEWAY_ENTITLEMENTS'] ?? ''));
+  const context: LoadContext = { environment, variables: 'warning', entitlements };
+  const { config, warnings: said, problems: found } = await load(files, context, firstLoadBytes);
+  const problems = sortProblems([...unreadable, ...found]);
+  const warnings = sortProblems([...said, ...absentKeyFiles(config)]);
+  const listed = command.rules ? config : undefined;
+  const usable = problems.length === 0 ? config : undefined;
+  const ok = usable !== undefined && !(strict && countedWarnings(warnings).length > 0);
+  const result: CheckResult = {
+    directory: shown,
+    ok,
+    strict,
+    files: files.length,
+    revision: revisionOf(hash),
+    problems,
+    warnings,
+    rules: listed === undefined ? [] : listRules(listed.rate_limits),
+    budgets: listed === undefined ? [] : listBudgets(listed.budgets),
+  };
+  if (diff !== undefined && against !== undefined)
+    result.diff = await compare(diff, against.reading, { config: usable, context });
+  return { output: formats[format](result), code: ok ? 0 : 1 };
+}
+
+/** A machine that checks a directory does not need the secrets: the files are not read. */
+function absentKeyFiles(config: AssembledConfig | undefined): Problem[] {
+  const absent = (config?.keyFiles ?? []).filter(({ path }) => !existsSync(path));
+  const message = 'names a file that does not exist here; a proxy needs it';
+  return absent.map(({ place }) => ({ ...place, message, environmental: true }));
+}
+
+/** npm runs a script in the directory of its package; the directory of the caller is in INIT_CWD. */
+function calledFrom(environment: Variables): string {
+  const caller = environment['npm_lifecycle_event'] === 'check-config' ? environment['INIT_CWD'] : undefined;
+  return caller ?? process.cwd();
+}
+
+/** The path as messages show it: relative to the caller, with slashes; unchanged when it is absolute and elsewhere. */
+function showPath(from: string, given: string): string {
+  const whole = resolve(from, given);
+  if (!isInside(whole, from) && isAbsolute(given)) return join(given, '.');
+  const path = relative(from, whole);
+  return path === '' ? '.' : path.replaceAll(sep, '/');
+}
+
+/** The directory that paths of annotations begin at; undefined when there is none around this one. */
+function annotationTop(directory: string, environment: Variables): string | undefined {
+  const workspace = environment['GITHUB_WORKSPACE'];
+  if (workspace && isAbsolute(workspace) && isInside(directory, workspace)) return workspace;
+  for (let top = directory; ; top = dirname(top)) {
+    // In a work tree `.git` is a file.
+    if (existsSync(join(top, '.git'))) return top;
+    if (top === dirname(top)) return undefined;
+  }
+}
+
+function isInside(path: string, top: string): boolean {
+  const way = relative(top, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+// This file is the entry of a process, so it reads the environment variables itself.
+if (import.meta.main) {
+  const { output, code } = await checkConfig(process.argv.slice(2), process.env);
+  if (output !== '') process.stdout.write(`${output}\n`);
+  process.exitCode = code;
+}

@@ -1,0 +1,34 @@
+// The events and the status of the configuration that a process follows.
+import type { ConfigChange } from '../diff/config-change.ts';
+import type { Problem } from '../read/problem.ts';
+
+/**
+ * `applied`: in force now. `recovered`: the directory holds the configuration in force again. `rejected`: nothing changed.
+ * `key-renewed`, `certificates-renewed`: a file of a provider has another content, which is in force now; the problems say where it is named.
+ * `last-good-used`: the process started with the copy; the problems say why. `warning`: changes nothing.
+ */
+export interface ConfigEvent {
+  kind: 'applied' | 'recovered' | 'rejected' | 'key-renewed' | 'certificates-renewed' | 'last-good-used' | 'warning';
+  /** The revision of the content that the event is about. */
+  revision: string;
+  problems: readonly Problem[];
+  /** With `applied`: the differences from the configuration that was in force before; absent when there are none. */
+  changes?: readonly ConfigChange[];
+}
+
+export interface FollowStatus {
+  /** The revision of the configuration in force. */
+  revision: string;
+  source: 'directory' | 'last-good';
+  lastReloadSuccessful: boolean;
+  /** When the directory last held the configuration in force, in Unix milliseconds; 0 when never since the start. */
+  lastSuccessMs: number;
+  /** Counts since the start, without the first load. */
+  reloads: { success: number; failure: number };
+  /** The problems of the directory now. */
+  problems: readonly Problem[];
+  /** The files of providers' keys that cannot be read now; absent where keys are not read. */
+  keyFileProblems?: readonly Problem[];
+  /** Providers that are left out, because they have no key; absent where keys are not read. */
+  leftOut?: readonly string[];
+}

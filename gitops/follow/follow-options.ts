@@ -1,0 +1,28 @@
+// What a follower of a configuration directory is given.
+import type { AssembledConfig } from '../assemble/assembled.ts';
+import type { load } from '../assemble/load-off-thread.ts';
+import type { ConfigEvent } from './config-status.ts';
+import type { SteadinessSettings } from './steadiness.ts';
+import type { WatchSettings } from './watch.ts';
+
+export interface FollowOptions {
+  directory: string;
+  environment: Readonly<Record<string, string | undefined>>;
+  /** `keep` leaves `${VAR}` as written: the control plane expands no provider secret. */
+  variables: 'expand' | 'keep';
+  entitlements: ReadonlySet<string>;
+  /** Folder for the copy of the last good configuration; absent: no copy is kept. */
+  lastGoodFolder?: string;
+  nowMs: () => number;
+  /** Puts a configuration in force; when it throws, the configuration counts as rejected. */
+  apply: (config: AssembledConfig, revision: string) => void;
+  report: (event: ConfigEvent) => void;
+  settings?: Partial<FollowSettings>;
+  /** In place of `load`. */
+  load?: typeof load;
+}
+
+/** The times of watching and waiting. */
+export type FollowSettings = WatchSettings & SteadinessSettings;
+
+export const defaultSettings: FollowSettings = { debounceMs: 100, recheckMs: 400, steadyMs: 200, patienceMs: 600 };

@@ -1,0 +1,244 @@
+// Keeps the configuration in force equal to the directory. After a mistake the last good configuration stays in force.
+import { singleFlight } from '../../store/single-flight.ts';
+import type { AssembledConfig } from '../assemble/assembled.ts';
+import type { Loaded } from '../assemble/load.ts';
+import { firstLoadBytes, load, reloadBytes } from '../assemble/load-off-thread.ts';
+import type { ConfigChange } from '../diff/config-change.ts';
+import { diffConfigs } from '../diff/diff.ts';
+import { type Problem, problemOfFile, sortProblems } from '../read/problem.ts';
+import { type Reading, readDirectory, revisionOf } from '../read/read.ts';
+import { ConfigRejected } from './config-rejected.ts';
+import type { ConfigEvent, FollowStatus } from './config-status.ts';
+import { defaultSettings, type FollowOptions, type FollowSettings } from './follow-options.ts';
+import { keepLastGood, type LastGood, recallLastGood } from './last-good.ts';
+import { createSteadiness, type Steadiness } from './steadiness.ts';
+import { watchDirectory } from './watch.ts';
+
+export interface Follower {
+  status: () => FollowStatus;
+  /** Refreshes without waiting for steady content; resolves when the content is applied or rejected. */
+  reload: () => Promise<FollowStatus>;
+  close: () => Promise<void>;
+}
+
+/** The most rules that are compared after a change: in this thread, which serves requests. */
+const mostCompared = 1_000;
+
+/**
+ * Loads the directory, applies it and keeps following it. Resolves once a configuration is in force. Throws `ConfigRejected` when
+ * neither the directory nor the last good copy is usable, or when a problem is fatal. Later nothing throws: problems are reported, and
+ * the configuration in force stays (design section 3).
+ */
+export async function followConfig(options: FollowOptions): Promise<Follower> {
+  const follower = new ConfigFollower(options);
+  await follower.start();
+  const watch = watchDirectory(options.directory, follower.settings, () => void follower.refresh(false));
+  return {
+    status: () => follower.status(),
+    async reload() {
+      await follower.refresh(true);
+      return follower.status();
+    },
+    async close() {
+      const ended = follower.close();
+      await watch.close();
+      await ended;
+    },
+  };
+}
+
+/** One directory and the configuration in force. */
+class ConfigFollower {
+  readonly settings: FollowSettings;
+  readonly #options: FollowOptions;
+  readonly #steadiness: Steadiness;
+  readonly #status: Omit<FollowStatus, 'reloads'> = {
+    revision: '',
+    source: 'directory',
+    lastReloadSuccessful: true,
+    lastSuccessMs: 0,
+    problems: [],
+  };
+  readonly #reloads = { success: 0, failure: 0 };
+  /** Content hashes: of the configuration in force, and of the content that was last applied, recovered or rejected. */
+  #active = '';
+  #decided = '';
+  /** The configuration in force, and its differences from the one before. */
+  #config: AssembledConfig | undefined;
+  #changes: readonly ConfigChange[] = [];
+  #pending: { hash: string; loaded: Loaded } | undefined;
+  readonly #refreshing = singleFlight(() => this.#refreshOnce());
+  /** The next refresh does not wait for steady content. */
+  #isUrgent = false;
+  #isClosed = false;
+  #lastWarnings = '';
+
+  constructor(options: FollowOptions) {
+    this.#options = options;
+    this.settings = { ...defaultSettings, ...options.settings };
+    this.#steadiness = createSteadiness(this.settings, (atOnce) => void this.refresh(atOnce));
+  }
+
+  status(): FollowStatus {
+    return { ...this.#status, reloads: { ...this.#reloads } };
+  }
+
+  async start(): Promise<void> {
+    const reading = await readDirectory(this.#options.directory);
+    const loaded = await this.#load(reading, firstLoadBytes);
+    this.#decided = reading.hash;
+    const problems = loaded.problems.length > 0 ? loaded.problems : this.#tryApply(loaded, reading.hash);
+    if (problems.length === 0) {
+      this.#status.lastSuccessMs = this.#options.nowMs();
+      this.#report('applied');
+      await this.#keep(reading);
+      return;
+    }
+    if (problems.some(({ fatal }) => fatal === true)) throw new ConfigRejected(problems);
+    await this.#startFromCopy(reading, problems);
+  }
+
+  async #startFromCopy(reading: Reading, problems: readonly Problem[]): Promise<void> {
+    const copy = await this.#recall();
+    if (copy === undefined) throw new ConfigRejected(problems);
+    const loaded = await this.#load({ ...copy, problems: [] }, firstLoadBytes);
+    const unusable = loaded.problems.length > 0 ? loaded.problems : this.#tryApply(loaded, copy.hash);
+    if (unusable.length > 0) {
+      const about = unusable.map((problem) => ({ ...problem, message: `${problem.message} (in the last good copy)` }));
+      throw new ConfigRejected([...problems, ...about]);
+    }
+    Object.assign(this.#status, { source: 'last-good', lastReloadSuccessful: false, problems });
+    this.#options.report({ kind: 'rejected', revision: revisionOf(reading.hash), problems });
+    this.#report('last-good-used', problems);
+  }
+
+  async #recall(): Promise<LastGood | undefined> {
+    if (this.#options.lastGoodFolder === undefined) return undefined;
+    const { lastGood, warning } = await recallLastGood(this.#options.lastGoodFolder, this.#options.directory);
+    if (warning !== undefined) this.#options.report({ kind: 'warning', revision: '', problems: [warning] });
+    return lastGood;
+  }
+
+  async #keep({ files }: Reading): Promise<void> {
+    const warning =
+      this.#options.lastGoodFolder === undefined
+        ? undefined
+        : await keepLastGood(this.#options.lastGoodFolder, this.#options.directory, files);
+    if (warning !== undefined) this.#report('warning', [warning]);
+  }
+
+  async #load({ files, problems, hash }: Reading, inlineBytes: number): Promise<Loaded> {
+    if (this.#pending?.hash === hash) return this.#pending.loaded;
+    const { load: loadWith = load, variables } = this.#options;
+    const context = { ...this.#options, variables: variables === 'keep' ? 'keep' : 'error' } as const;
+    const loaded = files.length === 0 ? { problems: [], warnings: [] } : await loadWith(files, context, inlineBytes);
+    return problems.length === 0
+      ? loaded
+      : { problems: sortProblems([...problems, ...loaded.problems]), warnings: loaded.warnings };
+  }
+
+  /** Puts a loaded configuration in force; an error thrown by `apply` is a problem of the whole directory. */
+  #tryApply({ config, warnings }: Loaded, hash: string): Problem[] {
+    const revision = revisionOf(hash);
+    const former = this.#config;
+    try {
+      if (config === undefined) throw new Error('there is no configuration');
+      this.#options.apply(config, revision);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return [problemOfFile(this.#options.directory, `the configuration could not be put in force: ${reason}`)];
+    }
+    this.#active = hash;
+    this.#config = config;
+    this.#changes = former === undefined ? [] : diffConfigs(former, config, mostCompared);
+    Object.assign(this.#status, { revision, source: 'directory', lastReloadSuccessful: true, problems: [] });
+    this.#warn(warnings, revision);
+    return [];
+  }
+
+  /** Reports warnings only when they differ from the last ones, not after every edit. */
+  #warn(warnings: readonly Problem[], revision: string): void {
+    const text = warnings.map(({ file, path, message }) => `${file} ${path} ${message}`).join('\n');
+    if (warnings.length > 0 && text !== this.#lastWarnings)
+      this.#options.report({ kind: 'warning', revision, problems: warnings });
+    this.#lastWarnings = text;
+  }
+
+  /** One refresh runs at a time; calls before the next one begins share it. Never rejects. */
+  refresh(atOnce: boolean): Promise<void> {
+    this.#isUrgent ||= atOnce;
+    return this.#refreshing.next();
+  }
+
+  async #refreshOnce(): Promise<void> {
+    if (this.#isClosed) return;
+    const atOnce = this.#isUrgent;
+    this.#isUrgent = false;
+    try {
+      await this.#refreshNow(atOnce);
+    } catch (error) {
+      const problem = problemOfFile(this.#options.directory, `refreshing the configuration failed: ${String(error)}`);
+      this.#report('warning', [problem]);
+    }
+  }
+
+  async #refreshNow(atOnce: boolean): Promise<void> {
+    const steady = this.#steadiness.steady();
+    const reading = await readDirectory(this.#options.directory);
+    // An explicit reload of rejected content reports the problems again.
+    if (reading.hash === this.#decided && (this.#status.lastReloadSuccessful || !atOnce)) return this.#endWait();
+    // Before loading, because the time of the load counts as time in which the content is steady.
+    this.#steadiness.found(reading.hash);
+    const loaded = await this.#load(reading, reloadBytes);
+    if (loaded.problems.length === 0 && reading.hash === this.#active) return this.#recover(reading.hash);
+    const isFine = loaded.problems.length === 0;
+    const isDue = atOnce || (isFine && reading.hash === steady);
+    this.#pending = { hash: reading.hash, loaded };
+    if (!isDue) return this.#steadiness.wait();
+    this.#endWait();
+    this.#decided = reading.hash;
+    const problems = isFine ? this.#tryApply(loaded, reading.hash) : loaded.problems;
+    if (problems.length > 0) return this.#reject(reading.hash, problems);
+    this.#reloads.success += 1;
+    this.#status.lastSuccessMs = this.#options.nowMs();
+    this.#report('applied');
+    await this.#keep(reading);
+  }
+
+  #reject(hash: string, problems: readonly Problem[]): void {
+    this.#reloads.failure += 1;
+    Object.assign(this.#status, { lastReloadSuccessful: false, problems });
+    this.#options.report({ kind: 'rejected', revision: revisionOf(hash), problems });
+  }
+
+  #recover(hash: string): void {
+    this.#endWait();
+    this.#decided = hash;
+    this.#reloads.success += 1;
+    Object.assign(this.#status, {
+      source: 'directory',
+      lastReloadSuccessful: true,
+      lastSuccessMs: this.#options.nowMs(),
+      problems: [],
+    });
+    this.#report('recovered');
+  }
+
+  /** Reports an event about the configuration in force. */
+  #report(kind: ConfigEvent['kind'], problems: readonly Problem[] = []): void {
+    const changes = kind === 'applied' ? this.#changes : [];
+    this.#options.report({ kind, revision: this.#status.revision, problems, ...(changes.length > 0 && { changes }) });
+  }
+
+  #endWait(): void {
+    this.#steadiness.end();
+    this.#pending = undefined;
+  }
+
+  /** Resolves when a running refresh has ended; no other refresh begins. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#refreshing.finished();
+    this.#steadiness.end();
+  }
+}

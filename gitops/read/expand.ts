@@ -1,0 +1,152 @@
+// Fills ${VAR} and ${VAR:-default} into the values of a parsed file that may hold a secret; elsewhere a variable is a problem.
+import type { Path } from '../../schemas/validation/path.ts';
+import { isTree, type Tree } from '../../schemas/validation/value-at.ts';
+
+/**
+ * What happens to variables. `error` and `warning` expand them; an unset variable is an error or a warning, and its text stays as
+ * written. `keep` expands nothing.
+ */
+export type VariableMode = 'error' | 'warning' | 'keep';
+
+export interface Expanded {
+  value: Tree;
+  /** Strings whose final text is unknown, by `pathKey`: rules about their form are not checked. */
+  unknown: Set<string>;
+  errors: { path: Path; message: string }[];
+  warnings: { path: Path; message: string }[];
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const reference = /\$\$|\$\{([^}]*)(\}?)|\$([A-Za-z_][A-Za-z0-9_]*)/g;
+const inside = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([^$]*))?$/;
+
+/**
+ * The gateway's own secrets: its master key, the addresses of its stores, which hold passwords, and the headers for its collector of
+ * traces. Client libraries of PostgreSQL read the names with PG. In any letter case, because names of variables ignore case on some systems.
+ */
+const ownVariable = /^(GATEWAY_.*|REDIS_URL|DATABASE_URL|PGPASSWORD|PGPASSFILE|OTEL_EXPORTER_OTLP_.*)$/i;
+
+/** The keys of a provider that may hold a variable: their texts are sent upstream and never shown to a client. */
+const openKeys: ReadonlySet<unknown> = new Set(['api_key', 'api_keys', 'base_url', 'proxy_url', 'headers']);
+
+/** Whether the value of this key of a provider may hold a variable, and so a secret. */
+export function mayHoldVariable(key: string): boolean {
+  return openKeys.has(key);
+}
+
+/** Whether variables are filled in at a path: in `openKeys` of a provider, each of its keys and each of its headers, and in a webhook. */
+function isOpen(path: Path): boolean {
+  if (path[0] === 'guardrails' && path[2] === 'webhook') {
+    const [, , , member] = path;
+    return member === 'headers' ? path.length === 5 : (member === 'url' || member === 'secret') && path.length === 4;
+  }
+  const [section, , key] = path;
+  if (section !== 'providers' || !openKeys.has(key)) return false;
+  // A list that is written as one text gets its own message from the schema.
+  return key === 'headers' ? path.length === 4 : path.length === 3 || (key === 'api_keys' && path.length === 4);
+}
+
+/** One text for a path, to look it up in a set. */
+export function pathKey(path: Path): string {
+  return JSON.stringify(path);
+}
+
+/** Whether a text refers to a variable. `$$` means one dollar sign and refers to nothing. */
+export function refersToVariable(text: string): boolean {
+  return [...text.matchAll(reference)].some(([match]) => match.startsWith('${'));
+}
+
+/**
+ * Builds a new tree; keys, numbers and booleans stay unchanged. Errors for every `variables`, so that both planes reject the same
+ * files: a variable at another place, one of the gateway's own secrets, and a variable without braces. Messages name variables, never
+ * their values.
+ */
+export function expand(root: Tree, environment: Environment, variables: VariableMode): Expanded {
+  const result: Expanded = { value: {}, unknown: new Set(), errors: [], warnings: [] };
+  result.value = walkTree(root, []);
+  return result;
+
+  function walk(value: unknown, path: Path): unknown {
+    if (typeof value === 'string') return value.includes('$') ? fill(value, path) : value;
+    if (Array.isArray(value)) return value.map((item, index) => walk(item, [...path, index]));
+    return isTree(value) ? walkTree(value, path) : value;
+  }
+
+  function walkTree(value: Tree, path: Path): Tree {
+    const copy: Tree = {};
+    for (const [key, item] of Object.entries(value)) {
+      const filled = walk(item, [...path, key]);
+      Object.defineProperty(copy, key, { value: filled, enumerable: true, configurable: true, writable: true });
+    }
+    return copy;
+  }
+
+  function fill(text: string, path: Path): string {
+    const message = problemOf(text, path, environment);
+    if (message !== undefined) {
+      result.errors.push({ path, message });
+      result.unknown.add(pathKey(path));
+      return text;
+    }
+    const unset = new Set<string>();
+    const filled = text.replaceAll(reference, (match: string, content: string | undefined) => {
+      if (match === '$$') return '$';
+      const { name, fallback } = readReference(content);
+      if (name === undefined) return match;
+      const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+      if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
+      if (value === undefined) unset.add(name);
+      return value ?? match;
+    });
+    if (variables !== 'keep') {
+      for (const name of unset) {
+        const list = variables === 'error' ? result.errors : result.warnings;
+        list.push({
+          path,
+          message: `the environment variable ${name} is not set; set it, or give a default: \${${name}:-…}`,
+        });
+      }
+    }
+    const isUnknown = unset.size > 0 || (variables === 'keep' && refersToVariable(text));
+    if (isUnknown) result.unknown.add(pathKey(path));
+    return isUnknown || variables === 'keep' ? text : filled;
+  }
+}
+
+/** The problem of a text with a dollar sign that does not depend on the values of its variables. */
+function problemOf(text: string, path: Path, environment: Environment): string | undefined {
+  for (const [match, content, end, bare] of text.matchAll(reference)) {
+    if (match === '$$') continue;
+    const name = bare ?? (end === '}' ? readReference(content).name : undefined);
+    if (name !== undefined && ownVariable.test(name)) {
+      return `refers to ${name}, which belongs to the gateway itself and may hold a key or a password; the configuration cannot read it`;
+    }
+    if (!isOpen(path) && (bare === undefined || isVariableAlone(text, bare))) return closed;
+    if (isOpen(path) && bare !== undefined) return problemOfBare(text, bare, environment);
+    if (name === undefined) return malformed;
+  }
+  return undefined;
+}
+
+const malformed = `has a malformed variable; write $\{NAME} or $\{NAME:-default}, and $$ for a dollar sign`;
+const closed =
+  'holds a variable, but variables are filled in only in api_key, api_keys, base_url, proxy_url and headers of a provider, and in url, secret and headers of a webhook, because other values may be shown to clients; write the value itself';
+
+/** The text after a dollar sign may be part of a password: the message repeats it only when it is the name of a set variable. */
+function problemOfBare(text: string, bare: string, environment: Environment): string {
+  const isName = Object.hasOwn(environment, bare) || isVariableAlone(text, bare);
+  const meant = isName ? `\${${bare}}` : `$\{NAME}`;
+  return `has a $ without braces, which fills in nothing; write ${meant} for a variable, and $$ for a dollar sign`;
+}
+
+/** Whether the text is nothing but a dollar sign and a name in upper case, as shells write variables. */
+function isVariableAlone(text: string, bare: string): boolean {
+  return text === `$${bare}` && /^[A-Z][A-Z0-9_]*$/.test(bare);
+}
+
+/** The parts of the text between the braces; without a name it is malformed. */
+function readReference(content: string = ''): { name?: string | undefined; fallback?: string | undefined } {
+  const [, name, fallback] = inside.exec(content) ?? [];
+  return { name, fallback };
+}

@@ -1,0 +1,221 @@
+// Parses YAML text into a plain value with line and column of each part. Ambiguous YAML is a problem.
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, type ParsedNode, parseDocument } from 'yaml';
+import { formatPath, type Path, quote } from '../../schemas/validation/path.ts';
+import { isTree, type Tree } from '../../schemas/validation/value-at.ts';
+import { decode } from './decode.ts';
+import { isSecret, type Problem } from './problem.ts';
+import type { SourceFile } from './read.ts';
+import { explainSyntax, tagProblem } from './syntax.ts';
+
+export interface ParsedFile {
+  /** The path for messages. */
+  file: string;
+  /** The path within the directory. */
+  name: string;
+  /** The root mapping, before variables are expanded. */
+  value: Tree;
+  /** Line and column of the value at a path, or of its key; the nearest parent's when there is nothing at the path. */
+  locate: (path: Path, part?: 'key' | 'value') => { line: number; column: number };
+}
+
+const maxDepth = 32;
+/** The most values that aliases (`*name`) may repeat in one file. */
+const maxAliased = 100_000;
+/** Numbers that YAML and JSON read in the same way. */
+const plainNumber = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$/;
+
+/** Adds a problem at an offset of the text. */
+type Report = (offset: number, path: Path, message: string) => void;
+
+/** Parses one file. Any error or warning of the YAML parser is a problem; with problems there is no file. */
+export function parseFile(source: SourceFile): { parsed?: ParsedFile; problems: Problem[] } {
+  const file = source.path;
+  const decoded = decode(source.bytes);
+  if (decoded.problem !== undefined) {
+    return {
+      problems: [{ file, line: decoded.line, column: Math.min(1, decoded.line), path: '', message: decoded.problem }],
+    };
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(decoded.text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+  const problems: Problem[] = [];
+  const report: Report = (offset, path, message) => {
+    problems.push({ file, ...placeOf(lines, offset), path: formatPath(path), message });
+  };
+
+  const syntax = explainSyntax(document);
+  for (const { offset, message } of syntax) report(offset, [], message);
+  if (syntax.length > 0) return { problems };
+  const root = document.contents;
+  if (!isMap(root)) {
+    report(root?.range?.[0] ?? 0, [], explainRoot(root));
+    return { problems };
+  }
+  const reader = new ContentReader(lines, report);
+  const value = reader.read(root, []);
+  if (problems.length > 0 || !isTree(value)) return { problems };
+  const locate: ParsedFile['locate'] = (path, part = 'value') =>
+    placeOf(lines, offsetOf(root, reader.resolved, path, part));
+  return { problems, parsed: { file, name: source.name, value, locate } };
+}
+
+/** Line and column, both from 1. */
+function placeOf(lines: LineCounter, offset: number): { line: number; column: number } {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(line, 1), column: Math.max(col, 1) };
+}
+
+/** The problem of a root that is not a mapping. */
+function explainRoot(root: ParsedNode | null): string {
+  if (root === null || (isScalar(root) && root.value === null)) {
+    return 'is empty; an empty configuration is written {}';
+  }
+  const found = isSeq(root) ? 'a list' : 'a single value';
+  return `must be a mapping of keys to values such as "providers:", found ${found}`;
+}
+
+/** A value with an anchor (`&name`), possibly not read to its end. */
+interface Anchor {
+  readonly node: ParsedNode;
+  value: unknown;
+  /** The number of values in it. */
+  count: number;
+  isOpen: boolean;
+}
+
+/** Turns the nodes of one file into plain values. */
+class ContentReader {
+  /** The node that each alias (`*name`) refers to. */
+  readonly resolved = new Map<Node, Node>();
+  readonly #anchors = new Map<string, Anchor>();
+  readonly #lines: LineCounter;
+  readonly #report: Report;
+  #count = 0;
+  #aliased = 0;
+
+  constructor(lines: LineCounter, report: Report) {
+    this.#lines = lines;
+    this.#report = report;
+  }
+
+  read(node: ParsedNode | null, path: Path): unknown {
+    if (node === null) return null;
+    if (isAlias(node)) return this.#follow(node, path);
+    this.#count += 1;
+    if (node.tag !== undefined && !isPlainTag(node)) {
+      this.#report(node.range[0], path, tagProblem);
+      return null;
+    }
+    if (path.length > maxDepth) {
+      this.#report(node.range[0], path.slice(0, 4), `is nested too deeply: more than ${maxDepth} levels`);
+      return null;
+    }
+    if (node.anchor === undefined) return this.#readContent(node, path);
+    const before = this.#count;
+    const anchor: Anchor = { node, value: null, count: 0, isOpen: true };
+    this.#anchors.set(node.anchor, anchor);
+    anchor.value = this.#readContent(node, path);
+    anchor.count = this.#count - before + 1;
+    anchor.isOpen = false;
+    return anchor.value;
+  }
+
+  #readContent(node: ParsedNode, path: Path): unknown {
+    if (isSeq(node)) return node.items.map((item, index) => this.read(item, [...path, index]));
+    if (!isMap(node)) return isScalar(node) ? this.#readScalar(node, path) : null;
+    const entries: Tree = {};
+    const seen = new Map<string, number>();
+    for (const pair of node.items) {
+      const { key } = pair;
+      const offset = key.range[0];
+      if (!isScalar(key) || typeof key.value !== 'string') {
+        this.#report(offset, path, `has a key that is not text${isScalar(key) ? '; put it in quotes' : ''}`);
+        continue;
+      }
+      const name = key.value;
+      const first = seen.get(name);
+      if (name === '<<') {
+        this.#report(
+          offset,
+          path,
+          'merge keys (<<) are not supported; repeat the keys, or use *name for a whole value',
+        );
+      } else if (first !== undefined) {
+        const message = `the key ${quote(name)} is given twice, first in line ${this.#lines.linePos(first).line}`;
+        this.#report(offset, [...path, name], message);
+      } else {
+        seen.set(name, offset);
+        const value = this.read(pair.value, [...path, name]);
+        // Defined, not assigned: an assignment to "__proto__" would set the prototype.
+        Object.defineProperty(entries, name, { value, enumerable: true, configurable: true, writable: true });
+      }
+    }
+    return entries;
+  }
+
+  #readScalar(node: ParsedNode, path: Path): unknown {
+    if (!isScalar(node)) return null;
+    const { value, source: digits } = node;
+    if (typeof value === 'number' && (!plainNumber.test(digits) || !Number.isFinite(value))) {
+      const found = isSecret(path) ? '' : `, found ${quote(digits)}`;
+      this.#report(
+        node.range[0],
+        path,
+        `must be a plain decimal number such as 10${found}; if text is meant, put it in quotes`,
+      );
+      return null;
+    }
+    if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
+      this.#report(node.range[0], path, 'holds a NUL character or half of a surrogate pair');
+      return null;
+    }
+    return value;
+  }
+
+  #follow(node: ParsedNode & { source: string }, path: Path): unknown {
+    const anchor = this.#anchors.get(node.source);
+    const name = quote(`*${node.source}`);
+    if (anchor === undefined)
+      this.#report(node.range[0], path, `${name} refers to nothing: there is no &${node.source} before it`);
+    else if (anchor.isOpen) this.#report(node.range[0], path, `${name} is inside the value it refers to`);
+    else if (this.#aliased + anchor.count > maxAliased) {
+      if (this.#aliased <= maxAliased)
+        this.#report(node.range[0], path, `the aliases (*name) of this file repeat more than ${maxAliased} values`);
+      this.#aliased = maxAliased + 1;
+    } else {
+      this.#aliased += anchor.count;
+      this.#count += anchor.count;
+      this.resolved.set(node, anchor.node);
+      return anchor.value;
+    }
+    return null;
+  }
+}
+
+/** The offset of the value at `path`, or of its key; of its nearest parent when nothing is at the path. */
+function offsetOf(root: Node, resolved: ReadonlyMap<Node, Node>, path: Path, part: 'key' | 'value'): number {
+  let node: Node | undefined = root;
+  let offset = root.range?.[0] ?? 0;
+  for (const [depth, step] of path.entries()) {
+    const inner: Node | undefined = node === undefined ? node : (resolved.get(node) ?? node);
+    const wantsKey = part === 'key' && depth === path.length - 1;
+    if (isSeq(inner)) node = nodeOf(inner.items[Number(step)]);
+    else if (isMap(inner)) {
+      const pair = inner.items.find(({ key }) => isScalar(key) && key.value === step);
+      if (pair === undefined) break;
+      node = nodeOf(pair.value);
+      if (wantsKey || node === undefined) offset = nodeOf(pair.key)?.range?.[0] ?? offset;
+    } else break;
+    if (node === undefined) break;
+    if (!wantsKey) offset = node.range?.[0] ?? offset;
+  }
+  return offset;
+}
+
+function isPlainTag(node: ParsedNode): boolean {
+  return isScalar(node) && node.tag === 'tag:yaml.org,2002:str' && typeof node.value === 'string';
+}
+
+function nodeOf(value: unknown): Node | undefined {
+  return isNode(value) ? value : undefined;
+}

@@ -1,0 +1,30 @@
+// How this proxy reaches the control plane, by its settings.
+import { clientAddressHeader, signClientAddress } from '../../domain/keys/client-address.ts';
+import type { Environment } from '../environment.ts';
+import type { ControlPlaneLink } from '../gateway.ts';
+import { controlPlaneConnectMs } from './control-plane-watch.ts';
+
+/** `masterKey` gives the key in force. */
+export function controlPlaneLink(
+  { controlPlaneUrl, controlPlaneTimeoutMs }: Pick<Environment, 'controlPlaneUrl' | 'controlPlaneTimeoutMs'>,
+  masterKey: () => string | undefined,
+): ControlPlaneLink {
+  return {
+    origin: controlPlaneUrl,
+    connectTimeoutMs: controlPlaneConnectMs,
+    // Its address is the operator's own setting, and a private one as a rule.
+    allowsPrivate: true,
+    timeoutMs: controlPlaneTimeoutMs,
+    masterKey,
+    signAddress(address) {
+      const key = masterKey();
+      return key === undefined ? undefined : signClientAddress(address, key);
+    },
+    authorisation() {
+      const key = masterKey();
+      if (key === undefined) return {};
+      // Failed logins of others at the address of this machine are not its own.
+      return { authorization: `Bearer ${key}`, [clientAddressHeader]: signClientAddress('proxy', key) };
+    },
+  };
+}

@@ -1,0 +1,57 @@
+// The periodic work of the limiter: idle children are evicted, and the log says when children have to share a counter.
+import { getHeapStatistics } from 'node:v8';
+import type { Logger } from 'pino';
+import { ruleTitle } from '../../domain/rules/rule.ts';
+import type { RuleProblem } from '../../domain/rules/unenforced.ts';
+import type { LimiterOptions } from '../limits/enforcement.ts';
+import type { Limiter } from '../limits/limiter.ts';
+
+/** How often idle counters are swept, and how many counters one sweep visits: it holds requests up for at most about 1 ms. */
+const intervalMs = 200;
+const visits = 1_000;
+
+/** The share of the heap that counters may fill: the rest is for requests, and for cached look-ups. */
+const heapShare = 1 / 2;
+
+/** How the limiter of this process counts: its counters may come to half the heap. `isExported`: they are written to the state store. */
+export function limiterSettings(tokensEnforced: boolean, isExported: boolean): Required<LimiterOptions> {
+  return { tokensEnforced, isExported, mostBytes: getHeapStatistics().heap_size_limit * heapShare };
+}
+
+/** Sweeps five times a second and tells when an overflow begins and ends, and how many stored counters were left out at the start. */
+export function keepLimiter(limiter: Limiter, nowMs: () => number, log: Pick<Logger, 'warn' | 'info'>): void {
+  const told = new Set<string>();
+  let dropped = 0;
+  setInterval(() => {
+    limiter.sweep(nowMs(), visits);
+    tell();
+  }, intervalMs).unref();
+
+  function tell(): void {
+    if (limiter.dropped > dropped) {
+      log.warn(`${limiter.dropped - dropped} stored counters of children were left out: there was no room for them`);
+    }
+    dropped = limiter.dropped;
+    for (const { rule, isOverflowing } of limiter.overflows()) {
+      if (isOverflowing === told.has(rule.key)) continue;
+      if (isOverflowing) {
+        told.add(rule.key);
+        log.warn(
+          `the per-child rule ${ruleTitle(rule)} has too many children: further ones share one counter (${bounds})`,
+        );
+      } else {
+        told.delete(rule.key);
+        log.info(`the children of the per-child rule ${ruleTitle(rule)} have counters of their own again`);
+      }
+    }
+  }
+}
+
+/** Writes a line for each rule that was left out, or is not enforced. */
+export function logRuleProblems(log: Pick<Logger, 'error' | 'warn'>): (problems: readonly RuleProblem[]) => void {
+  return (problems) => {
+    for (const { level, text } of problems) log[level](text);
+  };
+}
+
+const bounds = 'rate_limits.max_children, and half the heap for all counters';

@@ -1,0 +1,71 @@
+// Members of a client's body, read with the type they must have. A wrong one is refused with its path; null counts as absent.
+
+import { InvalidRequest } from '../translation.ts';
+import { isObject, type JsonObject, type JsonValue, numberOf } from './json.ts';
+
+/** The path of a member: `messages[2].content`, with `at` the path of what it stands in, empty at the top. */
+export function pathOf(at: string, key: string): string {
+  return at === '' ? key : `${at}.${key}`;
+}
+
+export function optionalText(body: JsonObject, key: string, at: string = ''): string | undefined {
+  return optional(body, key, at, { is: (value) => typeof value === 'string', noun: 'a text' }) as string | undefined;
+}
+
+export function requiredText(body: JsonObject, key: string, at: string = ''): string {
+  const text = optionalText(body, key, at);
+  if (text === undefined) throw new InvalidRequest(pathOf(at, key), 'is missing; it must be a text');
+  return text;
+}
+
+export function optionalFlag(body: JsonObject, key: string, at: string = ''): boolean | undefined {
+  const kind = { is: (value: JsonValue) => typeof value === 'boolean', noun: 'true or false' };
+  return optional(body, key, at, kind) as boolean | undefined;
+}
+
+/** A number as it was written. */
+export function optionalNumber(body: JsonObject, key: string, at: string = ''): JsonValue | undefined {
+  return optional(body, key, at, { is: (value) => numberOf(value) !== undefined, noun: 'a number' });
+}
+
+export function optionalObject(body: JsonObject, key: string, at: string = ''): JsonObject | undefined {
+  return optional(body, key, at, { is: isObject, noun: 'an object' }) as JsonObject | undefined;
+}
+
+export function requiredObject(body: JsonObject, key: string, at: string = ''): JsonObject {
+  const object = optionalObject(body, key, at);
+  if (object === undefined) throw new InvalidRequest(pathOf(at, key), 'is missing; it must be an object');
+  return object;
+}
+
+export function optionalList(body: JsonObject, key: string, at: string = ''): readonly JsonValue[] | undefined {
+  return optional(body, key, at, { is: Array.isArray, noun: 'a list' }) as readonly JsonValue[] | undefined;
+}
+
+/** Each entry of a list as an object, with its path. */
+export function objectsIn(list: readonly JsonValue[], at: string): readonly { value: JsonObject; at: string }[] {
+  return list.map((value, index) => {
+    const place = `${at}[${index}]`;
+    if (!isObject(value)) throw new InvalidRequest(place, 'must be an object');
+    return { value, at: place };
+  });
+}
+
+/** The members that are not among the known ones, in their order; null counts as absent. */
+export function unknownMembers(body: JsonObject, known: ReadonlySet<string>): readonly [string, JsonValue][] {
+  return Object.entries(body).filter(
+    (entry): entry is [string, JsonValue] => !known.has(entry[0]) && entry[1] !== null && entry[1] !== undefined,
+  );
+}
+
+interface Kind {
+  readonly is: (value: JsonValue) => boolean;
+  readonly noun: string;
+}
+
+function optional(body: JsonObject, key: string, at: string, { is, noun }: Kind): JsonValue | undefined {
+  const value = Object.hasOwn(body, key) ? body[key] : undefined;
+  if (value === undefined || value === null) return undefined;
+  if (!is(value)) throw new InvalidRequest(pathOf(at, key), `must be ${noun}`);
+  return value;
+}

@@ -1,0 +1,179 @@
+// What Prometheus sees of the limiter: read from it at a scrape, so that deciding stays plain arithmetic.
+
+import { periodLabel } from '../../domain/rules/period.ts';
+import type { Rule } from '../../domain/rules/rule.ts';
+import { Counter, Gauge, Histogram, type Registry } from '../../plane/prometheus.ts';
+import { type MetricDefinition, mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics/limit-metrics.ts';
+import type { DecisionCount } from '../limits/decisions.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { Utilisation } from '../limits/utilisation.ts';
+import { Exposition } from '../tallies/exposition.ts';
+import type { TokenUsage } from '../tokens/token-usage.ts';
+
+/** What is counted along, because the limiter does not keep it, and the text of what it does. */
+export interface LimitMetrics {
+  /** Tokens were charged. */
+  tokens(source: TokenUsage['source'], count: number): void;
+  /** A request was refused with this Retry-After. */
+  retryAfter(seconds: number): void;
+  /** Samples of the rules and what they decided. Made in small steps; one call at a time. */
+  rulesText(): Promise<string>;
+}
+
+/** Registers the metrics of `schemas/metrics/limit-metrics.ts` that have few samples; the others are `rulesText`. `nowMs`: whole milliseconds of the limiter's clock. */
+export function observeLimits(registers: Registry[], limiter: Limiter, nowMs: () => number): LimitMetrics {
+  const { counters, dropped, tokens, retryAfter } = rateLimitMetrics;
+  const settings = ({ name, help, labelNames }: MetricDefinition) => ({ name, help, labelNames, registers });
+  const labelled = new Set<string>();
+  const others = createOthers();
+
+  new Gauge({
+    ...settings(counters),
+    collect() {
+      this.set(limiter.size);
+    },
+  });
+  new Counter({
+    ...settings(dropped),
+    collect() {
+      this.reset();
+      this.inc(limiter.dropped);
+    },
+  });
+  // Counted in plain numbers, because prom-client hashes the labels of every count.
+  const charged = new Map<TokenUsage['source'], number>();
+  new Counter({
+    ...settings(tokens),
+    collect() {
+      this.reset();
+      for (const [source, count] of charged) this.inc({ source }, count);
+    },
+  });
+  const waits = new Histogram({ ...settings(retryAfter), buckets: [...retryAfter.buckets] });
+  return {
+    tokens: (source, count) => void charged.set(source, (charged.get(source) ?? 0) + count),
+    retryAfter: (seconds) => waits.observe(seconds),
+    async rulesText() {
+      const exposition = new Exposition();
+      // First which rules have series of their own, then their figures.
+      const rules = limiter.rules();
+      chooseLabelled(labelled, rules);
+      await writeRules(exposition, rules, labelled);
+      await writeDecisions(exposition, limiter, labelled, others);
+      await writeUse(exposition, limiter, labelled, nowMs());
+      writeOverflows(exposition, limiter, labelled);
+      return exposition.text();
+    },
+  };
+}
+
+async function writeRules(to: Exposition, rules: readonly Rule[], labelled: ReadonlySet<string>): Promise<void> {
+  const { rules: metric } = rateLimitMetrics;
+  to.metric(metric);
+  for (const { id, name = '', scope, subject, periodSeconds, mode } of rules) {
+    if (!labelled.has(id)) continue;
+    const shown = scope === 'user_path' ? '' : subject;
+    to.sample(metric.name, { rule: id, name, scope, subject: shown, period: periodLabel(periodSeconds), mode }, 1);
+    await to.pause();
+  }
+}
+
+async function writeDecisions(
+  to: Exposition,
+  limiter: Limiter,
+  labelled: ReadonlySet<string>,
+  others: Others,
+): Promise<void> {
+  const { name } = rateLimitMetrics.decisions;
+  to.metric(rateLimitMetrics.decisions);
+  const write = ({ rule, scope, dimension, outcome, count }: DecisionCount): void =>
+    to.sample(name, { rule, scope, dimension, outcome }, count);
+  for (const decided of limiter.decisionsByRule()) {
+    if (labelled.has(decided[0]?.rule ?? '')) decided.forEach(write);
+    else others.add(decided);
+    await to.pause(1 + decided.length);
+  }
+  for (const sum of others.sums()) write(sum);
+}
+
+/** How full the caps are, and what is in flight. Of a template, every child is read. */
+async function writeUse(to: Exposition, limiter: Limiter, labelled: ReadonlySet<string>, nowMs: number): Promise<void> {
+  const { utilization, inFlight } = rateLimitMetrics;
+  to.metric(utilization);
+  const slots: Utilisation[] = [];
+  for (const { figures, counters } of limiter.utilisationByRule(labelled, nowMs)) {
+    for (const figure of figures) {
+      const { rule, dimension, ratio } = figure;
+      to.sample(utilization.name, { rule: rule.id, scope: rule.scope, dimension }, ratio);
+      if (dimension === 'concurrent') slots.push(figure);
+    }
+    await to.pause(1 + counters);
+  }
+  to.metric(inFlight);
+  for (const { rule, inFlight: open } of slots) {
+    to.sample(inFlight.name, { rule: rule.id, scope: rule.scope }, open);
+    await to.pause();
+  }
+}
+
+/** Few templates ever have too many children. */
+function writeOverflows(to: Exposition, limiter: Limiter, labelled: ReadonlySet<string>): void {
+  const { overflowed } = rateLimitMetrics;
+  to.metric(overflowed);
+  let others = 0;
+  for (const { rule, requests } of limiter.overflows()) {
+    if (labelled.has(rule.id)) to.sample(overflowed.name, { rule: rule.id }, requests);
+    else others += requests;
+  }
+  if (others > 0) to.sample(overflowed.name, { rule: 'other' }, others);
+}
+
+/** Keeps the rules that have series of their own for as long as they are in force, and fills up free places in their order. */
+function chooseLabelled(labelled: Set<string>, rules: readonly Rule[]): void {
+  const inForce = new Set(rules.map(({ id }) => id));
+  for (const id of labelled) if (!inForce.has(id)) labelled.delete(id);
+  for (const id of inForce) {
+    if (labelled.size >= mostLabelledRules) return;
+    labelled.add(id);
+  }
+}
+
+interface Others {
+  /** What one rule has decided so far. */
+  add(decided: readonly DecisionCount[]): void;
+  sums(): Iterable<DecisionCount>;
+}
+
+/** The decisions of rules without series of their own, added up. The sums never fall, whichever rules go. */
+function createOthers(): Others {
+  const sums: (DecisionCount & { count: number })[] = [];
+  let seen = new Map<string, readonly DecisionCount[]>();
+  let next = new Map<string, readonly DecisionCount[]>();
+  return {
+    add(decided) {
+      const [first] = decided;
+      if (first === undefined) return;
+      const before = seen.get(first.rule) ?? [];
+      next.set(first.rule, decided);
+      for (const decision of decided) {
+        const { count } = decision;
+        const known = before.find((one) => isSame(one, decision))?.count ?? 0;
+        // A smaller count is a rule that was deleted and made anew.
+        const more = count >= known ? count - known : count;
+        const sum = sums.find((one) => isSame(one, decision));
+        if (sum === undefined) sums.push({ ...decision, rule: 'other', count: more });
+        else sum.count += more;
+      }
+    },
+    sums() {
+      // Rules that are gone are forgotten.
+      seen = next;
+      next = new Map();
+      return sums;
+    },
+  };
+}
+
+function isSame(one: DecisionCount, other: DecisionCount): boolean {
+  return one.outcome === other.outcome && one.dimension === other.dimension && one.scope === other.scope;
+}

@@ -1,0 +1,50 @@
+// What a request is known by when it is over: what the access log and records say of a model request, whichever line served it.
+import type { Head } from '../call/head.ts';
+import type { Refusal } from '../errors.ts';
+import type { Exchange, LoggedCaller } from '../http/exchange.ts';
+import type { TokenUsage } from '../tokens/token-usage.ts';
+
+export interface LoggedTarget {
+  readonly upstream: { readonly name: string; readonly secrets?: readonly string[] };
+  /** Empty: the request names none. */
+  readonly model: string;
+}
+
+/** A target that was asked. Moments in milliseconds of the gateway's clock. */
+export interface LoggedAttempt {
+  readonly target: LoggedTarget;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly refused: Refusal | undefined;
+  /** Status 0: nothing of it came. */
+  readonly answer: { readonly status: number; readonly stream?: boolean } | undefined;
+  /** Whether the request reached the provider; absent: it did. */
+  readonly isSent?: boolean;
+  /** What its span is called; absent: it has none. 16 hex digits. */
+  readonly spanId?: string | undefined;
+  /** What it was charged for although it failed. */
+  readonly usage?: TokenUsage | undefined;
+  /** What the provider could not be told stands in it; absent: it was told everything. */
+  readonly reading?: { readonly translated: { readonly dropped: readonly string[] } } | undefined;
+}
+
+/** What the line says of a model request: the part of `Trip` (stages/settle.ts) that it needs. */
+export interface LoggedTrip {
+  readonly path: string;
+  /** Where it is more than the endpoint; absent: the endpoint, and POST. */
+  readonly asked?: { readonly method: string; readonly path: string };
+  readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller'> & {
+    readonly head?: Pick<Head, 'authorization' | 'apiKey'>;
+  };
+  readonly snapshot: { readonly revision: string };
+  readonly principal: Extract<LoggedCaller, { readonly kind: string }> | undefined;
+  readonly call: { readonly model: string; readonly stream: boolean } | undefined;
+  readonly route: { readonly targets: readonly LoggedTarget[] } | undefined;
+  /** What guardrails left out of it; absent: nothing. */
+  readonly guarding?: { readonly leftOut?: readonly string[] } | undefined;
+  /** What the cache was to it; absent: it was off for it. */
+  readonly caching?: { readonly outcome: 'hit' | 'miss' | 'bypass' } | undefined;
+  readonly failed: readonly LoggedAttempt[];
+  readonly accepted: LoggedAttempt | undefined;
+  readonly ending: { readonly refused: Refusal | undefined };
+}

@@ -1,0 +1,84 @@
+// The order of targets while it is being found: a place for each target, in arrays that all requests share.
+import type { Route, Target } from '../../snapshot/snapshot.ts';
+import type { TargetState } from '../../targets/target-state.ts';
+import type { TargetStates } from '../../targets/target-states.ts';
+
+/** Who comes before whom, whatever the strategy: a probe, the usable, those of them without a share, those that will be usable, those that fail. */
+const probe = 0;
+const usable = 1;
+const spare = 2;
+const waiting = 3;
+const broken = 4;
+
+/** Room at first; no alias of practice has more targets. */
+const usualTargets = 16;
+
+/** Finding an order is synchronous, so one ballot serves every request. Its numbers stand in typed arrays, where none is an object. */
+export class Ballot {
+  readonly states: TargetState[] = [];
+  /** What a strategy gives its usable targets: the least comes first, the first declared among equals. */
+  keys = new Float64Array(usualTargets);
+  /** A half-open breaker takes this request: it is not a turn of the others. */
+  hasProbe = false;
+  #ranks = new Uint8Array(usualTargets);
+  #order = new Uint32Array(usualTargets);
+
+  /** Looks at the targets of a request. True when all are usable, have a share, and none has a breaker that must be tried. */
+  open({ targets, weights, strategy }: Route, states: Pick<TargetStates, 'of'>, nowMs: number): boolean {
+    const hasShares = strategy !== 'failover';
+    let isCalm = true;
+    this.hasProbe = false;
+    if (targets.length > this.keys.length) this.#grow(targets.length);
+    for (let index = 0; index < targets.length; index += 1) {
+      const state = states.of(targets[index] as Target);
+      const found = rankOf(state, nowMs);
+      const rank = found === usable && hasShares && weights[index] === 0 ? spare : found;
+      this.states[index] = state;
+      this.#ranks[index] = rank;
+      this.keys[index] = rank === waiting ? state.usableAtMs(nowMs) : 0;
+      if (rank === probe) this.hasProbe = true;
+      if (rank !== usable) isCalm = false;
+    }
+    return isCalm;
+  }
+
+  /** Whether the strategy decides about this target. */
+  isUsable(index: number): boolean {
+    return this.#ranks[index] === usable;
+  }
+
+  /** All targets in their order; the same list when that is the declared one. */
+  ordered(targets: readonly Target[]): readonly Target[] {
+    const order = this.#order;
+    let isDeclared = true;
+    for (let index = 0; index < targets.length; index += 1) {
+      let place = index;
+      for (; place > 0 && this.#isBefore(index, order[place - 1] ?? 0); place -= 1)
+        order[place] = order[place - 1] ?? 0;
+      order[place] = index;
+      if (place !== index) isDeclared = false;
+    }
+    if (isDeclared) return targets;
+    const found: Target[] = [];
+    for (let place = 0; place < targets.length; place += 1) found.push(targets[order[place] ?? 0] as Target);
+    return found;
+  }
+
+  #grow(count: number): void {
+    this.keys = new Float64Array(count);
+    this.#ranks = new Uint8Array(count);
+    this.#order = new Uint32Array(count);
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    const rank = this.#ranks[one] ?? 0;
+    const otherRank = this.#ranks[other] ?? 0;
+    return rank === otherRank ? (this.keys[one] ?? 0) < (this.keys[other] ?? 0) : rank < otherRank;
+  }
+}
+
+function rankOf(state: TargetState, nowMs: number): number {
+  if (!state.breaker.admits(nowMs)) return broken;
+  if (!state.isUsable(nowMs)) return waiting;
+  return state.breaker.isClosed ? usable : probe;
+}

@@ -1,0 +1,72 @@
+// What has come of a call is counted in the metrics, and remembered of its target and of its key: in one way for model calls, for calls that
+// are passed on as they are, and for sessions.
+
+import type { Refusal } from '../../errors.ts';
+import type { RetryReason } from '../../snapshot/retry-policy.ts';
+import type { Upstream } from '../../snapshot/snapshot.ts';
+import { failedOutcome } from '../../tallies/attempt-outcome.ts';
+import type { CountedTarget, UpstreamTally } from '../../tallies/upstream-tally.ts';
+import type { ApiKey } from '../../upstream/api-keys.ts';
+import type { UpstreamFailure } from '../../upstream/failure.ts';
+import { failureKind } from './failure-kind.ts';
+import { noteFailure, noteSuccess, type TimedCall } from './learn.ts';
+
+/** A call that has an outcome. */
+export interface EndedCall extends TimedCall {
+  readonly target: CountedTarget & { readonly upstream: Upstream };
+  readonly key: ApiKey;
+}
+
+/** Why a call gave no answer that can be relayed. */
+export interface Refused {
+  readonly refused: Refusal;
+  /** The answer did not come completely; undefined: it did. */
+  readonly failure: UpstreamFailure | undefined;
+  /** It was broken off from our side: another target was faster, or the client has left. Undefined: it was not. */
+  readonly brokenOff: 'outrun' | 'cancelled' | undefined;
+  /** It was sent; false: nothing was, because a kept connection had been closed. */
+  readonly isCall: boolean;
+  /** It may be asked with this key alone. */
+  readonly isBoundToKey: boolean;
+}
+
+/** What follows for the request. */
+export interface Consequence {
+  /** Undefined where the request must not be sent again. */
+  readonly kind: RetryReason | undefined;
+  /** It was about our key, and the provider has another one that can be used at once. */
+  readonly hasOtherKey: boolean;
+  /** That of the answer, or of the error within it; 0: none came. */
+  readonly status: number;
+}
+
+/** Statuses after which another key of the provider may do. */
+const ofKey: ReadonlySet<number> = new Set([401, 402, 429]);
+
+type Tally = Pick<UpstreamTally, 'begun' | 'ended'>;
+
+/** An answer can be relayed; `gone`: the client has left. `nowMs`: of the gateway's clock. */
+export function noteAnswered(call: EndedCall, nowMs: number, gone: boolean, tally: Tally): void {
+  if (!gone) tally.begun(call.target, (nowMs - call.startedAtMs) / 1000);
+  noteSuccess(call, nowMs, gone);
+}
+
+/** There is no answer that can be relayed. What is remembered of a target that was outrun is left to the caller. */
+export function noteRefused(call: EndedCall, outcome: Refused, nowMs: number, tally: Tally): Consequence {
+  const { target, state, role, key, answer, startedAtMs } = call;
+  const { refused, failure, brokenOff, isCall, isBoundToKey } = outcome;
+  if (isCall) tally.ended(target, failedOutcome(refused, brokenOff === 'cancelled'), (nowMs - startedAtMs) / 1000);
+  const { head, stream } = answer;
+  const status = (failure === undefined ? refused.saidStatus : undefined) ?? answer.status;
+  const kind = failureKind({ refused, failure, status, stream });
+  const isAboutKey = failure === undefined && ofKey.has(status);
+  const maySwitch = isAboutKey && !isBoundToKey && head.shouldRetry !== 'false';
+  const hasOtherKey = maySwitch && target.upstream.credentials.hasOtherFree(key, nowMs);
+  if (brokenOff === 'cancelled') state.breaker.released(role);
+  else if (brokenOff === undefined) {
+    // What it refuses one caller says nothing of what it does for others.
+    const isOfRequest = failure === undefined && refused.status === 403;
+    noteFailure(call, { kind: isOfRequest ? undefined : kind, failure, hasOtherKey, status }, nowMs);
+  }
+  return { kind, hasOtherKey, status };
+}

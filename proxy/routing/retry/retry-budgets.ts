@@ -1,0 +1,61 @@
+// Which budget a request's further calls are paid from: that of its alias, or that of the process. Hedges have one more of their own.
+import type { Route } from '../../snapshot/snapshot.ts';
+import { RetryBudget, usualShare } from './retry-budget.ts';
+
+/** So many aliases with a budget of their own are remembered; forgetting them lets each have its floor again. */
+const mostRemembered = 10_000;
+
+/**
+ * Of the requests to aliases that hedge. By definition one answer of twenty is slower than the 95th percentile; when more are, the target has
+ * become slow, and hedging would only double its load.
+ */
+const hedgeShare = 0.05;
+const hedgeFloor = 2;
+
+/** Why a call is made beyond the first of a request: another target, the same once more, the same because nothing was sent, another beside a slow one. */
+export const retryKinds = ['failover', 'retry', 'reconnect', 'hedge'] as const;
+export type RetryKind = (typeof retryKinds)[number];
+
+type Payer = Pick<Route, 'source' | 'policy' | 'hedge'>;
+
+/** The clock is an argument, in milliseconds. */
+export class RetryBudgets {
+  /** Calls beyond the first since the start. */
+  readonly counts: Record<RetryKind, number> = { failover: 0, retry: 0, reconnect: 0, hedge: 0 };
+  /** Calls that no budget was left for; hedges, which can be done without, do not count. */
+  refused = 0;
+  readonly #process = new RetryBudget();
+  readonly #own = new Map<string, RetryBudget>();
+  readonly #hedges = new RetryBudget(hedgeFloor);
+
+  /** A request begins its first call. */
+  note(route: Payer, nowMs: number): void {
+    this.#of(route).note(nowMs);
+    if (route.hedge) this.#hedges.note(nowMs);
+  }
+
+  /** Whether it may make one call more; it is counted then. */
+  take(route: Payer, kind: RetryKind, nowMs: number): boolean {
+    const isHedge = kind === 'hedge';
+    const budget = this.#of(route);
+    const share = route.policy.budget ?? usualShare;
+    const isAllowed = budget.allows(share, nowMs) && (!isHedge || this.#hedges.allows(hedgeShare, nowMs));
+    if (isAllowed) {
+      budget.spend(nowMs);
+      if (isHedge) this.#hedges.spend(nowMs);
+      this.counts[kind] += 1;
+    } else if (!isHedge) this.refused += 1;
+    return isAllowed;
+  }
+
+  #of({ source, policy }: Payer): RetryBudget {
+    if (policy.budget === undefined) return this.#process;
+    let own = this.#own.get(source);
+    if (own === undefined) {
+      if (this.#own.size >= mostRemembered) this.#own.clear();
+      own = new RetryBudget();
+      this.#own.set(source, own);
+    }
+    return own;
+  }
+}

@@ -1,0 +1,49 @@
+// Whether a target is asked once more for the same request, and after which pause.
+import type { AnswerHead } from '../../upstream/answer-head.ts';
+import type { UpstreamFailure } from '../../upstream/failure.ts';
+import { askedWaitMs } from '../../upstream/retry-headers.ts';
+
+/** The pause before the first retry is at most this, before the next twice as much. Milliseconds. */
+const firstPauseMs = 200;
+/** All pauses of a request together: its client waits for them. Milliseconds. */
+const longestPausesMs = 1000;
+/** Statuses that say: not now. */
+const notNow: ReadonlySet<number> = new Set([429, 503, 529]);
+
+/** What a target has answered. */
+export interface Said {
+  readonly failure: UpstreamFailure | undefined;
+  readonly status: number;
+  readonly head: AnswerHead;
+  /** It failed within its connect timeout: what took all of it is not worth another such wait. */
+  readonly isQuick: boolean;
+  /** The configuration says how many calls a request may make: then one that failed itself (5xx) is asked again, too. */
+  readonly isWanted: boolean;
+}
+
+/** Retries that went before, and how long was waited before them, in milliseconds. */
+export interface Before {
+  readonly retries: number;
+  readonly pausedMs: number;
+}
+
+/**
+ * The pause before the same target is asked again, in milliseconds; undefined: it is not. That is so only where nothing was sent, where the
+ * provider says when to come again, if that is soon, and where it is wanted (a pause with full jitter: `random` from 0 to 1).
+ */
+export function sameTargetPauseMs(
+  { failure, status, head, isQuick, isWanted }: Said,
+  { retries, pausedMs }: Before,
+  nowMs: () => number,
+  random: () => number,
+): number | undefined {
+  const leftMs = longestPausesMs - pausedMs;
+  // Half of what is left: there is always a pause for the next one.
+  const shortMs = (): number => random() * Math.min(firstPauseMs * 2 ** retries, leftMs / 2);
+  // One that closes the connection twice may do so because of the request: it does not get it once more.
+  if (failure !== undefined) return failure.sent || failure.isStale || !isQuick ? undefined : shortMs();
+  if (head.shouldRetry === 'false') return undefined;
+  const saidMs = notNow.has(status) ? askedWaitMs(head, nowMs()) : undefined;
+  if (saidMs !== undefined) return saidMs <= leftMs ? saidMs : undefined;
+  return isWanted && status >= 500 ? shortMs() : undefined;
+}

@@ -1,0 +1,73 @@
+// What the gateway asks a model for, and the request of a client that it serves by that.
+
+import { foldUserPath } from '../../../domain/user-path.ts';
+import type { Call } from '../../call/call.ts';
+import type { JsonObject } from '../../dialects/json/json.ts';
+import type { Gateway } from '../../gateway.ts';
+import type { ModelRequest } from '../../http/exchange.ts';
+import { sessionIdOf } from '../../records/session-id.ts';
+import type { Snapshot } from '../../snapshot/snapshot.ts';
+import type { attempt } from '../../stages/attempt.ts';
+import type { Principal } from '../../stages/authenticate.ts';
+import type { settleCall } from '../../stages/settle.ts';
+import type { AuxiliaryPurpose } from '../../tallies/auxiliary-tally.ts';
+
+export interface Question {
+  readonly purpose: AuxiliaryPurpose;
+  /** Of the guardrail, or of the layer of the cache; without a slash. */
+  readonly name: string;
+  readonly operation: 'chat' | 'embeddings';
+  /** In the dialect of OpenAI, with its `model`; `stream` is of no effect. */
+  readonly body: JsonObject;
+  readonly timeoutMs: number;
+  /** Fires when the answer is no longer needed; absent: it is needed. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The request of a client, as far as it has come. */
+export interface ServedRequest {
+  readonly exchange: ModelRequest;
+  readonly principal: Principal;
+  readonly snapshot: Snapshot;
+  readonly call: Call | undefined;
+}
+
+/** What the call needs. */
+export type AuxiliaryParts = Parameters<typeof attempt>[2] &
+  Parameters<typeof settleCall>[1] &
+  Pick<Gateway, 'budgets'>;
+
+/** The same caller, one floor below its path. */
+export function callerOf(
+  { purpose, name }: Pick<Question, 'purpose' | 'name'>,
+  { principal }: Pick<ServedRequest, 'principal'>,
+): Principal {
+  const below = (path: string): string => `${path === '/' ? '' : path}/${purpose}/${name}`;
+  const shownPath = below(principal.shownPath);
+  return { ...principal, userPath: foldUserPath(shownPath), shownPath };
+}
+
+/** The session of the request that is served. */
+export function sessionOf({ exchange, principal, call }: ServedRequest): string | undefined {
+  return sessionIdOf(exchange.request.rawHeaders, call, principal.userPath);
+}
+
+/** A request in the name of the one that it serves: its id, its client, and a span below its own. Headers of the client go nowhere. */
+export function requestFor(
+  { exchange }: ServedRequest,
+  { nowMs, telemetry }: Pick<Gateway, 'nowMs' | 'telemetry'>,
+): ModelRequest {
+  const { id, clientAddress, caller } = exchange;
+  const rawHeaders: string[] = [];
+  telemetry?.continueIn(rawHeaders, exchange);
+  return {
+    request: { rawHeaders },
+    id,
+    startedAtMs: nowMs(),
+    gone: false,
+    waiting: undefined,
+    caller,
+    trace: undefined,
+    clientAddress,
+  };
+}

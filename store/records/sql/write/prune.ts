@@ -1,0 +1,61 @@
+// Removes what was kept for its time, a portion at a time, and takes it off everything that counts it.
+import type { Retention } from '../../record-store.ts';
+import type { Statements } from '../database.ts';
+import { pruneSegments } from '../search/search-segments.ts';
+import { grains, tally } from './tallies.ts';
+import { pruneUsage } from './usage-prune.ts';
+
+/** Gives how many entries and usage records were removed, at most `most` of each. */
+export async function pruneRecords(
+  statements: Statements,
+  { auditBeforeMs, usageBeforeMs }: Retention,
+  most: number,
+): Promise<number> {
+  const entries = await pruneEntries(statements, auditBeforeMs ?? 0, most);
+  return entries + (await pruneUsage(statements, usageBeforeMs ?? 0, most));
+}
+
+/** The oldest first. Gives how many entries were removed. */
+export async function pruneEntries(statements: Statements, beforeMs: number, most: number): Promise<number> {
+  const old = await statements.all(
+    'SELECT id, started_ms, duration_ns, thread, combo FROM entry WHERE started_ms < ? ORDER BY started_ms LIMIT ?',
+    beforeMs,
+    most,
+  );
+  if (old.length === 0) return 0;
+  const entries = old.map((row) => ({
+    id: Number(row['id']),
+    startedMs: Number(row['started_ms']),
+    durationNs: Number(row['duration_ns']),
+    thread: Number(row['thread']),
+    combo: Number(row['combo']),
+  }));
+  await takeOff(
+    statements,
+    entries.map(({ id }) => id),
+  );
+  await tally(statements, entries, -1);
+  const lastMs = entries.at(-1)?.startedMs ?? 0;
+  for (const grain of grains)
+    await statements.run('DELETE FROM tally WHERE grain_ms = ? AND start_ms <= ? AND n <= 0', grain, lastMs);
+  return entries.length;
+}
+
+/** Removes entries by their numbers, and threads, facets, combos and segments that have none left. */
+async function takeOff(statements: Statements, ids: readonly number[]): Promise<void> {
+  const isGone = statements.dialect.isOneOf('id', 'BIGINT');
+  const counted = (columns: string): string =>
+    `(SELECT ${columns}, count(*) AS n FROM entry WHERE ${isGone} GROUP BY ${columns}) AS gone`;
+  const less = (table: string, columns: string, isSame: string): Promise<number> =>
+    statements.run(`UPDATE ${table} SET n = ${table}.n - gone.n FROM ${counted(columns)} WHERE ${isSame}`, ids);
+  await less('thread', 'thread', 'thread.id = gone.thread');
+  await less('facet', 'thread, combo', 'facet.thread = gone.thread AND facet.combo = gone.combo');
+  await less('combo', 'combo', 'combo.id = gone.combo');
+  const empty = (column: string): string => `(SELECT ${column} FROM entry WHERE ${isGone})`;
+  await statements.run(`DELETE FROM facet WHERE n <= 0 AND thread IN ${empty('thread')}`, ids);
+  await statements.run(`DELETE FROM thread WHERE n <= 0 AND id IN ${empty('thread')}`, ids);
+  await statements.run(`DELETE FROM combo WHERE n <= 0 AND id IN ${empty('combo')}`, ids);
+  await statements.run(`DELETE FROM entry_data WHERE ${isGone}`, ids);
+  await statements.run(`DELETE FROM entry WHERE ${isGone}`, ids);
+  await pruneSegments(statements, ids);
+}
