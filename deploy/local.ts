@@ -38,7 +38,7 @@ async function start(key: MasterKey, dataDirectory: string): Promise<void> {
   };
   const demo = group.launch({
     name: 'demo provider',
-    command: [join(top, 'examples/quickstart/demo-provider.ts')],
+    command: [join(top, 'deploy/demo-provider/provider.ts')],
   });
   const controlPlane = group.launch({
     name: 'control plane',

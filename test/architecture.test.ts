@@ -96,6 +96,25 @@ await test('a file of tests has at most 400 lines', async (t) => {
   t.same(longTests([{ path: 'a.test.ts', text: 'a\n'.repeat(401) }]), ['a.test.ts has 401 lines of 400']);
 });
 
+/** Folders with more source files of their own than a reader takes in at once. */
+function crowdedFolders(paths: readonly string[]): string[] {
+  const most = (folder: string): number => (folder === 'proxy' ? 12 : 30);
+  return [...Map.groupBy(paths, (path) => posix.dirname(path))]
+    .filter(([folder, own]) => own.length > most(folder))
+    .map(([folder, own]) => `${folder} has ${own.length} files of ${most(folder)}`);
+}
+
+await test('a folder has at most 30 source files of its own, the root of the proxy 12', async (t) => {
+  const named = (folder: string, count: number): string[] =>
+    Array.from({ length: count }, (_, index) => `${folder}/a${index}.ts`);
+  t.same(crowdedFolders(files.map(({ path }) => path)), []);
+  t.same(crowdedFolders([...named('proxy', 13), ...named('proxy/http', 31)]), [
+    'proxy has 13 files of 12',
+    'proxy/http has 31 files of 30',
+  ]);
+  t.same(crowdedFolders([...named('proxy', 12), ...named('proxy/http', 30)]), []);
+});
+
 await test('the law is applied to the files that are there', async (t) => {
   for (const path of [
     'proxy/main.ts',

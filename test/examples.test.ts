@@ -162,7 +162,7 @@ await test('a fleet without any Redis says what to do', async (t) => {
   t.match(fleet.stderr.join('\n'), /redis-server is not installed[\s\S]*REDIS_URL=/);
 });
 
-const entry = 'examples/quickstart/demo-provider.ts';
+const entry = 'deploy/demo-provider/provider.ts';
 
 async function startDemo(t: Teardown) {
   const child = await startProcess({ t, entry, env: { DEMO_PROVIDER_PORT: '0' } });

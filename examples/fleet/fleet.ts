@@ -46,7 +46,7 @@ async function start(): Promise<void> {
   if (group.isStopping()) return;
   const demo = group.launch({
     name: 'demo provider',
-    command: [join(top, 'examples/quickstart/demo-provider.ts')],
+    command: [join(top, 'deploy/demo-provider/provider.ts')],
   });
   const controlPlane = group.launch({
     name: 'control plane',

@@ -3,9 +3,9 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type JsonObject, textOf } from '../dialects/json/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { type KeptThing, keptThings, usedBy } from '../opaque/aim-home.ts';
-import { type KeptPage, listKept } from '../opaque/kept-lists.ts';
-import { chargeBatch } from '../stages/charge-batch.ts';
+import { type KeptThing, keptThings, usedBy } from '../opaque/doors/aim-home.ts';
+import { type KeptPage, listKept } from '../opaque/doors/kept-lists.ts';
+import { chargeBatch } from '../stages/charge/charge-batch.ts';
 
 /** Lists that are made at the same time; each may hold some megabytes. */
 const mostAtOnce = 16;

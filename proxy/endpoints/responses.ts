@@ -10,7 +10,7 @@ import type { ResponseHome } from '../kept/kept-responses.ts';
 import { ownerOf } from '../kept/owner.ts';
 import { askHome, type HomeAnswer, type HomeQuestion } from '../kept/responses/ask-home.ts';
 import type { FoundResponse } from '../kept/responses/stored-responses.ts';
-import { chargeBackground } from '../stages/charge-background.ts';
+import { chargeBackground } from '../stages/charge/charge-background.ts';
 
 type Asked = FastifyRequest<{ Params: { id: string } }>;
 

@@ -12,7 +12,7 @@ import type { UsageSource } from '../tokens/token-usage.ts';
 import { passableHeaders } from './answer-headers.ts';
 import type { AskedTarget } from './ask-opaque.ts';
 import type { Aim, OpaqueDoor, Tapped } from './door.ts';
-import { withOwnLocation } from './own-location.ts';
+import { withOwnLocation } from './doors/own-location.ts';
 
 /** Who gets it. */
 interface Receiver {

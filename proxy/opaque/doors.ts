@@ -1,12 +1,12 @@
 // The doors of opaque calls: a row each. opaque-line.ts serves them all.
 import { isUnder } from '../http/known-routes.ts';
 import { opaqueMethods } from '../upstream/send-opaque.ts';
-import { withGate } from './claim-body.ts';
 import type { OpaqueDoor } from './door.ts';
-import { jsonDoors } from './json-doors.ts';
-import { multipartDoors } from './multipart-doors.ts';
-import { aimOwned } from './owned-passthrough.ts';
-import { storeDoors } from './store-doors.ts';
+import { withGate } from './doors/claim-body.ts';
+import { jsonDoors } from './doors/json-doors.ts';
+import { multipartDoors } from './doors/multipart-doors.ts';
+import { aimOwned } from './doors/owned-passthrough.ts';
+import { storeDoors } from './doors/store-doors.ts';
 
 export const doors: readonly OpaqueDoor[] = [
   {

@@ -8,7 +8,7 @@ import type { Target } from '../snapshot/snapshot.ts';
 import { type Asker, type Asking, acceptedOf, ask, judge, type Verdict } from './ask.ts';
 import type { AnswerTaker, RoutedCall } from './attempts.ts';
 import { CallPlan, type Planned } from './call-plan.ts';
-import { chargeUnfinished } from './charge-unfinished.ts';
+import { chargeUnfinished } from './charge/charge-unfinished.ts';
 import { lastWord } from './last-word.ts';
 import { Race } from './race.ts';
 

@@ -21,7 +21,7 @@ import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
 import type { ConsumerAllowance } from '../stages/admit.ts';
 import type { Accepted, AnswerTaker, FailedAttempt } from '../stages/attempts.ts';
 import type { Principal } from '../stages/authenticate.ts';
-import { settleCache } from '../stages/keep-cached.ts';
+import { settleCache } from '../stages/cache/keep-cached.ts';
 import type { Delivery, Ending } from '../stages/relay.ts';
 import { asksForAlias } from '../stages/resolve.ts';
 import { settle, type Trip } from '../stages/settle.ts';

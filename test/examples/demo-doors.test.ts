@@ -5,8 +5,8 @@ import { inflateSync } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { APIError, toFile } from 'openai';
 import { t as suite, test } from 'tap';
-import { openQueue } from '../../examples/quickstart/demo-batch-queue.ts';
-import { Kept } from '../../examples/quickstart/demo-kept.ts';
+import { Kept } from '../../deploy/demo-provider/kept.ts';
+import { openQueue } from '../../deploy/demo-provider/openai/batch-queue.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startProcess } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts';
 const config = join(import.meta.dirname, '../../examples/quickstart/config');
 const demo = await startProcess({
   t: suite,
-  entry: 'examples/quickstart/demo-provider.ts',
+  entry: 'deploy/demo-provider/provider.ts',
   env: { DEMO_PROVIDER_PORT: '0', DEMO_TOKEN_INTERVAL_MS: '0' },
 });
 const gateway = await startGateway(suite, {

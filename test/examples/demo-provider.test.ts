@@ -8,7 +8,7 @@ import { startProcess } from '../support/process.ts';
 
 const child = await startProcess({
   t: suite,
-  entry: 'examples/quickstart/demo-provider.ts',
+  entry: 'deploy/demo-provider/provider.ts',
   env: { DEMO_PROVIDER_PORT: '0', DEMO_TOKEN_INTERVAL_MS: '0' },
 });
 suite.teardown(() => child.stop());

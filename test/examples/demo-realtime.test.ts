@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts';
 const model = 'demo-realtime';
 const demo = await startProcess({
   t: suite,
-  entry: 'examples/quickstart/demo-provider.ts',
+  entry: 'deploy/demo-provider/provider.ts',
   env: { DEMO_PROVIDER_PORT: '0', DEMO_TOKEN_INTERVAL_MS: '1' },
 });
 const port = Number(new URL(demo.address).port);

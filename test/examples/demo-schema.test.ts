@@ -1,7 +1,7 @@
 // What the demo model makes of a JSON Schema is an instance of it, so that strict clients and tools take it.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { test } from 'tap';
-import { instanceOf, materialOf } from '../../examples/quickstart/demo-schema.ts';
+import { instanceOf, materialOf } from '../../deploy/demo-provider/schema.ts';
 
 const text = { type: 'string' };
 const schemas: Record<string, object> = {

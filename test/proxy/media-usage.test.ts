@@ -1,8 +1,8 @@
 // What speech, images and transcripts used, beside or in place of tokens, and what the results of batches tell.
 import { test } from 'tap';
 import { jsonAnswer, type Sink } from '../../proxy/answer.ts';
-import { BatchResultsTap } from '../../proxy/opaque/batch-results-tap.ts';
-import { mediaUsage, spokenCharacters } from '../../proxy/opaque/media-usage.ts';
+import { BatchResultsTap } from '../../proxy/opaque/usage/batch-results-tap.ts';
+import { mediaUsage, spokenCharacters } from '../../proxy/opaque/usage/media-usage.ts';
 import type { ModelUsage } from '../../proxy/tokens/model-usage.ts';
 
 const answer = jsonAnswer({});

@@ -1,7 +1,7 @@
 // Forms as they come: cut anywhere, the model is found at its place, and what two readers could understand differently is refused.
 import { test } from 'tap';
-import { MultipartScanner } from '../../proxy/opaque/multipart-scanner.ts';
-import { boundaryOf } from '../../proxy/opaque/part-head.ts';
+import { MultipartScanner } from '../../proxy/opaque/forms/multipart-scanner.ts';
+import { boundaryOf } from '../../proxy/opaque/forms/part-head.ts';
 
 const field = (name: string, value: string, more = '') =>
   `--B\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;

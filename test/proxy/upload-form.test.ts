@@ -3,7 +3,7 @@ import { test } from 'tap';
 import { boundaryOf } from '../../proxy/call/form-reader.ts';
 import { type Flow, run } from '../../proxy/guardrails/flow.ts';
 import { BatchLines, type LineReader, mostLines } from '../../proxy/opaque/batch-lines.ts';
-import { UploadForm } from '../../proxy/opaque/upload-form.ts';
+import { UploadForm } from '../../proxy/opaque/forms/upload-form.ts';
 
 const part = (name: string, value: string, more = ''): string =>
   `--b-1\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;

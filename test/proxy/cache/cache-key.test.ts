@@ -7,7 +7,7 @@ import { normalise } from '../../../proxy/cache/normalised-body.ts';
 import { readCall } from '../../../proxy/call/call.ts';
 import type { Operation } from '../../../proxy/dialects/dialect.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
-import { type Looking, lookUp } from '../../../proxy/stages/cache.ts';
+import { type Looking, lookUp } from '../../../proxy/stages/cache/look-up.ts';
 import { runs } from '../../support/extent.ts';
 import { sampleConfig } from '../sample-config.ts';
 import { cacheOf, exchangeOf, open } from '../stage-parts.ts';

@@ -18,7 +18,7 @@ import type { Operation } from '../../../proxy/dialects/dialect.ts';
 import { parseObject } from '../../../proxy/dialects/json/json.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
 import type { SemanticSettings } from '../../../proxy/snapshot/snapshot.ts';
-import { lookUp } from '../../../proxy/stages/cache.ts';
+import { lookUp } from '../../../proxy/stages/cache/look-up.ts';
 import { neighbourStores } from '../../../store/cache/semantic/open.ts';
 import { runs } from '../../support/extent.ts';
 import { sampleConfig } from '../sample-config.ts';

@@ -98,7 +98,7 @@ export const roomRules: readonly Rule[] = [
     check: never(/^(deploy|examples)\//, /^(proxy|control-plane)\//),
     bad: [
       ['deploy/local.ts', "import { b } from '../proxy/b.ts';"],
-      ['examples/quickstart/a.ts', "import('../../control-plane/b.ts')"],
+      ['deploy/demo-provider/a.ts', "import('../../control-plane/b.ts')"],
     ],
   },
   {
@@ -176,10 +176,11 @@ export const roomRules: readonly Rule[] = [
     good: [['proxy/upstream/sign-aws.ts', "import aws4 from 'aws4';"]],
   },
   {
-    claim: 'the gateway speaks WebSocket in two files, one for each side; examples play its client and its provider',
+    claim:
+      'the gateway speaks WebSocket in two files, one for each side; examples and the demo provider play its client and its provider',
     check: livesIn(
       /^ws(\/|$)/,
-      /^proxy\/(http\/accept-web-socket|upstream\/(dial\/dial-web-socket|ws-files\.d))\.ts$|^(examples|test)\//,
+      /^proxy\/(http\/accept-web-socket|upstream\/(dial\/dial-web-socket|ws-files\.d))\.ts$|^(examples|deploy\/demo-provider|test)\//,
     ),
     bad: [
       ['proxy/realtime/session.ts', "import type { WebSocket } from 'ws';"],
