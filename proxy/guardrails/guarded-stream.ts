@@ -4,10 +4,13 @@ import { Refusal } from '../errors.ts';
 import { EventCutter, type StreamedEvent } from './event-bytes.ts';
 import { type Flow, run } from './flow.ts';
 import type { Guarding } from './guarding.ts';
-import { type AnswerEdits, StreamEditor } from './stream-editor.ts';
+import { type AnswerEdits, mostLength, StreamEditor } from './stream-editor.ts';
 
-/** Most of one answer: characters of its texts, and bytes that wait for a verdict or for the end of their event. */
-const mostLength = 16 * 1024 * 1024;
+/** What is told before others have their turn: bytes, and each piece counts as some more. A few milliseconds. */
+const stepLength = 32 * 1024;
+const pieceLength = 64;
+/** Bytes that are passed on together: what the next one looks at without a pause. */
+const longestPiece = 256 * 1024;
 
 /** What cuts an answer into pieces, and what makes of each what may be told. */
 export interface Pieces<Piece extends { readonly bytes: Buffer }> {
@@ -84,6 +87,8 @@ class GuardedStream<Piece extends { readonly bytes: Buffer }> implements Sink {
   readonly #cutter: Pieces<Piece>['cutter'];
   readonly #editor: Pieces<Piece>['editor'];
   readonly #queue: Piece[] = [];
+  /** So many at its beginning are told. */
+  #told = 0;
   #queuedBytes = 0;
   /** A verdict is waited for. */
   #isWaiting = false;
@@ -109,10 +114,7 @@ class GuardedStream<Piece extends { readonly bytes: Buffer }> implements Sink {
     // There is room again, or the client will say so: where this chunk is held back, nothing else would let the next one come.
     this.#isFlowing = true;
     this.#enqueue(this.#cutter.push(chunk));
-    if (this.#queuedBytes + this.#cutter.heldBytes + this.#editor.length > mostLength) {
-      this.#break({ code: 'upstream_invalid_response', reason: 'it is too long to be checked' });
-      return true;
-    }
+    if (this.#isTooLong()) return true;
     this.#work();
     return this.#isFlowing && !this.#isWaiting;
   }
@@ -132,14 +134,29 @@ class GuardedStream<Piece extends { readonly bytes: Buffer }> implements Sink {
     }
   }
 
-  /** Does what can be done without waiting. */
+  /** Breaks an answer that is too long. */
+  #isTooLong(): boolean {
+    if (this.#queuedBytes + this.#cutter.heldBytes + this.#editor.length <= mostLength) return false;
+    this.#break({ code: 'upstream_invalid_response', reason: 'it is too long to be checked' });
+    return true;
+  }
+
+  /** Does what can be done without waiting, some milliseconds at a time. */
   #work(): void {
-    while (!this.#isWaiting && this.#broken === undefined) {
-      const event = this.#queue.shift();
+    let length = 0;
+    while (!this.#isWaiting && this.#broken === undefined && !this.#isTooLong()) {
+      const event = this.#queue[this.#told];
       if (event === undefined) break;
+      if (length > stepLength) {
+        this.#pause(() => undefined);
+        return;
+      }
+      this.#told += 1;
       this.#queuedBytes -= event.bytes.length;
+      length += event.bytes.length + pieceLength;
       this.#tell(() => run(this.#editor.edit(event)));
     }
+    if (this.#told === this.#queue.length) this.#clear();
     if (!this.#isWaiting && this.#ended !== undefined) this.#finish(this.#ended.failure);
   }
 
@@ -173,8 +190,19 @@ class GuardedStream<Piece extends { readonly bytes: Buffer }> implements Sink {
     if (!this.#isWaiting && this.#isFlowing && !this.#isOver) this.#guard.answer.resume();
   }
 
+  /** What is long goes on in pieces, because what comes next looks at it, too. */
   #write(events: readonly Buffer[]): void {
-    if (events.length > 0 && this.#broken === undefined) this.#isFlowing = this.#next.write(Buffer.concat(events));
+    const [first] = events;
+    if (first === undefined || this.#broken !== undefined) return;
+    const bytes = events.length === 1 ? first : Buffer.concat(events);
+    this.#isFlowing = this.#next.write(bytes.subarray(0, longestPiece));
+    if (bytes.length > longestPiece) this.#pause(() => this.#write([bytes.subarray(longestPiece)]));
+  }
+
+  /** Others have their turn first. */
+  #pause(next: () => void): void {
+    this.#isWaiting = true;
+    setImmediate(() => this.#goOn(next));
   }
 
   #fail(error: unknown): void {
@@ -183,11 +211,16 @@ class GuardedStream<Piece extends { readonly bytes: Buffer }> implements Sink {
     this.#break(refused);
   }
 
+  #clear(): void {
+    this.#queue.length = 0;
+    this.#told = 0;
+  }
+
   /** Nothing more is told, and the provider need not go on. */
   #break(failure: Failure): void {
     if (this.#broken !== undefined) return;
     this.#broken = failure;
-    this.#queue.length = 0;
+    this.#clear();
     if (this.#ended === undefined) this.#guard.answer.cancel(failure);
     else this.#finish(failure);
   }

@@ -3,7 +3,7 @@
 import type { EditableObject } from '../dialects/editing.ts';
 import type { JsonValue } from '../dialects/json/json.ts';
 import type { EditableText, TextForm } from '../dialects/texts.ts';
-import { type Slices, sliced } from '../pacing/slices.ts';
+import { followed, type Slices, sliced } from '../pacing/slices.ts';
 import { Chain } from './chain.ts';
 import { type Flow, settled } from './flow.ts';
 import type { CheckContext } from './guardrail.ts';
@@ -26,8 +26,10 @@ export class PutBack {
 
   /** Of a text of a streamed answer. */
   chain(form: TextForm): Chain {
-    const check = unmasking(form, this.#context);
-    return new Chain(check === undefined ? [] : [{ check, take: ({ text }) => text }]);
+    const own = unmasking(form, this.#context);
+    if (own === undefined) return new Chain([]);
+    const push = (text: string) => followed(sliced(text.length, pushed(text, own)), (told) => ({ text: told }));
+    return new Chain([{ check: { push, end: () => own.end() }, take: ({ text }) => text }]);
   }
 
   /** Changes texts where they stand. False: they are as they were. Nothing waits where they are short. */
@@ -69,10 +71,14 @@ export class PutBack {
 const stepLength = 64 * 1024;
 
 function* unmasked(text: string, check: Unmasking): Slices<string> {
+  return (yield* pushed(text, check)) + check.end().text;
+}
+
+function* pushed(text: string, check: Unmasking): Slices<string> {
   let told = '';
   for (let from = 0; from < text.length; from += stepLength) {
     told += check.push(text.slice(from, from + stepLength)).text;
     if (from + stepLength < text.length) yield;
   }
-  return told + check.end().text;
+  return told;
 }

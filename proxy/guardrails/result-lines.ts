@@ -2,11 +2,11 @@
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { type EditableObject, editable } from '../dialects/editing.ts';
-import { parseObject, writeJson } from '../dialects/json/json.ts';
 import { anthropicErrorType } from '../dialects/messages/kind-of-error.ts';
 import { Refusal } from '../errors.ts';
 import { type Flow, settled } from './flow.ts';
 import type { Pieces } from './guarded-stream.ts';
+import { answerValues, writtenValues } from './guarded-values.ts';
 import type { Guarding } from './guarding.ts';
 
 /** A line with its end. */
@@ -15,6 +15,7 @@ export interface ResultLine {
 }
 
 const newline = 0x0a;
+const lineEnd = Buffer.from('\n');
 
 /** Cuts bytes into lines, wherever chunks end. */
 class LineCutter {
@@ -25,24 +26,21 @@ class LineCutter {
   }
 
   push(chunk: Buffer): readonly ResultLine[] {
+    // The chunk is memory that is used again.
+    const own = Buffer.from(chunk);
     const lines: ResultLine[] = [];
     let from = 0;
-    for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, from)) {
-      this.#hold(chunk.subarray(from, at + 1));
+    for (let at = own.indexOf(newline); at !== -1; at = own.indexOf(newline, from)) {
+      this.#held.add(own.subarray(from, at + 1));
       lines.push({ bytes: this.#held.take() });
       from = at + 1;
     }
-    this.#hold(chunk.subarray(from));
+    if (from < own.length) this.#held.add(own.subarray(from));
     return lines;
   }
 
   end(): readonly ResultLine[] {
     return this.#held.length === 0 ? [] : [{ bytes: this.#held.take() }];
-  }
-
-  /** The chunk is memory that is used again. */
-  #hold(bytes: Buffer): void {
-    if (bytes.length > 0) this.#held.add(Buffer.from(bytes));
   }
 }
 
@@ -64,15 +62,15 @@ function* nothingHeld(): Flow<readonly Buffer[]> {
 
 /** The lines of a file that holds no results pass as they are. */
 function* editLine({ bytes }: ResultLine, guardingOf: (operation: Operation) => Guarding): Flow<readonly Buffer[]> {
-  const line = editable(parseObject(bytes.toString('utf8')));
+  const line = yield* answerValues(bytes);
   const answer = line && answerIn(line);
   if (line === undefined || answer === undefined) return [bytes];
   const guarding = guardingOf(operationOf(answer));
   try {
-    return (yield* guarding.onAnswer(answer)) ? [written(line)] : [bytes];
+    return (yield* guarding.onAnswer(answer)) ? [yield* writtenValues(line, bytes.length), lineEnd] : [bytes];
   } catch (error) {
     if (guarding.refused === undefined || !(error instanceof Refusal)) throw error;
-    return [written(refusedLine(line, error))];
+    return [yield* writtenValues(refusedLine(line, error), 0), lineEnd];
   }
 }
 
@@ -94,8 +92,4 @@ function refusedLine({ custom_id, id, result }: EditableObject, { code, message,
     return { custom_id, result: { type: 'errored', error: { type: 'error', error: { type, message } } } };
   }
   return { id, custom_id, response: null, error: { code, message } };
-}
-
-function written(line: EditableObject): Buffer {
-  return Buffer.from(`${writeJson(line)}\n`);
 }

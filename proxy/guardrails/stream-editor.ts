@@ -1,11 +1,11 @@
 // The events of a streamed answer, as the guardrails leave them: pieces of texts become what may be told now, texts that are told again what was
 // told, and what was held back comes before the event that ends its text.
 import { type EditableObject, editable } from '../dialects/editing.ts';
-import { parseObject, writeJson } from '../dialects/json/json.ts';
 import type { EditableText, EventTexts, StreamedText, StreamTexts } from '../dialects/texts.ts';
 import type { Chain } from './chain.ts';
-import { type StreamedEvent, writeEvent } from './event-bytes.ts';
-import type { Flow } from './flow.ts';
+import { readEvent, type StreamedEvent, writeEvent } from './event-bytes.ts';
+import { type Flow, settled } from './flow.ts';
+import { writtenValues } from './guarded-values.ts';
 
 /** What changes an answer: the guardrails, or what puts back what was masked. */
 export interface AnswerEdits {
@@ -31,13 +31,20 @@ interface Channel {
 const mostKnown = 256;
 const longestKnown = 1_024;
 
-/** The last event of chat and of completions; it is no JSON. */
-const done = '[DONE]';
+/** Most of one answer: characters of its texts, and bytes that wait for a verdict or for the end of their event. */
+export const mostLength = 16 * 1024 * 1024;
+/** What a text counts as beside its characters: each open one is looked at with every event, and each is remembered. */
+const openLength = mostLength / 1_024;
+const overLength = 512;
+/** So many pieces of one event are looked at before others have their turn. */
+const stepPieces = 100;
 
 export class StreamEditor {
   readonly #edits: AnswerEdits;
   readonly #texts: StreamTexts<EditableObject>;
   readonly #channels = new Map<string, Channel>();
+  /** Those that are not over. */
+  readonly #openKeys = new Set<string>();
   /** Texts that came as a whole, with their forms, and what was told of each. */
   readonly #known = new Map<string, string>();
   /** Events that were added, less those that were left out. */
@@ -51,19 +58,19 @@ export class StreamEditor {
   }
 
   /** The bytes that stand for an event; none: it is left out. Throws 400 `guardrail_blocked`. */
-  *edit({ bytes, name, data }: StreamedEvent): Flow<readonly Buffer[]> {
-    const body = editable(parseObject(data));
-    if (body === undefined) return data.trim() === done ? [...(yield* this.end()), bytes] : [bytes];
+  *edit({ bytes }: StreamedEvent): Flow<readonly Buffer[]> {
+    const { name, body, isDone } = yield* readEvent(bytes);
+    if (body === undefined) return isDone ? [...(yield* this.end()), bytes] : [bytes];
     const texts = this.#texts.read(body, name);
     const before: Buffer[] = [];
     let isChanged = this.#edits.repeatAsked(editable(body['response']));
     const pieces = new Set(texts.pieces.map(({ channel }) => channel));
-    for (const [key, channel] of this.#channels) {
-      if (pieces.has(key) || channel.isOver || !texts.ends(key)) continue;
-      before.push(...(yield* this.#close(key, channel, body)));
-    }
+    for (const key of this.#openKeys)
+      if (!pieces.has(key) && texts.ends(key)) before.push(...(yield* this.#close(key, body)));
     let isSaid = texts.pieces.length === 0;
-    for (const piece of texts.pieces) {
+    for (const [index, piece] of texts.pieces.entries()) {
+      if (this.length > mostLength) return before;
+      if (index % stepPieces === stepPieces - 1) yield* settled(nextTurn());
       const told = yield* this.#piece(piece, texts);
       isSaid ||= told !== '';
       isChanged = replace(piece, told) || isChanged;
@@ -75,15 +82,13 @@ export class StreamEditor {
       this.#shift -= 1;
       return before;
     }
-    return [...before, this.#written(name, body, isChanged ? undefined : bytes)];
+    return [...before, yield* this.#written(name, body, { bytes, isChanged })];
   }
 
   /** The stream is over: what was held back. */
   *end(): Flow<readonly Buffer[]> {
     const rest: Buffer[] = [];
-    for (const [key, channel] of this.#channels) {
-      if (!channel.isOver) rest.push(...(yield* this.#close(key, channel, undefined)));
-    }
+    for (const key of this.#openKeys) rest.push(...(yield* this.#close(key, undefined)));
     return rest;
   }
 
@@ -93,7 +98,7 @@ export class StreamEditor {
     let told = yield* channel.chain.push(text);
     if (texts.ends(key)) {
       told += yield* channel.chain.end();
-      channel.isOver = true;
+      this.#over(key, channel);
     }
     channel.told += told;
     return told;
@@ -104,7 +109,7 @@ export class StreamEditor {
     const known = this.#channels.get(key);
     if (known !== undefined) return known.told;
     const channel = this.#open(key, form);
-    channel.isOver = true;
+    this.#over(key, channel);
     channel.told = (yield* channel.chain.push(text)) + (yield* channel.chain.end());
     return channel.told;
   }
@@ -114,7 +119,16 @@ export class StreamEditor {
     if (known?.isOver === false) return known;
     const channel = { chain: this.#edits.chain(form), told: '', isOver: false, last: undefined };
     this.#channels.set(key, channel);
+    this.#openKeys.add(key);
+    this.length += openLength;
     return channel;
+  }
+
+  #over(key: string, channel: Channel): void {
+    if (channel.isOver) return;
+    channel.isOver = true;
+    this.#openKeys.delete(key);
+    this.length += overLength - openLength;
   }
 
   /** Texts that come as a whole are looked at together. What was looked at is told again as it was. */
@@ -145,8 +159,10 @@ export class StreamEditor {
   }
 
   /** The event with what was held back; none: nothing was. `behind`: the event that comes next. */
-  *#close(key: string, channel: Channel, behind: EditableObject | undefined): Flow<readonly Buffer[]> {
-    channel.isOver = true;
+  *#close(key: string, behind: EditableObject | undefined): Flow<readonly Buffer[]> {
+    const channel = this.#channels.get(key);
+    if (channel === undefined) return [];
+    this.#over(key, channel);
     const rest = yield* channel.chain.end();
     if (rest === '' || channel.last === undefined) return [];
     channel.told += rest;
@@ -156,15 +172,25 @@ export class StreamEditor {
     // Numbered as the one that comes behind was.
     if (typeof number === 'number') more['sequence_number'] = number + this.#shift;
     this.#shift += 1;
-    return [writeEvent(name, writeJson(more))];
+    return [writeEvent(name, yield* writtenValues(more, rest.length))];
   }
 
-  /** `bytes`: those of an event that was not changed. */
-  #written(name: string | undefined, body: EditableObject, bytes: Buffer | undefined): Buffer {
+  /** `bytes`: those of the event as it came. */
+  *#written(
+    name: string | undefined,
+    body: EditableObject,
+    { bytes, isChanged }: { readonly bytes: Buffer; readonly isChanged: boolean },
+  ): Flow<Buffer> {
     const number = body['sequence_number'];
-    if (this.#shift === 0 || typeof number !== 'number') return bytes ?? writeEvent(name, writeJson(body));
-    return writeEvent(name, writeJson({ ...body, sequence_number: number + this.#shift }));
+    const isMoved = this.#shift !== 0 && typeof number === 'number';
+    if (!isMoved && !isChanged) return bytes;
+    const written = isMoved ? { ...body, sequence_number: number + this.#shift } : body;
+    return writeEvent(name, yield* writtenValues(written, bytes.length));
   }
+}
+
+function nextTurn(): Promise<unknown> {
+  return new Promise((resume) => setImmediate(resume));
 }
 
 /** False: it says that already. */

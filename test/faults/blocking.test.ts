@@ -88,6 +88,29 @@ await test('what guardrails look at in an answer', async (t) => {
   }
 });
 
+/** Of a short run: the longest event, and the most lines of one. */
+const guardedStreams = Object.entries(answers).filter(
+  ([name, { isStream }]) => isStream && (isFull || ['a long event', 'comments', 'empty lines'].includes(name)),
+);
+
+await test('what guardrails look at in a stream', async (t) => {
+  const asked = { stream: true, messages: [{ role: 'user', content: 'mail me at a@example.com' }] };
+  for (const [name, { model, body: make }] of guardedStreams) {
+    const body = JSON.stringify({ model, ...asked });
+    const answered = { type: typeOf(model, true), body: Buffer.from(make()) };
+    const sent = { path: '/v1/chat/completions', body, secret: guardedSecret };
+    const { status, longestMs } = await quickest(sent, answered);
+    t.ok(longestMs < mostMs, `${name}: ${longestMs.toFixed(0)} ms, answered ${status}`);
+    t.equal(status, 200);
+  }
+});
+
+/** What answers of a provider are. */
+function typeOf(model: string, isStream: boolean): string {
+  if (!isStream) return 'application/json';
+  return model.startsWith('bedrock') ? 'application/vnd.amazon.eventstream' : 'text/event-stream';
+}
+
 const doors: Readonly<Record<string, object>> = {
   '/v1/chat/completions': {
     messages: [{ role: 'user', content: 'q' }],
@@ -100,11 +123,7 @@ const doors: Readonly<Record<string, object>> = {
 for (const [index, [name, { model, isStream, body }]] of Object.entries(answers).entries()) {
   await test(`${isStream ? 'a stream' : 'an answer'} with ${name}`, async (t) => {
     const bytes = Buffer.from(body());
-    const type = !isStream
-      ? 'application/json'
-      : model.startsWith('bedrock')
-        ? 'application/vnd.amazon.eventstream'
-        : 'text/event-stream';
+    const type = typeOf(model, isStream);
     for (const [path, request] of someOf(Object.entries(doors), index)) {
       const sent = { path, body: JSON.stringify({ model, stream: isStream, ...request }) };
       const { status, longestMs } = await quickest(sent, { type, body: bytes });

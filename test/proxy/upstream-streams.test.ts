@@ -1,7 +1,7 @@
 // Event streams on their way through: the usage event is dropped, secrets in errors are hidden, all other bytes pass.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { dataOf } from '../../proxy/bytes/events.ts';
+import { dataOf, linesOf } from '../../proxy/bytes/events.ts';
 import { StreamTap } from '../../proxy/dialects/chat/stream-tap.ts';
 import { runs } from '../support/extent.ts';
 
@@ -241,5 +241,6 @@ await test('an event too long to be held says nothing, but is an event', async (
 await test('the data of an event are its data lines, joined', async (t) => {
   t.equal(dataOf(Buffer.from(': c\nevent: x\ndata: a\ndata:b\r\ndata:  c\ndatab: d\nid: 1\n\n')), 'a\nb\n c');
   t.equal(dataOf(Buffer.from('event: x\n\n')), '');
+  t.same([...linesOf(Buffer.from('a\nb\r\nc\rd\r\r\n\ne'))].map(String), ['a', 'b', 'c', 'd', '', '', 'e']);
   t.equal(dataOf(Buffer.from('data: a\rdata: b\r\ndata: c\r\r')), 'a\nb\nc');
 });

@@ -12,6 +12,8 @@ export { type Measured, mostMs } from './turn-meter.ts';
 export interface Answered {
   readonly type: string;
   readonly body: Buffer;
+  /** How the body is packed; absent: it is not. */
+  readonly encoding?: string;
 }
 
 export interface MeasuredGateway {
@@ -38,7 +40,9 @@ export interface Sent {
 export async function startMeasuredGateway(t: Teardown, config: object): Promise<MeasuredGateway> {
   let answer: Answered = { type: 'application/json', body: Buffer.from('{}') };
   const provider = createServer((asked, response) => {
-    asked.resume().on('end', () => response.writeHead(200, { 'content-type': answer.type }).end(answer.body));
+    const { type, body, encoding } = answer;
+    const headers = { 'content-type': type, ...(encoding === undefined ? {} : { 'content-encoding': encoding }) };
+    asked.resume().on('end', () => response.writeHead(200, headers).end(body));
   });
   const base = `http://127.0.0.1:${await listen(provider)}`;
   t.teardown(() => {

@@ -135,8 +135,7 @@ export class JsonScanner {
 
   #readNumber(number: string): string {
     for (const written of new Set([withoutExponent(number), number])) {
-      const scanner = this.#open();
-      const told = scanner.push(written) + scanner.end();
+      const told = this.#open().whole(written);
       if (told !== written) return JSON.stringify(told);
     }
     return number;

@@ -52,6 +52,11 @@ export class TextScanner {
     return told + this.#release(Math.min(first - this.#base, this.#at));
   }
 
+  /** A text that comes as a whole, and is the only one. */
+  whole(text: string): string {
+    return this.#finder.mayFind(text) ? this.push(text) + this.end() : text;
+  }
+
   /** The text is over: gives the rest. */
   end(): string {
     let told = '';

@@ -1,6 +1,6 @@
 // The guardrails that look for something in texts: regex, keywords and pii. What they do with it is the same for all.
 import type { SaidText, TextForm } from '../../dialects/texts.ts';
-import { atOnce, inSlices } from '../../pacing/slices.ts';
+import { atOnce, followed, inSlices, type Slices } from '../../pacing/slices.ts';
 import type { Finder, Found } from '../find/finder.ts';
 import { JsonScanner } from '../find/json-scanner.ts';
 import { type Replace, TextScanner } from '../find/text-scanner.ts';
@@ -89,32 +89,48 @@ function* hasAny(finder: Finder, text: string, form: TextForm): Generator<undefi
   return false;
 }
 
-function* scanned(text: string, scanner: Scanner, slice: number): Generator<undefined, string, undefined> {
-  if (text.length <= slice) return scanner.push(text) + scanner.end();
+function* scanned(text: string, scanner: Scanner, slice: number): Slices<string> {
+  return (yield* pushed(text, scanner, slice)) + scanner.end();
+}
+
+/** Pushes a text in slices. */
+function* pushed(text: string, scanner: Scanner, slice: number): Slices<string> {
   let told = '';
   for (let start = 0; start < text.length; start += slice) {
     told += scanner.push(text.slice(start, start + slice));
     yield;
   }
-  return told + scanner.end();
+  return told;
 }
+
+/** What a few guardrails read of an event together is to take no longer than a slice. */
+const stagesInTurn = 4;
 
 /** One text of a streamed answer. */
 class FoundStream implements StreamCheck {
   readonly #scanner: Scanner;
+  readonly #slice: number;
+  /** Without a pause. Characters. */
+  #read = 0;
   readonly #action: FoundAction;
   #reason: string | undefined;
 
   constructor(form: TextForm, { finder, action, replacementOf }: Search, context: CheckContext) {
     this.#action = action;
+    this.#slice = finder.slice;
     this.#scanner = scannerOf(form, finder, (found, value) => {
       this.#reason ??= found.reason;
       return action === 'redact' ? replacementOf(found, value, context) : value;
     });
   }
 
-  push(text: string): Released {
-    return this.#released(this.#scanner.push(text));
+  /** Waits once in so many characters, so that others have their turn. */
+  push(text: string): Released | Promise<Released> {
+    this.#read += text.length;
+    const work = pushed(text, this.#scanner, this.#slice);
+    const isShort = this.#read <= this.#slice / stagesInTurn;
+    if (!isShort) this.#read = 0;
+    return followed(isShort ? atOnce(work) : inSlices(work), (told) => this.#released(told));
   }
 
   end(): Released {

@@ -4,6 +4,7 @@ import { test } from 'tap';
 import type { Failure } from '../../../proxy/answer.ts';
 import { Guarding } from '../../../proxy/guardrails/guarding.ts';
 import type { Guardrail, Released } from '../../../proxy/guardrails/guardrail.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { openGuarded, railsOf } from './rails.ts';
 
 const caller = { requestId: 'r', userPath: '/', model: 'm' };
@@ -122,9 +123,19 @@ await test('what fails unexpectedly is reported, and ends the stream without a w
   t.same([seen.told, seen.ended], ['', 1]);
 });
 
-await test('an answer that is too long to be checked breaks off', (t) => {
-  const { say, outcome } = guarded(railsOf([{ schema: { schema: {} } }]));
-  for (let piece = 0; piece < 20 && outcome.failure === undefined; piece += 1) say('x'.repeat(1024 * 1024));
+await test('an answer of more texts than can be open at once breaks off', async (t) => {
+  const { sink, outcome } = guarded(
+    railsOf([{ name: 'a', on: ['output'], keywords: { words: ['b'], action: 'flag' } }]),
+  );
+  const choices = Array.from({ length: 1_100 }, (_, index) => ({ index, delta: { content: 'x' } }));
+  sink.write(Buffer.from(`data: ${JSON.stringify({ choices })}\n\n`));
+  await waitFor('the end', () => outcome.failure !== undefined);
   t.match(outcome.failure, { code: 'upstream_invalid_response' });
-  t.end();
+});
+
+await test('an answer that is too long to be checked breaks off', async (t) => {
+  const { say, outcome } = guarded(railsOf([{ schema: { schema: {} } }]));
+  for (let piece = 0; piece < 20; piece += 1) say('x'.repeat(1024 * 1024));
+  await waitFor('the end', () => outcome.failure !== undefined);
+  t.match(outcome.failure, { code: 'upstream_invalid_response' });
 });
