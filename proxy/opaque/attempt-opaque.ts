@@ -1,19 +1,38 @@
-// Asks the targets of an opaque call in their order, by the rules of model calls (stages/call-plan.ts), for as long as its body can be sent
-// again. What names no model is asked of one target, once.
-
+// Stage 7 for opaque calls: how one target is sent the call, and whether its answer is relayed. The loop over targets is in
+// routing/target-loop.ts; what names no model is asked of one target, once.
 import type { Refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { rulesOfTarget } from '../limits/counted-rules.ts';
-import { rejectTargets } from '../limits/rejection.ts';
-import type { RecordedAttempt } from '../records/attempts.ts';
+import type { Matches } from '../limits/match.ts';
+import { keyHeaders } from '../providers/key-headers.ts';
+import { failureRefusal, statusRejection } from '../providers/provider-error.ts';
+import type { Telemetry } from '../records/spans/telemetry.ts';
+import type { Allowance, ConsumerAllowance } from '../routing/limit-refusal.ts';
+import type { BegunCall, Errand, FailedCall, TargetCall } from '../routing/target-call.ts';
+import { type LoopParts, TargetLoop } from '../routing/target-loop.ts';
 import type { Route } from '../snapshot/snapshot.ts';
-import { type ConsumerAllowance, limitRefusal } from '../stages/admit.ts';
-import { CallPlan, type Planned } from '../stages/call-plan.ts';
-import { lastWord } from '../stages/last-word.ts';
-import type { OpaqueMethod } from '../upstream/send-opaque.ts';
-import { type AskedTarget, askOpaque, type OpaqueAsker, type OpaqueFailure } from './ask-opaque.ts';
+import type { TargetState } from '../targets/target-state.ts';
+import type { ApiKey } from '../upstream/api-keys.ts';
+import type { Deadlines } from '../upstream/deadlines.ts';
+import type { UpstreamFailure } from '../upstream/failure.ts';
+import type { Pools } from '../upstream/pools.ts';
+import { type OpaqueAnswer, type OpaqueMethod, sendOpaque } from '../upstream/send-opaque.ts';
+import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import type { Aim, OpaqueDoor, OpaqueTarget } from './door.ts';
+
+/** A target whose answer is relayed. Moments in milliseconds of the gateway's clock. */
+export interface AskedTarget {
+  readonly target: OpaqueTarget;
+  readonly allowance: Allowance;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  /** The name of its span; undefined: no traces are made. */
+  readonly spanId: string | undefined;
+  readonly reply: OpaqueAnswer;
+}
+
+/** A target whose answer is not relayed, or that gave none. */
+export type FailedOpaque = FailedCall<OpaqueTarget> & { readonly answer: UpstreamAnswer };
 
 /** Whose call it is. */
 export interface OpaqueCaller {
@@ -22,174 +41,123 @@ export interface OpaqueCaller {
   readonly door: Pick<OpaqueDoor, 'counts'>;
   /** What went wrong on the client's side while a provider was asked. */
   readonly fault: Refusal | undefined;
-  /** The targets that were asked in vain; they hold nothing any more. */
-  readonly failed: RecordedAttempt[];
-  /** The answer can be relayed; the allowance is held. */
-  takeAnswer(asked: AskedTarget): void;
-  /** There is none: a Refusal, or something unexpected; nothing is held. */
-  refuse(error: unknown): void;
+  /** The targets that were asked in vain are added here. */
+  readonly failed: FailedOpaque[];
+}
+
+interface Parts extends LoopParts {
+  readonly deadlines: Deadlines;
+  readonly pools: Pools;
+  readonly telemetry?: Telemetry | undefined;
+}
+
+/** A call that was sent. */
+interface OpaqueCall extends TargetCall<OpaqueTarget> {
+  readonly answer: UpstreamAnswer;
+  readonly reply: OpaqueAnswer;
 }
 
 /** A call whose targets are being asked. */
 export interface OpaqueAttempt {
-  /** Nothing more is asked; the caller is told the rest. */
+  /** Rejects with the last word of the targets, or with an unexpected error. */
+  readonly answered: Promise<AskedTarget>;
+  /** Nothing more is asked. */
   cancel(): void;
 }
 
-type Parts = Parameters<typeof askOpaque>[3] & Pick<Gateway, 'limiter' | 'retries'>;
-
-/** Who is asked once: no other has what is asked for. */
-const once: Pick<Route, 'source' | 'policy' | 'hedge'> = {
-  source: '',
-  policy: { attempts: 1, budget: undefined, on: new Set(), deadlineMs: undefined },
-  hedge: false,
-};
-
-/**
- * Asks the first target that has room. Throws 429 `rate_limit_exceeded` when none has; the consumer is given back what it paid. Later the caller
- * is told of an answer, or of the last word of the targets.
- */
+/** Asks the targets of an aim until one gives an answer that is relayed. */
 export function attemptOpaque(
   aim: Aim,
   consumer: ConsumerAllowance,
   caller: OpaqueCaller,
   parts: Parts,
 ): OpaqueAttempt {
-  const attempts = new OpaqueAttempts(aim, consumer, caller, parts);
-  attempts.start();
-  return attempts;
+  const loop = new TargetLoop(new OpaqueErrand(aim, consumer, caller, parts), parts);
+  return { answered: loop.run().then(({ call, endedAtMs }) => ({ ...call, endedAtMs })), cancel: () => loop.gone() };
 }
 
-class OpaqueAttempts implements OpaqueAsker, OpaqueAttempt {
+class OpaqueErrand implements Errand<OpaqueTarget, OpaqueCall> {
+  readonly targets: readonly OpaqueTarget[];
+  readonly route: Route | undefined;
+  readonly startedAtMs: number;
+  readonly consumer: ConsumerAllowance;
+  readonly failed: FailedOpaque[];
+  readonly canHedge = false;
+  readonly isStream = false;
+  readonly isBoundToKey: boolean;
   readonly #aim: Aim;
-  readonly #consumer: ConsumerAllowance;
   readonly #caller: OpaqueCaller;
   readonly #parts: Parts;
-  readonly #plan: CallPlan<OpaqueTarget>;
-  readonly #startedAtMs: number;
-  /** Of the target that is being asked. */
-  #cancel: (() => void) | undefined;
-  #pause: NodeJS.Timeout | undefined;
 
   constructor(aim: Aim, consumer: ConsumerAllowance, caller: OpaqueCaller, parts: Parts) {
-    const { limiter, nowMs, targets } = parts;
+    this.targets = aim.targets;
+    this.startedAtMs = Math.floor(parts.nowMs());
+    this.route = aim.route;
+    this.consumer = consumer;
+    this.failed = caller.failed;
+    this.isBoundToKey = aim.targets.some(({ key }) => key !== undefined);
     this.#aim = aim;
-    this.#consumer = consumer;
     this.#caller = caller;
     this.#parts = parts;
-    this.#startedAtMs = Math.floor(nowMs());
-    this.#plan = new CallPlan(
-      {
-        targets: aim.targets,
-        route: aim.route ?? once,
-        matchesOf: (target) => rulesOfTarget(caller.door.counts, target, limiter),
-        isUsable: (target, now) => targets.of(target.remembered ?? target).isUsable(now),
-        startedAtMs: this.#startedAtMs,
-      },
-      parts,
-    );
-  }
-
-  get method(): OpaqueMethod {
-    return this.#caller.method;
-  }
-
-  get exchange(): Exchange {
-    return this.#caller.exchange;
   }
 
   get fault(): Refusal | undefined {
     return this.#caller.fault;
   }
 
-  start(): void {
-    const now = this.#startedAtMs;
-    if (this.#aim.route !== undefined) this.#parts.retries.note(this.#aim.route, now);
-    const first = this.#plan.next('failover', now);
-    if (first === undefined) throw this.#saturated(now);
-    this.#send(first);
+  get isLeft(): boolean {
+    return this.#caller.exchange.gone || this.fault !== undefined;
   }
 
-  cancel(): void {
-    if (this.#pause === undefined) {
-      this.#cancel?.();
-      return;
-    }
-    clearTimeout(this.#pause);
-    this.#caller.refuse(this.fault);
+  get canSend(): boolean {
+    return this.#aim.canSend?.() ?? true;
   }
 
-  takeAnswer(asked: AskedTarget): void {
-    this.#caller.takeAnswer(asked);
+  noteFailed(failed: FailedOpaque): void {
+    this.failed.push(failed);
   }
 
-  takeFailure({ reply, ...asked }: AskedTarget, failed: OpaqueFailure): void {
-    const { refused, failure } = failed;
-    const { answer } = reply;
-    this.#caller.failed.push({ ...asked, refused, answer, isSent: failure?.sent !== false });
-    try {
-      this.#goOn({ ...asked, ...failed, answer }, Math.floor(asked.endedAtMs));
-    } catch (error) {
-      this.#caller.refuse(error);
-    }
+  matchesOf(target: OpaqueTarget): Matches {
+    return rulesOfTarget(this.#caller.door.counts, target, this.#parts.limiter);
   }
 
-  refuse(error: unknown): void {
-    this.#caller.refuse(error);
+  stateOf(target: OpaqueTarget): TargetState {
+    return this.#parts.targets.of(target.remembered ?? target);
   }
 
-  /** Asks another target, or this one again; throws the last word when neither may be. */
-  #goOn(
-    failed: Omit<AskedTarget, 'reply'> & OpaqueFailure & { readonly answer: AskedTarget['reply']['answer'] },
-    nowMs: number,
-  ): void {
-    const { canSend = () => true } = this.#aim;
-    const isOver = this.exchange.gone || this.fault !== undefined || !canSend();
-    const next = isOver ? undefined : this.#plan.after(failed, nowMs);
-    // Why nothing more comes of it may be what its client did.
-    if (next === undefined) throw this.fault ?? this.#lastWord(failed.refused, nowMs);
-    if (typeof next === 'number') this.#askAgain(failed, next);
-    else this.#send(next);
+  keyOf({ key }: OpaqueTarget): ApiKey | undefined {
+    return key;
   }
 
-  #send({ target, allowance }: Planned<OpaqueTarget>): void {
-    this.#cancel = askOpaque(target, allowance, this, this.#parts);
+  send(begun: BegunCall<OpaqueTarget>): OpaqueCall {
+    const { target, key, isFresh, startedAtMs } = begun;
+    const { pools, deadlines, telemetry } = this.#parts;
+    const { method, exchange } = this.#caller;
+    const { upstream, path, keyStyle } = target;
+    const body = target.body();
+    const headers = [...keyHeaders(keyStyle, key.secret), ...upstream.headers, 'accept-encoding', 'identity'];
+    headers.push('x-request-id', exchange.id, ...target.headers);
+    const spanId = telemetry?.propagate(exchange, headers);
+    const isPaced = !Buffer.isBuffer(body);
+    if (key.signer !== undefined && !isPaced)
+      headers.push(...key.signer.sign({ method, path, headers, body }, startedAtMs));
+    const outgoing = { method, path, headers, body, isFresh };
+    const reply = sendOpaque(pools.get(upstream), outgoing, upstream.patience, deadlines);
+    return { ...begun, answer: reply.answer, spanId, isPaced, reply };
   }
 
-  /** Asks the same target once more, after a pause. */
-  #askAgain(
-    { target, refused }: Pick<OpaqueFailure, 'refused'> & { readonly target: OpaqueTarget },
-    pauseMs: number,
-  ): void {
-    this.#pause = setTimeout(() => {
-      this.#pause = undefined;
-      const now = Math.floor(this.#parts.nowMs());
-      try {
-        const again = this.#plan.again(target, now);
-        if (again === undefined) throw this.#lastWord(refused, now);
-        this.#send(again);
-      } catch (error) {
-        this.#caller.refuse(error);
-      }
-    }, pauseMs);
+  read(): undefined {
+    return undefined;
   }
 
-  #saturated(nowMs: number): Refusal {
-    const { limiter, metrics } = this.#parts;
-    const { lease, matches, told } = this.#consumer;
-    const rules = this.#aim.targets.map((target) => rulesOfTarget(this.#caller.door.counts, target, limiter));
-    lease.refund(nowMs);
-    return limitRefusal(rejectTargets(rules, matches, nowMs), told, metrics);
+  refusalOf({ target, answer }: OpaqueCall, failure: UpstreamFailure | undefined): Refusal | undefined {
+    const { speaker, upstream, isPassed = false } = target;
+    const { nowMs } = this.#parts;
+    if (failure === undefined) return statusRejection(answer, { speaker, nowMs, isPassed });
+    return this.fault ?? failureRefusal(failure, upstream, answer.head);
   }
 
-  /** `refused`: that of the target asked last. */
-  #lastWord(refused: Refusal, nowMs: number): Refusal {
-    const { route } = this.#aim;
-    if (route === undefined) return refused;
-    const failed = this.#caller.failed.flatMap((attempt) => {
-      const target = (attempt.target as OpaqueTarget).remembered;
-      return target === undefined || attempt.refused === undefined ? [] : [{ target, refused: attempt.refused }];
-    });
-    return lastWord(failed, { route, consumer: this.#consumer }, this.#parts, nowMs);
+  usageOf(): undefined {
+    return undefined;
   }
 }

@@ -4,13 +4,13 @@
 import type { Gateway } from '../gateway.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { providerHeaders } from '../providers/upstream-id.ts';
-import type { ConsumerAllowance } from '../stages/admit.ts';
+import type { ConsumerAllowance } from '../routing/limit-refusal.ts';
 import { announce } from '../stages/announce.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import type { Delivery } from '../stages/relay.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import { passableHeaders } from './answer-headers.ts';
-import type { AskedTarget } from './ask-opaque.ts';
+import type { AskedTarget } from './attempt-opaque.ts';
 import type { Aim, OpaqueDoor, Tapped } from './door.ts';
 import { withOwnLocation } from './doors/own-location.ts';
 

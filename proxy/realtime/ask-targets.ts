@@ -1,60 +1,55 @@
-// Asks the targets of a route for something that needs no relaying of an answer, in their order, until one grants it. The rules for
-// skipping, failing over and paying are those of model calls (stages/attempt.ts); a target is not hedged, nor asked again after a pause.
+// Stage 7 for what needs no relaying of an answer: sessions and what they begin with. How one target is asked, and whether it grants that. The
+// loop over targets is in routing/target-loop.ts.
 import { CallContext, nothingSaid } from '../call/thread.ts';
 import type { Refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
-import { noteAnswered, noteRefused } from '../routing/retry/note-outcome.ts';
-import type { RetryKind } from '../routing/retry/retry-budgets.ts';
-import { mostCalls } from '../snapshot/retry-policy.ts';
+import type { ModelRequest } from '../http/exchange.ts';
+import type { Matches } from '../limits/match.ts';
+import type { Balance } from '../routing/balance/balance.ts';
+import type { Allowance, ConsumerAllowance } from '../routing/limit-refusal.ts';
+import type { BegunCall, CallAnswer, Errand, FailedCall, TargetCall } from '../routing/target-call.ts';
+import { type LoopParts, TargetLoop } from '../routing/target-loop.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
-import type { Allowance, ConsumerAllowance } from '../stages/admit.ts';
-import { lastWord } from '../stages/last-word.ts';
-import type { AnswerHead } from '../upstream/answer-head.ts';
+import type { TargetState } from '../targets/target-state.ts';
+import { type AnswerHead, noHead } from '../upstream/answer-head.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
 
-type Parts = Pick<Gateway, 'balance' | 'limiter' | 'metrics' | 'nowMs' | 'retries' | 'targets'>;
+interface Parts extends LoopParts {
+  readonly balance: Balance;
+}
 
 /** What a target has said. `status` 0: nothing. */
 interface Said {
   readonly status: number;
   readonly head: AnswerHead;
-  /** What the span of the request is called; undefined: no traces are made. */
+  /** The name of the span of the request; undefined: no traces are made. */
   readonly spanId: string | undefined;
 }
 
 /** It grants what was asked for, or refuses. */
 export type Reply<Value> =
-  | (Said & { readonly value: Value; readonly refused?: undefined })
+  | (Said & { readonly value: Value; readonly refused?: undefined; readonly failure?: undefined })
   | (Said & { readonly refused: Refusal; readonly failure: UpstreamFailure | undefined });
 
 /** What is asked for. */
 export interface Question<Value> {
   readonly route: Route;
   readonly consumer: ConsumerAllowance;
-  readonly rawHeaders: readonly string[];
-  /** Never rejects. */
-  readonly ask: (target: Target, key: ApiKey) => Promise<Reply<Value>>;
-  /** The client has left. */
-  readonly gone: AbortSignal;
+  readonly exchange: ModelRequest;
+  /** Never rejects. `gone` fires when the answer is not needed any more. */
+  readonly ask: (target: Target, key: ApiKey, gone: AbortSignal) => Promise<Reply<Value>>;
 }
 
-/** A target that was asked. Moments in milliseconds of the gateway's clock. */
-interface Asked {
+/** A target that refused, or that could not be asked. */
+export type AskedInVain = FailedCall<Target> & { readonly answer: { readonly status: number } };
+
+/** What a target has granted. Moments in milliseconds of the gateway's clock. */
+export interface Granted<Value> {
   readonly target: Target;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   readonly answer: { readonly status: number };
   readonly spanId: string | undefined;
-}
-
-export interface AskedInVain extends Asked {
-  readonly refused: Refusal;
-  /** The request reached the provider, as far as is known. */
-  readonly isSent: boolean;
-}
-
-export interface Granted<Value> extends Asked {
   readonly refused: undefined;
   readonly value: Value;
   readonly head: AnswerHead;
@@ -66,112 +61,138 @@ export interface Granted<Value> extends Asked {
  * Rejects with the last word of the targets. Those that were asked in vain are added to `failed`; they hold nothing any more, and neither does
  * the consumer when none was asked.
  */
-export function askTargets<Value>(
+export async function askTargets<Value>(
   question: Question<Value>,
   failed: AskedInVain[],
   parts: Parts,
 ): Promise<Granted<Value>> {
-  return new Asking(question, failed, parts).run();
+  const { exchange } = question;
+  const loop = new TargetLoop(new GrantErrand(question, failed, parts), parts);
+  exchange.waiting = loop;
+  const { call, endedAtMs } = await loop.run();
+  exchange.waiting = undefined;
+  const { target, startedAtMs, allowance, spanId, answer } = call;
+  parts.metrics.upstream.ended(target, 'success', (endedAtMs - startedAtMs) / 1000);
+  const { status, head, value } = answer.granted;
+  const asked = { target, startedAtMs, endedAtMs, answer: { status }, spanId, head, allowance };
+  return { ...asked, refused: undefined, value };
 }
 
-class Asking<Value> {
+/** The answer of a target that is read, or dialled, by the one who asks. */
+class ReplyAnswer<Value> implements CallAnswer {
+  readonly stream = true;
+  readonly #gone = new AbortController();
+  readonly #coming: Promise<Reply<Value>>;
+  #reply: Reply<Value> | undefined;
+
+  constructor(ask: (gone: AbortSignal) => Promise<Reply<Value>>) {
+    this.#coming = ask(this.#gone.signal);
+  }
+
+  get status(): number {
+    return this.#reply?.status ?? 0;
+  }
+
+  get head(): AnswerHead {
+    return this.#reply?.head ?? noHead;
+  }
+
+  get spanId(): string | undefined {
+    return this.#reply?.spanId;
+  }
+
+  get refused(): Refusal | undefined {
+    return this.#reply?.refused;
+  }
+
+  get granted(): Extract<Reply<Value>, { readonly refused?: undefined }> {
+    if (this.#reply === undefined || this.#reply.refused !== undefined) throw new Error('a target has granted nothing');
+    return this.#reply;
+  }
+
+  whenReady(listener: (failure: UpstreamFailure | undefined) => void): void {
+    void this.#coming.then((reply) => {
+      this.#reply = reply;
+      listener(reply.failure);
+    });
+  }
+
+  cancel(): void {
+    this.#gone.abort();
+  }
+}
+
+interface GrantCall<Value> extends TargetCall<Target> {
+  readonly answer: ReplyAnswer<Value>;
+}
+
+class GrantErrand<Value> implements Errand<Target, GrantCall<Value>> {
+  readonly targets: readonly Target[];
+  readonly route: Route;
+  readonly startedAtMs: number;
+  readonly consumer: ConsumerAllowance;
+  readonly failed: AskedInVain[];
+  readonly canHedge = false;
+  readonly canSend = true;
+  readonly isStream = true;
+  readonly isBoundToKey = false;
+  readonly fault = undefined;
   readonly #question: Question<Value>;
-  readonly #failed: AskedInVain[];
   readonly #parts: Parts;
-  /** Still to be asked. */
-  readonly #targets: Target[];
-  readonly #startedAtMs: number;
-  #calls = 0;
-  #isLastResort = false;
-  #kind: RetryKind = 'failover';
 
   constructor(question: Question<Value>, failed: AskedInVain[], parts: Parts) {
+    const { route, consumer, exchange } = question;
+    this.startedAtMs = Math.floor(parts.nowMs());
+    const context = new CallContext(this.startedAtMs, exchange.request.rawHeaders, nothingSaid);
+    this.targets = parts.balance(route, context);
+    this.route = route;
+    this.consumer = consumer;
+    this.failed = failed;
     this.#question = question;
-    this.#failed = failed;
     this.#parts = parts;
-    this.#startedAtMs = this.#now();
-    const context = new CallContext(this.#startedAtMs, question.rawHeaders, nothingSaid);
-    this.#targets = [...parts.balance(question.route, context)];
   }
 
-  async run(): Promise<Granted<Value>> {
-    const { route, consumer } = this.#question;
-    try {
-      this.#parts.retries.note(route, this.#startedAtMs);
-      const isOnly = this.#targets.length === 1;
-      for (let target = this.#targets.shift(); target !== undefined; target = this.#targets.shift()) {
-        const allowance = this.#admit(target, isOnly);
-        if (allowance === undefined) continue;
-        if (allowance === 'no budget') break;
-        const granted = await this.#ask(target, allowance);
-        if (granted !== undefined) return granted;
-      }
-      throw lastWord(this.#failed, this.#question, this.#parts, this.#now());
-    } catch (error) {
-      if (this.#calls === 0) consumer.lease.refund(this.#now());
-      throw error;
-    }
+  get isLeft(): boolean {
+    return this.#question.exchange.gone;
   }
 
-  /** Undefined: it has no room, or is likely to fail while better ones were there. */
-  #admit(target: Target, isOnly: boolean): Allowance | 'no budget' | undefined {
-    const { limiter, retries, targets } = this.#parts;
-    const now = this.#now();
-    const isUsable = targets.of(target).isUsable(now);
-    if (this.#calls === 0) this.#isLastResort = !isUsable;
-    else if (!isUsable && !this.#isLastResort) return undefined;
-    const matches = limiter.forTarget(target.upstream.name, target.model);
-    const { lease } = limiter.admit(matches, now, isOnly ? 'reject' : 'skip_target');
-    if (lease === undefined) return undefined;
-    if (this.#calls > 0 && !retries.take(this.#question.route, this.#kind, now)) {
-      lease.refund(now);
-      return 'no budget';
-    }
-    return { lease, matches };
+  noteFailed(failed: AskedInVain): void {
+    this.failed.push({ ...failed, answer: { status: failed.answer.status } });
   }
 
-  async #ask(target: Target, allowance: Allowance): Promise<Granted<Value> | undefined> {
-    const { ask, gone } = this.#question;
-    const { metrics, targets } = this.#parts;
-    const { credentials } = target.upstream;
-    const state = targets.of(target);
-    const startedAtMs = this.#now();
-    const role = state.breaker.begin(startedAtMs);
-    const key = credentials.pick(startedAtMs, state.quota);
-    this.#calls += 1;
-    const reply = await ask(target, key);
-    const { status, head, spanId } = reply;
-    const endedAtMs = this.#now();
-    if (status !== 0) credentials.answered(key, status, head, endedAtMs);
-    const asked = { target, startedAtMs, endedAtMs, answer: { status }, spanId };
-    const called = { target, state, role, key, answer: { status, head, stream: true }, startedAtMs };
-    if (reply.refused === undefined) {
-      noteAnswered(called, endedAtMs, false, metrics.upstream);
-      metrics.upstream.ended(target, 'success', (endedAtMs - startedAtMs) / 1000);
-      return { ...asked, refused: undefined, value: reply.value, head, allowance };
-    }
-    const { refused, failure } = reply;
-    // A provider that was never reached has executed nothing.
-    if (failure?.sent === false) allowance.lease.refund(endedAtMs);
-    else allowance.lease.release();
-    this.#failed.push({ ...asked, refused, isSent: failure?.sent !== false });
-    const brokenOff = gone.aborted ? 'cancelled' : undefined;
-    const outcome = { refused, failure, brokenOff, isCall: true, isBoundToKey: false } as const;
-    const { kind, hasOtherKey } = noteRefused(called, outcome, endedAtMs, metrics.upstream);
-    const mayGoOn = !gone.aborted && kind !== undefined && this.#question.route.policy.on.has(kind);
-    if (!mayGoOn || !this.#hasTimeAndCalls(endedAtMs)) this.#targets.length = 0;
-    else if (hasOtherKey) this.#targets.unshift(target);
-    this.#kind = hasOtherKey ? 'retry' : 'failover';
+  matchesOf({ upstream, model }: Target): Matches {
+    return this.#parts.limiter.forTarget(upstream.name, model);
+  }
+
+  stateOf(target: Target): TargetState {
+    return this.#parts.targets.of(target);
+  }
+
+  keyOf(): undefined {
     return undefined;
   }
 
-  #hasTimeAndCalls(nowMs: number): boolean {
-    const { policy, targets } = this.#question.route;
-    const { deadlineMs = Number.POSITIVE_INFINITY } = policy;
-    return nowMs < this.#startedAtMs + deadlineMs && this.#calls < mostCalls(policy, targets.length);
+  send(begun: BegunCall<Target>): GrantCall<Value> {
+    const { target, key } = begun;
+    const answer = new ReplyAnswer((gone) => this.#question.ask(target, key, gone));
+    return {
+      ...begun,
+      answer,
+      get spanId() {
+        return answer.spanId;
+      },
+    };
   }
 
-  #now(): number {
-    return Math.floor(this.#parts.nowMs());
+  read(): undefined {
+    return undefined;
+  }
+
+  refusalOf({ answer }: GrantCall<Value>): Refusal | undefined {
+    return answer.refused;
+  }
+
+  usageOf(): undefined {
+    return undefined;
   }
 }

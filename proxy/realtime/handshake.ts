@@ -17,7 +17,6 @@ export class Handshake {
   readonly #early: Buffer[];
   #earlyBytes: number;
   #exchange: Exchange | undefined;
-  #whenGone: () => void = () => undefined;
   #isOver = false;
 
   constructor(request: IncomingMessage, socket: Socket, head: Buffer) {
@@ -35,10 +34,9 @@ export class Handshake {
     socket.resume();
   }
 
-  /** `gone` is called once when the client leaves before its answer is complete. */
-  watch(exchange: Exchange, gone: () => void): void {
+  /** What waits for something of the exchange is told once when the client leaves before its answer is complete. */
+  watch(exchange: Exchange): void {
     this.#exchange = exchange;
-    this.#whenGone = gone;
   }
 
   /** Lets go of the connection; gives what has come over it. */
@@ -61,8 +59,9 @@ export class Handshake {
     if (this.#isOver) return;
     this.#isOver = true;
     this.socket.destroy();
-    if (this.#exchange !== undefined) this.#exchange.gone = true;
-    this.#whenGone();
+    if (this.#exchange === undefined) return;
+    this.#exchange.gone = true;
+    this.#exchange.waiting?.gone();
   };
 
   readonly #finish = (): void => {

@@ -46,7 +46,6 @@ export class OpenSession {
   readonly #snapshot: Snapshot;
   readonly #trip: RealtimeTrip;
   readonly #keeper: SessionKeeper;
-  readonly #gone = new AbortController();
   /** It is one of transcripts alone. */
   #isTranscribing = false;
   readonly #unfinished = new UnfinishedResponses();
@@ -61,7 +60,7 @@ export class OpenSession {
     this.#snapshot = gateway.current();
     this.#exchange = openExchange(handshake.request, handshake.response, this.#snapshot, gateway.nowMs());
     this.#trip = new RealtimeTrip(sessionPath, 'GET', this.#exchange, this.#snapshot);
-    handshake.watch(this.#exchange, () => this.#gone.abort());
+    handshake.watch(this.#exchange);
   }
 
   /** Never rejects. `check` throws what stands against any upgrade at this moment. */
@@ -92,14 +91,10 @@ export class OpenSession {
     this.#isTranscribing = query.get('intent') === 'transcription';
     const { route, consumer } = this.#trip.admit(modelIn(query), this.#gateway, query);
     const { frameLimitBytes } = this.#snapshot.realtime;
-    const wish = { exchange: this.#exchange, query: furtherQuery(query), frameLimitBytes, gone: this.#gone.signal };
-    const question = {
-      route,
-      consumer,
-      rawHeaders: request.rawHeaders,
-      ask: (target: Target, key: ApiKey) => dialTarget(target, key, wish, this.#parts()),
-      gone: this.#gone.signal,
-    };
+    const wish = { exchange: this.#exchange, query: furtherQuery(query), frameLimitBytes };
+    const ask = (target: Target, key: ApiKey, gone: AbortSignal) =>
+      dialTarget(target, key, { ...wish, gone }, this.#parts());
+    const question = { route, consumer, exchange: this.#exchange, ask };
     const granted = await askTargets(question, this.#trip.failed, this.#gateway);
     this.#trip.accepted = granted;
     this.#accept(granted);
@@ -109,7 +104,7 @@ export class OpenSession {
     const provider = granted.value;
     const { request, socket } = this.#handshake;
     const { frameLimitBytes } = this.#snapshot.realtime;
-    const isThere = !this.#gone.signal.aborted && !socket.destroyed;
+    const isThere = !this.#exchange.gone && !socket.destroyed;
     const headers = isThere ? this.#answerHeaders(granted) : [];
     const early = isThere ? this.#handshake.release() : Buffer.alloc(0);
     this.#trip.answerHeaders = headers;

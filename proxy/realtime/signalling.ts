@@ -101,11 +101,8 @@ class Signalling {
       const named = namedModel({ contentType, body, query }, this.#door.takesSdp);
       await this.#claim(body, contentType, principal);
       const { route, consumer } = this.#trip.admit(named.model, this.#gateway, query);
-      const ask = (target: Target, key: ApiKey) => this.#askTarget(target, key, named);
-      const gone = new AbortController();
-      exchange.waiting = { gone: () => gone.abort() };
-      const { rawHeaders } = exchange.request;
-      const question = { route, consumer, rawHeaders, ask, gone: gone.signal };
+      const ask = (target: Target, key: ApiKey, signal: AbortSignal) => this.#askTarget(target, key, named, signal);
+      const question = { route, consumer, exchange, ask };
       const granted = await askTargets(question, this.#trip.failed, this.#gateway);
       this.#trip.accepted = granted;
       return granted;
@@ -127,7 +124,7 @@ class Signalling {
     });
   }
 
-  async #askTarget(target: Target, key: ApiKey, named: NamedModel): Promise<Reply<WholeAnswer>> {
+  async #askTarget(target: Target, key: ApiKey, named: NamedModel, signal: AbortSignal): Promise<Reply<WholeAnswer>> {
     const { upstream, model } = target;
     const { exchange } = this.#trip;
     const speech = realtimeSpeech(target);
@@ -142,6 +139,7 @@ class Signalling {
       headers,
       body: named.bodyFor(model),
       mostBytes,
+      signal,
     } as const;
     const { pools, deadlines } = this.#gateway;
     const answer = await readWhole(pools.get(upstream), question, upstream.patience, deadlines);

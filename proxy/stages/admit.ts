@@ -1,27 +1,12 @@
 // Stage 6: the consumer's allowance. One synchronous step: every user-path rule is checked, then all are taken from. It comes before
 // the body, so that a request beyond its limits takes no memory, and is renewed when the body is there.
-import { ruleLabel } from '../../domain/rules/rule.ts';
-import { type Refusal, refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { rejectionHeaders, rejectionWords, type ToldLimits } from '../limits/headers.ts';
-import type { Lease } from '../limits/lease.ts';
+import type { ToldLimits } from '../limits/headers.ts';
 import type { Matches } from '../limits/match.ts';
 import { explain, type Rejection } from '../limits/rejection.ts';
 import { renewLease } from '../limits/renew.ts';
+import { type ConsumerAllowance, limitRefusal, targetRules } from '../routing/limit-refusal.ts';
 import type { Route } from '../snapshot/snapshot.ts';
-
-/** What an admitted request holds under a set of rules. */
-export interface Allowance {
-  readonly lease: Lease;
-  /** The rules it was taken under: tokens are charged to them, headers speak of them. */
-  readonly matches: Matches;
-}
-
-/** What a request holds under the rules of its consumer. */
-export interface ConsumerAllowance extends Allowance {
-  /** Which headers speak of limits to the consumer. */
-  readonly told: ToldLimits;
-}
 
 /** A request whose consumer is used up; it holds nothing. */
 export interface Rejected {
@@ -54,18 +39,4 @@ export function renew(
   const rejection = renewLease(lease, matches, now);
   if (rejection === undefined) return;
   throw limitRefusal(explain(targetRules(route, limiter), matches, now), told, metrics);
-}
-
-/** The rules of each target of a route, in declared order. */
-export function targetRules({ targets }: Route, limiter: Gateway['limiter']): Matches[] {
-  return targets.map(({ upstream, model }) => limiter.forTarget(upstream.name, model));
-}
-
-/** The answer to a request that a rule refuses: 429 with what is used up and when to come again (spec, Errors). */
-export function limitRefusal(rejection: Rejection, told: ToldLimits, metrics: Gateway['metrics']): Refusal {
-  const words = rejectionWords(rejection);
-  metrics.retryAfter(words.seconds);
-  const { id, scope } = rejection.rule;
-  const rule = { id, scope, label: ruleLabel(rejection.rule) };
-  return refusal('rate_limit_exceeded', { fill: { ...words }, headers: rejectionHeaders(rejection, told), rule });
 }

@@ -2,8 +2,8 @@
 import type { Surface } from '../dialects/dialect.ts';
 import { anthropicLimitHeaders } from '../dialects/messages/limit-headers.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
+import type { Allowance, ConsumerAllowance } from '../routing/limit-refusal.ts';
 import { droppedHeader } from '../translation/losses.ts';
-import type { Allowance, ConsumerAllowance } from './admit.ts';
 
 /** What there is to say of an accepted answer. */
 export interface Announced {

@@ -1,186 +1,276 @@
-// Stage 7: asks the targets in order until one gives an answer that can be relayed.
+// Stage 7 for calls of models: how one target is sent the call, and whether its answer can be relayed. The loop over targets is in
+// routing/target-loop.ts.
 import { CallContext } from '../call/thread.ts';
-import { type Refusal, refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
-import type { ModelRequest, Waiting } from '../http/exchange.ts';
-import type { RetryKind } from '../routing/retry/retry-budgets.ts';
-import type { Target } from '../snapshot/snapshot.ts';
-import { type Asker, type Asking, acceptedOf, ask, judge, type Verdict } from './ask.ts';
-import type { AnswerTaker, RoutedCall } from './attempts.ts';
-import { CallPlan, type Planned } from './call-plan.ts';
+import type { Opening } from '../dialects/opening.ts';
+import { redactWords } from '../dialects/redact.ts';
+import type { Refusal } from '../errors.ts';
+import type { ModelRequest } from '../http/exchange.ts';
+import type { Matches } from '../limits/match.ts';
+import { shortBytes } from '../pacing/slices.ts';
+import { failureRefusal, invalid, openingRejection, rejectionOf } from '../providers/provider-error.ts';
+import { openingAt, type TargetSpeech } from '../providers/target-speeches.ts';
+import { providerHeaders, upstreamIdHeader } from '../providers/upstream-id.ts';
+import type { Telemetry } from '../records/spans/telemetry.ts';
+import type { Balance } from '../routing/balance/balance.ts';
+import type { ConsumerAllowance } from '../routing/limit-refusal.ts';
+import type { BegunCall, Errand, TargetCall } from '../routing/target-call.ts';
+import { type LoopParts, TargetLoop } from '../routing/target-loop.ts';
+import type { Route, Target } from '../snapshot/snapshot.ts';
+import type { TargetState } from '../targets/target-state.ts';
+import type { TokenUsage } from '../tokens/token-usage.ts';
+import { Reading } from '../translation/reading.ts';
+import type { ApiKey } from '../upstream/api-keys.ts';
+import type { Deadlines } from '../upstream/deadlines.ts';
+import type { UpstreamFailure } from '../upstream/failure.ts';
+import type { Pools } from '../upstream/pools.ts';
+import { send } from '../upstream/send.ts';
+import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
+import type { Accepted, FailedAttempt, RoutedCall } from './attempts.ts';
 import { chargeUnfinished } from './charge/charge-unfinished.ts';
-import { lastWord } from './last-word.ts';
-import { Race } from './race.ts';
+import { keepsItself } from './keep.ts';
+import { headersOf, prepare } from './prepare.ts';
+import { isOdd, type Reframed, reframedOf } from './reframe.ts';
 
-type Parts = Asker['parts'] & Pick<Gateway, 'balance' | 'limiter' | 'retries'>;
+/** Answers up to this many bytes are held until complete, so that a broken one becomes a clean error; one that is translated or checked, as a whole. */
+const heldBytes = 64 * 1024;
+const translatedBytes = 16 * 1024 * 1024;
+/** Longest reason that is told. Characters. */
+const mostWords = 500;
 
-/**
- * Sends the call to one target of the route after the other, as far as its policy and the budget for further calls allow. One whose provider or
- * model rules are used up is skipped; after a failure the next is asked only when it is safe (`failureKind`). Refuses with the last word of
- * the targets (`lastWord`); when all are used up no call was made, and the consumer gets back what it paid. When the client leaves
- * while the provider works, the unfinished answer is taken, because it has cost something.
- */
-export function attempt(routed: RoutedCall, exchange: ModelRequest, parts: Parts, taker: AnswerTaker): void {
-  new Attempts(routed, exchange, parts, taker).start();
+/** What asking targets for a call needs. */
+export interface AttemptParts extends LoopParts {
+  readonly balance: Balance;
+  readonly deadlines: Deadlines;
+  readonly metrics: LoopParts['metrics'] & Parameters<typeof chargeUnfinished>[1]['metrics'];
+  readonly pools: Pools;
+  readonly telemetry?: Telemetry | undefined;
+  /** Tokens are counted, so streams are asked to report usage. */
+  readonly usageEnabled: boolean;
 }
 
-/** The targets of one call: those that were asked, and those that are left. */
-class Attempts implements Asker, Waiting {
-  readonly routed: RoutedCall;
-  readonly exchange: ModelRequest;
-  readonly parts: Parts;
-  readonly #taker: AnswerTaker;
-  readonly #plan: CallPlan<Target>;
-  readonly #startedAtMs: number;
-  /** A target has refused the request for what it says, or may have done the work: no other is asked. */
-  #final: Refusal | undefined;
-  readonly #race = new Race();
-  #pause: NodeJS.Timeout | undefined;
+/** A call that was sent. */
+export interface ModelCall extends TargetCall<Target> {
+  readonly answer: UpstreamAnswer;
+  /** The stream's usage event exists only because the gateway asked for it. */
+  readonly injectedUsage: boolean;
+  readonly speech: TargetSpeech;
+  /** What the first events of a stream say; undefined: they are not read. */
+  readonly opening: Opening | undefined;
+  /** How the answer is translated; undefined: its bytes are the client's own dialect. */
+  readonly reading: Reading | undefined;
+  /** What becomes of an answer whose form is not the one that was asked for; undefined: it is relayed as it comes. */
+  reframed: Reframed | undefined;
+}
 
-  constructor(routed: RoutedCall, exchange: ModelRequest, parts: Parts, taker: AnswerTaker) {
-    this.routed = routed;
-    this.exchange = exchange;
-    this.parts = parts;
-    this.#taker = taker;
-    this.#startedAtMs = Math.floor(parts.nowMs());
-    const context = new CallContext(this.#startedAtMs, exchange.request.rawHeaders, routed.call);
-    const { balance, limiter, targets } = parts;
-    const { route, isCounted } = routed;
-    this.#plan = new CallPlan(
-      {
-        targets: balance(route, context),
-        route,
-        matchesOf: ({ upstream, model }) => (isCounted ? limiter.forTarget(upstream.name, model) : limiter.unlimited),
-        isUsable: (target, nowMs) => targets.of(target).isUsable(nowMs),
-        startedAtMs: this.#startedAtMs,
-      },
-      parts,
-    );
+/**
+ * Sends the call to the targets of its route until one gives an answer that can be relayed. Rejects with the last word of the targets, or with
+ * an unexpected error. Those that fail are added to `failed`.
+ */
+export async function attempt(
+  routed: RoutedCall,
+  exchange: ModelRequest,
+  parts: AttemptParts,
+  failed: FailedAttempt[],
+): Promise<Accepted> {
+  const loop = new TargetLoop(new ModelErrand(routed, exchange, parts, failed), parts);
+  exchange.waiting = loop;
+  const { call, endedAtMs } = await loop.run();
+  exchange.waiting = undefined;
+  return acceptedOf(call, routed, endedAtMs);
+}
+
+class ModelErrand implements Errand<Target, ModelCall> {
+  readonly targets: readonly Target[];
+  readonly route: Route;
+  readonly startedAtMs: number;
+  readonly consumer: ConsumerAllowance;
+  readonly failed: FailedAttempt[];
+  readonly canHedge = true;
+  readonly canSend = true;
+  readonly fault = undefined;
+  readonly isStream: boolean;
+  readonly isBoundToKey: boolean;
+  readonly #routed: RoutedCall;
+  readonly #exchange: ModelRequest;
+  readonly #parts: AttemptParts;
+
+  constructor(routed: RoutedCall, exchange: ModelRequest, parts: AttemptParts, failed: FailedAttempt[]) {
+    const { call, consumer, keyMark, route } = routed;
+    this.startedAtMs = Math.floor(parts.nowMs());
+    const context = new CallContext(this.startedAtMs, exchange.request.rawHeaders, call);
+    this.targets = parts.balance(route, context);
+    this.route = route;
+    this.consumer = consumer;
+    this.failed = failed;
+    this.isStream = call.stream;
+    this.isBoundToKey = keyMark !== undefined;
+    this.#routed = routed;
+    this.#exchange = exchange;
+    this.#parts = parts;
   }
 
-  get isOver(): boolean {
-    return this.#race.isOver;
+  get isLeft(): boolean {
+    return this.#exchange.gone;
   }
 
-  start(): void {
-    // One moment for all that are asked without a pause: what was used up a moment ago must still be so in the answer.
-    const now = this.#startedAtMs;
-    try {
-      if (this.exchange.gone) throw refusal('client_left');
-      this.parts.retries.note(this.routed.route, now);
-      const first = this.#plan.next('failover', now);
-      if (first === undefined) throw this.#lastWord(now);
-      this.#send(first, now, false);
-    } catch (reason) {
-      this.#giveUp(reason, now);
+  noteFailed(failed: FailedAttempt): void {
+    this.failed.push(failed);
+  }
+
+  matchesOf({ upstream, model }: Target): Matches {
+    const { limiter } = this.#parts;
+    return this.#routed.isCounted ? limiter.forTarget(upstream.name, model) : limiter.unlimited;
+  }
+
+  stateOf(target: Target): TargetState {
+    return this.#parts.targets.of(target);
+  }
+
+  /** The key that the call is bound to. */
+  keyOf({ upstream }: Target): ApiKey | undefined {
+    const { keyMark } = this.#routed;
+    return keyMark === undefined ? undefined : upstream.credentials.marked(keyMark);
+  }
+
+  send(begun: BegunCall<Target>): ModelCall {
+    const { target, state, role, allowance, key, startedAtMs, latestMs, isFresh, isLast } = begun;
+    const routed = this.#routed;
+    const { deadlines, pools, telemetry, usageEnabled } = this.#parts;
+    const { upstream } = target;
+    const { path, body, injectedUsage, speech, translated } = prepare(target, routed, usageEnabled);
+    const headers = headersOf(target, speech, key, this.#exchange);
+    const spanId = telemetry?.propagate(this.#exchange, headers);
+    if (key.signer !== undefined)
+      headers.push(...key.signer.sign({ method: 'POST', path, headers, body }, startedAtMs));
+    const { isStream } = this;
+    const reading = translated && new Reading(translated);
+    const isRead =
+      reading !== undefined || routed.guarding?.readsAnswer === true || routed.call.continues !== undefined;
+    const mostHeldBytes = isRead || isStream ? translatedBytes : heldBytes;
+    const wanted = isStream ? 'stream' : 'whole';
+    const needsEvent = !isLast || reading !== undefined;
+    const opening = isStream ? openingAt(speech) : undefined;
+    const facts = { latestMs, needsEvent, opening, isFresh, isStream, wanted, mostHeldBytes } as const;
+    const answer = send(pools.get(upstream), { path, headers, body, facts }, upstream.patience, deadlines);
+    const reframed = undefined;
+    // One literal: copying another object's members takes several times as long.
+    return {
+      target,
+      state,
+      role,
+      allowance,
+      answer,
+      key,
+      spanId,
+      injectedUsage,
+      speech,
+      opening,
+      reading,
+      reframed,
+      startedAtMs,
+      latestMs,
+      isFresh,
+      isLast,
+    };
+  }
+
+  /** A long answer that is translated is read in steps. */
+  read(call: ModelCall): Promise<void> | undefined {
+    const { answer, injectedUsage, reading, speech } = call;
+    const nowMs = this.#wholeMs;
+    if (reading === undefined && isOdd(answer, this.isStream)) {
+      const { relayed } = speech;
+      call.reframed = reframedOf({ answer, routed: this.#routed, relayed, injectedUsage, nowMs });
     }
+    const { reframed } = call;
+    if ((reading ?? reframed) === undefined || !isLong(answer)) return undefined;
+    return reading?.readLong(answer, answer.body(), nowMs()) ?? reframed?.makeLong();
   }
 
-  /** The client has left. */
-  gone(): void {
-    this.#race.leave();
-    if (this.#pause === undefined) return;
-    clearTimeout(this.#pause);
-    this.#taker.refuse(refusal('client_left'));
+  refusalOf(call: ModelCall, failure: UpstreamFailure | undefined, isOver: boolean): Refusal | undefined {
+    const { target, answer, speech, reading, reframed } = call;
+    const { gone } = this.#exchange;
+    const { nowMs } = this.#parts;
+    const { upstream } = target;
+    // Of an answer that was under way when the client left, what has come is measured.
+    if (failure !== undefined && (isOver || !gone || !failure.sent))
+      return failureRefusal(failure, upstream, answer.head);
+    if (gone && answer.status < 400) return undefined;
+    const rejected = rejectionOf(answer, speech.speaker, nowMs) ?? openingRefusal(call, nowMs);
+    if (rejected !== undefined) return rejected;
+    const problem = reading?.begin(answer, () => answer.body(), this.#wholeMs()) ?? reframed?.problem();
+    if (problem === undefined) return undefined;
+    return invalid(answer, upstream, redactWords(problem, upstream.secrets, mostWords));
   }
 
-  /** There will be no answer. */
-  #giveUp(reason: unknown, nowMs: number): void {
-    this.#race.end();
-    if (this.#plan.calls === 0) this.routed.consumer.lease.refund(nowMs);
-    this.#taker.refuse(reason);
+  usageOf(
+    call: ModelCall,
+    failure: UpstreamFailure | undefined,
+    isOutrun: boolean,
+    nowMs: number,
+  ): TokenUsage | undefined {
+    return chargeUnfinished({ asking: call, routed: this.#routed, failure, isOutrun }, this.#parts, nowMs);
   }
 
-  #lastWord(nowMs: number): Refusal {
-    if (this.#final !== undefined) return this.#final;
-    return lastWord(this.#taker.failed, this.routed, this.parts, nowMs);
-  }
+  readonly #wholeMs = (): number => Math.floor(this.#parts.nowMs());
+}
 
-  #send({ target, allowance }: Planned<Target>, startedAtMs: number, isFresh: boolean): void {
-    const { isLast, latestMs } = this.#plan;
-    const way = { startedAtMs, latestMs, isFresh, isLast: isLast && this.#race.isIdle };
-    const asking = ask(target, allowance, this, way);
-    this.#race.begin(asking);
-    this.exchange.waiting = this;
-    asking.answer.whenReady((failure) => judge(asking, failure, this));
-    if (this.routed.route.hedge && !isLast)
-      this.#race.hedge(asking, this.routed.call.stream, () => this.#askBeside('hedge'));
-  }
+/** Reading it takes more than a moment. */
+function isLong(answer: UpstreamAnswer): boolean {
+  const { complete, status, stream } = answer;
+  return !stream && complete && status < 400 && answer.body().length > shortBytes;
+}
 
-  /** Asks another target too; that there is none, or no budget, changes nothing. */
-  #askBeside(kind: RetryKind): void {
-    const now = Math.floor(this.parts.nowMs());
-    try {
-      const other = this.#plan.hasTimeAndCalls(now) ? this.#plan.next(kind, now) : undefined;
-      if (other !== undefined) this.#send(other, now, false);
-    } catch (reason) {
-      this.#giveUp(reason, now);
-    }
-  }
+/** What is to be relayed of a call. */
+function acceptedOf(
+  { target, allowance, answer: come, reframed, key, spanId, injectedUsage, speech, reading, startedAtMs }: ModelCall,
+  routed: RoutedCall,
+  endedAtMs: number,
+): Accepted {
+  const answer = reframed?.answer ?? come;
+  const told = providerHeaders(come.head, target.upstream.secrets);
+  const refused = undefined;
+  const { relayed } = speech;
+  const place = { provider: target.upstream.name, key: key.mark };
+  const home = keepsItself(speech) ? place : undefined;
+  // It has been told what is said of the background, too.
+  const maker = speech.translation === undefined ? place : undefined;
+  return {
+    routed,
+    target,
+    startedAtMs,
+    endedAtMs,
+    spanId,
+    refused,
+    answer,
+    allowance,
+    injectedUsage,
+    relayed,
+    reading,
+    told,
+    upstreamId: told[upstreamIdHeader],
+    named: { needsOnlyId: true },
+    home,
+    maker,
+  };
+}
 
-  broke(asking: Asking, error: unknown): void {
-    this.#race.done(asking);
-    this.#giveUp(error, 0);
-  }
-
-  accepted(asking: Asking, endedAtMs: number): void {
-    this.#race.done(asking);
-    this.#race.end();
-    this.exchange.waiting = undefined;
-    this.#taker.takeAnswer(acceptedOf(asking, this.routed, endedAtMs));
-  }
-
-  failed(asking: Asking, verdict: Verdict): void {
-    const { target, allowance, startedAtMs, answer, spanId } = asking;
-    const { refused, failure, endedAtMs } = verdict;
-    const now = Math.floor(endedAtMs);
-    this.#race.done(asking);
-    try {
-      if (failure?.isStale === true && !asking.isFresh && !this.exchange.gone) {
-        // Nothing was sent: the same again, on a new connection, is no further call.
-        this.parts.retries.counts.reconnect += 1;
-        this.#send({ target, allowance }, now, true);
-        return;
-      }
-      // A provider that was never reached has executed nothing; of one that closed both connections that is only likely.
-      if (failure?.sent === false && !failure.isStale) allowance.lease.refund(now);
-      else allowance.lease.release();
-      const unfinished = { asking, routed: this.routed, failure, isOutrun: this.isOver };
-      const usage = chargeUnfinished(unfinished, this.parts, now);
-      const isSent = failure?.sent !== false;
-      this.#taker.failed.push({ target, startedAtMs, endedAtMs, spanId, refused, answer, isSent, usage });
-      if (this.isOver) return;
-      if (verdict.kind === undefined) this.#final ??= refused;
-      // While another one is asked, its answer is waited for.
-      if (this.#race.isIdle) this.#goOn(asking, verdict, now);
-      else if (this.#final === undefined && this.#plan.mayAskOn(verdict.kind, now)) this.#askBeside('failover');
-    } catch (reason) {
-      this.#giveUp(reason, now);
-    }
-  }
-
-  /** Asks another target, or this one again; throws the last word when neither may be. */
-  #goOn(asking: Asking, verdict: Verdict, nowMs: number): void {
-    const isOver = this.exchange.gone || this.#final !== undefined;
-    const next = isOver ? undefined : this.#plan.after({ ...asking, ...verdict }, nowMs);
-    if (next === undefined) throw this.#lastWord(nowMs);
-    if (typeof next === 'number') this.#askAgain(asking.target, next);
-    else this.#send(next, nowMs, false);
-  }
-
-  /** Asks the same target once more, after a pause. */
-  #askAgain(target: Target, pauseMs: number): void {
-    this.exchange.waiting = this;
-    this.#pause = setTimeout(() => {
-      this.#pause = undefined;
-      const now = Math.floor(this.parts.nowMs());
-      try {
-        const again = this.#plan.again(target, now);
-        if (again === undefined) throw this.#lastWord(now);
-        this.#send(again, now, false);
-      } catch (reason) {
-        this.#giveUp(reason, now);
-      }
-    }, pauseMs);
-  }
+/** A stream that begins with an error, or with what makes no sense. */
+function openingRefusal(
+  { target, answer, speech, opening: read }: ModelCall,
+  nowMs: () => number,
+): Refusal | undefined {
+  const { heldEvents } = answer.head;
+  if (!answer.stream && !heldEvents) return undefined;
+  // A stream that was not asked for is not read while it comes.
+  const opening = read ?? (heldEvents ? openingAt(speech) : undefined);
+  if (opening === undefined) return undefined;
+  if (heldEvents) opening.push(answer.body());
+  if (answer.complete) opening.end();
+  const { failed, problem } = opening;
+  if (failed !== undefined) return openingRejection(failed, answer, speech.speaker, nowMs);
+  const { upstream } = target;
+  return problem === undefined
+    ? undefined
+    : invalid(answer, upstream, redactWords(problem, upstream.secrets, mostWords));
 }

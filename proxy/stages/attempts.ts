@@ -2,15 +2,15 @@
 import type { Answer } from '../answer.ts';
 import type { Call } from '../call/call.ts';
 import type { Operation, Surface } from '../dialects/dialect.ts';
-import type { Refusal } from '../errors.ts';
 import type { ResponseHome } from '../kept/kept-responses.ts';
 import type { Relayed } from '../providers/dialects.ts';
 import type { Named } from '../records/spans/answer-names.ts';
+import type { Allowance, ConsumerAllowance } from '../routing/limit-refusal.ts';
+import type { FailedCall } from '../routing/target-call.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
-import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { Reading } from '../translation/reading.ts';
 import type { Translated } from '../translation/translated.ts';
-import type { Allowance, ConsumerAllowance } from './admit.ts';
+import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 
 /** A call, where it may go, and what its consumer was allowed. */
 export interface RoutedCall {
@@ -64,22 +64,5 @@ export interface Accepted extends Attempt {
   readonly maker?: ResponseHome | undefined;
 }
 
-/** A target whose answer is not relayed, or that gave none. */
-export interface FailedAttempt extends Attempt {
-  readonly refused: Refusal;
-  /** As much of an answer as came. */
-  readonly answer: Answer | undefined;
-  /** The request reached the provider, as far as is known. */
-  readonly isSent: boolean;
-  /** What it was charged for all the same; undefined: nothing. */
-  readonly usage: TokenUsage | undefined;
-}
-
-/** What targets are asked for. */
-export interface AnswerTaker {
-  /** The targets that failed; their slots are given back. */
-  readonly failed: FailedAttempt[];
-  takeAnswer(accepted: Accepted): void;
-  /** There is none: a Refusal, or an unexpected error. */
-  refuse(reason: unknown): void;
-}
+/** A target whose answer is not relayed, or that gave none. `answer`: as much of it as came. */
+export type FailedAttempt = FailedCall<Target> & { readonly answer: UpstreamAnswer };

@@ -3,12 +3,12 @@
 import type { Gateway } from '../gateway.ts';
 import type { Exchange, ModelRequest } from '../http/exchange.ts';
 import type { RecordedEnd, RecordedTrip } from '../records/record-of-trip.ts';
+import type { Allowance } from '../routing/limit-refusal.ts';
 import { noteBreak } from '../routing/retry/learn.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { relayedOutcome } from '../tallies/attempt-outcome.ts';
 import { usualCall } from '../targets/breaker.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
-import type { Allowance } from './admit.ts';
 import type { Principal } from './authenticate.ts';
 import type { Ending } from './relay.ts';
 import { TripEnd } from './trip-end.ts';

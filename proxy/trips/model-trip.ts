@@ -17,9 +17,9 @@ import type { HeldBody } from '../http/body-budget.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { BodyTaker } from '../http/read-body.ts';
 import type { RecordedEnd } from '../records/record-of-trip.ts';
+import type { ConsumerAllowance } from '../routing/limit-refusal.ts';
 import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
-import type { ConsumerAllowance } from '../stages/admit.ts';
-import type { Accepted, AnswerTaker, FailedAttempt } from '../stages/attempts.ts';
+import type { Accepted, FailedAttempt } from '../stages/attempts.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import { settleCache } from '../stages/cache/keep-cached.ts';
 import type { Delivery, Ending } from '../stages/relay.ts';
@@ -36,13 +36,12 @@ import { type Step, Stepping } from './stepping.ts';
 export interface Line {
   readonly head: Step<OpenTrip, undefined>;
   readonly body: Step<OpenTrip, Buffer>;
-  readonly answer: Step<OpenTrip, Accepted>;
 }
 
 /** How a trip ends when not even a refusal could be written. */
 const unanswered: Ending = { status: 500, headers: [], refused: undefined };
 
-export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
+export class OpenTrip extends Stepping implements Trip, BodyTaker {
   readonly endpoint: ModelEndpoint;
   readonly exchange: Exchange;
   readonly gateway: Gateway;
@@ -159,10 +158,6 @@ export class OpenTrip extends Stepping implements Trip, BodyTaker, AnswerTaker {
     const isWanted = this.snapshot.audit.hasOriginals === (words === 'original');
     if (capture === undefined || !isWanted) return delivery;
     return { ...delivery, taps: [...delivery.taps, capture.tapOf(delivery.answer, row.operation)] };
-  }
-
-  takeAnswer(accepted: Accepted): void {
-    this.step(this.#line.answer, accepted);
   }
 
   /** Refuses with what it resolves to, or rejects with. */

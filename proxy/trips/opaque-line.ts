@@ -6,11 +6,11 @@ import type { Gateway } from '../gateway.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { expectLength } from '../http/read-body.ts';
 import { rulesOfConsumer } from '../limits/counted-rules.ts';
-import type { AskedTarget } from '../opaque/ask-opaque.ts';
-import { attemptOpaque } from '../opaque/attempt-opaque.ts';
+import { type AskedTarget, attemptOpaque } from '../opaque/attempt-opaque.ts';
 import { deliverOpaque } from '../opaque/deliver-opaque.ts';
 import type { Aim, Knock, OpaqueDoor } from '../opaque/door.ts';
-import { admit, limitRefusal } from '../stages/admit.ts';
+import { limitRefusal } from '../routing/limit-refusal.ts';
+import { admit } from '../stages/admit.ts';
 import { authenticate, type Principal } from '../stages/authenticate.ts';
 import { spentBudget } from '../stages/budget.ts';
 import { isShort } from '../stages/foresee.ts';
@@ -24,7 +24,7 @@ const patienceMs = 200;
 /** Serves one request at a door, whatever happens. */
 export function serveOpaque(door: OpaqueDoor, exchange: Exchange, gateway: Gateway): void {
   gateway.metrics.requests.begin();
-  new OpaqueTrip(door, exchange, gateway, takeAnswer).step(takeHead, undefined);
+  new OpaqueTrip(door, exchange, gateway).step(takeHead, undefined);
 }
 
 function takeHead(trip: OpaqueTrip): void {
@@ -84,6 +84,7 @@ function takeAim(trip: OpaqueTrip, aim: Aim): void {
   if (consumer === undefined) throw new Error('a call was aimed before its consumer was admitted');
   trip.aim = aim;
   trip.attempt = attemptOpaque(aim, consumer, trip, gateway);
+  trip.when(trip.attempt.answered, takeAnswer);
 }
 
 function takeAnswer(trip: OpaqueTrip, { reply, ...asked }: AskedTarget): void {

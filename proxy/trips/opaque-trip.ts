@@ -10,14 +10,12 @@ import type { Outside } from '../guardrails/outside.ts';
 import { answerRefusal } from '../http/answer-refusal.ts';
 import type { HeldBody } from '../http/body-budget.ts';
 import type { Exchange, Waiting } from '../http/exchange.ts';
-import type { AskedTarget } from '../opaque/ask-opaque.ts';
-import type { OpaqueAttempt, OpaqueCaller } from '../opaque/attempt-opaque.ts';
+import type { AskedTarget, FailedOpaque, OpaqueAttempt, OpaqueCaller } from '../opaque/attempt-opaque.ts';
 import { ClientBody } from '../opaque/client-body.ts';
 import type { Aim, OpaqueDoor } from '../opaque/door.ts';
-import type { RecordedAttempt } from '../records/attempts.ts';
 import type { RecordedGuarding } from '../records/guarded-data.ts';
+import type { ConsumerAllowance } from '../routing/limit-refusal.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
-import type { ConsumerAllowance } from '../stages/admit.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import type { Delivery, Ending } from '../stages/relay.ts';
 import { asksForAlias } from '../stages/resolve.ts';
@@ -39,7 +37,7 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueCaller, Waiting 
   readonly method: OpaqueMethod;
   readonly asked: { readonly method: string; readonly path: string };
   readonly body: ClientBody;
-  readonly failed: RecordedAttempt[] = [];
+  readonly failed: FailedOpaque[] = [];
   principal: Principal | undefined;
   consumer: ConsumerAllowance | undefined;
   held: HeldBody | undefined;
@@ -55,13 +53,11 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueCaller, Waiting 
   capture: BodyCapture | undefined;
   /** Undefined: no provider was asked. */
   attempt: OpaqueAttempt | undefined;
-  readonly #answered: Step<OpaqueTrip, AskedTarget>;
   /** What it asks for, of a call that has no aim. */
   #asks: Aim['call'];
   #isOver = false;
 
-  /** `answered`: the part of the line that begins with an answer. */
-  constructor(door: OpaqueDoor, exchange: Exchange, gateway: Gateway, answered: Step<OpaqueTrip, AskedTarget>) {
+  constructor(door: OpaqueDoor, exchange: Exchange, gateway: Gateway) {
     super();
     const { method = '', url = '' } = exchange.request;
     const snapshot = gateway.current();
@@ -75,7 +71,6 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueCaller, Waiting 
     const bytes = door.bodySetting === 'upload_limit' ? snapshot.uploadLimitBytes : snapshot.bodyLimitBytes;
     const bounds = { limit: { bytes, setting }, pauseMs: snapshot.timeouts.bodyMs };
     this.body = new ClientBody(exchange, bounds, gateway.deadlines, (refused) => this.broken(refused));
-    this.#answered = answered;
     exchange.waiting = this;
   }
 
@@ -159,10 +154,6 @@ export class OpaqueTrip extends Stepping implements Trip, OpaqueCaller, Waiting 
     const { aim, capture } = this;
     if (capture === undefined) return delivery;
     return { ...delivery, taps: [...delivery.taps, capture.tapOf(delivery.answer, aim?.operation)] };
-  }
-
-  takeAnswer(asked: AskedTarget): void {
-    this.step(this.#answered, asked);
   }
 
   refuse(error: unknown): void {

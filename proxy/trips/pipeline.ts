@@ -26,10 +26,6 @@ function takeHead(trip: OpenTrip): void {
   if (trip.caching !== undefined || enter(trip, held, gateway)) receive(exchange, snapshot.bodyLimitBytes, held, trip);
 }
 
-function takeBody(trip: OpenTrip, body: Buffer): void {
-  trip.when(readAnyCall(body), takeCall);
-}
-
 function takeCall(trip: OpenTrip, call: Call): void {
   trip.call = call;
   trip.when(recall(call, trip, trip.gateway), takeWhole);
@@ -59,8 +55,9 @@ function takeCandidates(trip: OpenTrip, { call, keyMark, route, translated, own 
   const { admitted: consumer, exchange, gateway, guarding: rails, row } = trip;
   trip.route = route;
   renew(consumer, route, gateway);
-  if (own !== undefined) takeDelivery(trip, ownDelivery(own, row.surface, exchange.id));
-  else attempt({ ...row, call, keyMark, route, translated, consumer, guarding: rails }, exchange, gateway, trip);
+  if (own !== undefined) return takeDelivery(trip, ownDelivery(own, row.surface, exchange.id));
+  const routed = { ...row, call, keyMark, route, translated, consumer, guarding: rails };
+  trip.when(attempt(routed, exchange, gateway, trip.failed), takeAnswer);
 }
 
 function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
@@ -77,4 +74,4 @@ function takeDelivery(trip: OpenTrip, delivery: Delivery): void {
   });
 }
 
-export const line: Line = { head: takeHead, body: takeBody, answer: takeAnswer };
+export const line: Line = { head: takeHead, body: (trip, body) => trip.when(readAnyCall(body), takeCall) };

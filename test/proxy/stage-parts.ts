@@ -16,10 +16,11 @@ import { openaiOnly } from '../../proxy/limits/headers.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics, type Metrics } from '../../proxy/metrics/metrics.ts';
 import type { Balance } from '../../proxy/routing/balance/balance.ts';
+import type { ConsumerAllowance } from '../../proxy/routing/limit-refusal.ts';
 import { RetryBudgets } from '../../proxy/routing/retry/retry-budgets.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Route } from '../../proxy/snapshot/snapshot.ts';
-import { admit, type ConsumerAllowance } from '../../proxy/stages/admit.ts';
+import { admit } from '../../proxy/stages/admit.ts';
 import { attempt } from '../../proxy/stages/attempt.ts';
 import type { Accepted, FailedAttempt, RoutedCall } from '../../proxy/stages/attempts.ts';
 import { type Delivery, type Ending, relay } from '../../proxy/stages/relay.ts';
@@ -164,7 +165,7 @@ export function attempted(
   exchange: Exchange,
   parts: ReturnType<typeof partsOf>,
 ): Promise<Accepted> {
-  return new Promise((takeAnswer, refuse) => attempt(routed, exchange, parts, { failed, takeAnswer, refuse }));
+  return attempt(routed, exchange, parts, failed);
 }
 
 /** How `relay` ends. */

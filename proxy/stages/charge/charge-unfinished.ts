@@ -1,19 +1,33 @@
 // What a call has used that gave no answer to relay, although its provider was at work on it: it was outrun, took too long, or broke off.
-import type { Gateway } from '../../gateway.ts';
+import type { Limiter } from '../../limits/limiter.ts';
+import type { Allowance } from '../../routing/limit-refusal.ts';
+import type { Target } from '../../snapshot/snapshot.ts';
+import type { UpstreamTally } from '../../tallies/upstream-tally.ts';
 import { measureBody } from '../../tokens/measure.ts';
 import { ofBrokenAnswer, type TokenUsage } from '../../tokens/token-usage.ts';
 import type { UpstreamFailure } from '../../upstream/failure.ts';
-import type { Asking } from '../ask.ts';
+import type { UpstreamAnswer } from '../../upstream/upstream-answer.ts';
 import type { RoutedCall } from '../attempts.ts';
 
 /** A call that has failed. */
 export interface Unfinished {
-  readonly asking: Pick<Asking, 'target' | 'allowance' | 'answer'>;
+  readonly asking: { readonly target: Target; readonly allowance: Allowance; readonly answer: UpstreamAnswer };
   readonly routed: Pick<RoutedCall, 'operation' | 'call'>;
   /** Undefined: its answer came, and cannot be used. */
   readonly failure: UpstreamFailure | undefined;
   /** Another target, asked beside it, was faster. */
   readonly isOutrun: boolean;
+}
+
+/** What charging needs. */
+export interface ChargeParts {
+  readonly limiter: Limiter;
+  readonly metrics: {
+    /** Counts tokens, and whether they were reported or estimated. */
+    tokens(source: TokenUsage['source'], count: number): void;
+    readonly upstream: UpstreamTally;
+  };
+  readonly usageEnabled: boolean;
 }
 
 const nothing: Buffer = Buffer.alloc(0);
@@ -24,7 +38,7 @@ const nothing: Buffer = Buffer.alloc(0);
  */
 export function chargeUnfinished(
   { asking, routed, failure, isOutrun }: Unfinished,
-  { limiter, metrics, usageEnabled }: Pick<Gateway, 'limiter' | 'metrics' | 'usageEnabled'>,
+  { limiter, metrics, usageEnabled }: ChargeParts,
   nowMs: number,
 ): TokenUsage | undefined {
   const { target, allowance, answer } = asking;
@@ -42,6 +56,6 @@ export function chargeUnfinished(
 }
 
 /** An answer had begun that was no error, or was still being made when time was up. */
-function wasAtWork({ status }: Asking['answer'], { failure }: UpstreamFailure): boolean {
+function wasAtWork({ status }: UpstreamAnswer, { failure }: UpstreamFailure): boolean {
   return status === 0 ? failure.code === 'upstream_timeout' : status < 300;
 }

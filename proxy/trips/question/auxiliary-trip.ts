@@ -6,10 +6,11 @@ import { type JsonObject, parseObject, writeJson } from '../../dialects/json/jso
 import { type ModelRow, modelEndpoints } from '../../endpoints/model-endpoints.ts';
 import { asRefusal, Refusal, refusal } from '../../errors.ts';
 import type { ModelRequest } from '../../http/exchange.ts';
+import { type ConsumerAllowance, limitRefusal } from '../../routing/limit-refusal.ts';
 import type { Route, Snapshot, Target } from '../../snapshot/snapshot.ts';
-import { admit, type ConsumerAllowance, limitRefusal } from '../../stages/admit.ts';
+import { admit } from '../../stages/admit.ts';
 import { attempt } from '../../stages/attempt.ts';
-import type { Accepted, AnswerTaker, FailedAttempt } from '../../stages/attempts.ts';
+import type { Accepted, FailedAttempt } from '../../stages/attempts.ts';
 import type { Principal } from '../../stages/authenticate.ts';
 import { checkBudgets } from '../../stages/budget.ts';
 import { type Candidates, candidates } from '../../stages/candidates.ts';
@@ -34,7 +35,7 @@ const rowOf = (operation: Question['operation']): ModelRow => {
   return row;
 };
 
-export class AuxiliaryTrip implements CallTrip, AnswerTaker {
+export class AuxiliaryTrip implements CallTrip {
   readonly exchange: ModelRequest;
   readonly snapshot: Snapshot;
   readonly principal: Principal;
@@ -118,7 +119,11 @@ export class AuxiliaryTrip implements CallTrip, AnswerTaker {
   #send({ call, route, translated }: Candidates, consumer: ConsumerAllowance): void {
     const gateway = this.#gateway;
     this.route = route;
-    attempt({ ...this.#row, call, route, consumer, translated }, this.exchange, gateway, this);
+    const asked = { ...this.#row, call, route, consumer, translated };
+    attempt(asked, this.exchange, gateway, this.failed).then(
+      (accepted) => this.#takeAnswer(accepted),
+      (error: unknown) => this.refuse(error),
+    );
   }
 
   /** What has come is charged; what still comes is of no use. */
@@ -129,7 +134,7 @@ export class AuxiliaryTrip implements CallTrip, AnswerTaker {
     this.exchange.waiting?.gone();
   }
 
-  takeAnswer(accepted: Accepted): void {
+  #takeAnswer(accepted: Accepted): void {
     try {
       this.accepted = accepted;
       const { delivery, usage } = deliver(accepted, this, this.#gateway);

@@ -1,14 +1,14 @@
 // The rules by which the targets of a call are asked, one after the other: which one comes next, whether one more may be asked, and when the
 // same one again. Model calls and calls that are passed on share them.
-import type { Gateway } from '../gateway.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { Matches } from '../limits/match.ts';
-import type { RetryKind } from '../routing/retry/retry-budgets.ts';
-import { sameTargetPauseMs } from '../routing/retry/same-target.ts';
 import { mostCalls, type RetryReason } from '../snapshot/retry-policy.ts';
 import type { Route, Upstream } from '../snapshot/snapshot.ts';
 import type { AnswerHead } from '../upstream/answer-head.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
-import type { Allowance } from './admit.ts';
+import type { Allowance } from './limit-refusal.ts';
+import type { RetryBudgets, RetryKind } from './retry/retry-budgets.ts';
+import { sameTargetPauseMs } from './retry/same-target.ts';
 
 /** The clock of deadlines lags behind by up to so much: what ends by the whole time ends a little early. Milliseconds. */
 const deadlineLagMs = 100;
@@ -54,11 +54,19 @@ export interface PlannedFailure<Target> {
   readonly endedAtMs: number;
 }
 
+/** What planning needs. */
+interface PlanParts {
+  readonly limiter: Limiter;
+  readonly retries: RetryBudgets;
+  /** Milliseconds of the gateway's clock. */
+  readonly nowMs: () => number;
+}
+
 export class CallPlan<Target extends Askable> {
   /** When all calls together must be over. */
   latestMs = Number.POSITIVE_INFINITY;
   readonly #planning: Planning<Target>;
-  readonly #parts: Pick<Gateway, 'limiter' | 'nowMs' | 'retries'>;
+  readonly #parts: PlanParts;
   /** The most calls. */
   readonly #mostCalls: number;
   /** Of the next target that was not asked. */
@@ -70,7 +78,7 @@ export class CallPlan<Target extends Askable> {
   /** The first target was asked although it is likely to fail: nothing better was there, so others like it may be asked, too. */
   #isLastResort = false;
 
-  constructor(planning: Planning<Target>, parts: Pick<Gateway, 'limiter' | 'nowMs' | 'retries'>) {
+  constructor(planning: Planning<Target>, parts: PlanParts) {
     this.#planning = planning;
     this.#parts = parts;
     this.#mostCalls = mostCalls(planning.route.policy, planning.targets.length);

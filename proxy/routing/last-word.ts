@@ -1,30 +1,40 @@
 // The answer to a client when no target gave one: one refusal, and the wait after which a retry can succeed (spec: Errors, saturation).
 import { Refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
-import { explain, rejectTargets, waitOf } from '../limits/rejection.ts';
-import type { Target } from '../snapshot/snapshot.ts';
-import { limitRefusal, targetRules } from './admit.ts';
-import type * as attempts from './attempts.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import { explain, waitOf } from '../limits/rejection.ts';
+import type { Route, Target } from '../snapshot/snapshot.ts';
+import type { TargetStates } from '../targets/target-states.ts';
+import { type ConsumerAllowance, limitRefusal, type WaitTally } from './limit-refusal.ts';
 
-type Parts = Pick<Gateway, 'limiter' | 'metrics' | 'targets'>;
-type FailedAttempt = Pick<attempts.FailedAttempt, 'target' | 'refused'>;
-type RoutedCall = Pick<attempts.RoutedCall, 'route' | 'consumer'>;
+interface Parts {
+  readonly limiter: Limiter;
+  readonly metrics: WaitTally;
+  readonly targets: Pick<TargetStates, 'of'>;
+}
 
-/** Throws or gives the answer. `failed`: what was asked in vain, in this order; the consumer holds nothing any more of a call that was not made. */
-export function lastWord(failed: readonly FailedAttempt[], routed: RoutedCall, parts: Parts, nowMs: number): Refusal {
-  const last = failed.at(-1);
-  if (last === undefined) return saturated(routed, parts, nowMs);
-  return last.refused.status === 429 ? honest(last.refused, failed, { routed, parts, nowMs }) : last.refused;
+interface RefusedTarget {
+  readonly target: unknown;
+  readonly refused: Refusal;
+}
+
+interface RoutedRequest {
+  readonly route: Route;
+  readonly consumer: ConsumerAllowance;
 }
 
 /**
- * Every target is used up: the wait is the first second at which a retry would be admitted by the consumer's rules and by all rules
- * of some target; the answer speaks of the rule that decides it. The consumer gets back what it paid first, else its own request
- * would stand in its way.
+ * The answer when all targets that were asked have failed. `failed`: at least one, in the order in which they were asked. `nowMs`: whole
+ * milliseconds of the gateway's clock.
  */
-function saturated({ route, consumer }: RoutedCall, { limiter, metrics }: Parts, nowMs: number): Refusal {
-  consumer.lease.refund(nowMs);
-  return limitRefusal(rejectTargets(targetRules(route, limiter), consumer.matches, nowMs), consumer.told, metrics);
+export function lastWord(
+  failed: readonly RefusedTarget[],
+  routed: RoutedRequest,
+  parts: Parts,
+  nowMs: number,
+): Refusal {
+  const last = failed.at(-1);
+  if (last === undefined) throw new Error('no target has failed');
+  return last.refused.status === 429 ? honest(last.refused, failed, { routed, parts, nowMs }) : last.refused;
 }
 
 /** For how long a target has no room: because of our rules, or because of what its provider said or did. Whole seconds. */
@@ -37,7 +47,7 @@ interface Wait {
 }
 
 interface Asked {
-  readonly routed: RoutedCall;
+  readonly routed: RoutedRequest;
   readonly parts: Parts;
   readonly nowMs: number;
 }
@@ -46,7 +56,7 @@ interface Asked {
  * The provider asked last has too much to do: of all targets the one that has room first decides, and the consumer's rules when they take longer.
  * The words, the headers and the wait are of the same one.
  */
-function honest(last: Refusal, failed: readonly FailedAttempt[], asked: Asked): Refusal {
+function honest(last: Refusal, failed: readonly RefusedTarget[], asked: Asked): Refusal {
   const { routed, parts, nowMs } = asked;
   const { route, consumer } = routed;
   const soonest = route.targets.map((target) => waitFor(target, failed, asked)).reduce(sooner);
@@ -64,7 +74,7 @@ function honest(last: Refusal, failed: readonly FailedAttempt[], asked: Asked): 
   return withRetryAfter(refused, seconds);
 }
 
-function waitFor(target: Target, failed: readonly FailedAttempt[], { parts, nowMs }: Asked): Wait {
+function waitFor(target: Target, failed: readonly RefusedTarget[], { parts, nowMs }: Asked): Wait {
   const refused = failed.findLast((attempt) => attempt.target === target)?.refused;
   const told = refused?.status === 429 ? (toldSeconds(refused) ?? 1) : undefined;
   // One that was not asked because it is left alone is asked when that ends.

@@ -1,13 +1,21 @@
 // The targets a request asks at the same time: one; or two, when the first is slower than usual to begin (hedging, opt-in per alias).
+
+import type { TargetState } from '../targets/target-state.ts';
 import { outrun } from '../upstream/failure.ts';
-import type { Asking } from './ask.ts';
+import type { CallAnswer } from './target-call.ts';
+
+/** A call of a target that was sent. */
+interface Running {
+  readonly state: Pick<TargetState, 'latency'>;
+  readonly answer: Pick<CallAnswer, 'cancel'>;
+}
 
 /** The first answer wins; the slower target is cancelled then. */
-export class Race {
+export class Race<Call extends Running> {
   /** An answer was accepted, or none is needed any more. */
   isOver = false;
-  #first: Asking | undefined;
-  #second: Asking | undefined;
+  #first: Call | undefined;
+  #second: Call | undefined;
   #patience: NodeJS.Timeout | undefined;
   #isHedged = false;
 
@@ -16,15 +24,15 @@ export class Race {
     return this.#first === undefined;
   }
 
-  begin(asking: Asking): void {
-    if (this.#first === undefined) this.#first = asking;
-    else this.#second = asking;
+  begin(call: Call): void {
+    if (this.#first === undefined) this.#first = call;
+    else this.#second = call;
   }
 
   /** Calls `ask` once, when a target that is asked alone takes longer than most of its answers of this kind do. */
-  hedge(asking: Asking, isStream: boolean, ask: () => void): void {
-    if (this.#isHedged || asking !== this.#first) return;
-    const afterMs = asking.state.latency.p95(isStream);
+  hedge(call: Call, isStream: boolean, ask: () => void): void {
+    if (this.#isHedged || call !== this.#first) return;
+    const afterMs = call.state.latency.p95(isStream);
     if (afterMs === undefined) return;
     this.#patience = setTimeout(() => {
       this.#isHedged = true;
@@ -33,8 +41,8 @@ export class Race {
   }
 
   /** One that was asked has an outcome. */
-  done(asking: Asking): void {
-    if (asking === this.#first) {
+  done(call: Call): void {
+    if (call === this.#first) {
       clearTimeout(this.#patience);
       this.#first = this.#second;
     }

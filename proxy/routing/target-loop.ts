@@ -1,0 +1,269 @@
+// The loop over the targets of a request, for every kind of requests: which are skipped, which is asked next, when the same one is asked again
+// or two side by side, and the last word when none gives an answer.
+import { type Refusal, refusal } from '../errors.ts';
+import type { Waiting } from '../http/exchange.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import { rejectTargets } from '../limits/rejection.ts';
+import type { Target as ModelTarget, Route } from '../snapshot/snapshot.ts';
+import type { UpstreamTally } from '../tallies/upstream-tally.ts';
+import type { TargetStates } from '../targets/target-states.ts';
+import type { Deadlines } from '../upstream/deadlines.ts';
+import { outrun, type UpstreamFailure } from '../upstream/failure.ts';
+import { CallPlan, type Planned } from './call-plan.ts';
+import { lastWord } from './last-word.ts';
+import { limitRefusal, type WaitTally } from './limit-refusal.ts';
+import { Race } from './race.ts';
+import { noteOutrun } from './retry/learn.ts';
+import { type Consequence, noteAnswered, noteRefused } from './retry/note-outcome.ts';
+import type { RetryBudgets, RetryKind } from './retry/retry-budgets.ts';
+import type { Askable, Errand, TargetCall } from './target-call.ts';
+
+/** What the loop needs. */
+export interface LoopParts {
+  readonly deadlines: Pick<Deadlines, 'coarseNowMs'>;
+  readonly limiter: Limiter;
+  readonly metrics: WaitTally & { readonly upstream: UpstreamTally };
+  readonly retries: RetryBudgets;
+  readonly targets: TargetStates;
+  /** Milliseconds of the gateway's clock. */
+  readonly nowMs: () => number;
+}
+
+/** The call whose answer is used; its allowance is held. */
+export interface Taken<Call> {
+  readonly call: Call;
+  /** When its answer could be used. Milliseconds of the gateway's clock. */
+  readonly endedAtMs: number;
+}
+
+/** The policy where one target is asked, once. */
+const once: Pick<Route, 'source' | 'policy' | 'hedge'> = {
+  source: '',
+  policy: { attempts: 1, budget: undefined, on: new Set(), deadlineMs: undefined },
+  hedge: false,
+};
+/** An answer that was read in steps, while another target has answered. */
+const tooLate: UpstreamFailure = { failure: outrun, sent: true, isStale: false };
+
+/** A target of the config, or a place that stands for one. */
+type Remembering = Askable & { readonly remembered?: ModelTarget | undefined };
+
+export class TargetLoop<Target extends Remembering, Call extends TargetCall<Target>> implements Waiting {
+  readonly #errand: Errand<Target, Call>;
+  readonly #parts: LoopParts;
+  readonly #plan: CallPlan<Target>;
+  readonly #outcome = Promise.withResolvers<Taken<Call>>();
+  readonly #race = new Race<Call>();
+  /** A target has refused the request for what it says, or may have done the work: no other is asked. */
+  #final: Refusal | undefined;
+  #pause: NodeJS.Timeout | undefined;
+
+  constructor(errand: Errand<Target, Call>, parts: LoopParts) {
+    this.#errand = errand;
+    this.#parts = parts;
+    this.#plan = new CallPlan(
+      {
+        targets: errand.targets,
+        route: errand.route ?? once,
+        matchesOf: (target) => errand.matchesOf(target),
+        isUsable: (target, nowMs) => errand.stateOf(target).isUsable(nowMs),
+        startedAtMs: errand.startedAtMs,
+      },
+      parts,
+    );
+  }
+
+  /**
+   * Asks until a target gives an answer that can be used. Rejects with the last word of the targets; when all are used up no call was made, and
+   * the consumer gets back what it paid. When the client leaves while a provider works, the unfinished answer is taken, because it has cost
+   * something.
+   */
+  run(): Promise<Taken<Call>> {
+    // One moment for all that are asked without a pause: what was used up a moment ago must still be so in the answer.
+    const { route, fault, isLeft, startedAtMs: now } = this.#errand;
+    try {
+      if (isLeft) throw fault ?? refusal('client_left');
+      if (route !== undefined) this.#parts.retries.note(route, now);
+      const first = this.#plan.next('failover', now);
+      if (first === undefined) throw this.#lastWord(now);
+      this.#send(first, now, false);
+    } catch (reason) {
+      this.#giveUp(reason, now);
+    }
+    return this.#outcome.promise;
+  }
+
+  /** Nothing more comes of the request: its client has left, or its body is broken. */
+  gone(): void {
+    this.#race.leave();
+    if (this.#pause === undefined) return;
+    clearTimeout(this.#pause);
+    this.#outcome.reject(this.#errand.fault ?? refusal('client_left'));
+  }
+
+  #giveUp(reason: unknown, nowMs: number): void {
+    this.#race.end();
+    if (this.#plan.calls === 0) this.#errand.consumer.lease.refund(nowMs);
+    this.#outcome.reject(reason);
+  }
+
+  #lastWord(nowMs: number): Refusal {
+    const { failed, route, consumer, targets, fault } = this.#errand;
+    const decided = fault ?? this.#final;
+    if (decided !== undefined) return decided;
+    const last = failed.at(-1);
+    if (last === undefined) {
+      // Else its own request would stand in its way.
+      consumer.lease.refund(nowMs);
+      const rules = targets.map((target) => this.#errand.matchesOf(target));
+      return limitRefusal(rejectTargets(rules, consumer.matches, nowMs), consumer.told, this.#parts.metrics);
+    }
+    if (route === undefined) return last.refused;
+    const refusals = failed.map(({ target, refused }) => ({ target: target.remembered ?? target, refused }));
+    return lastWord(refusals, { route, consumer }, this.#parts, nowMs);
+  }
+
+  #send({ target, allowance }: Planned<Target>, startedAtMs: number, isFresh: boolean): void {
+    const { isLast, latestMs } = this.#plan;
+    const errand = this.#errand;
+    const state = errand.stateOf(target);
+    const role = state.breaker.begin(startedAtMs);
+    let call: Call;
+    try {
+      const key =
+        errand.keyOf(target) ?? target.upstream.credentials.pick(this.#parts.deadlines.coarseNowMs, state.quota);
+      const isAlone = isLast && this.#race.isIdle;
+      call = errand.send({ target, allowance, state, role, key, startedAtMs, latestMs, isFresh, isLast: isAlone });
+    } catch (error) {
+      state.breaker.released(role);
+      allowance.lease.release();
+      throw error;
+    }
+    this.#race.begin(call);
+    call.answer.whenReady((failure) => this.#judge(call, failure));
+    if (errand.canHedge && errand.route?.hedge === true && !isLast)
+      this.#race.hedge(call, errand.isStream, () => this.#askBeside('hedge'));
+  }
+
+  /** Asks another target too; that there is none, or no budget, changes nothing. */
+  #askBeside(kind: RetryKind): void {
+    const now = Math.floor(this.#parts.nowMs());
+    try {
+      const other = this.#plan.hasTimeAndCalls(now) ? this.#plan.next(kind, now) : undefined;
+      if (other !== undefined) this.#send(other, now, false);
+    } catch (reason) {
+      this.#giveUp(reason, now);
+    }
+  }
+
+  #judge(call: Call, failure: UpstreamFailure | undefined): void {
+    const reading = failure === undefined ? this.#errand.read(call) : undefined;
+    if (reading === undefined) this.#decide(call, failure);
+    // Meanwhile another target may have been faster.
+    else void reading.then(() => this.#decide(call, this.#race.isOver ? tooLate : undefined));
+  }
+
+  /** What has come is counted, remembered of the target and of its key, and acted on. */
+  #decide(call: Call, failure: UpstreamFailure | undefined): void {
+    const { target, state, allowance, answer, isFresh } = call;
+    const { metrics, nowMs } = this.#parts;
+    const errand = this.#errand;
+    const { isOver } = this.#race;
+    const endedAtMs = nowMs();
+    let refused: Refusal | undefined;
+    try {
+      refused = errand.refusalOf(call, failure, isOver);
+    } catch (error) {
+      metrics.upstream.ended(target, 'cancelled', 0);
+      state.breaker.released(call.role);
+      answer.cancel();
+      allowance.lease.release();
+      this.#race.done(call);
+      this.#giveUp(error, 0);
+      return;
+    }
+    const { isLeft } = errand;
+    if (failure === undefined) {
+      const status = refused?.saidStatus ?? answer.status;
+      target.upstream.credentials.answered(call.key, status, answer.head, endedAtMs);
+    }
+    if (refused === undefined) {
+      noteAnswered(call, endedAtMs, isLeft, metrics.upstream);
+      this.#race.done(call);
+      this.#race.end();
+      this.#outcome.resolve({ call, endedAtMs });
+      return;
+    }
+    const isOutrun = failure !== undefined && isOver;
+    const brokenOff = isOutrun ? 'outrun' : failure !== undefined && isLeft ? 'cancelled' : undefined;
+    // What was never sent, because the connection had been closed, is no call.
+    const isCall = failure?.isStale !== true || isFresh;
+    const outcome = { refused, failure, brokenOff, isCall, isBoundToKey: errand.isBoundToKey } as const;
+    const consequence = noteRefused(call, outcome, endedAtMs, metrics.upstream);
+    answer.cancel();
+    if (isOutrun) noteOutrun(call, endedAtMs, errand.isStream);
+    this.#race.done(call);
+    this.#failed(call, { ...consequence, refused, failure, endedAtMs });
+  }
+
+  #failed(call: Call, verdict: Verdict): void {
+    const { target, allowance, startedAtMs, answer, spanId } = call;
+    const { refused, failure, endedAtMs, kind } = verdict;
+    const now = Math.floor(endedAtMs);
+    const { isOver } = this.#race;
+    try {
+      if (failure?.isStale === true && !call.isFresh && call.isPaced !== true && !this.#errand.isLeft) {
+        // Nothing was sent: the same again, on a new connection, is no further call.
+        this.#parts.retries.counts.reconnect += 1;
+        this.#send({ target, allowance }, now, true);
+        return;
+      }
+      // A provider that was never reached has executed nothing; of one that closed both connections that is only likely.
+      if (failure?.sent === false && !failure.isStale) allowance.lease.refund(now);
+      else allowance.lease.release();
+      const usage = this.#errand.usageOf(call, failure, isOver, now);
+      const isSent = failure?.sent !== false;
+      this.#errand.noteFailed({ target, startedAtMs, endedAtMs, spanId, refused, answer, isSent, usage });
+      if (isOver) return;
+      if (kind === undefined) this.#final ??= refused;
+      // While another one is asked, its answer is waited for.
+      if (this.#race.isIdle) this.#goOn(call, verdict, now);
+      else if (this.#final === undefined && this.#plan.mayAskOn(kind, now)) this.#askBeside('failover');
+    } catch (reason) {
+      this.#giveUp(reason, now);
+    }
+  }
+
+  /** Asks another target, or this one again; throws the last word when neither may be. */
+  #goOn(call: Call, verdict: Verdict, nowMs: number): void {
+    const { isLeft, canSend } = this.#errand;
+    const isOver = isLeft || !canSend || this.#final !== undefined;
+    const next = isOver ? undefined : this.#plan.after({ ...call, ...verdict }, nowMs);
+    if (next === undefined) throw this.#lastWord(nowMs);
+    if (typeof next === 'number') this.#askAgain(call.target, next);
+    else this.#send(next, nowMs, false);
+  }
+
+  /** Asks the same target once more, after a pause. */
+  #askAgain(target: Target, pauseMs: number): void {
+    this.#pause = setTimeout(() => {
+      this.#pause = undefined;
+      const now = Math.floor(this.#parts.nowMs());
+      try {
+        const again = this.#plan.again(target, now);
+        if (again === undefined) throw this.#lastWord(now);
+        this.#send(again, now, false);
+      } catch (reason) {
+        this.#giveUp(reason, now);
+      }
+    }, pauseMs);
+  }
+}
+
+/** Why a call gave no answer that can be used, and what follows for the request. */
+interface Verdict extends Consequence {
+  readonly refused: Refusal;
+  /** The answer did not come completely; undefined: it did. */
+  readonly failure: UpstreamFailure | undefined;
+  readonly endedAtMs: number;
+}
