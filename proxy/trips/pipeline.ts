@@ -55,7 +55,10 @@ function takeCandidates(trip: OpenTrip, { call, keyMark, route, translated, own 
   const { admitted: consumer, exchange, gateway, guarding: rails, row } = trip;
   trip.route = route;
   renew(consumer, route, gateway);
-  if (own !== undefined) return takeDelivery(trip, ownDelivery(own, row.surface, exchange.id));
+  if (own !== undefined) {
+    takeDelivery(trip, ownDelivery(own, row.surface, exchange.id));
+    return;
+  }
   const routed = { ...row, call, keyMark, route, translated, consumer, guarding: rails };
   trip.when(attempt(routed, exchange, gateway, trip.failed), takeAnswer);
 }
