@@ -23,6 +23,8 @@ export const errors = {
   unsupported_encoding: bad('Send the body without Content-Encoding; compressed requests are not supported.', 415),
   body_too_large: bad('The body is too large. Send at most {limit} bytes.', 413),
   invalid_json: bad('The body is not valid JSON. Send one JSON object.'),
+  body_too_deep: bad('The body nests deeper than {limit} levels.'),
+  body_too_many_values: bad('The body has too many members and list entries. Send at most {limit}.'),
   invalid_member: bad('The member {member} {problem}.'),
   secret_in_request: bad(
     '{where} holds a key or password of this gateway, which would be stored and shown. Nothing was changed. Send it without.',

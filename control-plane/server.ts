@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { bearerToken } from '../domain/keys/credentials.ts';
 import { isRequestId } from '../domain/request-id.ts';
 import { schemalessRoutes } from '../plane/schemaless-routes.ts';
+import { checkJsonBounds } from './admin/json-bounds.ts';
 import { storeRefusal } from './admin/store-refusal.ts';
 import {
   type Access,
@@ -100,7 +101,7 @@ export function createServer({ logger, metrics, access, readiness, writes }: Ser
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (body.length === 0) done(null, undefined);
-    else void parseJson(request, readUtf8(request, body), done);
+    else void parseJson(request, readText(request, body), done);
   });
   app.server.on('checkExpectation', refuseExpectation);
 
@@ -231,10 +232,14 @@ function hasNoBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 }
 
-/** The text of a JSON body. Throws 415 for another charset, and 400 for invalid UTF-8, so that no garbled text is stored. */
-function readUtf8({ headers }: FastifyRequest, body: Buffer): string {
+/**
+ * The text of a JSON body. Throws 415 for another charset, 400 for invalid UTF-8, so that no garbled text is stored, and what
+ * `checkJsonBounds` throws.
+ */
+function readText({ headers }: FastifyRequest, body: Buffer): string {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(headers['content-type'] ?? '')?.[1];
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw refusal('unsupported_media_type');
+  checkJsonBounds(body);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {

@@ -2,13 +2,16 @@
 import { timestamp } from '../../domain/timestamp.ts';
 import { adminAccess, authenticateAdmin } from '../admin/authenticate-admin.ts';
 import { pathOf } from '../call/head.ts';
+import type { JsonObject } from '../dialects/json/json.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { guardrailsFor } from '../guardrails/applying.ts';
 import { fixedHeaders } from '../http/answer-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { noRoute } from '../http/known-routes.ts';
+import { writtenBody } from '../http/parsed-body.ts';
 import { type BodyLimit, expectLength, readBody } from '../http/read-body.ts';
+import { inSlices } from '../pacing/slices.ts';
 import { visibleRoute } from '../stages/resolve.ts';
 import { readTrial, wordsOf } from './read-trial.ts';
 import { tryGuardrails } from './try-guardrails.ts';
@@ -40,31 +43,32 @@ export async function answerTrial(exchange: Exchange, gateway: Gateway): Promise
   const held = gateway.bodies.open(key?.id ?? kind, snapshot);
   try {
     expectLength(head, limit);
-    const trial = readTrial(await readBody(exchange, limit, held));
+    const trial = await inSlices(readTrial(await readBody(exchange, limit, held)));
     const { userPath, model, phase, isText } = trial;
     const route = visibleRoute(snapshot, model, userPath) ?? { source: '', targets: [] };
     const tried = await tryGuardrails(guardrailsFor(snapshot.guardrails, userPath, model, route), trial);
-    const { body, ...said } = tried;
+    const { body, ...verdicts } = tried;
     const goesOn = body === undefined ? {} : isText ? { text: wordsOf(body, phase) } : { body };
-    const text = JSON.stringify({
+    const said = {
       phase,
       user_path: userPath,
       model,
-      ...said,
+      ...verdicts,
       ...goesOn,
       config_revision: snapshot.revision,
       state_revision: gateway.managedState().status().revision,
       instance: gateway.instance,
       server_time: timestamp(Math.floor(gateway.nowMs())),
-    });
+    };
+    const written = await inSlices(writtenBody(said as unknown as JsonObject, true));
     response.writeHead(200, {
       ...fixedHeaders,
       'content-type': 'application/json; charset=utf-8',
-      'content-length': Buffer.byteLength(text),
+      'content-length': written.length,
       'cache-control': 'no-store',
       'x-request-id': id,
     });
-    response.end(text);
+    response.end(written);
   } finally {
     held.release();
   }

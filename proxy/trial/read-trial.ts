@@ -1,7 +1,9 @@
 // Reads the body of POST /admin/guardrails/test: schemas/admin/guardrail-test.schema.json.
 import { normaliseUserPath } from '../../domain/user-path.ts';
-import { type JsonObject, objectOf, parseObject, textOf } from '../dialects/json/json.ts';
+import { type JsonObject, objectOf, textOf } from '../dialects/json/json.ts';
 import { type Refusal, refusal } from '../errors.ts';
+import { parsedObject } from '../http/parsed-body.ts';
+import type { Slices } from '../pacing/slices.ts';
 import type { Trial } from './try-guardrails.ts';
 
 /** What is tried, and whether its words were given alone. */
@@ -28,9 +30,10 @@ const longestText = 200_000;
 const longestName = 1_024;
 
 /** Throws 400 `invalid_json` and `invalid_parameter` naming the member. */
-export function readTrial(bytes: Buffer): ReadTrial {
-  const given = parseObject(bytes.toString('utf8'));
-  if (given === undefined) throw refusal('invalid_json', { fill: { reason: 'it is no JSON object' } });
+export function* readTrial(bytes: Buffer): Slices<ReadTrial> {
+  const given = yield* parsedObject(bytes);
+  if (given === undefined)
+    throw refusal('invalid_json', { fill: { reason: 'it is no JSON object, or has too many values' } });
   const unknown = Object.keys(given).find((name) => !members.some((each) => each === name));
   if (unknown !== undefined) throw invalid(unknown, `is unknown; known are ${members.join(', ')}`);
   const phase = oneOf(given, 'phase', ['input', 'output']) ?? 'input';

@@ -2,12 +2,14 @@
 import type { RequestRevision } from '../../domain/records/request-record.ts';
 import type { Failure } from '../answer.ts';
 import { editable } from '../dialects/editing.ts';
-import { type JsonObject, parseObject, writeJson } from '../dialects/json/json.ts';
+import type { JsonObject } from '../dialects/json/json.ts';
 import { Refusal } from '../errors.ts';
 import { run } from '../guardrails/flow.ts';
 import { type GuardedOperation, Guarding } from '../guardrails/guarding.ts';
 import type { Guardrail, Phase, Verdict } from '../guardrails/guardrail.ts';
 import { plainRevision } from '../guardrails/revisions.ts';
+import { parsedObject, writtenBody } from '../http/parsed-body.ts';
+import { inSlices } from '../pacing/slices.ts';
 
 /** What is tried. */
 export interface Trial {
@@ -57,9 +59,9 @@ export async function tryGuardrails(holding: readonly Guardrail[], trial: Trial)
 }
 
 async function outcomeOf(guarding: Guarding, { phase, body }: Trial): Promise<JsonObject | undefined> {
-  const text = writeJson(body);
-  if (phase === 'input') return parseObject((await run(guarding.onRequest(Buffer.from(text)))).toString('utf8'));
-  const answer = editable(parseObject(text)) ?? {};
+  const bytes = await inSlices(writtenBody(body, true));
+  if (phase === 'input') return await inSlices(parsedObject(await run(guarding.onRequest(bytes))));
+  const answer = editable(await inSlices(parsedObject(bytes))) ?? {};
   await run(guarding.onAnswer(answer));
   return answer;
 }

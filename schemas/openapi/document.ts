@@ -36,7 +36,7 @@ const refusalsOfAdmin: Refusals = {
   503: ['control_plane_unavailable'],
 };
 const refusalsOfAdminBody: Refusals = {
-  400: ['invalid_json', 'invalid_member'],
+  400: ['invalid_json', 'invalid_member', 'body_too_deep', 'body_too_many_values'],
   413: ['body_too_large'],
   415: ['unsupported_media_type'],
 };

@@ -98,6 +98,21 @@ await test('a member with an endless name that hides is named harmlessly', async
   t.notOk('param' in Object(nameless), 'nothing is not named');
 });
 
+await test('a body holds 128 levels and 25,000 values, whatever its texts say', async (t) => {
+  const { port } = await startServer(t);
+  const codeOf = async (body: string): Promise<string> => {
+    const { responses } = await rawRequest(port, send('POST /things/7', json, body));
+    return /"code":"(body_\w+)"/.exec(responses[0]?.text() ?? '')?.[1] ?? `${responses[0]?.status}`;
+  };
+  const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+  const listed = (entries: number): string => `{"a":[${'1,'.repeat(entries - 1)}1]}`;
+  const quoted = JSON.stringify({ a: '"[{\\,'.repeat(30_000) });
+  t.equal(await codeOf(nested(129)), 'body_too_deep');
+  t.equal(await codeOf(listed(25_000)), 'body_too_many_values');
+  for (const taken of [nested(128), listed(24_990), quoted])
+    t.notMatch(await codeOf(taken), /^body_/, taken.slice(0, 20));
+});
+
 await test('the answer to a wrong method lists the allowed ones', async (t) => {
   const { port } = await startServer(t);
   const { responses } = await rawRequest(port, send('DELETE /health'));

@@ -145,6 +145,7 @@ const rows: readonly (readonly [name: string, method: string, path: string, body
     () => `{"user_path":"/a","models":${names},"limit_key":{"period":"day"},"max_requests":1}`,
   ],
   ['budgets: many', 'PUT', 'budgets', () => `{"user_path":"/a","models":${names},"period":"day","amount":1}`],
+  ['any door: many members', 'PUT', 'virtual-models', () => `{${list(60_000, (index) => `"m${index}":1`).join(',')}}`],
   ['any door: many numbers', 'PUT', 'virtual-models', () => `{"x":[${times('1,', most - 200)}1]}`],
   ['any door: a body that only opens', 'PUT', 'virtual-models', () => times('{"a":', most)],
   ['any door: escapes', 'PUT', 'virtual-models', () => `{"name":"${times('\\u00e4', most)}"}`],
