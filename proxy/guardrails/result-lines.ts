@@ -31,9 +31,12 @@ class LineCutter {
     const lines: ResultLine[] = [];
     let from = 0;
     for (let at = own.indexOf(newline); at !== -1; at = own.indexOf(newline, from)) {
-      this.#held.add(own.subarray(from, at + 1));
+      let end = at + 1;
+      // Empty lines belong to the line before them.
+      while (own[end] === newline) end += 1;
+      this.#held.add(own.subarray(from, end));
       lines.push({ bytes: this.#held.take() });
-      from = at + 1;
+      from = end;
     }
     if (from < own.length) this.#held.add(own.subarray(from));
     return lines;
@@ -62,7 +65,7 @@ function* nothingHeld(): Flow<readonly Buffer[]> {
 
 /** The lines of a file that holds no results pass as they are. */
 function* editLine({ bytes }: ResultLine, guardingOf: (operation: Operation) => Guarding): Flow<readonly Buffer[]> {
-  const line = yield* answerValues(bytes);
+  const line = bytes.includes('{') ? yield* answerValues(bytes) : undefined;
   const answer = line && answerIn(line);
   if (line === undefined || answer === undefined) return [bytes];
   const guarding = guardingOf(operationOf(answer));

@@ -37,6 +37,17 @@ await test('a response that its provider keeps', async (t) => {
   }
 });
 
+await test('the results of a batch', async (t) => {
+  const params = { model: 'anthropic/m', max_tokens: 9, messages: [{ role: 'user', content: 'q' }] };
+  const batch = { path: '/v1/messages/batches', body: json({ requests: [{ custom_id: 'c', params }] }) };
+  const made = await measured.measure(batch, asJson('{"id":"msgbatch_a","type":"message_batch"}'));
+  t.equal(made.status, 200);
+  const asked = { path: '/v1/messages/batches/msgbatch_a/results', method: 'GET', body: '' };
+  const { status, longestMs } = await measured.quickest(asked, asJson(times('\n', 15 * mebibyte)));
+  t.ok(longestMs < mostMs, `empty lines: ${longestMs.toFixed(0)} ms`);
+  t.equal(status, 200);
+});
+
 const inputs: Readonly<Record<string, () => string>> = {
   'many items': () => `[${times('{"role":"user","content":"q"},', 19_000 * 30)}{"role":"user","content":"q"}]`,
   'a long text': () => `"${times('\\n\\u00e4\\"', 15 * mebibyte)}"`,

@@ -36,6 +36,8 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+const spoken = ['chat', 'completions', 'embeddings', 'audio', 'images', 'moderations', 'rerank'];
+
 /** `config`: besides the providers chat, responses, anthropic, gemini and bedrock, each with the models m and claude-3-5-sonnet. */
 export async function startMeasuredGateway(t: Teardown, config: object): Promise<MeasuredGateway> {
   let answer: Answered = { type: 'application/json', body: Buffer.from('{}') };
@@ -55,7 +57,7 @@ export async function startMeasuredGateway(t: Teardown, config: object): Promise
   const gateway = await startGateway(t, {
     config: {
       providers: {
-        chat: { ...usual, type: 'openai', base_url: `${base}/v1`, dialects: ['chat', 'completions', 'embeddings'] },
+        chat: { ...usual, type: 'openai', base_url: `${base}/v1`, dialects: spoken },
         responses: { ...usual, type: 'openai', base_url: `${base}/v1`, dialects: ['responses'] },
         anthropic: { ...usual, type: 'anthropic', base_url: base },
         gemini: { ...usual, type: 'gemini', base_url: base, dialects: ['gemini'] },

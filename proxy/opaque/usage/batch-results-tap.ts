@@ -7,7 +7,8 @@ import { sumUsage } from '../../tokens/sum-usage.ts';
 import { tokenUsageOf } from '../../tokens/token-usage.ts';
 
 const newline = 0x0a;
-/** A longer line is no result. Bytes. */
+/** A shorter or a longer line is no result with its usage. Bytes. */
+const shortestLine = 20;
 const longestLine = 4 * 1024 * 1024;
 /** More models than one batch has; further ones are not told apart. */
 const mostModels = 64;
@@ -48,11 +49,15 @@ export class BatchResultsTap implements Tap {
   #read(chunk: Buffer): void {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
-      this.#hold(chunk.subarray(start, end));
-      this.#take(this.#line.take());
+      if (this.#line.length === 0) this.#take(chunk.subarray(start, end));
+      else {
+        this.#hold(chunk.subarray(start, end));
+        this.#take(this.#line.take());
+      }
       start = end + 1;
+      while (chunk[start] === newline) start += 1;
     }
-    this.#hold(chunk.subarray(start));
+    if (start < chunk.length) this.#hold(chunk.subarray(start));
   }
 
   /** Copied: the bytes of a chunk are used again. */
@@ -66,6 +71,8 @@ export class BatchResultsTap implements Tap {
   }
 
   #take(line: Buffer): void {
+    // Millions of such lines would take minutes.
+    if (line.length < shortestLine || line.length > longestLine || !line.includes('"usage"')) return;
     const said = parseObject(line.toString());
     // Of Anthropic, and of OpenAI.
     const message =
