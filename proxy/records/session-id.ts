@@ -1,19 +1,20 @@
-// The session of a record: what the client calls its conversation, else what the conversation begins with. It is digested with the user path,
-// so that no consumer can write into the session of another.
+// The session of a record: what the client calls its conversation, else a digest of how the conversation begins. The user path is part of
+// the id, so that no consumer can write into the session of another one.
 import { hash } from 'node:crypto';
 import { beginningOf } from '../call/beginning.ts';
 import type { Call } from '../call/call.ts';
 import { threadOfHeaders, threadOfMembers, threadOfMetadata } from '../call/thread.ts';
-import { sessionOfBeginning } from './remembered-sessions.ts';
 
 /** Claude Code names its session in the user's id: `user_…_session_<uuid>`, or an object as text. */
 const sessionInUser = /(?:_session_|"session_id":")([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})/;
-/** Hexadecimal digits of an id. */
+/** Hexadecimal digits of an id; of an `auto-` id, those of the beginning come first, then those of user path and model. */
 const digits = 32;
-/** Bytes. */
-const longText = 2048;
-/** Beginnings have five parts at most. */
-const shared = Buffer.allocUnsafeSlow(5 * longText);
+const beginningDigits = 24;
+const scopeDigits = digits - beginningDigits;
+/** Of a longer part of a beginning, its length and its two ends are digested. Bytes. */
+const longestPart = 2048;
+const partStart = longestPart / 4;
+const partEnd = longestPart / 2;
 
 /** `scoped-` or `auto-` and 32 hexadecimal digits; undefined where nothing tells conversations apart. `call` undefined: no body was read. */
 export function sessionIdOf(
@@ -25,25 +26,19 @@ export function sessionIdOf(
   if (named !== undefined) return `scoped-${hash('sha256', `${userPath}\0${named}`).slice(0, digits)}`;
   const beginning = call && beginningOf(call);
   if (beginning === undefined) return undefined;
-  return sessionOfBeginning(contentOf(beginning), { userPath, model: call?.model ?? '' });
+  const scope = hash('sha256', `${userPath}\0${call?.model ?? ''}`);
+  return `auto-${digestOf(beginning).slice(0, beginningDigits)}${scope.slice(0, scopeDigits)}`;
 }
 
-/** What tells a beginning apart from others, in one piece that is read before anything else runs. */
-function contentOf(parts: readonly Buffer[]): Buffer {
-  const [first] = parts;
-  if (first !== undefined && parts.length === 1 && first.length <= longText) return first;
-  let at = 0;
-  for (const part of parts) at = addContent(part, at);
-  return shared.subarray(0, at);
-}
-
-/** Of a long text its length and its ends: instructions begin alike, and questions end differently. A digest of all of it takes too long. */
-function addContent(text: Buffer, from: number): number {
-  const { length } = text;
-  if (length <= longText) return from + text.copy(shared, from);
-  let at = from + shared.write(`${length} `, from, 'latin1');
-  at += text.copy(shared, at, 0, longText / 4);
-  return at + text.copy(shared, at, length - longText / 2);
+/** Of a long part not all: instructions begin alike, questions end differently, and the digest of a megabyte takes a millisecond. */
+function digestOf(parts: readonly Buffer[]): string {
+  const pieces = parts.flatMap((part) =>
+    part.length <= longestPart
+      ? [part]
+      : [Buffer.from(`${part.length} `), part.subarray(0, partStart), part.subarray(-partEnd)],
+  );
+  const [first = Buffer.alloc(0)] = pieces;
+  return hash('sha256', pieces.length === 1 ? first : Buffer.concat(pieces));
 }
 
 /** A user is no session, unless a session is named in its id. */
