@@ -171,3 +171,14 @@ export interface RequestRecord {
   /** Absent: no audit entry is made of it, only usage records. */
   readonly data?: AuditData;
 }
+
+/** An object on its way into JSON, which leaves out members that are undefined: optional ones may be. */
+export type Draft<Shape> = {
+  readonly [Key in keyof Shape]: Shape extends Readonly<Record<Key, unknown>> ? Shape[Key] : Shape[Key] | undefined;
+};
+
+/** A record that JSON.stringify makes into its line. */
+export interface RecordDraft extends Draft<Omit<RequestRecord, 'attempts' | 'data'>> {
+  readonly attempts: readonly Draft<AttemptRecord>[];
+  readonly data: Draft<AuditData> | undefined;
+}

@@ -2,9 +2,10 @@
 
 import { feeOf } from '../../domain/prices/cost.ts';
 import type { Price } from '../../domain/prices/price.ts';
-import type { AttemptKind, AttemptRecord } from '../../domain/records/request-record.ts';
+import type { AttemptKind, AttemptRecord, Draft } from '../../domain/records/request-record.ts';
 import type { AttemptUsage } from '../../domain/records/usage.ts';
 import { withoutSecrets } from '../../schemas/formats/key-shapes.ts';
+import type { CachedFacts } from '../../store/cache/answer-cache.ts';
 import type { FailedAnswer } from '../capture/failed-answer.ts';
 import type { Refusal } from '../errors.ts';
 import { attemptUsage } from '../tokens/attempt-usage.ts';
@@ -35,13 +36,14 @@ export interface RecordedAttempt extends LoggedAttempt {
   readonly answer: (NonNullable<LoggedAttempt['answer']> & FailedAnswer) | undefined;
 }
 
+const noCost = Object.freeze({ input: 0, output: 0, total: 0 });
 /** Of an attempt that failed and cost nothing as far as is known, and of one that asked no model. */
 const free: AttemptUsage = Object.freeze({
   input_tokens: 0,
   output_tokens: 0,
   total_tokens: 0,
   source: 'estimated',
-  cost: Object.freeze({ input: 0, output: 0, total: 0 }),
+  cost: noCost,
 });
 /** Nothing says what was used. */
 const unknown: AttemptUsage = Object.freeze({ ...free, cost: null });
@@ -105,7 +107,8 @@ export interface AttemptParts {
   readonly answerOf: AnswerOf | undefined;
 }
 
-export function attemptRecords(placed: readonly PlacedAttempt[], parts: AttemptParts): AttemptRecord[] {
+/** The attempts of a trip, as `placedAttempts` has put them. */
+export function attemptRecords(placed: readonly PlacedAttempt[], parts: AttemptParts): Draft<AttemptRecord>[] {
   const { answerOf = nothingOf } = parts;
   return placed.map((each) =>
     each.accepted === undefined
@@ -135,25 +138,52 @@ function acceptedRecord(
   placed: PlacedAttempt,
   accepted: AcceptedAttempt,
   { requestedAtMs, tracksUsage, secrets }: AttemptParts,
-): AttemptRecord {
+): Draft<AttemptRecord> {
   const { broken, endedAtMs } = accepted;
   return {
     ...beginningOf(placed, requestedAtMs, endedAtMs),
     success: broken === undefined,
-    ...(broken === undefined ? undefined : errorOf(broken, secrets)),
-    ...(tracksUsage ? { usage: usageOfAccepted(accepted) } : undefined),
+    ...(broken && errorOf(broken, secrets)),
+    usage: tracksUsage ? usageOfAccepted(accepted) : undefined,
   };
 }
 
-function failedRecord(placed: PlacedAttempt, { requestedAtMs, tracksUsage, secrets }: AttemptParts): AttemptRecord {
+function failedRecord(
+  placed: PlacedAttempt,
+  { requestedAtMs, tracksUsage, secrets }: AttemptParts,
+): Draft<AttemptRecord> {
   const { attempt } = placed;
   const { refused, endedAtMs, isSent, usage } = attempt;
   const isCharged = tracksUsage && isSent !== false;
   return {
     ...beginningOf(placed, requestedAtMs, endedAtMs),
     success: false,
-    ...(refused === undefined ? undefined : errorOf(refused, secrets)),
-    ...(isCharged ? { usage: usage === undefined ? free : attemptUsage(usage, priceOf(attempt)) } : undefined),
+    ...(refused && errorOf(refused, secrets)),
+    usage: isCharged ? (usage === undefined ? free : attemptUsage(usage, priceOf(attempt))) : undefined,
+  };
+}
+
+/**
+ * A kept answer in place of an attempt: whose answer it was, and what it would have used; it cost nothing. Moments in milliseconds. `tracksUsage`:
+ * it has usage, with the tokens that were not asked for.
+ */
+export function cachedAttempt(
+  { provider, type, model, usage = free }: CachedFacts,
+  startedAtMs: number,
+  endedAtMs: number,
+  tracksUsage: boolean,
+): Draft<AttemptRecord> {
+  return {
+    seq: 1,
+    kind: 'cache',
+    model,
+    provider_name: provider,
+    provider_type: type,
+    started_ms: Math.floor(startedAtMs),
+    duration_ns: durationNs(startedAtMs, endedAtMs),
+    status_code: 200,
+    success: true,
+    usage: tracksUsage ? { ...usage, cost: noCost } : undefined,
   };
 }
 
@@ -166,7 +196,7 @@ function beginningOf(
   { attempt, seq, kind }: PlacedAttempt,
   requestedAtMs: number,
   endedAtMs: number,
-): Omit<AttemptRecord, 'success'> {
+): Draft<Omit<AttemptRecord, 'success'>> {
   const { target, answer } = attempt;
   const { upstream, model } = target;
   const startedAtMs = Math.max(attempt.startedAtMs, requestedAtMs);
@@ -178,13 +208,16 @@ function beginningOf(
     provider_type: upstream.type,
     started_ms: Math.floor(startedAtMs),
     duration_ns: durationNs(startedAtMs, endedAtMs),
-    ...(answer === undefined || answer.status === 0 ? undefined : { status_code: answer.status }),
+    status_code: answer?.status === 0 ? undefined : answer?.status,
   };
 }
 
-function errorOf({ code, message, type }: Refusal, secrets: readonly string[]): Partial<AttemptRecord> {
+function errorOf(
+  { code, message, type }: Refusal,
+  secrets: readonly string[],
+): Draft<Pick<AttemptRecord, 'error_code' | 'error_message' | 'error_type'>> {
   return {
-    ...(code === null ? undefined : { error_code: code }),
+    error_code: code ?? undefined,
     error_message: withoutSecrets(message.slice(0, longestMessage), secrets),
     error_type: type,
   };

@@ -1,8 +1,16 @@
 // A model request that is over → its record. What does not apply is left out. Bodies and headers are added by what captured them.
 
 import { authMethodOf } from '../../domain/records/auth-method.ts';
-import type { AskedBy, AuditData, Counting, RequestRecord } from '../../domain/records/request-record.ts';
+import type {
+  AskedBy,
+  AuditData,
+  Counting,
+  Draft,
+  RecordDraft,
+  RequestRecord,
+} from '../../domain/records/request-record.ts';
 import { withoutKeysOfQuery, withoutSecrets } from '../../schemas/formats/key-shapes.ts';
+import type { CachedFacts } from '../../store/cache/answer-cache.ts';
 import { recordId } from '../../store/records/record-id.ts';
 import type { Call } from '../call/call.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
@@ -17,20 +25,18 @@ import { droppedOf } from '../translation/losses.ts';
 import {
   type AcceptedAttempt,
   attemptRecords,
+  cachedAttempt,
   durationNs,
   type PlacedAttempt,
   placedAttempts,
   type RecordedAttempt,
 } from './attempts.ts';
-import { cachedAttempt } from './cached-attempt.ts';
-import { cachedData, cacheTypeOf, type RecordedCaching } from './cached-data.ts';
 import { guardedData, type RecordedGuarding } from './guarded-data.ts';
 import { headerOf } from './header-of.ts';
 import { knownSecrets } from './known-secrets.ts';
 import type { LoggedTrip } from './logged-trip.ts';
 import { numbersOf } from './numbers-of.ts';
 import { sessionIdOf } from './session-id.ts';
-import { shownAgent } from './shown-agent.ts';
 import { shownNames } from './shown-names.ts';
 
 /** Of a client's name for itself, a path and an error's message. Characters. */
@@ -44,6 +50,12 @@ export interface RecordedCaller {
   readonly shownPath?: string | undefined;
   readonly keyHash?: string | undefined;
   readonly labels?: readonly string[] | undefined;
+}
+
+/** `hit`: the kept answer that it got. `semantic`: what was found among requests that mean the same; absent: the semantic cache was not asked. */
+export interface RecordedCaching extends NonNullable<LoggedTrip['caching']> {
+  readonly hit: { readonly facts: CachedFacts } | undefined;
+  readonly semantic?: (NonNullable<AuditData['semantic_cache']> & { readonly place?: object | undefined }) | undefined;
 }
 
 /** What a record says of a trip. */
@@ -134,27 +146,19 @@ export function acceptedOf(
 }
 
 /** The call, if its body was read as a whole. */
-export function readCallOf({ call }: RecordedTrip): Call | undefined {
+function readCallOf({ call }: RecordedTrip): Call | undefined {
   return call?.body === undefined || call.members === undefined ? undefined : (call as Call);
 }
 
-/** The session of a trip with this call. */
-export function sessionOf(trip: RecordedTrip, call: Call | undefined): string | undefined {
-  return trip.sessionId ?? sessionIdOf(trip.exchange.request.rawHeaders, call, userPathOf(trip));
-}
-
 /** What the client calls itself, without keys and these secrets. */
-export function agentOf({ exchange }: RecordedTrip, secrets: readonly string[]): string | undefined {
+function agentOf({ exchange }: RecordedTrip, secrets: readonly string[]): string | undefined {
   const agent = headerOf(exchange.request.rawHeaders, 'user-agent');
   if (agent === undefined) return undefined;
-  const shown = shownAgent(agent);
-  return secrets.some((secret) => shown.includes(secret)) ? withoutSecrets(shown, secrets) : shown;
+  return withoutKeysOfQuery(agent.slice(0, longestText), secrets);
 }
 
-/** A record on its way into a line: JSON leaves out what is undefined. It is made for each request, so it is put together in one piece. */
-export type WrittenRecord = { readonly [Key in keyof RequestRecord]: RequestRecord[Key] | undefined };
-
-export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: RecordedParts): WrittenRecord {
+/** The record of a model request that is over, with an id of its own. With an audit entry its last member is `data`. */
+export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: RecordedParts): RecordDraft {
   const { exchange, principal, call, failed, accepted, ending, asked } = trip;
   const { startedAtMs } = exchange;
   const { refused } = ending;
@@ -175,7 +179,7 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
   return {
     id: recordId(startedAtMs),
     request_id: exchange.id,
-    session_id: sessionOf(trip, readable),
+    session_id: trip.sessionId ?? sessionIdOf(exchange.request.rawHeaders, readable, userPath),
     started_ms: Math.floor(startedAtMs),
     duration_ns: durationNs(startedAtMs, end.nowMs),
     method: asked?.method ?? 'POST',
@@ -201,15 +205,20 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
   };
 }
 
+/** Undefined: it got no kept answer. */
+function cacheTypeOf(caching: RecordedCaching | undefined): RequestRecord['cache_type'] {
+  if (caching?.hit === undefined) return undefined;
+  return caching.semantic?.outcome === 'hit' ? 'semantic' : 'exact';
+}
+
+function decisionOf(caching: RecordedCaching | undefined): AuditData['semantic_cache'] {
+  if (caching?.semantic === undefined) return undefined;
+  const { place: _place, ...decision } = caching.semantic;
+  return decision;
+}
+
 /** What it counts as in sums of usage; undefined: one request of a client. */
-export function countingOf({
-  countsAs,
-  askedBy,
-  isFree,
-  caching,
-  accepted,
-  failed,
-}: RecordedTrip): Counting | undefined {
+function countingOf({ countsAs, askedBy, isFree, caching, accepted, failed }: RecordedTrip): Counting | undefined {
   if (countsAs !== undefined) return countsAs;
   if (askedBy === 'gateway' || isFree === true) return 'calls';
   if (caching?.hit !== undefined) return undefined;
@@ -238,40 +247,39 @@ function dataOf(
   call: Call | undefined,
   { hasUsage, instance }: RecordedParts,
   secrets: readonly string[],
-): AuditData {
-  const { exchange, principal, failed, accepted, ending, snapshot, guarding } = trip;
-  const agent = agentOf(trip, secrets);
+): Draft<AuditData> {
+  const { exchange, principal, failed, accepted, ending, snapshot, guarding, caching } = trip;
   const dropped = droppedOf(guarding, accepted?.reading);
   return {
-    ...(principal?.keyHash === undefined ? undefined : { api_key_hash: principal.keyHash }),
-    ...(ending.refused === undefined ? undefined : errorOf(ending.refused, exchange.caller, secrets)),
-    ...(agent === undefined ? undefined : { user_agent: agent }),
-    ...(call === undefined ? undefined : numbersOf(call)),
-    ...(snapshot.audit.hasHeaders ? headersOf(trip, secrets) : undefined),
-    ...(accepted === undefined || failed.length === 0 ? undefined : failoverOf(failed, accepted)),
+    api_key_hash: principal?.keyHash,
+    ...(ending.refused && errorOf(ending.refused, exchange.caller, secrets)),
+    user_agent: agentOf(trip, secrets),
+    ...(call && numbersOf(call)),
+    ...(snapshot.audit.hasHeaders && headersOf(trip, secrets)),
+    failover: accepted && failoverOf(failed, accepted),
     workflow_features: {
       audit: true,
       budget: hasUsage && snapshot.hasBudgets,
-      cache: trip.caching !== undefined,
+      cache: caching !== undefined,
       failover: (trip.route?.targets.length ?? 0) > 1,
       guardrails: guarding !== undefined,
       usage: hasUsage,
     },
-    ...(guarding === undefined ? undefined : guardedData(guarding, bodiesOf(snapshot.audit, secrets))),
-    ...cachedData(trip.caching),
-    ...(dropped.length === 0 ? undefined : { dropped: shownNames(dropped, secrets) }),
+    ...(guarding && guardedData(guarding, bodiesOf(snapshot.audit, secrets))),
+    semantic_cache: decisionOf(caching),
+    dropped: dropped.length === 0 ? undefined : shownNames(dropped, secrets),
     config_revision: snapshot.revision,
     instance,
   };
 }
 
 /** As the client sent them, and as it got them. */
-function headersOf({ exchange, ending }: RecordedTrip, secrets: readonly string[]): Partial<AuditData> {
+function headersOf({ exchange, ending }: RecordedTrip, secrets: readonly string[]): Draft<AuditData> {
   const { request, told } = exchange;
   const answered = told === undefined ? (ending.headers ?? []) : Object.entries(told.headers).flat().map(String);
   return {
     request_headers: shownHeaders(request.rawHeaders, secrets),
-    ...(answered.length === 0 ? undefined : { response_headers: shownHeaders(answered, secrets) }),
+    response_headers: answered.length === 0 ? undefined : shownHeaders(answered, secrets),
   };
 }
 
@@ -280,18 +288,21 @@ function errorOf(
   { code, message, provider, rule }: Refusal,
   caller: LoggedCaller | undefined,
   secrets: readonly string[],
-): Partial<AuditData> {
+): Draft<AuditData> {
   const reason = caller?.reason === undefined ? '' : ` (${caller.reason})`;
   return {
-    ...(code === null ? undefined : { error_code: code }),
+    error_code: code ?? undefined,
     error_message: withoutSecrets(`${message.slice(0, longestText)}${reason}`, secrets),
-    ...(provider === undefined ? undefined : { error_provider: provider }),
-    ...(rule === undefined ? undefined : { rule: rule.label }),
+    error_provider: provider,
+    rule: rule?.label,
   };
 }
 
 /** Where the answer came from when it was not the first choice. */
-function failoverOf(failed: readonly RecordedAttempt[], { target }: RecordedAttempt): Partial<AuditData> {
-  if (failed.every((attempt) => attempt.target === target)) return {};
-  return { failover: { target_model: `${target.upstream.name}/${target.model}` } };
+function failoverOf(
+  failed: readonly RecordedAttempt[],
+  { target }: RecordedAttempt,
+): AuditData['failover'] | undefined {
+  if (failed.every((attempt) => attempt.target === target)) return undefined;
+  return { target_model: `${target.upstream.name}/${target.model}` };
 }

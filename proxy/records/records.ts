@@ -8,8 +8,7 @@ import { mayChangeRequests } from '../guardrails/applying.ts';
 import { Batch, longestWaitingText } from '../pacing/batch.ts';
 import type { AuditSettings, Snapshot } from '../snapshot/snapshot.ts';
 import { lineWithBodies } from './line-with-bodies.ts';
-import { RecordLines } from './record-lines.ts';
-import { type RecordedEnd, type RecordedTrip, userPathOf } from './record-of-trip.ts';
+import { type RecordedEnd, type RecordedTrip, recordOfTrip, userPathOf } from './record-of-trip.ts';
 import { Turnstile } from './turnstile.ts';
 
 /**
@@ -56,11 +55,10 @@ export function createRecords(options: RecordsOptions): Records {
   const { captures, journal, instance, usageEnabled, random, reportFailure } = options;
   const strangers = new Turnstile(mostStrangers);
   const refused = new Turnstile(mostRefused);
-  const lines = new RecordLines({ hasUsage: usageEnabled, instance });
   let omitted = 0;
   const held = new Batch<Held>(append);
   /** What fails here must not cost the client its answer. */
-  const withBodies = (line: string | Buffer, trip: RecordedTrip, nowMs: number): RecordLine => {
+  const withBodies = (line: string, trip: RecordedTrip, nowMs: number): RecordLine => {
     try {
       return lineWithBodies(line, trip, nowMs);
     } catch (error) {
@@ -102,7 +100,7 @@ export function createRecords(options: RecordsOptions): Records {
 
   function append({ trip, end, hasAudit }: Held): void {
     try {
-      const line = lines.ofTrip(trip, end, hasAudit);
+      const line = JSON.stringify(recordOfTrip(trip, end, { hasAudit, hasUsage: usageEnabled, instance }));
       journal.append(hasAudit && trip.snapshot.audit.hasBodies ? withBodies(line, trip, end.nowMs) : line);
     } catch (error) {
       reportFailure(error, trip.exchange.id);

@@ -44,7 +44,6 @@ export class Portion {
   add(line: RecordLine, bytes: number): void {
     const end = this.#used + bytes;
     if (typeof line === 'string') this.#bytes.write(line, this.#used);
-    else if (Buffer.isBuffer(line)) this.#bytes.set(line, this.#used);
     else this.#copy(line);
     this.#bytes[end - 1] = lineFeed;
     this.#used = end;

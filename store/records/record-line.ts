@@ -8,20 +8,17 @@ export const longestLineBytes = 4 * 1024 * 1024;
 export const separator = '\x1f';
 
 /** Without its line break. In pieces, each is copied once. */
-export type RecordLine = string | Buffer | readonly Buffer[];
+export type RecordLine = string | readonly Buffer[];
 
 const separatorBytes = Buffer.from(separator);
 
 /** The record must have `data`; neither body has a line break. */
-export function lineWithRawBodies(record: Buffer, request: Buffer, answer: Buffer): readonly Buffer[] {
-  return [record, separatorBytes, request, separatorBytes, answer];
+export function lineWithRawBodies(record: string, request: Buffer, answer: Buffer): readonly Buffer[] {
+  return [Buffer.from(record), separatorBytes, request, separatorBytes, answer];
 }
 
 /** Bytes, without the line break. */
 export function lengthOf(line: RecordLine): number {
   if (typeof line === 'string') return Buffer.byteLength(line);
-  if (Buffer.isBuffer(line)) return line.length;
-  let length = 0;
-  for (const piece of line) length += piece.length;
-  return length;
+  return line.reduce((length, piece) => length + piece.length, 0);
 }

@@ -117,7 +117,7 @@ const cases: Readonly<Record<string, Case>> = {
     const writer = openWriter(t, place, 'a');
     const request = Buffer.from('{"a":[1]}');
     for (const [index, answer] of answers.entries()) {
-      const line = Buffer.from(JSON.stringify({ ...record(`a-${index}`), data: { user_agent: 'b' } }));
+      const line = JSON.stringify({ ...record(`a-${index}`), data: { user_agent: 'b' } });
       writer.append(lineWithRawBodies(line, request, Buffer.from(answer)));
     }
     await waitFor('the lines to be kept', () => writer.status().waitingRecords === 0);

@@ -12,6 +12,7 @@ import { createRecords } from '../../proxy/records/records.ts';
 import { sessionIdOf } from '../../proxy/records/session-id.ts';
 import type { AuditSettings } from '../../proxy/snapshot/snapshot.ts';
 import { recordId } from '../../store/records/record-id.ts';
+import type { RecordLine } from '../../store/records/record-line.ts';
 
 const target = (name: string, price?: Price) => ({
   upstream: { name, type: 'openai', origin: 'http://127.0.0.1:1' },
@@ -63,7 +64,7 @@ function recordsOf(
   { status = 200, usageEnabled = true, random = 0.5 } = {},
 ): RequestRecord[] {
   const lines: string[] = [];
-  const journal = { append: (line: string | Buffer): void => void lines.push(line.toString()) };
+  const journal = { append: (line: RecordLine): void => void lines.push(String(line)) };
   const records = createRecords({
     captures: new CaptureBudget(0),
     journal,

@@ -1,6 +1,6 @@
 // Bodies that are put behind their record as they came: those that may hold a secret, and answers that look like no JSON, are not.
 import { test } from 'tap';
-import { lineOfWholeBodies } from '../../proxy/records/line-of-whole-bodies.ts';
+import { lineOfWholeBodies } from '../../proxy/records/line-with-bodies.ts';
 
 const line = '{"id":"a","data":{"b":1}}';
 /** Of a body. */
