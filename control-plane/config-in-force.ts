@@ -14,7 +14,7 @@ import type { AssembledConfig } from '../gitops/assemble/assembled.ts';
 import type { DeclaredPlaces } from '../gitops/assemble/places.ts';
 import { defaultConfig } from '../gitops/read/validate.ts';
 import { type TrustedProxies, trustedProxies } from '../plane/access/client-address.ts';
-import { defaultQuotas, type Quotas } from './admin/quotas.ts';
+import { defaultQuotas, type Quotas } from './managed/quotas.ts';
 import type { RecordRetention } from './records/keep-records.ts';
 
 /** The environment settings that decide whether rules can be enforced. */

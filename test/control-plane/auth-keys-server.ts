@@ -1,7 +1,7 @@
 // Starts a control plane with the key routes on a real socket and a real store, following its own keys like the process.
 
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
-import { defaultQuotas, type Quotas } from '../../control-plane/admin/quotas.ts';
+import { defaultQuotas, type Quotas } from '../../control-plane/managed/quotas.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { managedKeys } from '../../domain/documents/kinds.ts';

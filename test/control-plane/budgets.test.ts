@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
 import { type BudgetParts, budgetsOfState, tidyBudgets } from '../../control-plane/admin/budgets/commit.ts';
 import { budgets } from '../../control-plane/admin/budgets/routes.ts';
-import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
+import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
 import { who } from '../../control-plane/authenticate.ts';
 import { placeOfBudget, questionsOf } from '../../control-plane/budgets/standing.ts';
 import type { BudgetFigures } from '../../control-plane/budgets/watch.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
+import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
 import type { RateLimitParts } from '../../control-plane/admin/rate-limits/commit.ts';
 import { dateRules } from '../../control-plane/admin/rate-limits/declared-dates.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';

@@ -4,7 +4,7 @@ import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { budgets } from '../../control-plane/admin/budgets/routes.ts';
 import { cache } from '../../control-plane/admin/cache/routes.ts';
 import { guardrails } from '../../control-plane/admin/guardrails/routes.ts';
-import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
+import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
 import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';

@@ -9,7 +9,7 @@ import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
 import { guardrails } from '../../control-plane/admin/guardrails/routes.ts';
 import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
 import { openapi } from '../../control-plane/admin/openapi/routes.ts';
-import { defaultQuotas } from '../../control-plane/admin/quotas.ts';
+import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
 import { sessionRoutes } from '../../control-plane/admin/session/routes.ts';

@@ -5,7 +5,7 @@ import { askedBy } from '../../../domain/records/request-record.ts';
 import { isRecordId } from '../../../store/records/record-id.ts';
 import type { EntryFilter, SessionPage } from '../../../store/records/record-store.ts';
 import type { Operator } from '../../authenticate.ts';
-import { invalidQuery } from '../read-query.ts';
+import { invalidQuery } from '../../managed/read-query.ts';
 import { type DayName, dayNames, readDays } from '../records/read-days.ts';
 import {
   type Given,

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
-import { invalidQuery } from '../read-query.ts';
+import { invalidQuery } from '../../managed/read-query.ts';
 import { nothingRecorded, type ReadableRecords } from '../records/nothing-recorded.ts';
 import { dayNames, describeDays, readDays } from '../records/read-days.ts';
 import { readFilled, readUserPath, readWhole } from '../records/read-query.ts';

@@ -8,7 +8,7 @@ import { digestOf, redacted } from '../../../domain/keys/secret.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
 import { isInScope, isScoped, type Operator, refreshOperator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
-import type { Decided } from '../commit.ts';
+import type { Decided } from '../../managed/commit.ts';
 import { checkSize } from './check-quota.ts';
 import type { KeyChange, KeyDraft } from './read-draft.ts';
 

@@ -6,9 +6,9 @@ import { isWithin } from '../../../domain/user-path.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
 import type { Operator } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
-import { longestDocumentBytes, type Quotas } from '../quotas.ts';
-import { invalid } from '../read-body.ts';
-import { scopesOf } from '../scopes.ts';
+import { longestDocumentBytes, type Quotas } from '../../managed/quotas.ts';
+import { invalid } from '../../managed/read-body.ts';
+import { scopesOf } from '../../managed/scopes.ts';
 
 /**
  * Throws 409 `too_many_auth_keys` when no further key fits: in the gateway, including unreadable documents, or in a scope of the

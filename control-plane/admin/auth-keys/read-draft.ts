@@ -6,8 +6,8 @@ import { normaliseUserPath } from '../../../domain/user-path.ts';
 import { withoutKeys } from '../../../schemas/formats/key-shapes.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { closest } from '../../../schemas/validation/suggest.ts';
-import { jsonWording } from '../json-wording.ts';
-import { createBodyReader, invalid, readExpiry, readWords } from '../read-body.ts';
+import { jsonWording } from '../../managed/json-wording.ts';
+import { createBodyReader, invalid, readExpiry, readWords } from '../../managed/read-body.ts';
 
 /** A new key as an operator requests it. */
 export interface KeyDraft {

@@ -10,10 +10,10 @@ import { timestamp } from '../../../domain/timestamp.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import type { DocumentUses, StoredState } from '../../../store/state/state-store.ts';
 import { type Operator, who } from '../../authenticate.ts';
-import { createCommitter, type Decided, type DocumentStore } from '../commit.ts';
-import type { Quotas } from '../quotas.ts';
-import { readQuery } from '../read-query.ts';
-import { type Known, readStored, staleHeader, unlessUnavailable } from '../read-stored.ts';
+import { createCommitter, type Decided, type DocumentStore } from '../../managed/commit.ts';
+import type { Quotas } from '../../managed/quotas.ts';
+import { readQuery } from '../../managed/read-query.ts';
+import { type Known, readStored, staleHeader, unlessUnavailable } from '../../managed/read-stored.ts';
 import {
   amendKey,
   type Decision,

@@ -9,7 +9,7 @@ import { readKind, removed, written } from '../../../domain/documents/managed-ki
 import { periodOf } from '../../../domain/rules/rule.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
-import { countOf, type KnownLimits, knownLimits, perChildOf, signature } from '../known-limits.ts';
+import { countOf, type KnownLimits, knownLimits, perChildOf, signature } from '../../managed/known.ts';
 import type { BudgetName, BudgetWrite } from './read-write.ts';
 
 /** The same limit as for the configuration: the spend of each is asked for every second. */

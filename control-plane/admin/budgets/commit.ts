@@ -7,10 +7,10 @@ import { budgetResets, budgetSettings, manualBudgets } from '../../../domain/doc
 import { readKind } from '../../../domain/documents/managed-kind.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
 import type { BudgetFigures } from '../../budgets/watch.ts';
-import { createCommitter, type DocumentStore, expectedOf, stateAfter } from '../commit.ts';
-import { checkPrecondition, entityTag } from '../entity-tag.ts';
-import type { Quotas } from '../quotas.ts';
-import { readStored, unlessUnavailable } from '../read-stored.ts';
+import { createCommitter, type DocumentStore, expectedOf, stateAfter } from '../../managed/commit.ts';
+import { checkPrecondition, entityTag } from '../../managed/entity-tag.ts';
+import type { Quotas } from '../../managed/quotas.ts';
+import { readStored, unlessUnavailable } from '../../managed/read-stored.ts';
 import { type KnownBudgets, knownBudgets, tidiedBudgets } from './changes.ts';
 import type { BudgetFilter } from './filter.ts';
 import { type BudgetListingParts, budgetListing, budgetRows } from './listing.ts';

@@ -4,7 +4,7 @@ import { sayDollars } from '../../../domain/budgets/money.ts';
 import { isSamePath, isWithin } from '../../../domain/user-path.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
-import { scopesOf } from '../scopes.ts';
+import { scopesOf } from '../../managed/scopes.ts';
 import { type KnownBudgets, refuseBudgetsBeyond } from './changes.ts';
 import type { BudgetName, BudgetWrite } from './read-write.ts';
 

@@ -1,7 +1,7 @@
 // The filter of the listing: by user path, scope and subject, which must all hold; or all budgets that a path spends from. Pure.
 import { type Budget, type BudgetScope, budgetScopes, normaliseBudgetSubject } from '../../../domain/budgets/budget.ts';
 import { directChild, foldUserPath, isWithin, normaliseUserPath } from '../../../domain/user-path.ts';
-import { invalidQuery, readQuery } from '../read-query.ts';
+import { invalidQuery, readQuery } from '../../managed/read-query.ts';
 
 /** Which budgets are listed, and whose spend of templates. */
 export interface BudgetFilter {

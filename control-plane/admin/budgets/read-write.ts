@@ -7,7 +7,7 @@ import type { NanoDollars } from '../../../domain/records/usage.ts';
 import { foldUserPath, normaliseUserPath } from '../../../domain/user-path.ts';
 import type { BudgetDelete } from '../../../schemas/types.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
-import { createBodyReader, invalid, readExpiry, readWords } from '../read-body.ts';
+import { createBodyReader, invalid, readExpiry, readWords } from '../../managed/read-body.ts';
 
 interface BudgetSubject {
   readonly scope: BudgetScope;

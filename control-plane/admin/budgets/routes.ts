@@ -4,8 +4,8 @@ import { budgetTitle } from '../../../domain/budgets/budget.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
-import { readQuery } from '../read-query.ts';
-import { staleHeader } from '../read-stored.ts';
+import { readQuery } from '../../managed/read-query.ts';
+import { staleHeader } from '../../managed/read-stored.ts';
 import { deleteBudget, putAnchors, putBudget, resetBudget, resetEveryBudget } from './changes.ts';
 import {
   type BudgetConditions,

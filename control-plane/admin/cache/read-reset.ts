@@ -1,7 +1,7 @@
 // Reads which cached answers a request wants to reset.
 import { everyAnswer, modelResetId, pathResetId } from '../../../domain/cache/cache-reset.ts';
 import { normaliseUserPath } from '../../../domain/user-path.ts';
-import { invalidQuery, readQuery } from '../read-query.ts';
+import { invalidQuery, readQuery } from '../../managed/read-query.ts';
 
 /** As long as a request may name one. Characters. */
 const longestModel = 1_024;

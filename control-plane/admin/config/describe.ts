@@ -9,7 +9,7 @@ import type { Provider } from '../../../schemas/types.ts';
 import type { Fleet } from '../../fleet.ts';
 import { type BudgetParts, budgetRowsWithoutSpend } from '../budgets/commit.ts';
 import { type RateLimitParts, rowsWithoutUsage } from '../rate-limits/commit.ts';
-import type { Known } from '../read-stored.ts';
+import type { Known } from '../../managed/read-stored.ts';
 import { rowsOfAliases, type VirtualModelParts } from '../virtual-models/known.ts';
 
 /** The configuration in force. */

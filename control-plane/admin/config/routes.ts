@@ -1,8 +1,8 @@
 // The routes of /admin/config: the configuration in force and where each entry is declared, and what differs on disk.
 import type { FastifyPluginAsync } from 'fastify';
 import { singleFlight } from '../../../store/single-flight.ts';
-import { readQuery } from '../read-query.ts';
-import { readStored, staleHeader } from '../read-stored.ts';
+import { readQuery } from '../../managed/read-query.ts';
+import { readStored, staleHeader } from '../../managed/read-stored.ts';
 import { readChoice } from '../records/read-query.ts';
 import { type ConfigParts, describeConfig, type ListName, listNames } from './describe.ts';
 import { type DifferenceParts, describeDifferences } from './differences.ts';

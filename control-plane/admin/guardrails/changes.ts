@@ -6,8 +6,8 @@ import { timestamp } from '../../../domain/timestamp.ts';
 import type { Guardrail } from '../../../schemas/types.ts';
 import type { Change } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
-import { longestDocumentBytes } from '../quotas.ts';
-import { invalid } from '../read-body.ts';
+import { longestDocumentBytes } from '../../managed/quotas.ts';
+import { invalid } from '../../managed/read-body.ts';
 
 /** With more, every request would wait for them. */
 const mostManual = 100;

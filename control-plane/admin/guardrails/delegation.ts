@@ -4,7 +4,7 @@ import { mergeGuardrails } from '../../../domain/guardrails/merge-guardrails.ts'
 import type { EntryNames } from '../../../domain/keys/model-access.ts';
 import type { Guardrail } from '../../../schemas/types.ts';
 import type { Operator } from '../../authenticate.ts';
-import { beyondModels, isRestricted, reaches } from '../reach.ts';
+import { beyondModels, isRestricted, reaches } from '../../managed/reach.ts';
 import type { KnownGuardrails } from './changes.ts';
 
 /** The guardrails of the configuration, and what entries of models mean. */

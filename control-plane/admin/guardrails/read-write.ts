@@ -9,8 +9,8 @@ import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { guardrail as isGuardrail } from '../../../schemas/validation/generated/config.js';
 import { formatPath } from '../../../schemas/validation/path.ts';
 import { complaintsOf } from '../../../schemas/validation/validator.ts';
-import { jsonWording } from '../json-wording.ts';
-import { createBodyReader, invalid } from '../read-body.ts';
+import { jsonWording } from '../../managed/json-wording.ts';
+import { createBodyReader, invalid } from '../../managed/read-body.ts';
 
 const readWriteBody = createBodyReader(bodies.guardrailWrite);
 const readDeleteBody = createBodyReader(bodies.guardrailDelete);

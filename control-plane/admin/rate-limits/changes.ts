@@ -8,8 +8,8 @@ import { everyRule, type ResetEpochs, resetEpochs } from '../../../domain/rules/
 import { periodOf, type Rule } from '../../../domain/rules/rule.ts';
 import { type Change, forgottenAfterMs, type StoredState } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
-import { countOf, type KnownLimits, knownLimits, perChildOf, signature } from '../known-limits.ts';
-import { invalid } from '../read-body.ts';
+import { countOf, type KnownLimits, knownLimits, perChildOf, signature } from '../../managed/known.ts';
+import { invalid } from '../../managed/read-body.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';
 
 /** The same limit as for the configuration: with more rules, listing and metrics become slow; matching does not. */

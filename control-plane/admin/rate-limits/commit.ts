@@ -3,10 +3,10 @@ import { manualRules, resets } from '../../../domain/documents/kinds.ts';
 import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
 import type { Rule } from '../../../domain/rules/rule.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
-import { createCommitter, type DocumentStore, expectedOf, stateAfter } from '../commit.ts';
-import { checkPrecondition, entityTag } from '../entity-tag.ts';
-import type { Quotas } from '../quotas.ts';
-import { readStored, unlessUnavailable } from '../read-stored.ts';
+import { createCommitter, type DocumentStore, expectedOf, stateAfter } from '../../managed/commit.ts';
+import { checkPrecondition, entityTag } from '../../managed/entity-tag.ts';
+import type { Quotas } from '../../managed/quotas.ts';
+import { readStored, unlessUnavailable } from '../../managed/read-stored.ts';
 import {
   forgetEpochs,
   type KnownRules,

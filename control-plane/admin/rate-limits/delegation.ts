@@ -6,8 +6,8 @@ import { userPathOfKey } from '../../../domain/rules/rule.ts';
 import { isSamePath, isWithin } from '../../../domain/user-path.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
-import { beyondModels, isRestricted, reaches } from '../reach.ts';
-import { scopesOf } from '../scopes.ts';
+import { beyondModels, isRestricted, reaches } from '../../managed/reach.ts';
+import { scopesOf } from '../../managed/scopes.ts';
 import { type KnownRules, refuseBeyond } from './changes.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';
 

@@ -1,7 +1,7 @@
 // Removes the documents of expired rules within a second. When none expires soon, it reads the store once a minute.
 import type { Rule } from '../../../domain/rules/rule.ts';
 import { singleFlight } from '../../../store/single-flight.ts';
-import type { DocumentStore } from '../commit.ts';
+import type { DocumentStore } from '../../managed/commit.ts';
 import type { UnneededEpochs } from './changes.ts';
 import { tidyRules } from './commit.ts';
 

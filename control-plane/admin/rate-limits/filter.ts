@@ -2,7 +2,7 @@
 import type { Rule } from '../../../domain/rules/rule.ts';
 import { normaliseSubject, type Scope } from '../../../domain/rules/scope.ts';
 import { directChild, foldUserPath, isWithin, normaliseUserPath } from '../../../domain/user-path.ts';
-import { invalidQuery } from '../read-query.ts';
+import { invalidQuery } from '../../managed/read-query.ts';
 import type { Given } from '../records/read-query.ts';
 
 /** Whether a rule is listed. */

@@ -1,5 +1,5 @@
 // Reads the query of the listing: which rules, and which page of them. Pure.
-import { invalidQuery, readQuery } from '../read-query.ts';
+import { invalidQuery, readQuery } from '../../managed/read-query.ts';
 import { type Page, readPage } from '../records/read-query.ts';
 import { filterNames, type RuleFilter, readFilter } from './filter.ts';
 import { type RuleSearch, readSearch, searchNames } from './search.ts';

@@ -5,7 +5,7 @@ import { ruleKey } from '../../../domain/rules/rule.ts';
 import { normaliseSubject, type Scope } from '../../../domain/rules/scope.ts';
 import type { RateLimitDelete } from '../../../schemas/types.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
-import { createBodyReader, invalid, readExpiry, readWords } from '../read-body.ts';
+import { createBodyReader, invalid, readExpiry, readWords } from '../../managed/read-body.ts';
 
 interface RuleSubject {
   readonly scope: Scope;

@@ -4,7 +4,7 @@ import { ruleTitle } from '../../../domain/rules/rule.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
-import { staleHeader } from '../read-stored.ts';
+import { staleHeader } from '../../managed/read-stored.ts';
 import { deleteRule, putRule, resetEveryRule, resetRule } from './changes.ts';
 import {
   createWriter,

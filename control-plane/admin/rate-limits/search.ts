@@ -1,6 +1,6 @@
 // The search of the listing: by what a rule says of itself, where it comes from, and how it stands. Pure.
 import type { MergedRule } from '../../../domain/rules/merge.ts';
-import { invalidQuery } from '../read-query.ts';
+import { invalidQuery } from '../../managed/read-query.ts';
 import { type Given, readChoice } from '../records/read-query.ts';
 import type { LiveCounters } from './fleet-counters.ts';
 import type { ListingParts } from './listing.ts';

@@ -4,7 +4,7 @@ import type { Days } from '../../../domain/records/buckets.ts';
 import { type TimeZone, timeZone } from '../../../domain/records/time-zone.ts';
 import { dayText, readDay } from '../../../schemas/formats/calendar.ts';
 import { refusal } from '../../errors.ts';
-import { invalidQuery } from '../read-query.ts';
+import { invalidQuery } from '../../managed/read-query.ts';
 import { type Given, readWhole } from './read-query.ts';
 
 const zoneHeader = 'X-Gateway-Timezone';

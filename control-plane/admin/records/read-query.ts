@@ -1,7 +1,7 @@
 // Reads what the queries for records have in common: pages, choices, and user paths within the scope of the operator.
 import { isWithin, normaliseUserPath } from '../../../domain/user-path.ts';
 import { isInScope, type Operator } from '../../authenticate.ts';
-import { invalidQuery, readQuery } from '../read-query.ts';
+import { invalidQuery, readQuery } from '../../managed/read-query.ts';
 
 /** What an empty value would mean is not clear for these; everywhere else it counts as absent, as forms send it. */
 const neverEmpty: ReadonlySet<string> = new Set(['limit', 'offset', 'log_id', 'cursor']);

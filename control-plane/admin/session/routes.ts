@@ -12,8 +12,8 @@ import { stateRevision } from '../../../schemas/state-revision.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { type AccessParts, addressOf, isScoped, logIn, type Operator, who } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
-import { createCommitter, type DocumentStore } from '../commit.ts';
-import { createBodyReader } from '../read-body.ts';
+import { createCommitter, type DocumentStore } from '../../managed/commit.ts';
+import { createBodyReader } from '../../managed/read-body.ts';
 
 export interface SessionParts {
   readonly access: AccessParts;

@@ -1,7 +1,7 @@
 // The route GET /admin/targets: breakers, speed, calls and learned limits of targets, as the live proxies see them.
 import type { FastifyPluginAsync } from 'fastify';
 import type { Fleet } from '../../fleet.ts';
-import { readQuery } from '../read-query.ts';
+import { readQuery } from '../../managed/read-query.ts';
 import { targetListing } from './listing.ts';
 
 export interface TargetParts {

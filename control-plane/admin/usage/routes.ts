@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import { bucketsOf, type Days, intervals, mostHourlyDays } from '../../../domain/records/buckets.ts';
 import { dollars, dollarText } from '../../../domain/records/dollars.ts';
 import { dayText } from '../../../schemas/formats/calendar.ts';
-import { invalidQuery } from '../read-query.ts';
+import { invalidQuery } from '../../managed/read-query.ts';
 import { nothingRecorded, type ReadableRecords } from '../records/nothing-recorded.ts';
 import { describeDays } from '../records/read-days.ts';
 import { readChoice, readPage } from '../records/read-query.ts';

@@ -12,9 +12,9 @@ import type { Alias } from '../../../schemas/types.ts';
 import { closest } from '../../../schemas/validation/suggest.ts';
 import type { Change } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
-import { jsonWording } from '../json-wording.ts';
-import { longestDocumentBytes } from '../quotas.ts';
-import { invalid } from '../read-body.ts';
+import { jsonWording } from '../../managed/json-wording.ts';
+import { longestDocumentBytes } from '../../managed/quotas.ts';
+import { invalid } from '../../managed/read-body.ts';
 import { type KnownAliases, merged } from './known.ts';
 import type { AliasWrite } from './read-write.ts';
 

@@ -7,7 +7,7 @@ import { allowsTarget } from '../../../domain/keys/model-access.ts';
 import { foldCase, isQualified } from '../../../domain/selector.ts';
 import type { Change } from '../../../store/state/state-store.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
-import { beyondModels, isRestricted, reaches } from '../reach.ts';
+import { beyondModels, isRestricted, reaches } from '../../managed/reach.ts';
 import { type KnownAliases, merged } from './known.ts';
 
 /**

@@ -6,7 +6,7 @@ import { manualAliases } from '../../../domain/documents/kinds.ts';
 import { readKind } from '../../../domain/documents/managed-kind.ts';
 import type { Alias } from '../../../schemas/types.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
-import type { DocumentStore } from '../commit.ts';
+import type { DocumentStore } from '../../managed/commit.ts';
 import { aliasRows } from './listing.ts';
 
 /** The parts of the process that this resource uses. */

@@ -5,7 +5,7 @@ import { normaliseUserPath } from '../../../domain/user-path.ts';
 import type { Alias } from '../../../schemas/types.ts';
 import { isWithinRange } from '../../../schemas/validation/formats.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
-import { createBodyReader, invalid } from '../read-body.ts';
+import { createBodyReader, invalid } from '../../managed/read-body.ts';
 
 /** The alias of a PUT. */
 export interface AliasWrite {

@@ -1,6 +1,6 @@
 // The mistake that is reported when a body has several, its sentence, and the bounded cost of many mistakes.
 import { test } from 'tap';
-import { jsonWording } from '../../../control-plane/admin/json-wording.ts';
+import { jsonWording } from '../../../control-plane/managed/json-wording.ts';
 import { compileBody } from '../../../schemas/validation/compile.ts';
 import { createCheck } from '../../../schemas/validation/first-mistake.ts';
 
