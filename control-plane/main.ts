@@ -33,7 +33,7 @@ import { budgets as budgetRoutes } from './admin/budgets/routes.ts';
 import { cache as cacheRoutes } from './admin/cache/routes.ts';
 import { configRoutes } from './admin/config/routes.ts';
 import { explainRoutes } from './admin/explain/routes.ts';
-import { guardrails as guardrailRoutes } from './admin/guardrails/routes.ts';
+import { guardrailResource } from './admin/guardrails/resource.ts';
 import { openapi } from './admin/openapi/routes.ts';
 import { datedRule, keepDeclaredDates } from './admin/rate-limits/declared-dates.ts';
 import { type Expiry, removeExpired } from './admin/rate-limits/expiry.ts';
@@ -43,7 +43,7 @@ import { createRuleWarnings } from './admin/rate-limits/warnings.ts';
 import { recordRoutes } from './admin/records/routes.ts';
 import { status } from './admin/status/routes.ts';
 import { targets } from './admin/targets/routes.ts';
-import { virtualModels } from './admin/virtual-models/routes.ts';
+import { virtualModelResource } from './admin/virtual-models/resource.ts';
 import { who } from './authenticate.ts';
 import { ConfigInForce } from './config-in-force.ts';
 import { dashboard } from './dashboard/routes.ts';
@@ -55,6 +55,7 @@ import { createFailedLoginLines } from './failed-login-lines.ts';
 import { createFleet, type Desired } from './fleet.ts';
 import { watchFleet } from './fleet-watch.ts';
 import { knownSecrets } from './known-secrets.ts';
+import { managedRoutes } from './managed/routes.ts';
 import { createMetrics } from './metrics.ts';
 import { openBudgets } from './open-budgets.ts';
 import { type Readiness, readinessOf } from './readiness.ts';
@@ -201,7 +202,7 @@ const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
 await app.register(rateLimits, { parts: rateLimitParts, who });
 const budgetParts = budgets.serve(admin);
 await app.register(budgetRoutes, { parts: budgetParts, who });
-await app.register(guardrailRoutes, { parts: { ...admin, config, fleet } });
+await app.register(managedRoutes(guardrailResource), { parts: { ...admin, config, fleet } });
 await app.register(cacheRoutes, {
   parts: {
     ...admin,
@@ -218,7 +219,7 @@ const virtualModelParts = {
   ...admin,
   configAliases: () => ({ aliases: config.aliases, places: config.places.aliases, models: config.models }),
 };
-await app.register(virtualModels, { parts: virtualModelParts });
+await app.register(managedRoutes(virtualModelResource), { parts: virtualModelParts });
 await app.register(configRoutes, {
   parts: {
     rules: rateLimitParts,

@@ -35,7 +35,7 @@ export function mergeAliases(
   for (;;) {
     const standing = manual.filter(({ key }) => !refused.has(key));
     const keys = new Set(standing.map(({ key }) => key));
-    const list = [...config.filter(({ source }) => !keys.has(aliasKey(source))), ...standing.map(({ alias }) => alias)];
+    const list = [...config.filter(({ source }) => !keys.has(aliasKey(source))), ...standing.map(({ value }) => value)];
     const table = new NameTable(list, models);
     found = new Map();
     const more = findUnusable(standing, { list, table, found });
@@ -55,14 +55,14 @@ interface Found {
 /** The aliases of operators that cannot be used, with the reason. */
 function findUnusable(standing: readonly ManualAlias[], { list, table, found }: Found): Map<string, string> {
   const unusable = new Map<string, string>();
-  for (const { key, alias } of standing) {
+  for (const { key, value: alias } of standing) {
     const problems = alias.targets.flatMap(({ model }) => {
       return targetProblem(alias, model, { table, guess: () => '', has: complete }) ?? [];
     });
     const [first] = problems;
     if (first !== undefined) (problems.length === alias.targets.length ? unusable : found).set(key, first);
   }
-  const keys = new Map<AliasTargets, string>(standing.map(({ key, alias }) => [alias, key]));
+  const keys = new Map<AliasTargets, string>(standing.map(({ key, value }) => [value, key]));
   for (const chain of findBadChains(list, table)) {
     for (const each of chain.aliases) {
       const key = keys.get(each.family ?? each);
@@ -84,7 +84,7 @@ function rowsOf(
 ): MergedAlias[] {
   const standing = new Map(manual.map((each) => [each.key, each]));
   const rowOf = (each: ManualAlias, isDeclared: boolean): MergedAlias => {
-    const { key, alias } = each;
+    const { key, value: alias } = each;
     const enforced = !refused.has(key);
     const problem = refused.get(key) ?? found.get(key);
     return { key, alias, manual: each, overridesConfig: isDeclared && enforced, enforced, problem };

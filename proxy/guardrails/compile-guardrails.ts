@@ -62,10 +62,7 @@ export function compileGuardrails(
   return Object.freeze(merged.map((each) => compileGuardrail(each, places)));
 }
 
-function compileGuardrail(
-  { guardrail: written, manual }: MergedGuardrail,
-  places: ReadonlyMap<string, string>,
-): Guardrail {
+function compileGuardrail({ value: written, manual }: MergedGuardrail, places: ReadonlyMap<string, string>): Guardrail {
   const kind = kindOf(written);
   const phases = manual === undefined ? phasesOf(kind, written) : usablePhases(kind, written);
   const on = written.on ?? [phases.input === undefined ? 'output' : 'input'];

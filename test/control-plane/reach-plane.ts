@@ -3,14 +3,15 @@ import { auditRoutes } from '../../control-plane/admin/audit/routes.ts';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { budgets } from '../../control-plane/admin/budgets/routes.ts';
 import { cache } from '../../control-plane/admin/cache/routes.ts';
-import { guardrails } from '../../control-plane/admin/guardrails/routes.ts';
-import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
+import { guardrailResource } from '../../control-plane/admin/guardrails/resource.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
 import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
-import { virtualModels } from '../../control-plane/admin/virtual-models/routes.ts';
+import { virtualModelResource } from '../../control-plane/admin/virtual-models/resource.ts';
 import { who } from '../../control-plane/authenticate.ts';
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
+import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
+import { managedRoutes } from '../../control-plane/managed/routes.ts';
 import { recordOfWrite } from '../../control-plane/records/write-record.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { managedKeys } from '../../domain/documents/kinds.ts';
@@ -132,14 +133,14 @@ export async function startReachPlane(t: Teardown) {
     },
   });
   await app.register(budgets, { who, parts: { ...budgetParts(admin), configBudgets: () => ofBudgets } });
-  await app.register(guardrails, { parts: { ...admin, config, fleet } });
+  await app.register(managedRoutes(guardrailResource), { parts: { ...admin, config, fleet } });
   await app.register(cache, {
     parts: { ...admin, settings: () => config.cache, known: () => config.known, storeEngine: 'sqlite', fleet },
   });
   await app.register(authKeys, {
     parts: { ...admin, uses: store.uses, known: () => config.known, budgets: () => ofBudgets.budgets },
   });
-  await app.register(virtualModels, {
+  await app.register(managedRoutes(virtualModelResource), {
     parts: {
       ...admin,
       configAliases: () => ({ aliases: config.aliases, places: config.places.aliases, models: config.models }),

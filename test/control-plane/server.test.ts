@@ -2,8 +2,8 @@
 import { Agent, METHODS, type OutgoingHttpHeaders, request as openRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Test, test } from 'tap';
-import { createBodyReader } from '../../control-plane/managed/read-body.ts';
 import { refusal } from '../../control-plane/errors.ts';
+import { createBodyReader } from '../../control-plane/managed/read-body.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
-import { virtualModels } from '../../control-plane/admin/virtual-models/routes.ts';
+import { virtualModelResource } from '../../control-plane/admin/virtual-models/resource.ts';
+import { managedRoutes } from '../../control-plane/managed/routes.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { modelNames } from '../../domain/aliases/model-names.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
@@ -70,7 +71,7 @@ async function startPlane(t: Test) {
     },
     readiness: () => ({ status: 'ready', reasons: [] }),
   });
-  await app.register(virtualModels, {
+  await app.register(managedRoutes(virtualModelResource), {
     parts: {
       store: {
         async read() {

@@ -22,7 +22,7 @@ await test('one of an operator replaces one of the same name, and follows those 
     return value;
   });
   const merged = mergeGuardrails(config, manual);
-  const said = merged.map(({ guardrail, manual: of, overridesConfig }) => [
+  const said = merged.map(({ value: guardrail, manual: of, overridesConfig }) => [
     guardrail.name,
     of !== undefined,
     overridesConfig,
@@ -38,7 +38,7 @@ await test('one of an operator replaces one of the same name, and follows those 
 });
 
 await test('a stored guardrail has its defaults; one that cannot be what it says counts as unreadable', async (t) => {
-  t.match(read(pii), { guardrail: { mode: 'enforce', order: 0, pii: { action: 'block' } }, updatedBy: 'master_key' });
+  t.match(read(pii), { value: { mode: 'enforce', order: 0, pii: { action: 'block' } }, updatedBy: 'master_key' });
   const webhook = (more: object) => ({ webhook: { url: 'https://guard.example/check', ...more } });
   t.ok(read(webhook({})));
   const bad = [

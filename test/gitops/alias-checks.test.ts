@@ -52,7 +52,7 @@ await test('files and operators are judged alike, and every route leads somewher
     fc.property(anyAliases, (aliases) => {
       const { config } = one(stringify({ providers, aliases }), entitled);
       const manual = aliases.map((alias) => {
-        return { key: alias.source, alias, createdAt: '', updatedAt: '', updatedBy: '' };
+        return { key: alias.source, value: alias, createdAt: '', updatedAt: '', updatedBy: '' };
       });
       const rows = mergeAliases([], manual, modelNames(declared));
       const isWhole = rows.every(({ problem }) => problem === undefined);

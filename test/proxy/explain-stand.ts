@@ -67,7 +67,7 @@ export function aliasDocument(alias: Alias) {
   return documentOf(
     manualAliasKind,
     aliasKey(alias.source),
-    manualAliasBody({ key: alias.source, alias, createdAt, updatedAt, updatedBy }),
+    manualAliasBody({ key: alias.source, value: alias, createdAt, updatedAt, updatedBy }),
   );
 }
 

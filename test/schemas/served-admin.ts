@@ -6,20 +6,21 @@ import { budgets } from '../../control-plane/admin/budgets/routes.ts';
 import { cache } from '../../control-plane/admin/cache/routes.ts';
 import { configRoutes } from '../../control-plane/admin/config/routes.ts';
 import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
-import { guardrails } from '../../control-plane/admin/guardrails/routes.ts';
+import { guardrailResource } from '../../control-plane/admin/guardrails/resource.ts';
 import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
 import { openapi } from '../../control-plane/admin/openapi/routes.ts';
-import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
 import { sessionRoutes } from '../../control-plane/admin/session/routes.ts';
 import { status as statusRoute } from '../../control-plane/admin/status/routes.ts';
 import { targets } from '../../control-plane/admin/targets/routes.ts';
 import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
-import { virtualModels } from '../../control-plane/admin/virtual-models/routes.ts';
+import { virtualModelResource } from '../../control-plane/admin/virtual-models/resource.ts';
 import { who } from '../../control-plane/authenticate.ts';
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
 import { createFleet } from '../../control-plane/fleet.ts';
+import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
+import { managedRoutes } from '../../control-plane/managed/routes.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
@@ -59,14 +60,14 @@ export async function startAdmin(t: Test) {
   await app.register(rateLimits, { parts: rules, who });
   const empty = new ConfigInForce({ hasTemplates: true, usageEnabled: true });
   const aliases = { store, nowMs, configAliases: () => ({ aliases: [], places: new Map(), models: empty.models }) };
-  await app.register(virtualModels, { parts: aliases });
+  await app.register(managedRoutes(virtualModelResource), { parts: aliases });
   const ofBudgets = budgetParts({ store, quotas, nowMs });
   const differences = { settings: { configDirectory: '.' }, ownFolder: '.', status: () => undefined, nowMs };
   await app.register(configRoutes, {
     parts: { rules, budgets: ofBudgets, aliases, inForce: () => empty, status: () => undefined, fleet, differences },
   });
   await app.register(budgets, { parts: ofBudgets, who });
-  await app.register(guardrails, { parts: { store, config: empty, fleet, nowMs } });
+  await app.register(managedRoutes(guardrailResource), { parts: { store, config: empty, fleet, nowMs } });
   await app.register(cache, {
     parts: {
       store,

@@ -9,14 +9,14 @@ import { readKind, removed, written } from '../../../domain/documents/managed-ki
 import { periodOf } from '../../../domain/rules/rule.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
-import { countOf, type KnownLimits, knownLimits, perChildOf, signature } from '../../managed/known.ts';
+import { countOf, type Known, perChildOf, readKnown, refuseUnset, signature } from '../../managed/known.ts';
 import type { BudgetName, BudgetWrite } from './read-write.ts';
 
 /** The same limit as for the configuration: the spend of each is asked for every second. */
 const mostBudgets = 10_000;
 
 /** All budgets at one moment, by key. */
-export interface KnownBudgets extends KnownLimits<Budget, ManualBudget> {
+export interface KnownBudgets extends Known<Budget, ManualBudget> {
   /** When budgets were reset, by document id, in Unix milliseconds. */
   readonly resetAtMs: ReadonlyMap<string, number>;
   readonly settings: readonly ManualAnchors[];
@@ -26,9 +26,11 @@ export function knownBudgets(
   state: Pick<StoredState, 'documents' | 'skipped'>,
   config: readonly Budget[],
   nowMs: number,
+  places: ReadonlyMap<string, string> = new Map(),
 ): KnownBudgets {
+  const declaration = { config: new Map(config.map((each) => [each.key, each])), places };
   return {
-    ...knownLimits(manualBudgets, state, config, nowMs),
+    ...readKnown(manualBudgets, state, declaration, nowMs),
     resetAtMs: new Map(readKind(budgetResets, state.documents).values.map(({ id, atMs }) => [id, atMs])),
     settings: readKind(budgetSettings, state.documents).values,
   };
@@ -46,22 +48,12 @@ export function putBudget(known: KnownBudgets, write: BudgetWrite, by: string, h
   return [written(manualBudgets, key, budget)];
 }
 
-/**
- * Removes a budget of an operator; one of the configuration with the same key is in force again. Throws 409 `budget_config_owned` for one that
- * only the configuration has; `declaredAt`: its file and line, or its variable.
- */
-export function deleteBudget(
-  known: KnownBudgets,
-  { key }: BudgetName,
-  declaredAt: string = 'the configuration',
-): Change[] {
-  if (known.manual.has(key) || known.unreadable.has(key)) {
-    // A reset belongs to the budget: a new one with this name begins with its window.
-    const isForgotten = known.resetAtMs.has(key) && !known.config.has(key);
-    return [removed(manualBudgets, key), ...(isForgotten ? [removed(budgetResets, key)] : [])];
-  }
-  if (known.config.has(key)) throw refusal('budget_config_owned', { fill: { place: declaredAt } });
-  throw refusal('budget_not_found');
+/** Removes a budget of an operator; one of the configuration with the same key is in force again. */
+export function deleteBudget(known: KnownBudgets, { key }: BudgetName): Change[] {
+  refuseUnset(known, key, { configOwned: 'budget_config_owned', notFound: 'budget_not_found' });
+  // A reset belongs to the budget: a new one with this name begins with its window.
+  const isForgotten = known.resetAtMs.has(key) && !known.config.has(key);
+  return [removed(manualBudgets, key), ...(isForgotten ? [removed(budgetResets, key)] : [])];
 }
 
 /** Lets the spend of one budget count from now on, for a template that of all its children. */

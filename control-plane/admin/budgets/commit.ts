@@ -84,7 +84,9 @@ export function createBudgetWriter(
     const { state, decision, revision } = await commit((current) => {
       checkPrecondition(ifMatch, entityTag(current, manualBudgets));
       const now = Math.floor(parts.nowMs());
-      return { changes: decide(knownBudgets(current, parts.configBudgets().budgets, now)) };
+      return {
+        changes: decide(knownBudgets(current, parts.configBudgets().budgets, now, parts.configBudgets().places)),
+      };
     });
     // Nothing may fail after the commit; what was spent is asked for after it, because a reset changes that.
     const figures = await unlessUnavailable(parts.figures());

@@ -79,9 +79,8 @@ export const budgets: FastifyPluginAsync<BudgetOptions> = async (app, { parts, w
   app.delete('/admin/budgets', { config }, async (request, reply) => {
     const name = readBudgetDelete(request.body);
     if (!isVisible(request, name)) throw refusal('budget_not_found');
-    const place = parts.configBudgets().places.get(name.key);
     return change(request, reply, name, (known) =>
-      deleteBudget(known, delegatedBudgetRemoval(known, name, request.operator), place),
+      deleteBudget(known, delegatedBudgetRemoval(known, name, request.operator)),
     );
   });
 

@@ -7,10 +7,11 @@ import type { AssembledConfig } from '../../../gitops/assemble/assembled.ts';
 import type { FollowStatus } from '../../../gitops/follow/config-status.ts';
 import type { Provider } from '../../../schemas/types.ts';
 import type { Fleet } from '../../fleet.ts';
+import type { Known } from '../../managed/read-stored.ts';
 import { type BudgetParts, budgetRowsWithoutSpend } from '../budgets/commit.ts';
 import { type RateLimitParts, rowsWithoutUsage } from '../rate-limits/commit.ts';
-import type { Known } from '../../managed/read-stored.ts';
-import { rowsOfAliases, type VirtualModelParts } from '../virtual-models/known.ts';
+import { knownAliases, type VirtualModelParts } from '../virtual-models/known.ts';
+import { aliasRows } from '../virtual-models/listing.ts';
 
 /** The configuration in force. */
 export interface ShownConfig extends Pick<AssembledConfig, 'providers'> {
@@ -46,7 +47,7 @@ export function describeConfig(parts: ConfigParts, { state, isStale }: Known, wa
     config_source: source,
     state_revision: state.revision,
     ...list('providers', () => rowsOfProviders(config, fleet)),
-    ...list('aliases', () => rowsOfAliases(aliases, state)),
+    ...list('aliases', () => aliasRows(knownAliases(aliases, state, aliases.nowMs()))),
     rate_limits_enabled: config.prerequisites().enabled,
     ...list('rate_limits', () => rowsWithoutUsage(rules, state)),
     budgets_enabled: budgets.prerequisites().enabled,

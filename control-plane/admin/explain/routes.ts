@@ -1,4 +1,4 @@
-// The routes of /admin/explain: the control plane has no live counters and no breakers, so its answer points to a proxy.
+// The routes that a proxy answers itself: the control plane has no live counters, no breakers and no compiled guardrails, so it points to one.
 import type { FastifyPluginAsync } from 'fastify';
 import { refusal } from '../../errors.ts';
 
@@ -10,5 +10,9 @@ export const explainRoutes: FastifyPluginAsync = async (app) => {
 
   app.get('/admin/explain/:id', { config: { access: 'admin' } }, async () => {
     throw refusal('answered_by_proxies', { fill: { path: '/admin/explain/{id}' } });
+  });
+
+  app.post('/admin/guardrails/test', { config: { access: 'admin' } }, async () => {
+    throw refusal('answered_by_proxies', { fill: { path: '/admin/guardrails/test' } });
   });
 };

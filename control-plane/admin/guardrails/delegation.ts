@@ -1,17 +1,9 @@
 // Decides which guardrails an operator may write whose own key is limited to some models: those that are about nothing but these models, and
 // ask no other one. Pure.
-import { mergeGuardrails } from '../../../domain/guardrails/merge-guardrails.ts';
-import type { EntryNames } from '../../../domain/keys/model-access.ts';
 import type { Guardrail } from '../../../schemas/types.ts';
 import type { Operator } from '../../authenticate.ts';
 import { beyondModels, isRestricted, reaches } from '../../managed/reach.ts';
-import type { KnownGuardrails } from './changes.ts';
-
-/** The guardrails of the configuration, and what entries of models mean. */
-export interface GuardrailSurroundings {
-  readonly config: readonly Guardrail[];
-  readonly names: EntryNames;
-}
+import type { KnownGuardrails } from './known.ts';
 
 /**
  * Throws 403 `admin_scope_denied` when the guardrail of this name is, or would be, about more than the operator's own key may use. `next`:
@@ -21,14 +13,13 @@ export function delegateGuardrail(
   known: KnownGuardrails,
   [name, next]: readonly [name: string, next: Guardrail | undefined],
   operator: Operator,
-  { config, names }: GuardrailSurroundings,
 ): void {
   if (!isRestricted(operator)) return;
-  const declared = config.filter((each) => each.name === name);
-  const standing = known.manual.get(name);
-  const before = mergeGuardrails(declared, standing === undefined ? [] : [standing]);
-  const after = next === undefined ? declared : [next];
-  for (const guardrail of [...before.map((each) => each.guardrail), ...after]) {
+  const { names } = known;
+  const declared = known.config.get(name);
+  const before = known.manual.get(name)?.value ?? declared;
+  for (const guardrail of [before, next ?? declared]) {
+    if (guardrail === undefined) continue;
     const { models, llm } = guardrail;
     const foreign = models?.find((model) => !reaches(operator, model, names));
     if (models === undefined) throw beyondModels('write a guardrail of every model: list models', 'models');

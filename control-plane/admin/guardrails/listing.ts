@@ -2,6 +2,7 @@
 import { kindOf, type MergedGuardrail } from '../../../domain/guardrails/merge-guardrails.ts';
 import type { Guardrail } from '../../../schemas/types.ts';
 import type { VerdictCount } from '../../../store/state/heartbeat-counts.ts';
+import { dates, provenance } from '../../managed/listing.ts';
 
 export interface ListingParts {
   readonly merged: readonly MergedGuardrail[];
@@ -14,9 +15,9 @@ export interface ListingParts {
 /** The rows of `schemas/admin/guardrails.schema.json`. */
 export function guardrailRows({ merged, declared, verdicts }: ListingParts): object[] {
   const byName = Map.groupBy(verdicts, ([name]) => name);
-  return merged.map(({ guardrail, manual, overridesConfig }) => {
+  return merged.map((entry) => {
+    const { value: guardrail, manual } = entry;
     const { name, mode, order, user_paths, models, roles } = guardrail;
-    const place = declared.get(name);
     return {
       name,
       kind: kindOf(guardrail),
@@ -27,13 +28,9 @@ export function guardrailRows({ merged, declared, verdicts }: ListingParts): obj
       ...(user_paths === undefined ? {} : { user_paths }),
       ...(models === undefined ? {} : { models }),
       settings: settingsOf(guardrail),
-      source: manual === undefined ? 'config' : 'manual',
-      overrides_config: overridesConfig,
-      ...(place === undefined ? {} : { declared_at: place }),
+      ...provenance(name, entry, declared),
       verdicts: countsOf(byName.get(name) ?? []),
-      ...(manual === undefined
-        ? {}
-        : { created_at: manual.createdAt, updated_at: manual.updatedAt, updated_by: manual.updatedBy }),
+      ...dates(manual),
     };
   });
 }

@@ -8,7 +8,7 @@ import { everyRule, type ResetEpochs, resetEpochs } from '../../../domain/rules/
 import { periodOf, type Rule } from '../../../domain/rules/rule.ts';
 import { type Change, forgottenAfterMs, type StoredState } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
-import { countOf, type KnownLimits, knownLimits, perChildOf, signature } from '../../managed/known.ts';
+import { countOf, type Known, perChildOf, readKnown, refuseUnset, signature } from '../../managed/known.ts';
 import { invalid } from '../../managed/read-body.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';
 
@@ -16,7 +16,7 @@ import type { RuleName, RuleWrite } from './read-write.ts';
 const mostRules = 100_000;
 
 /** All rules at one moment, by rule key. */
-export interface KnownRules extends KnownLimits<Rule, ManualRule> {
+export interface KnownRules extends Known<Rule, ManualRule> {
   readonly epochs: ResetEpochs;
 }
 
@@ -24,9 +24,11 @@ export function knownRules(
   state: Pick<StoredState, 'documents' | 'skipped'>,
   config: readonly Rule[],
   nowMs: number,
+  places: ReadonlyMap<string, string> = new Map(),
 ): KnownRules {
+  const declaration = { config: new Map(config.map((each) => [each.key, each])), places };
   return {
-    ...knownLimits(manualRules, state, config, nowMs),
+    ...readKnown(manualRules, state, declaration, nowMs),
     epochs: resetEpochs(readKind(resets, state.documents).values),
   };
 }
@@ -59,14 +61,10 @@ export function putRule(known: KnownRules, write: RuleWrite, by: string, hasTemp
   return raise === 0 ? changes : [...changes, raisedEpoch(known, key, raise)];
 }
 
-/**
- * Removes a manual rule and its counters; a rule of the configuration with the same key is in force again. Throws 409
- * `rate_limit_config_owned` for a rule that only the configuration has; `declaredAt`: its file and line, or its variable.
- */
-export function deleteRule(known: KnownRules, { key }: RuleName, declaredAt: string = 'the configuration'): Change[] {
-  if (known.manual.has(key) || known.unreadable.has(key)) return removal(known, key);
-  if (known.config.has(key)) throw refusal('rate_limit_config_owned', { fill: { place: declaredAt } });
-  throw refusal('rate_limit_not_found');
+/** Removes a manual rule and its counters; a rule of the configuration with the same key is in force again. */
+export function deleteRule(known: KnownRules, { key }: RuleName): Change[] {
+  refuseUnset(known, key, { configOwned: 'rate_limit_config_owned', notFound: 'rate_limit_not_found' });
+  return removal(known, key);
 }
 
 /** Clears the counters of one rule, for a template those of all its children. */

@@ -82,7 +82,9 @@ export function createWriter(
     const live = await parts.live();
     const { state, decision, revision } = await commit((current) => {
       checkPrecondition(ifMatch, entityTag(current, manualRules));
-      return { changes: decide(knownRules(current, parts.configRules().rules, parts.nowMs())) };
+      return {
+        changes: decide(knownRules(current, parts.configRules().rules, parts.nowMs(), parts.configRules().places)),
+      };
     });
     const next = stateAfter(state, decision.changes, revision);
     return {

@@ -69,9 +69,7 @@ export const rateLimits: FastifyPluginAsync<RateLimitOptions> = async (app, { pa
   app.delete('/admin/rate-limits', { config }, async (request, reply) => {
     const name = readDelete(request.body);
     if (!isVisible(request, name)) throw refusal('rate_limit_not_found');
-    return change(request, reply, name, (known) =>
-      deleteRule(known, delegatedRemoval(known, name, request.operator), parts.configRules().places.get(name.key)),
-    );
+    return change(request, reply, name, (known) => deleteRule(known, delegatedRemoval(known, name, request.operator)));
   });
 
   app.post('/admin/rate-limits/reset-one', { config }, async (request, reply) => {

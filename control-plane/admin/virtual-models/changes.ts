@@ -6,69 +6,55 @@ import { aliasesInForce, type MergedAlias, sayPlainly } from '../../../domain/al
 import { complete, mostFamilyNames, mostLeaves, targetProblem } from '../../../domain/aliases/mistakes.ts';
 import { NameTable } from '../../../domain/aliases/name-table.ts';
 import { manualAliases } from '../../../domain/documents/kinds.ts';
-import { removed, written } from '../../../domain/documents/managed-kind.ts';
-import { timestamp } from '../../../domain/timestamp.ts';
+import { removed } from '../../../domain/documents/managed-kind.ts';
 import type { Alias } from '../../../schemas/types.ts';
 import { closest } from '../../../schemas/validation/suggest.ts';
 import type { Change } from '../../../store/state/state-store.ts';
 import { refusal } from '../../errors.ts';
 import { jsonWording } from '../../managed/json-wording.ts';
+import { refuseMore, refuseUnset, writtenEntry } from '../../managed/known.ts';
 import { longestDocumentBytes } from '../../managed/quotas.ts';
 import { invalid } from '../../managed/read-body.ts';
+import { knownAfter } from '../../managed/resource.ts';
 import { type KnownAliases, merged } from './known.ts';
-import type { AliasWrite } from './read-write.ts';
+import type { AliasWrite, NamedAlias } from './read-write.ts';
 
 /** With more, each change of one takes too long in every proxy. */
 const mostManual = 1_000;
 
-/** Creates or replaces the alias of an operator. Throws 400 naming the member, and 409 when there are too many. `by` names the operator. */
-export function putAlias(known: KnownAliases, write: AliasWrite, by: string): Change[] {
+/** The change that creates or replaces the alias of an operator. Throws 400 naming the member, and 409 when there are too many. */
+export function putAlias(known: KnownAliases, write: AliasWrite, by: string): Change {
   const { key } = write;
-  const before = known.manual.get(key);
-  const declared = known.config.find(({ source }) => aliasKey(source) === key);
-  const count = known.manual.size + known.unreadable.size;
-  if (before === undefined && !known.unreadable.has(key) && count >= mostManual)
-    throw refusal('too_many_virtual_models', { fill: { count, limit: mostManual } });
-  const alias: Alias = { ...write.alias, enabled: write.enabled ?? before?.alias.enabled ?? declared?.enabled ?? true };
+  refuseMore(known, key, mostManual, 'too_many_virtual_models');
+  const before = known.manual.get(key)?.value ?? known.config.get(key);
+  const alias: Alias = { ...write.alias, enabled: write.enabled ?? before?.enabled ?? true };
   checkAlias(known, alias, write);
-  const now = timestamp(known.nowMs);
-  const next = { key, alias, createdAt: before?.createdAt ?? now, updatedAt: now, updatedBy: by };
-  const change = written(manualAliases, key, next);
-  const bytes = Buffer.byteLength(JSON.stringify(change.body));
-  if (bytes > longestDocumentBytes)
-    throw invalid(
-      'targets',
-      `and the other members take ${bytes} bytes, and a virtual model may take ${longestDocumentBytes}`,
-    );
-  return [change];
+  return writtenEntry(known, manualAliases, { key, value: alias, by }, (bytes) => [
+    'targets',
+    `and the other members take ${bytes} bytes, and a virtual model may take ${longestDocumentBytes}`,
+  ]);
 }
 
 /**
- * Removes the alias of an operator; one of the configuration with the same source is in force again. Throws 404
+ * The change that removes the alias of an operator; one of the configuration with the same source is in force again. Throws 404
  * `virtual_model_not_found`, 409 `virtual_model_config_owned` naming where it is declared, and 409 `virtual_model_in_use` when others would
  * lose a target.
  */
-export function deleteAlias(known: KnownAliases, source: string, places: ReadonlyMap<string, string>): Change[] {
-  const key = aliasKey(source);
-  if (!known.manual.has(key) && !known.unreadable.has(key)) {
-    const declared = known.config.find((each) => aliasKey(each.source) === key);
-    if (declared === undefined) throw refusal('virtual_model_not_found', { fill: { source } });
-    const place = places.get(declared.source) ?? 'the configuration';
-    throw refusal('virtual_model_config_owned', { fill: { source: declared.source, place } });
-  }
-  const manual = new Map(known.manual);
-  manual.delete(key);
+export function deleteAlias(known: KnownAliases, { key, source }: NamedAlias): Change {
+  const codes = { configOwned: 'virtual_model_config_owned', notFound: 'virtual_model_not_found' } as const;
+  refuseUnset(known, key, codes, { source: known.config.get(key)?.source ?? source });
+  const change = removed(manualAliases, key);
   const problemsOf = (rows: readonly MergedAlias[]): Map<string, string | undefined> =>
     new Map(rows.map((row) => [row.key, row.problem]));
   const before = problemsOf(merged(known));
-  const losing = [...problemsOf(merged({ ...known, manual }))].filter(
+  const losing = [...problemsOf(merged(knownAfter(known, manualAliases, [change])))].filter(
     ([each, problem]) => problem !== undefined && problem !== before.get(each),
   );
   if (losing.length > 0) {
-    const users = losing.slice(0, 10).map(([each]) => JSON.stringify(known.manual.get(each)?.alias.source ?? each));
+    const users = losing.slice(0, 10).map(([each]) => JSON.stringify(known.manual.get(each)?.value.source ?? each));
     throw refusal('virtual_model_in_use', { fill: { source, users: users.join(', ') } });
   }
-  return [removed(manualAliases, key)];
+  return change;
 }
 
 const guess = (word: string, candidates: Iterable<string>): string => {

@@ -1,13 +1,15 @@
 // Decides which aliases an operator may write whose own key is limited to some models: what the name stood for and what it is to stand for
 // must lie within them, because an alias holds for every caller. Pure.
-import { aliasKey, readManualAlias } from '../../../domain/aliases/manual-alias.ts';
+import { aliasKey } from '../../../domain/aliases/manual-alias.ts';
 import { aliasesInForce } from '../../../domain/aliases/merge-aliases.ts';
 import { NameTable } from '../../../domain/aliases/name-table.ts';
+import { manualAliases } from '../../../domain/documents/kinds.ts';
 import { allowsTarget } from '../../../domain/keys/model-access.ts';
 import { foldCase, isQualified } from '../../../domain/selector.ts';
 import type { Change } from '../../../store/state/state-store.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
 import { beyondModels, isRestricted, reaches } from '../../managed/reach.ts';
+import { knownAfter } from '../../managed/resource.ts';
 import { type KnownAliases, merged } from './known.ts';
 
 /**
@@ -21,13 +23,7 @@ export function delegatedAlias(
   operator: Operator,
 ): readonly Change[] {
   if (!isScoped(operator) && !isRestricted(operator)) return changes;
-  const manual = new Map(known.manual);
-  for (const { id, body } of changes) {
-    const next = body === undefined ? undefined : readManualAlias(id, body);
-    if (next === undefined) manual.delete(id);
-    else manual.set(id, next);
-  }
-  for (const each of [known, { ...known, manual }]) {
+  for (const each of [known, knownAfter(known, manualAliases, changes)]) {
     const foreign = foreignLead(each, source, operator);
     if (foreign !== undefined) throw beyondModels(`change where ${JSON.stringify(source)} leads: ${foreign}`, 'source');
   }

@@ -7,9 +7,14 @@ import { isWithinRange } from '../../../schemas/validation/formats.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid } from '../../managed/read-body.ts';
 
-/** The alias of a PUT. */
-export interface AliasWrite {
+/** The alias that a request names. */
+export interface NamedAlias {
   readonly key: string;
+  readonly source: string;
+}
+
+/** The alias of a PUT. */
+export interface AliasWrite extends NamedAlias {
   /** Absent: as it was. */
   readonly enabled: boolean | undefined;
   readonly alias: Omit<Alias, 'enabled'>;
@@ -39,6 +44,7 @@ export function readWrite(body: unknown): AliasWrite {
   const { source, ...rest } = settings;
   return {
     key: aliasKey(source),
+    source,
     enabled,
     alias: {
       source,
@@ -51,8 +57,9 @@ export function readWrite(body: unknown): AliasWrite {
 }
 
 /** The source in the body of DELETE /admin/virtual-models (`schemas/admin/virtual-model-delete.schema.json`). Throws the refusal. */
-export function readDelete(body: unknown): string {
-  return readDeleteBody(body).source;
+export function readDelete(body: unknown): NamedAlias {
+  const { source } = readDeleteBody(body);
+  return { key: aliasKey(source), source };
 }
 
 function readUserPath(text: string, index: number): string {

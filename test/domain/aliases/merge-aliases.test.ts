@@ -15,7 +15,7 @@ const alias = (source: string, ...targets: string[]): Alias => ({
 });
 const manual = (source: string, ...targets: string[]): ManualAlias => ({
   key: aliasKey(source),
-  alias: alias(source, ...targets),
+  value: alias(source, ...targets),
   createdAt: '',
   updatedAt: '',
   updatedBy: '',

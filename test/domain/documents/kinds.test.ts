@@ -32,7 +32,7 @@ if (rule === undefined) throw new Error('the sample is no rule');
 const key = sampleKey('secret', { id: 'k' });
 const alias = {
   key: 'fast',
-  alias: {
+  value: {
     source: 'Fast',
     targets: [{ model: 'p/m', weight: 2 }],
     strategy: 'cost' as const,

@@ -105,7 +105,7 @@ export const roomRules: readonly Rule[] = [
     claim: 'Fastify stays at the doors',
     check: livesIn(
       /^(fastify|@fastify\/[^/]+)(\/|$)/,
-      /^((proxy|control-plane)\/server\.ts|proxy\/endpoints\/.+|control-plane\/(admin\/(.+\/)?|dashboard\/)routes\.ts)$/,
+      /^((proxy|control-plane)\/server\.ts|proxy\/endpoints\/.+|control-plane\/(admin\/(.+\/)?|dashboard\/|managed\/)routes\.ts)$/,
     ),
     bad: [
       ['proxy/stages/a.ts', "import type { FastifyReply } from 'fastify';"],

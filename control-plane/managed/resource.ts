@@ -1,0 +1,109 @@
+// What describes a kind of documents that operators list and write. `routes.ts` serves it.
+import type { ManagedKind } from '../../domain/documents/managed-kind.ts';
+import type { Change, StoredState } from '../../store/state/state-store.ts';
+import type { Operator } from '../authenticate.ts';
+import type { DocumentStore } from './commit.ts';
+
+/** The parts of the process that every kind uses. */
+export interface ManagedParts {
+  readonly store: DocumentStore;
+  /** Unix milliseconds. */
+  nowMs(): number;
+}
+
+/** The documents before or after a write. */
+export type ManagedState = Pick<StoredState, 'documents' | 'kinds' | 'skipped'>;
+
+/** What a write names. */
+export interface Named {
+  /** The id of the document. */
+  readonly key: string;
+}
+
+/** The documents of a kind that a write is decided on. */
+export interface KnownDocuments<Manual> {
+  /** By id. */
+  readonly manual: ReadonlyMap<string, Manual>;
+}
+
+/** The operator of a write. */
+export interface Writer {
+  readonly operator: Operator;
+  /** `master_key`, or the id of a managed key. */
+  readonly name: string;
+}
+
+/** What an answer shows. */
+export interface Shown<Query, Figures> {
+  readonly operator: Operator;
+  /** Of a listing; undefined after a write. */
+  readonly query: Query | undefined;
+  /** Undefined: their source does not answer. */
+  readonly figures: Figures | undefined;
+  /** The store does not answer: the documents are those in force here. */
+  readonly isStale: boolean;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+/** One way to write. */
+export interface ManagedWrite<Parts, Known, Wanted extends Named = Named> {
+  readonly method: 'PUT' | 'DELETE' | 'POST';
+  /** Behind the path of the resource, such as `/reset-one`. Absent: nothing. */
+  readonly suffix?: string;
+  /** Absent: that of the resource. */
+  readonly access?: 'admin';
+  /** The body, by its schema. Throws or rejects with the refusal. */
+  read(body: unknown, nowMs: number): Wanted | Promise<Wanted>;
+  /** Throws the refusal of an operator who may write nothing of this name, whatever is stored. */
+  admit?(wanted: Wanted, operator: Operator, parts: Parts): void;
+  /** Decides on what is stored; called again after a conflict. Throws the refusal. */
+  decide(known: Known, wanted: Wanted, writer: Writer): readonly Change[];
+  /** The body of the answer. Absent: the listing. */
+  readonly answer?: object;
+}
+
+export interface ManagedResource<
+  Parts extends ManagedParts,
+  Known extends KnownDocuments<unknown>,
+  Query = undefined,
+  Figures = undefined,
+> {
+  /** Such as `/admin/guardrails`. */
+  readonly path: string;
+  readonly access: 'operator' | 'admin';
+  readonly kind: ManagedKind<unknown>;
+  /** Other kinds that a write is decided on. */
+  readonly others?: readonly ManagedKind<unknown>[];
+  /** The answers have no entity tag, and writes take no condition. */
+  readonly isUntagged?: boolean;
+  /** Reads the query of the listing; absent: it takes none. Throws 400 `invalid_query`. */
+  readQuery?(query: unknown): Query;
+  /** What is counted of the entries. `isNeeded`: no write without them. They reject with `StoreUnavailable`. */
+  readonly figures?: { read(parts: Parts): Promise<Figures>; readonly isNeeded: boolean };
+  /** What writes are decided on. */
+  known(parts: Parts, state: ManagedState, nowMs: number): Known;
+  /** The body of the listing. */
+  list(parts: Parts, state: ManagedState, shown: Shown<Query, Figures>): object;
+  /** The name in the log and in the record of a write. */
+  title(wanted: Named): string;
+  /** What log and record say of a write that changes the document. Without a secret. */
+  facts(before: Known, after: Known, wanted: Named): object;
+  readonly writes: readonly ManagedWrite<Parts, Known>[];
+}
+
+/** What is known after `changes`. */
+export function knownAfter<Manual, Known extends KnownDocuments<Manual>>(
+  known: Known,
+  kind: ManagedKind<Manual>,
+  changes: readonly Change[],
+): Known {
+  const manual = new Map(known.manual);
+  for (const { kind: of, id, body } of changes) {
+    if (of !== kind.kind) continue;
+    const value = body === undefined ? undefined : kind.read(id, body);
+    if (value === undefined) manual.delete(id);
+    else manual.set(id, value);
+  }
+  return { ...known, manual };
+}

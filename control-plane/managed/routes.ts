@@ -1,0 +1,84 @@
+// Serves a kind of documents that operators list and write: access, query, condition, commit, record, entity tag and answer.
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { stateRevision } from '../../schemas/state-revision.ts';
+import { who } from '../authenticate.ts';
+import { createCommitter, stateAfter } from './commit.ts';
+import { checkPrecondition, entityTag } from './entity-tag.ts';
+import { readQuery } from './read-query.ts';
+import { readStored, staleHeader, unlessUnavailable } from './read-stored.ts';
+import {
+  type KnownDocuments,
+  knownAfter,
+  type ManagedParts,
+  type ManagedResource,
+  type ManagedState,
+  type ManagedWrite,
+  type Shown,
+} from './resource.ts';
+
+/**
+ * The routes of a resource: GET lists, and each of its writes decides on the stored documents of that moment and answers with the listing
+ * after it. While the store cannot be read, the documents in force here are listed.
+ */
+export function managedRoutes<
+  Parts extends ManagedParts,
+  Known extends KnownDocuments<unknown>,
+  Query = undefined,
+  Figures = undefined,
+>(resource: ManagedResource<Parts, Known, Query, Figures>): FastifyPluginAsync<{ readonly parts: NoInfer<Parts> }> {
+  const { path, access, kind, figures: counted, isUntagged = false } = resource;
+  return async (app, { parts }) => {
+    const commit = createCommitter(parts.store, [kind, ...(resource.others ?? [])]);
+    const nowMs = (): number => Math.floor(parts.nowMs());
+    const count = async (): Promise<Figures | undefined> => counted?.read(parts);
+
+    const show = (reply: FastifyReply, state: ManagedState, shown: Omit<Shown<Query, Figures>, 'nowMs'>): object => {
+      const isStale = shown.isStale || (counted !== undefined && shown.figures === undefined);
+      if (!isUntagged) reply.header('etag', entityTag(state, kind));
+      reply.headers({ 'cache-control': 'no-store', ...staleHeader(isStale) });
+      return resource.list(parts, state, { ...shown, nowMs: nowMs() });
+    };
+
+    const change = async (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      write: ManagedWrite<Parts, Known>,
+    ): Promise<object> => {
+      const { operator, headers } = request;
+      const wanted = await write.read(request.body, nowMs());
+      write.admit?.(wanted, operator, parts);
+      // Nothing may fail after the commit.
+      const early = counted?.isNeeded ? await count() : undefined;
+      const { state, decision, revision } = await commit((current) => {
+        if (!isUntagged) checkPrecondition(headers['if-match'], entityTag(current, kind));
+        const known = resource.known(parts, current, nowMs());
+        return { known, changes: write.decide(known, wanted, { operator, name: who(request) }) };
+      });
+      const { known, changes } = decision;
+      const isChanged = changes.some((each) => each.kind === kind.kind);
+      const facts = isChanged ? resource.facts(known, knownAfter(known, kind, changes), wanted) : {};
+      request.wrote(resource.title(wanted), facts);
+      // A reset changes what is counted.
+      const figures = early ?? (await unlessUnavailable(count()));
+      const next = stateAfter(state, changes, revision);
+      const body = show(reply, next, { operator, query: undefined, figures, isStale: false });
+      reply.headers(stateRevision(revision));
+      return write.answer ?? body;
+    };
+
+    app.get(path, { config: { access } }, async ({ query, operator }, reply) => {
+      if (resource.readQuery === undefined) readQuery(query, []);
+      const asked = resource.readQuery?.(query);
+      const [{ state, isStale }, figures] = await Promise.all([readStored(parts.store), unlessUnavailable(count())]);
+      return show(reply, state, { operator, query: asked, figures, isStale });
+    });
+    for (const write of resource.writes) {
+      app.route({
+        method: write.method,
+        url: path + (write.suffix ?? ''),
+        config: { access: write.access ?? access },
+        handler: (request, reply) => change(request, reply, write),
+      });
+    }
+  };
+}
