@@ -4,7 +4,6 @@ import { boundAddress } from '../plane/bound-address.ts';
 import { createServer } from '../plane/http.ts';
 import { forwardAdmin } from './admin/forward.ts';
 import { checkPath, maxHeaderBytes, maxHeaders, originForm, pathOf } from './call/head.ts';
-import { type ModelEndpoint, modelEndpoints } from './endpoints/model-endpoints.ts';
 import { namingEndpoints } from './endpoints/naming-endpoints.ts';
 import { createPluginServer } from './endpoints/plugin-server.ts';
 import { Refusal, refusal } from './errors.ts';
@@ -20,15 +19,12 @@ import { answerParseErrors } from './http/parse-errors.ts';
 import { createPipelining } from './http/pipelining.ts';
 import { refuseForeign } from './http/refuse-foreign.ts';
 import { watchWriteProgress } from './http/write-progress.ts';
-import { doorOf } from './opaque/doors.ts';
-import { type SignallingDoor, serveSignalling, signallingDoors } from './realtime/signalling.ts';
-import { createUpgrades, isUpgrade } from './realtime/upgrades.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 import type { TripName } from './tallies/request-tally.ts';
 import type { SessionCounts } from './tallies/session-counts.ts';
 import { answerTrial, trialPath } from './trial/answer-trial.ts';
-import { serveOpaque } from './trips/opaque-line.ts';
-import { serve } from './trips/serve-model.ts';
+import { type BeginTrip, createTrips } from './trips/begin-trip.ts';
+import { createUpgrades, isUpgrade } from './trips/upgrades.ts';
 
 /** The running server. */
 export interface ProxyServer extends Draining {
@@ -57,14 +53,6 @@ interface Trip {
   readonly path: string;
   readonly serve: Serve;
 }
-
-/** The trip of a POST to a model endpoint. It answers by itself, whatever happens, and is counted when it is settled. */
-const modelTrips: ReadonlyMap<string, ModelEndpoint> = new Map(
-  modelEndpoints.map((endpoint) => [endpoint.path, endpoint]),
-);
-
-/** The trip of a POST that begins a session elsewhere. It answers by itself, too. */
-const signallingTrips: ReadonlyMap<string, SignallingDoor> = new Map(signallingDoors.map((door) => [door.path, door]));
 
 const explain: Serve = (exchange, gateway) => answerExplain(exchange, gateway, namingEndpoints);
 
@@ -105,11 +93,12 @@ const options = {
 export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> {
   let writeIdleMs = Number.POSITIVE_INFINITY;
   let trips: readonly Trip[] = [];
+  const beginTrip = createTrips(gateway);
   const pipelining = createPipelining(
     (request, response) => openExchange(request, response, gateway.current(), gateway.nowMs()),
     (exchange) => {
       watchWrites();
-      begin(exchange, trips, gateway);
+      begin(exchange, { trips, beginTrip }, gateway);
     },
   );
   const nowMs = (): number => gateway.nowMs();
@@ -159,8 +148,14 @@ export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> 
   };
 }
 
+interface Trips {
+  readonly beginTrip: BeginTrip;
+  /** Of all other requests. */
+  readonly trips: readonly Trip[];
+}
+
 /** Lets a request begin the trip of its line, unless its head makes it unacceptable for all of them. */
-function begin(exchange: Exchange, trips: readonly Trip[], gateway: Gateway): void {
+function begin(exchange: Exchange, { trips, beginTrip }: Trips, gateway: Gateway): void {
   const { request, head } = exchange;
   const { crossOrigin } = gateway.current();
   let name: OtherTrip = 'none';
@@ -174,21 +169,7 @@ function begin(exchange: Exchange, trips: readonly Trip[], gateway: Gateway): vo
     if (gateway.ownNames !== undefined) refuseForeign(exchange, gateway.ownNames, crossOrigin?.origins);
     request.url = originForm(request.url ?? '', head.host);
     const path = pathOf(request.url);
-    const endpoint = request.method === 'POST' ? modelTrips.get(path) : undefined;
-    if (endpoint !== undefined) {
-      serve(endpoint, exchange, gateway);
-      return;
-    }
-    const door = doorOf(request.method, path);
-    if (door !== undefined) {
-      serveOpaque(door, exchange, gateway);
-      return;
-    }
-    const signalling = request.method === 'POST' ? signallingTrips.get(path) : undefined;
-    if (signalling !== undefined) {
-      serveSignalling(signalling, exchange, gateway);
-      return;
-    }
+    if (beginTrip(exchange, path)) return;
     const trip = tripOf(trips, request.method, path);
     name = trip.name;
     serveChecked(trip, exchange, gateway).catch((error: unknown) => answer(exchange, error, gateway));

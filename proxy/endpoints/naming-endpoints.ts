@@ -2,9 +2,7 @@
 
 import type { ModelsOfDoor, OpaqueDoor } from '../opaque/door.ts';
 import { doors } from '../opaque/doors.ts';
-import { sessionPath } from '../realtime/open-session.ts';
-import { hasRealtime } from '../realtime/realtime-trip.ts';
-import { signallingDoors } from '../realtime/signalling.ts';
+import { hasRealtime, sessionPath, signallingDoors } from '../realtime/doors.ts';
 import { isEstimated } from '../stages/candidates.ts';
 import { type ModelEndpoint, modelEndpoints } from './model-endpoints.ts';
 import type { Manner, NamingEndpoint } from './naming-endpoint.ts';

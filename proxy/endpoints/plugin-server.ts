@@ -18,7 +18,7 @@ import type { Exchange } from '../http/exchange.ts';
 import { type KnownRoute, noRoute, noWebSocket } from '../http/known-routes.ts';
 import { expectNoBody } from '../http/no-body.ts';
 import { doors } from '../opaque/doors.ts';
-import { signallingDoors } from '../realtime/signalling.ts';
+import { signallingDoors } from '../realtime/doors.ts';
 import { authenticate, type Principal } from '../stages/authenticate.ts';
 import { plugins, publicPaths } from './index.ts';
 import { modelEndpoints } from './model-endpoints.ts';

@@ -10,7 +10,7 @@ import type { Exchange } from '../http/exchange.ts';
 import type { LoggedAttempt } from '../records/logged-trip.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
-import type { Trip } from '../stages/settle.ts';
+import type { SettledTrip } from '../stages/settle.ts';
 import { explainRequest } from './explain.ts';
 import type { Explanation, MatchingRule } from './explanation.ts';
 import { matchingRules } from './matching-rules.ts';
@@ -80,7 +80,7 @@ export class ExplainedRequest {
   }
 
   /** It is over, and holds nothing any more. */
-  ended({ exchange, failed, accepted, ending, caching }: Trip): void {
+  ended({ exchange, failed, accepted, ending, caching }: SettledTrip): void {
     this.#try(() => {
       // A consumer that is used up is refused before the body is read, so its model is not known.
       const isLimited = ['rate_limit_exceeded', 'budget_exceeded'].includes(ending.refused?.code ?? '');

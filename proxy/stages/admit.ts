@@ -1,12 +1,18 @@
-// Stage 6: the consumer's allowance. One synchronous step: every user-path rule is checked, then all are taken from. It comes before
+// Stage 2: the consumer's allowance. One synchronous step: every user-path rule is checked, then all are taken from. It comes before
 // the body, so that a request beyond its limits takes no memory, and is renewed when the body is there.
-import type { Gateway } from '../gateway.ts';
 import type { ToldLimits } from '../limits/headers.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { Matches } from '../limits/match.ts';
 import { explain, type Rejection } from '../limits/rejection.ts';
 import { renewLease } from '../limits/renew.ts';
-import { type ConsumerAllowance, limitRefusal, targetRules } from '../routing/limit-refusal.ts';
+import { type ConsumerAllowance, limitRefusal, targetRules, type WaitTally } from '../routing/limit-refusal.ts';
 import type { Route } from '../snapshot/snapshot.ts';
+
+interface AdmitParts {
+  readonly limiter: Limiter;
+  /** Milliseconds of the gateway's clock. */
+  readonly nowMs: () => number;
+}
 
 /** A request whose consumer is used up; it holds nothing. */
 export interface Rejected {
@@ -16,11 +22,11 @@ export interface Rejected {
   readonly told: ToldLimits;
 }
 
-/** Takes one request from every one of the rules of a consumer, or from none when one is used up: `foresee` makes the answer of that. */
+/** Takes one request from every one of the rules of a consumer, or from none when one is used up: `refusalOf` in enter.ts makes the answer of that. */
 export function admit(
   matches: Matches,
   told: ToldLimits,
-  { limiter, nowMs }: Pick<Gateway, 'limiter' | 'nowMs'>,
+  { limiter, nowMs }: AdmitParts,
 ): ConsumerAllowance | Rejected {
   const { lease, rejection } = limiter.admit(matches, Math.floor(nowMs()), 'reject');
   return lease === undefined ? { rejection, matches, told } : { lease, matches, told };
@@ -33,7 +39,7 @@ export function admit(
 export function renew(
   { lease, matches, told }: ConsumerAllowance,
   route: Route,
-  { limiter, metrics, nowMs }: Pick<Gateway, 'limiter' | 'metrics' | 'nowMs'>,
+  { limiter, metrics, nowMs }: AdmitParts & { readonly metrics: WaitTally },
 ): void {
   const now = Math.floor(nowMs());
   const rejection = renewLease(lease, matches, now);

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { bearerToken, type Caller, type Credentials, failedLogin, identify } from '../../domain/keys/credentials.ts';
 import type { ModelAccess } from '../../domain/keys/model-access.ts';
 import { foldUserPath } from '../../domain/user-path.ts';
+import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import { readUserPath } from '../call/user-path.ts';
 import { refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import type { Exchange } from '../http/exchange.ts';
 
 /** Who calls. */
@@ -22,6 +22,12 @@ export interface Principal {
   /** Of the managed key: the beginning of its digest, which tells keys apart and opens nothing; and its labels. */
   readonly keyHash?: string | undefined;
   readonly labels?: readonly string[] | undefined;
+}
+
+export interface AuthenticateParts {
+  readonly failedLogins: Pick<FailedLogins, 'note'>;
+  /** The time by which keys end. Unix milliseconds. */
+  readonly authorityMs: () => number;
 }
 
 /** The last key accepted on a connection, and by which credentials: a client sends the same key again, and comparing costs less than hashing. */
@@ -47,10 +53,7 @@ const accepted = new WeakMap<Socket, Accepted>();
 export function authenticate(
   exchange: Exchange,
   credentials: Credentials,
-  {
-    failedLogins,
-    authorityMs,
-  }: { readonly failedLogins: Pick<Gateway['failedLogins'], 'note'> } & Pick<Gateway, 'authorityMs'>,
+  { failedLogins, authorityMs }: AuthenticateParts,
 ): Principal {
   const { head, request } = exchange;
   const nowMs = authorityMs();

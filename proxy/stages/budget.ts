@@ -1,24 +1,23 @@
-// Stage 5: has the caller spent a budget? It comes before the consumer's allowance, so that a refused request takes nothing of that.
+// Stage 2: has the caller spent a budget? It comes before the consumer's allowance, so that a refused request takes nothing of that.
 import { sayDollars } from '../../domain/budgets/money.ts';
 import { budgetPeriodLabel } from '../../domain/budgets/period.ts';
 import type { BudgetVerdict } from '../../domain/budgets/verdicts.ts';
 import { spelledAs } from '../../domain/user-path.ts';
+import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
 import { type Refusal, refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { longestPoliteWaitSeconds } from '../limits/headers.ts';
 import type { Principal } from './authenticate.ts';
 
 type Caller = Pick<Principal, 'shownPath' | 'labels'>;
-type Parts = Pick<Gateway, 'budgets' | 'nowMs'>;
-
-/** Throws 429 `budget_exceeded` when the user path, one above it, or a label of the key has spent its budget. */
-export function checkBudgets(caller: Caller, parts: Parts): void {
-  const spent = spentBudget(caller, parts);
-  if (spent !== undefined) throw spent;
+export interface BudgetParts {
+  /** Those that are used up. */
+  readonly budgets: BudgetsInForce;
+  /** Milliseconds of the gateway's clock. */
+  readonly nowMs: () => number;
 }
 
-/** The same as a value; undefined: no budget stands in the way. */
-export function spentBudget({ shownPath, labels }: Caller, { budgets, nowMs }: Parts): Refusal | undefined {
+/** 429 `budget_exceeded` when the user path, one above it, or a label of the key has spent its budget; undefined: none stands in the way. */
+export function spentBudget({ shownPath, labels }: Caller, { budgets, nowMs }: BudgetParts): Refusal | undefined {
   if (budgets.isEmpty) return undefined;
   const now = Math.floor(nowMs());
   const verdict = budgets.decide(shownPath, labels, now);

@@ -3,7 +3,7 @@
 import { refusal } from '../errors.ts';
 import type { HeldBody } from '../http/body-budget.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { type BodyTaker, expectLength, readBody, takeBody } from '../http/read-body.ts';
+import { expectLength, readBody } from '../http/read-body.ts';
 
 const json = /^application\/json\s*(?:;|$)/i;
 const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i;
@@ -17,12 +17,7 @@ export function expectJson({ head }: Exchange, limitBytes: number): void {
   expectLength(head, { bytes: limitBytes, setting });
 }
 
-/** Reads the body; throws and refuses what `takeBody` does. */
-export function receive(exchange: Exchange, limitBytes: number, held: HeldBody, taker: BodyTaker): void {
-  takeBody(exchange, { bytes: limitBytes, setting }, held, taker);
-}
-
-/** The same as a promise. */
+/** Reads the body. Rejects with what `readBody` does. */
 export function received(exchange: Exchange, limitBytes: number, held: HeldBody): Promise<Buffer> {
   return readBody(exchange, { bytes: limitBytes, setting }, held);
 }

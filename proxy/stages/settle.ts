@@ -1,23 +1,28 @@
 // Stage 9: what a trip took is given back, what it cost is charged, and how it ended is counted, exactly once.
-
-import type { Gateway } from '../gateway.ts';
-import type { Exchange, ModelRequest } from '../http/exchange.ts';
+import type { ModelRequest } from '../http/exchange.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { AccessLog } from '../records/access-log.ts';
 import type { RecordedEnd, RecordedTrip } from '../records/record-of-trip.ts';
+import type { Records } from '../records/records.ts';
+import type { Telemetry } from '../records/spans/telemetry.ts';
 import type { Allowance } from '../routing/limit-refusal.ts';
 import { noteBreak } from '../routing/retry/learn.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { relayedOutcome } from '../tallies/attempt-outcome.ts';
 import { usualCall } from '../targets/breaker.ts';
+import type { TargetStates } from '../targets/target-states.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import type { Principal } from './authenticate.ts';
 import type { Ending } from './relay.ts';
-import { TripEnd } from './trip-end.ts';
+import { TripEnd, type TripEndParts } from './trip-end.ts';
 
 /** A target whose answer was relayed. */
 export type SettledAnswer = NonNullable<RecordedTrip['accepted']> & { readonly allowance: Allowance };
 
-/** Everything that is known of one call of a model when it is over, of a client or of the gateway. Parts that it did not reach are undefined. */
-export interface CallTrip extends RecordedTrip {
+/** Everything that is known of a request when it is over (spec: Audit entry). Parts that it did not reach are undefined. */
+export interface SettledTrip extends RecordedTrip {
+  /** That of the endpoint, as metrics say it. */
+  readonly path: string;
   readonly exchange: ModelRequest;
   readonly snapshot: Snapshot;
   readonly principal: Principal | undefined;
@@ -29,71 +34,95 @@ export interface CallTrip extends RecordedTrip {
   /** Knows what the accepted answer cost. */
   readonly usage: UsageSource | undefined;
   readonly ending: Ending;
+  /** It is a session: tokens were charged as they came, and its target had answered when it began. */
+  readonly isSession?: boolean;
 }
 
-/** Everything that is known of one request of a client to a provider when it is over (spec: Audit entry). */
-export interface Trip extends CallTrip {
-  /** That of the endpoint, as metrics say it. */
-  readonly path: string;
-  /** The request as it came, its id, its start and the address of its client. */
-  readonly exchange: Exchange;
+export interface SettleParts extends TripEndParts {
+  readonly accessLog: Pick<AccessLog, 'trip'>;
+  readonly limiter: Pick<Limiter, 'charge' | 'countsTokens'>;
+  readonly metrics: TripEndParts['metrics'] & {
+    readonly requests: RequestCounts;
+    readonly guardrails: { note(findings: NonNullable<RecordedTrip['guarding']>['findings']): void };
+  };
+  /** Milliseconds of the gateway's clock. */
+  readonly nowMs: () => number;
+  readonly records: Pick<Records, 'trip'>;
+  readonly targets: Pick<TargetStates, 'of'>;
+  readonly telemetry?: Pick<Telemetry, 'trip'> | undefined;
+  /** Tokens are counted. */
+  readonly usageEnabled: boolean;
 }
 
-type Parts = Pick<
-  Gateway,
-  'accessLog' | 'metrics' | 'limiter' | 'nowMs' | 'records' | 'reportFailure' | 'targets' | 'telemetry' | 'usageEnabled'
->;
-
-/** Gives the slots back, counts and logs how the trip ended, and charges its tokens to every rule it was admitted under. */
-export function settle(trip: Trip, parts: Parts): RecordedEnd {
-  const { exchange, accepted, ending } = trip;
-  giveBack(trip);
-  const nowMs = parts.nowMs();
-  const provider = accepted?.target.upstream.name ?? ending.refused?.provider ?? '';
-  const status = exchange.gone ? 499 : ending.status;
-  const stream = trip.call?.stream ?? false;
-  const seconds = (nowMs - exchange.startedAtMs) / 1000;
-  parts.metrics.requests.end({ endpoint: trip.path, provider, stream, status, seconds });
-  return account(trip, parts, { status, nowMs });
+interface RequestCounts {
+  begin(): void;
+  /** `seconds`: from the request's first byte to the last of its answer. */
+  end(over: { endpoint: string; provider: string; stream: boolean; status: number; seconds: number }): void;
 }
 
-/** The same of a call that no client has asked for: it is none of the requests that are counted. */
-export function settleCall(trip: CallTrip, parts: Parts): void {
-  giveBack(trip);
-  account(trip, parts, { status: trip.ending.status, nowMs: parts.nowMs() });
-}
+/** Gets to know how a request ended. */
+type Observer = (trip: SettledTrip, end: TripEnd, parts: SettleParts) => void;
 
-/** Whatever fails behind this, no slot stays taken. */
-function giveBack({ exchange, consumer, accepted }: CallTrip): void {
+/** In this order. Tokens are read by the first that needs them. */
+const observers: readonly Observer[] = [
+  countAnswer,
+  ({ guarding }, _end, { metrics }) => {
+    if (guarding !== undefined) metrics.guardrails.note(guarding.findings);
+  },
+  charge,
+  (trip, end, { accessLog }) => accessLog.trip(trip, end),
+  (trip, end, { records }) => records.trip(trip, end),
+  (trip, end, { telemetry }) => telemetry?.trip(trip, end),
+];
+
+/** Gives the slots back, and tells every observer. `isOfClient`: it is one of the requests that are counted. */
+export function settle(trip: SettledTrip, isOfClient: boolean, parts: SettleParts): RecordedEnd {
+  const { exchange, consumer, accepted, ending } = trip;
+  // Whatever fails behind this, no slot stays taken.
   exchange.waiting = undefined;
   consumer?.lease.release();
   accepted?.allowance.lease.release();
-}
-
-type End = Omit<RecordedEnd, 'usage'>;
-
-function account(trip: CallTrip, parts: Parts, { status, nowMs }: End): RecordedEnd {
-  const { accepted, ending } = trip;
-  const { metrics } = parts;
-  if (accepted !== undefined) {
-    const outcome = relayedOutcome(ending.refused);
-    metrics.upstream.ended(accepted.target, outcome, (nowMs - accepted.startedAtMs) / 1000);
-    const { remembered: target } = trip;
-    if (target !== undefined && outcome !== 'success' && outcome !== 'cancelled') {
-      noteBreak({ target, state: parts.targets.of(target), role: usualCall }, nowMs);
-    }
-  }
-  if (trip.guarding !== undefined) metrics.guardrails.note(trip.guarding.findings);
-  const end = new TripEnd(trip, parts, { status, nowMs });
-  charge(trip, end, parts);
-  parts.accessLog.trip(trip, end);
-  parts.records.trip(trip, end);
-  parts.telemetry?.trip(trip, end);
+  const status = isOfClient && exchange.gone ? 499 : ending.status;
+  const end = new TripEnd(trip, parts, { status, nowMs: parts.nowMs() });
+  if (isOfClient) countRequest(trip, end, parts);
+  for (const observe of observers) observe(trip, end, parts);
   return end;
 }
 
-/** What no rule counts is read with the record, which each answer has whose tokens are counted: it is cheaper there. */
-function charge({ consumer, accepted }: CallTrip, end: RecordedEnd, { limiter, usageEnabled }: Parts): void {
+function countRequest(
+  { path, exchange, accepted, ending, call }: SettledTrip,
+  { status, nowMs }: TripEnd,
+  { metrics }: SettleParts,
+): void {
+  const provider = accepted?.target.upstream.name ?? ending.refused?.provider ?? '';
+  const seconds = (nowMs - exchange.startedAtMs) / 1000;
+  metrics.requests.end({ endpoint: path, provider, stream: call?.stream ?? false, status, seconds });
+}
+
+/** How the target whose answer was relayed has done its work. */
+function countAnswer(
+  { accepted, ending, isSession, remembered }: SettledTrip,
+  { nowMs }: TripEnd,
+  { metrics, targets }: SettleParts,
+): void {
+  if (accepted === undefined) return;
+  const outcome = isSession === true ? 'success' : relayedOutcome(ending.refused);
+  const endedAtMs = isSession === true ? accepted.endedAtMs : nowMs;
+  metrics.upstream.ended(accepted.target, outcome, (endedAtMs - accepted.startedAtMs) / 1000);
+  if (remembered !== undefined && outcome !== 'success' && outcome !== 'cancelled')
+    noteBreak({ target: remembered, state: targets.of(remembered), role: usualCall }, nowMs);
+}
+
+/**
+ * Charges tokens to every rule that the request was admitted under. What no rule counts is read with the record, which each answer has whose
+ * tokens are counted: it is cheaper there.
+ */
+function charge(
+  { consumer, accepted, isSession }: SettledTrip,
+  end: TripEnd,
+  { limiter, usageEnabled }: SettleParts,
+): void {
+  if (isSession === true) return;
   const allowances = [consumer, accepted?.allowance].filter((one) => one !== undefined);
   const isCharged = allowances.some(({ matches }) => limiter.countsTokens(matches));
   if (!isCharged && usageEnabled && accepted !== undefined) return;

@@ -1,10 +1,18 @@
 // How a trip ended, and what its answer used. That is read once: with its record, or before when something needs it at once.
-import type { Gateway } from '../gateway.ts';
 import type { RecordedAttempt } from '../records/attempts.ts';
 import type { RecordedEnd } from '../records/record-of-trip.ts';
+import type { UpstreamTally } from '../tallies/upstream-tally.ts';
 import { ofBrokenAnswer, type TokenUsage, type UsageSource } from '../tokens/token-usage.ts';
 
-type Parts = Pick<Gateway, 'metrics' | 'reportFailure'>;
+export interface TripEndParts {
+  readonly metrics: {
+    /** Counts tokens, and whether they were reported or estimated. */
+    tokens(source: TokenUsage['source'], count: number): void;
+    readonly upstream: Pick<UpstreamTally, 'charged' | 'ended'>;
+  };
+  /** Tells the operator of an unexpected failure. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
+}
 
 /** The part of a trip that knows what its answer used. */
 interface UsingTrip {
@@ -12,6 +20,8 @@ interface UsingTrip {
   readonly ending: { readonly refused: unknown };
   readonly accepted: Pick<RecordedAttempt, 'target'> | undefined;
   readonly usage: UsageSource | undefined;
+  /** What it used was counted as it came. */
+  readonly isSession?: boolean;
 }
 
 export class TripEnd implements RecordedEnd {
@@ -19,11 +29,11 @@ export class TripEnd implements RecordedEnd {
   /** Milliseconds of the gateway's clock. */
   readonly nowMs: number;
   readonly #trip: UsingTrip;
-  readonly #parts: Parts;
+  readonly #parts: TripEndParts;
   #usage: TokenUsage | undefined;
   #isRead = false;
 
-  constructor(trip: UsingTrip, parts: Parts, { status, nowMs }: Omit<RecordedEnd, 'usage'>) {
+  constructor(trip: UsingTrip, parts: TripEndParts, { status, nowMs }: Omit<RecordedEnd, 'usage'>) {
     this.status = status;
     this.nowMs = nowMs;
     this.#trip = trip;
@@ -35,22 +45,26 @@ export class TripEnd implements RecordedEnd {
     if (!this.#isRead) {
       this.#isRead = true;
       this.#usage = usageOf(this.#trip, this.#parts);
-      if (this.#usage !== undefined) count(this.#usage, this.#trip, this.#parts);
+      if (this.#usage !== undefined && this.#trip.isSession !== true) count(this.#usage, this.#trip, this.#parts);
     }
     return this.#usage;
   }
 }
 
-function count(usage: TokenUsage, { accepted }: UsingTrip, { metrics }: Parts): void {
+function count(usage: TokenUsage, { accepted }: UsingTrip, { metrics }: TripEndParts): void {
   metrics.tokens(usage.source, usage.totalTokens);
   if (accepted !== undefined) metrics.upstream.charged(accepted.target, usage.inputTokens, usage.outputTokens);
 }
 
 /** Of an answer that broke off, or whose client left, what was not reported is `partial`. The client has its answer already: what cannot be measured is reported, and costs nothing. */
-function usageOf({ usage, exchange, ending }: UsingTrip, { reportFailure }: Parts): TokenUsage | undefined {
+function usageOf(
+  { usage, exchange, ending, isSession }: UsingTrip,
+  { reportFailure }: TripEndParts,
+): TokenUsage | undefined {
   try {
     const used = usage?.usage();
-    return used === undefined || ending.refused === undefined ? used : ofBrokenAnswer(used);
+    const isWhole = ending.refused === undefined || isSession === true;
+    return used === undefined || isWhole ? used : ofBrokenAnswer(used);
   } catch (error) {
     reportFailure(error, exchange.id);
     return undefined;

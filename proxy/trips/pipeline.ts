@@ -1,80 +1,89 @@
-// The line itself: what happens to a model request, in order; that is written down here alone. A part ends where it may wait for something.
-import { type Call, readAnyCall } from '../call/call.ts';
-import { refusal } from '../errors.ts';
-import { renew } from '../stages/admit.ts';
-import { attempt } from '../stages/attempt.ts';
-import type { Accepted } from '../stages/attempts.ts';
-import { authenticate } from '../stages/authenticate.ts';
-import { takeForCache } from '../stages/cache/keep-cached.ts';
-import { type Looked, lookUp } from '../stages/cache/look-up.ts';
-import { type Candidates, candidates, payable } from '../stages/candidates.ts';
-import { deliver, ownDelivery } from '../stages/deliver.ts';
-import { enter, enterLate } from '../stages/enter.ts';
-import { type Guarded, guard, guardAnswer, guarding, putBack } from '../stages/guard.ts';
-import { keep } from '../stages/keep.ts';
-import { type Recalled, recall, routeHome } from '../stages/recall.ts';
-import { expectJson, receive } from '../stages/receive.ts';
-import { type Delivery, relay } from '../stages/relay.ts';
-import { resolve } from '../stages/resolve.ts';
-import type { Line, OpenTrip } from './model-trip.ts';
+// THE order of a request, at every door: what happens, one stage after the other, from its head to its settlement. What a stage does for a
+// kind of requests is in the file of that kind; what differs between the kinds is in kind.ts.
+import { Refusal, refusal } from '../errors.ts';
+import type { Overload } from '../http/overload.ts';
+import type { RecordedEnd } from '../records/record-of-trip.ts';
+import { type EnterParts, enter, refusalOf } from '../stages/enter.ts';
+import type { Ending } from '../stages/relay.ts';
+import { type SettleParts, settle } from '../stages/settle.ts';
+import type { TripKind } from './kind.ts';
+import type { Trip } from './trip.ts';
 
-function takeHead(trip: OpenTrip): void {
-  const { exchange, gateway, snapshot } = trip;
-  if (gateway.overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
-  const held = trip.takeCaller(authenticate(exchange, snapshot.credentials, gateway));
-  expectJson(exchange, snapshot.bodyLimitBytes);
-  if (trip.caching !== undefined || enter(trip, held, gateway)) receive(exchange, snapshot.bodyLimitBytes, held, trip);
-}
+/** What the stages that are the same for all kinds need. */
+export type PipelineParts = EnterParts & SettleParts & { readonly overload: Pick<Overload, 'isOverloaded'> };
 
-function takeCall(trip: OpenTrip, call: Call): void {
-  trip.call = call;
-  trip.when(recall(call, trip, trip.gateway), takeWhole);
-}
-
-function takeWhole(trip: OpenTrip, { call, home }: Recalled): void {
-  const { snapshot, principal } = trip;
-  trip.takeCall(call);
-  const named = routeHome(resolve(call, snapshot, principal?.allowedModels, principal?.userPath), call, home);
-  trip.guarding = guarding(call, named, trip);
-  trip.when(guard({ call, home, named }, trip.guarding), takeGuarded);
-}
-
-function takeGuarded(trip: OpenTrip, guarded: Guarded): void {
-  trip.capture?.takeGuarded(guarded.call.body);
-  trip.when(lookUp(guarded, trip, trip.gateway), takeLooked);
-}
-
-function takeLooked(trip: OpenTrip, looked: Looked): void {
-  const { gateway, snapshot, row } = trip;
-  if (looked.kept === undefined) trip.consumer ??= enterLate(trip, looked.named, gateway);
-  if (looked.kept !== undefined) trip.when(guardAnswer(looked.kept, trip, gateway), takeDelivery);
-  else trip.when(candidates(payable(looked, trip), row, snapshot.storedResponses), takeCandidates);
-}
-
-function takeCandidates(trip: OpenTrip, { call, keyMark, route, translated, own }: Candidates): void {
-  const { admitted: consumer, exchange, gateway, guarding: rails, row } = trip;
-  trip.route = route;
-  renew(consumer, route, gateway);
-  if (own !== undefined) {
-    takeDelivery(trip, ownDelivery(own, row.surface, exchange.id));
-    return;
+/** Takes a request along the line, whatever happens. Never rejects. */
+export async function travel<Kind extends Trip, Answer>(
+  trip: Kind,
+  kind: TripKind<Kind, Answer>,
+  parts: PipelineParts,
+): Promise<void> {
+  if (kind.isOfClient) parts.metrics.requests.begin();
+  try {
+    trip.ending = await followLine(trip, kind, parts);
+  } catch (error) {
+    trip.ending = refuse(trip, kind, error, parts);
   }
-  const routed = { ...row, call, keyMark, route, translated, consumer, guarding: rails };
-  trip.when(attempt(routed, exchange, gateway, trip.failed), takeAnswer);
+  close(trip, kind, parts);
 }
 
-function takeAnswer(trip: OpenTrip, accepted: Accepted): void {
-  trip.accepted = accepted;
-  const { delivery, usage } = deliver(accepted, trip, trip.gateway);
-  trip.usage = usage;
-  trip.when(guardAnswer(takeForCache(delivery, trip, trip.gateway), trip, trip.gateway), takeDelivery);
+async function followLine<Kind extends Trip, Answer>(
+  trip: Kind,
+  kind: TripKind<Kind, Answer>,
+  parts: PipelineParts,
+): Promise<Ending> {
+  if (kind.isOfClient && parts.overload.isOverloaded())
+    throw refusal('overloaded', { headers: { 'retry-after': '1' } });
+  checkHead(trip, kind);
+  kind.identify(trip);
+  const isLate = kind.entersLate(trip);
+  const rejected = isLate ? undefined : enter(trip, kind.admission(trip), parts);
+  // Nothing is awaited before the body is listened for: it may come, or break, with the head.
+  if (rejected !== undefined) throw refusalOf(rejected, await kind.foresee(trip), trip, parts);
+  await kind.receive(trip);
+  await kind.resolve(trip);
+  await kind.guard(trip);
+  const kept = await kind.lookUp(trip);
+  if (kept !== undefined) return await kind.relay(trip, kept);
+  const late = isLate ? enter(trip, kind.admission(trip), parts) : undefined;
+  if (late !== undefined) throw refusalOf(late, await kind.foresee(trip), trip, parts);
+  return await kind.relay(trip, await kind.attempt(trip));
 }
 
-function takeDelivery(trip: OpenTrip, delivery: Delivery): void {
-  const { exchange, gateway } = trip;
-  trip.when(putBack(trip.watched(delivery, 'masked'), trip, gateway), (_, told) => {
-    relay(trip.watched(keep(told, trip, gateway), 'original'), exchange, gateway, (ending) => trip.end(ending));
-  });
+/** What the head says is refused first; the record of that says who called, where it is known. */
+function checkHead<Kind extends Trip, Answer>(trip: Kind, kind: TripKind<Kind, Answer>): void {
+  try {
+    kind.checkHead(trip);
+  } catch (refused) {
+    try {
+      kind.identify(trip);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+    throw refused;
+  }
 }
 
-export const line: Line = { head: takeHead, body: (trip, body) => trip.when(readAnyCall(body), takeCall) };
+function refuse<Kind extends Trip, Answer>(
+  trip: Kind,
+  kind: TripKind<Kind, Answer>,
+  error: unknown,
+  { nowMs, reportFailure }: PipelineParts,
+): Ending {
+  // What it has paid is given back where no target was asked; else the loop over targets knows.
+  if (!trip.isAsked) trip.consumer?.lease.refund(Math.floor(nowMs()));
+  if (!(error instanceof Refusal)) reportFailure(error, trip.exchange.id);
+  return kind.refuse(trip, error);
+}
+
+function close<Kind extends Trip, Answer>(trip: Kind, kind: TripKind<Kind, Answer>, parts: PipelineParts): void {
+  let end: RecordedEnd | undefined;
+  trip.held?.release();
+  try {
+    end = settle(trip, kind.isOfClient, parts);
+  } catch (error) {
+    parts.reportFailure(error, trip.exchange.id);
+  }
+  kind.close(trip, end);
+  trip.capture?.release();
+}

@@ -90,6 +90,7 @@ export async function auxiliaryStand(t: Test): Promise<AuxiliaryStand> {
       reportFailure: (error) => void reported.push(error),
     }),
     telemetry: undefined,
+    overload: { isOverloaded: () => false },
     hooks: new Hooks(own.pools, own.deadlines),
   };
   const exchange = exchangeOf({ 'x-request-id': 'req-of-client' });

@@ -13,7 +13,7 @@ import { compile } from '../../proxy/snapshot/compile.ts';
 import type { FailedAttempt } from '../../proxy/stages/attempts.ts';
 import type { Ending } from '../../proxy/stages/relay.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
-import { settle, type Trip } from '../../proxy/stages/settle.ts';
+import { type SettledTrip, settle } from '../../proxy/stages/settle.ts';
 import { TargetStates } from '../../proxy/targets/target-states.ts';
 import type { Limit } from '../../schemas/types.ts';
 import { type Behaviour, createGate, type FakeUpstream, fin } from '../support/fake-upstream.ts';
@@ -293,7 +293,7 @@ await test('no provider is called for a client that has left', async (t) => {
 // --- settle
 
 /** The trip of a request that came nowhere and ended like this. */
-function tripOf(exchange: Exchange, ending: Ending): Trip {
+function tripOf(exchange: Exchange, ending: Ending): SettledTrip {
   return {
     path: '/v1/embeddings',
     exchange,
@@ -334,7 +334,7 @@ await test('a request is counted and logged once, by how it ended and how long i
       nowMs: () => 250,
       usageEnabled: true,
     };
-    settle(tripOf(exchange, ending), parts);
+    settle(tripOf(exchange, ending), true, parts);
     t.equal(exchange.waiting, undefined);
   };
   const failed = refusal('upstream_timeout', { provider: 'p' });

@@ -1,7 +1,8 @@
 // Asks a configured model in the name of the gateway itself: for a guardrail that a model judges, and for the embeddings of the cache.
 import type { JsonObject } from '../../dialects/json/json.ts';
-import { AuxiliaryTrip } from './auxiliary-trip.ts';
+import { travel } from '../pipeline.ts';
 import type { AuxiliaryParts, Question, ServedRequest } from './question.ts';
+import { QuestionTrip, questionKind } from './question-trip.ts';
 
 /**
  * The whole answer of a model, in the dialect of OpenAI, up to 1 MiB. The call goes the way of a client's request, without guardrails and
@@ -14,6 +15,7 @@ import type { AuxiliaryParts, Question, ServedRequest } from './question.ts';
  */
 export function askModel(question: Question, served: ServedRequest, gateway: AuxiliaryParts): Promise<JsonObject> {
   const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
-  new AuxiliaryTrip(question, served, gateway, { resolve, reject }).start();
+  const trip = new QuestionTrip(question, served, { resolve, reject }, gateway);
+  void travel(trip, questionKind(gateway), gateway);
   return promise;
 }

@@ -7,10 +7,10 @@ import type { Gateway } from '../../gateway.ts';
 import type { ModelRequest } from '../../http/exchange.ts';
 import { sessionIdOf } from '../../records/session-id.ts';
 import type { Snapshot } from '../../snapshot/snapshot.ts';
-import type { attempt } from '../../stages/attempt.ts';
+import type { AttemptParts } from '../../stages/attempt.ts';
 import type { Principal } from '../../stages/authenticate.ts';
-import type { settleCall } from '../../stages/settle.ts';
 import type { AuxiliaryPurpose } from '../../tallies/auxiliary-tally.ts';
+import type { PipelineParts } from '../pipeline.ts';
 
 export interface Question {
   readonly purpose: AuxiliaryPurpose;
@@ -33,9 +33,7 @@ export interface ServedRequest {
 }
 
 /** What the call needs. */
-export type AuxiliaryParts = Parameters<typeof attempt>[2] &
-  Parameters<typeof settleCall>[1] &
-  Pick<Gateway, 'budgets'>;
+export type AuxiliaryParts = AttemptParts & PipelineParts & Pick<Gateway, 'metrics' | 'records' | 'telemetry'>;
 
 /** The same caller, one floor below its path. */
 export function callerOf(

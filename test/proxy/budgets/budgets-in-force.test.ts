@@ -2,7 +2,7 @@
 import { test } from 'tap';
 import type { BudgetVerdict } from '../../../domain/budgets/verdicts.ts';
 import { BudgetsInForce } from '../../../proxy/budgets/budgets-in-force.ts';
-import { budgetRefusal, checkBudgets } from '../../../proxy/stages/budget.ts';
+import { budgetRefusal, spentBudget } from '../../../proxy/stages/budget.ts';
 import { mostLabelledBudgets } from '../../../schemas/metrics/limit-metrics.ts';
 
 const nowMs = 1_000_000;
@@ -83,14 +83,14 @@ await test('one in shadow refuses nothing and is counted; so is every refusal, u
 await test('the refusal names subject, period, what was spent and the amount, and when to come again', async (t) => {
   const budgets = budgetsOf(verdict('batch', { scope: 'label', periodSeconds: 300, endMs: nowMs + 60_001 }));
   const gateway = { budgets, nowMs: () => nowMs + 0.5 };
-  t.throws(() => checkBudgets({ shownPath: '/', labels: ['batch'] }, gateway), {
+  t.match(spentBudget({ shownPath: '/', labels: ['batch'] }, gateway), {
     code: 'budget_exceeded',
     status: 429,
     type: 'rate_limit_error',
     message: 'Budget exceeded for label batch: 1.250000 of 1.000000 US dollars are spent (300s). Retry in 61 s.',
     headers: { 'retry-after': '61', 'x-gateway-rule': 'id of batch' },
   });
-  t.doesNotThrow(() => checkBudgets({ shownPath: '/', labels: undefined }, gateway));
+  t.equal(spentBudget({ shownPath: '/', labels: undefined }, gateway), undefined);
   const long = budgetRefusal(verdict('/team', { endMs: nowMs + 86_400_000 }), '/team', nowMs);
   t.same(long.headers, { 'retry-after': '86400', 'x-gateway-rule': 'id of /team', 'x-should-retry': 'false' });
 });

@@ -5,13 +5,15 @@ import { originForm, pathOf } from '../call/head.ts';
 import { refusal } from '../errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { asksForWebSocket } from '../http/accept-web-socket.ts';
-import type { Exchange } from '../http/exchange.ts';
+import { type Exchange, openExchange } from '../http/exchange.ts';
 import { refuseForeign } from '../http/refuse-foreign.ts';
+import type { Closing } from '../realtime/closing.ts';
+import { sessionPath } from '../realtime/doors.ts';
+import { Handshake } from '../realtime/handshake.ts';
+import { SessionSlots } from '../realtime/session-slots.ts';
 import { type SessionCounts, type SessionEnd, sessionEnds } from '../tallies/session-counts.ts';
-import type { Closing } from './closing.ts';
-import { Handshake } from './handshake.ts';
-import { OpenSession, sessionPath } from './open-session.ts';
-import { SessionSlots } from './session-slots.ts';
+import { travel } from './pipeline.ts';
+import { SessionTrip, sessionKind } from './session.ts';
 
 export interface Upgrades {
   /** Serves the upgrades of a server. */
@@ -33,32 +35,33 @@ export function isUpgrade(request: IncomingMessage): boolean {
 }
 
 export function createUpgrades(gateway: Gateway): Upgrades {
-  const open = new Set<OpenSession>();
+  const open = new Set<SessionTrip>();
   const ended = Object.fromEntries(sessionEnds.map((end) => [end, 0])) as Record<SessionEnd, number>;
-  const slots = new SessionSlots();
   let isDraining = false;
-
   const check = (exchange: Exchange): void => {
     const { head, request } = exchange;
     if (head.fault) throw head.fault;
-    const { ownNames, overload } = gateway;
+    const { ownNames } = gateway;
     if (ownNames !== undefined) refuseForeign(exchange, ownNames, gateway.current().crossOrigin?.origins);
     request.url = originForm(request.url ?? '', head.host);
     const path = pathOf(request.url);
     if (path !== sessionPath) throw refusal('route_not_found', { fill: { method: 'GET', path } });
     if (isDraining) throw refusal('draining', { headers: { 'retry-after': '1' } });
-    if (overload.isOverloaded()) throw refusal('overloaded', { headers: { 'retry-after': '1' } });
   };
+  const over = (trip: SessionTrip, closing: Closing | undefined): void => {
+    open.delete(trip);
+    if (closing !== undefined) ended[closing.end] += 1;
+  };
+  const kind = sessionKind({ slots: new SessionSlots(), check, over }, gateway);
   return {
     attach(server) {
       server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-        const over = (closing: Closing | undefined): void => {
-          open.delete(session);
-          if (closing !== undefined) ended[closing.end] += 1;
-        };
-        const session = new OpenSession(new Handshake(request, socket, head), gateway, { slots, over });
-        open.add(session);
-        void session.open(check);
+        const handshake = new Handshake(request, socket, head);
+        const snapshot = gateway.current();
+        const exchange = openExchange(handshake.request, handshake.response, snapshot, gateway.nowMs());
+        const trip = new SessionTrip(handshake, exchange, snapshot);
+        open.add(trip);
+        void travel(trip, kind, gateway);
       });
     },
     counts: () => ({ open: open.size, ended }),
@@ -67,7 +70,7 @@ export function createUpgrades(gateway: Gateway): Upgrades {
       isDraining = true;
     },
     end() {
-      for (const session of open) session.end();
+      for (const trip of open) trip.end();
     },
   };
 }

@@ -1,0 +1,203 @@
+// Trips to model endpoints: what each stage of the line does for a call of a model.
+import { type Caching, openCaching } from '../cache/caching.ts';
+import type { Embedder } from '../cache/embedding.ts';
+import { type Call, readAnyCall } from '../call/call.ts';
+import type { ModelEndpoint, ModelRow } from '../endpoints/model-endpoints.ts';
+import { rowOf } from '../endpoints/row-of.ts';
+import { type ExplainedRequest, explainOnItsWay } from '../explain/explained-request.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Guarding } from '../guardrails/guarding.ts';
+import type { Outside } from '../guardrails/outside.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Snapshot, Target } from '../snapshot/snapshot.ts';
+import { renew } from '../stages/admit.ts';
+import { attempt } from '../stages/attempt.ts';
+import type { Accepted, FailedAttempt } from '../stages/attempts.ts';
+import { authenticate } from '../stages/authenticate.ts';
+import { settleCache, takeForCache } from '../stages/cache/keep-cached.ts';
+import { lookUp } from '../stages/cache/look-up.ts';
+import { candidates, payable } from '../stages/candidates.ts';
+import { deliver, ownDelivery } from '../stages/deliver.ts';
+import { isShort, readAsked } from '../stages/foresee.ts';
+import { type Guarded, guard, guardAnswer, guarding, putBack } from '../stages/guard.ts';
+import { keep } from '../stages/keep.ts';
+import { recall, routeHome } from '../stages/recall.ts';
+import { expectJson, received } from '../stages/receive.ts';
+import { type Delivery, type Ending, relay } from '../stages/relay.ts';
+import { asksForAlias, resolve } from '../stages/resolve.ts';
+import { isFree, isToldLater } from '../tokens/measure.ts';
+import type { TripKind } from './kind.ts';
+import { embedderOf } from './question/embedder-of.ts';
+import { outsideOf } from './question/outside-of.ts';
+import type { ServedRequest } from './question/question.ts';
+import { refuseClient } from './refuse-client.ts';
+import { Trip } from './trip.ts';
+
+export class ModelTrip extends Trip<Exchange, Accepted, FailedAttempt, Guarding> {
+  readonly endpoint: ModelEndpoint;
+  /** How it is served: before the call is known, as the endpoint says. */
+  row: ModelRow;
+  /** Stage 1. Undefined: the cache is off for it. */
+  caching: Caching | undefined;
+  /** Of a request that asked for an explanation. */
+  explained: ExplainedRequest | undefined;
+  /** Stage 3. */
+  call: Call | undefined;
+  /** Stages 4 and 5: the call with what it refers to, as the guardrails leave it, and where it leads. */
+  guarded: Guarded | undefined;
+  readonly #parts: Gateway;
+
+  constructor(endpoint: ModelEndpoint, exchange: Exchange, snapshot: Snapshot, parts: Gateway) {
+    super(exchange, snapshot);
+    this.endpoint = endpoint;
+    this.row = endpoint;
+    this.#parts = parts;
+  }
+
+  get path(): string {
+    return this.endpoint.path;
+  }
+
+  get isFree(): boolean {
+    return isFree(this.row.operation);
+  }
+
+  get costsLater(): boolean {
+    const { call, row } = this;
+    return call !== undefined && isToldLater({ operation: row.operation, call });
+  }
+
+  get isAlias(): boolean | undefined {
+    return this.route?.isAlias ?? asksForAlias(this.call, this.snapshot, this.principal?.userPath);
+  }
+
+  get remembered(): Target | undefined {
+    return this.accepted?.target;
+  }
+
+  /** What guardrails may ask for this request. */
+  get outside(): Outside {
+    return outsideOf(this.#served, this.#parts);
+  }
+
+  /** Asks a model for embeddings for this request. */
+  embedder(model: string): Embedder {
+    return embedderOf(model, this.#served, this.#parts);
+  }
+
+  get #served(): ServedRequest & { readonly exchange: Exchange } {
+    const { exchange, caller: principal, snapshot, call } = this;
+    return { exchange, principal, snapshot, call };
+  }
+
+  /** The delivery, and what is recorded of it: with or without what guardrails have masked, as the audit wants it. */
+  watched(delivery: Delivery, words: 'masked' | 'original'): Delivery {
+    const { capture, row } = this;
+    const isWanted = this.snapshot.audit.hasOriginals === (words === 'original');
+    if (capture === undefined || !isWanted) return delivery;
+    return { ...delivery, taps: [...delivery.taps, capture.tapOf(delivery.answer, row.operation)] };
+  }
+}
+
+export function modelKind(parts: Gateway): TripKind<ModelTrip, Delivery> {
+  const readBody = (trip: ModelTrip): Promise<Buffer> =>
+    received(trip.exchange, trip.snapshot.bodyLimitBytes, memoryOf(trip));
+  return {
+    isOfClient: true,
+    checkHead: ({ exchange, snapshot }) => expectJson(exchange, snapshot.bodyLimitBytes),
+    identify: (trip) => identify(trip, parts),
+    admission: ({ endpoint: { isCounted } }) => ({ rules: isCounted ? 'everything' : 'nothing', hasBudget: isCounted }),
+    entersLate: ({ caching }) => caching !== undefined,
+    async foresee(trip) {
+      const { exchange, snapshot } = trip;
+      if (trip.call !== undefined || !isShort(exchange)) return trip.call;
+      const noteBody = (body: Buffer): void => trip.capture?.takeRequest(body);
+      trip.call = await readAsked(exchange, snapshot.bodyLimitBytes, memoryOf(trip), noteBody);
+      return trip.call;
+    },
+    async receive(trip) {
+      const body = await readBody(trip);
+      trip.capture?.takeRequest(body);
+      trip.call = await readAnyCall(body);
+    },
+    resolve: (trip) => findRoute(trip, parts),
+    async guard(trip) {
+      const { call, named } = guardedOf(trip);
+      trip.guarding = guarding(call, named, trip);
+      trip.guarded = await guard(guardedOf(trip), trip.guarding);
+      trip.capture?.takeGuarded(trip.guarded.call.body);
+    },
+    async lookUp(trip) {
+      const { kept } = await lookUp(guardedOf(trip), trip, parts);
+      return kept && guardAnswer(kept, trip, parts);
+    },
+    attempt: (trip) => askTargets(trip, parts),
+    relay: (trip, delivery) => relayAnswer(trip, delivery, parts),
+    refuse: ({ exchange }, error) => refuseClient(exchange, error, parts),
+    close(trip, end) {
+      try {
+        // Requests that wait for this one's answer are told of its end, whatever fails.
+        settleCache(trip, end, parts);
+        if (end !== undefined) trip.explained?.ended(trip);
+      } catch (error) {
+        parts.reportFailure(error, trip.exchange.id);
+      }
+    },
+  };
+}
+
+/** The memory for the body of a request whose caller is known. */
+function memoryOf({ held }: ModelTrip): NonNullable<ModelTrip['held']> {
+  if (held === undefined) throw new Error('a body was read before its caller was known');
+  return held;
+}
+
+function guardedOf({ guarded }: ModelTrip): Guarded {
+  if (guarded === undefined) throw new Error('a call was used before it was read');
+  return guarded;
+}
+
+function identify(trip: ModelTrip, parts: Gateway): void {
+  const { endpoint, exchange, snapshot, path } = trip;
+  const principal = authenticate(exchange, snapshot.credentials, parts);
+  trip.principal = principal;
+  parts.keyUses.note(principal.keyId, exchange.startedAtMs);
+  trip.capture = parts.records.capture(snapshot, principal.userPath);
+  trip.caching = openCaching(endpoint, principal, snapshot.cache);
+  if (exchange.head.wantsExplanation) trip.explained = explainOnItsWay({ exchange, principal, snapshot, path }, parts);
+  trip.held = parts.bodies.open(principal.keyId ?? principal.userPath, snapshot);
+}
+
+async function findRoute(trip: ModelTrip, parts: Gateway): Promise<void> {
+  const { endpoint, snapshot, caller } = trip;
+  if (trip.call === undefined) throw new Error('a call was resolved before it was read');
+  const { call, home } = await recall(trip.call, trip, parts);
+  trip.call = call;
+  trip.row = rowOf(endpoint, call);
+  trip.explained?.called(call);
+  const named = routeHome(resolve(call, snapshot, caller.allowedModels, caller.userPath), call, home);
+  trip.guarded = { call, home, named };
+}
+
+/** Throws 429 `rate_limit_exceeded` when the body took so long that the windows of its consumer have no room for it any more. */
+async function askTargets(trip: ModelTrip, parts: Gateway): Promise<Delivery> {
+  const { admitted: consumer, exchange, guarding: rails, row, snapshot } = trip;
+  const asked = await candidates(payable(guardedOf(trip), trip), row, snapshot.storedResponses);
+  const { call, keyMark, route, translated, own } = asked;
+  trip.route = route;
+  trip.isAsked = true;
+  renew(consumer, route, parts);
+  if (own !== undefined) return ownDelivery(own, row.surface, exchange.id);
+  const routed = { ...row, call, keyMark, route, translated, consumer, guarding: rails };
+  const accepted = await attempt(routed, exchange, parts, trip.failed);
+  trip.accepted = accepted;
+  const { delivery, usage } = deliver(accepted, trip, parts);
+  trip.usage = usage;
+  return await guardAnswer(takeForCache(delivery, trip, parts), trip, parts);
+}
+
+async function relayAnswer(trip: ModelTrip, delivery: Delivery, parts: Gateway): Promise<Ending> {
+  const told = await putBack(trip.watched(delivery, 'masked'), trip, parts);
+  const last = trip.watched(keep(told, trip, parts), 'original');
+  return new Promise((ended) => relay(last, trip.exchange, parts, ended));
+}

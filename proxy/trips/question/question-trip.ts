@@ -1,0 +1,165 @@
+// Trips of the gateway's own questions to a model: what each stage of the line does for them. A question has no head and no credentials; it
+// owns its timer, and has a record of its own.
+import { type Call, readCall } from '../../call/call.ts';
+import { type JsonObject, parseObject, writeJson } from '../../dialects/json/json.ts';
+import { type ModelRow, modelEndpoints } from '../../endpoints/model-endpoints.ts';
+import { asRefusal, type Refusal, refusal } from '../../errors.ts';
+import type { ModelRequest } from '../../http/exchange.ts';
+import type { Target } from '../../snapshot/snapshot.ts';
+import { attempt } from '../../stages/attempt.ts';
+import type { Accepted, FailedAttempt } from '../../stages/attempts.ts';
+import { candidates } from '../../stages/candidates.ts';
+import { deliver } from '../../stages/deliver.ts';
+import type { Delivery, Ending } from '../../stages/relay.ts';
+import { resolve } from '../../stages/resolve.ts';
+import type { AuxiliaryOutcome } from '../../tallies/auxiliary-tally.ts';
+import type { TripKind } from '../kind.ts';
+import { Trip } from '../trip.ts';
+import { type AuxiliaryParts, callerOf, type Question, requestFor, type ServedRequest, sessionOf } from './question.ts';
+import { readDelivery } from './read-delivery.ts';
+
+/** Who waits for the answer. */
+export interface QuestionAsker {
+  resolve(answer: JsonObject): void;
+  reject(reason: Refusal): void;
+}
+
+const rowOf = (operation: Question['operation']): ModelRow => {
+  const row = modelEndpoints.find((endpoint) => endpoint.operation === operation);
+  if (row === undefined) throw new Error(`no endpoint is for ${operation}`);
+  return row;
+};
+
+export class QuestionTrip extends Trip<ModelRequest, Accepted, FailedAttempt> {
+  readonly askedBy = 'gateway';
+  readonly question: Question;
+  readonly row: ModelRow;
+  readonly sessionId: string | undefined;
+  readonly asker: QuestionAsker;
+  /** Stage 3. */
+  call: Call | undefined;
+  timer: NodeJS.Timeout | undefined;
+  /** Stage 8. */
+  answer: JsonObject | undefined;
+  /** Why the answer is not needed any more. */
+  left: Refusal | undefined;
+
+  constructor(question: Question, served: ServedRequest, asker: QuestionAsker, parts: AuxiliaryParts) {
+    super(requestFor(served, parts), served.snapshot);
+    this.principal = callerOf(question, served);
+    this.sessionId = sessionOf(served);
+    this.question = question;
+    this.row = rowOf(question.operation);
+    this.asker = asker;
+  }
+
+  get path(): string {
+    return this.row.path;
+  }
+
+  get remembered(): Target | undefined {
+    return this.accepted?.target;
+  }
+
+  /** What has come is charged; what still comes is of no use. */
+  breakOff(reason: Refusal): void {
+    if (this.left !== undefined) return;
+    this.left = reason;
+    this.exchange.gone = true;
+    this.exchange.waiting?.gone();
+  }
+
+  readonly leave = (): void => this.breakOff(refusal('client_left'));
+}
+
+export function questionKind(parts: AuxiliaryParts): TripKind<QuestionTrip, Delivery> {
+  return {
+    isOfClient: false,
+    checkHead: () => undefined,
+    // Its caller is that of the request that it serves.
+    identify(trip) {
+      const { question, snapshot, caller } = trip;
+      if (question.signal?.aborted) {
+        trip.leave();
+        throw refusal('client_left');
+      }
+      // What guardrails ask is what the client said, before they have let it through.
+      const isOriginal = question.purpose === 'guardrails' && !snapshot.audit.hasOriginals;
+      trip.capture = isOriginal ? undefined : parts.records.capture(snapshot, caller.userPath);
+      trip.call = readCall(Buffer.from(writeJson({ ...question.body, stream: undefined })));
+      trip.capture?.takeRequest(trip.call.body);
+      trip.capture?.takeGuarded(trip.call.body);
+    },
+    // The consumer has asked once: what the gateway asks for that counts under the rules of providers and models alone.
+    admission: () => ({ rules: 'nothing', hasBudget: true }),
+    entersLate: () => false,
+    foresee: () => undefined,
+    receive(trip) {
+      const { call, question } = trip;
+      question.signal?.addEventListener('abort', trip.leave, { once: true });
+      const late = { model: call?.model ?? '', ms: question.timeoutMs };
+      trip.timer = setTimeout(() => trip.breakOff(refusal('auxiliary_timeout', { fill: late })), question.timeoutMs);
+    },
+    resolve: () => undefined,
+    guard: () => undefined,
+    lookUp: () => undefined,
+    attempt: (trip) => askTargets(trip, parts),
+    relay: (trip, delivery) => readAnswer(trip, delivery),
+    refuse({ exchange, left }, error) {
+      const refused = left ?? asRefusal(error, exchange.id);
+      return { status: refused.status, headers: [], refused };
+    },
+    close(trip) {
+      const { answer, asker, ending, exchange, question } = trip;
+      clearTimeout(trip.timer);
+      question.signal?.removeEventListener('abort', trip.leave);
+      parts.metrics.auxiliary.note(question.purpose, outcomeOf(trip));
+      if (answer !== undefined && ending.refused === undefined) asker.resolve(answer);
+      else asker.reject(ending.refused ?? refusal('internal_error', { fill: { request_id: exchange.id } }));
+    },
+  };
+}
+
+async function askTargets(trip: QuestionTrip, parts: AuxiliaryParts): Promise<Delivery> {
+  const { admitted: consumer, caller, capture, call: asked, exchange, row, snapshot } = trip;
+  if (asked === undefined) throw new Error('a question was asked before it was written');
+  const named = resolve(asked, snapshot, undefined, caller.userPath);
+  const { call, route, translated } = await candidates(
+    { call: asked, home: undefined, named },
+    row,
+    snapshot.storedResponses,
+  );
+  trip.route = route;
+  trip.isAsked = true;
+  const accepted = await attempt({ ...row, call, route, consumer, translated }, exchange, parts, trip.failed);
+  try {
+    trip.accepted = accepted;
+    const { delivery, usage } = deliver(accepted, trip, parts);
+    trip.usage = usage;
+    if (capture === undefined) return delivery;
+    return { ...delivery, taps: [...delivery.taps, capture.tapOf(delivery.answer, row.operation)] };
+  } catch (error) {
+    accepted.answer.cancel();
+    throw error;
+  }
+}
+
+/** Rejects where the answer broke off, is not needed any more, or is no JSON object. */
+async function readAnswer(trip: QuestionTrip, delivery: Delivery): Promise<Ending> {
+  const { exchange } = trip;
+  const { body, broken } = await new Promise<{ body: Buffer; broken: Refusal | undefined }>((told) => {
+    readDelivery(delivery, exchange, (come, why) => told({ body: come, broken: why }));
+  });
+  const refused = trip.left ?? broken;
+  if (refused !== undefined) throw refused;
+  trip.answer = parseObject(body.toString('utf8'));
+  if (trip.answer !== undefined) return { status: 200, headers: [], refused: undefined };
+  const provider = trip.accepted?.target.upstream.name ?? '';
+  throw refusal('upstream_invalid_response', { provider, fill: { reason: 'it is not a JSON object' } });
+}
+
+function outcomeOf({ accepted, ending: { refused }, failed, left }: QuestionTrip): AuxiliaryOutcome {
+  if (refused === undefined) return 'answered';
+  if (left !== undefined) return left.code === 'client_left' ? 'cancelled' : 'timeout';
+  return accepted === undefined && failed.length === 0 ? 'refused' : 'failed';
+}
