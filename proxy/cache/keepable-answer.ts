@@ -40,22 +40,12 @@ export function isKeepable(operation: Operation, bytes: Buffer): boolean {
 const doubtful =
   /"(?:finish_reason"[: \n\r\t]*(?![: \n\r\t]|"(?:stop|tool_calls|function_call)")|(?:refusal|audio|error)"[: \n\r\t]*(?![: \n\r\t]|null))/;
 const ending = '"finish_reason"';
-/** The same of the events of a stream, most of which tell no end. */
-const doubtfulEvents =
-  /(?:^|\n)(?!data: |\n|$)|"(?:finish_reason"[: ]*(?![: ]|null|"(?:stop|tool_calls|function_call)")|(?:refusal|audio|error)"[: ]*(?![: ]|null))/;
-const endingEvent = /"finish_reason": ?"/;
-
 /** Whether an answer of chat, one character a byte, ends well. Every end must be a good one. */
-export function isWholeChat(text: string): boolean {
+function isWholeChat(text: string): boolean {
   return text.includes(ending) && !doubtful.test(text);
 }
 
-/** The same of events that came completely. False: they must be read to tell. */
-export function areWholeChat(events: string): boolean {
-  return endingEvent.test(events) && !doubtfulEvents.test(events);
-}
-
-/** The same of what was read. */
+/** The same of an answer that was read. */
 export function isKeepableObject(operation: Operation, answer: JsonObject): boolean {
   if (answer['error'] !== undefined && answer['error'] !== null) return false;
   switch (operation) {

@@ -18,12 +18,7 @@ export interface CachedAnswer {
   readonly facts: CachedFacts;
   /** The answer as JSON, in the words of its endpoint. It is never changed. */
   readonly body: Buffer;
-  /** The body is the events of a stream instead. Only where `keepsEvents`. */
-  readonly isEvents?: boolean;
 }
-
-/** An answer as it is put: a text has one character a byte. */
-export type PutAnswer = Omit<CachedAnswer, 'body'> & { readonly body: Buffer | string };
 
 /** What an engine holds and has done. What it does not know is 0. */
 export interface CacheStatus {
@@ -36,8 +31,6 @@ export interface CacheStatus {
 }
 
 export interface AnswerCache {
-  /** Events may be put; a hit makes JSON of them. */
-  readonly keepsEvents: boolean;
   /** It cannot be asked now: requests go on without it and do not wait. */
   readonly isAway: boolean;
   /**
@@ -46,7 +39,7 @@ export interface AnswerCache {
    */
   get(key: string, nowMs: number): CachedAnswer | undefined | Promise<CachedAnswer | undefined>;
   /** Puts it in the place of one with this key. Waits for nothing and never throws. */
-  put(key: string, answer: PutAnswer, nowMs: number): void;
+  put(key: string, answer: CachedAnswer, nowMs: number): void;
   /** What all answers may take from now on. */
   resize(mostBytes: number): void;
   status(): CacheStatus;
@@ -57,6 +50,6 @@ export interface AnswerCache {
 /** What an answer counts besides its bytes: its key, its facts and its places in indexes. */
 export const answerOverheadBytes = 512;
 
-export function sizeOfAnswer({ body }: Pick<PutAnswer, 'body'>): number {
+export function sizeOfAnswer({ body }: Pick<CachedAnswer, 'body'>): number {
   return body.length + answerOverheadBytes;
 }

@@ -1,5 +1,5 @@
 // A cached answer as bytes: a line of JSON that says what it is, then the answer.
-import type { CachedAnswer, CachedFacts, PutAnswer } from './answer-cache.ts';
+import type { CachedAnswer, CachedFacts } from './answer-cache.ts';
 
 const lineFeed = 0x0a;
 /** Of the line. Bytes. */
@@ -12,10 +12,9 @@ interface Head {
   readonly facts: CachedFacts;
 }
 
-export function encodeAnswer(key: string, { body, storedAtMs, expiresAtMs, facts }: PutAnswer): Buffer {
+export function encodeAnswer(key: string, { body, storedAtMs, expiresAtMs, facts }: CachedAnswer): Buffer {
   const head: Head = { key, storedAtMs, expiresAtMs, facts };
-  const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body;
-  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), bytes]);
+  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), body]);
 }
 
 /** Undefined for garbage, and for the answer of another key: where replies are mixed up, no client gets the answer of another. */

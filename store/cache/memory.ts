@@ -5,7 +5,6 @@ import {
   answerOverheadBytes,
   type CachedAnswer,
   type CacheStatus,
-  type PutAnswer,
   sizeOfAnswer,
 } from './answer-cache.ts';
 import { PlaceTable } from './place-table.ts';
@@ -23,7 +22,6 @@ export function openMemoryCache(mostBytes: number): MemoryCache {
 /** An answer of it is there at once. */
 export class MemoryCache implements AnswerCache {
   readonly isAway = false;
-  readonly keepsEvents = true;
   readonly #segments = new Segments();
   /** Of the answers that are there. An entry that it does not lead to is gone, and takes room until it is the oldest. */
   readonly #positions = new PlaceTable();
@@ -51,7 +49,7 @@ export class MemoryCache implements AnswerCache {
     return answer;
   }
 
-  put(key: string, answer: PutAnswer): void {
+  put(key: string, answer: CachedAnswer): void {
     if (key.length <= longestKey) this.#replace(placeOf(key), key, answer);
   }
 
@@ -69,7 +67,7 @@ export class MemoryCache implements AnswerCache {
     return Promise.resolve();
   }
 
-  #replace(place: number, key: string, answer: PutAnswer, ownBody?: Buffer): void {
+  #replace(place: number, key: string, answer: CachedAnswer, ownBody?: Buffer): void {
     const before = this.#positions.get(place);
     if (before !== undefined) this.#remove(place, before);
     const size = sizeOfAnswer(answer);

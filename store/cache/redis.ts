@@ -4,7 +4,7 @@ import { redisAddress } from '../state/redis/address.ts';
 import type { ConnectionSettings } from '../state/redis/client.ts';
 import { RedisConnection } from '../state/redis/connection.ts';
 import { type RedisKeys, redisKeys } from '../state/redis/keys.ts';
-import { type AnswerCache, type CachedAnswer, type CacheStatus, type PutAnswer, sizeOfAnswer } from './answer-cache.ts';
+import { type AnswerCache, type CachedAnswer, type CacheStatus, sizeOfAnswer } from './answer-cache.ts';
 import { decodeAnswer, encodeAnswer } from './encode-answer.ts';
 import { putScript } from './redis-scripts.ts';
 
@@ -43,7 +43,6 @@ export function openRedisCache(options: RedisCacheOptions): RedisCache {
 }
 
 class RedisAnswers implements RedisCache {
-  readonly keepsEvents = false;
   readonly #keys: RedisKeys;
   readonly #patienceMs: number;
   // Long answers that are written must not delay those that are waited for.
@@ -84,7 +83,7 @@ class RedisAnswers implements RedisCache {
     );
   }
 
-  put(key: string, answer: PutAnswer, nowMs: number): void {
+  put(key: string, answer: CachedAnswer, nowMs: number): void {
     const { length } = answer.body;
     const isFull = this.#writes >= mostWriting || this.#writingBytes + length > mostWritingBytes;
     if (isFull || this.#isAway || this.#isClosed) {
@@ -120,7 +119,7 @@ class RedisAnswers implements RedisCache {
     await Promise.all([this.#reading.close(), this.#writing.close()]);
   }
 
-  async #write(key: string, answer: PutAnswer, nowMs: number): Promise<void> {
+  async #write(key: string, answer: CachedAnswer, nowMs: number): Promise<void> {
     const numbers = [sizeOfAnswer(answer), nowMs, answer.expiresAtMs, this.#most, portionAnswers];
     const values = [key, ...numbers.map((number) => String(Math.floor(number))), encodeAnswer(key, answer)];
     const { cachedEnds, cachedSizes } = this.#keys;

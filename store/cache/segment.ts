@@ -1,5 +1,5 @@
 // A block of memory outside the heap with kept answers, one behind the other.
-import type { CachedAnswer, CachedFacts, PutAnswer } from './answer-cache.ts';
+import type { CachedAnswer, CachedFacts } from './answer-cache.ts';
 
 export const segmentBytes = 256 * 1024;
 /** Each entry begins at a multiple of so many bytes. */
@@ -8,7 +8,7 @@ export const alignment = 8;
 const longestBody = 8 * 1024;
 
 /** An entry: whole numbers of 32 bits, here by their index, two times of 64 bits, its key and, unless that has a buffer of its own, its body. */
-const words = { place: 0, nextEntry: 1, keyBytes: 2, bodyBytes: 3, number: 4, isEvents: 5 };
+const words = { place: 0, nextEntry: 1, keyBytes: 2, bodyBytes: 3, number: 4 };
 const times = { storedAtMs: 3, expiresAtMs: 4 };
 const headBytes = 40;
 
@@ -18,7 +18,7 @@ export interface NewEntry {
   readonly place: number;
   /** Of ASCII. */
   readonly key: string;
-  readonly answer: PutAnswer;
+  readonly answer: CachedAnswer;
   readonly ownBody?: Buffer | undefined;
 }
 
@@ -44,7 +44,7 @@ export class Segment {
 
   /** Gives where the entry is. There must be room for it. */
   add({ place, key, answer, ownBody }: NewEntry): number {
-    const { body, storedAtMs, expiresAtMs, facts, isEvents } = answer;
+    const { body, storedAtMs, expiresAtMs, facts } = answer;
     const at = this.#end;
     this.#end = at + entryBytes(key, answer);
     const number = this.#facts.push(facts) - 1;
@@ -54,14 +54,13 @@ export class Segment {
     this.#words[word + words.keyBytes] = key.length;
     this.#words[word + words.bodyBytes] = body.length;
     this.#words[word + words.number] = number;
-    this.#words[word + words.isEvents] = isEvents === true ? 1 : 0;
     const time = at / Float64Array.BYTES_PER_ELEMENT;
     this.#times[time + times.storedAtMs] = storedAtMs;
     this.#times[time + times.expiresAtMs] = expiresAtMs;
     const keyAt = at + headBytes;
     for (let index = 0; index < key.length; index += 1) this.#bytes[keyAt + index] = key.charCodeAt(index);
     if (isLong(answer)) this.#longBodies.set(number, ownBody ?? ownBytes(body));
-    else writeBytes(body, this.#bytes, keyAt + key.length);
+    else body.copy(this.#bytes, keyAt + key.length);
     return at;
   }
 
@@ -82,8 +81,7 @@ export class Segment {
     const storedAtMs = this.#times[time + times.storedAtMs] as number;
     const expiresAtMs = this.#times[time + times.expiresAtMs] as number;
     const body = this.#longBodies.get(number) ?? this.#copyOfBody(at);
-    const answer = { storedAtMs, expiresAtMs, facts, body };
-    return this.#word(at, words.isEvents) === 1 ? { ...answer, isEvents: true } : answer;
+    return { storedAtMs, expiresAtMs, facts, body };
   }
 
   placeOf(at: number): number {
@@ -133,23 +131,18 @@ export class Segment {
   }
 }
 
-function isLong({ body }: Pick<PutAnswer, 'body'>): boolean {
+function isLong({ body }: Pick<CachedAnswer, 'body'>): boolean {
   return body.length > longestBody;
 }
 
-function entryBytes(key: string, answer: PutAnswer): number {
+function entryBytes(key: string, answer: CachedAnswer): number {
   const bytes = headBytes + key.length + (isLong(answer) ? 0 : answer.body.length);
   return Math.ceil(bytes / alignment) * alignment;
 }
 
 /** A copy in memory of its own: a piece of a larger buffer would keep all of that. */
-function ownBytes(bytes: Buffer | string): Buffer {
+function ownBytes(bytes: Buffer): Buffer {
   const own = Buffer.allocUnsafeSlow(bytes.length);
-  writeBytes(bytes, own, 0);
+  bytes.copy(own);
   return own;
-}
-
-function writeBytes(bytes: Buffer | string, target: Buffer, at: number): void {
-  if (typeof bytes === 'string') target.write(bytes, at, 'latin1');
-  else bytes.copy(target, at);
 }

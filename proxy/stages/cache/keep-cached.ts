@@ -1,7 +1,6 @@
 // Stage 8 and 9 for the cache: an answer is taken as it passes, and kept when it came completely.
-import type { CachedFacts, PutAnswer } from '../../../store/cache/answer-cache.ts';
+import type { CachedAnswer, CachedFacts } from '../../../store/cache/answer-cache.ts';
 import type { Place as Neighbour } from '../../../store/cache/semantic/neighbours.ts';
-import { asJson } from '../../cache/answer-of-events.ts';
 import { AnswerTap } from '../../cache/answer-tap.ts';
 import type { Caching } from '../../cache/caching.ts';
 import type { FlightEnd } from '../../cache/flights.ts';
@@ -47,9 +46,8 @@ export function takeForCache(delivery: Delivery, { row, caching }: Kept, { cache
   const headers = [...delivery.headers, cacheHeader, caching.outcome];
   if (caching.key === undefined || answer.status !== 200) return { ...delivery, headers };
   const { mostEntryBytes: mostBytes } = caching.settings;
-  const keepsEvents = cache.engine?.keepsEvents === true;
   const { operation } = row;
-  caching.tap = new AnswerTap(answer, { operation, budget: cache.captures, mostBytes, keepsEvents });
+  caching.tap = new AnswerTap(answer, { operation, budget: cache.captures, mostBytes });
   return { answer, provider, taps: [...delivery.taps, caching.tap], headers, keyId };
 }
 
@@ -73,25 +71,12 @@ export function settleCache(trip: Over, end: KeptEnd | undefined, parts: Parts):
   const made = keeping?.put();
   if (!leads) return;
   const isShared = made !== undefined && cache.flights.isFollowed(key, trip.exchange);
-  cache.flights.landed(key, trip.exchange, isShared ? sharedOf(made, trip, parts) : endOf(trip));
+  cache.flights.landed(key, trip.exchange, isShared ? made : endOf(trip));
 }
 
 /** Whether what it is made of is short. */
 function mayWait({ call, usage }: Over): boolean {
   return Math.max(call?.body.length ?? 0, usage?.heldBytes ?? 0) <= longestWaitingText;
-}
-
-/** The answer for those that wait for it, if any do. */
-function sharedOf(made: PutAnswer, trip: Over, { reportFailure }: Parts): FlightEnd {
-  const { body, ...told } = made;
-  const { row, call, exchange } = trip;
-  const kept = { ...told, body: typeof body === 'string' ? Buffer.from(body, 'latin1') : body };
-  try {
-    return (call && asJson(kept, row.operation, call)) ?? 'unkept';
-  } catch (error) {
-    reportFailure(error, exchange.id);
-    return 'unkept';
-  }
 }
 
 /** How the answer is kept. */
@@ -120,7 +105,7 @@ class Keeping implements LatePut {
   }
 
   /** Gives what was kept; undefined: it may not be kept. */
-  put(): PutAnswer | undefined {
+  put(): CachedAnswer | undefined {
     const { key, tap, place } = this.#place;
     const { cache } = this.#parts;
     const made = this.#make();
@@ -133,7 +118,7 @@ class Keeping implements LatePut {
   }
 
   /** The answer, as it is kept. */
-  #make(): PutAnswer | undefined {
+  #make(): CachedAnswer | undefined {
     const { caching, call, accepted, exchange, ending } = this.#trip;
     const isWhole = ending.status === 200 && ending.refused === undefined && !exchange.gone;
     if (!isWhole || call === undefined || accepted === undefined || caching === undefined) return undefined;
@@ -141,11 +126,10 @@ class Keeping implements LatePut {
     const storedAtMs = Math.floor(end.nowMs);
     try {
       const { usage } = end;
-      const taken = tap.answer({ requestBody: call.body, model: call.model, nowMs: storedAtMs, usage });
-      if (taken === undefined) return undefined;
-      const { body, isEvents } = taken;
+      const body = tap.answer({ requestBody: call.body, model: call.model, nowMs: storedAtMs, usage });
+      if (body === undefined) return undefined;
       const expiresAtMs = storedAtMs + caching.settings.ttlMs;
-      return { storedAtMs, expiresAtMs, facts: factsOf(accepted, usage), body, isEvents };
+      return { storedAtMs, expiresAtMs, facts: factsOf(accepted, usage), body };
     } catch (error) {
       // The client has its answer.
       this.#parts.reportFailure(error, exchange.id);

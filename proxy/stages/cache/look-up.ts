@@ -2,7 +2,6 @@
 // for, and kept on its way to the client.
 import type { CachedAnswer } from '../../../store/cache/answer-cache.ts';
 import { wholeAnswer } from '../../answer.ts';
-import { asJson } from '../../cache/answer-of-events.ts';
 import { readCacheControl } from '../../cache/cache-control.ts';
 import type { Caching } from '../../cache/caching.ts';
 import type { Embedder } from '../../cache/embedding.ts';
@@ -122,12 +121,10 @@ function serveYoung(found: CachedAnswer | undefined, sought: Sought): boolean | 
 function serve(kept: CachedAnswer, sought: Sought): boolean | Promise<boolean> {
   const { asked, trip, parts } = sought;
   const { stream, wantsUsage } = asked.call;
-  const hit = kept.isEvents === true ? madeJson(kept, sought) : kept;
-  if (hit === undefined) return false;
   const nowMs = parts.cache.nowMs();
   const wish = { key: keyOfKept(sought), operation: trip.row.operation, wantsUsage };
-  const body = stream ? parts.cache.replays.stream(hit, wish, nowMs) : hit.body;
-  return followed(body, (told) => told !== undefined && put(hit, told, sought));
+  const body = stream ? parts.cache.replays.stream(kept, wish, nowMs) : kept.body;
+  return followed(body, (told) => told !== undefined && put(kept, told, sought));
 }
 
 /** The answer that was found becomes that of the request. `body`: as it wants it. */
@@ -144,20 +141,6 @@ function put(hit: CachedAnswer, body: Buffer, { asked, trip, caching, parts }: S
   const answer = wholeAnswer(body, { contentType, stream });
   asked.kept = { answer, provider: undefined, taps: [], headers, keyId: undefined };
   return true;
-}
-
-/** Events that are asked for again are likely to be asked for often: from here on their answer is kept in their place. */
-function madeJson(kept: CachedAnswer, sought: Sought): CachedAnswer | undefined {
-  const { asked, trip, parts } = sought;
-  try {
-    const made = asJson(kept, trip.row.operation, asked.call);
-    if (made !== undefined) parts.cache.engine?.put(keyOfKept(sought), made, parts.cache.nowMs());
-    return made;
-  } catch (error) {
-    // The provider is asked as if nothing had been kept.
-    parts.reportFailure(error, trip.exchange.id);
-    return undefined;
-  }
 }
 
 /** The key of the answer that was found. */

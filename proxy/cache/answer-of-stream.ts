@@ -1,9 +1,6 @@
-// The answer that a stream makes, as it is kept and served as JSON.
+// A stream → the JSON of the answer that it tells: so it is kept.
 import type { AttemptUsage } from '../../domain/records/usage.ts';
-import type { CachedAnswer } from '../../store/cache/answer-cache.ts';
-import type { Call } from '../call/call.ts';
-import { foldFor } from '../capture/folds.ts';
-import { StreamCapture, type StreamFacts } from '../capture/stream-capture.ts';
+import type { StreamCapture, StreamFacts } from '../capture/stream-capture.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import { type JsonObject, writeJson } from '../dialects/json/json.ts';
 import { isKeepableObject } from './keepable-answer.ts';
@@ -18,31 +15,6 @@ export function answerOfStream(stream: StreamCapture, operation: Operation, fact
   const answer = stream.isCut ? undefined : stream.answer(facts);
   if (answer === undefined || stream.isCut || !isKeepableObject(operation, answer)) return undefined;
   return Buffer.from(writeJson(withUsage(answer, operation, facts.usage)));
-}
-
-/** An answer is shorter than the events that told it, and what it has beside. Bytes. */
-const roomBytes = 16 * 1024;
-
-/** The same of its events. */
-function answerOfEvents(events: Buffer, operation: Operation, facts: EventFacts): Buffer | undefined {
-  const fold = foldFor(operation);
-  if (fold === undefined) return undefined;
-  const stream = new StreamCapture(fold, 2 * events.length + roomBytes);
-  stream.push(events);
-  return answerOfStream(stream, operation, facts);
-}
-
-/** A kept answer with JSON as its body, asked for by an equal request; undefined: its events make no answer that may be kept. */
-export function asJson(
-  kept: CachedAnswer,
-  operation: Operation,
-  { body: requestBody, model }: Pick<Call, 'body' | 'model'>,
-): CachedAnswer | undefined {
-  if (kept.isEvents !== true) return kept;
-  const { storedAtMs, expiresAtMs, facts } = kept;
-  const told = { requestBody, model, nowMs: storedAtMs, usage: facts.usage };
-  const body = answerOfEvents(kept.body, operation, told);
-  return body && { storedAtMs, expiresAtMs, facts, body };
 }
 
 /** The event that told the usage of the stream may have been for the gateway alone. */
