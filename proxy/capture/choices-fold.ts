@@ -12,8 +12,6 @@ import {
   writeJson,
 } from '../dialects/json/json.ts';
 import type { AnswerContext, ClientDialect, RawEvent } from '../dialects/translation.ts';
-import { compactEvents } from './compact-events.ts';
-import { RepeatedText } from './repeated-text.ts';
 import { ReadFold, type StreamFold } from './stream-fold.ts';
 
 /** What a chunk says beside its choices that the readers know, and what means nothing in an answer. */
@@ -37,15 +35,11 @@ interface Choice {
 
 /** A reader knows one choice, so each has its own. */
 export class ChoicesFold implements StreamFold {
-  readonly compact = compactEvents;
   readonly #newReader: () => ChunkReader;
   readonly #writer: Pick<ClientDialect, 'writeAnswer'>;
   readonly #choices = new Map<number, Choice>();
-  readonly #repeated = new RepeatedText();
   /** What chunks say beside, by name: the service tier, sources, a provider's own. */
   readonly #beside = new Map<string, Beside>();
-  /** The fold that a repeated text goes to. */
-  #repeating: ReadFold | undefined;
 
   constructor(newReader: () => ChunkReader, writer: Pick<ClientDialect, 'writeAnswer'>) {
     this.#newReader = newReader;
@@ -53,9 +47,6 @@ export class ChoicesFold implements StreamFold {
   }
 
   add(event: RawEvent): number {
-    const text = this.#repeated.textOf(event);
-    if (text !== undefined && this.#repeating !== undefined) return this.#repeating.more(text);
-    this.#repeated.forget();
     const body = event.data.trim() === '[DONE]' ? undefined : parseObject(event.data);
     const choices = (listOf(body?.['choices']) ?? []).filter(isObject);
     const isOfAll = body === undefined || isFailure(event.event, body);
@@ -72,9 +63,6 @@ export class ChoicesFold implements StreamFold {
       const { reader, fold } = this.#choice(index);
       const alone = choices.length === 1 && index === 0 ? body : { ...body, choices: [{ ...choice, index: 0 }] };
       length += fold.take(reader.readBody(alone));
-      if (choices.length > 1) continue;
-      this.#repeating = fold;
-      fold.learn(event, this.#repeated);
     }
     return length;
   }
@@ -97,9 +85,11 @@ export class ChoicesFold implements StreamFold {
   /** The last one of a name counts. Gives by how many characters all of them have grown. */
   #keepBeside(body: JsonObject): number {
     let grown = 0;
-    for (const [name, value] of Object.entries(body)) {
+    for (const name of Object.keys(body)) {
+      if (framing.has(name)) continue;
+      const value = body[name];
       const before = this.#beside.get(name);
-      if (framing.has(name) || value === undefined || value === null || value === before?.value) continue;
+      if (value === undefined || value === null || value === before?.value) continue;
       if (before === undefined && this.#beside.size >= mostBeside) continue;
       const length = besideLength + name.length + writeJson(value).length;
       this.#beside.set(name, { value, length });

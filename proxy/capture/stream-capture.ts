@@ -1,13 +1,10 @@
 // An event stream on its way into an audit entry or the cache: each event is folded as it comes, so that a long stream takes no more memory than what it says.
 import { randomBytes } from 'node:crypto';
-import { HeldBytes } from '../bytes/held-bytes.ts';
 import { type JsonObject, parseObject } from '../dialects/json/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { type AnswerContext, InvalidAnswer, type RawEvent } from '../dialects/translation.ts';
 import { nothingAsked, type StreamFold } from './stream-fold.ts';
 
-/** Bytes are read together, so many at a time: providers send each word in an event, and each event in a piece of its own. */
-const batchBytes = 16 * 1024;
 /** What an answer has beside its content. Characters. */
 const frameLength = 1024;
 /** Responses says each text up to four times, and the settings of the request twice: times what is recorded. */
@@ -26,7 +23,6 @@ export interface StreamFacts {
 export class StreamCapture {
   readonly #fold: StreamFold;
   #splitter = new ServerEventSplitter();
-  readonly #unread = new HeldBytes();
   readonly #mostLength: number;
   readonly #mostBytes: number;
   #length = 0;
@@ -48,21 +44,20 @@ export class StreamCapture {
 
   /** About what it holds. Bytes. */
   get length(): number {
-    return this.#length + this.#unfinished + this.#unread.length;
+    return this.#length + this.#unfinished;
   }
 
   /** The bytes are used only during the call. */
   push(bytes: Buffer): void {
-    if (this.#isOver) return;
-    const unread = this.#unread;
-    unread.add(unread.length === 0 ? Buffer.from(bytes) : bytes);
-    if (unread.length >= batchBytes) this.#readUnread();
+    if (!this.#isOver) this.#read(() => this.#split(bytes));
   }
 
   /** Nothing more is taken. */
   stop(): void {
-    this.#readUnread();
-    this.#end();
+    this.#isOver = true;
+    this.isCut = true;
+    this.#unfinished = 0;
+    this.#splitter = new ServerEventSplitter();
   }
 
   /** The JSON of the answer, as far as it has come; undefined: nothing of one. Throws what failed unexpectedly before, and spared the client. */
@@ -71,9 +66,8 @@ export class StreamCapture {
     return answer && JSON.stringify(answer);
   }
 
-  /** The same as an object. */
+  /** The answer, as far as it has come, as an object; undefined: nothing of one. */
   answer({ requestBody, model, nowMs }: StreamFacts): JsonObject | undefined {
-    this.#readUnread();
     if (!this.#isOver) this.#read(() => this.#splitter.end());
     const context: AnswerContext = {
       model,
@@ -95,27 +89,6 @@ export class StreamCapture {
     }
   }
 
-  #end(): void {
-    this.#isOver = true;
-    this.isCut = true;
-    this.#unfinished = 0;
-    this.#splitter = new ServerEventSplitter();
-  }
-
-  #readUnread(): void {
-    const bytes = this.#unread.take();
-    if (bytes.length === 0 || this.#isOver) return;
-    this.#read(() => this.#split(this.#compacted(bytes)));
-  }
-
-  /** Where the most is near, each event is read by itself: the answer ends with the last one that fits. */
-  #compacted(bytes: Buffer): Buffer {
-    const { compact } = this.#fold;
-    const told = compact?.(bytes.toString('latin1'));
-    if (told === undefined || this.#length + told.length > this.#mostLength) return bytes;
-    return Buffer.from(told, 'latin1');
-  }
-
   #split(bytes: Buffer): readonly RawEvent[] {
     const events = this.#splitter.push(bytes);
     this.#unfinished = events.length > 0 ? 0 : this.#unfinished + bytes.length;
@@ -129,11 +102,11 @@ export class StreamCapture {
         this.#length += length;
         if (length === 0) this.#silent += event.data.length;
         if (this.#length > this.#mostLength || this.#silent > mostSilent * this.#mostBytes) {
-          this.#end();
+          this.stop();
           return;
         }
       }
-      if (this.#unfinished > this.#mostBytes) this.#end();
+      if (this.#unfinished > this.#mostBytes) this.stop();
     } catch (error) {
       // What the client got makes no sense from here on. Anything else is told when the client has all of it.
       this.#isOver = true;

@@ -4,12 +4,9 @@ import { AnswerFold } from '../dialects/conversation/fold-events.ts';
 import type { StreamEvent } from '../dialects/conversation/stream-event.ts';
 import { isObject, type JsonObject, type JsonValue, parseObject, writeJson } from '../dialects/json/json.ts';
 import type { AnswerContext, ClientDialect, EventReader, RawEvent } from '../dialects/translation.ts';
-import { RepeatedText } from './repeated-text.ts';
 
 /** Takes the events of one answer, in their order. */
 export interface StreamFold {
-  /** Gives fewer events that say the same. The stream may be cut anywhere; one character is one byte. Undefined: there is no such way. */
-  readonly compact?: (events: string) => string;
   /** Gives by how many characters about the answer has grown. Throws an InvalidAnswer for events that make no sense. */
   add(event: RawEvent): number;
   /** What has come so far; undefined: nothing of an answer. */
@@ -38,12 +35,7 @@ export class ReadFold implements StreamFold {
   readonly #writer: Pick<ClientDialect, 'writeAnswer'>;
   readonly #unfinished: (written: JsonObject) => JsonObject;
   readonly #fold = new AnswerFold();
-  readonly #repeated = new RepeatedText();
-  /** Of the parts whose text is nothing but text to a reader, so that it need not see all of it. */
-  readonly #plainParts = new Set<number>();
   #hasBegun = false;
-  /** What was told last, if that was a piece of such a part, and nothing else. */
-  #last: { readonly index: number; readonly text: string } | undefined;
 
   constructor(
     reader: EventReader,
@@ -56,42 +48,18 @@ export class ReadFold implements StreamFold {
   }
 
   add(event: RawEvent): number {
-    const text = this.#repeated.textOf(event);
-    if (text !== undefined) return this.more(text);
-    const length = this.take(this.#reader.read(event));
-    this.learn(event, this.#repeated);
-    return length;
+    return this.take(this.#reader.read(event));
   }
 
-  /** The same of what was read. */
+  /** Takes what was read of an event. Gives by how many characters about the answer has grown. */
   take(events: readonly StreamEvent[]): number {
     let length = 0;
     for (const event of events) {
       this.#hasBegun = true;
       this.#fold.add(event);
-      if (event.kind === 'opened' && event.part.kind !== 'tool_call') this.#plainParts.add(event.index);
       length += lengthOf(event);
     }
-    this.#last = events.length === 1 ? this.#pieceIn(events[0]) : undefined;
     return length;
-  }
-
-  /** The same of a text that goes on from the event that was learned. */
-  more(text: string): number {
-    const { index = 0 } = this.#last ?? {};
-    this.#fold.add({ kind: 'delta', index, delta: { kind: 'text', text } });
-    return text.length;
-  }
-
-  /** The event was just added: whether others like it can be read by their text alone. */
-  learn(event: RawEvent, repeated: RepeatedText): void {
-    if (this.#last === undefined) repeated.forget();
-    else repeated.learn(event, this.#last.text);
-  }
-
-  #pieceIn(event: StreamEvent | undefined): { readonly index: number; readonly text: string } | undefined {
-    if (event?.kind !== 'delta' || event.delta.kind !== 'text' || event.delta.logprobs !== undefined) return undefined;
-    return this.#plainParts.has(event.index) ? { index: event.index, text: event.delta.text } : undefined;
   }
 
   answer(context: AnswerContext): JsonObject | undefined {

@@ -26,6 +26,8 @@ interface Odd {
 
 /** Most of an answer that is made of events, beside what they say. Bytes. */
 const roomBytes = 16 * 1024;
+/** Events of a stream that are read before other work may run: they take a few milliseconds. Bytes. */
+const sliceBytes = 64 * 1024;
 const streamHead = { contentType: 'text/event-stream; charset=utf-8', stream: true } as const;
 
 /** Whether an answer of success has the form that was not asked for. */
@@ -94,8 +96,10 @@ function* reframing({ answer, routed, relayed, injectedUsage, nowMs }: Odd): Sli
   // It is read twice: whether it is complete, and with every member that the provider's words have.
   yield* foldedEvents(body, { eventReader });
   const capture = new StreamCapture(fold, 2 * body.length + roomBytes);
-  capture.push(body);
-  yield;
+  for (let from = 0; from < body.length; from += sliceBytes) {
+    capture.push(body.subarray(from, from + sliceBytes));
+    yield;
+  }
   const made = capture.answer({ requestBody: call.body, model: call.model, nowMs: nowMs() });
   return made === undefined || capture.isCut ? undefined : wholeAnswer(Buffer.from(writeJson(made)));
 }

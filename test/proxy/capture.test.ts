@@ -213,7 +213,7 @@ await test('a stream takes bounded memory, whatever it says', async (t) => {
   t.match(JSON.parse(silent.json(facts) ?? ''), { id: 'msg_1', content: [], stop_reason: null });
 });
 
-await test('a text in the frame of the one before is read as it would be by parsing', async (t) => {
+await test('the texts of a stream are joined, whatever characters and padding they have', async (t) => {
   const chunk = (content: string, more = '') =>
     `{"id":"c","model":"m","choices":[{"index":0,"delta":{"content":${JSON.stringify(content)}},"finish_reason":null}]${more}}`;
   const padded = (content: string, padding: string) => chunk(content, `,"obfuscation":"${padding}"`);
