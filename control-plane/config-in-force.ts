@@ -14,6 +14,7 @@ import type { AssembledConfig } from '../gitops/assemble/assembled.ts';
 import type { DeclaredPlaces } from '../gitops/assemble/places.ts';
 import { defaultConfig } from '../gitops/read/validate.ts';
 import { type TrustedProxies, trustedProxies } from '../plane/access/client-address.ts';
+import type { Commit } from '../plane/put-in-force.ts';
 import { defaultQuotas, type Quotas } from './managed/quotas.ts';
 import type { RecordRetention } from './records/keep-records.ts';
 
@@ -58,8 +59,6 @@ export class ConfigInForce {
   recordsMaxSize = '1048576GiB';
   /** Whether writes of operators are recorded. */
   isAudited = false;
-  #areLimitsEnabled = false;
-  #areBudgetsEnabled = false;
   #declared: AssembledConfig | undefined;
   #manual: readonly ManualAlias[] = [];
   readonly #switches: Switches;
@@ -68,54 +67,65 @@ export class ConfigInForce {
     this.#switches = switches;
   }
 
-  put(declared: AssembledConfig): void {
-    this.isLoaded = true;
-    this.rules = compileRules(declared.rate_limits);
-    this.budgets = compileBudgets(declared.budgets);
-    this.unpriced = sayUnpriced(declared);
-    this.anchors = declared.budgets.settings;
-    this.quotas = declared.admin;
-    this.providers = declared.providers;
-    this.aliases = declared.aliases;
-    this.trustedProxies = trustedProxies(declared.server.trusted_proxies);
-    this.cache = declared.cache;
-    this.guardrails = declared.guardrails;
-    this.models = modelNames(declared);
-    this.retention = { audit: declared.audit, usage: declared.usage };
-    this.recordsMaxSize = declared.audit.max_size;
-    this.isAudited = declared.audit.enabled;
-    this.#declared = declared;
-    this.places = {
-      providers: new Map(declared.places?.providers),
-      aliases: new Map(declared.places?.aliases),
-      rules: new Map(declared.places?.rules),
-      budgets: new Map(declared.places?.budgets),
-      guardrails: new Map(declared.places?.guardrails),
+  /** Changes nothing; throws where a value cannot be used. The function that it returns puts the configuration in force and does not throw. */
+  prepare(declared: AssembledConfig): Commit {
+    const facts = factsOf(declared);
+    const known = knownWith(declared, facts.models, this.#manual);
+    return () => {
+      Object.assign(this, facts, { known });
+      this.#declared = declared;
     };
-    this.#areLimitsEnabled = declared.rate_limits.enabled;
-    this.#areBudgetsEnabled = declared.budgets.enabled;
-    this.#learn();
   }
 
-  /** Takes the aliases of operators: their names are known, too. */
-  putAliases(manual: readonly ManualAlias[]): void {
-    this.#manual = manual;
-    this.#learn();
-  }
-
-  #learn(): void {
-    if (this.#declared === undefined) return;
-    const aliases = aliasesInForce(mergeAliases(this.aliases, this.#manual, this.models));
-    this.known = knownModels({ ...this.#declared, aliases });
+  /** `prepare` for the aliases of operators: their names are known, too. */
+  prepareAliases(manual: readonly ManualAlias[]): Commit {
+    const known = this.#declared === undefined ? this.known : knownWith(this.#declared, this.models, manual);
+    return () => {
+      this.#manual = manual;
+      this.known = known;
+    };
   }
 
   /** Which rules can be enforced. */
   prerequisites(): RulePrerequisites {
-    return { ...this.#switches, enabled: this.#areLimitsEnabled, known: this.known };
+    return { ...this.#switches, enabled: this.#declared?.rate_limits.enabled === true, known: this.known };
   }
 
   /** Which budgets can be enforced. */
   budgetPrerequisites(): BudgetPrerequisites {
-    return { ...this.#switches, enabled: this.#areBudgetsEnabled };
+    return { ...this.#switches, enabled: this.#declared?.budgets.enabled === true };
   }
+}
+
+/** The members that follow from the configuration alone. */
+function factsOf(declared: AssembledConfig) {
+  const { places } = declared;
+  return {
+    isLoaded: true,
+    rules: compileRules(declared.rate_limits),
+    budgets: compileBudgets(declared.budgets),
+    unpriced: sayUnpriced(declared),
+    anchors: declared.budgets.settings,
+    quotas: declared.admin,
+    providers: declared.providers,
+    aliases: declared.aliases,
+    trustedProxies: trustedProxies(declared.server.trusted_proxies),
+    cache: declared.cache,
+    guardrails: declared.guardrails,
+    models: modelNames(declared),
+    retention: { audit: declared.audit, usage: declared.usage },
+    recordsMaxSize: declared.audit.max_size,
+    isAudited: declared.audit.enabled,
+    places: {
+      providers: new Map(places?.providers),
+      aliases: new Map(places?.aliases),
+      rules: new Map(places?.rules),
+      budgets: new Map(places?.budgets),
+      guardrails: new Map(places?.guardrails),
+    },
+  } satisfies Partial<ConfigInForce>;
+}
+
+function knownWith(declared: AssembledConfig, models: ModelNames, manual: readonly ManualAlias[]): KnownModels {
+  return knownModels({ ...declared, aliases: aliasesInForce(mergeAliases(declared.aliases, manual, models)) });
 }

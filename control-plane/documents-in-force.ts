@@ -4,6 +4,7 @@ import { readKind } from '../domain/documents/managed-kind.ts';
 import { type Credentials, credentialsOf } from '../domain/keys/credentials.ts';
 import { endedByOwner } from '../domain/keys/ended-sessions.ts';
 import { digestOf } from '../domain/keys/secret.ts';
+import type { Commit } from '../plane/put-in-force.ts';
 import type { Document } from '../store/state/state-store.ts';
 
 /** Empty until the first state is in force. */
@@ -28,13 +29,20 @@ export class DocumentsInForce {
   renewMasterKey(masterKey: string | undefined): void {
     this.#masterKey = masterKey;
     this.#masterKeyDigest = masterKey === undefined ? undefined : digestOf(masterKey);
-    this.put(this.documents, this.credentials.isComplete);
+    this.prepare(this.documents, this.credentials.isComplete)();
   }
 
-  /** `isComplete` is false until the store was read: until then an unknown key may be valid. */
-  put(documents: readonly Document[], isComplete: boolean): void {
-    this.documents = documents;
+  /**
+   * Changes nothing. The function that it returns puts the documents in force and does not throw. `isComplete` is false until the store
+   * was read: until then an unknown key may be valid.
+   */
+  prepare(documents: readonly Document[], isComplete: boolean): Commit {
+    const keys = readKind(managedKeys, documents).values;
     const ended = endedByOwner(readKind(endedSessions, documents).values);
-    this.credentials = credentialsOf(this.#masterKeyDigest, readKind(managedKeys, documents).values, isComplete, ended);
+    const credentials = credentialsOf(this.#masterKeyDigest, keys, isComplete, ended);
+    return () => {
+      this.documents = documents;
+      this.credentials = credentials;
+    };
   }
 }

@@ -1,6 +1,6 @@
 // The process of the control plane: environment → parts → state → config → listen → close. The only file that connects the parts.
 import { join } from 'node:path';
-import { manualAliases, manualRules } from '../domain/documents/kinds.ts';
+import { manualRules } from '../domain/documents/kinds.ts';
 import { readKind } from '../domain/documents/managed-kind.ts';
 import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import type { Follower } from '../gitops/follow/follow.ts';
@@ -19,6 +19,7 @@ import { keepText } from '../plane/kept-text.ts';
 import { createKeyPathWarnings } from '../plane/key-path-warnings.ts';
 import { logSettings, openLog } from '../plane/log.ts';
 import { logStateEvent } from '../plane/log-events.ts';
+import { putInForce } from '../plane/put-in-force.ts';
 import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
@@ -35,7 +36,7 @@ import { configRoutes } from './admin/config/routes.ts';
 import { explainRoutes } from './admin/explain/routes.ts';
 import { guardrailResource } from './admin/guardrails/resource.ts';
 import { openapi } from './admin/openapi/routes.ts';
-import { datedRule, keepDeclaredDates } from './admin/rate-limits/declared-dates.ts';
+import { keepDeclaredDates } from './admin/rate-limits/declared-dates.ts';
 import { type Expiry, removeExpired } from './admin/rate-limits/expiry.ts';
 import { readLiveCounters } from './admin/rate-limits/fleet-counters.ts';
 import { rateLimits } from './admin/rate-limits/routes.ts';
@@ -58,6 +59,7 @@ import { knownSecrets } from './known-secrets.ts';
 import { managedRoutes } from './managed/routes.ts';
 import { createMetrics } from './metrics.ts';
 import { openBudgets } from './open-budgets.ts';
+import { configParts, documentParts } from './parts-in-force.ts';
 import { type Readiness, readinessOf } from './readiness.ts';
 import { keepRecords } from './records/keep-records.ts';
 import { createServer } from './server.ts';
@@ -113,18 +115,13 @@ const desired = (): Desired => ({
 });
 const keyUses = new KeyUses();
 const fleet = createFleet(store, desired, nowMs);
+const parts = { config, managed, budgets, warnUnenforced, nowMs };
+const keptToDocuments = documentParts(parts, { warnOfKeyPaths, expiryChanged: () => expiry?.changed() });
 const stateFollower = await followState({
   store,
   copyPath: join(ownFolder, 'last-good-state.json'),
   owner: { nowMs, witnesses: () => fleet.witnesses() },
-  apply({ documents }, { source }) {
-    managed.put(documents, source !== 'nothing');
-    config.putAliases(readKind(manualAliases, documents).values);
-    warnUnenforced();
-    warnOfKeyPaths(documents);
-    budgets.changed();
-    expiry?.changed();
-  },
+  apply: ({ documents }, { source }) => putInForce(keptToDocuments, { documents, isComplete: source !== 'nothing' }),
   report(event) {
     logStateEvent(log, event);
     // With the documents went the uses of keys.
@@ -132,18 +129,14 @@ const stateFollower = await followState({
   },
 });
 const declaredDates = await keepDeclaredDates(join(ownFolder, 'declared-rules.json'), (problem) => log.warn(problem));
+const keptToConfig = configParts(parts, declaredDates);
 follower = await followConfigOrExit(identity, {
   settings: environment,
   variables: 'keep',
   ownFolder,
   nowMs,
   log,
-  apply(declared) {
-    config.put(declared);
-    declaredDates.update(config.rules.map(datedRule), nowMs());
-    budgets.changed();
-    warnUnenforced();
-  },
+  apply: (declared) => putInForce(keptToConfig, declared),
 });
 const signOfLife = createSignOfLife(store, `${host}:${port}`, nowMs, log);
 const documents = guardDocuments(store, stateFollower);

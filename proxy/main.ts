@@ -13,6 +13,7 @@ import { keepTickShape } from '../plane/keep-tick-shape.ts';
 import { keepText } from '../plane/kept-text.ts';
 import { createKeyPathWarnings } from '../plane/key-path-warnings.ts';
 import { logSettings, openLog } from '../plane/log.ts';
+import { putInForce } from '../plane/put-in-force.ts';
 import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
@@ -29,6 +30,7 @@ import { guardMemory } from './boot/memory-guard.ts';
 import { openCache } from './boot/open-cache.ts';
 import { openKept } from './boot/open-kept.ts';
 import { openTelemetry } from './boot/open-telemetry.ts';
+import { partsInForce } from './boot/parts-in-force.ts';
 import { createRefusedAddressLog } from './boot/refused-address-log.ts';
 import { logRefusedKeys } from './boot/refused-key-log.ts';
 import { keepTargetLines } from './boot/target-lines.ts';
@@ -112,18 +114,8 @@ const publisher = createPublisher({
   usageEnabled,
   providerKeys,
   modelsOf: (name, provider) => discovery.modelsOf(name, provider),
-  put(snapshot, rules, enforcement) {
-    answers.cache.apply(snapshot.cache);
-    pools.keep([...snapshot.upstreams, ...snapshot.guardrails.flatMap(({ hook = [] }) => hook), controlPlane]);
-    providerKeys.keep(snapshot.upstreams);
-    discovery.keep(snapshot.upstreams, snapshot.revision);
-    server.apply(snapshot);
-    observed.keep(snapshot);
-    targets.keep(snapshot.routes);
-    limiter.reconcile(rules, enforcement);
-    current.swap(snapshot);
-    lifecycle.isEnforcing = enforcement.isEnforced;
-  },
+  // Nothing is published before all of them are there.
+  put: (next) => putInForce(published, next),
   warn: logRuleProblems(log),
   tellExpired: createExpiryLines(log),
   nowMs: () => Math.floor(authorityMs()),
@@ -190,6 +182,19 @@ const server = await createProxyServer({
   homes: kept.homes,
   readiness,
   reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
+});
+const published = partsInForce({
+  cache: answers.cache,
+  pools,
+  controlPlane,
+  providerKeys,
+  discovery,
+  server,
+  observed,
+  targets,
+  limiter,
+  current,
+  lifecycle,
 });
 reloadOnHangUp(() => lifecycle.configFollower?.reload());
 const stateFollower = await followManagedState({

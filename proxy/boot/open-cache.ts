@@ -27,11 +27,11 @@ export function openCache(settings: OpenCacheSettings, log: Log): OpenCache {
   };
   const neighbours = neighbourStores(settings);
   const semantic = new SemanticLayer({
-    open(wanted) {
-      const missing = neighbours.missing(wanted.engine);
-      if (missing !== undefined) throw new Error(`cache.semantic.engine is ${wanted.engine}, but ${missing}`);
-      return neighbours.open(wanted);
+    demand(engine) {
+      const missing = neighbours.missing(engine);
+      if (missing !== undefined) throw new Error(`cache.semantic.engine is ${engine}, but ${missing}`);
     },
+    open: (wanted) => neighbours.open(wanted),
     nowMs,
     warn: (sentence) => log.warn(sentence),
   });

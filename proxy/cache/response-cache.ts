@@ -72,10 +72,19 @@ export class ResponseCache {
     return this.#opened?.engine;
   }
 
-  /** Another configuration is to be in force; throws, with nothing changed, where an engine is missing. What is switched off forgets what was in memory. */
-  apply(settings: CacheSettings): void {
-    const { isEnabled, engine: kind, mostBytes } = settings;
-    this.semantic.apply(settings);
+  /**
+   * Changes nothing; throws where an engine is missing. The function that it returns puts the settings in force and does not throw.
+   * What is switched off forgets what was in memory.
+   */
+  prepare(settings: CacheSettings): () => void {
+    const commitSemantic = this.semantic.prepare(settings);
+    return () => {
+      commitSemantic();
+      this.#apply(settings);
+    };
+  }
+
+  #apply({ isEnabled, engine: kind, mostBytes }: CacheSettings): void {
     if (this.#opened !== undefined && (!isEnabled || this.#opened.kind !== kind)) void this.#closeEngine();
     if (!isEnabled) return;
     if (this.#opened === undefined) this.#opened = { engine: this.#open(kind, mostBytes), kind };

@@ -31,6 +31,8 @@ export interface SemanticLook {
 
 export interface SemanticLayerOptions {
   /** Throws where this process does not have the engine. */
+  readonly demand: (engine: SemanticSettings['engine']) => void;
+  /** Called for an engine that this process has. */
   readonly open: (settings: NeighbourSettings) => Neighbours;
   /** Unix milliseconds. */
   readonly nowMs: () => number;
@@ -51,6 +53,7 @@ export class SemanticLayer {
     SemanticOutcome,
     number
   >;
+  readonly #demand: SemanticLayerOptions['demand'];
   readonly #open: SemanticLayerOptions['open'];
   readonly #warn: SemanticLayerOptions['warn'];
   #opened: { readonly neighbours: Neighbours; readonly engine: SemanticSettings['engine'] } | undefined;
@@ -60,7 +63,8 @@ export class SemanticLayer {
   #failures = 0;
   #pausedUntilMs = 0;
 
-  constructor({ open, nowMs, warn }: SemanticLayerOptions) {
+  constructor({ demand, open, nowMs, warn }: SemanticLayerOptions) {
+    this.#demand = demand;
     this.#open = open;
     this.nowMs = nowMs;
     this.#warn = warn;
@@ -71,19 +75,28 @@ export class SemanticLayer {
     return this.#opened?.neighbours;
   }
 
-  /** Another configuration is to be in force; throws, with nothing changed, where its engine is missing. What is switched off forgets what was in memory. */
-  apply({ isEnabled, semantic }: Pick<CacheSettings, 'isEnabled' | 'semantic'>): void {
+  /**
+   * Changes nothing; throws where the engine is missing. The function that it returns puts the settings in force and does not throw:
+   * an engine that cannot be used is told of and left alone. What is switched off forgets what was in memory.
+   */
+  prepare({ isEnabled, semantic }: Pick<CacheSettings, 'isEnabled' | 'semantic'>): () => void {
     const wanted = isEnabled ? semantic : undefined;
-    if (wanted !== undefined && this.#opened?.engine === wanted.engine) {
-      this.#opened.neighbours.resize(wanted.mostEntries);
-      return;
-    }
-    const neighbours = wanted && this.#open(wanted);
+    if (wanted !== undefined && this.#opened?.engine !== wanted.engine) this.#demand(wanted.engine);
+    return () => {
+      if (wanted === undefined) void this.close();
+      else if (this.#opened?.engine === wanted.engine) this.#opened.neighbours.resize(wanted.mostEntries);
+      else
+        this.#replace(wanted).catch((error: unknown) =>
+          this.#warn(`the semantic cache cannot be used: ${reasonOf(error)}`),
+        );
+    };
+  }
+
+  async #replace(wanted: SemanticSettings): Promise<void> {
     void this.close();
-    if (wanted === undefined || neighbours === undefined) return;
-    const { engine } = wanted;
-    this.#opened = { neighbours, engine };
-    neighbours.ready().catch((error: unknown) => this.#warn(`the semantic cache cannot be used: ${reasonOf(error)}`));
+    const neighbours = this.#open(wanted);
+    this.#opened = { neighbours, engine: wanted.engine };
+    await neighbours.ready();
   }
 
   /** Why a request goes on without; undefined: it may ask, and says then that it has ended. */

@@ -58,9 +58,18 @@ export class Limiter {
    * Matches and leases handed out before stay usable.
    */
   reconcile(rules: readonly Rule[], enforcement: Enforcement = {}): void {
+    this.prepare(rules, enforcement)();
+  }
+
+  /** `reconcile` in two steps: changes nothing, and returns the function that puts the rule set in force and does not throw. */
+  prepare(rules: readonly Rule[], enforcement: Enforcement = {}): () => void {
+    const wanted = new Map(rules.toSorted(compareRules).map((rule) => [rule.key, rule]));
+    return () => this.#reconcile(wanted, enforcement);
+  }
+
+  #reconcile(wanted: ReadonlyMap<string, Rule>, enforcement: Enforcement): void {
     this.#isEnforced = enforcement.isEnforced ?? true;
     this.#unsaved.maxChildren = enforcement.maxChildren ?? Number.POSITIVE_INFINITY;
-    const wanted = new Map(rules.toSorted(compareRules).map((rule) => [rule.key, rule]));
     for (const [key, tally] of this.#tallies) {
       if (wanted.has(key)) continue;
       this.#tallies.delete(key);

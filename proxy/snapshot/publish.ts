@@ -34,6 +34,13 @@ import { type CompileSettings, compileManaged, type LoadedConfig, type Standing 
 import type { InForce } from './in-force.ts';
 import type { Snapshot } from './snapshot.ts';
 
+/** What is put in force together. */
+export interface Publication {
+  readonly snapshot: Snapshot;
+  readonly rules: readonly Rule[];
+  readonly enforcement: Required<Enforcement>;
+}
+
 export interface PublishOptions {
   readonly masterKey: string | undefined;
   /** Per-child templates are entitled. */
@@ -44,8 +51,8 @@ export interface PublishOptions {
   readonly providerKeys?: ProviderKeys;
   /** What providers without a list of models say they have; by default nothing. */
   readonly modelsOf?: CompileSettings['modelsOf'];
-  /** Puts both in force, in one go. */
-  readonly put: (snapshot: Snapshot, rules: readonly Rule[], enforcement: Required<Enforcement>) => void;
+  /** Puts it in force everywhere, or throws and changes nothing. */
+  readonly put: (next: Publication) => void;
   /** Something was left out, or is not enforced; a sentence each. Called when that changes. */
   readonly warn: (problems: readonly RuleProblem[]) => void;
   /** Called at each publication, and when a manual rule ends. */
@@ -54,6 +61,7 @@ export interface PublishOptions {
   readonly nowMs: () => number;
 }
 
+/** When a method throws, what was in force before stays in force, all of it. */
 export interface Publisher {
   /** A config was found good; throws what `put` throws. */
   config(config: AssembledConfig, revision: string): void;
@@ -70,86 +78,131 @@ export interface Publisher {
 /** While rules have an end, the clock is looked at this often: it may be set. Milliseconds. */
 const longestWaitMs = 500;
 
+/** All that a publication is made of. Replaced as a whole, once the next one is in force. */
+interface Sources {
+  /** Undefined before there is a config; then nothing is put in force. */
+  readonly loaded: LoadedConfig | undefined;
+  /** The config with the aliases and guardrails of operators. */
+  readonly compiled: { readonly snapshot: Snapshot; readonly standing: Standing } | undefined;
+  readonly managed: ManagedDocuments;
+  readonly masterKeyDigest: string | undefined;
+  readonly credentials: Credentials;
+  /** They change with the documents that keys, and aliases and guardrails, are made of. */
+  readonly keysRevision: string;
+  readonly entriesRevision: string;
+  readonly inForce: InForce | undefined;
+}
+
 /** Nothing is put in force before there is a config. */
 export function createPublisher(options: PublishOptions): Publisher {
   const { hasTemplates, usageEnabled, put, warn, tellExpired, nowMs } = options;
   const { providerKeys = new ProviderKeys(), modelsOf = () => [] } = options;
-  let loaded: LoadedConfig | undefined;
-  let standing: Standing | undefined;
-  let snapshot: Snapshot | undefined;
-  let managed = readManaged([]);
-  const resetsOfCache = (): CacheResets => cacheResets(managed.of(managedCacheResets));
-  let masterKeyDigest = digestOfKey(options.masterKey);
-  let credentials: Credentials = credentialsOf(masterKeyDigest, []);
-  const credentialsNow = (isComplete: boolean): Credentials =>
-    credentialsOf(masterKeyDigest, managed.of(managedKeys), isComplete, endedByOwner(managed.of(endedSessions)));
-  let keysRevision = '';
-  let entriesRevision = '';
-  let inForce: InForce | undefined;
-  const expiry = new Expiry(nowMs, republish);
+  const settings = { hasTemplates, usageEnabled, providerKeys, modelsOf };
   const tell = whenChanged(warn);
+  const expiry = new Expiry(nowMs, endExpired);
+  let sources = initialSources(options.masterKey);
 
-  function publish(compiled: Snapshot, { rules, prerequisites, maxChildren, problems, ...written }: Standing): void {
+  function publish(next: Sources): void {
+    if (next.compiled === undefined) {
+      sources = next;
+      return;
+    }
+    const { managed, compiled } = next;
+    const { rules, prerequisites, maxChildren, problems, ...written } = compiled.standing;
     const now = nowMs();
     const manual = managed.of(manualRules);
     const epochs = resetEpochs(managed.of(resets));
     const merged = mergeRules({ config: rules, manual, epochs, nowMs: now, prerequisites });
-    // Also while rate limits are switched off: their counters are kept for as long as their windows.
-    const counted = merged.filter((rule) => rule.counted);
-    const next = Object.freeze({ ...compiled, budgeted: budgetedBy(written.config, managed, options, now) });
-    put(next, counted, { isEnforced: prerequisites.enabled, maxChildren });
-    inForce = { ...written, rules: merged, prerequisites };
+    const budgeted = budgetedBy(written.config, managed, options, now);
     const unreadable = managed.problems.map((text): RuleProblem => ({ level: 'error', text }));
-    tell([...unreadable, ...problems, ...unenforcedProblems(merged, prerequisites)]);
+    const allProblems = [...unreadable, ...problems, ...unenforcedProblems(merged, prerequisites)];
+    put({
+      snapshot: Object.freeze({ ...compiled.snapshot, budgeted }),
+      // Also while rate limits are switched off: their counters are kept for as long as their windows.
+      rules: merged.filter((rule) => rule.counted),
+      enforcement: { isEnforced: prerequisites.enabled, maxChildren },
+    });
+    sources = { ...next, inForce: { ...written, rules: merged, prerequisites } };
+    tell(allProblems);
     tellExpired({ manual, config: rules, prerequisites }, now);
     expiry.await(nextExpiryMs(manual, now));
   }
 
-  /** Puts a config in force with the aliases and guardrails of operators. */
-  function compileAndPublish(next: LoadedConfig): void {
-    const settings = { hasTemplates, usageEnabled, providerKeys, modelsOf, resetsOfCache: resetsOfCache() };
-    const compiled = compileManaged(next, managed, credentials, settings);
-    publish(compiled.snapshot, compiled.standing);
-    ({ snapshot, standing } = compiled);
-    loaded = next;
-  }
-
-  /** The config in force with other keys and resets. */
-  function republish(): void {
-    if (snapshot === undefined || standing === undefined) return;
-    snapshot = withDocuments(snapshot, credentials, resetsOfCache());
-    publish(snapshot, standing);
+  function endExpired(): void {
+    try {
+      publish(refreshed(sources));
+    } catch (error) {
+      const text = `rules that have ended are still in force, and this is tried again: ${String(error)}`;
+      tell([{ level: 'error', text }]);
+      expiry.await(nowMs() + longestWaitMs);
+    }
   }
 
   return {
     config(next, revision) {
-      compileAndPublish({ config: next, revision, rules: compileRules(next.rate_limits) });
+      const loaded = { config: next, revision, rules: compileRules(next.rate_limits) };
+      publish(recompiled({ ...sources, loaded }, settings));
     },
     documents({ documents, kinds, storeId }, { source, outages }) {
-      managed = readManaged(documents);
       // Connections remember what these credentials said of their key: others only when some key or session has changed.
       const isKnown = source !== 'nothing';
-      const revision = `${isKnown} ${outages} ${storeId} ${revisionsOf(kinds, [managedKeys, endedSessions])}`;
-      if (revision !== keysRevision) credentials = credentialsNow(isKnown);
-      keysRevision = revision;
-      const before = entriesRevision;
-      entriesRevision = `${outages} ${storeId} ${revisionsOf(kinds, [manualAliases, manualGuardrails])}`;
-      if (before !== entriesRevision && loaded !== undefined) compileAndPublish(loaded);
-      else republish();
+      const keysRevision = `${isKnown} ${outages} ${storeId} ${revisionsOf(kinds, [managedKeys, endedSessions])}`;
+      const entriesRevision = `${outages} ${storeId} ${revisionsOf(kinds, [manualAliases, manualGuardrails])}`;
+      const next = { ...sources, managed: readManaged(documents), keysRevision, entriesRevision };
+      if (keysRevision !== sources.keysRevision) next.credentials = credentialsIn(next, isKnown);
+      publish(entriesRevision === sources.entriesRevision ? refreshed(next) : recompiled(next, settings));
     },
     models() {
-      if (loaded !== undefined) compileAndPublish(loaded);
+      publish(recompiled(sources, settings));
     },
     renewMasterKey(masterKey) {
-      masterKeyDigest = digestOfKey(masterKey);
-      credentials = credentialsNow(credentials.isComplete);
       // The next documents may be others under the same revision: their seals are checked again.
-      keysRevision = '';
-      entriesRevision = '';
-      republish();
+      const next = { ...sources, masterKeyDigest: digestOfKey(masterKey), keysRevision: '', entriesRevision: '' };
+      publish(refreshed({ ...next, credentials: credentialsIn(next, sources.credentials.isComplete) }));
     },
-    inForce: () => published(inForce),
+    inForce() {
+      if (sources.inForce === undefined) throw new Error('no config was published yet');
+      return sources.inForce;
+    },
   };
+}
+
+/** Compiles the config with the aliases and guardrails of operators. */
+function recompiled(sources: Sources, settings: Omit<CompileSettings, 'resetsOfCache'>): Sources {
+  const { loaded, managed, credentials } = sources;
+  if (loaded === undefined) return sources;
+  const resetsOfCache = resetsIn(managed);
+  return { ...sources, compiled: compileManaged(loaded, managed, credentials, { ...settings, resetsOfCache }) };
+}
+
+/** Takes other keys and resets into the compiled config. */
+function refreshed(sources: Sources): Sources {
+  const { compiled, managed, credentials } = sources;
+  if (compiled === undefined) return sources;
+  const snapshot = withDocuments(compiled.snapshot, credentials, resetsIn(managed));
+  return { ...sources, compiled: { ...compiled, snapshot } };
+}
+
+function initialSources(masterKey: string | undefined): Sources {
+  const masterKeyDigest = digestOfKey(masterKey);
+  return {
+    loaded: undefined,
+    compiled: undefined,
+    managed: readManaged([]),
+    masterKeyDigest,
+    credentials: credentialsOf(masterKeyDigest, []),
+    keysRevision: '',
+    entriesRevision: '',
+    inForce: undefined,
+  };
+}
+
+function resetsIn(managed: ManagedDocuments): CacheResets {
+  return cacheResets(managed.of(managedCacheResets));
+}
+
+function credentialsIn({ masterKeyDigest, managed }: Sources, isComplete: boolean): Credentials {
+  return credentialsOf(masterKeyDigest, managed.of(managedKeys), isComplete, endedByOwner(managed.of(endedSessions)));
 }
 
 /** Changes with the documents of these kinds. */
@@ -189,11 +242,6 @@ function budgetedBy(
   const prerequisites = { enabled, hasTemplates, usageEnabled };
   const [config, manual] = [compileBudgets(budgets), managed.of(manualBudgets)];
   return new BudgetCover(mergeBudgets({ config, manual, resets: [], nowMs, prerequisites }));
-}
-
-function published(inForce: InForce | undefined): InForce {
-  if (inForce === undefined) throw new Error('no config was published yet');
-  return inForce;
 }
 
 function digestOfKey(masterKey: string | undefined): string | undefined {

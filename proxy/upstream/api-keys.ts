@@ -156,16 +156,15 @@ export class ProviderKeys {
     this.#refused = refused;
   }
 
-  /** The keys of a provider as they are configured now. */
+  /** The keys of a provider as they are configured, with what is remembered of those in force. They are in force from `keep` on. */
   of(provider: string, given: readonly GivenKey[]): ApiKeys {
     const refused = (position: number): void => this.#refused({ provider, position, count: given.length });
     const keys = new ApiKeys(given, this.#providers.get(provider), refused);
     Object.freeze(keys);
-    this.#providers.set(provider, keys);
     return keys;
   }
 
-  /** Forgets all other providers. */
+  /** Puts the keys of these providers in force and forgets all others. */
   keep(upstreams: readonly { readonly name: string; readonly credentials: ApiKeys }[]): void {
     this.#providers = new Map(upstreams.map(({ name, credentials }) => [name, credentials]));
   }

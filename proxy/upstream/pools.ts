@@ -15,8 +15,11 @@ export interface Origin extends Reach {
 export interface Pools {
   /** The pool for an origin, made at first use. */
   get(target: Origin): ClientPool;
-  /** Lets go of the pools of all other origins. Calls in flight on them finish; idle sockets close by their keep-alive timeout. */
-  keep(targets: readonly Origin[]): void;
+  /**
+   * Changes nothing; throws for what is no URL. The function that it returns lets go of the pools of all other origins: calls in flight on
+   * them finish, idle sockets close by their keep-alive timeout.
+   */
+  prepare(targets: readonly Origin[]): () => void;
   /** Closes the sockets without a call. */
   closeFree(): void;
 }
@@ -54,11 +57,14 @@ export function createPools(mostSockets: number, given: Partial<Network> = {}): 
   }, system.lookMs).unref();
   return {
     get: (target) => known.get(target) ?? poolOf(target),
-    keep(targets) {
+    prepare(targets) {
       const kept = new Set(targets.map(keyOf));
-      for (const key of pools.keys()) if (!kept.has(key)) pools.delete(key);
-      known = new WeakMap();
-      names.keep(new Set(targets.flatMap((target) => nameOf(target) ?? [])));
+      const keptNames = new Set(targets.flatMap((target) => nameOf(target) ?? []));
+      return () => {
+        for (const key of pools.keys()) if (!kept.has(key)) pools.delete(key);
+        known = new WeakMap();
+        names.keep(keptNames);
+      };
     },
     closeFree,
   };

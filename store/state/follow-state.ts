@@ -263,8 +263,9 @@ class Following implements StateFollower {
   }
 
   #putInForce(state: StoredState): void {
-    this.#current = state;
+    // When this throws, the state is read again: it is not in force.
     this.#options.apply(state, { source: this.#source, outages: this.#outages });
+    this.#current = state;
     this.#skipped.tell(state.skipped);
   }
 

@@ -104,7 +104,7 @@ export async function startReachPlane(t: Teardown) {
     changes: [...operators, ...others].map((key) => written(managedKeys, key.id, key)),
   });
   const config = new ConfigInForce({ hasTemplates: true, usageEnabled: true });
-  config.put(declared);
+  config.prepare(declared)();
   const audited: RequestRecord[] = [];
   const credentials = credentialsOf(digestOf('master'), [...operators, ...others]);
   const app = createServer({

@@ -106,7 +106,9 @@ await test('a key that is refused is told of once, until it has worked again', (
 
 await test('a reload keeps what is known of a key for as long as its provider has it', (t) => {
   const provider = new ProviderKeys();
-  answer(provider.of('p', given('abc')), 'b', 401);
+  const first = provider.of('p', given('abc'));
+  provider.keep([{ name: 'p', credentials: first }]);
+  answer(first, 'b', 401);
   const moved = provider.of('p', given('bd'));
   provider.keep([{ name: 'p', credentials: moved }]);
   t.equal(picks(moved, 2, nowMs), 'dd', 'at another position too');

@@ -86,10 +86,10 @@ export function explainStand(
     masterKey: 'sk-master',
     hasTemplates: true,
     usageEnabled,
-    put(next, counted, enforcement) {
-      snapshot = next;
-      limiter.reconcile(counted, enforcement);
-      targets.keep(next.routes);
+    put(next) {
+      ({ snapshot } = next);
+      limiter.reconcile(next.rules, next.enforcement);
+      targets.keep(next.snapshot.routes);
     },
     warn: () => undefined,
     tellExpired: () => undefined,

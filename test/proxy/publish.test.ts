@@ -26,7 +26,7 @@ function startPublisher({ hasTemplates = true, usageEnabled = true, nowMs = () =
     masterKey: 'sk-master',
     hasTemplates,
     usageEnabled,
-    put: (snapshot, rules, { isEnforced }) => void put.push({ snapshot, rules, isEnforced }),
+    put: ({ snapshot, rules, enforcement: { isEnforced } }) => void put.push({ snapshot, rules, isEnforced }),
     warn: (problems) => void said.push(problems.map(({ level, text }) => `${level}: ${text}`)),
     tellExpired: createExpiryLines({ info: (fields, text) => void ended.push({ ...fields, text }) }),
     nowMs,

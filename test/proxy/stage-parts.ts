@@ -14,7 +14,7 @@ import { type Exchange, openExchange } from '../../proxy/http/exchange.ts';
 import { createKeyStreams } from '../../proxy/kept/key-streams.ts';
 import { openaiOnly } from '../../proxy/limits/headers.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
-import { createMetrics, type Metrics } from '../../proxy/metrics/metrics.ts';
+import { createMetrics, type Metrics, type ObservedFacts } from '../../proxy/metrics/metrics.ts';
 import type { Balance } from '../../proxy/routing/balance/balance.ts';
 import type { ConsumerAllowance } from '../../proxy/routing/limit-refusal.ts';
 import { RetryBudgets } from '../../proxy/routing/retry/retry-budgets.ts';
@@ -73,7 +73,11 @@ export function admitted(parts: Parameters<typeof admit>[2]): ConsumerAllowance 
   return admission;
 }
 
-export function metricsOf(limiter = createLimiter(), targets = new TargetStates()): Metrics {
+export function metricsOf(
+  limiter = createLimiter(),
+  targets = new TargetStates(),
+  config: ObservedFacts['config'] = () => undefined,
+): Metrics {
   return createMetrics({
     version: '1.2.3',
     failedLogins: createFailedLogins(),
@@ -92,7 +96,7 @@ export function metricsOf(limiter = createLimiter(), targets = new TargetStates(
     spans: () => ({ exported: 0, dropped: 0, failed: 0, waiting: 0 }),
     hasControlPlane: () => true,
     secretProblems: () => [],
-    config: () => undefined,
+    config,
     state: () => undefined,
     limiter,
     targets,
@@ -127,6 +131,7 @@ export function cacheOf(clock: () => number = nowMs): ResponseCache {
 /** A semantic layer that is off. */
 function semanticOf(): SemanticLayer {
   return new SemanticLayer({
+    demand: () => undefined,
     open: (wanted) =>
       neighbourStores({ databaseUrl: undefined, redisUrl: undefined, redisPrefix: 'gateway' }).open(wanted),
     nowMs,

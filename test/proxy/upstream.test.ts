@@ -193,9 +193,9 @@ await test('providers of one origin and connect timeout share a pool, which a re
   t.equal(pools.get({ origin, connectTimeoutMs: 300 }), pool);
   t.not(pools.get({ origin, connectTimeoutMs: 200 }), pool);
   t.not(pools.get({ origin: 'http://127.0.0.1:10', connectTimeoutMs: 300 }), pool);
-  pools.keep([{ origin, connectTimeoutMs: 300 }]);
+  pools.prepare([{ origin, connectTimeoutMs: 300 }])();
   t.equal(pools.get({ origin, connectTimeoutMs: 300 }), pool);
-  pools.keep([]);
+  pools.prepare([])();
   t.not(pools.get({ origin, connectTimeoutMs: 300 }), pool);
 });
 

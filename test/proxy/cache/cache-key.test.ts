@@ -98,7 +98,7 @@ await test('no answer crosses a scope', async (t) => {
   for (const scope of scopes) {
     const settings = { ...snapshot.cache, isEnabled: true, scope };
     const cache = cacheOf(() => 1_000);
-    cache.apply(settings);
+    cache.prepare(settings)();
     const row = { path: '/v1/chat/completions', operation: 'chat', surface: 'openai' } as const;
     const look = (who: Asker, content: string): Looking & { readonly caching: Caching } => {
       const call = readCall(Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] })));

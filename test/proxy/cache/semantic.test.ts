@@ -124,7 +124,7 @@ await test('no hit crosses a scope, or requests that differ otherwise, even if a
     const settings = { ...snapshot.cache, isEnabled: true, scope, semantic };
     const cache = cacheOf(() => 1_000);
     t.teardown(() => cache.close());
-    cache.apply(settings);
+    cache.prepare(settings)();
     const row = { path: '/v1/chat/completions', operation: 'chat', surface: 'openai' } as const;
     const owners = new Set<string>();
     let texts = 0;
@@ -169,7 +169,7 @@ await test('what was reset is not found by its meaning either', async (t) => {
   } as const;
   const placeIn = async (resets: CacheReset[]) => {
     const settings = { ...snapshot.cache, isEnabled: true, semantic, resets: cacheResets(resets) };
-    cache.apply(settings);
+    cache.prepare(settings)();
     const caching = new Caching(settings);
     const trip = { row, exchange: exchangeOf({}), principal: who, caching, route: undefined, embedder };
     const call = readCall(Buffer.from('{"model":"m","messages":[{"role":"user","content":"a"}]}'));
@@ -192,7 +192,7 @@ await test('the layer is asked by so many at once, and left alone for a moment w
       engine: 'embedded',
       mostEntries: 1,
     });
-  const layer = new SemanticLayer({ open: opening, nowMs: () => nowMs, warn });
+  const layer = new SemanticLayer({ demand: () => undefined, open: opening, nowMs: () => nowMs, warn });
   for (let index = 0; index < 64; index += 1) t.equal(layer.enter(), undefined);
   t.equal(layer.enter(), 'busy');
   layer.leave();

@@ -1,0 +1,60 @@
+// The parts of a proxy that keep to the config in force, in the order of their commits.
+import type { PartInForce } from '../../plane/put-in-force.ts';
+import type { ResponseCache } from '../cache/response-cache.ts';
+import type { Discovery } from '../discovery/discovery.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { ProxyServer } from '../server.ts';
+import type { Current } from '../snapshot/current.ts';
+import type { Publication } from '../snapshot/publish.ts';
+import type { TargetStates } from '../targets/target-states.ts';
+import type { ProviderKeys } from '../upstream/api-keys.ts';
+import type { Origin, Pools } from '../upstream/pools.ts';
+import type { Lifecycle } from './lifecycle.ts';
+
+export interface PublishedParts {
+  readonly cache: Pick<ResponseCache, 'prepare'>;
+  readonly pools: Pick<Pools, 'prepare'>;
+  /** The proxy asks it whatever the config says. */
+  readonly controlPlane: Origin;
+  readonly providerKeys: Pick<ProviderKeys, 'keep'>;
+  readonly discovery: Pick<Discovery, 'keep'>;
+  readonly server: Pick<ProxyServer, 'apply'>;
+  readonly observed: Pick<Metrics, 'keep'>;
+  readonly targets: Pick<TargetStates, 'keep'>;
+  readonly limiter: Pick<Limiter, 'prepare'>;
+  readonly current: Pick<Current, 'swap'>;
+  readonly lifecycle: Pick<Lifecycle, 'isEnforcing'>;
+}
+
+/** Requests see the snapshot last: all that serves them is ready then. */
+export function partsInForce(parts: PublishedParts): PartInForce<Publication>[] {
+  const { cache, pools, controlPlane, providerKeys, discovery, server, observed, targets, limiter } = parts;
+  const { current, lifecycle } = parts;
+  return [
+    { name: 'response cache', prepare: ({ snapshot }) => cache.prepare(snapshot.cache) },
+    {
+      name: 'connections to providers',
+      prepare({ snapshot: { upstreams, guardrails } }) {
+        return pools.prepare([...upstreams, ...guardrails.flatMap(({ hook = [] }) => hook), controlPlane]);
+      },
+    },
+    { name: 'rate limits', prepare: ({ rules, enforcement }) => limiter.prepare(rules, enforcement) },
+    // The commits of these set values and fill maps; nothing in them can fail.
+    { name: 'keys of providers', prepare: (next) => () => providerKeys.keep(next.snapshot.upstreams) },
+    {
+      name: 'discovery of models',
+      prepare: (next) => () => discovery.keep(next.snapshot.upstreams, next.snapshot.revision),
+    },
+    { name: 'listener', prepare: (next) => () => server.apply(next.snapshot) },
+    { name: 'metrics', prepare: (next) => () => observed.keep(next.snapshot) },
+    { name: 'targets', prepare: (next) => () => targets.keep(next.snapshot.routes) },
+    { name: 'snapshot', prepare: (next) => () => current.swap(next.snapshot) },
+    {
+      name: 'heartbeat',
+      prepare: (next) => () => {
+        lifecycle.isEnforcing = next.enforcement.isEnforced;
+      },
+    },
+  ];
+}
