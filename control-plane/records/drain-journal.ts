@@ -1,9 +1,8 @@
 // Moves records from the journal into the record store, for as long as the process runs. What the store does not take stays in the journal.
 import { setTimeout } from 'node:timers/promises';
-import type { RequestRecord } from '../../domain/records/request-record.ts';
 import type { Log } from '../../plane/log-events.ts';
 import type { JournalReader } from '../../store/records/journal.ts';
-import type { RecordStore } from '../../store/records/record-store.ts';
+import type { AddedRecords, RecordStore } from '../../store/records/record-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 
 /** Records of one transaction. */
@@ -11,6 +10,8 @@ const mostRecords = 500;
 /** How long an empty journal, or a store that fails, is left alone. Milliseconds. */
 const idleMs = 200;
 const troubleMs = 1_000;
+
+const nothing: AddedRecords = { added: 0, unreadable: 0 };
 
 export interface DrainStatus {
   /** Records that were new to the store. */
@@ -49,26 +50,28 @@ export function drainJournal({ reader, store, log, stored }: JournalDrainParts):
   };
 
   /** Of a portion that the store cannot take, each record alone: one that cannot be stored must not hold up the others. */
-  async function addEach(records: readonly RequestRecord[]): Promise<number> {
-    let added = 0;
-    for (const record of records) {
+  async function addEach(lines: readonly string[]): Promise<AddedRecords> {
+    let [added, unreadable] = [0, 0];
+    for (const line of lines) {
       try {
-        added += await store.add([record]);
+        const each = await store.add([line]);
+        added += each.added;
+        unreadable += each.unreadable;
       } catch (error) {
         if (error instanceof StoreUnavailable) throw error;
-        log.error({ err: error, record_id: record.id }, 'a record cannot be stored');
+        log.error({ err: error, record_id: /"id":"([^"]{1,64})"/.exec(line)?.[1] }, 'a record cannot be stored');
         lostRecords += 1;
       }
     }
-    return added;
+    return { added, unreadable };
   }
 
-  async function add(records: readonly RequestRecord[]): Promise<number> {
+  async function add(lines: readonly string[]): Promise<AddedRecords> {
     try {
-      return await store.add(records);
+      return await store.add(lines);
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
-      return addEach(records);
+      return addEach(lines);
     }
   }
 
@@ -76,8 +79,8 @@ export function drainJournal({ reader, store, log, stored }: JournalDrainParts):
   async function move(): Promise<boolean> {
     const batch = await reader.next(mostRecords);
     if (batch === undefined) return false;
-    lose(batch.unreadable, 'lines of the journal are no records');
-    const added = batch.records.length === 0 ? 0 : await add(batch.records);
+    const { added, unreadable } = batch.lines.length === 0 ? nothing : await add(batch.lines);
+    lose(unreadable + batch.passedOver, 'lines of the journal are no records');
     await batch.acknowledge();
     storedRecords += added;
     if (added > 0) stored();

@@ -1,5 +1,4 @@
 // The journal as both planes see it: proxies append records, the control plane reads them into the record store. Two engines keep this contract.
-import type { RequestRecord } from '../../domain/records/request-record.ts';
 import type { RecordLine } from './record-line.ts';
 
 /** What became of records so far, for metrics and the log. */
@@ -27,11 +26,12 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** Records as they lie in the journal, in the order in which their process wrote them. */
+/** Lines as they lie in the journal, in the order in which their process wrote them. */
 export interface JournalBatch {
-  readonly records: readonly RequestRecord[];
-  /** Lines that are no records, after a crash or a full disk; they are passed over. */
-  readonly unreadable: number;
+  /** Not yet read: some may be no records, after a crash or a full disk. */
+  readonly lines: readonly string[];
+  /** Lines that were too long. */
+  readonly passedOver: number;
   /**
    * Removes them from the journal: they are stored. Until then they come again: with the next call of `next`, or in another process. When
    * it rejects they come again too. Even after it some may, when a writer had no answer about them or two processes read at once: the store

@@ -1,7 +1,8 @@
 // The record store as the control plane sees it: audit entries and usage records, appended and searched. Two engines keep this contract.
 import type { AuditEntry } from '../../domain/records/audit-entry.ts';
-import type { AskedBy, RequestRecord } from '../../domain/records/request-record.ts';
+import type { AskedBy } from '../../domain/records/request-record.ts';
 import type { NanoDollars, UsageCounts, UsageOrigin } from '../../domain/records/usage.ts';
+import type { WrittenEntry } from './written-entries.ts';
 
 /** From the first moment to just before the second. Unix milliseconds. */
 export interface Span {
@@ -170,6 +171,14 @@ export interface Retention {
   readonly usageBeforeMs: number | undefined;
 }
 
+/** What became of lines of the journal. */
+export interface AddedRecords {
+  /** Records that were new. */
+  readonly added: number;
+  /** Lines that are no records, after a crash or a full disk; they are passed over. */
+  readonly unreadable: number;
+}
+
 /** What was removed to make room; `last`: the number of the last entry that was looked at. */
 export interface Relief {
   readonly bodies: number;
@@ -188,10 +197,10 @@ export interface RecordRoom {
 /** Every operation has a deadline and rejects with `StoreUnavailable`; after an outage the next one may succeed. */
 export interface RecordStore {
   /**
-   * Keeps all of them or none, each id once: a record that is there already is passed over. Gives how many were new. The caller bounds
-   * a batch; 500 records of 64 KiB are well within what the thread of the embedded store may hold.
+   * Keeps the records of lines of the journal, all of them or none, each id once: a record that is there already is passed over. The caller
+   * bounds a batch; 500 records of 64 KiB are well within what the thread of a store may hold.
    */
-  add(records: readonly RequestRecord[]): Promise<number>;
+  add(lines: readonly string[]): Promise<AddedRecords>;
   /** Threads with matching entries, the one with the newest first. `total`: of all pages. */
   sessions(
     filter: EntryFilter,
@@ -203,7 +212,7 @@ export interface RecordStore {
     page: Page,
   ): Promise<{ readonly total: number; readonly entries: readonly AuditEntry[] }>;
   /** With everything; undefined: there is none. */
-  entry(id: string): Promise<AuditEntry | undefined>;
+  entry(id: string): Promise<WrittenEntry | undefined>;
   /**
    * The entries of the thread of an entry, the oldest first, with both bodies and the headers of requests, without attempts; at most
    * `most`, around it, and of 16 Mi characters. Undefined: there is no such entry.
@@ -211,7 +220,7 @@ export interface RecordStore {
   conversation(
     id: string,
     most: number,
-  ): Promise<{ readonly entries: readonly AuditEntry[]; readonly truncated: boolean } | undefined>;
+  ): Promise<{ readonly entries: readonly WrittenEntry[]; readonly truncated: boolean } | undefined>;
   /** `edges`: where buckets begin, rising, from the start of the span to its end. */
   stats(filter: Pick<EntryFilter, 'userPath'>, edges: readonly number[]): Promise<AuditStats>;
   /** Entries that were stored after `cursor`, in the order in which they were, without bodies; undefined: only the present cursor. */

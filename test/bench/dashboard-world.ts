@@ -7,9 +7,9 @@ import { written } from '../../domain/documents/managed-kind.ts';
 import type { ManualRule } from '../../domain/rules/manual-rule.ts';
 import { ruleKey } from '../../domain/rules/rule.ts';
 import { timestamp } from '../../domain/timestamp.ts';
-import { openRecordStore } from '../../store/records/open-records.ts';
 import { openPlaneStore } from '../../store/state/open.ts';
 import { sampleKey } from '../support/managed-state.ts';
+import { openRecordObjects } from '../support/record-objects.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { MASTER_KEY, type Running, start, startGateway } from './processes.ts';
 import { type RecordLoad, recordBatches } from './record-load.ts';
@@ -66,7 +66,7 @@ async function isConverged({ url }: Running): Promise<boolean> {
 
 async function fillRecords(directory: string, entries: number): Promise<void> {
   const load: RecordLoad = { entries, threads: Math.ceil(entries / 5), days: 30, endMs: Date.now() };
-  const store = openRecordStore({ directory, timeoutMs: 60_000 });
+  const store = openRecordObjects({ directory, timeoutMs: 60_000 });
   let kept = 0;
   for (const batch of recordBatches(load, batchSize)) {
     kept += await store.add(batch);

@@ -3,12 +3,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AuditEntry } from '../../domain/records/audit-entry.ts';
 import type { RequestRecord } from '../../domain/records/request-record.ts';
-import { openRecordStore, type RecordStoreOptions } from '../../store/records/open-records.ts';
+import type { RecordStoreOptions } from '../../store/records/open-records.ts';
 import { openPostgres } from '../../store/records/postgres/pool.ts';
 import type { Database } from '../../store/records/sql/database.ts';
-import type { OpenRecordStore } from '../../store/records/sql/operations.ts';
 import { RecordFile } from '../../store/records/sqlite/record-file.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { openRecordObjects, type RecordObjects } from '../support/record-objects.ts';
 import type { Options } from './options.ts';
 import { type RecordLoad, recordBatches } from './record-load.ts';
 import { indexesOf } from './record-plans.ts';
@@ -57,7 +57,7 @@ export async function measureRecords({ folder }: Session, { entries, rounds = 30
 interface Content {
   readonly name: string;
   readonly batches: () => Iterable<readonly RequestRecord[]>;
-  readonly queries: (store: OpenRecordStore) => Promise<readonly RecordQuery[]>;
+  readonly queries: (store: RecordObjects) => Promise<readonly RecordQuery[]>;
 }
 
 function contentsOf(entries: number): readonly Content[] {
@@ -98,7 +98,7 @@ async function subjectsOf(server: PostgresServer, folder: string): Promise<reado
 }
 
 async function measure(subject: Subject, { name, batches, queries }: Content, rounds: number): Promise<void> {
-  const store = openRecordStore(subject.options);
+  const store = openRecordObjects(subject.options);
   const { kept, perSecond } = await fill(store, batches());
   say(`${subject.name}, ${name}: ${kept} records in batches of ${batchSize}, ${perSecond.toFixed(0)} records/s`);
   const database = subject.database();
@@ -120,7 +120,7 @@ async function measure(subject: Subject, { name, batches, queries }: Content, ro
 
 /** Gives how many were kept, and how many per second, without the time that making them took. */
 async function fill(
-  store: OpenRecordStore,
+  store: RecordObjects,
   batches: Iterable<readonly RequestRecord[]>,
 ): Promise<{ readonly kept: number; readonly perSecond: number }> {
   let spentMs = 0;
@@ -135,7 +135,7 @@ async function fill(
 }
 
 /** Entries of sessions of several days. */
-async function findable(store: OpenRecordStore): Promise<readonly Findable[]> {
+async function findable(store: RecordObjects): Promise<readonly Findable[]> {
   const isHex = ({ request_id: requestId }: AuditEntry): boolean => !requestId.startsWith('req_');
   const found: Findable[] = [];
   for (let day = 1; day < 30; day += 3) {
@@ -150,7 +150,7 @@ async function findable(store: OpenRecordStore): Promise<readonly Findable[]> {
 }
 
 /** Rising. Milliseconds. */
-async function timesOf(store: OpenRecordStore, { operation, inputs }: RecordQuery, rounds: number): Promise<number[]> {
+async function timesOf(store: RecordObjects, { operation, inputs }: RecordQuery, rounds: number): Promise<number[]> {
   const call = store[operation] as (...values: readonly unknown[]) => Promise<unknown>;
   const times: number[] = [];
   for (let round = 0; round < rounds; round += 1) {

@@ -1,7 +1,7 @@
 // Tools of the cases of the journal: records, readers that collect, and the engines they run on.
 import type { Test } from 'tap';
 import type { RequestRecord } from '../../domain/records/request-record.ts';
-import type { Journal, JournalReader } from '../../store/records/journal.ts';
+import type { Journal, JournalBatch, JournalReader } from '../../store/records/journal.ts';
 import {
   type JournalOptions,
   type JournalReaderOptions,
@@ -10,6 +10,7 @@ import {
   openJournalReader,
   type Reconnecting,
 } from '../../store/records/open-journal.ts';
+import { readRecords } from '../../store/records/read-record.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** One journal of its own for one test. */
@@ -78,6 +79,12 @@ export async function write(journal: Journal, names: readonly string[], path?: s
   await waitFor('the lines to be kept', () => journal.status().waitingRecords === 0);
 }
 
+/** What the lines of a batch are; undefined: none. */
+export function read(batch: JournalBatch | undefined): ReturnType<typeof readRecords> {
+  const { records, unreadable } = readRecords(batch?.lines ?? []);
+  return { records, unreadable: unreadable + (batch?.passedOver ?? 0) };
+}
+
 export interface Collected {
   readonly ids: string[];
   unreadable: number;
@@ -96,8 +103,9 @@ export async function collect(
       for (;;) {
         const batch = await reader.next(most);
         if (batch === undefined) return isEnough(found);
-        found.ids.push(...batch.records.map(({ id }) => id));
-        found.unreadable += batch.unreadable;
+        const { records, unreadable } = read(batch);
+        found.ids.push(...records.map(({ id }) => id));
+        found.unreadable += unreadable;
         await batch.acknowledge();
         if (isEnough(found)) return true;
       }

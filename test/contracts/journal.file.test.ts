@@ -16,7 +16,17 @@ import { type Test, test } from 'tap';
 import { lockFile } from '../../store/file-lock.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type Engine, ids, lineOf, openReader, openWriter, type Place, readAll, write } from './journal-case-tools.ts';
+import {
+  type Engine,
+  ids,
+  lineOf,
+  openReader,
+  openWriter,
+  type Place,
+  read,
+  readAll,
+  write,
+} from './journal-case-tools.ts';
 import { testJournal } from './journal-cases.ts';
 import type { WriterTask } from './journal-writer.ts';
 
@@ -115,7 +125,7 @@ await test('a line in the making is left for later, and given up with its proces
   t.equal(await reader.next(10), undefined);
   lock.release();
   const last = await reader.next(10);
-  t.match(last, { records: [], unreadable: 1 });
+  t.match(read(last), { records: [], unreadable: 1 });
   await last?.acknowledge();
   t.same(readdirSync(directory), []);
 });
@@ -130,7 +140,7 @@ await test('the stored length of a segment is kept beside it; after garbage ther
   t.equal(await openReader(t, place).next(10), undefined);
   for (const garbage of ['12', '', 'x', '9'.repeat(16)]) {
     writeFileSync(path, garbage);
-    t.equal((await openReader(t, place).next(10))?.records.length, 3, garbage);
+    t.equal((await openReader(t, place).next(10))?.lines.length, 3, garbage);
   }
 });
 
@@ -168,7 +178,7 @@ await test('one instance whose journal cannot be read hides no other one', async
   execFileSync('ln', ['-s', 'journal', journalOf(place, 'b')]);
   const reader = openReader(t, place);
   const batch = await reader.next(10);
-  t.equal(batch?.records.length, 3);
+  t.equal(batch?.lines.length, 3);
   await batch?.acknowledge();
   await t.rejects(reader.next(10), { code: 'ELOOP' });
 });

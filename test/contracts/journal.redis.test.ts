@@ -70,7 +70,7 @@ await test('an emptied server is read again, and foreign keys in our places are 
   const place = await start(t);
   const [writer, reader] = [openWriter(t, place, 'a'), openReader(t, place)];
   await write(writer, ids('a', 5));
-  t.equal((await reader.next(10))?.records.length, 5);
+  t.equal((await reader.next(10))?.lines.length, 5);
   await place.client.flushall();
   t.equal(await reader.next(10), undefined);
   await write(writer, ids('a', 5, 6));
@@ -91,7 +91,7 @@ await test('entries of a dead reader go to another one after a time, and the dea
   const writer = openWriter(t, place, 'a');
   await write(writer, ids('a', 20));
   const dead = openReader(t, place);
-  t.equal((await dead.next(10))?.records.length, 10);
+  t.equal((await dead.next(10))?.lines.length, 10);
   const patient = openReader(t, place);
   t.same((await readAll(patient, 10)).ids, ids('a', 10, 11), 'it may be at work still');
   await dead.close();

@@ -1,6 +1,7 @@
 // What pages far from the first must have, in both engines of the record store.
 import { type Test, test } from 'tap';
-import type { EntryFilter, RecordStore } from '../../store/records/record-store.ts';
+import type { EntryFilter } from '../../store/records/record-store.ts';
+import type { RecordObjects } from '../support/record-objects.ts';
 import type { RecordEngine } from './record-store-engines.ts';
 import { type AuditedRecord, beginMs, expectedSessions, record } from './record-store-model.ts';
 
@@ -41,7 +42,7 @@ export async function testRecordPages(engine: RecordEngine): Promise<void> {
   });
 }
 
-async function addAll(store: RecordStore, records: readonly AuditedRecord[]): Promise<void> {
+async function addAll(store: RecordObjects, records: readonly AuditedRecord[]): Promise<void> {
   for (let at = 0; at < records.length; at += 500) await store.add(records.slice(at, at + 500));
 }
 
@@ -51,7 +52,7 @@ interface Far {
   readonly offset: number;
 }
 
-async function comparePage(t: Test, store: RecordStore, { records, filter, offset }: Far): Promise<void> {
+async function comparePage(t: Test, store: RecordObjects, { records, filter, offset }: Far): Promise<void> {
   const page = { limit: 9, offset };
   const { total, sessions } = await store.sessions(filter, page);
   const rows = sessions.map(({ request_count: count, latest }) => `${count} ${latest.id}`);

@@ -87,7 +87,7 @@ const cases: Readonly<Record<string, Case>> = {
 
   async 'a batch is kept whole or not at all'(t, engine) {
     const { store } = await engine.start(t);
-    const broken = { ...record(2), attempts: null } as unknown as ReturnType<typeof record>;
+    const broken = { ...record(2), attempts: [null] } as unknown as ReturnType<typeof record>;
     await t.rejects(store.add([record(1), broken]));
     t.equal((await store.entries({}, { limit: 1, offset: 0 })).total, 0);
     t.equal(await store.add([record(1)]), 1, 'and the next one is');
@@ -102,7 +102,7 @@ const cases: Readonly<Record<string, Case>> = {
       duration_ns: 1e300,
       data: { request_body: '\0"\\' },
     });
-    await store.add([odd, record(2, { status_code: Number.NaN, started_ms: -5 })]);
+    await store.add([odd, record(2, { status_code: 1e300, started_ms: -5 })]);
     t.equal((await store.sessions({}, { limit: 9, offset: 0 })).total, 2);
     t.equal((await store.entries({ search: 'a\0B' }, { limit: 9, offset: 0 })).total, 1);
     t.equal((await store.entry(odd.id))?.data.request_body, '\0"\\');

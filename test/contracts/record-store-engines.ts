@@ -1,18 +1,18 @@
 // The engines of the record store for the contract suite: how to open one, and how to look into it from outside.
 import { DatabaseSync } from 'node:sqlite';
-import { openRecordStore, type RecordStoreOptions } from '../../store/records/open-records.ts';
-import type { OpenRecordStore } from '../../store/records/sql/operations.ts';
+import type { RecordStoreOptions } from '../../store/records/open-records.ts';
 import { recordFilePath } from '../../store/records/sqlite/record-file.ts';
 import type { PostgresServer } from '../support/postgres.ts';
+import { openRecordObjects, type RecordObjects } from '../support/record-objects.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 
 /** One empty store for one test. */
 export interface RecordPlace {
   /** Also as JSON, for other processes. */
   readonly options: RecordStoreOptions;
-  readonly store: OpenRecordStore;
+  readonly store: RecordObjects;
   /** Another one on the same records, closed with the test. */
-  readonly open: (more?: Partial<RecordStoreOptions>) => OpenRecordStore;
+  readonly open: (more?: Partial<RecordStoreOptions>) => RecordObjects;
   /** Runs SQL beside the store. */
   readonly query: (sql: string) => Promise<readonly Record<string, unknown>[]>;
 }
@@ -55,7 +55,7 @@ export function postgresRecords(server: PostgresServer): RecordEngine {
 
 function opener(t: Teardown, options: RecordStoreOptions): Pick<RecordPlace, 'open' | 'store'> {
   const open: RecordPlace['open'] = (more = {}) => {
-    const store = openRecordStore({ ...options, ...more });
+    const store = openRecordObjects({ ...options, ...more });
     t.teardown(() => store.close());
     return store;
   };

@@ -2,8 +2,8 @@
 import { type Test, test } from 'tap';
 import type { RequestRecord } from '../../domain/records/request-record.ts';
 import type { Page, SpendQuestion, UsageEntry, UsageFilter, UsageTotals } from '../../store/records/record-store.ts';
-import type { OpenRecordStore } from '../../store/records/sql/operations.ts';
 import { extent } from '../support/extent.ts';
+import type { RecordObjects } from '../support/record-objects.ts';
 import { sumTables, withoutAskedBy, withoutCounts } from './older-records.ts';
 import type { RecordEngine } from './record-store-engines.ts';
 import { beginMs, hourMs, record } from './record-store-model.ts';
@@ -27,7 +27,7 @@ type Source = ReturnType<typeof picker>;
 const allTime: UsageFilter = { span: { fromMs: 0, toMs: 2 * beginMs }, cacheMode: 'all' };
 const everything: Page = { limit: 1_000, offset: 0 };
 
-async function keep(store: OpenRecordStore, records: readonly RequestRecord[], size = 61): Promise<void> {
+async function keep(store: RecordObjects, records: readonly RequestRecord[], size = 61): Promise<void> {
   for (let at = 0; at < records.length; at += size) await store.add(records.slice(at, at + size));
 }
 
@@ -41,7 +41,7 @@ function someEdges(source: Source): number[] {
 }
 
 /** Every query, with arguments of any kind, says what the plain computation over these records says. */
-async function agrees(t: Test, store: OpenRecordStore, all: readonly UsageEntry[], rounds: number): Promise<void> {
+async function agrees(t: Test, store: RecordObjects, all: readonly UsageEntry[], rounds: number): Promise<void> {
   const source = picker(rounds);
   const { pick, below } = source;
   for (let round = 0; round < rounds; round += 1) {
@@ -79,7 +79,7 @@ function someQuestions({ pick, below }: Source, count: number): SpendQuestion[] 
   }));
 }
 
-async function agreesOnSpend(t: Test, store: OpenRecordStore, all: readonly UsageEntry[]): Promise<void> {
+async function agreesOnSpend(t: Test, store: RecordObjects, all: readonly UsageEntry[]): Promise<void> {
   const questions = someQuestions(picker(5), 60);
   const answers = await store.spend(questions);
   t.same(

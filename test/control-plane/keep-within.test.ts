@@ -1,10 +1,9 @@
 // Records stay within their size: the oldest bodies go first, then the oldest entries; usage stays.
 import { type Test, test } from 'tap';
 import { keepWithin, type RoomKeeper } from '../../control-plane/records/keep-within.ts';
-import { openRecordStore } from '../../store/records/open-records.ts';
-import type { OpenRecordStore } from '../../store/records/sql/operations.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 import { type AuditedRecord, beginMs, record } from '../contracts/record-store-model.ts';
+import { openRecordObjects, type RecordObjects } from '../support/record-objects.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -22,13 +21,13 @@ function spoken(seed: number): AuditedRecord {
 }
 
 interface Stand {
-  readonly store: OpenRecordStore;
+  readonly store: RecordObjects;
   readonly keep: () => RoomKeeper;
   readonly lines: object[];
 }
 
 function startStand(t: Test): Stand {
-  const store = openRecordStore({ directory: temporaryDirectory(t) });
+  const store = openRecordObjects({ directory: temporaryDirectory(t) });
   t.teardown(() => store.close());
   const lines: object[] = [];
   return {

@@ -26,6 +26,7 @@ import { openStateStore } from '../../store/state/open.ts';
 import { sampleConfig } from '../proxy/sample-config.ts';
 import { budgetParts, declaredParts } from '../support/budget-parts.ts';
 import { sampleKey } from '../support/managed-state.ts';
+import { recordObjects } from '../support/record-objects.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 import { record } from './records-plane.ts';
 
@@ -96,8 +97,9 @@ export async function startReachPlane(t: Teardown) {
   const directory = temporaryDirectory(t, 'gateway-reach');
   const store = openStateStore({ directory, pollMs: 20 });
   const records = openRecordStore({ directory, timeoutMs: 5_000 });
-  await records.add([record({ user_path: '/team/app', started_ms: nowMs - 1_000 })]);
-  await records.add([record({ user_path: '/other/secret', started_ms: nowMs - 1_000 })]);
+  const objects = recordObjects(records);
+  await objects.add([record({ user_path: '/team/app', started_ms: nowMs - 1_000 })]);
+  await objects.add([record({ user_path: '/other/secret', started_ms: nowMs - 1_000 })]);
   await store.commit({
     storeId: null,
     expected: new Map(),

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { t as suite, test } from 'tap';
 import { digestOf } from '../../domain/keys/secret.ts';
 import type { AuditEntry } from '../../domain/records/audit-entry.ts';
-import { openRecordStore } from '../../store/records/open-records.ts';
 import { startProcess } from '../support/process.ts';
+import { openRecordObjects } from '../support/record-objects.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -31,7 +31,7 @@ const plane = await startProcess({
     GATEWAY_DATA: data,
   },
 });
-const store = openRecordStore({ directory: data });
+const store = openRecordObjects({ directory: data });
 suite.teardown(() => store.close());
 
 interface Answer {

@@ -10,6 +10,7 @@ import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { openRecordStore } from '../../store/records/open-records.ts';
 import { componentProblems } from '../support/api-description.ts';
 import { sampleKey } from '../support/managed-state.ts';
+import { recordObjects } from '../support/record-objects.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 
 export const start = Date.parse('2026-03-15T12:00:00Z');
@@ -115,7 +116,7 @@ export async function startRecordsPlane(
     troubles,
     ask,
     async add(added: readonly RequestRecord[]): Promise<void> {
-      await records.add(added);
+      await recordObjects(records).add(added);
     },
     revoke(): void {
       credentials = credentialsOf(digestOf(masterKey), []);

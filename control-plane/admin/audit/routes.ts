@@ -1,5 +1,6 @@
 // The routes of /admin/audit: sessions, entries, one entry, its conversation, statistics (spec: Audit sessions).
-import type { FastifyPluginAsync } from 'fastify';
+import { Readable } from 'node:stream';
+import type { FastifyPluginAsync, FastifyReply } from 'fastify';
 import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
 import { invalidQuery } from '../../managed/read-query.ts';
@@ -19,6 +20,7 @@ export interface AuditParts {
 
 const usualConversation = 40;
 const longestConversation = 200;
+const comma = Buffer.from(',');
 
 const route = { config: { access: 'operator' }, exposeHeadRoute: false } as const;
 
@@ -47,22 +49,26 @@ export const auditRoutes: FastifyPluginAsync<{ readonly parts: AuditParts }> = a
     return { entries, total, ...page };
   });
 
-  app.get('/admin/audit/detail', route, async ({ query, operator }) => {
+  app.get('/admin/audit/detail', route, async ({ query, operator }, reply) => {
     const id = readId(readFilled(query, ['log_id']).log_id);
     const entry = await recorded().entry(id);
-    if (entry === undefined || !isInScope(operator, entry.user_path)) throw unknownEntry(id);
-    return entry;
+    if (entry === undefined || !isInScope(operator, entry.userPath)) throw unknownEntry(id);
+    return sendJson(reply, [entry.json]);
   });
 
-  app.get('/admin/audit/conversation', route, async ({ query, operator }) => {
+  app.get('/admin/audit/conversation', route, async ({ query, operator }, reply) => {
     const { log_id, limit } = readFilled(query, ['log_id', 'limit']);
     const id = readId(log_id);
     const most = limit === undefined ? usualConversation : readWhole('limit', limit, [1, longestConversation]);
     const found = await recorded().conversation(id, most);
-    const isSeen = found?.entries.some((entry) => entry.id === id && isInScope(operator, entry.user_path));
+    const isSeen = found?.entries.some((entry) => entry.id === id && isInScope(operator, entry.userPath));
     if (found === undefined || isSeen !== true) throw unknownEntry(id);
-    const entries = found.entries.filter(({ user_path }) => isInScope(operator, user_path));
-    return { anchor_id: id, entries, truncated: found.truncated };
+    const entries = found.entries.filter(({ userPath }) => isInScope(operator, userPath));
+    return sendJson(reply, [
+      Buffer.from(`{"anchor_id":${JSON.stringify(id)},"entries":[`),
+      ...entries.flatMap(({ json }, index) => (index === 0 ? [json] : [comma, json])),
+      Buffer.from(`],"truncated":${found.truncated}}`),
+    ]);
   });
 
   app.get('/admin/audit/stats', route, async ({ query, headers, operator }) => {
@@ -74,6 +80,13 @@ export const auditRoutes: FastifyPluginAsync<{ readonly parts: AuditParts }> = a
     return { ...describeDays(days), interval, ...describeStats(stats) };
   });
 };
+
+/** An answer that is JSON already, in pieces. */
+function sendJson(reply: FastifyReply, pieces: readonly Uint8Array[]): FastifyReply {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': length };
+  return reply.headers(headers).send(Readable.from(pieces));
+}
 
 function readId(id: string | undefined): string {
   if (id === undefined || id === '') throw invalidQuery('log_id', 'is required: the id of an entry');

@@ -1,6 +1,5 @@
 // Reads the journals of all processes under a data directory.
 import type { JournalBatch, JournalReader } from '../journal.ts';
-import { readRecords } from '../read-record.ts';
 import { isMissing, journalDirectories, type Segment, segmentsIn } from './segment-names.ts';
 import { segmentReader, type Taken } from './segment-reader.ts';
 import { newestOf } from './segment-state.ts';
@@ -60,9 +59,8 @@ export function openFileReader(dataDirectory: string): JournalReader {
   }
 
   function batchOf(taken: readonly Taken[]): JournalBatch {
-    const { records, unreadable } = readRecords(taken.flatMap(({ lines }) => lines));
     const passedOver = taken.reduce((sum, part) => sum + part.passedOver, 0);
-    return { records, unreadable: unreadable + passedOver, acknowledge: () => reader.store(taken) };
+    return { lines: taken.flatMap(({ lines }) => lines), passedOver, acknowledge: () => reader.store(taken) };
   }
 
   return {

@@ -15,7 +15,7 @@ export interface PostgresRecordOptions {
 /** Our tables lie in a schema of their own: others may use the database too. */
 const schema = 'gateway_records';
 /** One of these writes, for all others wait for the same lock. */
-const mostConnections = 6;
+export const mostConnections = 6;
 /** The connection that holds this lock of the database writes. Any number that others are unlikely to use. */
 const writeLock = 7_205_759_403;
 /** Rows with more text than this go in several statements. Characters. */

@@ -4,7 +4,6 @@ import type { RedisConnection } from '../../state/redis/connection.ts';
 import { AbsurdAnswer } from '../../state/redis/guard.ts';
 import type { RedisKeys } from '../../state/redis/keys.ts';
 import type { JournalBatch, JournalReader } from '../journal.ts';
-import { readRecords } from '../read-record.ts';
 import { deliverScript, forgetConsumersScript, removeScript } from './scripts.ts';
 
 export interface StreamReaderOptions {
@@ -33,7 +32,8 @@ export function openStreamReader(
     if (ids.length === 0) return undefined;
     const sizes = lines.map((line) => String(Buffer.byteLength(line)));
     return {
-      ...readRecords(lines),
+      lines,
+      passedOver: 0,
       async acknowledge() {
         const pairs = ids.flatMap((id, index) => [id, sizes[index] ?? '0']);
         await connection.script(removeScript, both, pairs);

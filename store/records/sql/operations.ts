@@ -1,5 +1,7 @@
 // Every operation of the record store, as a function of the statements of one transaction: both engines run these.
+import type { Output } from '../../state/sqlite/thread.ts';
 import type { RecordStore, SpendQuestion } from '../record-store.ts';
+import { type PackedEntries, unpackEntries } from '../written-entries.ts';
 import type { Database, Statements } from './database.ts';
 import { listEntries } from './read/log-page.ts';
 import { findConversation, findEntry } from './read/one-entry.ts';
@@ -9,7 +11,7 @@ import { listUsage } from './report/usage-log.ts';
 import { usageBy } from './report/usage-rows.ts';
 import { spendSince } from './report/usage-spend.ts';
 import { usageBuckets, usageTotals } from './report/usage-sums.ts';
-import { addRecords } from './write/add.ts';
+import { addLines } from './write/add.ts';
 import { arrivedEntries } from './write/arrived.ts';
 import { pruneRecords } from './write/prune.ts';
 import { relieveRecords } from './write/relieve.ts';
@@ -31,7 +33,7 @@ export const reads = {
 
 /** What writes, one at a time. */
 export const writes = {
-  add: addRecords,
+  add: addLines,
   prune: pruneRecords,
   relieve: relieveRecords,
 };
@@ -43,9 +45,10 @@ type Called<Work> = Work extends (statements: Statements, ...input: infer Input)
 
 type Table = typeof reads & typeof writes;
 export type OperationName = keyof Table;
-export type Operations = { readonly [Name in Exclude<OperationName, 'spend'>]: Called<Table[Name]> } & Pick<
+type Special = 'spend' | 'entry' | 'conversation' | 'add';
+export type Operations = { readonly [Name in Exclude<OperationName, Special>]: Called<Table[Name]> } & Pick<
   RecordStore,
-  'spend'
+  Special
 >;
 
 type AnyWork = (statements: Statements, ...input: never[]) => Promise<unknown>;
@@ -60,18 +63,35 @@ export function runOperation(database: Database, name: OperationName, input: rea
   return readNames.includes(name) ? database.read(call) : database.write(call, name !== 'add');
 }
 
-/** All operations, each done by `run`. */
-export function operationsBy(run: (name: OperationName, input: readonly unknown[]) => Promise<unknown>): Operations {
-  const calls = operationNames.map((name) => [name, (...input: unknown[]) => run(name, input)]);
+/** All operations, each done by `run`, which gives JSON and, of entries, their bytes. */
+export function operationsBy(
+  run: (name: OperationName, input: readonly unknown[], bytes?: Uint8Array) => Promise<Output>,
+): Operations {
+  const answer = async <Answer>(name: OperationName, ...input: unknown[]): Promise<Answer | undefined> =>
+    (JSON.parse((await run(name, input)).output) as Answer | null) ?? undefined;
+  const unpacked = async <Facts extends object>(name: OperationName, ...input: unknown[]) => {
+    const { output, bytes = noBytes } = await run(name, input);
+    const found = JSON.parse(output) as (Facts & Pick<PackedEntries, 'entries'>) | null;
+    return found === null ? undefined : { ...found, entries: unpackEntries(found.entries, bytes) };
+  };
+  const calls = operationNames.map((name) => [name, (...input: unknown[]) => answer(name, ...input)]);
   return {
     ...(Object.fromEntries(calls) as Operations),
+    async add(lines) {
+      const { output } = await run('add', [], Buffer.from(lines.join('\n')));
+      return JSON.parse(output) as Awaited<ReturnType<typeof addLines>>;
+    },
     // No map passes between threads as JSON.
     async spend(questions: readonly SpendQuestion[]) {
-      const answers = (await run('spend', [questions])) as Awaited<ReturnType<typeof spendSince>>;
+      const answers = (await answer<Awaited<ReturnType<typeof spendSince>>>('spend', questions)) ?? [];
       return answers.map((amounts) => new Map(amounts));
     },
+    entry: async (id) => (await unpacked('entry', id))?.entries[0],
+    conversation: (id, most) => unpacked<{ readonly truncated: boolean }>('conversation', id, most),
   };
 }
+
+const noBytes = new Uint8Array();
 
 /** What the store does so far that `open` gives. */
 export type OpenRecordStore = Operations & Pick<RecordStore, 'room' | 'close'>;

@@ -1,19 +1,15 @@
 // The record store in a file of this machine, with a thread that reads and one that writes.
 import { SqliteThread } from '../../state/sqlite/thread.ts';
 import type { RecordRoom } from '../record-store.ts';
+import type { RecordRequest } from '../serve-operations.ts';
 import { type OpenRecordStore, operationsBy, readNames } from '../sql/operations.ts';
-import type { RecordRequest } from './worker.ts';
+import { threadMemoryMb as memoryMb, mostWaiting } from '../thread-bounds.ts';
 
 export interface SqliteRecordOptions {
   readonly directory: string;
   /** Deadline of every operation. */
   readonly timeoutMs: number;
 }
-
-/** More operations than this waiting at once are refused: an administrator's pages ask for a handful. */
-const mostWaiting = 64;
-/** What a thread may hold: a batch, or a page with the bodies of a conversation. */
-const memoryMb = 1_024;
 
 /** Starts both threads; what is wrong with the file is said by the first operation. */
 export function openSqliteRecords({ directory, timeoutMs }: SqliteRecordOptions): OpenRecordStore {
@@ -23,10 +19,7 @@ export function openSqliteRecords({ directory, timeoutMs }: SqliteRecordOptions)
   const reader = start();
   const writer = start();
   return {
-    ...operationsBy(async (name, input) => {
-      const output = await (readNames.includes(name) ? reader : writer).ask(name, input);
-      return (JSON.parse(output) as unknown) ?? undefined;
-    }),
+    ...operationsBy((name, input, bytes) => (readNames.includes(name) ? reader : writer).exchange(name, input, bytes)),
     room: async (mostBytes) => JSON.parse(await writer.ask('room', [mostBytes])) as RecordRoom,
     async close() {
       await Promise.all([reader.close(), writer.close()]);

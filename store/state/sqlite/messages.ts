@@ -5,6 +5,8 @@ import type { StoreFailure } from '../store-unavailable.ts';
 /** What the thread is started with. */
 export interface ThreadSettings {
   readonly directory: string;
+  /** Of a store on a server. */
+  readonly databaseUrl?: string;
   /** How long a statement waits for a lock of another process. */
   readonly busyMs: number;
   readonly pollMs: number;
@@ -31,18 +33,31 @@ export type OperationName =
   | 'close';
 
 export interface Request<Name extends string = OperationName> {
+  /** Its number. A thread with more than one request at work says it in its answer. */
+  readonly id: number;
   readonly name: Name;
   readonly input: string;
   readonly bytes?: Uint8Array;
 }
 
-/** One for every request, in their order; `changed` whenever a watcher should poll; `online` once at the start. */
+/**
+ * One for every request, in their order where it has no `id`; `changed` whenever a watcher should poll; `online` once at the start.
+ */
 export type Answer =
   | { readonly kind: 'online' }
   | { readonly kind: 'changed' }
-  | { readonly kind: 'output'; readonly output: string; readonly bytes?: Uint8Array }
-  | { readonly kind: 'failure'; readonly reason: StoreFailure; readonly message: string; readonly cause: string }
-  | { readonly kind: 'broken'; readonly message: string };
+  | (ToRequest & { readonly kind: 'output'; readonly output: string; readonly bytes?: Uint8Array })
+  | (ToRequest & {
+      readonly kind: 'failure';
+      readonly reason: StoreFailure;
+      readonly message: string;
+      readonly cause: string;
+    })
+  | (ToRequest & { readonly kind: 'broken'; readonly message: string });
+
+interface ToRequest {
+  readonly id?: number;
+}
 
 export type TextDocument = readonly [kind: string, id: string, revision: number, body: unknown];
 

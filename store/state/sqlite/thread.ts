@@ -1,4 +1,4 @@
-// The caller's end of the store's thread: sends one request at a time, keeps deadlines, restarts the thread when it ended.
+// The caller's end of a store's thread: sends one request at a time, or a few, keeps deadlines, restarts the thread when it ended.
 import { Worker } from 'node:worker_threads';
 import { type StoreFailure, StoreUnavailable } from '../store-unavailable.ts';
 import type { Answer, OperationName, Request, ThreadSettings } from './messages.ts';
@@ -15,6 +15,12 @@ export interface ThreadOptions {
   readonly program?: URL;
   /** More operations than this waiting at once are refused; default 64: a plane has a handful. */
   readonly mostWaiting?: number;
+  /** So many operations are at work at once; default 1. With more, the thread says of each answer whose it is. */
+  readonly mostAtWork?: number;
+  /** Where the store is, for messages; default: in its directory. */
+  readonly place?: string;
+  /** The database of a store that is on a server. */
+  readonly databaseUrl?: string;
 }
 
 /** What an operation gives: text, and for some of them bytes. */
@@ -24,6 +30,7 @@ export interface Output {
 }
 
 interface Job extends Request<string> {
+  readonly id: number;
   readonly resolve: (output: Output) => void;
   readonly reject: (error: Error) => void;
   timer?: NodeJS.Timeout;
@@ -35,12 +42,14 @@ const startMs = 5_000;
 /** A thread that died is missed by watchers for this long. */
 const restartMs = 500;
 
-/** The thread and what waits for it. Only the operation at work can have an unknown outcome: the others have not been sent. */
+/** The thread and what waits for it. Only operations at work can have an unknown outcome: the others have not been sent. */
 export class SqliteThread<Name extends string = OperationName> {
   readonly #options: ThreadOptions;
   readonly #store: string;
   readonly #waiting: Job[] = [];
-  #current: Job | undefined;
+  /** By their numbers, in the order in which they were sent. */
+  readonly #atWork = new Map<number, Job>();
+  #asked = 0;
   #worker: Worker | undefined;
   #isOnline = false;
   #wasOpen = false;
@@ -86,7 +95,15 @@ export class SqliteThread<Name extends string = OperationName> {
   #enqueue(name: string, input: unknown, bytes?: Uint8Array): Promise<Output> {
     const text = JSON.stringify(input);
     return new Promise((resolve, reject) => {
-      const job: Job = { name, input: text, resolve, reject, ...(bytes === undefined ? {} : { bytes }) };
+      this.#asked += 1;
+      const job: Job = {
+        id: this.#asked,
+        name,
+        input: text,
+        resolve,
+        reject,
+        ...(bytes === undefined ? {} : { bytes }),
+      };
       const patienceMs = this.#options.timeoutMs + (this.#isOnline ? 0 : startMs);
       job.timer = setTimeout(() => this.#expire(job), patienceMs);
       this.#waiting.push(job);
@@ -95,14 +112,16 @@ export class SqliteThread<Name extends string = OperationName> {
   }
 
   #next(): void {
-    if (this.#current !== undefined) return;
-    if (this.#worker === undefined && this.#waiting.length > 0) this.#start();
-    if (!this.#isOnline) return;
-    this.#current = this.#waiting.shift();
-    if (this.#current === undefined) return;
-    const { name, input, bytes } = this.#current;
-    const request: Request<string> = bytes === undefined ? { name, input } : { name, input, bytes };
-    this.#worker?.postMessage(request, []);
+    const { mostAtWork = 1 } = this.#options;
+    while (this.#waiting.length > 0 && this.#atWork.size < mostAtWork) {
+      if (this.#worker === undefined) this.#start();
+      if (!this.#isOnline) return;
+      const job = this.#waiting.shift() as Job;
+      this.#atWork.set(job.id, job);
+      const { id, name, input, bytes } = job;
+      const request: Request<string> = bytes === undefined ? { id, name, input } : { id, name, input, bytes };
+      this.#worker?.postMessage(request, []);
+    }
   }
 
   #expire(job: Job): void {
@@ -112,14 +131,15 @@ export class SqliteThread<Name extends string = OperationName> {
   }
 
   #late(why: string): StoreUnavailable {
-    const { directory, timeoutMs } = this.#options;
-    return new StoreUnavailable('timeout', `${this.#store} in ${directory} did not answer in ${timeoutMs} ms; ${why}`);
+    const { directory, timeoutMs, place = `in ${directory}` } = this.#options;
+    return new StoreUnavailable('timeout', `${this.#store} ${place} did not answer in ${timeoutMs} ms; ${why}`);
   }
 
   #start(): void {
-    const { directory, timeoutMs, pollMs, memoryMb = 512, program = stateProgram } = this.#options;
+    const { directory, timeoutMs, pollMs, memoryMb = 512, program = stateProgram, databaseUrl } = this.#options;
     const workerData: ThreadSettings = {
       directory,
+      ...(databaseUrl === undefined ? {} : { databaseUrl }),
       pollMs,
       busyMs: Math.ceil(timeoutMs * 0.8),
       wasOpen: this.#wasOpen,
@@ -148,9 +168,10 @@ export class SqliteThread<Name extends string = OperationName> {
   }
 
   #finish(answer: Exclude<Answer, { kind: 'changed' | 'online' }>): void {
-    const job = this.#current;
-    this.#current = undefined;
+    const [first] = this.#atWork.values();
+    const job = answer.id === undefined ? first : this.#atWork.get(answer.id);
     if (job === undefined) return;
+    this.#atWork.delete(job.id);
     clearTimeout(job.timer);
     if (answer.kind === 'output') {
       this.#wasOpen ||= job.name !== 'watch';
@@ -165,8 +186,8 @@ export class SqliteThread<Name extends string = OperationName> {
   /** What was at work fails; so does what waited, when the thread did not even start. */
   #gone(why: string): void {
     const failed = this.#isOnline ? [] : this.#waiting.splice(0);
-    if (this.#current !== undefined) failed.push(this.#current);
-    this.#current = undefined;
+    failed.push(...this.#atWork.values());
+    this.#atWork.clear();
     this.#worker = undefined;
     const wasClosing = this.#isClosed;
     this.#isOnline = false;

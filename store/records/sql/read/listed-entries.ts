@@ -23,7 +23,10 @@ export async function listedEntries(statements: Statements, uids: readonly strin
   });
 }
 
-/** An entry as this room has stored it; of older ones only those of the gateway say who has asked. */
+/** Of older entries only those of the gateway say who has asked. */
+export type StoredEntry = Omit<AuditEntry, 'asked_by'> & Partial<Pick<AuditEntry, 'asked_by'>>;
+
+/** An entry as this room has stored it. */
 export function entryIn(text: unknown): AuditEntry {
-  return { asked_by: 'client', ...(JSON.parse(String(text)) as Omit<AuditEntry, 'asked_by'>) };
+  return { asked_by: 'client', ...(JSON.parse(String(text)) as StoredEntry) };
 }

@@ -1,21 +1,26 @@
 // One entry with everything, and the conversation that it is part of.
-import type { AuditEntry } from '../../../../domain/records/audit-entry.ts';
+import { type PackedEntries, packEntries } from '../../written-entries.ts';
 import { condition } from '../condition.ts';
 import type { Row, Statements } from '../database.ts';
 import { plainText } from '../plain-values.ts';
 import { spokenEntry } from './entry-forms.ts';
 import { keysOf } from './entry-keys.ts';
-import { entryIn } from './listed-entries.ts';
+import { entryIn, type StoredEntry } from './listed-entries.ts';
 
 /** Of one conversation; what is longer is cut at its ends. Characters. */
 const mostConversationText = 16 * 1024 * 1024;
 
 const wholeText = 'coalesce(complete, listed)';
 
-export async function findEntry(statements: Statements, id: string): Promise<AuditEntry | undefined> {
-  const sql = `SELECT ${wholeText} AS whole FROM entry JOIN entry_data ON entry_data.id = entry.id WHERE uid = ?`;
+/** Packed, one. Only what lists show of it is read: the rest goes on as it is stored. */
+export async function findEntry(statements: Statements, id: string): Promise<PackedEntries | undefined> {
+  const sql = 'SELECT listed, complete FROM entry JOIN entry_data ON entry_data.id = entry.id WHERE uid = ?';
   const [row] = await statements.all(sql, plainText(id));
-  return row === undefined ? undefined : entryIn(row['whole']);
+  if (row === undefined) return undefined;
+  const whole = String(row['complete'] ?? row['listed']);
+  const { id: uid, user_path: userPath, asked_by } = JSON.parse(String(row['listed'])) as StoredEntry;
+  const text = asked_by === undefined ? `{"asked_by":"client",${whole.slice(1)}` : whole;
+  return packEntries([{ id: uid, userPath, text }]);
 }
 
 /** Both sides of the entry get half of the room; what one does not need the other one has. */
@@ -23,7 +28,7 @@ export async function findConversation(
   statements: Statements,
   id: string,
   most: number,
-): Promise<{ entries: AuditEntry[]; truncated: boolean } | undefined> {
+): Promise<(PackedEntries & { readonly truncated: boolean }) | undefined> {
   const found = await statements.all('SELECT uid, started_ms, thread FROM entry WHERE uid = ?', plainText(id));
   const [anchor] = keysOf(found);
   if (anchor === undefined) return undefined;
@@ -47,8 +52,11 @@ export async function findConversation(
     anchor.uid,
     chosen,
   );
-  const entries = rows.map(({ whole }) => spokenEntry(entryIn(whole)));
-  return { entries, truncated: chosen.length < before.length + after.length };
+  const texts = rows.map(({ whole }) => {
+    const spoken = spokenEntry(entryIn(whole));
+    return { id: spoken.id, userPath: spoken.user_path, text: JSON.stringify(spoken) };
+  });
+  return { ...packEntries(texts), truncated: chosen.length < before.length + after.length };
 }
 
 /** The numbers of rows from both lists in turn, as many as there is room for. */

@@ -1,5 +1,7 @@
 // Keeps a batch of records: audit entries, what lists are answered from, and usage records, in one transaction.
 import type { RequestRecord } from '../../../../domain/records/request-record.ts';
+import { readRecords } from '../../read-record.ts';
+import type { AddedRecords } from '../../record-store.ts';
 import type { Insertion, Statements } from '../database.ts';
 import { plainMoment, plainText, plainTextOrNull, wholeNumber } from '../plain-values.ts';
 import { completeEntry, listedEntry } from '../read/entry-forms.ts';
@@ -26,10 +28,16 @@ const entryRows: Insertion = {
 
 const dataRows: Insertion = { table: 'entry_data', columns: { id: 'BIGINT', listed: 'TEXT', complete: 'TEXT' } };
 
+/** `lines` of the journal, in UTF-8, with line breaks between them; see `RecordStore`. */
+export async function addLines(statements: Statements, lines: Uint8Array): Promise<AddedRecords> {
+  const { records, unreadable } = readRecords(new TextDecoder().decode(lines).split('\n'));
+  return { added: records.length === 0 ? 0 : await addRecords(statements, records), unreadable };
+}
+
 /**
  * Each id once, whether it comes again in this batch or in another one. Gives how many records there was something new of.
  */
-export async function addRecords(statements: Statements, records: readonly RequestRecord[]): Promise<number> {
+async function addRecords(statements: Statements, records: readonly RequestRecord[]): Promise<number> {
   const unique = [...new Map(records.map((record) => [plainText(record.id), record])).values()];
   const added = await addEntries(statements, unique.filter(isAudited));
   for (const id of await insertUsage(statements, unique)) added.add(id);
