@@ -30,22 +30,20 @@ import { openPlaneStore } from '../store/state/open.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 import { accessInForce } from './access-in-force.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
-import { budgets as budgetRoutes } from './admin/budgets/routes.ts';
+import { budgetResource, budgetSettingsResource } from './admin/budgets/resource.ts';
 import { cache as cacheRoutes } from './admin/cache/routes.ts';
 import { configRoutes } from './admin/config/routes.ts';
 import { explainRoutes } from './admin/explain/routes.ts';
 import { guardrailResource } from './admin/guardrails/resource.ts';
 import { openapi } from './admin/openapi/routes.ts';
-import { keepDeclaredDates } from './admin/rate-limits/declared-dates.ts';
 import { type Expiry, removeExpired } from './admin/rate-limits/expiry.ts';
 import { readLiveCounters } from './admin/rate-limits/fleet-counters.ts';
-import { rateLimits } from './admin/rate-limits/routes.ts';
+import { rateLimitResource } from './admin/rate-limits/resource.ts';
 import { createRuleWarnings } from './admin/rate-limits/warnings.ts';
 import { recordRoutes } from './admin/records/routes.ts';
 import { status } from './admin/status/routes.ts';
 import { targets } from './admin/targets/routes.ts';
 import { virtualModelResource } from './admin/virtual-models/resource.ts';
-import { who } from './authenticate.ts';
 import { ConfigInForce } from './config-in-force.ts';
 import { dashboard } from './dashboard/routes.ts';
 import { createDegradation } from './degradation.ts';
@@ -56,6 +54,7 @@ import { createFailedLoginLines } from './failed-login-lines.ts';
 import { createFleet, type Desired } from './fleet.ts';
 import { watchFleet } from './fleet-watch.ts';
 import { knownSecrets } from './known-secrets.ts';
+import { keepDeclaredDates } from './managed/declared-dates.ts';
 import { managedRoutes } from './managed/routes.ts';
 import { createMetrics } from './metrics.ts';
 import { openBudgets } from './open-budgets.ts';
@@ -192,9 +191,10 @@ const rateLimitParts = {
   prerequisites: () => config.prerequisites(),
 };
 const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
-await app.register(rateLimits, { parts: rateLimitParts, who });
+await app.register(managedRoutes(rateLimitResource), { parts: rateLimitParts });
 const budgetParts = budgets.serve(admin);
-await app.register(budgetRoutes, { parts: budgetParts, who });
+for (const each of [managedRoutes(budgetResource), managedRoutes(budgetSettingsResource)])
+  await app.register(each, { parts: budgetParts });
 await app.register(managedRoutes(guardrailResource), { parts: { ...admin, config, fleet } });
 await app.register(cacheRoutes, {
   parts: {

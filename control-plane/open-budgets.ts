@@ -7,13 +7,13 @@ import { readKind } from '../domain/documents/managed-kind.ts';
 import type { Log } from '../plane/log-events.ts';
 import type { RecordStore } from '../store/records/record-store.ts';
 import type { StateStore } from '../store/state/state-store.ts';
-import { type BudgetParts, budgetsOfState, tidyBudgets } from './admin/budgets/commit.ts';
-import { keepDeclaredDates } from './admin/rate-limits/declared-dates.ts';
+import { type BudgetParts, budgetsOfState, tidyBudgets } from './admin/budgets/parts.ts';
 import { removeExpiredBudgets } from './budgets/expiry.ts';
 import { createBudgetWarnings } from './budgets/warnings.ts';
 import { type BudgetWatch, watchBudgets } from './budgets/watch.ts';
 import type { ConfigInForce } from './config-in-force.ts';
 import type { DocumentsInForce } from './documents-in-force.ts';
+import { keepDeclaredDates } from './managed/declared-dates.ts';
 
 export interface BudgetsParts {
   readonly config: ConfigInForce;

@@ -4,9 +4,9 @@ import { readKind, type StoredDocument } from '../domain/documents/managed-kind.
 import type { AssembledConfig } from '../gitops/assemble/assembled.ts';
 import type { PartInForce } from '../plane/put-in-force.ts';
 import type { Document } from '../store/state/state-store.ts';
-import { datedRule, type KeptDates } from './admin/rate-limits/declared-dates.ts';
 import type { ConfigInForce } from './config-in-force.ts';
 import type { DocumentsInForce } from './documents-in-force.ts';
+import { datedRule, type KeptDates } from './managed/declared-dates.ts';
 import type { OpenBudgets } from './open-budgets.ts';
 
 export interface ControlPlaneParts {

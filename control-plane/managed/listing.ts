@@ -1,6 +1,7 @@
 // What the listings of all kinds have in common. Pure.
 import type { Authorship } from '../../domain/rules/authorship.ts';
 import { timestamp } from '../../domain/timestamp.ts';
+import type { Declared } from './declared-dates.ts';
 
 /** The members of a listing that say where an entry comes from, and who wrote it. */
 export function provenance(
@@ -21,6 +22,21 @@ export function provenance(
 export function dates(manual: Pick<Authorship, 'createdAt' | 'updatedAt' | 'updatedBy'> | undefined): object {
   if (manual === undefined) return {};
   return { created_at: manual.createdAt, updated_at: manual.updatedAt, updated_by: manual.updatedBy };
+}
+
+/** The members of a listing that say why, when, until when and by whom a limit was written. `declared`: the dates of one of the configuration. */
+export function authorship(
+  manual: Authorship | undefined,
+  declared: Pick<Declared, 'createdMs' | 'updatedMs'> | undefined,
+  nowMs: number,
+): object {
+  return {
+    ...(manual?.reason === undefined ? {} : { reason: manual.reason }),
+    ...(manual?.expiresAt === undefined ? {} : { expires_at: manual.expiresAt }),
+    created_at: manual?.createdAt ?? timestamp(declared?.createdMs ?? nowMs),
+    updated_at: manual?.updatedAt ?? timestamp(declared?.updatedMs ?? nowMs),
+    ...(manual === undefined ? {} : { updated_by: manual.updatedBy }),
+  };
 }
 
 /** The body of a listing of entries, under `name`. */

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Test, test } from 'tap';
-import { type BudgetParts, budgetsOfState, tidyBudgets } from '../../control-plane/admin/budgets/commit.ts';
-import { budgets } from '../../control-plane/admin/budgets/routes.ts';
-import { who } from '../../control-plane/authenticate.ts';
+import { type BudgetParts, budgetsOfState, tidyBudgets } from '../../control-plane/admin/budgets/parts.ts';
+import { budgetResource, budgetSettingsResource } from '../../control-plane/admin/budgets/resource.ts';
 import { placeOfBudget, questionsOf } from '../../control-plane/budgets/standing.ts';
 import type { BudgetFigures } from '../../control-plane/budgets/watch.ts';
 import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
+import { managedRoutes } from '../../control-plane/managed/routes.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { anchorsInForce } from '../../domain/budgets/budget-settings.ts';
 import { budgetSettings } from '../../domain/documents/kinds.ts';
@@ -91,7 +91,8 @@ async function startPlane(t: Test) {
     },
     readiness: () => ({ status: 'ready', reasons: [] }),
   });
-  void app.register(budgets, { who, parts });
+  for (const each of [managedRoutes(budgetResource), managedRoutes(budgetSettingsResource)])
+    void app.register(each, { parts });
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(async () => {
     await app.close();

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { datedRule, dateRules, keepDeclaredDates } from '../../control-plane/admin/rate-limits/declared-dates.ts';
+import { datedRule, dateRules, keepDeclaredDates } from '../../control-plane/managed/declared-dates.ts';
 import { compileRules, type Rule } from '../../domain/rules/rule.ts';
 import type { Limit } from '../../schemas/types.ts';
 import { temporaryDirectory } from '../support/teardown.ts';

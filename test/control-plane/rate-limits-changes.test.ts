@@ -8,11 +8,11 @@ import {
   resetEveryRule,
   resetRule,
 } from '../../control-plane/admin/rate-limits/changes.ts';
-import { dateRules } from '../../control-plane/admin/rate-limits/declared-dates.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { listing } from '../../control-plane/admin/rate-limits/listing.ts';
 import { readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
 import { Refusal } from '../../control-plane/errors.ts';
+import { dateRules } from '../../control-plane/managed/declared-dates.ts';
 import { mergeRules } from '../../domain/rules/merge.ts';
 import { resetEpochs } from '../../domain/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../domain/rules/rule.ts';

@@ -2,12 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { RateLimitParts } from '../../control-plane/admin/rate-limits/commit.ts';
-import { dateRules } from '../../control-plane/admin/rate-limits/declared-dates.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
-import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
-import { who } from '../../control-plane/authenticate.ts';
+import { type RateLimitParts, rateLimitResource } from '../../control-plane/admin/rate-limits/resource.ts';
+import { dateRules } from '../../control-plane/managed/declared-dates.ts';
 import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
+import { managedRoutes } from '../../control-plane/managed/routes.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
@@ -102,8 +101,7 @@ export async function startPlane(
     },
     readiness: () => ({ status: 'ready', reasons: [] }),
   });
-  void app.register(rateLimits, {
-    who,
+  void app.register(managedRoutes(rateLimitResource), {
     parts: {
       store,
       quotas: () => defaultQuotas,

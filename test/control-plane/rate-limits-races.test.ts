@@ -1,7 +1,7 @@
 // /admin/rate-limits: entity tags, races between control planes, outages of the store, expired rules, and very many rules.
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'tap';
-import { tidyRules } from '../../control-plane/admin/rate-limits/commit.ts';
+import { tidyRules } from '../../control-plane/admin/rate-limits/expiry.ts';
 import { storeRefusal } from '../../control-plane/admin/store-refusal.ts';
 import { resets } from '../../domain/documents/kinds.ts';
 import { readKind } from '../../domain/documents/managed-kind.ts';

@@ -1,14 +1,13 @@
 // A control plane with every managed kind, and operators of different reach: of all, of a user path, of some models.
 import { auditRoutes } from '../../control-plane/admin/audit/routes.ts';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
-import { budgets } from '../../control-plane/admin/budgets/routes.ts';
+import { budgetResource, budgetSettingsResource } from '../../control-plane/admin/budgets/resource.ts';
 import { cache } from '../../control-plane/admin/cache/routes.ts';
 import { guardrailResource } from '../../control-plane/admin/guardrails/resource.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
-import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
+import { rateLimitResource } from '../../control-plane/admin/rate-limits/resource.ts';
 import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
 import { virtualModelResource } from '../../control-plane/admin/virtual-models/resource.ts';
-import { who } from '../../control-plane/authenticate.ts';
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
 import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
 import { managedRoutes } from '../../control-plane/managed/routes.ts';
@@ -125,8 +124,7 @@ export async function startReachPlane(t: Teardown) {
   const admin = { store, quotas: () => defaultQuotas, nowMs: () => nowMs };
   const fleet = { refresh: async () => undefined, proxies: () => [] };
   const ofBudgets = declaredParts(declaredBudgets);
-  await app.register(rateLimits, {
-    who,
+  await app.register(managedRoutes(rateLimitResource), {
     parts: {
       ...admin,
       configRules: () => ({ rules: config.rules, declared: new Map(), places: new Map() }),
@@ -134,7 +132,8 @@ export async function startReachPlane(t: Teardown) {
       prerequisites: () => config.prerequisites(),
     },
   });
-  await app.register(budgets, { who, parts: { ...budgetParts(admin), configBudgets: () => ofBudgets } });
+  for (const each of [managedRoutes(budgetResource), managedRoutes(budgetSettingsResource)])
+    await app.register(each, { parts: { ...budgetParts(admin), configBudgets: () => ofBudgets } });
   await app.register(managedRoutes(guardrailResource), { parts: { ...admin, config, fleet } });
   await app.register(cache, {
     parts: { ...admin, settings: () => config.cache, known: () => config.known, storeEngine: 'sqlite', fleet },

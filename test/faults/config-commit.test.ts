@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
-import { keepDeclaredDates } from '../../control-plane/admin/rate-limits/declared-dates.ts';
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
 import { DocumentsInForce } from '../../control-plane/documents-in-force.ts';
+import { keepDeclaredDates } from '../../control-plane/managed/declared-dates.ts';
 import { configParts, documentParts } from '../../control-plane/parts-in-force.ts';
 import { manualAliasBody, manualAliasKind } from '../../domain/aliases/manual-alias.ts';
 import { timestamp } from '../../domain/timestamp.ts';

@@ -2,7 +2,7 @@
 import type { Test } from 'tap';
 import { auditRoutes } from '../../control-plane/admin/audit/routes.ts';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
-import { budgets } from '../../control-plane/admin/budgets/routes.ts';
+import { budgetResource, budgetSettingsResource } from '../../control-plane/admin/budgets/resource.ts';
 import { cache } from '../../control-plane/admin/cache/routes.ts';
 import { configRoutes } from '../../control-plane/admin/config/routes.ts';
 import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
@@ -10,13 +10,12 @@ import { guardrailResource } from '../../control-plane/admin/guardrails/resource
 import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
 import { openapi } from '../../control-plane/admin/openapi/routes.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
-import { rateLimits } from '../../control-plane/admin/rate-limits/routes.ts';
+import { rateLimitResource } from '../../control-plane/admin/rate-limits/resource.ts';
 import { sessionRoutes } from '../../control-plane/admin/session/routes.ts';
 import { status as statusRoute } from '../../control-plane/admin/status/routes.ts';
 import { targets } from '../../control-plane/admin/targets/routes.ts';
 import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
 import { virtualModelResource } from '../../control-plane/admin/virtual-models/resource.ts';
-import { who } from '../../control-plane/authenticate.ts';
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
 import { createFleet } from '../../control-plane/fleet.ts';
 import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
@@ -57,7 +56,7 @@ export async function startAdmin(t: Test) {
   const quotas = () => defaultQuotas;
   const configRules = () => ({ rules: [], declared: new Map(), places: new Map() });
   const rules = { store, quotas, configRules, live, prerequisites: () => rulePrerequisites(), nowMs };
-  await app.register(rateLimits, { parts: rules, who });
+  await app.register(managedRoutes(rateLimitResource), { parts: rules });
   const empty = new ConfigInForce({ hasTemplates: true, usageEnabled: true });
   const aliases = { store, nowMs, configAliases: () => ({ aliases: [], places: new Map(), models: empty.models }) };
   await app.register(managedRoutes(virtualModelResource), { parts: aliases });
@@ -66,7 +65,8 @@ export async function startAdmin(t: Test) {
   await app.register(configRoutes, {
     parts: { rules, budgets: ofBudgets, aliases, inForce: () => empty, status: () => undefined, fleet, differences },
   });
-  await app.register(budgets, { parts: ofBudgets, who });
+  for (const each of [managedRoutes(budgetResource), managedRoutes(budgetSettingsResource)])
+    await app.register(each, { parts: ofBudgets });
   await app.register(managedRoutes(guardrailResource), { parts: { store, config: empty, fleet, nowMs } });
   await app.register(cache, {
     parts: {

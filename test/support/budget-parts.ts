@@ -1,5 +1,5 @@
 // Parts of the budget resource for tests: a configuration of budgets, and a record store in memory that adds up what it is told.
-import type { BudgetParts } from '../../control-plane/admin/budgets/commit.ts';
+import type { BudgetParts } from '../../control-plane/admin/budgets/parts.ts';
 import { compileBudgets } from '../../domain/budgets/budget.ts';
 import { nanoDollarsOf } from '../../domain/budgets/money.ts';
 import { defaultAnchors } from '../../domain/budgets/window.ts';

@@ -1,10 +1,9 @@
 // Decides what a write changes in the store: documents of budgets, of resets, and of anchors. Pure.
 import type { Budget } from '../../../domain/budgets/budget.ts';
 import { everyBudget } from '../../../domain/budgets/budget-reset.ts';
-import { budgetSettingsId, type ManualAnchors } from '../../../domain/budgets/budget-settings.ts';
 import type { ManualBudget } from '../../../domain/budgets/manual-budget.ts';
 import { type Anchors, budgetWindow } from '../../../domain/budgets/window.ts';
-import { budgetResets, budgetSettings, manualBudgets } from '../../../domain/documents/kinds.ts';
+import { budgetResets, manualBudgets } from '../../../domain/documents/kinds.ts';
 import { readKind, removed, written } from '../../../domain/documents/managed-kind.ts';
 import { periodOf } from '../../../domain/rules/rule.ts';
 import type { Change, StoredState } from '../../../store/state/state-store.ts';
@@ -19,7 +18,6 @@ const mostBudgets = 10_000;
 export interface KnownBudgets extends Known<Budget, ManualBudget> {
   /** When budgets were reset, by document id, in Unix milliseconds. */
   readonly resetAtMs: ReadonlyMap<string, number>;
-  readonly settings: readonly ManualAnchors[];
 }
 
 export function knownBudgets(
@@ -32,7 +30,6 @@ export function knownBudgets(
   return {
     ...readKnown(manualBudgets, state, declaration, nowMs),
     resetAtMs: new Map(readKind(budgetResets, state.documents).values.map(({ id, atMs }) => [id, atMs])),
-    settings: readKind(budgetSettings, state.documents).values,
   };
 }
 
@@ -65,12 +62,6 @@ export function resetBudget(known: KnownBudgets, { key }: BudgetName): Change[] 
 /** Lets the spend of all budgets count from now on. */
 export function resetEveryBudget(known: KnownBudgets): Change[] {
   return [written(budgetResets, everyBudget, { id: everyBudget, atMs: known.nowMs })];
-}
-
-/** Changes some anchors. */
-export function putAnchors({ settings }: KnownBudgets, anchors: Partial<Anchors>): Change[] {
-  const merged = { anchors: { ...settings[0]?.anchors, ...anchors } };
-  return [written(budgetSettings, budgetSettingsId, merged)];
 }
 
 /** Removes the documents of expired budgets, and resets that say nothing any more: of no budget, and before the present window. */

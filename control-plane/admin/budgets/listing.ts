@@ -6,7 +6,8 @@ import { type Anchors, budgetWindow } from '../../../domain/budgets/window.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
 import { directChild } from '../../../domain/user-path.ts';
 import type { BudgetFigures } from '../../budgets/watch.ts';
-import type { DeclaredDates } from '../rate-limits/declared-dates.ts';
+import type { DeclaredDates } from '../../managed/declared-dates.ts';
+import { authorship, provenance } from '../../managed/listing.ts';
 
 export interface BudgetListingParts {
   /** Sorted. */
@@ -49,8 +50,6 @@ export function budgetRows(parts: BudgetListingParts): object[] {
 function item(budget: MergedBudget, parts: BudgetListingParts): object {
   const { anchors, declared: all, places, nowMs } = parts;
   const { manual, lastResetMs } = budget;
-  const place = places.get(budget.key);
-  const declared = all.get(budget.key);
   const unenforced = explainUnenforcedBudget(budget);
   const { startMs, endMs } = budgetWindow(budget.periodSeconds, anchors, nowMs);
   return {
@@ -59,9 +58,7 @@ function item(budget: MergedBudget, parts: BudgetListingParts): object {
     subject: budget.subject,
     ...(budget.scope === 'user_path' ? { user_path: budget.subject } : {}),
     per_child: budget.perChild,
-    source: budget.source,
-    overrides_config: budget.overridesConfig,
-    ...(place === undefined ? {} : { declared_at: place }),
+    ...provenance(budget.key, budget, places),
     enforced: budget.enforced,
     ...(unenforced === undefined ? {} : { unenforced_reason: unenforced }),
     mode: budget.mode,
@@ -73,11 +70,7 @@ function item(budget: MergedBudget, parts: BudgetListingParts): object {
     period_ratio: (nowMs - startMs) / (endMs - startMs),
     ...(lastResetMs === undefined ? {} : { last_reset_at: timestamp(lastResetMs) }),
     ...spending(budget, parts),
-    ...(manual?.reason === undefined ? {} : { reason: manual.reason }),
-    ...(manual?.expiresAt === undefined ? {} : { expires_at: manual.expiresAt }),
-    created_at: manual?.createdAt ?? timestamp(declared?.createdMs ?? nowMs),
-    updated_at: manual?.updatedAt ?? timestamp(declared?.updatedMs ?? nowMs),
-    ...(manual === undefined ? {} : { updated_by: manual.updatedBy }),
+    ...authorship(manual, all.get(budget.key), nowMs),
   };
 }
 

@@ -4,10 +4,10 @@ import { nanoDollarsOf } from '../../../domain/budgets/money.ts';
 import { budgetPeriodSeconds } from '../../../domain/budgets/period.ts';
 import type { Anchors } from '../../../domain/budgets/window.ts';
 import type { NanoDollars } from '../../../domain/records/usage.ts';
-import { foldUserPath, normaliseUserPath } from '../../../domain/user-path.ts';
 import type { BudgetDelete } from '../../../schemas/types.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid, readExpiry, readWords } from '../../managed/read-body.ts';
+import { readPathSubject } from '../../managed/read-subject.ts';
 
 interface BudgetSubject {
   readonly scope: BudgetScope;
@@ -41,7 +41,7 @@ const readResetBody = createBodyReader(bodies.budgetReset, { confirmation: 'rese
 const readSettingsBody = createBodyReader(bodies.budgetSettingsWrite);
 
 /** The body of PUT /admin/budgets (`schemas/admin/budget-write.schema.json`). Throws the refusal. */
-export function readBudgetWrite(body: unknown, nowMs: number): BudgetWrite {
+export function readWrite(body: unknown, nowMs: number): BudgetWrite {
   const given = readWriteBody(body);
   const { per_child: perChild, amount, mode } = given;
   const reason = readWords(given.reason);
@@ -58,17 +58,17 @@ export function readBudgetWrite(body: unknown, nowMs: number): BudgetWrite {
 }
 
 /** The body of DELETE /admin/budgets (`schemas/admin/budget-delete.schema.json`). Throws the refusal. */
-export function readBudgetDelete(body: unknown): BudgetName {
+export function readDelete(body: unknown): BudgetName {
   return nameOf(readDeleteBody(body));
 }
 
 /** The body of POST /admin/budgets/reset-one (`schemas/admin/budget-reset-one.schema.json`). Throws the refusal. */
-export function readBudgetResetOne(body: unknown): BudgetName {
+export function readResetOne(body: unknown): BudgetName {
   return nameOf(readResetOneBody(body));
 }
 
 /** Refuses a body of POST /admin/budgets/reset that does not confirm exactly. */
-export function checkBudgetConfirmation(body: unknown): void {
+export function checkConfirmation(body: unknown): void {
   readResetBody(body);
 }
 
@@ -85,25 +85,8 @@ function nameOf(given: BudgetDelete): BudgetName {
 }
 
 function readSubject({ scope, subject = '', user_path: userPath = '' }: BudgetDelete): BudgetSubject {
-  if (scope === 'label') {
-    // A pattern for this would need syntax that not every validator supports.
-    if (/\p{Cs}/u.test(subject)) throw invalid('subject', 'must not have unpaired surrogates');
-    return { scope, subject, matchSubject: subject };
-  }
-  if (isBlank(subject)) return pathOf('user_path', isBlank(userPath) ? '/' : userPath);
-  const path = pathOf('subject', subject);
-  if (!isBlank(userPath) && pathOf('user_path', userPath).matchSubject !== path.matchSubject) {
-    throw invalid('user_path', 'differs from subject; send one of them');
-  }
-  return path;
-}
-
-function pathOf(param: string, text: string): BudgetSubject {
-  const { path, problem } = normaliseUserPath(text);
-  if (problem !== undefined) throw invalid(param, problem);
-  return { scope: 'user_path', subject: path, matchSubject: foldUserPath(path) };
-}
-
-function isBlank(text: string): boolean {
-  return text.trim() === '';
+  if (scope !== 'label') return readPathSubject({ subject, user_path: userPath });
+  // A pattern for this would need syntax that not every validator supports.
+  if (/\p{Cs}/u.test(subject)) throw invalid('subject', 'must not have unpaired surrogates');
+  return { scope, subject, matchSubject: subject };
 }

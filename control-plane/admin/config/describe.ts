@@ -8,8 +8,8 @@ import type { FollowStatus } from '../../../gitops/follow/config-status.ts';
 import type { Provider } from '../../../schemas/types.ts';
 import type { Fleet } from '../../fleet.ts';
 import type { Known } from '../../managed/read-stored.ts';
-import { type BudgetParts, budgetRowsWithoutSpend } from '../budgets/commit.ts';
-import { type RateLimitParts, rowsWithoutUsage } from '../rate-limits/commit.ts';
+import { type BudgetParts, budgetRowsWithoutSpend } from '../budgets/parts.ts';
+import { type RateLimitParts, rowsWithoutUsage } from '../rate-limits/resource.ts';
 import { knownAliases, type VirtualModelParts } from '../virtual-models/known.ts';
 import { aliasRows } from '../virtual-models/listing.ts';
 

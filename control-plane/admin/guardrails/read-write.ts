@@ -1,7 +1,6 @@
 // Reads the bodies of writes to guardrails: by the schema of the configuration, and by the rules that it cannot express.
 import { storedSecret } from '../../../domain/guardrails/manual-guardrail.ts';
 import { guardrailMistakes, webhookProblem } from '../../../domain/guardrails/mistakes.ts';
-import { normaliseUserPath } from '../../../domain/user-path.ts';
 import type { Guardrail, GuardrailWrite } from '../../../schemas/types.ts';
 import { loadFormCompiler } from '../../../schemas/validation/answer-form.ts';
 import { explain } from '../../../schemas/validation/explain.ts';
@@ -11,6 +10,7 @@ import { formatPath } from '../../../schemas/validation/path.ts';
 import { complaintsOf } from '../../../schemas/validation/validator.ts';
 import { jsonWording } from '../../managed/json-wording.ts';
 import { createBodyReader, invalid } from '../../managed/read-body.ts';
+import { readUserPaths } from '../../managed/read-subject.ts';
 
 const readWriteBody = createBodyReader(bodies.guardrailWrite);
 const readDeleteBody = createBodyReader(bodies.guardrailDelete);
@@ -28,7 +28,7 @@ export async function readWrite(body: unknown): Promise<Guardrail> {
   if (mistake !== undefined) throw invalid(formatPath(mistake.place), mistake.message);
   checkWebhook(given);
   const { user_paths: paths } = given;
-  return paths === undefined ? given : { ...given, user_paths: paths.map(readUserPath) };
+  return paths === undefined ? given : { ...given, user_paths: readUserPaths(paths) };
 }
 
 /** The name in the body of DELETE /admin/guardrails. Throws the refusal. */
@@ -46,10 +46,4 @@ function checkWebhook(guardrail: Guardrail): void {
   if (webhook.url.includes('${')) throw invalid('webhook.url', 'has a variable, which only the configuration fills in');
   const problem = webhookProblem(webhook.url);
   if (problem !== undefined) throw invalid('webhook.url', problem);
-}
-
-function readUserPath(text: string, index: number): string {
-  const { path, problem } = normaliseUserPath(text);
-  if (problem !== undefined) throw invalid('user_paths', `in entry [${index}] ${problem}`);
-  return path;
 }

@@ -1,9 +1,17 @@
 // Removes the documents of expired rules within a second. When none expires soon, it reads the store once a minute.
+
+import { manualRules, resets } from '../../../domain/documents/kinds.ts';
 import type { Rule } from '../../../domain/rules/rule.ts';
 import { singleFlight } from '../../../store/single-flight.ts';
-import type { DocumentStore } from '../../managed/commit.ts';
-import type { UnneededEpochs } from './changes.ts';
-import { tidyRules } from './commit.ts';
+import { type DocumentStore, expectedOf } from '../../managed/commit.ts';
+import {
+  forgetEpochs,
+  knownRules,
+  nextTidyMs,
+  noteUnneeded,
+  removeExpiredRules,
+  type UnneededEpochs,
+} from './changes.ts';
 
 const checkMs = 1_000;
 const restMs = 60_000;
@@ -45,4 +53,23 @@ export function removeExpired(
     },
     close: () => clearInterval(timer),
   };
+}
+
+/**
+ * Removes the documents of expired rules and unneeded epochs in one commit. Gives the Unix millisecond at which to call again: now after
+ * a change or a conflict. Rejects with `StoreUnavailable`.
+ */
+export async function tidyRules(
+  store: DocumentStore,
+  config: readonly Rule[],
+  nowMs: number,
+  unneeded: UnneededEpochs,
+): Promise<number> {
+  const state = await store.read();
+  const known = knownRules(state, config, nowMs);
+  noteUnneeded(known, unneeded);
+  const changes = [...removeExpiredRules(known), ...forgetEpochs(known, unneeded)];
+  if (changes.length === 0) return nextTidyMs(known, unneeded);
+  await store.commit({ storeId: state.storeId ?? null, expected: expectedOf(state, [manualRules, resets]), changes });
+  return nowMs;
 }

@@ -4,7 +4,8 @@ import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
 import { periodLabel } from '../../../domain/rules/period.ts';
 import { explainUnenforced } from '../../../domain/rules/unenforced.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
-import type { DeclaredDates } from './declared-dates.ts';
+import type { DeclaredDates } from '../../managed/declared-dates.ts';
+import { authorship, provenance } from '../../managed/listing.ts';
 import type { LiveCounters } from './fleet-counters.ts';
 
 export interface ListingParts {
@@ -38,8 +39,6 @@ export function rows(parts: ListingParts): object[] {
 
 function item(rule: MergedRule, { prerequisites, live, declared: all, places, nowMs }: ListingParts): object {
   const { manual } = rule;
-  const place = places.get(rule.key);
-  const declared = all.get(rule.key);
   const unenforced = explainUnenforced(rule, prerequisites);
   return {
     id: rule.id,
@@ -49,9 +48,7 @@ function item(rule: MergedRule, { prerequisites, live, declared: all, places, no
     ...(rule.perChild ? {} : { effective_subject: rule.matchSubject }),
     ...(rule.scope === 'user_path' ? { user_path: rule.subject } : {}),
     per_child: rule.perChild,
-    source: rule.source,
-    overrides_config: rule.overridesConfig,
-    ...(place === undefined ? {} : { declared_at: place }),
+    ...provenance(rule.key, rule, places),
     enforced: rule.enforced,
     ...(unenforced === undefined ? {} : { unenforced_reason: unenforced }),
     mode: rule.mode,
@@ -60,11 +57,7 @@ function item(rule: MergedRule, { prerequisites, live, declared: all, places, no
     ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),
     ...(rule.maxTokens === undefined ? {} : { max_tokens: rule.maxTokens }),
     ...(live === undefined ? {} : { ...usage(rule, live, nowMs), refused: live.refused(rule.key) }),
-    ...(manual?.reason === undefined ? {} : { reason: manual.reason }),
-    ...(manual?.expiresAt === undefined ? {} : { expires_at: manual.expiresAt }),
-    created_at: manual?.createdAt ?? timestamp(declared?.createdMs ?? nowMs),
-    updated_at: manual?.updatedAt ?? timestamp(declared?.updatedMs ?? nowMs),
-    ...(manual === undefined ? {} : { updated_by: manual.updatedBy }),
+    ...authorship(manual, all.get(rule.key), nowMs),
   };
 }
 

@@ -1,15 +1,18 @@
 // Reads the query of the listing: which rules, and which page of them. Pure.
+import { normaliseSubject, type Scope } from '../../../domain/rules/scope.ts';
 import { invalidQuery, readQuery } from '../../managed/read-query.ts';
+import { filterNames, readSubjectFilter, type Scopes, type SubjectFilter } from '../../managed/subject-filter.ts';
 import { type Page, readPage } from '../records/read-query.ts';
-import { filterNames, type RuleFilter, readFilter } from './filter.ts';
 import { type RuleSearch, readSearch, searchNames } from './search.ts';
 
 export interface ListingQuery {
-  readonly filter: RuleFilter;
+  readonly filter: SubjectFilter['shows'];
   readonly search: RuleSearch;
   /** Undefined: every rule is listed. */
   readonly page: Page | undefined;
 }
+
+const scopes: Scopes<Scope> = { names: ['user_path', 'provider', 'model'], normalise: normaliseSubject };
 
 /** Throws 400 `invalid_query` for an unknown or repeated parameter, and for a value that means nothing. */
 export function readListing(query: unknown): ListingQuery {
@@ -17,5 +20,5 @@ export function readListing(query: unknown): ListingQuery {
   const { limit, offset } = given;
   if (limit === undefined && offset !== undefined) throw invalidQuery('offset', 'needs a limit beside it');
   const page = limit === undefined ? undefined : readPage(given, Number(limit));
-  return { filter: readFilter(given), search: readSearch(given), page };
+  return { filter: readSubjectFilter(given, scopes).shows, search: readSearch(given), page };
 }

@@ -6,6 +6,7 @@ import { normaliseSubject, type Scope } from '../../../domain/rules/scope.ts';
 import type { RateLimitDelete } from '../../../schemas/types.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid, readExpiry, readWords } from '../../managed/read-body.ts';
+import { readPathSubject } from '../../managed/read-subject.ts';
 
 interface RuleSubject {
   readonly scope: Scope;
@@ -83,25 +84,10 @@ function nameOf(given: RateLimitDelete): RuleName {
 }
 
 function readSubject({ scope, subject = '', user_path: userPath = '' }: RateLimitDelete): RuleSubject {
-  if (scope === 'provider' || scope === 'model') {
-    // A pattern for this would need syntax that not every validator supports.
-    if (/\p{Cs}/u.test(subject)) throw invalid('subject', 'must not have control characters or unpaired surrogates');
-    return normalised(scope, 'subject', subject);
-  }
-  if (isBlank(subject)) return normalised('user_path', 'user_path', isBlank(userPath) ? '/' : userPath);
-  const path = normalised('user_path', 'subject', subject);
-  if (!isBlank(userPath) && normalised('user_path', 'user_path', userPath).matchSubject !== path.matchSubject) {
-    throw invalid('user_path', 'differs from subject; send one of them');
-  }
-  return path;
-}
-
-function normalised(scope: Scope, param: string, subject: string): RuleSubject {
+  if (scope !== 'provider' && scope !== 'model') return readPathSubject({ subject, user_path: userPath });
+  // A pattern for this would need syntax that not every validator supports.
+  if (/\p{Cs}/u.test(subject)) throw invalid('subject', 'must not have control characters or unpaired surrogates');
   const { subject: matchSubject, shown, problem } = normaliseSubject(scope, subject);
-  if (problem !== undefined) throw invalid(param, problem);
+  if (problem !== undefined) throw invalid('subject', problem);
   return { scope, subject: shown, matchSubject };
-}
-
-function isBlank(text: string): boolean {
-  return text.trim() === '';
 }

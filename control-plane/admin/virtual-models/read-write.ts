@@ -1,11 +1,11 @@
 // Reads the bodies of writes to virtual models: normalises them and checks what the schemas cannot express. Pure.
 import { aliasKey } from '../../../domain/aliases/manual-alias.ts';
 import { sourceProblem } from '../../../domain/aliases/mistakes.ts';
-import { normaliseUserPath } from '../../../domain/user-path.ts';
 import type { Alias } from '../../../schemas/types.ts';
 import { isWithinRange } from '../../../schemas/validation/formats.ts';
 import * as bodies from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid } from '../../managed/read-body.ts';
+import { readUserPaths } from '../../managed/read-subject.ts';
 
 /** The alias that a request names. */
 export interface NamedAlias {
@@ -50,7 +50,7 @@ export function readWrite(body: unknown): AliasWrite {
       source,
       targets: single === undefined ? (targets ?? []) : [{ model: single, weight: 1 }],
       ...rest,
-      ...(userPaths === undefined ? {} : { user_paths: userPaths.map(readUserPath) }),
+      ...(userPaths === undefined ? {} : { user_paths: readUserPaths(userPaths) }),
     },
     memberOf: (index) => (single === undefined ? `targets[${index}].model` : name),
   };
@@ -60,10 +60,4 @@ export function readWrite(body: unknown): AliasWrite {
 export function readDelete(body: unknown): NamedAlias {
   const { source } = readDeleteBody(body);
   return { key: aliasKey(source), source };
-}
-
-function readUserPath(text: string, index: number): string {
-  const { path, problem } = normaliseUserPath(text);
-  if (problem !== undefined) throw invalid('user_paths', `in entry [${index}] ${problem}`);
-  return path;
 }

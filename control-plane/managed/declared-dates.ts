@@ -1,6 +1,6 @@
 // Keeps the dates of rules and budgets in the configuration on disk, because YAML has none. A restart or an edit of another rule does not change them.
-import type { Rule } from '../../../domain/rules/rule.ts';
-import { keepCopy, recallCopy } from '../../../store/checksummed-file.ts';
+import type { Rule } from '../../domain/rules/rule.ts';
+import { keepCopy, recallCopy } from '../../store/checksummed-file.ts';
 
 /** The dates of one entry of the configuration, in Unix milliseconds. */
 export interface Declared {

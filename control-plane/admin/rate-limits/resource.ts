@@ -1,0 +1,152 @@
+// Rate limits as operators list and write them (spec, Endpoints).
+import { manualRules, resets } from '../../../domain/documents/kinds.ts';
+import { authorFacts } from '../../../domain/rules/authorship.ts';
+import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
+import { everyRule } from '../../../domain/rules/reset-epochs.ts';
+import { type Rule, ruleTitle } from '../../../domain/rules/rule.ts';
+import { ruleFacts } from '../../../domain/rules/rule-facts.ts';
+import type { StoredState } from '../../../store/state/state-store.ts';
+import type { Operator } from '../../authenticate.ts';
+import { refusal } from '../../errors.ts';
+import { denied, isVisible } from '../../managed/own-path.ts';
+import type { Quotas } from '../../managed/quotas.ts';
+import type { ManagedParts, ManagedResource, ManagedWrite } from '../../managed/resource.ts';
+import { deleteRule, type KnownRules, knownRules, putRule, resetEveryRule, resetRule } from './changes.ts';
+import { delegatedRemoval, delegatedReset, delegatedWrite, refuseForeignModel } from './delegation.ts';
+import type { LiveCounters } from './fleet-counters.ts';
+import { type ListingParts, listing, rows } from './listing.ts';
+import { mergedRules } from './merged-rules.ts';
+import { type ListingQuery, readListing } from './read-listing.ts';
+import { checkConfirmation, type RuleName, type RuleWrite, readDelete, readResetOne, readWrite } from './read-write.ts';
+
+/** The parts of the process that the rate-limit resource uses. */
+export interface RateLimitParts extends ManagedParts {
+  /** The rules of the configuration in force, with the dates and the place of each declaration. */
+  configRules(): Pick<ListingParts, 'declared' | 'places'> & { readonly rules: readonly Rule[] };
+  live(): Promise<LiveCounters>;
+  /** The limits on what operators may store. */
+  quotas(): Quotas;
+  /** Decides which rules can be enforced; called for every request. */
+  prerequisites(): RulePrerequisites;
+}
+
+/** All rules at one moment, and what limits the writes. */
+interface RulesNow extends KnownRules {
+  readonly prerequisites: RulePrerequisites;
+  readonly quotas: Quotas;
+}
+
+type RuleWriting<Wanted extends RuleName = RuleName> = ManagedWrite<RateLimitParts, RulesNow, Wanted>;
+
+const put: RuleWriting<RuleWrite> = {
+  method: 'PUT',
+  read: readWrite,
+  admit(wanted, operator, parts) {
+    if (!isVisible(operator, wanted)) throw denied('change a rule outside of its user path');
+    refuseForeignModel(wanted, operator, parts.prerequisites().known);
+  },
+  decide(known, wanted, { operator, name }) {
+    const { quotas, prerequisites } = known;
+    const write = delegatedWrite(known, wanted, operator, quotas.max_rules_per_scope);
+    return putRule(known, write, name, prerequisites.hasTemplates);
+  },
+};
+
+const remove: RuleWriting = {
+  method: 'DELETE',
+  read: readDelete,
+  admit: admitSeen,
+  decide: (known, wanted, { operator }) => deleteRule(known, delegatedRemoval(known, wanted, operator)),
+};
+
+const resetOne: RuleWriting = {
+  method: 'POST',
+  suffix: '/reset-one',
+  read: readResetOne,
+  admit: admitSeen,
+  decide: (known, wanted, { operator }) => resetRule(known, delegatedReset(wanted, operator)),
+};
+
+const reset: ManagedWrite<RateLimitParts, RulesNow> = {
+  method: 'POST',
+  suffix: '/reset',
+  access: 'admin',
+  read(body) {
+    checkConfirmation(body);
+    return { key: everyRule };
+  },
+  admit: (_, operator, parts) => refuseForeignModel(undefined, operator, parts.prerequisites().known),
+  decide: resetEveryRule,
+  answer: { status: 'ok' },
+};
+
+function admitSeen(wanted: RuleName, operator: Operator, parts: RateLimitParts): void {
+  if (!isVisible(operator, wanted)) throw refusal('rate_limit_not_found');
+  refuseForeignModel(wanted, operator, parts.prerequisites().known);
+}
+
+/** A scoped operator sees and changes rules within its user path only; the listing leaves out other rules. */
+export const rateLimitResource: ManagedResource<RateLimitParts, RulesNow, ListingQuery, LiveCounters> = {
+  path: '/admin/rate-limits',
+  access: 'operator',
+  kind: manualRules,
+  others: [resets],
+  figures: { read: (parts) => parts.live(), isNeeded: true },
+  readQuery: readListing,
+  known(parts, state, nowMs) {
+    const { rules, places } = parts.configRules();
+    return {
+      ...knownRules(state, rules, nowMs, places),
+      prerequisites: parts.prerequisites(),
+      quotas: parts.quotas(),
+    };
+  },
+  list(parts, state, { operator, query, figures, isStale }) {
+    const all: ListingParts = { ...shownRules(parts, state), live: isStale ? undefined : figures };
+    const seen = all.rules.filter((rule) => isVisible(operator, rule));
+    return listing({ ...all, ...(query === undefined ? { rules: seen } : chosen(all, seen, query)) });
+  },
+  title: (wanted: RuleName) => (wanted.key === everyRule ? 'every rule' : `rule ${ruleTitle(wanted)}`),
+  facts(before, after, { key }) {
+    const next = after.manual.get(key);
+    return {
+      before: factsOf(before, key),
+      after: factsOf(after, key),
+      ...(next === undefined ? {} : authorFacts(next)),
+    };
+  },
+  writes: [put, remove, resetOne, reset],
+};
+
+/** The rules that a listing has rows for. */
+function chosen(
+  all: ListingParts,
+  seen: ListingParts['rules'],
+  { filter, search, page }: ListingQuery,
+): Pick<ListingParts, 'rules' | 'page'> {
+  const rules = seen.filter((rule) => filter(rule) && search(rule, all));
+  if (page === undefined) return { rules };
+  const { limit, offset } = page;
+  return {
+    rules: rules.slice(offset, offset + limit),
+    page: { total: rules.length, limit, offset, unfiltered_total: seen.length },
+  };
+}
+
+function factsOf({ config, manual, prerequisites }: RulesNow, key: string): object | null {
+  return ruleFacts({ declared: config.get(key), manual: manual.get(key) }, prerequisites);
+}
+
+/** All rules of a state, and what their rows need besides usage. */
+function shownRules(parts: RateLimitParts, { documents }: Pick<StoredState, 'documents'>): Omit<ListingParts, 'live'> {
+  const { rules: config, ...declared } = parts.configRules();
+  const nowMs = Math.floor(parts.nowMs());
+  const prerequisites = parts.prerequisites();
+  const rules = mergedRules({ documents, config, prerequisites, nowMs });
+  return { rules, prerequisites, ...declared, nowMs };
+}
+
+/** A row for each rule, without usage. */
+export function rowsWithoutUsage(parts: RateLimitParts, state: Pick<StoredState, 'documents'>): object[] {
+  return rows({ ...shownRules(parts, state), live: undefined });
+}
