@@ -4,8 +4,6 @@ import type { Rule } from '../../../domain/rules/rule.ts';
 import { rateLimitHeaders, rejectionHeaders } from '../../../proxy/limits/headers.ts';
 import { addIetfFields, type LimitState } from '../../../proxy/limits/ietf-fields.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
-import { startFakeUpstream } from '../../support/fake-upstream.ts';
-import { startGateway } from '../../support/gateway.ts';
 import { ruleOf } from './rule-of.ts';
 
 const start = 1_800_000_000_000;
@@ -67,42 +65,4 @@ await test('an integer has at most 15 digits', async (t) => {
     '"requests-per-minute";r=999999999999999;t=60',
   ]);
   t.same(fieldsOf(), []);
-});
-
-await test('server.ratelimit_headers chooses the headers of answers and refusals, and is hot', async (t) => {
-  const upstream = await startFakeUpstream({ t });
-  const config = (server: object) => ({
-    server,
-    rate_limits: { user_paths: [{ path: '/', limits: [{ period: 'minute', max_requests: 2 }] }] },
-  });
-  const gateway = await startGateway(t, { upstream, config: config({ ratelimit_headers: ['openai', 'ietf'] }) });
-  const ask = async () => {
-    const body = { model: 'fake/fake-small', messages: [{ role: 'user', content: 'hello' }] };
-    const { status, headers, text } = await gateway
-      .fetch('/v1/chat/completions', { method: 'POST', body })
-      .then(async (response) => ({ status: response.status, headers: response.headers, text: await response.text() }));
-    const limit = headers.get('ratelimit') ?? '';
-    const [, remaining, reset] = /^"requests-per-minute";r=(\d+);t=(\d+);pk=:Lw==:$/.exec(limit) ?? [];
-    return { status, headers, remaining, reset, text };
-  };
-  for (const [status, left] of [
-    [200, '1'],
-    [200, '0'],
-    [429, '0'],
-  ] as const) {
-    const answer = await ask();
-    t.equal(answer.status, status, answer.text);
-    t.equal(answer.headers.get('ratelimit-policy'), '"requests-per-minute";q=2;w=60;pk=:Lw==:');
-    t.equal(answer.remaining, left);
-    t.equal(answer.headers.get('x-ratelimit-remaining-requests'), left);
-    t.equal(answer.headers.get('x-ratelimit-reset-requests'), answer.reset);
-  }
-  await gateway.applyConfig({ 'gateway.yaml': config({ ratelimit_headers: [] }) });
-  const { status, headers } = await ask();
-  t.equal(status, 429);
-  t.same(
-    [...headers.keys()].filter((name) => name.includes('ratelimit')),
-    [],
-  );
-  t.match(headers.get('retry-after'), /^\d+$/);
 });
