@@ -1,37 +1,35 @@
-// `npm run mutate`: how many mistakes made on purpose do the tests of the pure rooms find? Stryker changes one expression at a time and runs the
-// test files that reach it, each in a process, until one fails. The score and every mistake that no test found are on the standard output.
-//   npm run mutate                  all rooms, one after the other: more than an hour
-//   npm run mutate -- proxy/limits  one room
+// `npm run mutate`: how many mistakes made on purpose do the tests of the pure rooms find? Stryker changes one expression at a time and runs
+// the test files that reach it, each in a process, until one fails. The score and every mistake that no test found are on the standard output.
+//   npm run mutate                            all rooms, one after the other: hours
+//   npm run mutate -- proxy/limits            one room
+//   npm run mutate -- proxy/limits/window.ts  one file
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Stryker } from '@stryker-mutator/core';
 
-/** For each room the test files that hold its promises without a process of their own; those that take least time come first. */
+/** For each room the test files that hold its promises without processes of their own. Those that take least time come first. */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   'proxy/limits': [
     'test/proxy/limits/{limiter,limiter.rules,window,renew,headers,ietf-fields}.test.ts',
-    'test/proxy/limits/limiter.{property,model,stored}.test.ts',
+    'test/proxy/limits/limiter.{stored,property,model}.test.ts',
   ],
   domain: ['test/domain/**/*.test.ts'],
   'proxy/bytes': ['test/proxy/{canonical-json,read-pieces,scan}.test.ts'],
 };
 
 const words = process.argv.slice(2);
-for (const word of words) {
-  if (rooms[word] === undefined) throw new Error(`${word} is none of the rooms: ${Object.keys(rooms).join(', ')}`);
-}
-
-for (const [room, testFiles] of Object.entries(rooms)) {
-  if (words.length > 0 && !words.includes(room)) continue;
-  console.log(`\n== ${room}`);
+for (const word of words.length > 0 ? words : Object.keys(rooms)) {
+  const [room, testFiles] = Object.entries(rooms).find(([name]) => word === name || word.startsWith(`${name}/`)) ?? [];
+  if (testFiles === undefined) throw new Error(`${word} is in none of the rooms ${Object.keys(rooms).join(', ')}`);
+  console.log(`\n== ${word}`);
   const stryker = new Stryker({
-    mutate: [`${room}/**/*.ts`],
+    mutate: [word === room ? `${room}/**/*.ts` : word],
     testRunner: 'tap',
     plugins: ['@stryker-mutator/tap-runner'],
     tap: { testFiles: [...testFiles] },
     coverageAnalysis: 'perTest',
-    concurrency: 1,
-    // The types are checked by the compiler of this repository, whose API Stryker does not know.
+    concurrency: 2,
+    // The compiler of this repository checks the types; Stryker does not know its API.
     tsconfigFile: 'none',
     disableTypeChecks: false,
     ignorePatterns: ['docs', 'examples', 'test/fixtures/answers'],

@@ -3,7 +3,7 @@
 // times as long. (`npm run coverage` needs them.)
 //   npm test                        all files
 //   npm test -- store/state faults  files whose path contains one of the words
-//   npm run test:long               what package.json excludes too: loads like those of a soak, the tests of the test support and of the bench
+//   npm run test:long               what package.json excludes too: loads like those of a soak, and the tests of the test support
 //   npm test -- --tap …             the whole TAP
 
 import { globSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,8 +1,9 @@
 // The official clients with answers that were kept: a stream shows what JSON showed, and the other way round, with every provider.
 import { t as suite, test } from 'tap';
-import { startGateway, untilIdle } from '../support/gateway.ts';
+import { untilIdle } from '../support/gateway.ts';
 import type { ScenarioName } from '../support/scripted-model/scenarios.ts';
 import { startScriptedModel } from '../support/scripted-model/server.ts';
+import { shareGateway } from '../support/shared.ts';
 import { anthropic } from './anthropic.ts';
 import type { Client, How, Reply } from './client.ts';
 import { openaiChat } from './openai-chat.ts';
@@ -14,7 +15,7 @@ const started = await Promise.all(
   providers.map(async (provider) => ({ provider, model: await startScriptedModel(suite, provider.wire) })),
 );
 const names = [...new Set(clients.map(({ model }) => model))];
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     cache: { enabled: true },
     providers: Object.fromEntries(

@@ -1,7 +1,7 @@
 // Every client with every provider, through one gateway: what the client's own types show is what the provider said.
 import { t as suite, test } from 'tap';
-import { startGateway } from '../support/gateway.ts';
 import { startScriptedModel } from '../support/scripted-model/server.ts';
+import { shareGateway } from '../support/shared.ts';
 import type { Client } from './client.ts';
 import { clients } from './clients.ts';
 import { exceptionsOf, unexpected } from './exceptions.ts';
@@ -13,7 +13,7 @@ const started = await Promise.all(
   providers.map(async (provider) => ({ provider, model: await startScriptedModel(suite, provider.wire) })),
 );
 const names = [...new Set(clients.map(({ model }) => model))];
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: Object.fromEntries(
       started.map(({ provider, model: { url } }) => {

@@ -1,7 +1,7 @@
 // A client that names what was answered before, as the AI SDK does unless it is told otherwise, with every provider: the gateway keeps it.
 import { t as suite, test } from 'tap';
-import { startGateway } from '../support/gateway.ts';
 import { startScriptedModel } from '../support/scripted-model/server.ts';
+import { shareGateway } from '../support/shared.ts';
 import { exceptionsOf, unexpected } from './exceptions.ts';
 import { providers } from './providers.ts';
 import { differencesOf, talks } from './talks.ts';
@@ -10,7 +10,7 @@ import { vercelResponses, vercelStored } from './vercel.ts';
 const started = await Promise.all(
   providers.map(async (provider) => ({ provider, model: await startScriptedModel(suite, provider.wire) })),
 );
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: Object.fromEntries(
       started.map(({ provider, model: { url } }) => {

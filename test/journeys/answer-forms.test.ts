@@ -1,7 +1,8 @@
 // Servers give an answer in a form that was not asked for, or under a head that says something else: a client gets what it asked for.
 import { t as suite, test } from 'tap';
 import { type Behaviour, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway, untilIdle } from '../support/gateway.ts';
+import { untilIdle } from '../support/gateway.ts';
+import { shareGateway } from '../support/shared.ts';
 
 const formats = ['chat', 'messages', 'responses'] as const;
 type Format = (typeof formats)[number];
@@ -9,7 +10,7 @@ const [chat, messages, responses] = await Promise.all(formats.map(() => startFak
 if (chat === undefined || messages === undefined || responses === undefined) throw new Error('no providers');
 const upstreams = { chat, messages, responses };
 const usual = { models: ['m'], circuit_breaker: false, learn_limits: false, api_key: 'k' };
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: {
       chat: { ...usual, type: 'openai', base_url: chat.url, dialects: ['chat', 'completions'] },

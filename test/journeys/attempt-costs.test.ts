@@ -3,15 +3,15 @@ import { t as suite, test } from 'tap';
 import { ModelSpotter } from '../../proxy/opaque/model-spotter.ts';
 import { converseFrame } from '../support/aws-frames.ts';
 import { type Behaviour, fin, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
 import { recordOf } from '../support/journal.ts';
+import { shareGateway } from '../support/shared.ts';
 
 const upstream = await startFakeUpstream({ t: suite, models: ['m'] });
 const models = [{ id: 'm', pricing: { input_per_mtok: 10, output_per_mtok: 20 } }];
 const provider = { base_url: upstream.url, models, circuit_breaker: false };
 /** Of providers that are asked for what never comes. */
 const timeouts = { total: '300ms' };
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: {
       openai: { ...provider, type: 'openai' },

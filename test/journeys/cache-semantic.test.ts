@@ -4,6 +4,7 @@ import { vectorOf } from '../support/embedding.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type GatewayRequest, startGateway } from '../support/gateway.ts';
 import { journaled } from '../support/journal.ts';
+import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const [upstream, embedder] = await Promise.all([
@@ -29,7 +30,7 @@ const config = {
   providers: { fake: { ...provider, dialects: ['chat', 'responses', 'messages'] }, embeddings },
   rate_limits: { user_paths: [{ path: '/limited', limits }] },
 };
-const gateway = await startGateway(suite, { config });
+const gateway = await shareGateway({ config });
 const inForce = (changed: object) => gateway.applyConfig({ 'gateway.yaml': { ...config, ...changed } });
 
 let talks = 0;

@@ -1,7 +1,7 @@
 // How many calls of providers one request makes: over all targets of an alias, and of one target that fails.
 import { t as suite, test } from 'tap';
 import { type Behaviour, type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
+import { shareGateway } from '../support/shared.ts';
 
 const names = ['m1', 'm2', 'm3', 'm4', 'm5', 'm6'];
 const models = [...names, 'spent-500', 'spent-503', 'waits', 'once'];
@@ -9,7 +9,7 @@ const upstream = await startFakeUpstream({ t: suite, models });
 /** A budget of its own for each alias, so that none uses up another's. */
 const retry = { budget: 1 };
 const targets = (count: number) => names.slice(0, count).map((name) => ({ model: `p/${name}` }));
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: { p: { type: 'openai', base_url: upstream.url, api_key: `\${TEST_PROVIDER_KEY}`, models } },
     aliases: [

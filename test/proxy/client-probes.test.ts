@@ -1,13 +1,13 @@
 // The probes that editors and agents send before they ask anything: each is answered at once, and its connection carries the next request.
 import { t as suite, test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
 import { type RawResponse, rawRequest } from '../support/raw-http.ts';
+import { shareGateway } from '../support/shared.ts';
 import { authorization, chatCall, head, host } from './raw-cases.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const origin = 'https://editor.test';
-const gateway = await startGateway(suite, { upstream });
+const gateway = await shareGateway({ upstream });
 
 /** The answer to a probe; throws unless the next request on the same connection is answered behind it. */
 async function probe(line: string, ...headers: string[]): Promise<RawResponse> {

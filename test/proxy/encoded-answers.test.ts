@@ -2,13 +2,13 @@
 import { gzipSync } from 'node:zlib';
 import { t as suite, test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
 import { rawRequest } from '../support/raw-http.ts';
+import { shareGateway } from '../support/shared.ts';
 import { authorization, host, jsonType, request } from './raw-cases.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const dialects = ['chat', 'responses', 'embeddings', 'audio', 'images', 'moderations', 'rerank'];
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: {
       fake: {

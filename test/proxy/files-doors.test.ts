@@ -5,9 +5,9 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { APIError, toFile } from 'openai';
 import { t as suite, test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
 import { journaled } from '../support/journal.ts';
 import { type KeptFile, keepThings } from '../support/keeping-provider.ts';
+import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const first = await startFakeUpstream({ t: suite });
@@ -19,7 +19,7 @@ const pricing = { input_per_mtok: 10, output_per_mtok: 20 };
 const provider = { type: 'groq', api_key: key, models: [{ id: 'real-small', pricing }] };
 const long = { above_tokens: 1_500, input_per_mtok: 1_000, output_per_mtok: 1_000 };
 const claudes = [{ id: 'claude-real', pricing: { ...pricing, batch_share: 0.25, long_context: long } }, 'claude-other'];
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     server: { upload_limit: '32MiB' },
     providers: {

@@ -1,20 +1,17 @@
 // Speech, images, moderation and ranking: what reaches the provider and what comes back, with the official SDK and without it.
 import OpenAI from 'openai';
 import { t as suite, test } from 'tap';
-import { authKeyBody, authKeyKind } from '../../domain/keys/auth-key.ts';
-import { newSecret } from '../../domain/keys/secret.ts';
 import { usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { masterKey, providerKey, startGateway } from '../support/gateway.ts';
-import { sampleKey } from '../support/managed-state.ts';
-import { openSealedStore } from '../support/sealed.ts';
-import { commitAnyhow } from '../support/store-calls.ts';
+import { masterKey, providerKey } from '../support/gateway.ts';
+import { issueKey } from '../support/issue-key.ts';
+import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const dialects = ['chat', 'audio', 'images', 'moderations', 'rerank'];
 const provider = { type: 'openai', base_url: upstream.url, api_key: `\${TEST_PROVIDER_KEY}`, dialects };
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     server: { access_log: 'all' },
     providers: {
@@ -114,15 +111,7 @@ await test('what cannot be asked is refused before anything is sent', async (t) 
 });
 
 await test('a key of some models asks these alone', async (t) => {
-  const secret = newSecret();
-  const key = sampleKey(secret, { userPath: '/v', allowedModels: ['voice', 'fake/org/deep'] });
-  const store = openSealedStore({ directory: gateway.dataDir });
-  t.teardown(() => store.close());
-  await commitAnyhow(store, {
-    expected: new Map(),
-    changes: [{ kind: authKeyKind, id: key.id, body: authKeyBody(key) }],
-  });
-  await waitFor('the proxy to know the key', async () => ((await gateway.metric('gateway_state_revision')) ?? 0) > 0);
+  const secret = await issueKey(t, gateway, { userPath: '/v', allowedModels: ['voice', 'fake/org/deep'] });
   const headers = { authorization: `Bearer ${secret}` };
   await upstream.behave({ kind: 'json', body: {} });
   t.equal((await ask('/v1/audio/speech', { model: 'voice' }, headers)).said, '200 ok');

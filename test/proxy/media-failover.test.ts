@@ -1,8 +1,8 @@
 // Speech, transcripts, images, moderation and ranking when a target fails: the next one gets the same body, if it can be sent again.
 import { t as suite, test } from 'tap';
 import { type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
 import { openRaw, pause } from '../support/raw-http.ts';
+import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const doors = [
@@ -26,7 +26,7 @@ const [first, second] = await Promise.all([
 ]);
 const dialects = ['audio', 'images', 'moderations', 'rerank'];
 const provider = (base_url: string, models: string[]) => ({ type: 'openai', base_url, models, dialects });
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     server: { body_limit: '1MiB', access_log: 'all' },
     providers: {

@@ -3,23 +3,20 @@ import { createReadStream, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { t as suite, test } from 'tap';
-import { authKeyBody, authKeyKind } from '../../domain/keys/auth-key.ts';
-import { newSecret } from '../../domain/keys/secret.ts';
 import { usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { masterKey, providerKey, startGateway } from '../support/gateway.ts';
-import { sampleKey } from '../support/managed-state.ts';
+import { masterKey, providerKey } from '../support/gateway.ts';
+import { issueKey } from '../support/issue-key.ts';
 import { residentBytes } from '../support/process.ts';
 import { createGate, rawRequest } from '../support/raw-http.ts';
-import { openSealedStore } from '../support/sealed.ts';
-import { commitAnyhow } from '../support/store-calls.ts';
+import { shareGateway } from '../support/shared.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(240_000);
 const upstream = await startFakeUpstream({ t: suite });
 const provider = { type: 'openai', base_url: upstream.url, api_key: `\${TEST_PROVIDER_KEY}` };
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     server: { upload_limit: '80MiB', body_limit: '1MiB' },
     providers: {
@@ -160,13 +157,7 @@ await test('what is refused reaches no provider whole', async (t) => {
 });
 
 await test('a key of some models cannot ask for others by a second name, or by fields that lead elsewhere', async (t) => {
-  const secret = newSecret();
-  const key = sampleKey(secret, { userPath: '/v', allowedModels: ['ear'] });
-  const store = openSealedStore({ directory: gateway.dataDir });
-  t.teardown(() => store.close());
-  const change = { kind: authKeyKind, id: key.id, body: authKeyBody(key) };
-  await commitAnyhow(store, { expected: new Map(), changes: [change] });
-  await waitFor('the proxy to know the key', async () => ((await gateway.metric('gateway_state_revision')) ?? 0) > 0);
+  const secret = await issueKey(t, gateway, { userPath: '/v', allowedModels: ['ear'] });
   const headers = { authorization: `Bearer ${secret}` };
   t.equal(await ask(model + file(9) + end, headers), '200 ok');
   t.equal(await ask(field('model', 'm2') + end, headers), '403 model_access_denied');

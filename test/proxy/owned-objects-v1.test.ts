@@ -1,16 +1,16 @@
 // Stored objects at /v1: what a body names must be its caller's, and leads to the provider that keeps it. Responses in the background.
 import { t as suite, test } from 'tap';
 import { type Behaviour, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { keepAtProvider } from '../support/responses-provider.ts';
+import { shareGateway } from '../support/shared.ts';
 
 const key = `\${TEST_PROVIDER_KEY}`;
 const [first, second, native] = await Promise.all([1, 2, 3].map(() => startFakeUpstream({ t: suite })));
 if (first === undefined || second === undefined || native === undefined) throw new Error('no provider was started');
 const provider = { type: 'groq', api_key: key, models: ['small', 'embedding'] };
 const compatible = { type: 'openai', api_key: key, models: ['m'], base_url: native.url };
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: {
       first: { ...provider, base_url: first.url },

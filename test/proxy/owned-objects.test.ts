@@ -3,8 +3,8 @@ import { gzipSync } from 'node:zlib';
 import { t as suite, test } from 'tap';
 import { type FamilyName, families } from '../../proxy/kept/objects/families.ts';
 import { type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
 import { issueKey } from '../support/issue-key.ts';
+import { shareGateway } from '../support/shared.ts';
 
 /** How ids of the families look. */
 const beginnings: Partial<Record<FamilyName, string>> = {
@@ -26,7 +26,7 @@ const beginnings: Partial<Record<FamilyName, string>> = {
 const upstream = await startFakeUpstream({ t: suite });
 const key = `\${TEST_PROVIDER_KEY}`;
 const provider = { type: 'openai', base_url: upstream.url, api_key: key, models: ['m'] };
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: {
       main: provider,

@@ -7,21 +7,20 @@ import { parseAwsKey } from '../../domain/keys/aws-key.ts';
 import { newSecret } from '../../domain/keys/secret.ts';
 import { signAws } from '../../proxy/upstream/sign-aws.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { providerKey, startGateway } from '../support/gateway.ts';
+import { providerKey } from '../support/gateway.ts';
 import { sampleKey } from '../support/managed-state.ts';
 import { openSealedStore } from '../support/sealed.ts';
+import { awsKey, shareGateway } from '../support/shared.ts';
 import { commitAnyhow } from '../support/store-calls.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const mebibyte = 2 ** 20;
 const upstream = await startFakeUpstream({ t: suite });
 const origin = new URL(upstream.url).origin;
-const awsKey = 'AKIAIOSFODNN7EXAMPLE:wJalrXUtnFEMIK7MDENG+bPxRfiCYEXAMPLEKEY';
 const at = (path: string, more: object = {}) => {
   return { type: 'openai', base_url: `${origin}${path}`, api_key: `\${TEST_PROVIDER_KEY}`, models: ['small'], ...more };
 };
-const gateway = await startGateway(suite, {
-  env: { TEST_AWS_KEY: awsKey },
+const gateway = await shareGateway({
   config: {
     providers: {
       first: at('/first'),

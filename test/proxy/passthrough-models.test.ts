@@ -1,23 +1,18 @@
 // /p and the rules on models: whatever form a body has, its model is found before anything is sent, or the request is refused.
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { t as suite, test } from 'tap';
-import { authKeyBody, authKeyKind } from '../../domain/keys/auth-key.ts';
-import { newSecret } from '../../domain/keys/secret.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { masterKey, startGateway } from '../support/gateway.ts';
-import { sampleKey } from '../support/managed-state.ts';
+import { masterKey } from '../support/gateway.ts';
+import { issueKey } from '../support/issue-key.ts';
 import { openRaw, pause, rawRequest, type Step } from '../support/raw-http.ts';
-import { openSealedStore } from '../support/sealed.ts';
-import { commitAnyhow } from '../support/store-calls.ts';
+import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const origin = new URL(upstream.url).origin;
 const provider = { type: 'openai', base_url: upstream.url, api_key: `\${TEST_PROVIDER_KEY}`, models: ['m'] };
-const awsKey = 'AKIAIOSFODNN7EXAMPLE:wJalrXUtnFEMIK7MDENG+bPxRfiCYEXAMPLEKEY';
 const once = { limits: [{ period: 'day', max_requests: 1 }] };
-const gateway = await startGateway(suite, {
-  env: { TEST_AWS_KEY: awsKey },
+const gateway = await shareGateway({
   config: {
     server: { body_limit: '2MiB', upload_limit: '8MiB' },
     providers: {
@@ -243,13 +238,7 @@ await test('tokens count under the rule of the model, whatever form the body has
 });
 
 await test('a key with allowed_models passes an allowed model in every form, and no other', async (t) => {
-  const secret = newSecret();
-  const key = sampleKey(secret, { allowedModels: ['oa/m'] });
-  const store = openSealedStore({ directory: gateway.dataDir });
-  t.teardown(() => store.close());
-  const change = { kind: authKeyKind, id: key.id, body: authKeyBody(key) };
-  await commitAnyhow(store, { expected: new Map(), changes: [change] });
-  await waitFor('the proxy to know the key', async () => ((await gateway.metric('gateway_state_revision')) ?? 0) > 0);
+  const secret = await issueKey(t, gateway, { allowedModels: ['oa/m'] });
   const as = (headers: Headers = {}): Headers => ({ authorization: `Bearer ${secret}`, ...headers });
   const byContract = (rows: Rows) => Object.entries(rows).filter(([, [path]]) => !/\/(api|listen)\b/.test(path));
   for (const [name, [path, body, headers]] of byContract(found('m')))

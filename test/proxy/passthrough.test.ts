@@ -2,8 +2,9 @@
 import { t as suite, test } from 'tap';
 import { usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Gateway, masterKey, providerKey, startGateway } from '../support/gateway.ts';
+import { type Gateway, masterKey, providerKey } from '../support/gateway.ts';
 import { type RawResponse, rawRequest } from '../support/raw-http.ts';
+import { shareGateway } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { passedPaths, privateHeaders, publicHeaders, refusedPaths } from './passthrough-cases.ts';
 import { authorization, get, head, host, request } from './raw-cases.ts';
@@ -12,7 +13,7 @@ const upstream = await startFakeUpstream({ t: suite });
 const origin = new URL(upstream.url).origin;
 const provider = { type: 'openai', base_url: upstream.url, api_key: `\${TEST_PROVIDER_KEY}`, models: ['fake-small'] };
 const limit = (max_requests: number) => ({ period: 'minute', max_requests });
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     server: { access_log: 'all' },
     providers: {

@@ -1,7 +1,7 @@
 // What else goes to a provider and comes back: the query of its address, headers of the client, the provider's id of the request.
 import { t as suite, test } from 'tap';
 import { type Field, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startGateway } from '../support/gateway.ts';
+import { shareGateway } from '../support/shared.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const azure = {
@@ -12,7 +12,7 @@ const azure = {
   forward_headers: ['OpenAI-Organization', 'HTTP-Referer'],
 };
 const plain = { type: 'openai', base_url: upstream.url, api_key: 'canary-key-0123456789', models: ['m'] };
-const gateway = await startGateway(suite, { config: { providers: { azure, plain } } });
+const gateway = await shareGateway({ config: { providers: { azure, plain } } });
 
 async function ask(model: string, headers: Record<string, string> = {}, stream = false) {
   const response = await gateway.fetch('/v1/chat/completions', {

@@ -1,14 +1,15 @@
 // What clients of Responses ask besides responses: a WebSocket, a conversation in fewer items, and the tokens of an input.
 import { t as suite, test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { providerKey, startGateway } from '../support/gateway.ts';
+import { providerKey } from '../support/gateway.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { rawRequest } from '../support/raw-http.ts';
+import { shareGateway } from '../support/shared.ts';
 import { authorization, head, host } from './raw-cases.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const provider = { type: 'openai', base_url: upstream.url, api_key: `\${TEST_PROVIDER_KEY}`, models: ['m', 'other'] };
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: { native: { ...provider, dialects: ['responses'] }, chat: { ...provider, dialects: ['chat'] } },
     aliases: [{ source: 'both', targets: [{ model: 'chat/m' }, { model: 'native/m' }] }],

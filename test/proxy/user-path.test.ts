@@ -2,8 +2,9 @@
 import { t as suite, test } from 'tap';
 import { readUserPath } from '../../proxy/call/user-path.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { masterKey, startGateway } from '../support/gateway.ts';
+import { masterKey } from '../support/gateway.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
+import { shareGateway } from '../support/shared.ts';
 
 /** How the bytes of a text arrive from node. */
 const onTheWire = (text: string) => Buffer.from(text).toString('latin1');
@@ -64,7 +65,7 @@ const refused: readonly (readonly [name: string, bytes: string | Buffer, reason:
 ];
 
 const upstream = await startFakeUpstream({ t: suite });
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   upstream,
   config: {
     rate_limits: {

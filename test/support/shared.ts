@@ -9,6 +9,9 @@ import { waitFor } from './wait-for.ts';
 
 type Configuration = Pick<GatewayOptions, 'config' | 'files' | 'upstream'>;
 
+/** `TEST_AWS_KEY` in the configuration of the shared gateway: an access key and its secret. */
+export const awsKey = 'AKIAIOSFODNN7EXAMPLE:wJalrXUtnFEMIK7MDENG+bPxRfiCYEXAMPLEKEY';
+
 let gateway: Promise<Gateway> | undefined;
 /** Those that a file has had before. */
 const used = new WeakSet<Gateway>();
@@ -19,7 +22,8 @@ const fleets = new Map<FleetOptions['store'], Promise<Fleet>>();
  * of targets, rules and answers is not.
  */
 export async function shareGateway(options: Configuration): Promise<Gateway> {
-  gateway ??= startGateway(wholeProcess, { config: {} });
+  const env = { GATEWAY_ENTITLEMENTS: 'quota_templates', TEST_AWS_KEY: awsKey };
+  gateway ??= startGateway(wholeProcess, { config: {}, env });
   const shared = await gateway;
   await configure(shared, options);
   return shared;

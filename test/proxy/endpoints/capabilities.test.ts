@@ -2,19 +2,15 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { t as suite, type Test, test } from 'tap';
-import { authKeyBody, authKeyKind } from '../../../domain/keys/auth-key.ts';
-import { newSecret } from '../../../domain/keys/secret.ts';
 import { namingEndpoints } from '../../../proxy/endpoints/naming-endpoints.ts';
 import { startFakeUpstream } from '../../support/fake-upstream.ts';
-import { masterKey, startGateway } from '../../support/gateway.ts';
-import { sampleKey } from '../../support/managed-state.ts';
-import { openSealedStore } from '../../support/sealed.ts';
-import { commitAnyhow } from '../../support/store-calls.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { masterKey } from '../../support/gateway.ts';
+import { issueKey } from '../../support/issue-key.ts';
+import { shareGateway } from '../../support/shared.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const provider = { base_url: upstream.url, api_key: `\${TEST_PROVIDER_KEY}`, circuit_breaker: false, models: ['m'] };
-const gateway = await startGateway(suite, {
+const gateway = await shareGateway({
   config: {
     providers: {
       claude: { ...provider, type: 'anthropic' },
@@ -98,13 +94,7 @@ await test('a request is refused as one that no provider can be asked exactly wh
 });
 
 await test('a key of some models sees what those can be asked; a bare id and clients of both APIs read their model', async (t) => {
-  const secret = newSecret();
-  const key = sampleKey(secret, { allowedModels: ['ranker/m'] });
-  const store = openSealedStore({ directory: gateway.dataDir });
-  t.teardown(() => store.close());
-  const changes = [{ kind: authKeyKind, id: key.id, body: authKeyBody(key) }];
-  await commitAnyhow(store, { expected: new Map(), changes });
-  await waitFor('the proxy to know the key', async () => ((await gateway.metric('gateway_state_revision')) ?? 0) > 0);
+  const secret = await issueKey(t, gateway, { allowedModels: ['ranker/m'] });
   const ranking = [counting, '/v1/rerank', ...realtime];
   t.strictSame(await endpointsOf({ authorization: `Bearer ${secret}` }), { both: ranking, 'ranker/m': ranking });
   const { models } = new OpenAI({ apiKey: masterKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
