@@ -1,10 +1,7 @@
 // The body of a request that is refused before it: a short one that comes at once is read all the same, so that its record says what it asked
 // for.
-import { type Call, readCall } from '../call/call.ts';
 import { Refusal, refusal } from '../errors.ts';
-import type { HeldBody } from '../http/body-budget.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { received } from './receive.ts';
 
 /** A body is read up to this many bytes: a refused request must cost little. */
 const shortBytes = 16 * 1024;
@@ -20,21 +17,17 @@ export function isShort({ head }: Exchange): boolean {
 }
 
 /**
- * A short body. `takeBody` gets it before it is read as a call. Undefined when it cannot be read: the limits of its sender answer first.
- * Rejects where the client has left, or sends what is no HTTP.
+ * What a request asks for that is refused before its body, as `read` reads it. Undefined when it cannot be read, or does not come at once: the
+ * limits of its sender answer first. Rejects where the client has left, or sends what is no HTTP.
  */
-export async function readAsked(
+export async function foreseen<Asked>(
   exchange: Exchange,
-  limitBytes: number,
-  held: HeldBody,
-  takeBody: (body: Buffer) => void,
-): Promise<Call | undefined> {
+  read: () => Asked | Promise<Asked>,
+): Promise<Asked | undefined> {
   const late = refusal('request_timeout');
   const timer = setTimeout(() => exchange.waiting?.broken?.(late), patienceMs);
   try {
-    const body = await received(exchange, limitBytes, held);
-    takeBody(body);
-    return readCall(body);
+    return await read();
   } catch (error) {
     const isOver = exchange.gone || (error !== late && error instanceof Refusal && unreadable.has(error.code));
     if (isOver || !(error instanceof Refusal)) throw error;

@@ -1,7 +1,7 @@
 // Trips to model endpoints: what each stage of the line does for a call of a model.
 import { type Caching, openCaching } from '../cache/caching.ts';
 import type { Embedder } from '../cache/embedding.ts';
-import { type Call, readAnyCall } from '../call/call.ts';
+import { type Call, readAnyCall, readCall } from '../call/call.ts';
 import type { ModelEndpoint, ModelRow } from '../endpoints/model-endpoints.ts';
 import { rowOf } from '../endpoints/row-of.ts';
 import { type ExplainedRequest, explainOnItsWay } from '../explain/explained-request.ts';
@@ -18,7 +18,7 @@ import { settleCache, takeForCache } from '../stages/cache/keep-cached.ts';
 import { lookUp } from '../stages/cache/look-up.ts';
 import { candidates, payable } from '../stages/candidates.ts';
 import { deliver, ownDelivery } from '../stages/deliver.ts';
-import { isShort, readAsked } from '../stages/foresee.ts';
+import { foreseen, isShort } from '../stages/foresee.ts';
 import { type Guarded, guard, guardAnswer, guarding, putBack } from '../stages/guard.ts';
 import { keep } from '../stages/keep.ts';
 import { recall, routeHome } from '../stages/recall.ts';
@@ -100,8 +100,11 @@ export class ModelTrip extends Trip<Exchange, Accepted, FailedAttempt, Guarding>
 }
 
 export function modelKind(parts: Gateway): TripKind<ModelTrip, Delivery> {
-  const readBody = (trip: ModelTrip): Promise<Buffer> =>
-    received(trip.exchange, trip.snapshot.bodyLimitBytes, memoryOf(trip));
+  const readBody = async (trip: ModelTrip): Promise<Buffer> => {
+    const body = await received(trip.exchange, trip.snapshot.bodyLimitBytes, memoryOf(trip));
+    trip.capture?.takeRequest(body);
+    return body;
+  };
   return {
     isOfClient: true,
     checkHead: ({ exchange, snapshot }) => expectJson(exchange, snapshot.bodyLimitBytes),
@@ -109,16 +112,12 @@ export function modelKind(parts: Gateway): TripKind<ModelTrip, Delivery> {
     admission: ({ endpoint: { isCounted } }) => ({ rules: isCounted ? 'everything' : 'nothing', hasBudget: isCounted }),
     entersLate: ({ caching }) => caching !== undefined,
     async foresee(trip) {
-      const { exchange, snapshot } = trip;
-      if (trip.call !== undefined || !isShort(exchange)) return trip.call;
-      const noteBody = (body: Buffer): void => trip.capture?.takeRequest(body);
-      trip.call = await readAsked(exchange, snapshot.bodyLimitBytes, memoryOf(trip), noteBody);
+      if (trip.call !== undefined || !isShort(trip.exchange)) return trip.call;
+      trip.call = await foreseen(trip.exchange, async () => readCall(await readBody(trip)));
       return trip.call;
     },
     async receive(trip) {
-      const body = await readBody(trip);
-      trip.capture?.takeRequest(body);
-      trip.call = await readAnyCall(body);
+      trip.call = await readAnyCall(await readBody(trip));
     },
     resolve: (trip) => findRoute(trip, parts),
     async guard(trip) {

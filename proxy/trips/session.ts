@@ -24,6 +24,7 @@ import { modelIn } from '../realtime/session-model.ts';
 import type { SessionSlots } from '../realtime/session-slots.ts';
 import { UnfinishedResponses } from '../realtime/unfinished-responses.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
+import { foreseen } from '../stages/foresee.ts';
 import type { Ending } from '../stages/relay.ts';
 import { costOfUsage } from '../tokens/attempt-usage.ts';
 import { sumUsage } from '../tokens/sum-usage.ts';
@@ -89,8 +90,8 @@ export function sessionKind(keeper: SessionKeeper, parts: Gateway): TripKind<Ses
     identify: (trip) => identifyCaller(trip, parts),
     admission: () => ({ rules: 'everything', hasBudget: true }),
     entersLate: () => false,
-    foresee(trip) {
-      receive(trip);
+    async foresee(trip) {
+      await foreseen(trip.exchange, () => receive(trip));
       return trip.call && askedOf(trip.call.model, trip.query);
     },
     receive(trip) {

@@ -18,7 +18,7 @@ import type { SignallingDoor } from '../realtime/doors.ts';
 import { furtherQuery, queryOf } from '../realtime/query.ts';
 import { type NamedModel, namedModel } from '../realtime/session-model.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
-import { isShort } from '../stages/foresee.ts';
+import { foreseen, isShort } from '../stages/foresee.ts';
 import type { Ending } from '../stages/relay.ts';
 import { noHead } from '../upstream/answer-head.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
@@ -67,7 +67,7 @@ export function signallingKind(parts: Gateway): TripKind<SignallingTrip, Answere
     entersLate: () => false,
     async foresee(trip) {
       if (!isShort(trip.exchange)) return undefined;
-      await receive(trip);
+      await foreseen(trip.exchange, () => receive(trip));
       return trip.call && askedOf(trip.call.model, trip.query);
     },
     receive,
@@ -144,16 +144,16 @@ async function askTarget(
   const spanId = parts.telemetry?.propagate(exchange, headers);
   const path = realtimePath(speech, door.below, members);
   const question = { method: 'POST', path, headers, body: named.bodyFor(model), mostBytes, signal } as const;
-  const answer = await readWhole(parts.pools.get(upstream), question, upstream.patience, parts.deadlines);
-  if (answer.failure !== undefined) {
-    const failure = { failure: answer.failure, sent: answer.sent, isStale: false };
+  const come = await readWhole(parts.pools.get(upstream), question, upstream.patience, parts.deadlines);
+  if (come.failure !== undefined) {
+    const failure = { failure: come.failure, sent: come.sent, isStale: false };
     return { status: 0, head: noHead, spanId, refused: failureRefusal(failure, upstream, noHead), failure };
   }
-  const { status, head } = answer;
+  const { status, head } = come;
   const isFine = status >= 200 && status < 300;
-  if (isFine && (door.takesSdp || isJson.test(head.contentType ?? ''))) return { status, head, spanId, value: answer };
+  if (isFine && (door.takesSdp || isJson.test(head.contentType ?? ''))) return { status, head, spanId, value: come };
   const nowMs = (): number => parts.nowMs();
-  const refused = wholeRejection(answer, speech.speaker, nowMs) ?? invalid(answer, upstream, `its status is ${status}`);
+  const refused = wholeRejection(come, speech.speaker, nowMs) ?? invalid(come, upstream, `its status is ${status}`);
   return { status, head, spanId, refused, failure: undefined };
 }
 
