@@ -1,9 +1,10 @@
 // Cuts the frames of `application/vnd.amazon.eventstream` into events, wherever the chunks of the stream end.
+import { crc32 } from 'node:zlib';
 import { HeldBytes } from '../../bytes/held-bytes.ts';
 import { parseObject, writeJson } from '../json/json.ts';
 import { maxEventBytes } from '../server-events.ts';
 import { type EventSplitter, InvalidAnswer, type RawEvent } from '../translation.ts';
-import { crc32 } from './crc32.ts';
+
 import { stringHeaders } from './frame-headers.ts';
 
 /** What every failure is called here; its own name is the member `__type` of its data. */

@@ -1,6 +1,5 @@
 // Frames of AWS are cut out wherever chunks end, and a frame with a wrong bit is never believed.
 import { test } from 'tap';
-import { crc32 } from '../../../../proxy/dialects/bedrock/crc32.ts';
 import { EventStreamSplitter } from '../../../../proxy/dialects/bedrock/event-stream.ts';
 import { InvalidAnswer, type RawEvent } from '../../../../proxy/dialects/translation.ts';
 import { converseFrame, frame, rawFrame } from '../../../support/aws-frames.ts';
@@ -12,7 +11,6 @@ const cut = (...chunks: Buffer[]): RawEvent[] => {
 };
 
 await test('the examples that the SDKs of AWS test themselves with', async (t) => {
-  t.equal(crc32(Buffer.from('123456789')), 0xcbf43926);
   t.same(cut(hex('00000010 00000000 05c248eb 7d98c8ff')), [{ event: undefined, data: '' }], 'an empty frame');
   const plain = hex('0000001d 00000000 fd528c5a 7b27666f6f273a27626172277d c3653936');
   t.same(cut(plain), [{ event: undefined, data: "{'foo':'bar'}" }], 'a frame without headers');
