@@ -1,13 +1,16 @@
-// The metrics of the control plane for Prometheus; the only file of this plane that imports the metrics package.
+// The metrics of the control plane, and how each is read at a scrape. schemas/metrics/control-plane-metrics.ts declares name, labels and help under
+// the same key; a key that is missing here, or not declared there, is an error of types.
+
+import { budgetPeriodLabel } from '../domain/budgets/period.ts';
 import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import type { FailedLogins } from '../plane/access/failed-logins.ts';
 import type { LineWriter } from '../plane/line-writer.ts';
-import { Counter, collectProcessMetrics, Gauge, Registry } from '../plane/prometheus.ts';
-import { controlPlaneMetrics as defined } from '../schemas/metrics/control-plane-metrics.ts';
-import type { MetricDefinition } from '../schemas/metrics/limit-metrics.ts';
+import { byLabel, collectProcessMetrics, Registry, registerReaders, type Shown } from '../plane/prometheus.ts';
+import { controlPlaneMetrics } from '../schemas/metrics/control-plane-metrics.ts';
+import { mostLabelledBudgets } from '../schemas/metrics/limit-metrics.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
-import { exposeBudgets } from './budget-metrics.ts';
+import { highestSpend } from './budgets/standing.ts';
 import type { BudgetWatch } from './budgets/watch.ts';
 import type { Fleet } from './fleet.ts';
 import type { DrainStatus } from './records/drain-journal.ts';
@@ -35,102 +38,77 @@ export interface ObservedFacts {
   readonly budgets: Pick<BudgetWatch, 'standings'>;
 }
 
+type Readers = Readonly<Record<keyof typeof controlPlaneMetrics, () => Shown>>;
+
 /** Creates a registry (no global state) with the metrics of the process and the fleet. */
 export function createMetrics(facts: ObservedFacts): Metrics {
-  const { version, config, state, secretProblems, fleet, failedLogins, records, output } = facts;
   const registry = new Registry();
-  const registers = [registry];
   collectProcessMetrics(registry);
-  new Gauge({ ...defined.build, registers }).set({ plane: 'control-plane', version, node: process.versions.node }, 1);
-  new Counter({
-    ...defined.authFailures,
-    registers,
-    collect() {
-      this.reset();
-      for (const [reason, count] of Object.entries(failedLogins.counts())) this.inc({ reason }, count);
-    },
-  });
-  new Counter({
-    ...defined.logEventsDropped,
-    registers,
-    collect() {
-      this.reset();
-      this.inc(output.droppedEvents);
-    },
-  });
-  exposeRecords(registers, facts);
-  const gauge = (definition: MetricDefinition, read: () => number): void => {
-    new Gauge({
-      ...definition,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  };
-  gauge(defined.configIsGood, () => (config()?.lastReloadSuccessful ? 1 : 0));
-  gauge(defined.stateRevision, () => state()?.revision ?? 0);
-  gauge(defined.stateStoreUp, () => (state()?.isUp ? 1 : 0));
-  gauge(defined.stateStoreEmptied, () => (isEmptied(state()?.standing) ? 1 : 0));
-  gauge(defined.stateStoreBehind, () => (state()?.standing === 'behind' ? 1 : 0));
-  gauge(defined.stateStoreEvicts, () => (state()?.evicts === undefined ? 0 : 1));
-  new Counter({
-    ...defined.stateWriteBacks,
-    registers,
-    collect() {
-      this.reset();
-      this.inc(state()?.writeBacks ?? 0);
-    },
-  });
-  new Gauge({
-    ...defined.stateSkipped,
-    registers,
-    collect() {
-      for (const [reason, count] of Object.entries(state()?.skipped ?? {})) this.set({ reason }, count);
-    },
-  });
-  const live = () => fleet.proxies().filter(({ isLive }) => isLive);
-  gauge(defined.proxiesLive, () => live().length);
-  gauge(defined.proxiesBehind, () => live().filter(({ isConverged }) => !isConverged).length);
-  gauge(defined.instancesShared, () => fleet.proxies().filter(({ isShared }) => isShared).length);
-  gauge(defined.secretFilesUnusable, () => secretProblems().length);
-  gauge(defined.recordStoreUp, () => (records().trouble === undefined ? 1 : 0));
-  gauge(defined.convergenceLag, () => fleet.lagSeconds());
-  exposeBudgets(registers, facts.budgets);
+  const readers: Readers = { ...planeReaders(facts), ...recordReaders(facts), ...budgetReaders(facts.budgets) };
+  registerReaders(registry, controlPlaneMetrics, readers);
   return { contentType: registry.contentType, text: () => registry.metrics() };
 }
 
+const flag = (isSo: boolean): number => (isSo ? 1 : 0);
+
+function planeReaders(facts: ObservedFacts) {
+  const { version, config, state, secretProblems, fleet, failedLogins, output } = facts;
+  const live = () => fleet.proxies().filter(({ isLive }) => isLive);
+  return {
+    build: () => [[{ plane: 'control-plane', version, node: process.versions.node }, 1]],
+    authFailures: () => byLabel('reason', failedLogins.counts()),
+    logEventsDropped: () => output.droppedEvents,
+    secretFilesUnusable: () => secretProblems().length,
+    configIsGood: () => flag(config()?.lastReloadSuccessful === true),
+    stateRevision: () => state()?.revision ?? 0,
+    stateStoreUp: () => flag(state()?.isUp === true),
+    stateStoreEmptied: () => flag(isEmptied(state()?.standing)),
+    stateStoreBehind: () => flag(state()?.standing === 'behind'),
+    stateStoreEvicts: () => flag(state()?.evicts !== undefined),
+    stateWriteBacks: () => state()?.writeBacks ?? 0,
+    stateSkipped: () => byLabel('reason', { ...state()?.skipped }),
+    proxiesLive: () => live().length,
+    proxiesBehind: () => live().filter(({ isConverged }) => !isConverged).length,
+    instancesShared: () => fleet.proxies().filter(({ isShared }) => isShared).length,
+    convergenceLag: () => fleet.lagSeconds(),
+  } satisfies Partial<Readers>;
+}
+
 /** What became of records, and what room they take. */
-function exposeRecords(registers: Registry[], { records, room }: Pick<ObservedFacts, 'records' | 'room'>): void {
-  new Counter({
-    ...defined.recordsTaken,
-    registers,
-    collect() {
-      const { storedRecords, lostRecords } = records();
-      this.reset();
-      this.inc({ outcome: 'stored' }, storedRecords);
-      this.inc({ outcome: 'lost' }, lostRecords);
+function recordReaders({ records, room }: Pick<ObservedFacts, 'records' | 'room'>) {
+  return {
+    recordStoreUp: () => flag(records().trouble === undefined),
+    recordsTaken() {
+      const { storedRecords: stored, lostRecords: lost } = records();
+      return byLabel('outcome', { stored, lost });
     },
-  });
-  new Gauge({
-    ...defined.recordBytes,
-    registers,
-    collect() {
-      const { usedBytes, mostBytes } = room() ?? {};
-      this.reset();
-      if (usedBytes === undefined || mostBytes === undefined) return;
-      this.set({ bound: 'used' }, usedBytes);
-      this.set({ bound: 'most' }, mostBytes);
+    recordBytes() {
+      const { usedBytes: used, mostBytes: most } = room() ?? {};
+      return used === undefined || most === undefined ? [] : byLabel('bound', { used, most });
     },
-  });
-  new Counter({
-    ...defined.recordsRelieved,
-    registers,
-    collect() {
-      const { bodiesRemoved = 0, entriesRemoved = 0 } = room() ?? {};
-      this.reset();
-      this.inc({ what: 'body' }, bodiesRemoved);
-      this.inc({ what: 'entry' }, entriesRemoved);
+    recordsRelieved() {
+      const { bodiesRemoved: body = 0, entriesRemoved: entry = 0 } = room() ?? {};
+      return byLabel('what', { body, entry });
     },
-  });
+  } satisfies Partial<Readers>;
+}
+
+/** What was spent as of the last answer of the record store. Ids of budgets are bounded by the configuration, and the number of series besides. */
+function budgetReaders({ standings }: Pick<BudgetWatch, 'standings'>) {
+  const enforced = () => standings().filter(({ budget }) => budget.enforced);
+  return {
+    budgetSpent: () =>
+      enforced()
+        .slice(0, mostLabelledBudgets)
+        .map(({ budget: { id, scope, periodSeconds, mode, amount }, spend }) => {
+          const labels = { budget: id, scope, period: budgetPeriodLabel(periodSeconds), mode };
+          return [labels, highestSpend(spend) / amount];
+        }),
+    budgetsExceeded() {
+      const counts = { enforce: 0, shadow: 0 };
+      for (const { budget, spend } of enforced())
+        for (const spent of spend.values()) if (spent >= budget.amount) counts[budget.mode] += 1;
+      return byLabel('mode', counts);
+    },
+  } satisfies Partial<Readers>;
 }

@@ -16,8 +16,53 @@ import processResources from 'prom-client/lib/metrics/processResources.js';
 import processStartTime from 'prom-client/lib/metrics/processStartTime.js';
 import version from 'prom-client/lib/metrics/version.js';
 import Registry from 'prom-client/lib/registry.js';
+import type { MetricDefinition } from '../schemas/metrics/limit-metrics.ts';
 
-export { Counter, Gauge, Histogram, Registry };
+export { Histogram, Registry };
+
+/** What a scrape shows of a counter or a gauge: its one value, or each of its samples. */
+export type Shown = number | Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
+
+/**
+ * Registers a counter or a gauge for each reader, as the definition of the same name says; histograms are not read so. The readers are
+ * called at every scrape and give totals, in the unit that the definition names.
+ */
+export function registerReaders<Name extends string>(
+  registry: Registry,
+  definitions: Readonly<Record<Name, MetricDefinition>>,
+  readers: Readonly<Record<Name, () => Shown>>,
+): void {
+  for (const [key, read] of Object.entries<() => Shown>(readers)) {
+    const { name, help, labelNames, type } = definitions[key as Name];
+    const settings = { name, help, labelNames, registers: [registry] };
+    if (type === 'counter') {
+      new Counter({
+        ...settings,
+        collect() {
+          this.reset();
+          for (const [labels, value] of samplesOf(read())) this.inc(labels, value);
+        },
+      });
+    } else {
+      new Gauge({
+        ...settings,
+        collect() {
+          this.reset();
+          for (const [labels, value] of samplesOf(read())) this.set(labels, value);
+        },
+      });
+    }
+  }
+}
+
+function samplesOf(shown: Shown): Exclude<Shown, number> {
+  return typeof shown === 'number' ? [[{}, shown]] : shown;
+}
+
+/** The samples of a metric with one label, of counts by its values. */
+export function* byLabel(label: string, counts: Readonly<Record<string, number>>): Exclude<Shown, number> {
+  for (const [value, count] of Object.entries(counts)) yield [{ [label]: value }, count];
+}
 
 /** The default metrics of prom-client without `processCpuTotal`, which loads OpenTelemetry. */
 const collectors = [
@@ -49,20 +94,15 @@ export function collectProcessMetrics(registry: Registry): void {
 }
 
 function countProcessorTime(registry: Registry): void {
-  const count = (name: string, help: string, microseconds: (usage: NodeJS.CpuUsage) => number): void => {
-    new Counter({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.reset();
-        this.inc(microseconds(process.cpuUsage()) / 1e6);
-      },
-    });
+  const counter = (name: string, help: string): MetricDefinition => ({ name, help, type: 'counter', labelNames: [] });
+  const definitions = {
+    user: counter('process_cpu_user_seconds_total', 'Total user CPU time spent in seconds.'),
+    system: counter('process_cpu_system_seconds_total', 'Total system CPU time spent in seconds.'),
+    both: counter('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.'),
   };
-  count('process_cpu_user_seconds_total', 'Total user CPU time spent in seconds.', ({ user }) => user);
-  count('process_cpu_system_seconds_total', 'Total system CPU time spent in seconds.', ({ system }) => system);
-  count('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', ({ user, system }) => {
-    return user + system;
+  registerReaders(registry, definitions, {
+    user: () => process.cpuUsage().user / 1e6,
+    system: () => process.cpuUsage().system / 1e6,
+    both: () => (process.cpuUsage().user + process.cpuUsage().system) / 1e6,
   });
 }

@@ -2,8 +2,8 @@
 
 import { periodLabel } from '../../domain/rules/period.ts';
 import type { Rule } from '../../domain/rules/rule.ts';
-import { Counter, Gauge, Histogram, type Registry } from '../../plane/prometheus.ts';
-import { type MetricDefinition, mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics/limit-metrics.ts';
+import { Histogram, type Registry, registerReaders } from '../../plane/prometheus.ts';
+import { mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics/limit-metrics.ts';
 import type { DecisionCount } from '../limits/decisions.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Utilisation } from '../limits/utilisation.ts';
@@ -21,35 +21,20 @@ export interface LimitMetrics {
 }
 
 /** Registers the metrics of `schemas/metrics/limit-metrics.ts` that have few samples; the others are `rulesText`. `nowMs`: whole milliseconds of the limiter's clock. */
-export function observeLimits(registers: Registry[], limiter: Limiter, nowMs: () => number): LimitMetrics {
-  const { counters, dropped, tokens, retryAfter } = rateLimitMetrics;
-  const settings = ({ name, help, labelNames }: MetricDefinition) => ({ name, help, labelNames, registers });
+export function observeLimits(registry: Registry, limiter: Limiter, nowMs: () => number): LimitMetrics {
+  const { retryAfter } = rateLimitMetrics;
   const labelled = new Set<string>();
   const others = createOthers();
-
-  new Gauge({
-    ...settings(counters),
-    collect() {
-      this.set(limiter.size);
-    },
-  });
-  new Counter({
-    ...settings(dropped),
-    collect() {
-      this.reset();
-      this.inc(limiter.dropped);
-    },
-  });
   // Counted in plain numbers, because prom-client hashes the labels of every count.
   const charged = new Map<TokenUsage['source'], number>();
-  new Counter({
-    ...settings(tokens),
-    collect() {
-      this.reset();
-      for (const [source, count] of charged) this.inc({ source }, count);
-    },
-  });
-  const waits = new Histogram({ ...settings(retryAfter), buckets: [...retryAfter.buckets] });
+  const readers = {
+    counters: () => limiter.size,
+    dropped: () => limiter.dropped,
+    tokens: () => Array.from(charged, ([source, count]) => [{ source }, count] as const),
+  };
+  registerReaders<keyof typeof readers>(registry, rateLimitMetrics, readers);
+  const { name, help, buckets } = retryAfter;
+  const waits = new Histogram({ name, help, buckets: [...buckets], registers: [registry] });
   return {
     tokens: (source, count) => void charged.set(source, (charged.get(source) ?? 0) + count),
     retryAfter: (seconds) => waits.observe(seconds),

@@ -1,9 +1,5 @@
 // The metrics of the proxy, without those of the rate limiter: names, labels, help. Every label has a bounded number of values.
-import { budgetMetrics } from './budget-metrics.ts';
 import { cacheMetrics } from './cache-metrics.ts';
-import { discoveryMetrics } from './discovery-metrics.ts';
-import { guardrailMetrics } from './guardrail-metrics.ts';
-import { journalMetrics } from './journal-metrics.ts';
 import {
   authFailuresMetric,
   buildMetric,
@@ -12,8 +8,6 @@ import {
   secretFilesMetric,
   skippedMetric,
 } from './limit-metrics.ts';
-import { sessionMetrics } from './session-metrics.ts';
-import { spanMetrics } from './span-metrics.ts';
 import { targetMetrics } from './target-metrics.ts';
 
 /** Upper bounds of durations, in seconds: an answer in half a second and one in ten minutes are both told from their neighbours. */
@@ -234,12 +228,78 @@ export const proxyMetrics = {
   },
   logEventsDropped: logEventsDroppedMetric,
   secretFilesUnusable: secretFilesMetric,
-  ...budgetMetrics,
-  ...guardrailMetrics,
+  budgetDecisions: {
+    name: 'gateway_budget_decisions_total',
+    type: 'counter',
+    help: 'Requests that met a budget that is used up, by budget id (the first 250; the others are added up as other) and outcome: reject (429), shadow_reject (would have been refused).',
+    labelNames: ['budget', 'outcome'],
+  },
+  budgetVerdicts: {
+    name: 'gateway_budget_verdicts',
+    type: 'gauge',
+    help: 'Subjects that have used up a budget, as the control plane last told this proxy.',
+    labelNames: [],
+  },
+  guardrailVerdicts: {
+    name: 'gateway_guardrail_verdicts_total',
+    type: 'counter',
+    help: 'Requests that a guardrail looked at, by its name (other: no longer configured), phase (input, output) and outcome: pass, flag, revise, block, failed (there was no verdict); with shadow_ in front where the guardrail is not enforced.',
+    labelNames: ['guardrail', 'phase', 'outcome'],
+  },
   ...cacheMetrics,
-  ...discoveryMetrics,
-  ...journalMetrics,
-  ...sessionMetrics,
-  ...spanMetrics,
+  discoveryModels: {
+    name: 'gateway_discovery_models',
+    type: 'gauge',
+    help: 'Models of a provider that is asked for them, behind the filters.',
+    labelNames: ['provider'],
+  },
+  discoveryLastSuccess: {
+    name: 'gateway_discovery_last_success_timestamp_seconds',
+    type: 'gauge',
+    help: 'Unix time at which a provider that is asked for its models last said them; 0: never.',
+    labelNames: ['provider'],
+  },
+  discoveryFailures: {
+    name: 'gateway_discovery_failures_total',
+    type: 'counter',
+    help: 'Questions for the models of a provider without a usable answer.',
+    labelNames: ['provider'],
+  },
+  journalRecords: {
+    name: 'gateway_journal_records_total',
+    type: 'counter',
+    help: 'Records of audit and usage by outcome: appended, dropped (the journal could not take them for too long, or the record was too long), or omitted (of requests without a key one a second is recorded, of others that reached no provider 100).',
+    labelNames: ['outcome'],
+  },
+  journalWaitingBytes: {
+    name: 'gateway_journal_waiting_bytes',
+    type: 'gauge',
+    help: 'Records that are not in the journal yet.',
+    labelNames: [],
+  },
+  sessionsOpen: {
+    name: 'gateway_realtime_sessions',
+    type: 'gauge',
+    help: 'Realtime sessions that are open or being opened at this moment.',
+    labelNames: [],
+  },
+  sessionsEnded: {
+    name: 'gateway_realtime_sessions_ended_total',
+    type: 'counter',
+    help: 'Realtime sessions that have ended, by reason: client or provider (it closed), client_lost or provider_lost (its connection broke, or it answered no ping), too_large (a message beyond server.realtime.frame_limit), protocol (bytes that are not WebSocket), message_timeout (a message was not complete within server.realtime.message_timeout), overloaded (messages did not fit into server.body_budget), key_revoked (revoked or expired), session_max, draining (the process ended).',
+    labelNames: ['reason'],
+  },
+  spans: {
+    name: 'gateway_spans_total',
+    type: 'counter',
+    help: 'Spans for OpenTelemetry by outcome: exported, dropped (the queue was full), failed (the collector did not take them).',
+    labelNames: ['outcome'],
+  },
+  spansWaiting: {
+    name: 'gateway_spans_waiting',
+    type: 'gauge',
+    help: 'Spans in the queue for the OpenTelemetry collector.',
+    labelNames: [],
+  },
   ...targetMetrics,
 } as const satisfies Record<string, MetricDefinition>;

@@ -30,7 +30,7 @@ function observe(rules: readonly Rule[]): Observed {
   limiter.reconcile(rules);
   const observed: Observed = {
     limiter,
-    metrics: observeLimits([registry], limiter, () => observed.at),
+    metrics: observeLimits(registry, limiter, () => observed.at),
     text: async () => `${await registry.metrics()}\n${await observed.metrics.rulesText()}`,
     async samples(name) {
       const lines = (await observed.text()).split('\n');
