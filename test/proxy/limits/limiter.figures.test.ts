@@ -134,6 +134,21 @@ await test('which rules there are is told apart from whether they are in force',
   t.same([limiter.rules(), limiter.knows(rule.key), limiter.limitsTargets], [[], true, false]);
   limiter.reconcile([ruleOf('user_path', '/', minute, { maxRequests: 1 })]);
   t.equal(limiter.limitsTargets, false, 'a user path is no target');
+  for (const subject of ['m', 'p/m']) {
+    limiter.reconcile([ruleOf('model', subject, minute, { maxRequests: 1 })]);
+    t.equal(limiter.limitsTargets, true, subject);
+  }
+  t.end();
+});
+
+await test('rules on a bare and on a qualified model are told in the order of their names', (t) => {
+  for (const model of ['a', 'z']) {
+    const rules = [model, `p/${model}`].map((subject) => ruleOf('model', subject, minute, { maxRequests: 1 }));
+    const limiter = limiterOf(...rules);
+    const found = limiter.report(limiter.forTarget('p', model), start).map(({ subject }) => subject);
+    t.same(found, found.toSorted(), model);
+    t.equal(found.length, 2);
+  }
   t.end();
 });
 
