@@ -1,5 +1,6 @@
 // Asks one provider for its models.
 import { refusal } from '../errors.ts';
+import { inSlices, type Slices } from '../pacing/slices.ts';
 import type { ApiKeys } from '../upstream/api-keys.ts';
 import type { Deadlines } from '../upstream/deadlines.ts';
 import type { Patience } from '../upstream/patience.ts';
@@ -11,8 +12,8 @@ import { type ModelList, usableModels } from './model-list.ts';
 export interface ModelListing {
   /** From the host on, the query included. */
   readonly path: string;
-  /** The ids in the text of a list, whatever they are; undefined when it is none. */
-  readonly read: (text: string) => readonly unknown[] | undefined;
+  /** The ids in the text of a list, whatever they are; undefined, or thrown, when it is none. */
+  readonly read: (text: Buffer) => Slices<readonly unknown[] | undefined>;
 }
 
 /** A provider that can be asked. */
@@ -55,9 +56,9 @@ export async function askModels(provider: AskedProvider, { pools, deadlines, now
   }
   credentials.answered(key, answer.status, answer.head, nowMs());
   if (answer.status !== 200) return askAgain(`its status is ${answer.status}`);
-  const said = modelList.read(answer.body.toString('utf8'));
+  const said = await inSlices(modelList.read(answer.body)).catch(() => undefined);
   if (said === undefined) return askAgain('it is no list of models');
-  const list = usableModels(said);
+  const list = await inSlices(usableModels(said));
   // A provider without models for a moment would take them from all clients.
   return list.ids.length === 0 ? askAgain('it lists no model') : list;
 }

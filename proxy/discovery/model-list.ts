@@ -1,8 +1,11 @@
 // What a provider says of its models → the ids that can be used. Pure.
 import { isModelId } from '../../schemas/formats/model-id.ts';
+import type { Slices } from '../pacing/slices.ts';
 
 /** The most models of one provider. */
 const mostModels = 10_000;
+/** Looked at in one step. */
+const stepEntries = 20_000;
 
 export interface ModelList {
   /** Sorted, each once. */
@@ -11,10 +14,11 @@ export interface ModelList {
   readonly skipped: number;
 }
 
-export function usableModels(said: readonly unknown[]): ModelList {
+export function* usableModels(said: readonly unknown[]): Slices<ModelList> {
   const ids = new Set<string>();
   let skipped = 0;
-  for (const id of said) {
+  for (const [index, id] of said.entries()) {
+    if (index % stepEntries === stepEntries - 1) yield;
     if (!isModelId(id)) skipped += 1;
     else if (ids.size < mostModels) ids.add(id);
     else if (!ids.has(id)) skipped += 1;

@@ -1,9 +1,11 @@
 // What a provider says of its models → their ids, in each format of such a list. Pure.
 import { readModels as readOpenAi } from '../dialects/chat/read/read-models.ts';
+import { listEntries } from '../dialects/json/list-entries.ts';
+import type { Slices } from '../pacing/slices.ts';
 import type { ModelListFormat } from './row.ts';
 
-/** The ids in their order, whatever they are; undefined when the text is no such list. */
-type ListReader = (text: string) => readonly unknown[] | undefined;
+/** The ids in their order, whatever they are; undefined when the text is no such list. Throws what `listEntries` throws. */
+type ListReader = (text: Buffer) => Slices<readonly unknown[] | undefined>;
 
 /** Anthropic's list is written as OpenAI's: `{"data": [{"id": …}]}`. */
 export const modelLists: Readonly<Record<ModelListFormat, ListReader>> = {
@@ -13,29 +15,22 @@ export const modelLists: Readonly<Record<ModelListFormat, ListReader>> = {
   cohere: (text) => readNames(text, 'endpoints', ['chat', 'embed'], (name) => name),
 };
 
+const unusable = Symbol('unusable');
+
 /** `{"models": [{"name": …}]}`: the names of models that can do one of `wanted`. An entry that does not say what it can is kept. */
-function readNames(
-  text: string,
+function* readNames(
+  text: Buffer,
   member: string,
   wanted: readonly unknown[],
   idOf: (name: unknown) => unknown,
-): readonly unknown[] | undefined {
-  const models = modelsIn(text);
-  if (models === undefined) return undefined;
-  const usable = models.filter((model) => {
+): Slices<readonly unknown[] | undefined> {
+  const names = yield* listEntries(text, 'models', (entry) => {
+    const model = entry as Record<string, unknown> | null | undefined;
     const abilities = model?.[member];
-    return !Array.isArray(abilities) || abilities.some((ability) => wanted.includes(ability));
+    const isUsable = !Array.isArray(abilities) || abilities.some((ability) => wanted.includes(ability));
+    return isUsable ? idOf(model?.['name']) : unusable;
   });
-  return usable.map((model) => idOf(model?.['name']));
-}
-
-function modelsIn(text: string): (Record<string, unknown> | null | undefined)[] | undefined {
-  try {
-    const said = JSON.parse(text) as { models?: unknown } | null;
-    return Array.isArray(said?.models) ? said.models : undefined;
-  } catch {
-    return undefined;
-  }
+  return names?.filter((name) => name !== unusable);
 }
 
 /** Requests name a model without the `models/` that lists have (ai.google.dev/api/models). */

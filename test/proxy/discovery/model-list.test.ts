@@ -4,6 +4,7 @@ import { type Test, test } from 'tap';
 import { readModels } from '../../../proxy/dialects/chat/read/read-models.ts';
 import { modelFilter } from '../../../proxy/discovery/model-filter.ts';
 import { usableModels } from '../../../proxy/discovery/model-list.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { createDeadlines } from '../../../proxy/upstream/deadlines.ts';
 import { createPools } from '../../../proxy/upstream/pools.ts';
 import { readWhole } from '../../../proxy/upstream/read-whole.ts';
@@ -12,26 +13,31 @@ import { patience } from '../short-patience.ts';
 
 const listOf = (...ids: unknown[]): string => JSON.stringify({ object: 'list', data: ids.map((id) => ({ id })) });
 
+const idsIn = (text: string) => atOnce(readModels(Buffer.from(text)));
+
 await test('a list of models is read in both shapes; anything else is no list', async (t) => {
-  t.same(readModels(listOf('b', 'a')), ['b', 'a']);
-  t.same(readModels('[{"id":"a"}]'), ['a']);
+  t.same(idsIn(listOf('b', 'a')), ['b', 'a']);
+  t.same(idsIn('[{"id":"a"}]'), ['a']);
   t.same(
-    readModels('{"data":[null,1,"a",{},[],{"id":{"id":"a"}}]}')?.filter((id) => typeof id === 'string'),
+    idsIn('{"data":[null,1,"a",{},[],{"id":{"id":"a"}}]}')?.filter((id) => typeof id === 'string'),
     [],
   );
-  for (const text of ['', 'null', '1', '"a"', '{}', '{"data":null}', '{"data":{"id":"a"}}', '<html>', '[{"id":"a"'])
-    t.equal(readModels(text), undefined, text);
+  t.same(idsIn('{"a":[{"data":[]}],"d\\u0061ta":[{"id":"a"}]}'), ['a'], 'a name with an escape');
+  t.same(idsIn(`[{"id":"a"},{"id":"b","x":"${'x'.repeat(70_000)}"}]`), ['a', undefined], 'an entry that is too long');
+  for (const text of ['', 'null', '1', '"a"', '{}', '{"data":null}', '{"data":{"id":"a"}}', '<html>'])
+    t.equal(idsIn(text), undefined, text);
+  t.throws(() => idsIn('[{"id":"a"'));
 });
 
 await test('only ids that the schema of models accepts are used, each once, sorted, at most 10,000', async (t) => {
   const odd = ['', ' a', 'a ', 'a\nb', 'a\u0000', 'gpt-*', 'x'.repeat(257), 7, null, undefined, {}];
   const used = ['b', 'a', 'b', 'meta-llama/Llama 3', '__proto__', 'x'.repeat(256)];
-  t.same(usableModels([...odd, ...used]), {
+  t.same(atOnce(usableModels([...odd, ...used])), {
     ids: ['__proto__', 'a', 'b', 'meta-llama/Llama 3', 'x'.repeat(256)],
     skipped: odd.length,
   });
   const many = Array.from({ length: 10_003 }, (_, index) => `m${index}`);
-  const { ids, skipped } = usableModels([...many, 'm1']);
+  const { ids, skipped } = atOnce(usableModels([...many, 'm1']));
   t.equal(ids.length, 10_000);
   t.equal(skipped, 3);
 });

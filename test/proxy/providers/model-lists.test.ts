@@ -1,8 +1,10 @@
 // What providers say of their models, in each format, as their documentation shows it.
 import { test } from 'tap';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { modelLists } from '../../../proxy/providers/model-lists.ts';
 
-const read = (format: keyof typeof modelLists, said: unknown) => modelLists[format](JSON.stringify(said));
+const readText = (format: keyof typeof modelLists, text: string) => atOnce(modelLists[format](Buffer.from(text)));
+const read = (format: keyof typeof modelLists, said: unknown) => readText(format, JSON.stringify(said));
 
 await test('each format gives the ids that requests name', async (t) => {
   const data = [
@@ -28,7 +30,10 @@ await test('each format gives the ids that requests name', async (t) => {
 });
 
 await test('what is no list is none', async (t) => {
-  for (const [format, reader] of Object.entries(modelLists))
+  for (const format of Object.keys(modelLists) as (keyof typeof modelLists)[]) {
     for (const text of ['', '{', 'null', '{}', '7', '{"models":7,"data":7}', '{"error":{"message":"no"}}'])
-      t.equal(reader(text), undefined, `${format}: ${text}`);
+      t.equal(readText(format, text), undefined, `${format}: ${text}`);
+    for (const text of ['{"a":1', '{"a" 1}', '[{"id":"a"', '[{"id":"a"} 1]', '[{"id":a}]', '[x]'])
+      t.throws(() => readText(format, text), `${format}: ${text}`);
+  }
 });

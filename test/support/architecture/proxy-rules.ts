@@ -65,7 +65,7 @@ export const proxyRules: readonly Rule[] = [
   },
   {
     claim: 'discovery asks providers and knows nothing of requests, routes and limits',
-    check: never(/^proxy\/discovery\//, /^proxy\/(?!(discovery|dialects|upstream)\/|errors\.ts$)/),
+    check: never(/^proxy\/discovery\//, /^proxy\/(?!(discovery|dialects|upstream|pacing)\/|errors\.ts$)/),
     bad: [
       ['proxy/discovery/a.ts', "import type { Upstream } from '../snapshot/snapshot.ts';"],
       ['proxy/discovery/a.ts', "import { b } from '../stages/b.ts';"],
