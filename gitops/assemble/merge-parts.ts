@@ -1,4 +1,4 @@
-// Merges the parsed files into one configuration. Entries of providers, aliases, guardrails and rules may be spread over files; every other key may not.
+// Merges the parsed files into one configuration. Entries of providers, of lists and of rules may be spread over files; every other key may not.
 import type { Config } from '../../schemas/types.ts';
 import { formatPath, type Path, quote } from '../../schemas/validation/path.ts';
 import { isTree, type Tree } from '../../schemas/validation/value-at.ts';
@@ -51,7 +51,7 @@ class Merging {
   readonly #entries: Record<string, { part: Part; index: number }[]> = {};
 
   add(part: Part): void {
-    for (const section of Object.keys(this.config)) {
+    for (const section of Object.keys(this.config) as (keyof Config)[]) {
       if (Object.hasOwn(part.parsed.value, section)) this.#addSection(part, section);
     }
   }
@@ -73,8 +73,9 @@ class Merging {
     return { part: owner.part, path };
   }
 
-  #addSection(part: Part, section: string): void {
-    const isSpread = section === 'providers' || section === 'aliases' || section === 'guardrails' || isListed(section);
+  #addSection(part: Part, section: keyof Config): void {
+    const list = this.config[section];
+    const isSpread = section === 'providers' || Array.isArray(list) || isListed(section);
     const isFirst = isSpread ? this.#note(part, [section]) : this.#claim(part, [section]);
     if (part.unsound.has(section)) {
       this.unsound.add(section);
@@ -82,8 +83,7 @@ class Merging {
     }
     const value = part.value[section];
     if (section === 'providers' && isTree(value)) this.#addProviders(part, value);
-    else if (section === 'aliases') this.#append(part, [section], this.config.aliases, value);
-    else if (section === 'guardrails') this.#append(part, [section], this.config.guardrails, value);
+    else if (Array.isArray(list)) this.#append(part, [section], list, value);
     else if (isListed(section) && isTree(value)) this.#addLists(part, section, value);
     else if (isFirst) Object.assign(this.config, { [section]: value });
   }

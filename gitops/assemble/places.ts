@@ -5,7 +5,7 @@ import { budgetPeriodSeconds } from '../../domain/budgets/period.ts';
 import { periodSeconds } from '../../domain/rules/period.ts';
 import { declaredRules, ruleKey } from '../../domain/rules/rule.ts';
 import { normaliseSubject } from '../../domain/rules/scope.ts';
-import type { Budgets, RateLimits } from '../../schemas/types.ts';
+import type { Budgets, Config } from '../../schemas/types.ts';
 import type { GivenBudgets } from './environment-budgets.ts';
 import type { GivenRules } from './environment-rules.ts';
 import type { Sources } from './sources.ts';
@@ -13,28 +13,25 @@ import type { Sources } from './sources.ts';
 /** A name, and where it is declared: `<file>:<line>`, the file relative to the directory; for a rule also the variable that holds it. */
 export type Place = readonly [name: string, place: string];
 
-/** Lists, because they pass between threads as JSON. */
-export interface DeclaredPlaces {
+/** The sections that are lists of entries, each with a name or a source. */
+type ListSection = {
+  [Section in keyof Config]: Config[Section] extends readonly unknown[] ? Section : never;
+}[keyof Config];
+
+/** Lists, because they pass between threads as JSON. Those of list sections are by name or source. */
+export interface DeclaredPlaces extends Readonly<Record<ListSection, readonly Place[]>> {
   /** By name. */
   readonly providers: readonly Place[];
-  /** By source. */
-  readonly aliases: readonly Place[];
   /** By rule key. */
   readonly rules: readonly Place[];
   /** By the key of the budget. */
   readonly budgets: readonly Place[];
-  /** By name. */
-  readonly guardrails: readonly Place[];
 }
 
 /** What the files hold, before variables replace rules, and before entries are left out. */
-export interface DeclaredEntries {
+export interface DeclaredEntries extends Config {
   /** In the order of the file. */
   readonly providerNames: readonly string[];
-  readonly aliases: readonly { readonly source: string }[];
-  readonly rate_limits: RateLimits;
-  readonly budgets: Budgets;
-  readonly guardrails: readonly { readonly name: string }[];
 }
 
 /** What variables hold. */
@@ -45,13 +42,13 @@ export interface GivenEntries {
 
 /** The places of the entries of the files, and of those of variables, which replace all of their subject. */
 export function placesOf(
-  { providerNames, aliases, rate_limits: rateLimits, budgets, guardrails }: DeclaredEntries,
+  { providerNames, ...config }: DeclaredEntries,
   { rules: given, budgets: givenBudgets }: GivenEntries,
   sources: Sources,
 ): DeclaredPlaces {
   const replaced = new Set(given.map(({ scope, subject }) => `${scope} ${subject}`));
   const rules: Place[] = [];
-  for (const { scope, subject, periodSeconds: seconds, place } of declaredRules(rateLimits)) {
+  for (const { scope, subject, periodSeconds: seconds, place } of declaredRules(config.rate_limits)) {
     const { subject: comparable } = normaliseSubject(scope, subject);
     if (comparable === undefined || replaced.has(`${scope} ${comparable}`)) continue;
     rules.push([ruleKey(scope, comparable, seconds), sources.declaredAt(['rate_limits', ...place])]);
@@ -60,12 +57,25 @@ export function placesOf(
     for (const { limit } of limits) rules.push([ruleKey(scope, subject, periodSeconds(limit)), variable]);
   }
   return {
+    ...placesOfLists(config, sources),
     providers: providerNames.map((name): Place => [name, sources.declaredAt(['providers', name], 'key')]),
-    aliases: aliases.map(({ source }, index): Place => [source, sources.declaredAt(['aliases', index])]),
     rules,
-    budgets: placesOfBudgets(budgets, givenBudgets, sources),
-    guardrails: guardrails.map(({ name }, index): Place => [name, sources.declaredAt(['guardrails', index])]),
+    budgets: placesOfBudgets(config.budgets, givenBudgets, sources),
   };
+}
+
+function placesOfLists(config: Config, sources: Sources): Record<ListSection, Place[]> {
+  const nameOf = (entry: { readonly name: string } | { readonly source: string }): string =>
+    'name' in entry ? entry.name : entry.source;
+  const lists = Object.entries(config).filter(([, value]) => Array.isArray(value)) as [
+    ListSection,
+    Config[ListSection],
+  ][];
+  const places = lists.map(([section, entries]) => [
+    section,
+    entries.map((entry, index): Place => [nameOf(entry), sources.declaredAt([section, index])]),
+  ]);
+  return Object.fromEntries(places) as Record<ListSection, Place[]>;
 }
 
 function placesOfBudgets(budgets: Budgets, given: readonly GivenBudgets[], sources: Sources): Place[] {

@@ -7,7 +7,7 @@ export declare const config: Validator<Config>;
 export declare const limitList: Validator<(Limit & { per_child: boolean })[]>;
 /** The budgets in an environment variable. */
 export declare const budgetList: Validator<(BudgetLimit & { per_child: boolean })[]>;
-/** An alias of the configuration; `target` may stand in place of `targets`. */
+/** An entry of `aliases`. */
 export declare const alias: Validator<Alias>;
-/** A guardrail of the configuration. */
+/** An entry of `guardrails`. */
 export declare const guardrail: Validator<Guardrail>;
