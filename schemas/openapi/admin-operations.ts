@@ -1,41 +1,29 @@
 // The operations under /admin, one row each.
 import { auditOperations } from './audit-operations.ts';
-import { budgetOperations } from './budget-operations.ts';
 import { cacheOperations } from './cache-operations.ts';
 import { explainOperations } from './explain-operations.ts';
-import { guardrailOperations } from './guardrail-operations.ts';
+import { managedOperations } from './managed-operations.ts';
 import { type Operation, type Refusals, storedRefusals, writeHeaders } from './operation.ts';
 import { sessionOperations } from './session-operations.ts';
 import { statusOperations } from './status-operations.ts';
 import { usageOperations } from './usage-operations.ts';
-import { virtualModelOperations } from './virtual-model-operations.ts';
 
-const listing = {
-  status: 200,
-  says: 'The rules after it.',
-  schema: 'rate-limits',
-  headers: ['ETag', ...writeHeaders],
-} as const;
 const stored = storedRefusals;
-const rules = { tag: 'Rate limits', access: 'operator' } as const;
-const ruleRead: Refusals = { 503: ['store_unavailable'] };
-const ruleWrite: Refusals = {
-  409: ['write_conflict'],
-  412: ['precondition_failed'],
-  503: stored,
-};
 const keys = { tag: 'Keys', access: 'operator' } as const;
 const keyWrite: Refusals = { 409: ['write_conflict'], 503: stored };
 const oneKey = { ...keys, parameters: ['KeyId'] } as const;
 const oneKeyWrite: Refusals = { ...keyWrite, 404: ['auth_key_not_found'] };
 const key = { status: 200, says: 'The key as it is now.', schema: 'auth-key', headers: writeHeaders } as const;
 
-const rateLimitOperations: readonly Operation[] = [
-  {
-    ...rules,
-    id: 'listRateLimits',
-    method: 'get',
-    path: '/admin/rate-limits',
+const rateLimitOperations = managedOperations({
+  tag: 'Rate limits',
+  access: 'operator',
+  path: '/admin/rate-limits',
+  names: ['RateLimit', 'RateLimits'],
+  code: 'rate_limit',
+  noun: 'rules',
+  schemas: { listing: 'rate-limits', write: 'rate-limit-write', remove: 'rate-limit-delete' },
+  list: {
     summary: 'Every rule with its usage.',
     description:
       'Usage is the sum over all live proxies. Several filters must all hold; with `limit`, it is one page. While the store does not answer, the rules in force are listed without usage, marked `stale`.',
@@ -43,65 +31,135 @@ const rateLimitOperations: readonly Operation[] = [
       ...(['RuleUserPath', 'RuleCovers', 'RuleScope', 'RuleSubject'] as const),
       ...(['RuleSearch', 'RuleNamed', 'RuleSource', 'RuleState', 'RuleLimit', 'RuleOffset'] as const),
     ],
-    success: { ...listing, says: 'The rules.', headers: ['ETag', 'x-gateway-stale'] },
-    refusals: { ...ruleRead, 400: ['invalid_query'] },
   },
-  {
-    ...rules,
-    id: 'putRateLimit',
-    method: 'put',
-    path: '/admin/rate-limits',
+  put: {
     summary: 'Sets a rule, or changes its caps.',
     description:
       'A rule is named by scope, subject and period. It overrides a rule of the configuration with the same name until it is deleted or expires. Counters are kept.',
-    parameters: ['IfMatch'],
-    body: 'rate-limit-write',
-    success: listing,
-    refusals: {
-      ...ruleWrite,
-      403: ['quota_templates_not_entitled', 'admin_scope_denied'],
-      409: ['too_many_rate_limits', 'write_conflict'],
-    },
   },
-  {
-    ...rules,
-    id: 'deleteRateLimit',
-    method: 'delete',
-    path: '/admin/rate-limits',
+  remove: {
     summary: 'Removes a manual rule and its counters.',
     description: 'A rule of the configuration that it overrode is in force again.',
-    parameters: ['IfMatch'],
-    body: 'rate-limit-delete',
-    success: listing,
-    refusals: {
-      ...ruleWrite,
-      403: ['admin_scope_denied'],
-      404: ['rate_limit_not_found'],
-      409: ['rate_limit_config_owned', 'write_conflict'],
+  },
+  resets: {
+    one: 'Clears the counters of one rule, on every proxy.',
+    all: 'Clears the counters of all rules, on every proxy.',
+    schemas: { one: 'rate-limit-reset-one', all: 'rate-limit-reset' },
+  },
+});
+
+const budgetOperations: readonly Operation[] = [
+  ...managedOperations({
+    tag: 'Budgets',
+    access: 'operator',
+    path: '/admin/budgets',
+    names: ['Budget', 'Budgets'],
+    code: 'budget',
+    noun: 'budgets',
+    schemas: { listing: 'budgets', write: 'budget-write', remove: 'budget-delete' },
+    list: {
+      summary: 'Every budget with what was spent.',
+      description:
+        'Spend is summed up from usage records. Several filters must all hold. While a store does not answer, what is not known is left out, marked `stale`.',
+      parameters: ['BudgetUserPath', 'BudgetCovers', 'BudgetScope', 'BudgetSubject'],
     },
+    put: {
+      summary: 'Sets a budget, or changes its amount.',
+      description:
+        'A budget is named by scope, subject and period. It overrides a budget of the configuration with the same name until it is deleted or expires. Spend is kept.',
+    },
+    remove: {
+      summary: 'Removes a budget that an operator has set.',
+      description: 'A budget of the configuration that it overrode is in force again.',
+    },
+    resets: {
+      one: 'Lets the spend of one budget count from now on.',
+      all: 'Lets the spend of every budget count from now on.',
+      schemas: { one: 'budget-reset-one', all: 'budget-reset' },
+    },
+  }),
+  {
+    tag: 'Budgets',
+    access: 'operator',
+    id: 'getBudgetSettings',
+    method: 'get',
+    path: '/admin/budgets/settings',
+    summary: 'When the windows of daily, weekly and monthly budgets begin.',
+    success: { status: 200, says: 'The settings.', schema: 'budget-settings', headers: ['x-gateway-stale'] },
+    refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
   },
   {
-    ...rules,
-    id: 'resetRateLimit',
-    method: 'post',
-    path: '/admin/rate-limits/reset-one',
-    summary: 'Clears the counters of one rule, on every proxy.',
-    parameters: ['IfMatch'],
-    body: 'rate-limit-reset-one',
-    success: listing,
-    refusals: { ...ruleWrite, 403: ['admin_scope_denied'], 404: ['rate_limit_not_found'] },
-  },
-  {
-    ...rules,
+    tag: 'Budgets',
     access: 'admin',
-    id: 'resetRateLimits',
+    id: 'putBudgetSettings',
+    method: 'put',
+    path: '/admin/budgets/settings',
+    summary: 'Changes when windows begin; absent members stay as they are.',
+    body: 'budget-settings-write',
+    success: { status: 200, says: 'The settings after it.', schema: 'budget-settings', headers: writeHeaders },
+    refusals: { 409: ['write_conflict'], 503: stored },
+  },
+];
+
+const virtualModelOperations = managedOperations({
+  tag: 'Virtual models',
+  access: 'admin',
+  path: '/admin/virtual-models',
+  names: ['VirtualModel', 'VirtualModels'],
+  code: 'virtual_model',
+  noun: 'virtual models',
+  schemas: { listing: 'virtual-models', write: 'virtual-model-write', remove: 'virtual-model-delete' },
+  list: {
+    summary: 'Every alias, of the configuration and of operators.',
+    description: 'While the store does not answer, the aliases in force are listed, marked `stale`.',
+  },
+  put: {
+    summary: 'Sets an alias.',
+    description:
+      'It replaces an alias with this source, letter case aside; one of the configuration until it is deleted. Absent members have their defaults. Its targets must exist.',
+  },
+  remove: {
+    summary: 'Removes an alias that an operator has set.',
+    description: 'An alias of the configuration that it replaced is in force again.',
+    conflicts: ['virtual_model_in_use'],
+  },
+});
+
+const guardrailOperations: readonly Operation[] = [
+  ...managedOperations({
+    tag: 'Guardrails',
+    access: 'admin',
+    path: '/admin/guardrails',
+    names: ['Guardrail', 'Guardrails'],
+    code: 'guardrail',
+    noun: 'guardrails',
+    schemas: { listing: 'guardrails', write: 'guardrail-write', remove: 'guardrail-delete' },
+    list: {
+      summary: 'Every guardrail, of the configuration and of operators, in their order, with what they have said.',
+      description: 'While the store does not answer, those in force are listed, marked `stale`.',
+    },
+    put: {
+      summary: 'Sets a guardrail.',
+      description:
+        'It replaces one with this name; one of the configuration until it is deleted. Absent members have their defaults.',
+    },
+    remove: {
+      summary: 'Removes a guardrail that an operator has set.',
+      description: 'One of the configuration that it replaced is in force again.',
+    },
+  }),
+  {
+    tag: 'Guardrails',
+    access: 'admin',
+    id: 'testGuardrails',
     method: 'post',
-    path: '/admin/rate-limits/reset',
-    summary: 'Clears the counters of all rules, on every proxy.',
-    parameters: ['IfMatch'],
-    body: 'rate-limit-reset',
-    success: { status: 200, says: 'It is done.', schema: 'reset-done', headers: ['ETag', ...writeHeaders] },
-    refusals: { ...ruleWrite, 400: ['reset_not_confirmed'] },
+    path: '/admin/guardrails/test',
+    summary: 'What the guardrails in force say of a text, a request or an answer. Nothing is sent.',
+    description:
+      'A proxy answers it; ask a proxy, not the control plane. Nothing is counted or recorded, and no service or model is asked: guardrails that would ask one say not_asked.',
+    body: 'guardrail-test',
+    success: { status: 200, says: 'The verdicts.', schema: 'guardrail-verdicts' },
+    refusals: { 404: ['answered_by_proxies'] },
   },
 ];
 

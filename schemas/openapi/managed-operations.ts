@@ -1,0 +1,115 @@
+// The operations that every kind of operators' documents has: list, put and delete, and for limits their resets.
+import type { SchemaName } from './components.ts';
+import { type Operation, type ParameterName, storedRefusals, writeHeaders } from './operation.ts';
+
+/** One kind. */
+export interface ManagedKindRow {
+  readonly tag: string;
+  readonly access: 'admin' | 'operator';
+  readonly path: string;
+  /** How ids of operations name one of them and all: `Budget`, `Budgets`. */
+  readonly names: readonly [one: string, all: string];
+  /** How error codes name one of them: `budget`. */
+  readonly code: string;
+  /** How sentences name all of them. */
+  readonly noun: string;
+  readonly schemas: { readonly listing: SchemaName; readonly write: SchemaName; readonly remove: SchemaName };
+  readonly list: Said & { readonly parameters?: readonly ParameterName[] };
+  readonly put: Said;
+  /** `conflicts`: further codes of 409. */
+  readonly remove: Said & { readonly conflicts?: readonly string[] };
+  /** The kind counts something. */
+  readonly resets?: {
+    readonly one: string;
+    readonly all: string;
+    readonly schemas: { readonly one: SchemaName; readonly all: SchemaName };
+  };
+}
+
+interface Said {
+  readonly summary: string;
+  readonly description: string;
+}
+
+/** The operations of a kind, in the order of the description. */
+export function managedOperations(row: ManagedKindRow): Operation[] {
+  const { tag, access, path, names, code, noun, schemas, list, put, remove, resets } = row;
+  const [one, all] = names;
+  const common = { tag, access, path };
+  const isScoped = access === 'operator';
+  const listing = {
+    status: 200,
+    says: `The ${noun} after it.`,
+    schema: schemas.listing,
+    headers: ['ETag', ...writeHeaders],
+  } as const;
+  const write = { 409: ['write_conflict'], 412: ['precondition_failed'], 503: storedRefusals };
+  const denied = isScoped ? { 403: ['admin_scope_denied'] } : {};
+  const { conflicts = [], ...removal } = remove;
+  const operations: Operation[] = [
+    {
+      ...common,
+      ...list,
+      id: `list${all}`,
+      method: 'get',
+      success: { ...listing, says: `The ${noun}.`, headers: ['ETag', 'x-gateway-stale'] },
+      refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
+    },
+    {
+      ...common,
+      ...put,
+      id: `put${one}`,
+      method: 'put',
+      parameters: ['IfMatch'],
+      body: schemas.write,
+      success: listing,
+      refusals: {
+        ...write,
+        ...(isScoped ? { 403: ['quota_templates_not_entitled', 'admin_scope_denied'] } : {}),
+        409: [`too_many_${code}s`, 'write_conflict'],
+      },
+    },
+    {
+      ...common,
+      ...removal,
+      id: `delete${one}`,
+      method: 'delete',
+      parameters: ['IfMatch'],
+      body: schemas.remove,
+      success: listing,
+      refusals: {
+        ...write,
+        ...denied,
+        404: [`${code}_not_found`],
+        409: [`${code}_config_owned`, ...conflicts, 'write_conflict'],
+      },
+    },
+  ];
+  if (resets === undefined) return operations;
+  return [
+    ...operations,
+    {
+      ...common,
+      id: `reset${one}`,
+      method: 'post',
+      path: `${path}/reset-one`,
+      summary: resets.one,
+      parameters: ['IfMatch'],
+      body: resets.schemas.one,
+      success: listing,
+      refusals: { ...write, ...denied, 404: [`${code}_not_found`] },
+    },
+    {
+      ...common,
+      access: 'admin',
+      id: `reset${all}`,
+      method: 'post',
+      path: `${path}/reset`,
+      summary: resets.all,
+      parameters: ['IfMatch'],
+      body: resets.schemas.all,
+      success: { status: 200, says: 'It is done.', schema: 'reset-done', headers: ['ETag', ...writeHeaders] },
+      refusals: { ...write, 400: ['reset_not_confirmed'] },
+    },
+  ];
+}
