@@ -20,7 +20,6 @@ const rateLimitOperations = managedOperations({
   access: 'operator',
   path: '/admin/rate-limits',
   names: ['RateLimit', 'RateLimits'],
-  code: 'rate_limit',
   noun: 'rules',
   schemas: { listing: 'rate-limits', write: 'rate-limit-write', remove: 'rate-limit-delete' },
   list: {
@@ -54,7 +53,6 @@ const budgetOperations: readonly Operation[] = [
     access: 'operator',
     path: '/admin/budgets',
     names: ['Budget', 'Budgets'],
-    code: 'budget',
     noun: 'budgets',
     schemas: { listing: 'budgets', write: 'budget-write', remove: 'budget-delete' },
     list: {
@@ -106,7 +104,6 @@ const virtualModelOperations = managedOperations({
   access: 'admin',
   path: '/admin/virtual-models',
   names: ['VirtualModel', 'VirtualModels'],
-  code: 'virtual_model',
   noun: 'virtual models',
   schemas: { listing: 'virtual-models', write: 'virtual-model-write', remove: 'virtual-model-delete' },
   list: {
@@ -131,7 +128,6 @@ const guardrailOperations: readonly Operation[] = [
     access: 'admin',
     path: '/admin/guardrails',
     names: ['Guardrail', 'Guardrails'],
-    code: 'guardrail',
     noun: 'guardrails',
     schemas: { listing: 'guardrails', write: 'guardrail-write', remove: 'guardrail-delete' },
     list: {

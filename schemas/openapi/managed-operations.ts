@@ -7,10 +7,8 @@ export interface ManagedKindRow {
   readonly tag: string;
   readonly access: 'admin' | 'operator';
   readonly path: string;
-  /** How ids of operations name one of them and all: `Budget`, `Budgets`. */
+  /** How ids of operations name one of them and all: `RateLimit`, `RateLimits`. Error codes say `rate_limit`. */
   readonly names: readonly [one: string, all: string];
-  /** How error codes name one of them: `budget`. */
-  readonly code: string;
   /** How sentences name all of them. */
   readonly noun: string;
   readonly schemas: { readonly listing: SchemaName; readonly write: SchemaName; readonly remove: SchemaName };
@@ -33,26 +31,17 @@ interface Said {
 
 /** The operations of a kind, in the order of the description. */
 export function managedOperations(row: ManagedKindRow): Operation[] {
-  const { tag, access, path, names, code, noun, schemas, list, put, remove, resets } = row;
+  const { names, schemas, list, put, remove } = row;
   const [one, all] = names;
-  const common = { tag, access, path };
-  const isScoped = access === 'operator';
-  const listing = {
-    status: 200,
-    says: `The ${noun} after it.`,
-    schema: schemas.listing,
-    headers: ['ETag', ...writeHeaders],
-  } as const;
-  const write = { 409: ['write_conflict'], 412: ['precondition_failed'], 503: storedRefusals };
-  const denied = isScoped ? { 403: ['admin_scope_denied'] } : {};
+  const { code, common, listing, write, denied } = sharedBy(row);
   const { conflicts = [], ...removal } = remove;
-  const operations: Operation[] = [
+  return [
     {
       ...common,
       ...list,
       id: `list${all}`,
       method: 'get',
-      success: { ...listing, says: `The ${noun}.`, headers: ['ETag', 'x-gateway-stale'] },
+      success: { ...listing, says: `The ${row.noun}.`, headers: ['ETag', 'x-gateway-stale'] },
       refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
     },
     {
@@ -65,7 +54,7 @@ export function managedOperations(row: ManagedKindRow): Operation[] {
       success: listing,
       refusals: {
         ...write,
-        ...(isScoped ? { 403: ['quota_templates_not_entitled', 'admin_scope_denied'] } : {}),
+        ...(row.access === 'operator' ? { 403: ['quota_templates_not_entitled', 'admin_scope_denied'] } : {}),
         409: [`too_many_${code}s`, 'write_conflict'],
       },
     },
@@ -84,32 +73,54 @@ export function managedOperations(row: ManagedKindRow): Operation[] {
         409: [`${code}_config_owned`, ...conflicts, 'write_conflict'],
       },
     },
+    ...(row.resets === undefined ? [] : resetOperations(row, row.resets)),
   ];
-  if (resets === undefined) return operations;
+}
+
+function resetOperations(
+  row: ManagedKindRow,
+  { one, all, schemas }: NonNullable<ManagedKindRow['resets']>,
+): Operation[] {
+  const { code, common, listing, write, denied } = sharedBy(row);
   return [
-    ...operations,
     {
       ...common,
-      id: `reset${one}`,
+      id: `reset${row.names[0]}`,
       method: 'post',
-      path: `${path}/reset-one`,
-      summary: resets.one,
+      path: `${row.path}/reset-one`,
+      summary: one,
       parameters: ['IfMatch'],
-      body: resets.schemas.one,
+      body: schemas.one,
       success: listing,
       refusals: { ...write, ...denied, 404: [`${code}_not_found`] },
     },
     {
       ...common,
       access: 'admin',
-      id: `reset${all}`,
+      id: `reset${row.names[1]}`,
       method: 'post',
-      path: `${path}/reset`,
-      summary: resets.all,
+      path: `${row.path}/reset`,
+      summary: all,
       parameters: ['IfMatch'],
-      body: resets.schemas.all,
+      body: schemas.all,
       success: { status: 200, says: 'It is done.', schema: 'reset-done', headers: ['ETag', ...writeHeaders] },
       refusals: { ...write, 400: ['reset_not_confirmed'] },
     },
   ];
+}
+
+/** What the operations of a kind have in common. */
+function sharedBy({ tag, access, path, names: [one], noun, schemas }: ManagedKindRow) {
+  return {
+    code: one.replace(/(?<=.)[A-Z]/g, '_$&').toLowerCase(),
+    common: { tag, access, path },
+    listing: {
+      status: 200,
+      says: `The ${noun} after it.`,
+      schema: schemas.listing,
+      headers: ['ETag', ...writeHeaders],
+    },
+    write: { 409: ['write_conflict'], 412: ['precondition_failed'], 503: storedRefusals },
+    denied: access === 'operator' ? { 403: ['admin_scope_denied'] } : {},
+  } as const;
 }
