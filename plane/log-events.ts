@@ -1,8 +1,8 @@
 // The log lines of config and managed state, the same in both planes.
+import type { ConfigChange } from '../gitops/diff/config-change.ts';
 import type { ConfigEvent } from '../gitops/follow/config-status.ts';
 import { formatProblem, problemFields } from '../gitops/read/problem.ts';
 import type { StateEvent } from '../store/state/state-status.ts';
-import { changeFields } from './change-fields.ts';
 
 type Level = 'info' | 'warn' | 'error';
 
@@ -49,4 +49,27 @@ export function logStateEvent(log: Log, { kind, revision, problem }: StateEvent)
   const fields = { state_revision: revision };
   if (typeof problem === 'string') log[level](fields, problem);
   else log[level]({ ...fields, ...(problem === undefined ? {} : { err: problem }) }, text);
+}
+
+/** The most names in one field, and the most sentences. */
+const mostNamed = 20;
+
+/**
+ * Up to five lists of names (`added`, `removed`, `loosened`, `tightened`, `changed`), and `changes`, the same in words. Each has the
+ * first 20, then how many more there are. No fields when nothing changed.
+ */
+function changeFields(changes: readonly ConfigChange[] = []): Record<string, string | string[]> {
+  const names: Record<string, string[]> = {};
+  for (const { change, kind, name } of changes) {
+    names[change] ??= [];
+    names[change].push(`${kind} ${name}`);
+  }
+  const fields = Object.entries(names).map(([change, named]) => [change, firstOf(named)] as const);
+  if (fields.length === 0) return {};
+  return { ...Object.fromEntries(fields), changes: firstOf(changes.map(({ words }) => words)).join('; ') };
+}
+
+function firstOf(texts: readonly string[]): string[] {
+  const more = texts.length - mostNamed;
+  return more > 0 ? [...texts.slice(0, mostNamed), `and ${more} more`] : [...texts];
 }

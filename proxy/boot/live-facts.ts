@@ -1,11 +1,14 @@
 // What a heartbeat says of this moment: the figures of rules, targets, discovered models, and counts of the cache and of guardrails.
 
+import type { HeartbeatBody } from '../../store/state/heartbeat-body.ts';
+import { mostVerdictCounts } from '../../store/state/heartbeat-counts.ts';
+import type { ResponseCache } from '../cache/response-cache.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import { reportDiscovered } from '../discovery/report.ts';
+import type { GuardrailTally } from '../guardrails/tally.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { OwnFacts } from '../store/heartbeat.ts';
 import type { TargetStates } from '../targets/target-states.ts';
-import { type CountedParts, reportCounts } from './count-report.ts';
 import { reportTargets } from './target-report.ts';
 
 export interface LiveParts extends CountedParts {
@@ -21,5 +24,30 @@ export function liveFacts({ limiter, targets, discovery, ...counted }: LiveParts
     ...reportTargets(targets, nowMs),
     ...reportDiscovered(discovery),
     ...reportCounts(counted),
+  };
+}
+
+interface CountedParts {
+  readonly cache: Pick<ResponseCache, 'counts' | 'saved' | 'status'>;
+  readonly observed: { readonly guardrails: Pick<GuardrailTally, 'counts'> };
+}
+
+function reportCounts({ cache, observed: { guardrails } }: CountedParts): Pick<HeartbeatBody, 'cache' | 'verdicts'> {
+  const { counts, saved } = cache;
+  const { entries, bytes, evicted, dropped } = cache.status();
+  const requests = [...counts].map(([endpoint, { hit, miss, bypass }]) => [endpoint, hit, miss, bypass] as const);
+  return {
+    cache: {
+      entries: Math.max(0, entries),
+      bytes: Math.max(0, bytes),
+      evicted,
+      dropped,
+      requests: requests.sort(([one], [other]) => (one < other ? -1 : 1)),
+      saved_tokens: saved.tokens,
+      saved_nano_dollars: Math.round(saved.nanoDollars),
+    },
+    verdicts: [...guardrails.counts]
+      .slice(0, mostVerdictCounts)
+      .map(({ guardrail, phase, outcome, count }) => [guardrail, phase, outcome, count] as const),
   };
 }

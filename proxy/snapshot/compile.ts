@@ -4,17 +4,18 @@ import { type CacheResets, cacheResets } from '../../domain/cache/cache-reset.ts
 import { type MergedGuardrail, mergeGuardrails } from '../../domain/guardrails/merge-guardrails.ts';
 import type { Credentials } from '../../domain/keys/credentials.ts';
 import { foldCase } from '../../domain/selector.ts';
+import { normaliseUserPath } from '../../domain/user-path.ts';
 import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
 import { trustedProxies } from '../../plane/access/client-address.ts';
 import { durationMs, retentionMs, sizeBytes } from '../../schemas/formats/units.ts';
+import type { Config } from '../../schemas/types.ts';
 import { compileGuardrails } from '../guardrails/compile-guardrails.ts';
 import type { CrossOrigin } from '../http/cross-origin.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
-import { compileAudit } from './compile-audit.ts';
 import { compileCache } from './compile-cache.ts';
 import { compileRoutes, type OfferedConfig } from './compile-routes.ts';
 import { compileUpstream } from './compile-upstream.ts';
-import type { Snapshot, Upstream } from './snapshot.ts';
+import type { AuditSettings, Snapshot, Upstream } from './snapshot.ts';
 
 const noResets = cacheResets([]);
 
@@ -96,4 +97,17 @@ function compileCrossOrigin(origins: readonly string[]): CrossOrigin | undefined
 export function withDocuments(snapshot: Snapshot, credentials: Credentials, resets: CacheResets): Snapshot {
   const { cache } = snapshot;
   return Object.freeze({ ...snapshot, credentials, cache: Object.freeze({ ...cache, resets }) });
+}
+
+/** Paths that are none were refused with the config. */
+function compileAudit(audit: Config['audit']): AuditSettings {
+  return Object.freeze({
+    isEnabled: audit.enabled,
+    hasBodies: audit.bodies,
+    hasOriginals: audit.original_bodies,
+    bodyLimitBytes: sizeBytes(audit.body_limit),
+    hasHeaders: audit.headers,
+    sample: audit.sample,
+    without: Object.freeze(audit.without.flatMap((text) => normaliseUserPath(text).path ?? [])),
+  });
 }

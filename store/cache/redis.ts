@@ -1,11 +1,17 @@
 // The response cache in Redis, for all proxies. A look-up that is late is a miss; a server that is late again and again is not used until
 // it answers in time.
+
 import { redisAddress } from '../state/redis/address.ts';
 import type { ConnectionSettings } from '../state/redis/client.ts';
 import { RedisConnection } from '../state/redis/connection.ts';
 import { type RedisKeys, redisKeys } from '../state/redis/keys.ts';
-import { type AnswerCache, type CachedAnswer, type CacheStatus, sizeOfAnswer } from './answer-cache.ts';
-import { decodeAnswer, encodeAnswer } from './encode-answer.ts';
+import {
+  type AnswerCache,
+  type CachedAnswer,
+  type CachedFacts,
+  type CacheStatus,
+  sizeOfAnswer,
+} from './answer-cache.ts';
 import { putScript } from './redis-scripts.ts';
 
 export interface RedisCacheOptions {
@@ -183,4 +189,41 @@ function inTime<Value>(coming: Promise<Value>, ms: number): Promise<Value | type
 
 function settingsOf(redisUrl: string): ConnectionSettings {
   return { address: redisAddress(redisUrl), timeoutMs, mostAtOnce };
+}
+
+const lineFeed = 0x0a;
+/** Of the line. Bytes. */
+const mostHeadBytes = 16 * 1024;
+
+interface Head {
+  readonly key: string;
+  readonly storedAtMs: number;
+  readonly expiresAtMs: number;
+  readonly facts: CachedFacts;
+}
+
+function encodeAnswer(key: string, { body, storedAtMs, expiresAtMs, facts }: CachedAnswer): Buffer {
+  const head: Head = { key, storedAtMs, expiresAtMs, facts };
+  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), body]);
+}
+
+/** Undefined for garbage, and for the answer of another key: where replies are mixed up, no client gets the answer of another. */
+function decodeAnswer(key: string, bytes: Buffer): CachedAnswer | undefined {
+  const end = bytes.subarray(0, mostHeadBytes).indexOf(lineFeed);
+  const head = end === -1 ? undefined : headIn(bytes.toString('utf8', 0, end));
+  if (head === undefined || head.key !== key) return undefined;
+  const { storedAtMs, expiresAtMs, facts } = head;
+  return { storedAtMs, expiresAtMs, facts, body: bytes.subarray(end + 1) };
+}
+
+function headIn(line: string): Head | undefined {
+  try {
+    const head = JSON.parse(line) as Partial<Head> | null;
+    const { key, storedAtMs, expiresAtMs, facts } = head ?? {};
+    if (typeof key !== 'string' || typeof facts !== 'object' || facts === null) return undefined;
+    if (typeof storedAtMs !== 'number' || typeof expiresAtMs !== 'number') return undefined;
+    return { key, storedAtMs, expiresAtMs, facts };
+  } catch {
+    return undefined;
+  }
 }

@@ -1,8 +1,7 @@
 // The contract of the semantic cache in the memory of a process.
 import { test } from 'tap';
 import { openEmbeddedNeighbours } from '../../store/cache/semantic/embedded.ts';
-import { missingExtension } from '../../store/cache/semantic/extension.ts';
-import { neighbourStores } from '../../store/cache/semantic/open.ts';
+import { missingExtension, neighbourStores } from '../../store/cache/semantic/open.ts';
 import { placed, testNeighbours } from './neighbours-cases.ts';
 
 await testNeighbours({

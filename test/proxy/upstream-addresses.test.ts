@@ -2,7 +2,7 @@
 // given.
 import type { LookupAddress } from 'node:dns';
 import { test } from 'tap';
-import { createRefusedAddressLog } from '../../proxy/boot/refused-address-log.ts';
+import { createRefusedAddressLog } from '../../proxy/boot/refused-logs.ts';
 import type { RefusedAddress } from '../../proxy/upstream/dial/dial.ts';
 import { failureOf } from '../../proxy/upstream/failure.ts';
 import { createPools, type Origin } from '../../proxy/upstream/pools.ts';

@@ -1,6 +1,6 @@
 // Opens the semantic cache that is configured. The engines and what each needs are known only here.
+import { getLoadablePath } from 'sqlite-vec';
 import { openEmbeddedNeighbours } from './embedded.ts';
-import { missingExtension } from './extension.ts';
 import type { Neighbours } from './neighbours.ts';
 import { openPostgresNeighbours } from './postgres.ts';
 import { openRedisNeighbours, type RedisNeighbours } from './redis.ts';
@@ -53,4 +53,15 @@ export function neighbourStores(settings: {
       return (await opened?.reconnect(url, onTrouble)) ?? true;
     },
   };
+}
+
+/** Why it cannot be loaded on this machine, as a sentence; undefined: it can. `find` gives its path, or throws. */
+export function missingExtension(find: () => string = getLoadablePath): string | undefined {
+  try {
+    find();
+    return undefined;
+  } catch (error) {
+    const [reason] = String(error instanceof Error ? error.message : error).split('\n');
+    return `the extension sqlite-vec is not installed for ${process.platform} on ${process.arch} (${reason})`;
+  }
 }

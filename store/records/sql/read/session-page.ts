@@ -1,4 +1,5 @@
 // Pages of threads: those with matching entries, each once, the one with the newest match first.
+
 import type { AuditSession, EntryFilter, SessionPage } from '../../record-store.ts';
 import { allOf, between, type Condition, condition } from '../condition.ts';
 import type { Statements } from '../database.ts';
@@ -10,7 +11,6 @@ import { listedEntries } from './listed-entries.ts';
 import { entryCondition, fewEntries } from './log-page.ts';
 import { withoutSkipped } from './skipped-moments.ts';
 import { countThreads, fewOfCombos, manyEntries, newestMatches, newestOf, type Wanted } from './thread-source.ts';
-import { threadsBeyond } from './threads-beyond.ts';
 
 /** Fewer than a page has: who walks through entries without a session, the newest first, walks through all of them. */
 const fewSingles = 25;
@@ -136,4 +136,26 @@ async function matchingThreads(
   const sql = `SELECT uid, started_ms, thread FROM (${ranked}) AS found WHERE ${isNewest.sql} ${byNewest} LIMIT ? OFFSET ?`;
   const rows = await statements.all(sql, ...where.values, ...isNewest.values, limit, offset);
   return { total: Number(counted?.['total']), keys: keysOf(rows) };
+}
+
+/** For each thread, or facet, that matches and lasts beyond the span, its newest entry in the span, when there is one. */
+async function threadsBeyond(statements: Statements, { combos, span, thread }: Sought): Promise<EntryKey[]> {
+  const lasts = condition('part.last_ms >= ? AND part.first_ms < ?', span.toMs, span.toMs);
+  const inSpan = between('inner_entry.started_ms', span);
+  const [table, id] = combos === undefined ? ['thread', 'part.id'] : ['facet', 'part.thread'];
+  const isOf = combos && condition(statements.dialect.isOneOf('part.combo + 0', 'BIGINT'), combos);
+  const isSame = combos === undefined ? '' : ' AND inner_entry.combo = part.combo';
+  const newest = `SELECT inner_entry.uid FROM entry AS inner_entry
+    WHERE inner_entry.thread > 0 AND inner_entry.thread = ${id}${isSame} AND ${inSpan.sql} ${byNewest} LIMIT 1`;
+  const where: Condition = allOf(lasts, isOf, thread === undefined ? undefined : condition(`${id} = ?`, thread));
+  // Two statements: PostgreSQL would read all entries to join them with what it does not know.
+  const rows = await statements.all(
+    `SELECT (${newest}) AS uid FROM ${table} AS part WHERE ${where.sql}`,
+    ...inSpan.values,
+    ...where.values,
+  );
+  const uids = rows.flatMap(({ uid }) => (typeof uid === 'string' ? [uid] : []));
+  if (uids.length === 0) return [];
+  const isFound = statements.dialect.isOneOf('uid', 'TEXT');
+  return keysOf(await statements.all(`SELECT uid, started_ms, thread FROM entry WHERE ${isFound}`, uids));
 }

@@ -3,8 +3,7 @@ import type { Page, UsageDimension, UsageFilter, UsageRow } from '../../record-s
 import type { Row, Statements } from '../database.ts';
 import { dictionaries, type NamedColumn } from '../write/usage-names.ts';
 import { measures } from '../write/usage-rollups.ts';
-import { seekUsage } from './usage-filter.ts';
-import { usageByKey } from './usage-keys.ts';
+import { type SoughtUsage, seekUsage } from './usage-filter.ts';
 import { pageOf } from './usage-page.ts';
 import { joinSums, partSums } from './usage-parts.ts';
 import { usageBySession } from './usage-sessions.ts';
@@ -62,4 +61,21 @@ function rowOf(row: Row, dimension: 'model' | 'user_path' | 'label'): UsageRow {
     provider_name: String(row['name_provider_name']),
     ...totalsOf(row),
   };
+}
+
+const sumsOfKeys = { columns: ['auth_key_id'], measures } as const;
+
+async function usageByKey(
+  statements: Statements,
+  sought: SoughtUsage,
+  page: Page,
+): Promise<{ total: number; rows: UsageRow[] }> {
+  const sums = joinSums(partSums(statements, sought, sumsOfKeys), sumsOfKeys);
+  const { total, rows } = await pageOf(statements, page, {
+    sql: `SELECT sums.*, count(*) OVER () AS total FROM (${sums.sql}) AS sums
+      WHERE sums.entries > 0 AND sums.auth_key_id IS NOT NULL
+      ORDER BY sums.total_cost DESC, sums.total_tokens DESC, sums.auth_key_id`,
+    values: sums.values,
+  });
+  return { total, rows: rows.map((row) => ({ key: String(row['auth_key_id']), ...totalsOf(row) })) };
 }

@@ -1,5 +1,7 @@
-// Tells the operator of addresses that were not dialled. Clients learn only that the provider could not be reached.
+// Tells the operator of addresses that were not dialled, and of keys that a provider refuses. Clients learn neither.
 import type { Logger } from 'pino';
+import type { Log } from '../../plane/log-events.ts';
+import type { RefusedKey } from '../upstream/api-keys.ts';
 import type { RefusedAddress } from '../upstream/dial/dial.ts';
 
 /** A provider is told of once in this time, however often it is asked for. Milliseconds. */
@@ -24,4 +26,10 @@ export function createRefusedAddressLog(
     toldAtMs.set(provider, now);
     log.warn({ provider, address }, `the address of a provider or webhook was not dialled: ${advice[kind]}`);
   };
+}
+
+/** The key is named by its place in the configuration. */
+export function logRefusedKeys(log: Log): (refused: RefusedKey) => void {
+  return ({ provider, position, count }) =>
+    log.warn({ provider, key: position }, `the provider refuses the API key (401), number ${position} of ${count}`);
 }
