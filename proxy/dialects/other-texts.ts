@@ -1,7 +1,7 @@
 // Texts in members that nothing else knows: whatever is no sign, no address and no data may be told to a model, or to a client.
 import { maxDepth } from '../bytes/scan.ts';
 import { type EditableObject, isObject, type JsonValue, numberOf, textOf } from './json/json.ts';
-import { beyondBase64, type DataText, isBase64, textOfAddress, textOfBase64 } from './text-data.ts';
+import { type DataText, isBase64, textOfAddress, textOfBase64 } from './text-data.ts';
 
 const wordsIn = (...lines: readonly string[]): ReadonlySet<string> => new Set(lines.flatMap((line) => line.split(' ')));
 
@@ -130,7 +130,7 @@ function typeOf(holder: EditableObject): string {
 /** Whether a text is media or an address, whatever member it stands in. */
 export function isNoWords(text: string): boolean {
   if (isAddressOfData.test(text) || (beginsAsAddress.test(text) && !hasBlank.test(text))) return true;
-  return text.length >= shortestEncoded && !beyondBase64.test(text);
+  return text.length >= shortestEncoded && isBase64(text);
 }
 
 /** `left`: nothing below it is looked at. `silent`: it is no words where it is a text. `setting`: it is none where it is one word. */

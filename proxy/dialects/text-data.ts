@@ -6,7 +6,9 @@ const head = /^data:([^,;\s]{0,128})((?:;[^,;\s]{1,128}){0,8}),/i;
 const isMedia = /^(?:image|audio|video|font)\//i;
 const inBase64 = /;base64$/i;
 /** A search for what does not belong there: a pattern that all of a long text matches takes more memory than there is for it. */
-export const beyondBase64 = /[^A-Za-z0-9+/_=-]/;
+const beyondBase64 = /[^A-Za-z0-9+/_=-]/;
+/** So much is decoded in one go, as far as nothing is looked for in it: four letters are three bytes. */
+const stepLetters = 256 * 1024;
 const badPadding = /=(?!=?$)/;
 
 /** A text in data, and how another one is written in its place. */
@@ -31,7 +33,20 @@ export function textOfBase64(value: string): DataText | undefined {
 
 /** Whether it is base 64 of either alphabet, with padding at its end or without. */
 export function isBase64(value: string): boolean {
-  return !beyondBase64.test(value) && !badPadding.test(value);
+  // To decode takes a tenth of the time of a search.
+  let from = 0;
+  if (value.length > stepLetters) {
+    const bytes = Buffer.allocUnsafe((stepLetters * 3) / 4);
+    for (; value.length - from > stepLetters; from += stepLetters)
+      if (!isDecoded(value.slice(from, from + stepLetters), bytes)) return false;
+  }
+  const rest = value.slice(from);
+  return !beyondBase64.test(rest) && !badPadding.test(rest);
+}
+
+/** Whether each letter stands for six bits. A decoder passes over other ones of ASCII, and takes half of each beyond it. */
+function isDecoded(part: string, bytes: Buffer): boolean {
+  return Buffer.byteLength(part) === part.length && bytes.write(part, 'base64') === bytes.length;
 }
 
 function found(text: string | undefined, written: DataText['written']): DataText | undefined {
