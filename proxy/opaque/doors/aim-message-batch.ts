@@ -3,13 +3,14 @@ import { isUtf8 } from 'node:buffer';
 import { skipSpace } from '../../bytes/json-tokens.ts';
 import { type Member, scanLargeObject } from '../../bytes/scan.ts';
 import { ScanError } from '../../bytes/scan-error.ts';
-import { skipValue } from '../../bytes/skip-value.ts';
+import { skippingValue } from '../../bytes/skip-value.ts';
 import { type Edit, splice } from '../../bytes/splice.ts';
 import { type Call, largeBytes, readCall, readLargeCall } from '../../call/call.ts';
 import { textOf } from '../../dialects/json/json.ts';
 import { Refusal, refusal } from '../../errors.ts';
 import type { Gateway } from '../../gateway.ts';
 import { ownerOf } from '../../kept/owner.ts';
+import { inSlices } from '../../pacing/slices.ts';
 import { SecretsTap } from '../../providers/secrets-tap.ts';
 import type { Route, Upstream } from '../../snapshot/snapshot.ts';
 import { requirePrice } from '../../stages/priced.ts';
@@ -95,7 +96,7 @@ async function namedModels(body: Buffer, knock: Knock): Promise<NamedModel[]> {
   const guard = batchGuard(knock);
   let at = skipSpace(body, requests.valueStart + 1);
   while (body[at] !== listEnd) {
-    const end = skipValue(body, at);
+    const end = await endOf(body, at);
     const request = body.subarray(at, end);
     const index = named.length;
     const { from, call } =
@@ -150,6 +151,13 @@ function paramsOf(request: Buffer, members: readonly Member[]): { from: number; 
   const params = onlyMember(request, members, 'params');
   if (params === undefined) throw refusal('invalid_parameter', { fill: { param: 'params', because: 'is missing' } });
   return { from: params.valueStart, bytes: request.subarray(params.valueStart, params.valueEnd) };
+}
+
+/** Where the value that begins there ends; with pauses where it is long. */
+function endOf(body: Buffer, from: number): number | Promise<number> {
+  const work = skippingValue(body, from);
+  const { done, value } = work.next();
+  return done === true ? value : inSlices(work);
 }
 
 function othersTurn(): Promise<void> {
