@@ -5,10 +5,9 @@ import { createServer } from '../plane/http.ts';
 import { forwardAdmin } from './admin/forward.ts';
 import { checkPath, maxHeaderBytes, maxHeaders, originForm, pathOf } from './call/head.ts';
 import { namingEndpoints } from './endpoints/naming-endpoints.ts';
-import { createPluginServer } from './endpoints/plugin-server.ts';
+import { createPluginServer, type PluginServerParts } from './endpoints/plugin-server.ts';
 import { Refusal, refusal } from './errors.ts';
-import { answerExplain } from './explain/answer-explain.ts';
-import type { Gateway } from './gateway.ts';
+import { answerExplain, type ExplainParts } from './explain/answer-explain.ts';
 import { answerRefusal } from './http/answer-refusal.ts';
 import { type ConnectionCounts, watchConnections } from './http/connections.ts';
 import { refusePreflight, shareAcrossOrigins } from './http/cross-origin.ts';
@@ -19,12 +18,14 @@ import { answerParseErrors } from './http/parse-errors.ts';
 import { createPipelining } from './http/pipelining.ts';
 import { refuseForeign } from './http/refuse-foreign.ts';
 import { watchWriteProgress } from './http/write-progress.ts';
+import type { Metrics } from './metrics/metrics.ts';
+import type { AccessLog } from './records/access-log.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 import type { TripName } from './tallies/request-tally.ts';
 import type { SessionCounts } from './tallies/session-counts.ts';
-import { answerTrial, trialPath } from './trial/answer-trial.ts';
-import { type BeginTrip, createTrips } from './trips/begin-trip.ts';
-import { createUpgrades, isUpgrade } from './trips/upgrades.ts';
+import { answerTrial, type TrialParts, trialPath } from './trial/answer-trial.ts';
+import { type BeginTrip, createTrips, type TripParts } from './trips/begin-trip.ts';
+import { createUpgrades, isUpgrade, type UpgradeParts } from './trips/upgrades.ts';
 
 /** The running server. */
 export interface ProxyServer extends Draining {
@@ -40,8 +41,19 @@ export interface ProxyServer extends Draining {
   sessions(): SessionCounts;
 }
 
+/** What all trips need, and what requests are counted and logged in. */
+export type ServerParts = TripParts &
+  UpgradeParts &
+  PluginServerParts &
+  ExplainParts &
+  TrialParts &
+  Parameters<typeof forwardAdmin>[1] & {
+    readonly accessLog: AccessLog;
+    readonly metrics: Metrics;
+  };
+
 /** Rejects with the Refusal to answer with, or unexpectedly. */
-type Serve = (exchange: Exchange, gateway: Gateway) => Promise<void>;
+type Serve = (exchange: Exchange, gateway: ServerParts) => Promise<void>;
 
 type OtherTrip = Exclude<TripName, 'model'>;
 
@@ -62,7 +74,7 @@ const refuseAdmin: Serve = async ({ request: { method = '', url = '' } }) => {
 };
 
 /** The trip of any other request: the first row that matches its path. */
-function tableOf(plugins: Serve, { servesAdmin }: Pick<Gateway, 'servesAdmin'>): readonly Trip[] {
+function tableOf(plugins: Serve, { servesAdmin }: { readonly servesAdmin: boolean }): readonly Trip[] {
   const admin: readonly Omit<Trip, 'name'>[] = servesAdmin
     ? [
         { path: '/admin/explain', serve: explain },
@@ -90,7 +102,7 @@ const options = {
 };
 
 /** Builds the server around a gateway. */
-export async function createProxyServer(gateway: Gateway): Promise<ProxyServer> {
+export async function createProxyServer(gateway: ServerParts): Promise<ProxyServer> {
   let writeIdleMs = Number.POSITIVE_INFINITY;
   let trips: readonly Trip[] = [];
   const beginTrip = createTrips(gateway);
@@ -155,7 +167,7 @@ interface Trips {
 }
 
 /** Lets a request begin the trip of its line, unless its head makes it unacceptable for all of them. */
-function begin(exchange: Exchange, { trips, beginTrip }: Trips, gateway: Gateway): void {
+function begin(exchange: Exchange, { trips, beginTrip }: Trips, gateway: ServerParts): void {
   const { request, head } = exchange;
   const { crossOrigin } = gateway.current();
   let name: OtherTrip = 'none';
@@ -180,7 +192,7 @@ function begin(exchange: Exchange, { trips, beginTrip }: Trips, gateway: Gateway
 }
 
 /** Counts and logs a request that is none of a model. */
-function end(exchange: Exchange, name: OtherTrip, gateway: Gateway): void {
+function end(exchange: Exchange, name: OtherTrip, gateway: ServerParts): void {
   const { request, refused } = exchange;
   const status = statusOf(exchange);
   gateway.metrics.requests.answered(name, status);
@@ -189,7 +201,7 @@ function end(exchange: Exchange, name: OtherTrip, gateway: Gateway): void {
 }
 
 /** Rejects rather than throws: a request without a body is complete by the time that its refusal is written. */
-async function serveChecked(trip: Trip, exchange: Exchange, gateway: Gateway): Promise<void> {
+async function serveChecked(trip: Trip, exchange: Exchange, gateway: ServerParts): Promise<void> {
   checkPath(exchange.request);
   await trip.serve(exchange, gateway);
 }
@@ -204,7 +216,7 @@ function statusOf({ gone, response }: Exchange): number {
   return gone ? 499 : response.statusCode;
 }
 
-function answer(exchange: Exchange, thrown: unknown, gateway: Gateway): void {
+function answer(exchange: Exchange, thrown: unknown, gateway: ServerParts): void {
   if (!(thrown instanceof Refusal)) gateway.reportFailure(thrown, exchange.id);
   try {
     answerRefusal(thrown, exchange);
@@ -214,7 +226,7 @@ function answer(exchange: Exchange, thrown: unknown, gateway: Gateway): void {
 }
 
 /** Not even an error can be answered: a client must not wait for one. */
-function giveUp(exchange: Exchange, error: unknown, gateway: Gateway): void {
+function giveUp(exchange: Exchange, error: unknown, gateway: ServerParts): void {
   gateway.reportFailure(error, exchange.id);
   exchange.response.destroy();
 }

@@ -1,7 +1,9 @@
 // Asks the control plane for what this proxy does not know itself, in its own name: quickly, of few requests at a time, and never for more
 // than a bounded answer.
-import type { Gateway } from '../gateway.ts';
+
 import { forward } from '../upstream/forward.ts';
+import type { Pools } from '../upstream/pools.ts';
+import type { ControlPlaneLink } from './control-plane-link.ts';
 
 /** How long an answer may take, in milliseconds: a client is waiting. */
 const deadlineMs = 1_000;
@@ -21,7 +23,7 @@ let asking = 0;
 /** GET of a path under /admin. Undefined when there is no whole answer in time. Never rejects. */
 export async function askControlPlane(
   path: string,
-  { pools, controlPlane }: Pick<Gateway, 'pools' | 'controlPlane'>,
+  { pools, controlPlane }: { readonly controlPlane: ControlPlaneLink; readonly pools: Pools },
 ): Promise<ControlPlaneAnswer | undefined> {
   if (asking >= mostAtOnce) return undefined;
   asking += 1;

@@ -12,8 +12,9 @@ import {
 import { type BrowserSession, browserSession } from '../../plane/access/browser-session.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import { type Refusal, refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
+import type { ControlPlaneLink } from './control-plane-link.ts';
 
 /** What tells who asks. */
 export interface AdminAccess {
@@ -31,7 +32,12 @@ export function adminAccess({
   failedLogins,
   controlPlane,
   authorityMs,
-}: Pick<Gateway, 'current' | 'failedLogins' | 'controlPlane' | 'authorityMs'>): AdminAccess {
+}: {
+  readonly authorityMs: () => number;
+  readonly controlPlane: ControlPlaneLink;
+  readonly current: () => Snapshot;
+  readonly failedLogins: FailedLogins;
+}): AdminAccess {
   return {
     credentials: current().credentials,
     failedLogins,

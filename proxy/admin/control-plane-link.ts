@@ -1,8 +1,20 @@
 // How this proxy reaches the control plane, by its settings.
 import { clientAddressHeader, signClientAddress } from '../../domain/keys/client-address.ts';
 import type { Environment } from '../environment.ts';
-import type { ControlPlaneLink } from '../gateway.ts';
+import type { Origin } from '../upstream/pools.ts';
 import { controlPlaneConnectMs } from './control-plane-watch.ts';
+
+/** How this proxy reaches the control plane. */
+export interface ControlPlaneLink extends Origin {
+  /** How long an admin request may take. Milliseconds. */
+  readonly timeoutMs: number;
+  /** Opens sessions of browsers; undefined: there are none. */
+  masterKey(): string | undefined;
+  /** Says truthfully who the client is; undefined where nothing is trusted. */
+  signAddress(address: string): string | undefined;
+  /** The headers of requests in the name of this proxy itself. */
+  authorisation(): Record<string, string>;
+}
 
 /** `masterKey` gives the key in force. */
 export function controlPlaneLink(

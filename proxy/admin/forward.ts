@@ -1,20 +1,27 @@
 // The other trip: /admin and everything below it goes to the control plane, which also decides who may do what. Nothing of a body is kept.
 // The head of an answer to a write is held back until this proxy enforces the write; the body waits in its connection.
+
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { clientAddressHeader } from '../../domain/keys/client-address.ts';
 import { liveHeartbeatMs, livePath } from '../../domain/records/live-stream.ts';
+import type { FailedLogins } from '../../plane/access/failed-logins.ts';
+import type { KeyUses } from '../../plane/access/key-uses.ts';
 import { readStateRevision, stateRevisionHeader } from '../../schemas/state-revision.ts';
+import type { StateFollower } from '../../store/state/state-follower.ts';
 import { pathOf } from '../call/head.ts';
 import { refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { fixedHeaders } from '../http/answer-headers.ts';
+import type { BodyBudget } from '../http/body-budget.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type BodyLimit, expectLength, readBody } from '../http/read-body.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 import { endToEndHeaders, forward, neverConnected } from '../upstream/forward.ts';
+import type { Pools } from '../upstream/pools.ts';
 import { adminAccess, authenticateAdmin, refusePaused } from './authenticate-admin.ts';
 import { awaitEnforced, enforcedHeader } from './await-enforced.ts';
+import type { ControlPlaneLink } from './control-plane-link.ts';
 import { headersOfBrowser, isLogin, isPublic, PublicTurns } from './public-requests.ts';
 
 /** Longest body the control plane takes. */
@@ -27,18 +34,22 @@ const publicTurns = new PublicTurns();
 /** How long a stream may say nothing before it counts as broken. Milliseconds. */
 const quietMs = 3 * liveHeartbeatMs;
 
-type Parts = Pick<
-  Gateway,
-  | 'current'
-  | 'failedLogins'
-  | 'bodies'
-  | 'pools'
-  | 'controlPlane'
-  | 'managedState'
-  | 'keyUses'
-  | 'nowMs'
-  | 'authorityMs'
->;
+interface Parts {
+  /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
+  readonly authorityMs: () => number;
+  /** What the bodies of open requests may take of memory. */
+  readonly bodies: BodyBudget;
+  readonly controlPlane: ControlPlaneLink;
+  /** The snapshot in force; a request asks once. */
+  readonly current: () => Snapshot;
+  readonly failedLogins: FailedLogins;
+  readonly keyUses: KeyUses;
+  /** The managed state that this proxy follows; requests are served only while there is one. */
+  readonly managedState: () => Pick<StateFollower, 'status' | 'refresh'>;
+  /** Monotonic milliseconds, anchored to wall time at start. */
+  readonly nowMs: () => number;
+  readonly pools: Pools;
+}
 
 /**
  * Serves one request. Throws what `authenticateAdmin` throws, before anything of the body is read; then 413, 503 `overloaded`, and 503

@@ -1,9 +1,19 @@
 // GET /health (the process lives), GET /health/ready (send it traffic), GET /metrics (unless it has a port of its own). No key is
 // needed, so no answer holds a secret.
-import type { FastifyPluginAsync } from 'fastify';
-import type { Gateway } from '../gateway.ts';
 
-export const health: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
+import type { FastifyPluginAsync } from 'fastify';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Readiness } from '../readiness.ts';
+
+/** What it needs. */
+export interface HealthParts {
+  /** /metrics is served on a port of its own (GATEWAY_METRICS_PORT), not on the public one. */
+  readonly isMetricsApart: boolean;
+  readonly metrics: Metrics;
+  readonly readiness: () => Readiness;
+}
+
+export const health: FastifyPluginAsync<{ gateway: HealthParts }> = async (app, { gateway }) => {
   app.get('/health', () => ({ status: 'ok' }));
 
   app.get('/health/ready', (_, reply) => {

@@ -1,13 +1,25 @@
 // The Fastify plugins: every endpoint that is not a model endpoint.
-import { health } from './health.ts';
-import { keptLists } from './kept-lists.ts';
-import { models } from './models.ts';
+import type { FastifyPluginAsync } from 'fastify';
+import { type HealthParts, health } from './health.ts';
+import { type KeptListParts, keptLists } from './kept-lists.ts';
+import { type ModelListParts, models } from './models.ts';
 import { realtime } from './realtime.ts';
-import { responses } from './responses.ts';
-import { usage } from './usage.ts';
-import { basePaths, welcome } from './welcome.ts';
+import { type ResponseParts, responses } from './responses.ts';
+import { type UsageParts, usage } from './usage.ts';
+import { basePaths, type WelcomeParts, welcome } from './welcome.ts';
 
-export const plugins = [health, keptLists, models, realtime, responses, usage, welcome] as const;
+/** What the plugins need. */
+export type PluginParts = HealthParts & KeptListParts & ModelListParts & ResponseParts & UsageParts & WelcomeParts;
+
+export const plugins: readonly FastifyPluginAsync<{ gateway: PluginParts }>[] = [
+  health,
+  keptLists,
+  models,
+  realtime,
+  responses,
+  usage,
+  welcome,
+];
 
 /** Paths that need no key. Every other path needs one, whether it exists or not. */
 export const publicPaths: ReadonlySet<string> = new Set([...basePaths, '/health', '/health/ready', '/metrics']);

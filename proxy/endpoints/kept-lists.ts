@@ -1,10 +1,12 @@
 // GET /v1/files, /v1/batches and /v1/messages/batches: what the caller's user path has at all providers, newest first. Nothing is counted.
+
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type JsonObject, textOf } from '../dialects/json/json.ts';
 import { refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { type KeptThing, keptThings, usedBy } from '../opaque/doors/aim-home.ts';
-import { type KeptPage, listKept } from '../opaque/doors/kept-lists.ts';
+import { type KeptPage, type ListParts, listKept } from '../opaque/doors/kept-lists.ts';
+import type { Records } from '../records/records.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 import { chargeBatch } from '../stages/charge/charge-batch.ts';
 
 /** Lists that are made at the same time; each may hold some megabytes. */
@@ -13,7 +15,19 @@ const [defaultLimit, mostLimit] = [20, 100];
 /** The providers of which something may be missing, separated by commas. */
 const incompleteHeader = 'x-gateway-incomplete';
 
-export const keptLists: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
+/** What it needs. */
+export interface KeptListParts extends ListParts {
+  /** The snapshot in force. */
+  readonly current: () => Snapshot;
+  /** What audit and usage know of requests. */
+  readonly records: Records;
+  /** Tells the operator of an unexpected failure. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
+  /** Tokens are counted. */
+  readonly usageEnabled: boolean;
+}
+
+export const keptLists: FastifyPluginAsync<{ gateway: KeptListParts }> = async (app, { gateway }) => {
   let open = 0;
 
   async function list(thing: KeptThing, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

@@ -1,7 +1,6 @@
 // GET /v1/models and GET /v1/models/{id}: what a client may ask for, aliases included (spec: What the service does 3 and 4).
 import type { FastifyPluginAsync } from 'fastify';
 import { refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { speaksAnthropic } from '../http/error-format.ts';
 import { modelEntry } from '../snapshot/compile-routes.ts';
 import type { ModelEntry, Snapshot, Target } from '../snapshot/snapshot.ts';
@@ -18,11 +17,17 @@ interface DescribedModel extends ModelEntry {
 /** By the models of a snapshot: the answer for those who may use everything. */
 const wholeLists = new WeakMap<Snapshot['models'], Buffer>();
 
+/** What it needs. */
+export interface ModelListParts {
+  /** The snapshot in force; a request asks once. */
+  readonly current: () => Snapshot;
+}
+
 /**
  * Ids contain slashes, so the id is all of the path's rest; a bare id finds the model it resolves to. What the caller's key may not use
  * is not there, nor are aliases of other user paths. Clients of Anthropic get their own format, and pages.
  */
-export const models: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
+export const models: FastifyPluginAsync<{ gateway: ModelListParts }> = async (app, { gateway }) => {
   app.get<{ Querystring: Query }>('/v1/models', ({ principal, query, raw }, reply) => {
     const snapshot = gateway.current();
     const isWhole = principal.allowedModels === undefined && !snapshot.hidesAliases;

@@ -7,10 +7,10 @@ import fastify, {
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify';
+import type { KeyUses } from '../../plane/access/key-uses.ts';
 import { schemalessRoutes } from '../../plane/schemaless-routes.ts';
 import { maxHeaderBytes, pathOf } from '../call/head.ts';
 import { refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { asksForWebSocket } from '../http/accept-web-socket.ts';
 import { fixedHeaders } from '../http/answer-headers.ts';
 import { speaksAnthropic } from '../http/error-format.ts';
@@ -19,8 +19,8 @@ import { type KnownRoute, noRoute, noWebSocket } from '../http/known-routes.ts';
 import { expectNoBody } from '../http/no-body.ts';
 import { doors } from '../opaque/doors.ts';
 import { signallingDoors } from '../realtime/doors.ts';
-import { authenticate, type Principal } from '../stages/authenticate.ts';
-import { plugins, publicPaths } from './index.ts';
+import { type AuthenticateParts, authenticate, type Principal } from '../stages/authenticate.ts';
+import { type PluginParts, plugins, publicPaths } from './index.ts';
 import { modelEndpoints } from './model-endpoints.ts';
 
 declare module 'fastify' {
@@ -33,6 +33,9 @@ declare module 'fastify' {
     requestId: string;
   }
 }
+
+/** What the plugins need, and what their callers are noted in. */
+export type PluginServerParts = AuthenticateParts & PluginParts & { readonly keyUses: KeyUses };
 
 /** What the plugins run on. */
 export interface PluginHost extends Required<Pick<FastifyServerOptions, 'clientErrorHandler'>> {
@@ -64,7 +67,7 @@ const anonymous: Principal = {
 const fixedEntries = Object.entries(fixedHeaders);
 
 /** Registers all plugins on the server of the proxy. */
-export async function createPluginServer(gateway: Gateway, host: PluginHost): Promise<PluginServer> {
+export async function createPluginServer(gateway: PluginServerParts, host: PluginHost): Promise<PluginServer> {
   const known: KnownRoute[] = [
     ...[...modelEndpoints, ...signallingDoors].map(({ path }) => ({ path, method: 'POST' })),
     ...doors.flatMap(({ path, methods }) => methods.map((method) => ({ path, method }))),

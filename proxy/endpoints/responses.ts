@@ -1,15 +1,18 @@
 // What was answered at POST /v1/responses, later: reading, deleting and cancelling a response, and listing what was asked with. Of one
 // that the gateway keeps it answers itself; for one that a provider keeps it asks there. None of it is counted by rate limits.
+
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { writeJson } from '../dialects/json/json.ts';
 import { deletedResponse, listInputItems, type StoredResponse } from '../dialects/responses/stored-response.ts';
 import { InvalidRequest } from '../dialects/translation.ts';
 import { Refusal, refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import type { ResponseHome } from '../kept/kept-responses.ts';
 import { ownerOf } from '../kept/owner.ts';
-import { askHome, type HomeAnswer, type HomeQuestion } from '../kept/responses/ask-home.ts';
-import type { FoundResponse } from '../kept/responses/stored-responses.ts';
+import { askHome, type HomeAnswer, type HomeParts, type HomeQuestion } from '../kept/responses/ask-home.ts';
+import type { FoundResponse, StoredResponses } from '../kept/responses/stored-responses.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { Records } from '../records/records.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 import { chargeBackground } from '../stages/charge/charge-background.ts';
 
 type Asked = FastifyRequest<{ Params: { id: string } }>;
@@ -27,7 +30,20 @@ const parameters = [
 ];
 const wholeNumber = /^\d{1,15}$/;
 
-export const responses: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
+/** What it needs. */
+export interface ResponseParts extends Pick<HomeParts, 'deadlines' | 'pools' | 'nowMs'> {
+  /** The snapshot in force; a request asks once. */
+  readonly current: () => Snapshot;
+  readonly limiter: Limiter;
+  /** What audit and usage know of requests. */
+  readonly records: Records;
+  /** Tells the operator of an unexpected failure. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
+  /** Those that the gateway keeps, and where providers keep others. */
+  readonly storedResponses: StoredResponses;
+}
+
+export const responses: FastifyPluginAsync<{ gateway: ResponseParts }> = async (app, { gateway }) => {
   const { storedResponses, pools, deadlines } = gateway;
   const nowMs = (): number => gateway.nowMs();
 

@@ -1,17 +1,28 @@
 // GET /v1/usage: what the caller has used, its budgets and its limits as they stand. Asking counts nothing. Usage and budgets are what the
 // control plane says; without it, usage is null, and budgets are those that are used up.
+
 import type { FastifyPluginAsync } from 'fastify';
 import { periodLabel } from '../../domain/rules/period.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import { askControlPlane, type ControlPlaneAnswer } from '../admin/ask-control-plane.ts';
+import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
 import { callerBudgets } from '../budgets/caller-budgets.ts';
 import { Refusal, refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { RuleReport } from '../limits/report.ts';
 import { usedShare } from '../limits/utilisation.ts';
 
+/** What it needs. */
+export type UsageParts = Parameters<typeof askControlPlane>[1] & {
+  /** Those that are used up. */
+  readonly budgets: BudgetsInForce;
+  readonly limiter: Limiter;
+  /** Monotonic milliseconds, anchored to wall time at start. */
+  readonly nowMs: () => number;
+};
+
 /** Per-child templates show the caller's child. Provider and model rules protect others and are not shown. */
-export const usage: FastifyPluginAsync<{ gateway: Gateway }> = async (app, { gateway }) => {
+export const usage: FastifyPluginAsync<{ gateway: UsageParts }> = async (app, { gateway }) => {
   const { limiter, budgets } = gateway;
 
   app.get('/v1/usage', async ({ principal: { shownPath: userPath, labels }, query }) => {

@@ -1,6 +1,5 @@
 // GET / and GET /v1: what answers here. People open a base URL, and agents probe it before their first request; none of them sends a key.
 import type { FastifyPluginAsync } from 'fastify';
-import type { Gateway } from '../gateway.ts';
 
 /** Paths that may be the base URL of a client. */
 export const basePaths = ['/', '/v1'] as const;
@@ -13,9 +12,12 @@ const words = {
 /** Where /admin is served. */
 const documented = { ...words, documentation: '/admin/openapi.json' } as const;
 
-export const welcome: FastifyPluginAsync<{ readonly gateway: Pick<Gateway, 'servesAdmin'> }> = async (
-  app,
-  { gateway },
-) => {
+/** What it needs. */
+export interface WelcomeParts {
+  /** /admin is served (GATEWAY_ADMIN_ON_PROXY). */
+  readonly servesAdmin: boolean;
+}
+
+export const welcome: FastifyPluginAsync<{ gateway: WelcomeParts }> = async (app, { gateway }) => {
   for (const path of basePaths) app.get(path, () => (gateway.servesAdmin ? documented : words));
 };

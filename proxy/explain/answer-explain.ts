@@ -1,19 +1,58 @@
 // GET /admin/explain and what was explained before, by id: the proxy answers it itself, because it alone has the live counters, breakers and turns.
+
 import type { AuthKey } from '../../domain/keys/auth-key.ts';
+import type { FailedLogins } from '../../plane/access/failed-logins.ts';
+import type { KeyUses } from '../../plane/access/key-uses.ts';
+import type { StateFollower } from '../../store/state/state-follower.ts';
 import { adminAccess, authenticateAdmin } from '../admin/authenticate-admin.ts';
+import type { ControlPlaneLink } from '../admin/control-plane-link.ts';
+import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
 import { pathOf } from '../call/head.ts';
 import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
 import { refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { fixedHeaders } from '../http/answer-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { noRoute } from '../http/known-routes.ts';
 import { expectNoBody } from '../http/no-body.ts';
+import type { KeptExplanations } from '../kept/kept-explanations.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { Balance } from '../routing/balance/balance.ts';
+import type { InForce } from '../snapshot/in-force.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
+import type { TargetStates } from '../targets/target-states.ts';
 import { explainRequest } from './explain.ts';
 import { readQuestion } from './read-question.ts';
 
 const path = '/admin/explain';
 const routes = ['GET', 'HEAD'].flatMap((method) => [path, `${path}/*`].map((each) => ({ path: each, method })));
+
+/** What it needs. */
+export interface ExplainParts {
+  /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
+  readonly authorityMs: () => number;
+  /** Those that are used up. */
+  readonly budgets: BudgetsInForce;
+  readonly controlPlane: ControlPlaneLink;
+  /** The snapshot in force; a request asks once. */
+  readonly current: () => Snapshot;
+  readonly failedLogins: FailedLogins;
+  /** Gives the order that `balance` would give, and takes no turn. */
+  readonly foretell: Balance;
+  /** The same as it is written. */
+  readonly inForce: () => InForce;
+  /** The name of this proxy. */
+  readonly instance: string;
+  /** Of requests that asked for an explanation. */
+  readonly keptExplanations: KeptExplanations;
+  readonly keyUses: KeyUses;
+  readonly limiter: Limiter;
+  /** The managed state that this proxy follows; requests are served only while there is one. */
+  readonly managedState: () => Pick<StateFollower, 'status' | 'refresh'>;
+  /** Monotonic milliseconds, anchored to wall time at start. */
+  readonly nowMs: () => number;
+  /** What is remembered of each target between requests. */
+  readonly targets: TargetStates;
+}
 
 /**
  * Serves one request. `endpoints`: those that it may name, by their paths. Throws what `authenticateAdmin` throws, 403 `dashboard_access_denied`, 404, 405, 400 `unexpected_body`, and what
@@ -21,7 +60,7 @@ const routes = ['GET', 'HEAD'].flatMap((method) => [path, `${path}/*`].map((each
  */
 export async function answerExplain(
   exchange: Exchange,
-  gateway: Gateway,
+  gateway: ExplainParts,
   endpoints: ReadonlyMap<string, NamingEndpoint>,
 ): Promise<void> {
   const { request } = exchange;
@@ -56,7 +95,7 @@ export async function answerExplain(
 function keptText(
   id: string,
   scope: string,
-  { keptExplanations, nowMs }: Pick<Gateway, 'keptExplanations' | 'nowMs'>,
+  { keptExplanations, nowMs }: { readonly keptExplanations: KeptExplanations; readonly nowMs: () => number },
 ): Buffer {
   if (scope !== '/') {
     throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });
@@ -70,7 +109,7 @@ function keptText(
 function scopeOf(
   key: AuthKey | undefined,
   exchange: Exchange,
-  { failedLogins }: Pick<Gateway, 'failedLogins'>,
+  { failedLogins }: { readonly failedLogins: FailedLogins },
 ): string {
   if (key === undefined) return '/';
   if (!key.dashboardAccess) {

@@ -1,16 +1,23 @@
 // The explanation of a request that is sent, made while it was on its way, and what has become of it. For `X-Gateway-Explain: 1`.
+
 import { randomUUID } from 'node:crypto';
 import { timestamp } from '../../domain/timestamp.ts';
+import type { StateFollower } from '../../store/state/state-follower.ts';
+import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
 import type { Call } from '../call/call.ts';
 import { threadOf, threadOfHeaders } from '../call/thread.ts';
 import type { Refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { mayChangeRequests } from '../guardrails/applying.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { KeptExplanations } from '../kept/kept-explanations.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { LoggedAttempt } from '../records/logged-trip.ts';
+import type { Balance } from '../routing/balance/balance.ts';
+import type { InForce } from '../snapshot/in-force.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import type { SettledTrip } from '../stages/settle.ts';
+import type { TargetStates } from '../targets/target-states.ts';
 import { explainRequest } from './explain.ts';
 import type { Explanation, MatchingRule } from './explanation.ts';
 import { matchingRules } from './matching-rules.ts';
@@ -19,20 +26,29 @@ import { nameOf } from './target-steps.ts';
 
 const header = 'x-gateway-explain-id';
 
-type Parts = Pick<
-  Gateway,
-  | 'budgets'
-  | 'foretell'
-  | 'inForce'
-  | 'instance'
-  | 'keptExplanations'
-  | 'limiter'
-  | 'managedState'
-  | 'nowMs'
-  | 'authorityMs'
-  | 'reportFailure'
-  | 'targets'
->;
+interface Parts {
+  /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
+  readonly authorityMs: () => number;
+  /** Those that are used up. */
+  readonly budgets: BudgetsInForce;
+  /** Gives the order that `balance` would give, and takes no turn. */
+  readonly foretell: Balance;
+  /** The same as it is written. */
+  readonly inForce: () => InForce;
+  /** The name of this proxy. */
+  readonly instance: string;
+  /** Of requests that asked for an explanation. */
+  readonly keptExplanations: KeptExplanations;
+  readonly limiter: Limiter;
+  /** The managed state that this proxy follows; requests are served only while there is one. */
+  readonly managedState: () => Pick<StateFollower, 'status' | 'refresh'>;
+  /** Monotonic milliseconds, anchored to wall time at start. */
+  readonly nowMs: () => number;
+  /** Tells the operator of an unexpected failure. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
+  /** What is remembered of each target between requests. */
+  readonly targets: TargetStates;
+}
 
 /** A request that asked for it, its caller, and the snapshot it uses. */
 interface Asked {

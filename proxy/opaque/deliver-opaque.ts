@@ -1,7 +1,6 @@
 // How the answer to an opaque call goes to its client: as it is, with the provider's headers where the door says so, and through the taps of
 // its aim.
 
-import type { Gateway } from '../gateway.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { providerHeaders } from '../providers/upstream-id.ts';
 import type { ConsumerAllowance } from '../routing/limit-refusal.ts';
@@ -27,7 +26,7 @@ interface Receiver {
 export function deliverOpaque(
   { target, allowance, reply }: AskedTarget,
   { door, method, aim, consumer, principal, exchange }: Receiver,
-  { nowMs }: Pick<Gateway, 'nowMs'>,
+  { nowMs }: { readonly nowMs: () => number },
 ): { readonly delivery: Delivery; readonly usage: UsageSource | undefined } {
   if (consumer === undefined || aim === undefined) throw new Error('a call was answered before it was made');
   const { answer } = reply;

@@ -4,18 +4,24 @@ import type { Price } from '../../domain/prices/price.ts';
 import type { Answer, Tap } from '../answer.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
 import type { Operation, Surface } from '../dialects/dialect.ts';
-import type { Gateway } from '../gateway.ts';
 import type { Outside } from '../guardrails/outside.ts';
 import type { HeldBody } from '../http/body-budget.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { KeptHomes } from '../kept/objects/kept-homes.ts';
+import type { StoredResponses } from '../kept/responses/stored-responses.ts';
 import type { Counting } from '../limits/counted-rules.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { Speaker } from '../providers/provider-error.ts';
 import type { KeyStyle } from '../providers/row.ts';
 import type { RecordedGuarding } from '../records/guarded-data.ts';
+import type { Records } from '../records/records.ts';
+import type { Balance } from '../routing/balance/balance.ts';
 import type { Route, Snapshot, Target, Upstream } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
+import type { Deadlines } from '../upstream/deadlines.ts';
+import type { Pools } from '../upstream/pools.ts';
 import type { OpaqueBody, OpaqueMethod } from '../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import type { ClientBody } from './client-body.ts';
@@ -113,6 +119,26 @@ export interface ModelsOfDoor {
   readonly refusedAs: 'unsupported_operation' | 'batch_needs_one_provider';
 }
 
+/** What the doors need. */
+export interface DoorParts {
+  /** Gives the targets of a route in the order in which they are asked. */
+  readonly balance: Balance;
+  /** The snapshot in force. */
+  readonly current: () => Snapshot;
+  readonly deadlines: Deadlines;
+  /** Which providers keep the files and batches of callers. */
+  readonly homes: KeptHomes;
+  readonly limiter: Limiter;
+  /** Milliseconds of the gateway's clock. */
+  readonly nowMs: () => number;
+  readonly pools: Pools;
+  readonly records: Records;
+  /** Tells the operator of an unexpected failure. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
+  /** Responses that the gateway keeps, and where providers keep others. */
+  readonly storedResponses: StoredResponses;
+}
+
 export interface OpaqueDoor {
   /** A path, or the beginning of one and `*`; a segment that begins with `:` stands for any. Metrics say it so. */
   readonly path: string;
@@ -132,5 +158,5 @@ export interface OpaqueDoor {
   /** Where it is closed, it is as if it were not there. */
   readonly isOpen: (snapshot: Snapshot) => boolean;
   /** Throws the Refusal of a call that goes nowhere. */
-  readonly aim: (knock: Knock, parts: Gateway) => Aim | Promise<Aim>;
+  readonly aim: (knock: Knock, parts: DoorParts) => Aim | Promise<Aim>;
 }

@@ -2,7 +2,6 @@
 import type { Answer, Tap } from '../answer.ts';
 import { type Call, memberOf } from '../call/call.ts';
 import type { Surface } from '../dialects/dialect.ts';
-import type { Gateway } from '../gateway.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
 import { AnswerNamesTap } from '../records/spans/answer-names.ts';
@@ -32,7 +31,15 @@ interface Asker {
 export function deliver(
   accepted: Accepted,
   { principal, exchange, guarding }: Asker,
-  { nowMs, reportFailure, usageEnabled }: Pick<Gateway, 'nowMs' | 'reportFailure' | 'usageEnabled'>,
+  {
+    nowMs,
+    reportFailure,
+    usageEnabled,
+  }: {
+    readonly nowMs: () => number;
+    readonly reportFailure: (error: unknown, requestId: string) => void;
+    readonly usageEnabled: boolean;
+  },
 ): Delivered {
   const { answer, named: names, reading, routed, target } = accepted;
   const { name: provider, secrets } = target.upstream;

@@ -4,7 +4,6 @@ import { type Call, readAnyCall } from '../call/call.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
 import type { EditableObject } from '../dialects/editing.ts';
 import { refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { guardrailsFor } from '../guardrails/applying.ts';
 import { type Flow, run, settled } from '../guardrails/flow.ts';
 import { GuardTap } from '../guardrails/guarded-stream.ts';
@@ -99,7 +98,10 @@ function* revisedCall(call: Call, rails: Guarding): Flow<Call> {
 
 /** Who gets the answer. */
 type AnsweredTrip = Pick<GuardedTrip, 'exchange'> & { readonly guarding: Guarding | undefined };
-type Parts = Pick<Gateway, 'reportFailure'>;
+interface Parts {
+  /** Tells the operator of an unexpected failure. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
+}
 
 /**
  * What guardrails leave of an answer, without what was masked in its request. Throws, or rejects with, 400 `guardrail_blocked`, and 502 for

@@ -1,17 +1,19 @@
 // Stage 8, for responses that a client may ask for later: a tap keeps them, or remembers which provider does.
+
 import { randomBytes } from 'node:crypto';
 import type { Answer, Tap } from '../answer.ts';
 import { type Call, memberOf } from '../call/call.ts';
 import { type JsonObject, textOf } from '../dialects/json/json.ts';
 import { storedResponse } from '../dialects/responses/stored-response.ts';
-import type { Gateway } from '../gateway.ts';
 import { parsedObject } from '../http/parsed-body.ts';
 import { isResponseId, isUnderWay, type ResponseHome } from '../kept/kept-responses.ts';
+import type { KeptHomes } from '../kept/objects/kept-homes.ts';
 import type { MadeObject } from '../kept/objects/made-objects.ts';
 import { objectTap } from '../kept/objects/object-tap.ts';
 import { type OwningCaller, ownerOf } from '../kept/owner.ts';
 import { PreviousIdTap } from '../kept/responses/previous-id-tap.ts';
 import { responseTap } from '../kept/responses/response-tap.ts';
+import type { StoredResponses } from '../kept/responses/stored-responses.ts';
 import { type Keepable, mostFurther, mostKeptBytes } from '../kept/responses/stored-responses.ts';
 import { atOnce, inSlices, type Slices, shortBytes } from '../pacing/slices.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
@@ -19,7 +21,14 @@ import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { Accepted } from './attempts.ts';
 import type { Delivery } from './relay.ts';
 
-type Parts = Pick<Gateway, 'homes' | 'reportFailure' | 'storedResponses'>;
+interface Parts {
+  /** Which providers keep the files and batches of callers. */
+  readonly homes: KeptHomes;
+  /** Tells the operator of an unexpected failure. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
+  /** Those that the gateway keeps, and where providers keep others. */
+  readonly storedResponses: StoredResponses;
+}
 
 /** What stands in a call that has such tools, goes on with what they have made, or is to be gone on from. */
 const threadWord = Buffer.from('"thread"');

@@ -1,11 +1,12 @@
 // Stage 8: an answer's bytes to the client, through the taps, at the pace at which both sides can go.
+
 import type { Answer, Failure, Sink, Tap } from '../answer.ts';
 import { type Refusal, refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { fixedHeaderList } from '../http/answer-headers.ts';
 import { ClientSink } from '../http/client-sink.ts';
 import type { Exchange, Waiting } from '../http/exchange.ts';
 import { endAnswer } from '../http/linger.ts';
+import type { KeyStreams } from '../kept/key-streams.ts';
 
 /** An answer, and how it goes to the client. */
 export interface Delivery {
@@ -30,7 +31,11 @@ export interface Ending {
   readonly refused: Refusal | undefined;
 }
 
-type Parts = Pick<Gateway, 'reportFailure' | 'keyStreams'>;
+interface Parts {
+  readonly keyStreams: KeyStreams;
+  /** Tells the operator of an unexpected failure. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
+}
 
 /** The end of an answer when the gateway itself fails in the middle of it. */
 const ownFailure: Failure = { code: 'internal_error', reason: '' };

@@ -1,17 +1,23 @@
 // POST /admin/guardrails/test: the proxy answers it itself, because it alone has the guardrails compiled.
+
 import { timestamp } from '../../domain/timestamp.ts';
+import type { FailedLogins } from '../../plane/access/failed-logins.ts';
+import type { KeyUses } from '../../plane/access/key-uses.ts';
+import type { StateFollower } from '../../store/state/state-follower.ts';
 import { adminAccess, authenticateAdmin } from '../admin/authenticate-admin.ts';
+import type { ControlPlaneLink } from '../admin/control-plane-link.ts';
 import { pathOf } from '../call/head.ts';
 import type { JsonObject } from '../dialects/json/json.ts';
 import { refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { guardrailsFor } from '../guardrails/applying.ts';
 import { fixedHeaders } from '../http/answer-headers.ts';
+import type { BodyBudget } from '../http/body-budget.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { noRoute } from '../http/known-routes.ts';
 import { writtenBody } from '../http/parsed-body.ts';
 import { type BodyLimit, expectLength, readBody } from '../http/read-body.ts';
 import { inSlices } from '../pacing/slices.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 import { visibleRoute } from '../stages/resolve.ts';
 import { readTrial, wordsOf } from './read-trial.ts';
 import { tryGuardrails } from './try-guardrails.ts';
@@ -21,11 +27,32 @@ export const trialPath = '/admin/guardrails/test';
 /** As of any body under /admin. */
 const limit: BodyLimit = { bytes: 1024 * 1024, setting: '' };
 
+/** What it needs. */
+export interface TrialParts {
+  /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
+  readonly authorityMs: () => number;
+  /** What the bodies of open requests may take of memory. */
+  readonly bodies: BodyBudget;
+  readonly controlPlane: ControlPlaneLink;
+  /** The snapshot in force; a request asks once. */
+  readonly current: () => Snapshot;
+  readonly failedLogins: FailedLogins;
+  /** The name of this proxy. */
+  readonly instance: string;
+  readonly keyUses: KeyUses;
+  /** The managed state that this proxy follows; requests are served only while there is one. */
+  readonly managedState: () => Pick<StateFollower, 'status' | 'refresh'>;
+  /** Monotonic milliseconds, anchored to wall time at start. */
+  readonly nowMs: () => number;
+  /** Tells the operator of an unexpected failure. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
+}
+
 /**
  * Serves one request. Throws what `authenticateAdmin` throws, 403 `dashboard_access_denied` and `admin_scope_denied`, 405, 413, and what
  * `readTrial` throws.
  */
-export async function answerTrial(exchange: Exchange, gateway: Gateway): Promise<void> {
+export async function answerTrial(exchange: Exchange, gateway: TrialParts): Promise<void> {
   const { request, response, id, head } = exchange;
   const snapshot = gateway.current();
   const { kind, key } = authenticateAdmin(exchange, adminAccess(gateway));

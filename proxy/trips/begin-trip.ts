@@ -1,13 +1,13 @@
 // Which requests begin a trip to a provider, and which kind of trip: model endpoints, doors of opaque calls, and signalling of sessions.
 import { type ModelEndpoint, modelEndpoints } from '../endpoints/model-endpoints.ts';
-import type { Gateway } from '../gateway.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { doorOf } from '../opaque/doors.ts';
 import { type SignallingDoor, signallingDoors } from '../realtime/doors.ts';
-import { ModelTrip, modelKind } from './model.ts';
-import { OpaqueTrip, opaqueKind } from './opaque.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
+import { type ModelParts, ModelTrip, modelKind } from './model.ts';
+import { type OpaqueParts, OpaqueTrip, opaqueKind } from './opaque.ts';
 import { travel } from './pipeline.ts';
-import { SignallingTrip, signallingKind } from './signalling.ts';
+import { type SignallingParts, SignallingTrip, signallingKind } from './signalling.ts';
 
 /** By path; all are asked with POST. */
 const modelsAt: ReadonlyMap<string, ModelEndpoint> = new Map(
@@ -18,7 +18,15 @@ const signallingAt: ReadonlyMap<string, SignallingDoor> = new Map(signallingDoor
 /** Begins the trip of a request. It answers by itself, whatever happens, and is counted when it is settled. False: the request is none. */
 export type BeginTrip = (exchange: Exchange, path: string) => boolean;
 
-export function createTrips(parts: Gateway): BeginTrip {
+/** What all kinds of trips need. */
+export type TripParts = ModelParts &
+  OpaqueParts &
+  SignallingParts & {
+    /** The snapshot in force. */
+    readonly current: () => Snapshot;
+  };
+
+export function createTrips(parts: TripParts): BeginTrip {
   const ofModel = modelKind(parts);
   const ofOpaque = opaqueKind(parts);
   const ofSignalling = signallingKind(parts);

@@ -1,19 +1,22 @@
 // Trips to model endpoints: what each stage of the line does for a call of a model.
+
+import type { KeyUses } from '../../plane/access/key-uses.ts';
 import { type Caching, openCaching } from '../cache/caching.ts';
 import type { Embedder } from '../cache/embedding.ts';
 import { type Call, readAnyCall, readCall } from '../call/call.ts';
 import type { ModelEndpoint, ModelRow } from '../endpoints/model-endpoints.ts';
 import { rowOf } from '../endpoints/row-of.ts';
 import { type ExplainedRequest, explainOnItsWay } from '../explain/explained-request.ts';
-import type { Gateway } from '../gateway.ts';
 import type { Guarding } from '../guardrails/guarding.ts';
 import type { Outside } from '../guardrails/outside.ts';
+import type { BodyBudget } from '../http/body-budget.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { Records } from '../records/records.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { renew } from '../stages/admit.ts';
-import { attempt } from '../stages/attempt.ts';
+import { type AttemptParts, attempt } from '../stages/attempt.ts';
 import type { Accepted, FailedAttempt } from '../stages/attempts.ts';
-import { authenticate } from '../stages/authenticate.ts';
+import { type AuthenticateParts, authenticate } from '../stages/authenticate.ts';
 import { settleCache, takeForCache } from '../stages/cache/keep-cached.ts';
 import { lookUp } from '../stages/cache/look-up.ts';
 import { candidates, payable } from '../stages/candidates.ts';
@@ -27,11 +30,30 @@ import { type Delivery, type Ending, relay } from '../stages/relay.ts';
 import { asksForAlias, resolve } from '../stages/resolve.ts';
 import { isFree, isToldLater } from '../tokens/measure.ts';
 import type { TripKind } from './kind.ts';
+import type { PipelineParts } from './pipeline.ts';
 import { embedderOf } from './question/embedder-of.ts';
 import { outsideOf } from './question/outside-of.ts';
 import type { ServedRequest } from './question/question.ts';
 import { refuseClient } from './refuse-client.ts';
 import { Trip } from './trip.ts';
+
+/** What the stages need, and what a call is noted in when its caller is known. */
+export type ModelParts = AuthenticateParts &
+  AttemptParts &
+  PipelineParts &
+  Parameters<typeof recall>[2] &
+  Parameters<typeof lookUp>[2] &
+  Parameters<typeof settleCache>[2] &
+  Parameters<typeof deliver>[2] &
+  Parameters<typeof guardAnswer>[2] &
+  Parameters<typeof keep>[2] &
+  Parameters<typeof relay>[2] &
+  Parameters<typeof explainOnItsWay>[1] &
+  Parameters<typeof outsideOf>[1] & {
+    readonly bodies: BodyBudget;
+    readonly keyUses: KeyUses;
+    readonly records: Records;
+  };
 
 export class ModelTrip extends Trip<Exchange, Accepted, FailedAttempt, Guarding> {
   readonly endpoint: ModelEndpoint;
@@ -45,9 +67,9 @@ export class ModelTrip extends Trip<Exchange, Accepted, FailedAttempt, Guarding>
   call: Call | undefined;
   /** Stages 4 and 5: the call with what it refers to, as the guardrails leave it, and where it leads. */
   guarded: Guarded | undefined;
-  readonly #parts: Gateway;
+  readonly #parts: ModelParts;
 
-  constructor(endpoint: ModelEndpoint, exchange: Exchange, snapshot: Snapshot, parts: Gateway) {
+  constructor(endpoint: ModelEndpoint, exchange: Exchange, snapshot: Snapshot, parts: ModelParts) {
     super(exchange, snapshot);
     this.endpoint = endpoint;
     this.row = endpoint;
@@ -99,7 +121,7 @@ export class ModelTrip extends Trip<Exchange, Accepted, FailedAttempt, Guarding>
   }
 }
 
-export function modelKind(parts: Gateway): TripKind<ModelTrip, Delivery> {
+export function modelKind(parts: ModelParts): TripKind<ModelTrip, Delivery> {
   const readBody = async (trip: ModelTrip): Promise<Buffer> => {
     const body = await received(trip.exchange, trip.snapshot.bodyLimitBytes, memoryOf(trip));
     trip.capture?.takeRequest(body);
@@ -156,7 +178,7 @@ function guardedOf({ guarded }: ModelTrip): Guarded {
   return guarded;
 }
 
-function identify(trip: ModelTrip, parts: Gateway): void {
+function identify(trip: ModelTrip, parts: ModelParts): void {
   const { endpoint, exchange, snapshot, path } = trip;
   const principal = authenticate(exchange, snapshot.credentials, parts);
   trip.principal = principal;
@@ -167,7 +189,7 @@ function identify(trip: ModelTrip, parts: Gateway): void {
   trip.held = parts.bodies.open(principal.keyId ?? principal.userPath, snapshot);
 }
 
-async function findRoute(trip: ModelTrip, parts: Gateway): Promise<void> {
+async function findRoute(trip: ModelTrip, parts: ModelParts): Promise<void> {
   const { endpoint, snapshot, caller } = trip;
   if (trip.call === undefined) throw new Error('a call was resolved before it was read');
   const { call, home } = await recall(trip.call, trip, parts);
@@ -179,7 +201,7 @@ async function findRoute(trip: ModelTrip, parts: Gateway): Promise<void> {
 }
 
 /** Throws 429 `rate_limit_exceeded` when the body took so long that the windows of its consumer have no room for it any more. */
-async function askTargets(trip: ModelTrip, parts: Gateway): Promise<Delivery> {
+async function askTargets(trip: ModelTrip, parts: ModelParts): Promise<Delivery> {
   const { admitted: consumer, exchange, guarding: rails, row, snapshot } = trip;
   const asked = await candidates(payable(guardedOf(trip), trip), row, snapshot.storedResponses);
   const { call, keyMark, route, translated, own } = asked;
@@ -195,7 +217,7 @@ async function askTargets(trip: ModelTrip, parts: Gateway): Promise<Delivery> {
   return await guardAnswer(takeForCache(delivery, trip, parts), trip, parts);
 }
 
-async function relayAnswer(trip: ModelTrip, delivery: Delivery, parts: Gateway): Promise<Ending> {
+async function relayAnswer(trip: ModelTrip, delivery: Delivery, parts: ModelParts): Promise<Ending> {
   const told = await putBack(trip.watched(delivery, 'masked'), trip, parts);
   const last = trip.watched(keep(told, trip, parts), 'original');
   return new Promise((ended) => relay(last, trip.exchange, parts, ended));

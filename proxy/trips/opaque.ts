@@ -1,9 +1,11 @@
 // Trips to the doors whose words are passed on as they are, while they still come: what each stage of the line does for them.
+
+import type { KeyUses } from '../../plane/access/key-uses.ts';
 import { type Call, readCall } from '../call/call.ts';
 import { checkPath, pathOf } from '../call/head.ts';
 import { isTextType } from '../capture/text-type.ts';
 import { Refusal, refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
+import type { BodyBudget } from '../http/body-budget.ts';
 import type { Exchange, Waiting } from '../http/exchange.ts';
 import { expectLength } from '../http/read-body.ts';
 import {
@@ -15,9 +17,9 @@ import {
 } from '../opaque/attempt-opaque.ts';
 import { ClientBody } from '../opaque/client-body.ts';
 import { deliverOpaque } from '../opaque/deliver-opaque.ts';
-import type { Aim, OpaqueDoor } from '../opaque/door.ts';
+import type { Aim, DoorParts, OpaqueDoor } from '../opaque/door.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
-import { authenticate } from '../stages/authenticate.ts';
+import { type AuthenticateParts, authenticate } from '../stages/authenticate.ts';
 import { isShort } from '../stages/foresee.ts';
 import { type Delivery, type Ending, relay } from '../stages/relay.ts';
 import { asksForAlias } from '../stages/resolve.ts';
@@ -26,6 +28,7 @@ import { isFree, isToldLater } from '../tokens/measure.ts';
 import type { Deadlines } from '../upstream/deadlines.ts';
 import type { OpaqueMethod } from '../upstream/send-opaque.ts';
 import type { TripKind } from './kind.ts';
+import type { PipelineParts } from './pipeline.ts';
 import { outsideOf } from './question/outside-of.ts';
 import { refuseClient } from './refuse-client.ts';
 import { Trip } from './trip.ts';
@@ -34,6 +37,18 @@ import { Trip } from './trip.ts';
 const patienceMs = 200;
 
 type Answered = SettledAnswer & Pick<AskedTarget, 'target'>;
+
+/** What the stages need, and what a call is noted in when its caller is known. */
+export type OpaqueParts = AuthenticateParts &
+  DoorParts &
+  PipelineParts &
+  Parameters<typeof attemptOpaque>[3] &
+  Parameters<typeof deliverOpaque>[2] &
+  Parameters<typeof relay>[2] &
+  Parameters<typeof outsideOf>[1] & {
+    readonly bodies: BodyBudget;
+    readonly keyUses: KeyUses;
+  };
 
 export class OpaqueTrip extends Trip<Exchange, Answered, FailedOpaque> implements OpaqueCaller, Waiting {
   readonly door: OpaqueDoor;
@@ -121,7 +136,7 @@ export class OpaqueTrip extends Trip<Exchange, Answered, FailedOpaque> implement
   }
 }
 
-export function opaqueKind(parts: Gateway): TripKind<OpaqueTrip, Delivery> {
+export function opaqueKind(parts: OpaqueParts): TripKind<OpaqueTrip, Delivery> {
   const gather = (trip: OpaqueTrip): Promise<Buffer | undefined> =>
     trip.unlessBroken(trip.body.gather(trip.door.shortBytes, patienceMs));
   return {
@@ -183,7 +198,7 @@ function end(trip: OpaqueTrip): void {
   if (accepted !== undefined) trip.accepted = { ...accepted, target: { ...accepted.target, ...named } };
 }
 
-async function takeAim(trip: OpaqueTrip, parts: Gateway): Promise<void> {
+async function takeAim(trip: OpaqueTrip, parts: OpaqueParts): Promise<void> {
   const { body, caller: principal, capture, door, exchange, held, method, short, snapshot } = trip;
   if (held === undefined) throw new Error('a body was read before its caller was known');
   const knock = {
@@ -207,7 +222,7 @@ async function takeAim(trip: OpaqueTrip, parts: Gateway): Promise<void> {
   trip.aim = await trip.unlessBroken(door.aim(knock, parts));
 }
 
-async function askTargets(trip: OpaqueTrip, parts: Gateway): Promise<Delivery> {
+async function askTargets(trip: OpaqueTrip, parts: OpaqueParts): Promise<Delivery> {
   const { admitted, aim } = trip;
   if (aim === undefined) throw new Error('a call was made before it had an aim');
   trip.isAsked = true;

@@ -1,7 +1,7 @@
 // What trips of the realtime API have in common: a session over WebSocket, and what sessions begin with that are held elsewhere.
+import type { KeyUses } from '../../plane/access/key-uses.ts';
 import { isRoutingMember } from '../call/call.ts';
 import { refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { isGuarded } from '../guardrails/applying.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { AskedInVain, Granted } from '../realtime/ask-targets.ts';
@@ -39,7 +39,10 @@ export abstract class RealtimeTrip<Value> extends Trip<Exchange, Granted<Value>,
 }
 
 /** Who calls; the key counts as used from here on. */
-export function identifyCaller(trip: RealtimeTrip<unknown>, parts: AuthenticateParts & Pick<Gateway, 'keyUses'>): void {
+export function identifyCaller(
+  trip: RealtimeTrip<unknown>,
+  parts: AuthenticateParts & { readonly keyUses: KeyUses },
+): void {
   const { exchange, snapshot } = trip;
   trip.principal = authenticate(exchange, snapshot.credentials, parts);
   exchange.caller = trip.principal;

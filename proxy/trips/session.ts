@@ -4,12 +4,12 @@ import { checkPath } from '../call/head.ts';
 import { redact } from '../dialects/redact.ts';
 import { mayNameError } from '../dialects/stream-secrets.ts';
 import { refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { acceptWebSocket, checkHandshake } from '../http/accept-web-socket.ts';
 import { fixedHeaderList } from '../http/answer-headers.ts';
-import type { HeldBody } from '../http/body-budget.ts';
+import type { BodyBudget, HeldBody } from '../http/body-budget.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { WebSocketConnection } from '../http/web-socket.ts';
+import type { KeyStreams } from '../kept/key-streams.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
 import { providerHeaders } from '../providers/upstream-id.ts';
 import { askTargets, type Granted } from '../realtime/ask-targets.ts';
@@ -23,6 +23,7 @@ import { Session } from '../realtime/session.ts';
 import { modelIn } from '../realtime/session-model.ts';
 import type { SessionSlots } from '../realtime/session-slots.ts';
 import { UnfinishedResponses } from '../realtime/unfinished-responses.ts';
+import type { Telemetry } from '../records/spans/telemetry.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { foreseen } from '../stages/foresee.ts';
 import type { Ending } from '../stages/relay.ts';
@@ -30,12 +31,24 @@ import { costOfUsage } from '../tokens/attempt-usage.ts';
 import { sumUsage } from '../tokens/sum-usage.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
+import type { Pools } from '../upstream/pools.ts';
 import type { TripKind } from './kind.ts';
+import type { PipelineParts } from './pipeline.ts';
 import { askedOf, findRealtimeRoute, identifyCaller, RealtimeTrip } from './realtime.ts';
 import { refuseClient } from './refuse-client.ts';
 
 /** Errors of providers are short. Bytes. */
 const longestError = 64 * 1024;
+
+/** What the stages need, and what a session is counted in and ended by. */
+export type SessionParts = Parameters<typeof identifyCaller>[1] &
+  Parameters<typeof askTargets>[2] &
+  PipelineParts & {
+    readonly bodies: BodyBudget;
+    readonly keyStreams: KeyStreams;
+    readonly pools: Pools;
+    readonly telemetry?: Telemetry | undefined;
+  };
 
 /** What keeps all sessions. */
 export interface SessionKeeper {
@@ -79,7 +92,7 @@ export class SessionTrip extends RealtimeTrip<WebSocketConnection> {
 
 type Opened = Granted<WebSocketConnection>;
 
-export function sessionKind(keeper: SessionKeeper, parts: Gateway): TripKind<SessionTrip, Opened> {
+export function sessionKind(keeper: SessionKeeper, parts: SessionParts): TripKind<SessionTrip, Opened> {
   return {
     isOfClient: true,
     checkHead({ exchange }) {
@@ -117,7 +130,7 @@ function receive(trip: SessionTrip): void {
   trip.call = { model: modelIn(trip.query), stream: true };
 }
 
-async function ask(trip: SessionTrip, parts: Gateway): Promise<Opened> {
+async function ask(trip: SessionTrip, parts: SessionParts): Promise<Opened> {
   const { admitted: consumer, exchange, query, route, snapshot } = trip;
   if (route === undefined) throw new Error('targets were asked before they were known');
   trip.isAsked = true;
@@ -135,7 +148,7 @@ async function ask(trip: SessionTrip, parts: Gateway): Promise<Opened> {
 }
 
 /** Answers 101, and resolves when the session is over. Throws `client_left` where the client is not there any more. */
-function relaySession(trip: SessionTrip, opened: Opened, parts: Gateway): Promise<Ending> {
+function relaySession(trip: SessionTrip, opened: Opened, parts: SessionParts): Promise<Ending> {
   const { exchange, handshake, snapshot } = trip;
   const { request, socket } = handshake;
   const { frameLimitBytes } = snapshot.realtime;
@@ -168,7 +181,7 @@ function relaySession(trip: SessionTrip, opened: Opened, parts: Gateway): Promis
   });
 }
 
-function endingOf(trip: SessionTrip, closing: Closing, headers: readonly string[], parts: Gateway): Ending {
+function endingOf(trip: SessionTrip, closing: Closing, headers: readonly string[], parts: SessionParts): Ending {
   const unfinished = trip.unfinished.usage();
   if (unfinished !== undefined) charge(unfinished, trip, parts);
   const { error, toClient } = closing;
@@ -183,7 +196,7 @@ function endingOf(trip: SessionTrip, closing: Closing, headers: readonly string[
 function watchKey(
   { caller, snapshot }: SessionTrip,
   session: Session,
-  { keyStreams }: Gateway,
+  { keyStreams }: SessionParts,
 ): (() => void) | undefined {
   const { keyId, kind } = caller;
   const { masterKeyDigest } = snapshot.credentials;
@@ -195,13 +208,13 @@ function watchKey(
 }
 
 /** Where the budget is less than one body, messages may still take as much as the longest message, and bodies the rest. */
-function heldMessages({ caller, snapshot }: SessionTrip, { bodies }: Gateway): HeldBody {
+function heldMessages({ caller, snapshot }: SessionTrip, { bodies }: SessionParts): HeldBody {
   const { bodyBudgetBytes, realtime } = snapshot;
   return bodies.open(caller.keyId ?? caller.userPath, { bodyLimitBytes: realtime.frameLimitBytes, bodyBudgetBytes });
 }
 
 /** Charges what an event of the provider says of tokens. Errors are told without the provider's secrets. */
-function said(text: Buffer, trip: SessionTrip, secrets: readonly string[], parts: Gateway): Buffer {
+function said(text: Buffer, trip: SessionTrip, secrets: readonly string[], parts: SessionParts): Buffer {
   try {
     if (parts.usageEnabled) count(text, trip, parts);
     if (text.length > longestError || !mayNameError(text)) return text;
@@ -214,14 +227,14 @@ function said(text: Buffer, trip: SessionTrip, secrets: readonly string[], parts
   }
 }
 
-function count(text: Buffer, trip: SessionTrip, parts: Gateway): void {
+function count(text: Buffer, trip: SessionTrip, parts: SessionParts): void {
   trip.unfinished.see(text);
   const usage = usageOfEvent(text, trip.isTranscribing);
   if (usage !== undefined) charge(usage, trip, parts);
 }
 
 /** Tokens count as soon as they are known. */
-function charge(usage: TokenUsage, trip: SessionTrip, parts: Gateway): void {
+function charge(usage: TokenUsage, trip: SessionTrip, parts: SessionParts): void {
   const { limiter, metrics } = parts;
   const { accepted, consumer } = trip;
   const now = Math.floor(parts.nowMs());
@@ -237,7 +250,7 @@ function charge(usage: TokenUsage, trip: SessionTrip, parts: Gateway): void {
 function answerHeaders(
   { admitted, exchange }: SessionTrip,
   { allowance, head, target }: Opened,
-  parts: Gateway,
+  parts: SessionParts,
 ): string[] {
   const headers = ['x-request-id', exchange.id, ...fixedHeaderList];
   headers.push(...rateLimitHeaders(allowance.matches, admitted.matches, Math.floor(parts.nowMs()), admitted.told));

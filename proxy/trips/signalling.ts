@@ -1,13 +1,14 @@
 // Trips to what sessions begin with that are not held by the gateway: secrets for browsers, and calls over WebRTC. One request each, whose body
 // and answer are read whole.
 import { refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { fixedHeaderList } from '../http/answer-headers.ts';
+import type { BodyBudget } from '../http/body-budget.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { expectLength, readBody } from '../http/read-body.ts';
 import { referencesOfBody } from '../kept/objects/body-references.ts';
 import { claim } from '../kept/objects/claim.ts';
 import { checkBody } from '../kept/objects/gated-body.ts';
+import type { KeptHomes } from '../kept/objects/kept-homes.ts';
 import { ownerOf, seesAll } from '../kept/owner.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
 import { failureRefusal, invalid, wholeRejection } from '../providers/provider-error.ts';
@@ -17,13 +18,17 @@ import { realtimeHeaders, realtimePath, realtimeSpeech } from '../realtime/dial-
 import type { SignallingDoor } from '../realtime/doors.ts';
 import { furtherQuery, queryOf } from '../realtime/query.ts';
 import { type NamedModel, namedModel } from '../realtime/session-model.ts';
+import type { Telemetry } from '../records/spans/telemetry.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { foreseen, isShort } from '../stages/foresee.ts';
 import type { Ending } from '../stages/relay.ts';
 import { noHead } from '../upstream/answer-head.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
+import type { Deadlines } from '../upstream/deadlines.ts';
+import type { Pools } from '../upstream/pools.ts';
 import { readWhole, type WholeAnswer } from '../upstream/read-whole.ts';
 import type { TripKind } from './kind.ts';
+import type { PipelineParts } from './pipeline.ts';
 import { askedOf, findRealtimeRoute, identifyCaller, RealtimeTrip } from './realtime.ts';
 import { refuseClient } from './refuse-client.ts';
 
@@ -32,6 +37,18 @@ const mostBytes = 1024 * 1024;
 const limit = { bytes: mostBytes, setting: '' };
 const callId = /^[A-Za-z0-9_-]{1,128}$/;
 const isJson = /\bjson\b/i;
+
+/** What the stages need, and how targets are reached. */
+export type SignallingParts = Parameters<typeof identifyCaller>[1] &
+  Parameters<typeof askTargets>[2] &
+  Parameters<typeof claim>[2] &
+  PipelineParts & {
+    readonly bodies: BodyBudget;
+    readonly deadlines: Deadlines;
+    readonly homes: KeptHomes;
+    readonly pools: Pools;
+    readonly telemetry?: Telemetry | undefined;
+  };
 
 export class SignallingTrip extends RealtimeTrip<WholeAnswer> {
   readonly door: SignallingDoor;
@@ -52,7 +69,7 @@ export class SignallingTrip extends RealtimeTrip<WholeAnswer> {
 
 type Answered = Granted<WholeAnswer>;
 
-export function signallingKind(parts: Gateway): TripKind<SignallingTrip, Answered> {
+export function signallingKind(parts: SignallingParts): TripKind<SignallingTrip, Answered> {
   return {
     isOfClient: true,
     checkHead({ exchange: { head } }) {
@@ -100,7 +117,7 @@ async function receive(trip: SignallingTrip): Promise<void> {
 /** Rejects with 404 `kept_not_found` for a voice, a file or another object that is not the caller's. */
 async function claimObjects(
   { body, caller: principal, exchange, snapshot }: SignallingTrip,
-  parts: Gateway,
+  parts: SignallingParts,
 ): Promise<void> {
   if (seesAll(principal) || body === undefined) return;
   await checkBody(body, {
@@ -111,7 +128,7 @@ async function claimObjects(
   });
 }
 
-async function ask(trip: SignallingTrip, parts: Gateway): Promise<Answered> {
+async function ask(trip: SignallingTrip, parts: SignallingParts): Promise<Answered> {
   const { admitted: consumer, exchange, route } = trip;
   if (route === undefined) throw new Error('targets were asked before they were known');
   trip.isAsked = true;
@@ -131,7 +148,7 @@ async function askTarget(
   target: Target,
   key: ApiKey,
   { trip, gone: signal }: { readonly trip: SignallingTrip; readonly gone: AbortSignal },
-  parts: Gateway,
+  parts: SignallingParts,
 ): Promise<Reply<WholeAnswer>> {
   const { upstream, model } = target;
   const { door, exchange, named, query } = trip;
@@ -160,7 +177,7 @@ async function askTarget(
 function answer(
   trip: SignallingTrip,
   { value: { status, head, body }, allowance, target }: Answered,
-  parts: Gateway,
+  parts: SignallingParts,
 ): Ending {
   const { admitted, caller, door, exchange } = trip;
   const headers = ['x-request-id', exchange.id, ...fixedHeaderList];

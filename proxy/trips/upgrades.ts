@@ -3,7 +3,6 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { originForm, pathOf } from '../call/head.ts';
 import { refusal } from '../errors.ts';
-import type { Gateway } from '../gateway.ts';
 import { asksForWebSocket } from '../http/accept-web-socket.ts';
 import { type Exchange, openExchange } from '../http/exchange.ts';
 import { refuseForeign } from '../http/refuse-foreign.ts';
@@ -11,9 +10,18 @@ import type { Closing } from '../realtime/closing.ts';
 import { sessionPath } from '../realtime/doors.ts';
 import { Handshake } from '../realtime/handshake.ts';
 import { SessionSlots } from '../realtime/session-slots.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 import { type SessionCounts, type SessionEnd, sessionEnds } from '../tallies/session-counts.ts';
 import { travel } from './pipeline.ts';
-import { SessionTrip, sessionKind } from './session.ts';
+import { type SessionParts, SessionTrip, sessionKind } from './session.ts';
+
+/** What a session needs, and what stands against any upgrade. */
+export type UpgradeParts = SessionParts & {
+  /** The snapshot in force. */
+  readonly current: () => Snapshot;
+  /** Without a master key: the only names in `Host` that are served. */
+  readonly ownNames: ReadonlySet<string> | undefined;
+};
 
 export interface Upgrades {
   /** Serves the upgrades of a server. */
@@ -34,7 +42,7 @@ export function isUpgrade(request: IncomingMessage): boolean {
   return asksForWebSocket(request) && (path === sessionPath || (!path.startsWith('/') && path.endsWith(sessionPath)));
 }
 
-export function createUpgrades(gateway: Gateway): Upgrades {
+export function createUpgrades(gateway: UpgradeParts): Upgrades {
   const open = new Set<SessionTrip>();
   const ended = Object.fromEntries(sessionEnds.map((end) => [end, 0])) as Record<SessionEnd, number>;
   let isDraining = false;

@@ -1,12 +1,11 @@
 // POST /v1/batches: the batch goes where its input file is kept.
 import { parseObject, textOf, writeJson } from '../../dialects/json/json.ts';
 import { refusal } from '../../errors.ts';
-import type { Gateway } from '../../gateway.ts';
 import { ownerOf } from '../../kept/owner.ts';
 import { findTarget } from '../../snapshot/find-target.ts';
 import { requirePrice } from '../../stages/priced.ts';
 import { membersOf, onlyMember } from '../batch-lines.ts';
-import type { Aim, Knock, ModelsOfDoor } from '../door.ts';
+import type { Aim, DoorParts, Knock, ModelsOfDoor } from '../door.ts';
 import { refuseUnguarded } from '../guard-body.ts';
 import { wholeBody } from '../whole-body.ts';
 import { findKept, keptThings, noteFiles } from './aim-home.ts';
@@ -36,7 +35,7 @@ export const modelsOfBatches: ModelsOfDoor = {
  * Throws 400 `invalid_parameter` for a batch without a file that was read as one, `unsupported_operation` where the provider of the file
  * has no batches, and 404 `kept_not_found`.
  */
-export async function aimBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
+export async function aimBatch(knock: Knock, gateway: DoorParts): Promise<Aim> {
   const { exchange, principal } = knock;
   const sent = await wholeBody(knock, { bytes: mostBytes, setting: '' });
   onlyMember(sent, membersOf(sent), 'input_file_id');

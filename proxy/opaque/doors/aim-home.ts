@@ -1,9 +1,9 @@
 // What a caller's file or batch is asked for later: it goes to the provider that keeps it, with the key that it belongs to.
+
 import { pathOf } from '../../call/head.ts';
 import { type JsonObject, numberOf, objectOf, textOf } from '../../dialects/json/json.ts';
 import { refusal } from '../../errors.ts';
-import type { Gateway } from '../../gateway.ts';
-import type { BatchKind, KeptHome } from '../../kept/objects/kept-homes.ts';
+import type { BatchKind, KeptHome, KeptHomes } from '../../kept/objects/kept-homes.ts';
 import { type OwningCaller, ownerOf } from '../../kept/owner.ts';
 import type { StorePlace } from '../../providers/paths.ts';
 import type { StoreName } from '../../providers/row.ts';
@@ -12,7 +12,7 @@ import type { Snapshot, Upstream } from '../../snapshot/snapshot.ts';
 import { chargeBatch, type ReadBatch } from '../../stages/charge/charge-batch.ts';
 import { tokenUsageOf } from '../../tokens/token-usage.ts';
 import type { ApiKey } from '../../upstream/api-keys.ts';
-import type { Aim, Knock } from '../door.ts';
+import type { Aim, DoorParts, Knock } from '../door.ts';
 import { guardedResults } from '../guarded-results.ts';
 import { BatchResultsTap } from '../usage/batch-results-tap.ts';
 import { MessageBatchTap } from '../usage/message-batch-tap.ts';
@@ -52,7 +52,7 @@ export async function findKept(
   thing: KeptThing,
   id: string,
   { snapshot, principal }: { readonly snapshot: Snapshot; readonly principal: OwningCaller },
-  { homes, nowMs }: Pick<Gateway, 'homes' | 'nowMs'>,
+  { homes, nowMs }: { readonly homes: KeptHomes; readonly nowMs: () => number },
 ): Promise<Found> {
   const home = await homes.find(thing.kind, id, ownerOf(principal));
   const upstream = snapshot.upstreams.find(({ name }) => name === home?.provider);
@@ -65,7 +65,7 @@ export async function findKept(
 }
 
 /** Gives the aim of a door. `action`: what stands behind the id, such as `/content`. */
-export function aimHome(thing: KeptThing, action = ''): (knock: Knock, gateway: Gateway) => Promise<Aim> {
+export function aimHome(thing: KeptThing, action = ''): (knock: Knock, gateway: DoorParts) => Promise<Aim> {
   return async (knock, gateway) => {
     const { exchange, method, principal } = knock;
     const path = pathOf(exchange.request.url ?? '');
@@ -121,7 +121,7 @@ export function noteFiles(
   record: JsonObject,
   { provider, key }: KeptHome,
   owner: string,
-  { homes }: Pick<Gateway, 'homes'>,
+  { homes }: { readonly homes: KeptHomes },
 ): void {
   for (const member of ['output_file_id', 'error_file_id']) {
     const id = textOf(record[member]);
@@ -130,6 +130,6 @@ export function noteFiles(
   }
 }
 
-function forget({ kind }: KeptThing, id: string, owner: string, gateway: Gateway): void {
+function forget({ kind }: KeptThing, id: string, owner: string, gateway: DoorParts): void {
   gateway.homes.forget(kind, id, owner).catch((error: unknown) => gateway.reportFailure(error, id));
 }

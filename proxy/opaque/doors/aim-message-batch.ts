@@ -8,7 +8,6 @@ import { type Edit, splice } from '../../bytes/splice.ts';
 import { type Call, largeBytes, readCall, readLargeCall } from '../../call/call.ts';
 import { textOf } from '../../dialects/json/json.ts';
 import { Refusal, refusal } from '../../errors.ts';
-import type { Gateway } from '../../gateway.ts';
 import { ownerOf } from '../../kept/owner.ts';
 import { inSlices } from '../../pacing/slices.ts';
 import { SecretsTap } from '../../providers/secrets-tap.ts';
@@ -16,7 +15,7 @@ import type { Route, Upstream } from '../../snapshot/snapshot.ts';
 import { requirePrice } from '../../stages/priced.ts';
 import { resolve } from '../../stages/resolve.ts';
 import { membersOf, onlyMember } from '../batch-lines.ts';
-import type { Aim, Knock, ModelsOfDoor } from '../door.ts';
+import type { Aim, DoorParts, Knock, ModelsOfDoor } from '../door.ts';
 import { type BatchGuard, batchGuard } from '../guarded-batch.ts';
 import { MessageBatchTap } from '../usage/message-batch-tap.ts';
 import { wholeBody } from '../whole-body.ts';
@@ -54,7 +53,7 @@ export const modelsOfMessageBatches: ModelsOfDoor = {
 };
 
 /** Throws 400 `invalid_batch_input`, which names the request, and `batch_needs_one_provider`. */
-export async function aimMessageBatch(knock: Knock, gateway: Gateway): Promise<Aim> {
+export async function aimMessageBatch(knock: Knock, gateway: DoorParts): Promise<Aim> {
   const { exchange, principal } = knock;
   const sent = await wholeBody(knock, knock.body.limit);
   const named = await namedModels(sent, knock);

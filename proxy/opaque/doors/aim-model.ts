@@ -1,13 +1,14 @@
 // Where a call goes that names a model, and whose other words are passed on as they are.
+
 import type { Said } from '../../call/beginning.ts';
 import { addForwarded } from '../../call/forwarded-headers.ts';
 import { CallContext } from '../../call/thread.ts';
 import { readError } from '../../dialects/chat/read/read-error.ts';
 import { refusal } from '../../errors.ts';
-import type { Gateway } from '../../gateway.ts';
 import { mediaPaths } from '../../providers/media.ts';
 import type { MediaOperation } from '../../providers/row.ts';
 import { SecretsTap } from '../../providers/secrets-tap.ts';
+import type { Balance } from '../../routing/balance/balance.ts';
 import type { Route, Target } from '../../snapshot/snapshot.ts';
 import { pricedPart } from '../../stages/priced.ts';
 import { resolve } from '../../stages/resolve.ts';
@@ -75,7 +76,7 @@ export function routeOfMedia({ model, stream, routingMember }: MediaName, knock:
 export function aimAtModel(
   asked: MediaCall,
   knock: Knock,
-  { balance, nowMs }: Pick<Gateway, 'balance' | 'nowMs'>,
+  { balance, nowMs }: { readonly balance: Balance; readonly nowMs: () => number },
 ): Aim {
   const { operation, model, stream, route, said, canSend } = asked;
   const { exchange } = knock;

@@ -4,12 +4,11 @@ import type { Call } from '../../call/call.ts';
 import { boundaryOf } from '../../call/form-reader.ts';
 import { textOf } from '../../dialects/json/json.ts';
 import { refusal } from '../../errors.ts';
-import type { Gateway } from '../../gateway.ts';
 import { ownerOf } from '../../kept/owner.ts';
 import type { Target, Upstream } from '../../snapshot/snapshot.ts';
 import { resolve } from '../../stages/resolve.ts';
 import type { LineReader } from '../batch-lines.ts';
-import type { Aim, Knock } from '../door.ts';
+import type { Aim, DoorParts, Knock } from '../door.ts';
 import { UploadForm, type UploadStart } from '../forms/upload-form.ts';
 import { refuseUnguarded } from '../guard-body.ts';
 import { batchGuard, operationAt } from '../guarded-batch.ts';
@@ -20,7 +19,7 @@ import { keepersOf, recordTaps, storeTarget } from './store-target.ts';
  * Settles when the file begins, because only then the provider is known. Throws 400 `provider_needed`, `unknown_provider`,
  * `unsupported_operation` and `invalid_upload`.
  */
-export function aimUpload(knock: Knock, gateway: Gateway): Promise<Aim> {
+export function aimUpload(knock: Knock, gateway: DoorParts): Promise<Aim> {
   const { exchange, body } = knock;
   const contentType = exchange.request.headers['content-type'];
   const boundary = boundaryOf(contentType);
@@ -51,7 +50,7 @@ interface Upload {
   readonly models: ReadonlyMap<string, Target>;
   readonly contentType: string | undefined;
   readonly knock: Knock;
-  readonly gateway: Gateway;
+  readonly gateway: DoorParts;
 }
 
 function aimAt({ upstream, form, models, contentType, knock, gateway }: Upload): Aim {

@@ -1,14 +1,21 @@
 // Bodies of the doors under /v1 that are passed on: what they name must be their caller's.
-import type { Gateway } from '../../gateway.ts';
+
 import { referencesOfBody } from '../../kept/objects/body-references.ts';
 import { claim } from '../../kept/objects/claim.ts';
 import { checkBody, type Gate, GatedBody } from '../../kept/objects/gated-body.ts';
+import type { KeptHomes } from '../../kept/objects/kept-homes.ts';
 import { mayRefer } from '../../kept/objects/may-refer.ts';
 import { seesAll } from '../../kept/owner.ts';
+import type { StoredResponses } from '../../kept/responses/stored-responses.ts';
 import type { OutgoingStream } from '../../upstream/send-opaque.ts';
-import type { Aim, Knock, OpaqueDoor } from '../door.ts';
+import type { Aim, DoorParts, Knock, OpaqueDoor } from '../door.ts';
 
-type Parts = Pick<Gateway, 'homes' | 'storedResponses'>;
+interface Parts {
+  /** Which providers keep the files and batches of callers. */
+  readonly homes: KeptHomes;
+  /** Those that the gateway keeps, and where providers keep others. */
+  readonly storedResponses: StoredResponses;
+}
 
 /** Looks at JSON that is there; undefined: it names nothing. Rejects with 404 `kept_not_found`. `provider`: the only one that is asked; absent: it is not known. */
 export function claimBody(body: Buffer, knock: Knock, parts: Parts, provider?: string): Promise<void> | undefined {
@@ -35,7 +42,7 @@ function gateOf(contentType: string | undefined, knock: Knock, parts: Parts, pro
 
 /** The door of forms with the gate before each of its targets. */
 export function withGate(door: OpaqueDoor): OpaqueDoor {
-  const gated = (aim: Aim, knock: Knock, gateway: Gateway): Aim => ({
+  const gated = (aim: Aim, knock: Knock, gateway: DoorParts): Aim => ({
     ...aim,
     targets: aim.targets.map((target) => ({
       ...target,

@@ -2,14 +2,13 @@
 import { splice } from '../../bytes/splice.ts';
 import { type Call, largeBytes, readCall } from '../../call/call.ts';
 import { parseObject } from '../../dialects/json/json.ts';
-import type { Gateway } from '../../gateway.ts';
 import { followed } from '../../pacing/slices.ts';
 import type { MediaOperation } from '../../providers/row.ts';
 import { moderationModel } from '../../snapshot/compile-routes.ts';
 import type { Route } from '../../snapshot/snapshot.ts';
 import { expectJson } from '../../stages/receive.ts';
 import { permittedPart, visibleRoute } from '../../stages/resolve.ts';
-import type { Aim, Knock, OpaqueDoor } from '../door.ts';
+import type { Aim, DoorParts, Knock, OpaqueDoor } from '../door.ts';
 import { guardBody } from '../guard-body.ts';
 import { spokenCharacters } from '../usage/media-usage.ts';
 import { wholeBody } from '../whole-body.ts';
@@ -36,7 +35,7 @@ function jsonDoor(operation: MediaOperation): OpaqueDoor {
 }
 
 /** Throws 415 for a body that is not JSON, 413 for a long one, 400 for one that is no model call, and what `aimAtModel` throws. */
-function aimJson(operation: MediaOperation, knock: Knock, gateway: Gateway): Aim | Promise<Aim> {
+function aimJson(operation: MediaOperation, knock: Knock, gateway: DoorParts): Aim | Promise<Aim> {
   const { exchange, snapshot, short } = knock;
   expectJson(exchange, snapshot.bodyLimitBytes);
   const aimed = (received: Buffer): Aim | Promise<Aim> => {
@@ -80,7 +79,7 @@ function withModel(received: Buffer, model: string): Buffer {
   return splice(received, [{ start, end: start, bytes }]);
 }
 
-function aim(operation: MediaOperation, received: Buffer, knock: Knock, gateway: Gateway): Aim | Promise<Aim> {
+function aim(operation: MediaOperation, received: Buffer, knock: Knock, gateway: DoorParts): Aim | Promise<Aim> {
   const { call, route } = routed(operation, received, knock);
   const guarded = guardBody({ operation, call, route }, knock);
   const aimed = ({ body, members, model, modelStart: start, modelEnd: end, stream }: Call): Aim =>

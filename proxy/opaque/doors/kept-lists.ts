@@ -1,11 +1,14 @@
 // Lists of a caller's files or batches: pages of every provider that keeps some, of which only what is the caller's is shown.
+
 import { isObject, type JsonObject, listOf, numberOf, parseObject, textOf } from '../../dialects/json/json.ts';
-import type { Gateway } from '../../gateway.ts';
+import type { KeptHomes } from '../../kept/objects/kept-homes.ts';
 import { type OwningCaller, ownerOf } from '../../kept/owner.ts';
 import { keyHeaders } from '../../providers/key-headers.ts';
 import { storePath } from '../../providers/paths.ts';
 import type { Snapshot, Upstream } from '../../snapshot/snapshot.ts';
 import type { ApiKey } from '../../upstream/api-keys.ts';
+import type { Deadlines } from '../../upstream/deadlines.ts';
+import type { Pools } from '../../upstream/pools.ts';
 import { readWhole } from '../../upstream/read-whole.ts';
 import { withOwnResults } from '../usage/message-batch-tap.ts';
 import { findKept, type KeptThing, noteFiles } from './aim-home.ts';
@@ -37,7 +40,14 @@ export interface KeptPage {
   readonly incomplete: readonly string[];
 }
 
-type Parts = Pick<Gateway, 'deadlines' | 'homes' | 'nowMs' | 'pools'>;
+export interface ListParts {
+  readonly deadlines: Deadlines;
+  /** Which providers keep the files and batches of callers. */
+  readonly homes: KeptHomes;
+  /** Monotonic milliseconds, anchored to wall time at start. */
+  readonly nowMs: () => number;
+  readonly pools: Pools;
+}
 
 /** Entries of a page of a provider, most pages that are read, and the longest of them. */
 const pageEntries = 100;
@@ -61,7 +71,7 @@ interface Entry extends Place {
 }
 
 /** Rejects with 404 `kept_not_found` for an `after` that is none of the caller's. */
-export async function listKept(question: ListQuestion, parts: Parts): Promise<KeptPage> {
+export async function listKept(question: ListQuestion, parts: ListParts): Promise<KeptPage> {
   const { thing, limit, provider, snapshot } = question;
   const after = await placeOf(question, parts);
   const keepers = keepersOf(thing.store, provider, snapshot);
@@ -82,7 +92,7 @@ export async function listKept(question: ListQuestion, parts: Parts): Promise<Ke
 }
 
 /** Undefined: the list begins with the newest. */
-async function placeOf(question: ListQuestion, parts: Parts): Promise<Place | undefined> {
+async function placeOf(question: ListQuestion, parts: ListParts): Promise<Place | undefined> {
   const { thing, after } = question;
   if (after === undefined) return undefined;
   const { upstream, key } = await findKept(thing, after, question, parts);
@@ -96,7 +106,7 @@ async function entriesAt(
   upstream: Upstream,
   after: Place | undefined,
   question: ListQuestion,
-  parts: Parts,
+  parts: ListParts,
 ): Promise<{ found: readonly Entry[]; isWhole: boolean }> {
   const found = new Map<string, Entry>();
   let isWhole = true;
@@ -117,7 +127,7 @@ async function pagesOf(
   upstream: Upstream,
   { key, after, found }: Pages,
   question: ListQuestion,
-  parts: Parts,
+  parts: ListParts,
 ): Promise<boolean> {
   const isOfMessages = question.thing.kind === 'message_batch';
   const seen = new Set<string>();
@@ -145,7 +155,7 @@ async function owned(
   entries: readonly Entry[],
   { name }: Upstream,
   { thing, purpose, principal, seen }: ListQuestion,
-  { homes }: Parts,
+  { homes }: ListParts,
 ): Promise<Entry[]> {
   const wanted = entries.filter(({ record }) => purpose === undefined || record['purpose'] === purpose);
   const owner = ownerOf(principal);
@@ -170,7 +180,7 @@ async function ask(
   upstream: Upstream,
   { key, suffix, parameters }: Asked,
   { thing: { store }, rawHeaders, requestId }: ListQuestion,
-  { pools, deadlines, nowMs }: Parts,
+  { pools, deadlines, nowMs }: ListParts,
 ): Promise<JsonObject | undefined> {
   const place = upstream.stores[store];
   if (place === undefined) return undefined;

@@ -1,11 +1,10 @@
 // The doors for transcripts and for changing images: a form of any length streams to the model that one of its fields names.
 import { nothingSaid } from '../../call/thread.ts';
 import { refusal } from '../../errors.ts';
-import type { Gateway } from '../../gateway.ts';
 import type { MediaOperation } from '../../providers/row.ts';
 import type { Target } from '../../snapshot/snapshot.ts';
 import type { OpaqueBody } from '../../upstream/send-opaque.ts';
-import type { Aim, Knock, OpaqueDoor } from '../door.ts';
+import type { Aim, DoorParts, Knock, OpaqueDoor } from '../door.ts';
 import { guardedForm } from '../forms/guarded-form.ts';
 import { MultipartBody } from '../forms/multipart-body.ts';
 import { boundaryOf } from '../forms/part-head.ts';
@@ -30,7 +29,7 @@ function multipartDoor(operation: MediaOperation): OpaqueDoor {
 }
 
 /** Rejects with 415 for what is no form, 400 for one that is malformed, has no model or has it too late, and what `aimAtModel` throws. */
-async function aimForm(operation: MediaOperation, knock: Knock, gateway: Gateway): Promise<Aim> {
+async function aimForm(operation: MediaOperation, knock: Knock, gateway: DoorParts): Promise<Aim> {
   const { body, exchange, held, principal, snapshot } = knock;
   const { contentType, contentEncoding } = exchange.head;
   if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity')

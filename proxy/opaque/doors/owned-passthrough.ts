@@ -4,7 +4,6 @@ import { hash } from 'node:crypto';
 import type { Tap } from '../../answer.ts';
 import { parseObject, textOf } from '../../dialects/json/json.ts';
 import { type Refusal, refusal } from '../../errors.ts';
-import type { Gateway } from '../../gateway.ts';
 import { isResponseId } from '../../kept/kept-responses.ts';
 import { type ReferenceReader, referencesOfBody } from '../../kept/objects/body-references.ts';
 import { type Claimant, type Claimed, claim } from '../../kept/objects/claim.ts';
@@ -19,7 +18,7 @@ import { ownerOf, seesAll } from '../../kept/owner.ts';
 import type { ApiKey } from '../../upstream/api-keys.ts';
 import type { OpaqueBody } from '../../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream-answer.ts';
-import type { Aim, Knock, OpaqueTarget, Tapped } from '../door.ts';
+import type { Aim, DoorParts, Knock, OpaqueTarget, Tapped } from '../door.ts';
 import { aimPassthrough } from './passthrough.ts';
 import { type ProviderPath, readProviderPath } from './provider-path.ts';
 
@@ -34,7 +33,7 @@ const ownLists: Partial<Record<FamilyName, string>> = {
  * Where a request goes, as `aimPassthrough` says, if it asks for nothing that is not its caller's. Throws, or rejects with, what that does, and
  * 404 `kept_not_found`, 403 `objects_of_others`, 503 `kept_ids_unavailable`, and what a body is refused for that cannot be looked at.
  */
-export function aimOwned(knock: Knock, parts: Gateway): Aim | Promise<Aim> {
+export function aimOwned(knock: Knock, parts: DoorParts): Aim | Promise<Aim> {
   const aimed = aimPassthrough(knock, parts);
   const path = readProviderPath(knock.exchange.request.url ?? '');
   const about = pathObject(knock.method, path.endpoint);
@@ -44,7 +43,7 @@ export function aimOwned(knock: Knock, parts: Gateway): Aim | Promise<Aim> {
 
 interface Asked {
   readonly knock: Knock;
-  readonly parts: Gateway;
+  readonly parts: DoorParts;
   readonly path: ProviderPath;
   readonly about: PathObject;
 }
@@ -188,7 +187,7 @@ function tapsOf(
   return [objectTap(answer, { ...makes, made })];
 }
 
-function forget({ family, id }: MadeObject, owner: string, gateway: Gateway): void {
+function forget({ family, id }: MadeObject, owner: string, gateway: DoorParts): void {
   const { homes, storedResponses } = gateway;
   const failed = (error: unknown): void => gateway.reportFailure(error, id);
   homes.forget(family, id, owner).catch(failed);

@@ -4,9 +4,9 @@ import { allowsTarget } from '../../../domain/keys/model-access.ts';
 import { withoutSecrets } from '../../../schemas/formats/key-shapes.ts';
 import { pathOf } from '../../call/head.ts';
 import { Refusal, refusal } from '../../errors.ts';
-import type { Gateway } from '../../gateway.ts';
 import { alwaysGuarded, guardsModel } from '../../guardrails/applying.ts';
 import { noWebSocket } from '../../http/known-routes.ts';
+import type { Limiter } from '../../limits/limiter.ts';
 import { relayed } from '../../providers/dialects.ts';
 import type { Speaker } from '../../providers/provider-error.ts';
 import { SecretsTap } from '../../providers/secrets-tap.ts';
@@ -17,7 +17,7 @@ import { requirePrice } from '../../stages/priced.ts';
 import { isFree } from '../../tokens/measure.ts';
 import { UsageTap } from '../../tokens/usage-tap.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream-answer.ts';
-import type { Aim, Knock, NamedLate, OpaqueTarget, Tapped } from '../door.ts';
+import type { Aim, DoorParts, Knock, NamedLate, OpaqueTarget, Tapped } from '../door.ts';
 import { ModelSpotter } from '../model-spotter.ts';
 import { forwardedHeaders } from '../request-headers.ts';
 import { backgroundTaps } from '../usage/background-taps.ts';
@@ -56,7 +56,7 @@ const webSocket = /^\s*websocket\b/i;
  * restricted to models whose model cannot be read or is none of them, 400 `routing_member_not_allowed`, 413 for what is too long to be signed,
  * and what `searchBody` rejects with.
  */
-export function aimPassthrough(knock: Knock, parts: Gateway): Aim | Promise<Aim> {
+export function aimPassthrough(knock: Knock, parts: DoorParts): Aim | Promise<Aim> {
   const { exchange, principal, snapshot, short } = knock;
   // What is passed through cannot be read, so it cannot be guarded.
   if (alwaysGuarded(snapshot.guardrails, principal.userPath)) throw refusal('guardrails_prevent_passthrough');
@@ -81,7 +81,7 @@ interface Asked {
   readonly knock: Knock;
 }
 
-function aimAt(asked: Asked, parts: Gateway): Aim | Promise<Aim> {
+function aimAt(asked: Asked, parts: DoorParts): Aim | Promise<Aim> {
   const { path, upstreams, knock } = asked;
   const { exchange, short, body } = knock;
   if (mustSearch(asked, parts))
@@ -96,7 +96,7 @@ function aimAt(asked: Asked, parts: Gateway): Aim | Promise<Aim> {
 }
 
 /** Whether what the body says decides: for a restricted caller, and where a rule on models may refuse the call. */
-function mustSearch({ path: { read }, upstreams, knock }: Asked, { limiter }: Pick<Gateway, 'limiter'>): boolean {
+function mustSearch({ path: { read }, upstreams, knock }: Asked, { limiter }: { readonly limiter: Limiter }): boolean {
   if (knock.principal.allowedModels !== undefined) return true;
   if (knock.short?.length === 0 || keepsItsBody(read) || modelOfPath(read) !== undefined) return false;
   const { name } = upstreams[0] as Upstream;
@@ -145,7 +145,7 @@ interface Passed {
   readonly knock: Knock;
 }
 
-function aimWith({ path, upstream, found, knock }: Passed, parts: Gateway): Aim {
+function aimWith({ path, upstream, found, knock }: Passed, parts: DoorParts): Aim {
   const { exchange, snapshot, body } = knock;
   const { opaque, headers: configured, name, secrets } = upstream;
   const { userPathHeader } = snapshot;

@@ -1,14 +1,13 @@
 // Responses in the background that pass through: what one costs is told when it is read, and charged then, once.
 import type { Tap } from '../../answer.ts';
 import { type JsonObject, textOf, writeJson } from '../../dialects/json/json.ts';
-import type { Gateway } from '../../gateway.ts';
 import { isResponseId, isUnderWay } from '../../kept/kept-responses.ts';
 import { ownerOf } from '../../kept/owner.ts';
 import { responseTap } from '../../kept/responses/response-tap.ts';
 import { mostKeptBytes } from '../../kept/responses/stored-responses.ts';
 import { chargeBackground } from '../../stages/charge/charge-background.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream-answer.ts';
-import type { Knock, OpaqueTarget } from '../door.ts';
+import type { DoorParts, Knock, OpaqueTarget } from '../door.ts';
 
 /** An answer of a provider that keeps its responses itself. */
 interface PassedAnswer {
@@ -23,7 +22,7 @@ interface PassedAnswer {
 const later = /^responses\/([^/]+)(?:\/cancel)?$/i;
 
 /** Empty: the answer is about no such response. */
-export function backgroundTaps(passed: PassedAnswer, parts: Gateway): readonly Tap[] {
+export function backgroundTaps(passed: PassedAnswer, parts: DoorParts): readonly Tap[] {
   const { endpoint, knock, answer } = passed;
   const isBegin = endpoint.toLowerCase() === 'responses' && knock.method === 'POST' && !answer.stream;
   const id = later.exec(endpoint)?.[1];
@@ -36,7 +35,7 @@ export function backgroundTaps(passed: PassedAnswer, parts: Gateway): readonly T
   return [responseTap(answer, { needsOnlyId: false, mostBytes: mostKeptBytes, take, lost: () => undefined })];
 }
 
-function remember(response: JsonObject, { target, knock }: PassedAnswer, { storedResponses }: Gateway): void {
+function remember(response: JsonObject, { target, knock }: PassedAnswer, { storedResponses }: DoorParts): void {
   if (!isUnderWay(response)) return;
   storedResponses.remember(textOf(response['id']) ?? '', ownerOf(knock.principal), homeOf(target), target.model);
 }

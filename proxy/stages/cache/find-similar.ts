@@ -1,4 +1,5 @@
 // Within stage 4: the answer to an earlier request that means the same. What fails, or takes too long, is a miss.
+
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CachedAnswer } from '../../../store/cache/answer-cache.ts';
 import type { Place } from '../../../store/cache/semantic/neighbours.ts';
@@ -6,9 +7,9 @@ import { cacheKey, canonicalJson } from '../../cache/cache-key.ts';
 import type { Caching } from '../../cache/caching.ts';
 import { type ComparedText, comparedText } from '../../cache/compared-text.ts';
 import { type Embedder, readEmbedding } from '../../cache/embedding.ts';
+import type { ResponseCache } from '../../cache/response-cache.ts';
 import type { SemanticLook, SemanticOutcome } from '../../cache/semantic-layer.ts';
 import { Refusal, refusal } from '../../errors.ts';
-import type { Gateway } from '../../gateway.ts';
 import type { SemanticSettings } from '../../snapshot/snapshot.ts';
 import type { Guarded } from '../guard.ts';
 import { type Asking, decidingMembers, headOf } from './request-key.ts';
@@ -18,7 +19,7 @@ export interface Unequalled {
   readonly asked: Guarded;
   readonly trip: Asking & { embedder(model: string): Embedder };
   readonly caching: Caching;
-  readonly parts: Pick<Gateway, 'cache'>;
+  readonly parts: { readonly cache: ResponseCache };
 }
 
 /** A place is not that of another version. Raise it with every change of what partitions are made of. */

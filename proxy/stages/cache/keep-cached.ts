@@ -1,14 +1,14 @@
 // Stage 8 and 9 for the cache: an answer is taken as it passes, and kept when it came completely.
+
 import type { CachedAnswer, CachedFacts } from '../../../store/cache/answer-cache.ts';
 import type { Place as Neighbour } from '../../../store/cache/semantic/neighbours.ts';
 import { AnswerTap } from '../../cache/answer-tap.ts';
 import type { Caching } from '../../cache/caching.ts';
 import type { FlightEnd } from '../../cache/flights.ts';
 import { KeptFacts } from '../../cache/kept-facts.ts';
-import type { LatePut } from '../../cache/response-cache.ts';
+import type { LatePut, ResponseCache } from '../../cache/response-cache.ts';
 import type { Call } from '../../call/call.ts';
 import type { Operation } from '../../dialects/dialect.ts';
-import type { Gateway } from '../../gateway.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { longestWaitingText } from '../../pacing/batch.ts';
 import type { RecordedEnd } from '../../records/record-of-trip.ts';
@@ -36,7 +36,11 @@ export interface Over extends Kept {
 /** What is known of the end of a request whose answer is kept. */
 type KeptEnd = Pick<RecordedEnd, 'usage' | 'nowMs'>;
 
-type Parts = Pick<Gateway, 'cache' | 'reportFailure'>;
+interface Parts {
+  readonly cache: ResponseCache;
+  /** Tells the operator of an unexpected failure. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
+}
 
 /** The delivery with a tap nearest to the client, where the answer may be kept, and with a word about the cache. */
 export function takeForCache(delivery: Delivery, { row, caching }: Kept, { cache }: Parts): Delivery {

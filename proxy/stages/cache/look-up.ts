@@ -1,13 +1,14 @@
 // Stage 4: an answer that was kept. It comes before budgets and limits, and counts nothing (spec, Limits 9); what it does not have is asked
 // for, and kept on its way to the client.
+
 import type { CachedAnswer } from '../../../store/cache/answer-cache.ts';
 import { wholeAnswer } from '../../answer.ts';
 import { readCacheControl } from '../../cache/cache-control.ts';
 import type { Caching } from '../../cache/caching.ts';
 import type { Embedder } from '../../cache/embedding.ts';
 import type { Landing } from '../../cache/flights.ts';
+import type { ResponseCache } from '../../cache/response-cache.ts';
 import type { Operation, Surface } from '../../dialects/dialect.ts';
-import type { Gateway } from '../../gateway.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { followed } from '../../pacing/slices.ts';
 import { wholeHeaderOf } from '../../records/header-of.ts';
@@ -39,7 +40,11 @@ export interface Looking {
   route: Route | undefined;
 }
 
-type Parts = Pick<Gateway, 'cache' | 'reportFailure'>;
+interface Parts {
+  readonly cache: ResponseCache;
+  /** Tells the operator of an unexpected failure. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
+}
 
 /**
  * Looks for the answer; at once where nothing must be fetched. Guardrails are no part of its key: those of a request have changed its call

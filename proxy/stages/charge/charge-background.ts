@@ -1,11 +1,14 @@
 // What a response costs that its provider has made in the background: it is told with the response, so it is charged when that is first read.
 
-import type { Gateway } from '../../gateway.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { ResponseHome } from '../../kept/kept-responses.ts';
 import { ownerOf } from '../../kept/owner.ts';
 import type { HomeAnswer } from '../../kept/responses/ask-home.ts';
+import type { StoredResponses } from '../../kept/responses/stored-responses.ts';
+import type { Limiter } from '../../limits/limiter.ts';
 import type { RecordedCaller } from '../../records/record-of-trip.ts';
+import type { Records } from '../../records/records.ts';
+import type { Snapshot } from '../../snapshot/snapshot.ts';
 import { findUsage } from '../../tokens/find-usage.ts';
 import type { TokenUsage } from '../../tokens/token-usage.ts';
 import { recordLate } from './record-late.ts';
@@ -21,7 +24,19 @@ export interface ReadResponse {
   readonly principal: RecordedCaller;
 }
 
-type Parts = Pick<Gateway, 'current' | 'limiter' | 'nowMs' | 'records' | 'reportFailure' | 'storedResponses'>;
+interface Parts {
+  /** The snapshot in force; a request asks once. */
+  readonly current: () => Snapshot;
+  readonly limiter: Limiter;
+  /** Monotonic milliseconds, anchored to wall time at start. */
+  readonly nowMs: () => number;
+  /** What audit and usage know of requests. */
+  readonly records: Records;
+  /** Tells the operator of an unexpected failure. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
+  /** Those that the gateway keeps, and where providers keep others. */
+  readonly storedResponses: StoredResponses;
+}
 
 /** Once for each response that was begun in the background, whichever proxy reads it. Never rejects: the client has a right to its answer. */
 export async function chargeBackground(read: ReadResponse, parts: Parts): Promise<void> {

@@ -1,10 +1,12 @@
 // What a batch has cost: its provider tells it at its end, so it is recorded when that is first read.
+
 import type { Price } from '../../../domain/prices/price.ts';
 import type { Cost } from '../../../domain/records/usage.ts';
-import type { Gateway } from '../../gateway.ts';
-import type { BatchKind } from '../../kept/objects/kept-homes.ts';
+import type { BatchKind, KeptHomes } from '../../kept/objects/kept-homes.ts';
 import { ownerOf } from '../../kept/owner.ts';
+import type { Records } from '../../records/records.ts';
 import { findTarget } from '../../snapshot/find-target.ts';
+import type { Snapshot } from '../../snapshot/snapshot.ts';
 import { costOfUsage } from '../../tokens/attempt-usage.ts';
 import type { ModelUsage } from '../../tokens/model-usage.ts';
 import { type LateCall, recordLate } from './record-late.ts';
@@ -16,7 +18,18 @@ export interface ReadBatch extends Omit<LateCall, 'model' | 'usage'> {
   readonly used: readonly ModelUsage[];
 }
 
-type Parts = Pick<Gateway, 'current' | 'homes' | 'nowMs' | 'records' | 'reportFailure'>;
+interface Parts {
+  /** The snapshot in force; a request asks once. */
+  readonly current: () => Snapshot;
+  /** Which providers keep the files and batches of callers. */
+  readonly homes: KeptHomes;
+  /** Monotonic milliseconds, anchored to wall time at start. */
+  readonly nowMs: () => number;
+  /** What audit and usage know of requests. */
+  readonly records: Records;
+  /** Tells the operator of an unexpected failure. */
+  readonly reportFailure: (error: unknown, requestId: string) => void;
+}
 
 /** Of the prices of a model, where its own say nothing: all providers of batches take half. */
 const usualShare = 0.5;

@@ -1,9 +1,11 @@
 // The record of a call whose cost became known later, by another request.
+
 import { pathOf } from '../../call/head.ts';
-import type { Gateway } from '../../gateway.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { RecordedCaller } from '../../records/record-of-trip.ts';
+import type { Records } from '../../records/records.ts';
 import { findTarget } from '../../snapshot/find-target.ts';
+import type { Snapshot } from '../../snapshot/snapshot.ts';
 import type { TokenUsage } from '../../tokens/token-usage.ts';
 
 export interface LateCall {
@@ -25,7 +27,11 @@ export interface LateCall {
 /** False: the provider is gone from the configuration, and there is no record. */
 export function recordLate(
   { id, provider, model, usage, status, path, exchange, principal }: LateCall,
-  { current, nowMs, records }: Pick<Gateway, 'current' | 'nowMs' | 'records'>,
+  {
+    current,
+    nowMs,
+    records,
+  }: { readonly current: () => Snapshot; readonly nowMs: () => number; readonly records: Records },
 ): boolean {
   const snapshot = current();
   const upstream = snapshot.upstreams.find(({ name }) => name === provider);

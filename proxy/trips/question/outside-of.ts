@@ -1,15 +1,17 @@
 // What the guardrails of one request may ask others for, in its name.
+
 import { readTraceContext, writeTraceContext } from '../../call/trace-context.ts';
-import type { Gateway } from '../../gateway.ts';
 import type { Outside } from '../../guardrails/outside.ts';
 import type { Exchange, ModelRequest } from '../../http/exchange.ts';
+import type { Telemetry } from '../../records/spans/telemetry.ts';
+import type { Hooks } from '../../upstream/hooks.ts';
 import { askModel } from './ask-model.ts';
 import type { AuxiliaryParts, ServedRequest } from './question.ts';
 
 /** Questions end when the client of the request leaves. */
 export function outsideOf(
   served: ServedRequest & { readonly exchange: Pick<Exchange, 'left'> },
-  parts: AuxiliaryParts & Pick<Gateway, 'hooks'>,
+  parts: AuxiliaryParts & { readonly hooks: Hooks },
 ): Outside {
   const { exchange } = served;
   return {
@@ -22,7 +24,7 @@ export function outsideOf(
 }
 
 /** The trace of a request for who is no provider: it belongs below the span of the request, or of its client where none are made. */
-function headersFor(exchange: ModelRequest, { telemetry }: Pick<Gateway, 'telemetry'>): string[] {
+function headersFor(exchange: ModelRequest, { telemetry }: { readonly telemetry?: Telemetry | undefined }): string[] {
   const headers = ['x-request-id', exchange.id];
   telemetry?.continueIn(headers, exchange);
   const parent = readTraceContext(exchange.request.rawHeaders);

@@ -3,9 +3,11 @@
 import { foldUserPath } from '../../../domain/user-path.ts';
 import type { Call } from '../../call/call.ts';
 import type { JsonObject } from '../../dialects/json/json.ts';
-import type { Gateway } from '../../gateway.ts';
 import type { ModelRequest } from '../../http/exchange.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
+import type { Records } from '../../records/records.ts';
 import { sessionIdOf } from '../../records/session-id.ts';
+import type { Telemetry } from '../../records/spans/telemetry.ts';
 import type { Snapshot } from '../../snapshot/snapshot.ts';
 import type { AttemptParts } from '../../stages/attempt.ts';
 import type { Principal } from '../../stages/authenticate.ts';
@@ -33,7 +35,8 @@ export interface ServedRequest {
 }
 
 /** What the call needs. */
-export type AuxiliaryParts = AttemptParts & PipelineParts & Pick<Gateway, 'metrics' | 'records' | 'telemetry'>;
+export type AuxiliaryParts = AttemptParts &
+  PipelineParts & { readonly metrics: Metrics; readonly records: Records; readonly telemetry?: Telemetry | undefined };
 
 /** The same caller, one floor below its path. */
 export function callerOf(
@@ -53,7 +56,7 @@ export function sessionOf({ exchange, principal, call }: ServedRequest): string 
 /** A request in the name of the one that it serves: its id, its client, and a span below its own. Headers of the client go nowhere. */
 export function requestFor(
   { exchange }: ServedRequest,
-  { nowMs, telemetry }: Pick<Gateway, 'nowMs' | 'telemetry'>,
+  { nowMs, telemetry }: { readonly nowMs: () => number; readonly telemetry?: Telemetry | undefined },
 ): ModelRequest {
   const { id, clientAddress, caller } = exchange;
   const rawHeaders: string[] = [];

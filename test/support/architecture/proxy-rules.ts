@@ -4,9 +4,20 @@ import { type File, importsOf } from './source-files.ts';
 
 /** The rooms of the data plane from the bottom to the top: each imports itself and those before it. */
 const order =
-  'bytes pacing error-table.ts errors.ts answer.ts tokens call dialects limits budgets store tallies targets http upstream providers discovery guardrails translation snapshot kept capture routing cache records environment.ts readiness.ts metrics gateway.ts stages admin trial realtime opaque endpoints explain trips server.ts boot main.ts'.split(
+  'bytes pacing error-table.ts errors.ts answer.ts tokens call dialects limits budgets store tallies targets http upstream providers discovery guardrails translation snapshot kept capture routing cache records environment.ts readiness.ts metrics stages admin trial realtime opaque endpoints explain trips server.ts boot main.ts'.split(
     ' ',
   );
+
+/** So many parts an interface may name. */
+const mostParts = 15;
+
+/** The number of members of the largest interface whose name ends with `Parts`. */
+function largestParts(text: string): number | undefined {
+  const sizes = [...text.matchAll(/^(?:export )?interface \w*Parts\b[^{]*\{\n([\s\S]*?)^\}/gm)].map(
+    ([, members = '']) => members.split('\n').filter((line) => /^ {2}(readonly )?\w+\??[:(]/.test(line)).length,
+  );
+  return sizes.length === 0 ? undefined : Math.max(...sizes);
+}
 
 function upwardArrows(file: File): string[] {
   const rankOf = (path: string): number => order.indexOf(path.split('/')[1] ?? '');
@@ -24,7 +35,7 @@ export const proxyRules: readonly Rule[] = [
     check: upwardArrows,
     bad: [
       ['proxy/upstream/a.ts', "import { b } from '../stages/b.ts';"],
-      ['proxy/http/a.ts', "import type { Gateway } from '../gateway.ts';"],
+      ['proxy/http/a.ts', "import type { ServerParts } from '../server.ts';"],
       ['proxy/stages/a.ts', "import { b } from '../endpoints/b.ts';"],
       ['proxy/attic/a.ts', ''],
     ],
@@ -44,6 +55,15 @@ export const proxyRules: readonly Rule[] = [
       ['domain/selector.ts', "import { b } from './config/read.ts';"],
     ],
     good: [['domain/rules/a.ts', "import type { Limit } from '../../schemas/types.ts';"]],
+  },
+  {
+    claim: 'no type of the data plane names all its parts: each stage declares those that it needs',
+    check: ({ path, text }) => {
+      const members = path.startsWith('proxy/') ? (largestParts(text) ?? 0) : 0;
+      return members > mostParts ? [`declares an interface of ${members} parts`] : [];
+    },
+    bad: [['proxy/a.ts', `export interface Parts {\n${'  readonly a: A;\n'.repeat(20)}}\n`]],
+    good: [['proxy/a.ts', `export interface Parts {\n${'  readonly a: A;\n'.repeat(14)}}\n`]],
   },
   {
     claim: 'what is remembered of targets is arithmetic, too',
