@@ -8,6 +8,7 @@ import { maxEventBytes, ServerEventSplitter } from '../dialects/server-events.ts
 import { type EventReader, type EventSplitter, type EventWriter, InvalidAnswer } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
 import { type Slices, shortBytes } from '../pacing/slices.ts';
+import { inPieces } from './in-pieces.ts';
 import { eventReader, eventWriter, type Translated } from './translated.ts';
 import type { TranslatedUsage } from './translated-usage.ts';
 
@@ -142,16 +143,18 @@ export class TranslatedStream implements Sink {
   *#writing(events: readonly StreamEvent[], isLong: boolean): Slices<void> {
     if (isLong) yield;
     let text = '';
-    for (const event of events) {
-      for (const piece of this.#writer.write(event)) {
-        text += piece;
-        if (text.length < shortBytes) continue;
-        this.#isFlowing = this.#next.write(Buffer.from(text));
-        text = '';
-        yield;
-      }
+    for (const piece of this.#written(events)) {
+      text += piece;
+      if (text.length < shortBytes) continue;
+      this.#isFlowing = this.#next.write(Buffer.from(text));
+      text = '';
+      yield;
     }
     if (text !== '') this.#isFlowing = this.#next.write(Buffer.from(text));
+  }
+
+  *#written(events: readonly StreamEvent[]): Generator<string> {
+    for (const event of events) for (const each of inPieces(event)) yield* this.#writer.write(each);
   }
 
   /** Does what comes next, until it pauses. */

@@ -173,6 +173,9 @@ export const answers: Readonly<Record<string, AnswerCase>> = {
   'a long proof of thoughts': stream('gemini/m', () =>
     sse(gemini([{ text: 'a', thoughtSignature: times('iVBORw0K', 4 * mebibyte - 200) }])),
   ),
+  'escapes in a call of Gemini': stream('gemini/m', () =>
+    sse(gemini([{ functionCall: { name: 'f', args: { a: times('a"\\\n', ((4 * mebibyte - 200) / 7) * 4) } } }])),
+  ),
   'many calls in an event': stream('chat/m', () => sse(chunk(toolCalls(7_000, '{"a":1}')))),
 };
 

@@ -1,0 +1,23 @@
+// A long text of a streamed answer as several, so that none takes long to write.
+import type { StreamEvent } from '../dialects/conversation/stream-event.ts';
+
+/** Of one piece. Characters. */
+const pieceLength = 64 * 1024;
+
+/** The event, or what tells the same in order. What was said of its tokens goes with the first piece. */
+export function* inPieces(event: StreamEvent): Generator<StreamEvent> {
+  if (event.kind !== 'delta' || event.delta.kind !== 'text' || event.delta.text.length <= pieceLength) {
+    yield event;
+    return;
+  }
+  const { index, delta } = event;
+  const { text } = delta;
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(text.length, from + pieceLength);
+    // Both halves of a character stay together.
+    if (to < text.length && (text.charCodeAt(to) & 0xfc00) === 0xdc00) to += 1;
+    const piece = text.slice(from, to);
+    yield { kind: 'delta', index, delta: from === 0 ? { ...delta, text: piece } : { kind: 'text', text: piece } };
+    from = to;
+  }
+}
