@@ -9,7 +9,6 @@ import type { TokenUsage } from '../../tokens/token-usage.ts';
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
-const quote = 0x22;
 const colon = 0x3a;
 const backslash = 0x5c;
 const letterN = 0x6e;
@@ -39,29 +38,20 @@ export function countNullEvents(events: Buffer, counter: EventCounter): number {
   return at;
 }
 
-/** Whether the bytes up to `length` end with `"usage":null}` and an empty line. A few letters tell, so few are looked at. */
-export function endsWithNull(bytes: Buffer, length: number = bytes.length): boolean {
-  return (
-    bytes[length - 3] === 0x7d &&
-    bytes[length - 4] === 0x6c &&
-    bytes[length - 8] === colon &&
-    bytes[length - 9] === quote &&
-    bytes[length - 10] === 0x65 &&
-    bytes[length - 11] === 0x67 &&
-    bytes[length - 15] === quote &&
-    bytes[length - 16] !== backslash
-  );
-}
-
+/** So ends nearly every event. Within a text the quote behind the name would be escaped. */
+const nullUsage = '"usage":null}\n\n';
 /** In the same bytes, what OpenAI sends in front of that: an event that gives no reason to finish. */
-const reasonEnd = Buffer.from('_reason":null}],');
-const usageNullBytes = '"usage":null}\n\n'.length;
+const noReason = `_reason":null}],${nullUsage}`;
+
+/** Whether the bytes up to `length` end with a usage of null and an empty line. */
+export function endsWithNull(bytes: Buffer, length: number = bytes.length): boolean {
+  const at = length - nullUsage.length;
+  return spells(bytes, at, nullUsage) && bytes[at - 1] !== backslash;
+}
 
 /** Whether bytes that end with a usage that is null say just before that the answer goes on. False where it stands elsewhere. */
 export function hasNoReason(bytes: Buffer): boolean {
-  const start = bytes.length - usageNullBytes - reasonEnd.length;
-  for (let index = 0; index < reasonEnd.length; index += 1) if (bytes[start + index] !== reasonEnd[index]) return false;
-  return true;
+  return spells(bytes, bytes.length - noReason.length, noReason);
 }
 
 /** False for nearly every chunk: nothing in it is named usage, or one that is null ends it. */
