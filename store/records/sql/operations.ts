@@ -3,6 +3,7 @@ import type { Output } from '../../state/sqlite/thread.ts';
 import type { RecordStore, SpendQuestion } from '../record-store.ts';
 import { type PackedEntries, unpackEntries } from '../written-entries.ts';
 import type { Database, Statements } from './database.ts';
+import { arrivedEntries } from './read/listed-entries.ts';
 import { listEntries } from './read/log-page.ts';
 import { findConversation, findEntry } from './read/one-entry.ts';
 import { listSessions } from './read/session-page.ts';
@@ -12,11 +13,9 @@ import { usageBy } from './report/usage-rows.ts';
 import { spendSince } from './report/usage-spend.ts';
 import { usageBuckets, usageTotals } from './report/usage-sums.ts';
 import { addLines } from './write/add.ts';
-import { arrivedEntries } from './write/arrived.ts';
-import { pruneRecords } from './write/prune.ts';
-import { relieveRecords } from './write/relieve.ts';
+import { pruneRecords, relieveRecords } from './write/prune.ts';
 
-/** What only reads: a page never waits for a write. */
+/** Operations that only read: a page never waits for a write. */
 export const reads = {
   sessions: listSessions,
   entries: listEntries,
@@ -31,7 +30,7 @@ export const reads = {
   spend: spendSince,
 };
 
-/** What writes, one at a time. */
+/** Operations that write, one at a time. */
 export const writes = {
   add: addLines,
   prune: pruneRecords,
@@ -93,5 +92,5 @@ export function operationsBy(
 
 const noBytes = new Uint8Array();
 
-/** What the store does so far that `open` gives. */
+/** The store that `open` gives. */
 export type OpenRecordStore = Operations & Pick<RecordStore, 'room' | 'close'>;

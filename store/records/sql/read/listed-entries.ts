@@ -1,4 +1,4 @@
-// Reads the entries of a page as lists show them.
+// Reads entries as lists show them: those of a page, and those that come in.
 import type { AuditEntry } from '../../../../domain/records/audit-entry.ts';
 import type { Statements } from '../database.ts';
 
@@ -21,6 +21,21 @@ export async function listedEntries(statements: Statements, uids: readonly strin
     const row = found.get(uid);
     return row === undefined ? [] : [{ entry: entryIn(row['listed']), threadEntries: Number(row['n']) }];
   });
+}
+
+/** Entries as they come in, for those who watch. `cursor`: the number of the last one that was seen; null or undefined: it alone is asked for. */
+export async function arrivedEntries(
+  statements: Statements,
+  cursor: number | null | undefined,
+  most: number,
+): Promise<{ entries: AuditEntry[]; cursor: number }> {
+  if (cursor === undefined || cursor === null) {
+    const [row] = await statements.all('SELECT last_entry FROM progress');
+    return { entries: [], cursor: Number(row?.['last_entry']) };
+  }
+  const sql = 'SELECT id, listed FROM entry_data WHERE id > ? ORDER BY id LIMIT ?';
+  const rows = await statements.all(sql, cursor, most);
+  return { entries: rows.map(({ listed }) => entryIn(listed)), cursor: Number(rows.at(-1)?.['id'] ?? cursor) };
 }
 
 /** Of older entries only those of the gateway say who has asked. */

@@ -1,5 +1,5 @@
-// Removes what was kept for its time, a portion at a time, and takes it off everything that counts it.
-import type { Retention } from '../../record-store.ts';
+// Removes what was kept for its time, or what takes room, a portion at a time, and takes it off everything that counts it.
+import type { Relief, Retention } from '../../record-store.ts';
 import type { Statements } from '../database.ts';
 import { pruneSegments } from '../search/search-segments.ts';
 import { grains, tally } from './tallies.ts';
@@ -15,8 +15,29 @@ export async function pruneRecords(
   return entries + (await pruneUsage(statements, usageBeforeMs ?? 0, most));
 }
 
+/**
+ * Makes room: removes the bodies of at most `most` entries behind the one with the number `after`; where none is left, as many of the
+ * oldest entries. Usage records and their sums stay.
+ */
+export async function relieveRecords(statements: Statements, after: number, most: number): Promise<Relief> {
+  const oldest = await statements.all(
+    'SELECT id FROM entry_data WHERE id > ? AND complete IS NOT NULL ORDER BY id LIMIT ?',
+    after,
+    most,
+  );
+  const ids = oldest.map(({ id }) => Number(id));
+  if (ids.length === 0) {
+    return { bodies: 0, entries: await pruneEntries(statements, Number.MAX_SAFE_INTEGER, most), last: after };
+  }
+  await statements.run(
+    `UPDATE entry_data SET complete = NULL WHERE ${statements.dialect.isOneOf('id', 'BIGINT')}`,
+    ids,
+  );
+  return { bodies: ids.length, entries: 0, last: ids.at(-1) ?? after };
+}
+
 /** The oldest first. Gives how many entries were removed. */
-export async function pruneEntries(statements: Statements, beforeMs: number, most: number): Promise<number> {
+async function pruneEntries(statements: Statements, beforeMs: number, most: number): Promise<number> {
   const old = await statements.all(
     'SELECT id, started_ms, duration_ns, thread, combo FROM entry WHERE started_ms < ? ORDER BY started_ms LIMIT ?',
     beforeMs,
