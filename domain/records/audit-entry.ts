@@ -1,7 +1,7 @@
 // An audit entry as the admin API shows it (spec: Audit entry). Times are RFC 3339 in UTC; members that do not apply are absent, never null.
 import type { AskedBy, AttemptRecord, AuditData, RequestRecord } from './request-record.ts';
 
-/** What all attempts of an entry used together (spec: Audit entry, `usage`). */
+/** The usage of all attempts of an entry together (spec: Audit entry, `usage`). */
 export interface EntryUsage {
   readonly input_tokens: number;
   readonly output_tokens: number;

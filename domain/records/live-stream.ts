@@ -1,4 +1,4 @@
-// What both planes know of the live stream of entries, which a proxy passes on.
+// The live stream of entries, which a proxy passes on: its path, and how often it says something.
 
 export const livePath = '/admin/live';
 

@@ -66,7 +66,7 @@ export interface RequestRevision {
   readonly detail?: unknown;
 }
 
-/** What a guardrail said of a request or of its answer. Those that let it pass are left out. */
+/** The finding of one guardrail on a request or its answer. Guardrails that let it pass have none. */
 export interface GuardrailRecord {
   readonly name: string;
   readonly kind: string;
@@ -78,7 +78,7 @@ export interface GuardrailRecord {
   readonly mode: 'enforce' | 'shadow';
 }
 
-/** What the semantic layer of the cache has decided. */
+/** The decision of the semantic layer of the cache. */
 export interface SemanticDecision {
   /** As `gateway_cache_semantic_total` says it. */
   readonly outcome: string;
@@ -111,7 +111,7 @@ export interface AuditData {
   readonly workflow_features?: WorkflowFeatures;
   readonly request_revisions?: readonly RequestRevision[];
   readonly guardrails?: readonly GuardrailRecord[];
-  /** What was found among requests that mean the same; absent: the semantic cache was not asked. */
+  /** Absent: the semantic cache was not asked. */
   readonly semantic_cache?: SemanticDecision;
   /** Members of the request that the provider could not be told: the first hundred, and of each the first 128 characters. */
   readonly dropped?: readonly string[];

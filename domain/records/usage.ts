@@ -1,4 +1,4 @@
-// What one attempt used and cost, as records keep it (spec: What the service does 8, Limits 7, Audit entry `usage`).
+// The usage and the cost of one attempt, as records keep them (spec: What the service does 8, Limits 7, Audit entry `usage`).
 
 /** Nano-dollars, 10⁻⁹ US dollars, whole: sums of them are exact. */
 export type NanoDollars = number;
@@ -25,7 +25,7 @@ export interface UsageCounts {
   /** Of the cached input and of the audio input. */
   readonly cached_audio_input_tokens?: number;
   readonly audio_output_tokens?: number;
-  /** What is billed otherwise than by tokens. */
+  /** Counts of everything that is billed otherwise than by tokens. */
   readonly audio_seconds?: number;
   readonly characters?: number;
   readonly images?: number;

@@ -5,7 +5,7 @@ import type { Operation } from '../dialects/dialect.ts';
 import { type JsonObject, writeJson } from '../dialects/json/json.ts';
 import { isKeepableObject } from './keepable-answer.ts';
 
-/** What is known of a stream when it is over. */
+/** Facts that are known when the stream is over. */
 export interface EventFacts extends StreamFacts {
   readonly usage: AttemptUsage | undefined;
 }

@@ -11,7 +11,7 @@ import type { TokenUsage } from '../tokens/token-usage.ts';
 import { answerOfStream } from './answer-of-stream.ts';
 import { isKeepable } from './keepable-answer.ts';
 
-/** What is known of an answer when it is over. */
+/** Facts that are known when the answer is over. */
 export interface AnswerFacts extends StreamFacts {
   readonly usage: TokenUsage | undefined;
 }

@@ -1,4 +1,4 @@
-// What is recorded of the bodies of one request: taken while they pass, made into JSON when the request is over.
+// Records the bodies of one request: takes them while they pass, and makes them into JSON when the request is over.
 
 import { jsonWithoutSecrets } from '../../schemas/formats/key-shapes.ts';
 import type { Answer, Sink, Tap } from '../answer.ts';
@@ -11,9 +11,9 @@ import { StreamCapture, type StreamFacts } from './stream-capture.ts';
 import { isTextType } from './text-type.ts';
 import { type WrittenBody, writeBody, writeText } from './written-body.ts';
 
-/** What is known when the request is over. */
+/** Facts that are known when the request is over. */
 export interface CaptureFacts extends Omit<StreamFacts, 'requestBody'> {
-  /** What must not be recorded, besides what looks like a key. */
+  /** Secrets to take out, besides everything that has the form of a key. */
   readonly secrets: readonly string[];
   /** The request's body was found to be one JSON object. */
   readonly isObject: boolean;
@@ -59,7 +59,7 @@ export class BodyCapture implements Tap {
     if (!this.#awaitsGuardrails) this.#request = body;
   }
 
-  /** The same as guardrails have let it through. */
+  /** The body as guardrails have let it through, which is held until the request is over. */
   takeGuarded(body: Buffer): void {
     if (this.#awaitsGuardrails) this.#request = body;
   }
@@ -120,7 +120,7 @@ export class BodyCapture implements Tap {
       : { request: withoutMark(request), answer, mostBytes: this.#mostBytes };
   }
 
-  /** What is recorded of the request. */
+  /** Gives the body of the request as it is recorded. */
   request({ secrets, isObject }: CaptureFacts): WrittenBody {
     const bytes = this.#request ?? this.#passing?.bytes;
     if (bytes === undefined) return nothing;
@@ -130,7 +130,7 @@ export class BodyCapture implements Tap {
     return writeBody({ bytes: withoutMark(bytes), isCut, mostBytes: this.#mostBytes, secrets, isObject });
   }
 
-  /** What is recorded of the answer. */
+  /** Gives the body of the answer as it is recorded. Throws an unexpected failure of reading its stream. */
   answer(facts: CaptureFacts): WrittenBody {
     if (this.#stream !== undefined) return this.#folded(this.#stream, facts);
     const bytes = this.#whole ?? this.#body?.bytes;

@@ -1,8 +1,8 @@
-// What all recorded bodies of open requests may take of memory together. Recording never refuses a request: a body without room is left out.
+// The memory that the recorded bodies of all open requests may take together. Recording never refuses a request: a body without room is left out.
 
 /** Part of the memory limit. */
 const share = 1 / 16;
-/** What a body takes at first; then twice as much each time. Bytes. */
+/** First share of a body; each next one is twice as large. Bytes. */
 const firstBytes = 16 * 1024;
 
 export class CaptureBudget {
@@ -35,7 +35,7 @@ export class CaptureBudget {
   }
 }
 
-/** What one recorded body takes. */
+/** The memory of one recorded body. */
 export class CaptureRoom {
   readonly #budget: CaptureBudget;
   readonly #mostBytes: number;

@@ -14,7 +14,7 @@ import {
 import type { AnswerContext, ClientDialect, RawEvent } from '../dialects/translation.ts';
 import { ReadFold, type StreamFold } from './stream-fold.ts';
 
-/** What a chunk says beside its choices that the readers know, and what means nothing in an answer. */
+/** Members of a chunk that the readers know, and one that means nothing in an answer. All others are kept as they are. */
 const framing = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error', 'obfuscation']);
 /** Names beyond are left out, and what one takes besides its letters and its value. Characters. */
 const mostBeside = 64;
@@ -38,7 +38,7 @@ export class ChoicesFold implements StreamFold {
   readonly #newReader: () => ChunkReader;
   readonly #writer: Pick<ClientDialect, 'writeAnswer'>;
   readonly #choices = new Map<number, Choice>();
-  /** What chunks say beside, by name: the service tier, sources, a provider's own. */
+  /** Other members of chunks, by name: the service tier, sources, a provider's own. */
   readonly #beside = new Map<string, Beside>();
 
   constructor(newReader: () => ChunkReader, writer: Pick<ClientDialect, 'writeAnswer'>) {
@@ -108,7 +108,7 @@ export class ChoicesFold implements StreamFold {
   }
 }
 
-/** What the writer has said itself stays. */
+/** Adds the other members of chunks; those that the writer has written stay. */
 function withBeside(answer: JsonObject | undefined, beside: ReadonlyMap<string, Beside>): JsonObject | undefined {
   if (answer === undefined || beside.size === 0) return answer;
   const more = [...beside].filter(([name]) => answer[name] === undefined).map(([name, { value }]) => [name, value]);

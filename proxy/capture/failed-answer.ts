@@ -1,4 +1,4 @@
-// What is recorded of the answer of an attempt that failed (spec: Audit entry, attempts): its body and headers, without what a provider says of keys.
+// Records the answer of an attempt that failed (spec: Audit entry, attempts): its body and headers, without keys that a provider quotes.
 
 import type { AttemptRecord } from '../../domain/records/request-record.ts';
 import { mark } from '../../schemas/formats/key-shapes.ts';

@@ -31,7 +31,7 @@ export function shownHeaders(list: readonly string[], secrets: readonly string[]
   return Object.fromEntries(shown);
 }
 
-/** The same of headers as they came over the wire. */
+/** Does the same for headers as they came over the wire. */
 export function shownRawHeaders(raw: readonly Buffer[]): Record<string, string> {
   return shownHeaders(raw.map((bytes) => bytes.toString('latin1')));
 }

@@ -5,14 +5,14 @@ import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { type AnswerContext, InvalidAnswer, type RawEvent } from '../dialects/translation.ts';
 import { nothingAsked, type StreamFold } from './stream-fold.ts';
 
-/** What an answer has beside its content. Characters. */
+/** Room for the members of an answer around its content. Characters. */
 const frameLength = 1024;
 /** Responses says each text up to four times, and the settings of the request twice: times what is recorded. */
 const mostSilent = 8;
 /** Writers look into a request for two things: the older form of tools, and settings that a response repeats. */
 const lookedFor = ['"functions"', '"input"'].map((name) => Buffer.from(name));
 
-/** What is known of a stream when it is over. */
+/** Facts that are known when the stream is over. */
 export interface StreamFacts {
   readonly requestBody: Buffer | undefined;
   readonly model: string;
@@ -108,7 +108,7 @@ export class StreamCapture {
       }
       if (this.#unfinished > this.#mostBytes) this.stop();
     } catch (error) {
-      // What the client got makes no sense from here on. Anything else is told when the client has all of it.
+      // An invalid event ends the record here. Another error is thrown when the client has all of the stream.
       this.#isOver = true;
       if (!(error instanceof InvalidAnswer)) this.#failure = error;
     }

@@ -9,15 +9,15 @@ import type { AnswerContext, ClientDialect, EventReader, RawEvent } from '../dia
 export interface StreamFold {
   /** Gives by how many characters about the answer has grown. Throws an InvalidAnswer for events that make no sense. */
   add(event: RawEvent): number;
-  /** What has come so far; undefined: nothing of an answer. */
+  /** The answer as far as it has come; undefined: nothing of one has. */
   answer(context: AnswerContext): JsonObject | undefined;
 }
 
-/** What an open part, and an entry of log probabilities, take. Characters. */
+/** Length that counts for an open part, and for an entry of log probabilities. Characters. */
 const partLength = 64;
 const logprobLength = 128;
 
-/** What is asked does not matter to an answer in the client's own words: there is nothing to be put back. */
+/** The request that writers get: an answer in the client's own dialect needs nothing of the real one. */
 export const nothingAsked: Omit<ConversationRequest, 'dialect'> = {
   system: [],
   turns: [],

@@ -4,14 +4,14 @@ import { jsonWithoutSecrets, withoutSecrets } from '../../schemas/formats/key-sh
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { scanObject } from '../bytes/scan.ts';
 
-/** What is known of a body. */
+/** A body, and how it is to be written. */
 export interface KnownBody {
   readonly bytes: Buffer;
   /** The bytes are only its beginning. */
   readonly isCut: boolean;
   /** Longest JSON that stands for a body. Bytes. */
   readonly mostBytes: number;
-  /** What must not be recorded. */
+  /** Secrets to take out. */
   readonly secrets: readonly string[];
   /** It was found to be one JSON object. */
   readonly isObject?: boolean;

@@ -1,5 +1,5 @@
-// One line of the access log: JSON, written by hand, because JSON.stringify of all of it takes 3 µs of each request. Whatever a stranger can
-// put in is bounded and escaped; bodies, headers and keys are not among what is taken.
+// One line of the access log. It is put together by hand: JSON.stringify of its members was measured, and takes 2.4 µs of each request more,
+// which are 4 %. Whatever a stranger can put in is bounded and escaped; bodies, headers and keys are not among what is taken.
 
 import { timestamp } from '../../domain/timestamp.ts';
 import type { Identity } from '../../plane/identity.ts';
@@ -140,7 +140,7 @@ export class AccessLines {
     return this.#millisecondText;
   }
 
-  /** What configuration the request saw. */
+  /** The member for the revision of the configuration, and the end of the line. */
   #end(revision: string): string {
     if (revision === this.#revision) return this.#revisionText;
     this.#revision = revision;
@@ -173,7 +173,7 @@ export class AccessLines {
 
   /** The attempts in their order; of too many, the last ones. */
   #attempts({ failed, accepted, ending }: LoggedTrip): string {
-    // What broke an accepted answer off is an error of its provider, or the gateway's own.
+    // An accepted answer is broken off by an error of its provider, or of the gateway.
     const broken = ending.refused?.provider === undefined ? undefined : ending.refused;
     const last = accepted === undefined ? '' : this.#attempt(accepted, broken);
     if (failed.length === 0) return last;

@@ -51,14 +51,14 @@ const unknown: AttemptUsage = Object.freeze({ ...free, cost: null });
 /** Adds what is recorded of the answer of a failed attempt. */
 export type AnswerOf = (attempt: RecordedAttempt) => Partial<AttemptRecord>;
 
-/** What became of the attempt that was relayed. */
+/** The outcome of the attempt that was relayed. */
 export interface AcceptedAttempt {
   readonly attempt: RecordedAttempt;
   /** Undefined: nothing says what was used. */
   readonly usage: TokenUsage | undefined;
   /** Nothing was done for it that costs. */
   readonly isFree: boolean;
-  /** What broke its answer off; its client may have left, too. */
+  /** The error that broke its answer off, or that its client left; undefined: it came completely. */
   readonly broken: Refusal | undefined;
   /** The provider's id of the answer. */
   readonly providerId: string | undefined;
@@ -96,13 +96,13 @@ export function placedAttempts(
 
 const nothingOf: AnswerOf = () => ({});
 
-/** What is recorded of attempts. */
+/** Settings for the records of all attempts of a trip. */
 export interface AttemptParts {
   /** When the request came. The gateway's clock cuts the beginnings of attempts to whole milliseconds, so one may seem to be earlier. */
   readonly requestedAtMs: number;
   /** Attempts that reached their provider have usage. */
   readonly tracksUsage: boolean;
-  /** What must not be recorded, besides what looks like a key. */
+  /** Secrets to take out of messages, besides everything that has the form of a key. */
   readonly secrets: readonly string[];
   readonly answerOf: AnswerOf | undefined;
 }
@@ -124,7 +124,7 @@ function kindOf(attempt: RecordedAttempt, before: RecordedAttempt | undefined): 
   return attempt.target === before.target ? 'retry' : 'failover';
 }
 
-/** What the attempt that was relayed used. Where nothing says that, a price for each request says what it cost. */
+/** The usage of the attempt that was relayed. Where it is not known, the price of a request gives the cost. */
 export function usageOfAccepted({ attempt, usage, isFree, providerId }: AcceptedAttempt): AttemptUsage {
   const price = priceOf(attempt);
   if (usage !== undefined) return attemptUsage(usage, price, providerId);

@@ -1,4 +1,4 @@
-// What guardrails said of a request, and changed in it, as its record says it.
+// The findings of guardrails on a request, and the changes that they made, as members of its record.
 import type { AuditData, GuardrailRecord, RequestRevision } from '../../domain/records/request-record.ts';
 import { writeBody } from '../capture/written-body.ts';
 import { parseJson } from '../dialects/json/json.ts';

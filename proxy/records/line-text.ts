@@ -3,7 +3,7 @@
 /** The most characters of one value; the rest is left out. */
 const longestValue = 256;
 
-/** The same text in one piece: a text that was put together stays a tree, and would be walked for every line. */
+/** Copies a text into one piece: V8 keeps a concatenated text as a tree, and would walk it for every line. */
 export function flat(text: string): string {
   return Buffer.from(text).toString();
 }

@@ -14,12 +14,12 @@ interface WrittenBodies {
 }
 
 const nothing: WrittenBody = { json: undefined, isTooBig: false };
-/** What a character of JavaScript takes in UTF-8. Bytes. */
+/** Most bytes of one UTF-16 code unit in UTF-8. */
 const mostOfLetter = 3;
 const openBrace = 0x7b;
 /** Where each character stands for a byte, other characters than these are several. */
 const otherThanAscii = /[^ -~]/;
-/** What a byte of a text takes at most in a JSON string: an escape of four digits. Bytes. */
+/** Most bytes of one byte of a text in a JSON string: an escape of four digits. */
 const mostOfByte = 6;
 const quotes = 2;
 

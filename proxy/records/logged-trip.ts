@@ -1,4 +1,4 @@
-// What a request is known by when it is over: what the access log and records say of a model request, whichever line served it.
+// A model request that is over, as the access log and records see it, whatever kind of trip it was.
 import type { Head } from '../call/head.ts';
 import type { Refusal } from '../errors.ts';
 import type { Exchange, LoggedCaller } from '../http/exchange.ts';
@@ -20,15 +20,15 @@ export interface LoggedAttempt {
   readonly answer: { readonly status: number; readonly stream?: boolean } | undefined;
   /** Whether the request reached the provider; absent: it did. */
   readonly isSent?: boolean;
-  /** What its span is called; absent: it has none. 16 hex digits. */
+  /** The id of its span, 16 hex digits; absent: it has none. */
   readonly spanId?: string | undefined;
-  /** What it was charged for although it failed. */
+  /** The usage that it was charged for although it failed. */
   readonly usage?: TokenUsage | undefined;
-  /** What the provider could not be told stands in it; absent: it was told everything. */
+  /** Names the members that the provider could not be told; absent: it was told everything. */
   readonly reading?: { readonly translated: { readonly dropped: readonly string[] } } | undefined;
 }
 
-/** What the line says of a model request: the part of `Trip` (stages/settle.ts) that it needs. */
+/** The part of `Trip` (stages/settle.ts) that the line of a model request is made of. */
 export interface LoggedTrip {
   readonly path: string;
   /** Where it is more than the endpoint; absent: the endpoint, and POST. */
@@ -40,9 +40,9 @@ export interface LoggedTrip {
   readonly principal: Extract<LoggedCaller, { readonly kind: string }> | undefined;
   readonly call: { readonly model: string; readonly stream: boolean } | undefined;
   readonly route: { readonly targets: readonly LoggedTarget[] } | undefined;
-  /** What guardrails left out of it; absent: nothing. */
+  /** Members that guardrails left out of the request; absent: none. */
   readonly guarding?: { readonly leftOut?: readonly string[] } | undefined;
-  /** What the cache was to it; absent: it was off for it. */
+  /** The outcome of the cache; absent: the cache was off for the request. */
   readonly caching?: { readonly outcome: 'hit' | 'miss' | 'bypass' } | undefined;
   readonly failed: readonly LoggedAttempt[];
   readonly accepted: LoggedAttempt | undefined;

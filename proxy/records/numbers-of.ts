@@ -5,7 +5,7 @@ import type { Call } from '../call/call.ts';
 /** Longer ones are no usual numbers. Bytes. */
 const longestNumber = 24;
 
-/** What is no number is not there. */
+/** A member whose value is no number is left out. */
 export function numbersOf({ body, members }: Pick<Call, 'body' | 'members'>): {
   readonly max_tokens?: number;
   readonly temperature?: number;
@@ -22,7 +22,7 @@ export function numbersOf({ body, members }: Pick<Call, 'body' | 'members'>): {
   return numbers;
 }
 
-/** What the dialects call the longest answer, and the warmth. Each has a length of its own. */
+/** The names by which the dialects ask for the longest answer and the temperature. No two have the same length. */
 function nameOf(length: number): string | undefined {
   switch (length) {
     case 10:

@@ -23,7 +23,7 @@ export interface OpenRecords extends Reconnecting {
 export interface OpenRecordsSettings extends JournalSettings {
   readonly instance: string;
   readonly usageEnabled: boolean;
-  /** What recorded bodies may take of memory. */
+  /** The memory that recorded bodies may take. */
   readonly captures: CaptureBudget;
 }
 

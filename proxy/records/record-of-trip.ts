@@ -39,7 +39,7 @@ import { numbersOf } from './numbers-of.ts';
 import { sessionIdOf } from './session-id.ts';
 import { shownNames } from './shown-names.ts';
 
-/** Of a client's name for itself, a path and an error's message. Characters. */
+/** Longest User-Agent, path and error message that is recorded. Characters. */
 const longestText = 2048;
 
 /** A caller who was let in. */
@@ -58,7 +58,7 @@ export interface RecordedCaching extends NonNullable<LoggedTrip['caching']> {
   readonly semantic?: (NonNullable<AuditData['semantic_cache']> & { readonly place?: object | undefined }) | undefined;
 }
 
-/** What a record says of a trip. */
+/** The part of a trip that its record is made of. */
 export interface RecordedTrip
   extends Omit<LoggedTrip, 'call' | 'route' | 'exchange' | 'principal' | 'snapshot' | 'ending' | 'caching'> {
   readonly exchange: Pick<ModelRequest, 'id' | 'startedAtMs' | 'clientAddress' | 'caller' | 'request'> &
@@ -69,7 +69,7 @@ export interface RecordedTrip
   readonly isAlias?: boolean | undefined;
   /** Its cost becomes known later, and has a record of its own. */
   readonly costsLater?: boolean;
-  /** What it counts as; absent: that follows from what has become of it. */
+  /** How it counts in sums of usage; absent: `countingOf` decides by its outcome. */
   readonly countsAs?: Counting;
   /** Who has asked, where it is no client. */
   readonly askedBy?: Extract<AskedBy, 'gateway'>;
@@ -78,9 +78,9 @@ export interface RecordedTrip
   readonly snapshot: LoggedTrip['snapshot'] & { readonly audit: AuditSettings; readonly hasBudgets: boolean };
   /** `headers`: of the answer, names and values in turn. */
   readonly ending: LoggedTrip['ending'] & { readonly headers?: readonly string[] };
-  /** What its usage is read from with the record. */
+  /** The source of its usage, which is read when the record is made. */
   readonly usage?: { readonly heldBytes?: number } | undefined;
-  /** What has taken the bodies; absent: nothing has. */
+  /** The bodies; absent: they are not recorded. */
   readonly capture?: BodyCapture | undefined;
   readonly principal: RecordedCaller | undefined;
   /** The body is known of calls that were read as a whole. */
@@ -88,12 +88,12 @@ export interface RecordedTrip
   readonly route: { readonly targets: readonly RecordedAttempt['target'][]; readonly isAlias: boolean } | undefined;
   readonly caching?: RecordedCaching | undefined;
   readonly failed: readonly RecordedAttempt[];
-  /** What guardrails said and changed; absent: none holds for it. */
+  /** Findings and changes of guardrails; absent: none holds for it. */
   readonly guarding?: RecordedGuarding | undefined;
   readonly accepted: (RecordedAttempt & Identified) | undefined;
 }
 
-/** What the provider calls the request, and its answer. */
+/** The ids that the provider gave to the request and to its answer. */
 interface Identified {
   readonly upstreamId?: string | undefined;
   readonly named?: { readonly answer?: { readonly id: string | undefined } | undefined };
@@ -126,7 +126,7 @@ export function attemptsOf(trip: RecordedTrip, end: RecordedEnd): readonly Place
   return placedAttempts(failed, accepted && acceptedOf(trip, accepted, end));
 }
 
-/** What became of the attempt that was relayed. */
+/** The outcome of the attempt that was relayed. */
 export function acceptedOf(
   trip: Pick<RecordedTrip, 'isFree' | 'costsLater' | 'ending'>,
   accepted: NonNullable<RecordedTrip['accepted']>,
@@ -150,7 +150,7 @@ function readCallOf({ call }: RecordedTrip): Call | undefined {
   return call?.body === undefined || call.members === undefined ? undefined : (call as Call);
 }
 
-/** What the client calls itself, without keys and these secrets. */
+/** The User-Agent header, at most 2,048 characters, without keys and these secrets. */
 function agentOf({ exchange }: RecordedTrip, secrets: readonly string[]): string | undefined {
   const agent = headerOf(exchange.request.rawHeaders, 'user-agent');
   if (agent === undefined) return undefined;
@@ -205,7 +205,7 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
   };
 }
 
-/** Undefined: it got no kept answer. */
+/** Undefined: the cache gave no answer. */
 function cacheTypeOf(caching: RecordedCaching | undefined): RequestRecord['cache_type'] {
   if (caching?.hit === undefined) return undefined;
   return caching.semantic?.outcome === 'hit' ? 'semantic' : 'exact';
@@ -217,7 +217,7 @@ function decisionOf(caching: RecordedCaching | undefined): AuditData['semantic_c
   return decision;
 }
 
-/** What it counts as in sums of usage; undefined: one request of a client. */
+/** How it counts in sums of usage; undefined: as one request of a client. */
 function countingOf({ countsAs, askedBy, isFree, caching, accepted, failed }: RecordedTrip): Counting | undefined {
   if (countsAs !== undefined) return countsAs;
   if (askedBy === 'gateway' || isFree === true) return 'calls';

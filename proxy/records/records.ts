@@ -16,20 +16,20 @@ import { Turnstile } from './turnstile.ts';
  * without its headers, so 30 days of them take 18 GB at most; all of them are counted, and in the access log.
  */
 const mostStrangers = 1;
-/** The same of requests that reached no provider: a client that repeats a refused one in a loop must not fill it either. */
+/** Refused requests with a key that are recorded in a second: a client that repeats one in a loop must not fill the store either. */
 const mostRefused = 100;
 
-/** What says which bodies are recorded, and how. */
+/** The settings that say which bodies are recorded, and how. */
 export type CapturedUnder = Pick<Snapshot, 'audit' | 'guardrails'>;
 
 export interface Records {
-  /** What takes the bodies of a request of this consumer; undefined: they are not recorded. */
+  /** Gives the taker of the bodies of a request of this consumer; undefined: they are not recorded. */
   capture(snapshot: CapturedUnder, userPath: string): BodyCapture | undefined;
   /** Requests without a record, because there were too many of their kind. */
   omitted(): number;
   /** A model request is over. Its record is in the journal within 50 ms. */
   trip(trip: RecordedTrip, end: RecordedEnd): void;
-  /** What waits for its record gets it now. */
+  /** Writes the records of all requests that wait for theirs. */
   flush(): void;
 }
 
@@ -57,7 +57,7 @@ export function createRecords(options: RecordsOptions): Records {
   const refused = new Turnstile(mostRefused);
   let omitted = 0;
   const held = new Batch<Held>(append);
-  /** What fails here must not cost the client its answer. */
+  /** A failure is reported, and costs the record its bodies alone. */
   const withBodies = (line: string, trip: RecordedTrip, nowMs: number): RecordLine => {
     try {
       return lineWithBodies(line, trip, nowMs);

@@ -1,7 +1,7 @@
 // The journal as both planes see it: proxies append records, the control plane reads them into the record store. Two engines keep this contract.
 import type { RecordLine } from './record-line.ts';
 
-/** What became of records so far, for metrics and the log. */
+/** Counts of records so far, for metrics and the log. */
 export interface JournalStatus {
   /** Accepted, and not yet on disk or in Redis. */
   readonly waitingRecords: number;
@@ -10,7 +10,7 @@ export interface JournalStatus {
   readonly appendedRecords: number;
   /** Given up, because the journal could not take them for too long or before it was closed, or they were too long. */
   readonly droppedRecords: number;
-  /** What is wrong with it now, a sentence; undefined: nothing. */
+  /** The present problem, as a sentence; undefined: none. */
   readonly trouble: string | undefined;
 }
 

@@ -10,7 +10,7 @@ import { openStreamReader, type StreamReaderOptions } from './redis/reader.ts';
 import { type StreamBounds, streamSink } from './redis/writer.ts';
 import { bufferLines, type WaitingOptions } from './waiting-lines.ts';
 
-/** What a plane's settings say of the journal. */
+/** The settings of a plane for its journal. */
 export interface JournalSettings {
   readonly dataDirectory: string;
   /** Redis when there is one, otherwise files in the data directory. */

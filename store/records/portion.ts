@@ -20,7 +20,7 @@ export class Portion {
   #used = 0;
   /** Just past each line. */
   #ends: number[] = [];
-  /** What may still be read by an attempt to write that has failed is not written over. */
+  /** False once a write has failed in part: it may still be reading these bytes. */
   #isReusable = true;
 
   /** With room for so many bytes. */

@@ -77,7 +77,7 @@ export interface AuditStats {
   }[];
 }
 
-/** What usage records say that match all that is given. */
+/** Selects the usage records that match all that is given. */
 export interface UsageFilter {
   readonly span: Span;
   readonly userPath?: string;
@@ -113,7 +113,7 @@ export interface UsageTotals {
   readonly unpriced: number;
 }
 
-/** What sums are made for: each value of it is a row. */
+/** The dimension of sums: each value of it is a row. */
 export type UsageDimension = 'model' | 'user_path' | 'auth_key_id' | 'label' | 'session';
 
 export interface UsageRow extends UsageTotals {
@@ -165,13 +165,13 @@ export interface SpendQuestion {
 /** By child path; by the subject itself where the question is not `perChild`. Nothing spent: no entry. */
 export type Spend = ReadonlyMap<string, NanoDollars>;
 
-/** What has been kept for its time. Unix milliseconds; undefined: kept for ever. */
+/** Records before these moments may be removed. Unix milliseconds; undefined: kept for ever. */
 export interface Retention {
   readonly auditBeforeMs: number | undefined;
   readonly usageBeforeMs: number | undefined;
 }
 
-/** What became of lines of the journal. */
+/** Counts of lines of the journal that came to the store. */
 export interface AddedRecords {
   /** Records that were new. */
   readonly added: number;
@@ -179,7 +179,7 @@ export interface AddedRecords {
   readonly unreadable: number;
 }
 
-/** What was removed to make room; `last`: the number of the last entry that was looked at. */
+/** Counts of what was removed to make room; `last`: the number of the last entry that was looked at. */
 export interface Relief {
   readonly bodies: number;
   readonly entries: number;

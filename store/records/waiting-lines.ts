@@ -6,7 +6,7 @@ import type { Lines } from './portion.ts';
 import { Portions } from './portions.ts';
 import { lengthOf, longestLineBytes } from './record-line.ts';
 
-/** What lies below: a file or Redis. Called with one portion at a time. */
+/** The engine below: a file or Redis. Called with one portion at a time. */
 export interface LineSink {
   /** Keeps lines, in their order; one that was kept before may come again. Their bytes are written over when it has resolved. Never rejects. */
   write(lines: Lines): Promise<Kept>;
@@ -15,7 +15,7 @@ export interface LineSink {
 }
 
 export interface Kept {
-  /** So many of the lines, from the first on. */
+  /** Number of lines that are kept, from the first on. */
   readonly count: number;
   /** Why not all of them, a sentence. */
   readonly trouble: string | undefined;
@@ -44,7 +44,7 @@ export function bufferLines(
   let trouble: string | undefined;
   let isFull = false;
   let isClosed = false;
-  /** What is under way then no longer counts. */
+  /** Aborted at the end: a write under way no longer counts then. */
   const end = new AbortController();
   let closing: Promise<void> | undefined;
   const flushing = singleFlight(flush);

@@ -22,7 +22,7 @@ const modelKeys = ['model', 'modelVersion'];
 /** Where the first event of a stream has them: of Messages, of Responses. */
 const wrappers = ['message', 'response'];
 
-/** What is to know the names. */
+/** The trip that gets the names. */
 export interface Named {
   answer?: AnswerNames | undefined;
   /** Only the id is of interest. */

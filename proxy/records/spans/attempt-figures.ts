@@ -14,7 +14,7 @@ export interface Figures {
   tokens(count: number, attributes: Attributes): void;
 }
 
-/** What became of an attempt. Milliseconds of the gateway's clock. */
+/** The outcome of an attempt. Milliseconds of the gateway's clock. */
 export interface AttemptOutcome {
   readonly endedAtMs: number;
   /** Undefined: it went well. */
@@ -32,7 +32,7 @@ export function errorTypeOf({ code }: Refusal, status = 0): string {
   return status >= 400 ? String(status) : (code ?? '_OTHER');
 }
 
-/** What the metrics and the span of an attempt have in common: who was asked, and for what. */
+/** Attributes that the metrics and the span of an attempt share: the provider, the operation and the model. */
 export function targetAttributes({ upstream, model }: RecordedAttempt['target'], endpoint: string): Attributes {
   const { host, port } = addressOf(upstream.origin);
   return {

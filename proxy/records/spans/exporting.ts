@@ -40,7 +40,7 @@ export interface Exporting<Value> {
 
 const scope = { name: 'model-gateway' };
 
-/** What all spans and figures say of this process. */
+/** Attributes of this process, which all spans and figures have. */
 export function resourceOf({ resource }: TelemetrySettings, version: string, instance: string): Resource {
   return resourceFromAttributes({ 'service.version': version, 'service.instance.id': instance, ...resource });
 }

@@ -28,7 +28,7 @@ export interface SpanFacts {
   readonly isError: boolean;
 }
 
-/** What has become of spans. */
+/** Counts of spans by their outcome. */
 export interface SpanCounts {
   readonly exported: number;
   /** The queue was full. */
@@ -114,12 +114,12 @@ export function requestSpan(trip: TracedTrip, end: RecordedEnd, trace: RequestTr
     startMs: exchange.startedAtMs,
     endMs: end.nowMs,
     attributes,
-    // What a client has done wrong is no error of the server (conventions for HTTP).
+    // A mistake of the client is no error of the server (conventions for HTTP).
     isError: refused !== undefined && (end.status < 400 || end.status >= 500),
   };
 }
 
-/** What the client asked for besides the model. */
+/** Attributes of the request besides its model. */
 function requestAttributes({ call }: TracedTrip): Attributes {
   if (call === undefined) return {};
   const { body, members, stream } = call;
@@ -131,7 +131,7 @@ function requestAttributes({ call }: TracedTrip): Attributes {
   };
 }
 
-/** What the relayed answer says of itself, and when its stream began. */
+/** Attributes of the relayed answer, and the time to the first byte of its stream. */
 function addAnswer(
   attributes: Attributes,
   { startedAtMs, endedAtMs }: PlacedAttempt['attempt'],

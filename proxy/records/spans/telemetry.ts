@@ -1,4 +1,4 @@
-// What OpenTelemetry learns of model requests: a span of the request and one of each attempt, and how attempts went, as metrics. All of it
+// Tells OpenTelemetry of model requests: a span of the request and one of each attempt, and how attempts went, as metrics. All of it
 // is made when a request is over; only the ids are drawn before, because providers are told them.
 import { type RequestTrace, readTraceContext, type TraceContext, writeTraceContext } from '../../call/trace-context.ts';
 import type { ModelRequest } from '../../http/exchange.ts';

@@ -22,7 +22,7 @@ export interface LinesRead {
 const chunkBytes = 1024 * 1024;
 const lineFeed = 0x0a;
 
-/** What comes after the last line break is left for later. Rejects with errors of the file system. */
+/** Bytes after the last line break are left for later. Rejects with errors of the file system. */
 export async function readLines(file: FileHandle, { from, ...most }: LineReading): Promise<LinesRead> {
   const lines: string[] = [];
   let passedOver = 0;

@@ -1,4 +1,4 @@
-// What the files of a journal are called: segments, in which records lie, and what stands beside them.
+// Names of the files of a journal: segments, in which records lie, and the files beside them.
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -73,7 +73,7 @@ export function segmentSink({
     return { path, file: await open(path, 'ax', ownFileMode), bytes: 0 };
   }
 
-  /** What is not whole is taken out again, so that the segment ends with a line, and an empty segment is removed. */
+  /** Takes out an unfinished line, so that the segment ends with a whole one, and removes an empty segment. */
   async function leave({ path, file, bytes }: OpenSegment, hasRest: boolean): Promise<void> {
     segment = undefined;
     if (hasRest && bytes > 0) await file.truncate(bytes).catch(() => undefined);

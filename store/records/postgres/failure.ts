@@ -56,7 +56,7 @@ export function placeOf(databaseUrl: string): string {
     : `at ${url.host || url.searchParams.get('host') || 'localhost'}${url.pathname}`;
 }
 
-/** What the driver throws of itself has no code: connections that end, or are not made in time. */
+/** Errors of the driver itself have no code: connections that end, or are not made in time. */
 function reasonOf(error: Error): StoreFailure | undefined {
   const { code, syscall } = error as { code?: unknown; syscall?: unknown };
   if (typeof code === 'string' && code.length === 5 && syscall === undefined)

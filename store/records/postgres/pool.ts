@@ -25,7 +25,7 @@ export interface PostgresDatabase extends Database {
   close(): Promise<void>;
 }
 
-/** What steps may take that bring the tables up to date: some read every record. */
+/** Deadline of the steps that bring the tables up to date: some read every record. */
 const longestStepsMs = 30 * 60_000;
 
 /** Connects when it is used. Tables are made, or brought up to date, before the first transaction, and looked at again after a failure. */
@@ -48,7 +48,7 @@ export function openPostgres({ databaseUrl, timeoutMs }: PostgresRecordOptions):
       isDone = true;
       return result;
     } finally {
-      // What was not committed ends with its connection.
+      // A transaction that was not committed ends with its connection.
       client.release(!isDone);
     }
   }

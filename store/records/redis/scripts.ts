@@ -1,4 +1,4 @@
-// What Redis does in one step with the journal: answers are of bounded size, and a group that is gone is made again.
+// Steps that Redis takes as a whole with the journal: answers are of bounded size, and a group that is gone is made again.
 import { script, words } from '../../state/redis/scripts.ts';
 
 /** A later reader must find `group` and `field` unchanged in what a former version has written. */

@@ -9,7 +9,7 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface Insertion {
   readonly table: string;
   readonly columns: Readonly<Record<string, ColumnType>>;
-  /** What follows the rows: ON CONFLICT, RETURNING. */
+  /** The SQL behind the rows: ON CONFLICT, RETURNING. */
   readonly tail?: string;
 }
 
@@ -19,7 +19,7 @@ export interface Statements {
   all(sql: string, ...values: Value[]): Promise<Row[]>;
   /** Gives how many rows it has changed. */
   run(sql: string, ...values: Value[]): Promise<number>;
-  /** What RETURNING gives, of all rows. */
+  /** Gives the output of RETURNING, of all rows. */
   insert(into: Insertion, rows: readonly (readonly (string | number | null)[])[]): Promise<Row[]>;
 }
 

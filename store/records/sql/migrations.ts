@@ -24,7 +24,7 @@ export async function versionIn(statements: Statements): Promise<number> {
   return table === undefined ? 0 : versionOfTables(statements);
 }
 
-/** The same, of a database that has tables. */
+/** Reads the version of a database that has tables. */
 export async function versionOfTables(statements: Statements): Promise<number> {
   const [row] = await statements.all('SELECT version FROM record_version');
   return Number(row?.['version'] ?? 0);

@@ -2,7 +2,7 @@
 import type { Dialect } from './dialect.ts';
 import { type Rollup, rollups, tableOf } from './write/usage-rollups.ts';
 
-/** What the first sums had; a later step adds more. `requests` were usage records then. */
+/** The columns of the first sums; a later step adds more. `requests` were usage records then. */
 const firstMeasures = [
   'requests',
   'unpriced',

@@ -11,15 +11,15 @@ import { sqliteDialect } from '../sql/dialect.ts';
 import { migrate, recordsVersion, versionIn, versionOfTables } from '../sql/migrations.ts';
 
 const what = 'the record store';
-/** What pages a connection holds at most, in KiB: what a page of a million entries is looked for in, and some more. */
+/** Most pages that a connection holds, in KiB: those that are read for a page of a million entries, and some more. */
 const cacheKiB = 96 * 1024;
 /** Pages of the log of changes before it is written back: the same pages of indexes change again and again. 32 MiB. */
 const checkpointPages = 8_192;
 /** Of SQLite. */
 const mostPages = 4_294_967_294;
-/** What removing may take before it gives. */
+/** Pages that a removal may need before it frees others. */
 const sparePages = 256;
-/** What the log of changes is cut to after it was written back, in bytes. */
+/** Length of the log of changes after it was written back. Bytes. */
 const mostLogBytes = 64 * 1024 * 1024;
 
 /** Where the records lie in the gateway's data directory. */

@@ -33,7 +33,7 @@ export function completeEntry(record: RequestRecord, data: AuditData): AuditEntr
   };
 }
 
-/** Without bodies, without headers of attempts. The same entry when it has none. */
+/** Without bodies, without headers of attempts. Gives the entry itself when it has none. */
 export function listedEntry(entry: AuditEntry): AuditEntry {
   const { request_body, response_body, request_revisions, attempts, ...data } = entry.data;
   const hasBodies = request_body !== undefined || response_body !== undefined;

@@ -1,4 +1,4 @@
-// What a page is made of before its entries are read: which they are, in their order.
+// The keys of a page, before its entries are read: which entries they are, in their order.
 import { recordTimeOf } from '../../record-id.ts';
 import type { Page } from '../../record-store.ts';
 import { type Condition, condition } from '../condition.ts';
@@ -36,7 +36,7 @@ export function newestFirst(a: Place, b: Place): number {
   return a.uid < b.uid ? 1 : -1;
 }
 
-/** The same order in SQL. */
+/** The order of `newestFirst` in SQL. */
 export const byNewest = 'ORDER BY started_ms DESC, uid DESC';
 
 /** Behind an entry in that order; `names`: the columns of the moment and of the id. Undefined: behind none. */

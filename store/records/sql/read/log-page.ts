@@ -43,7 +43,7 @@ async function pageOf(statements: Statements, sought: Sought, page: Page): Promi
   return { total, keys: [...named, ...hits].sort(newestFirst).slice(offset, offset + limit) };
 }
 
-/** What rows of `entry` must be like, text included. */
+/** The condition that rows of `entry` must meet, text included. */
 export function entryCondition(statements: Statements, { span, combos, thread, text }: Sought): Condition {
   const isOf = combos && condition(statements.dialect.isOneOf('combo', 'BIGINT'), combos);
   return allOf(

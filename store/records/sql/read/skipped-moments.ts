@@ -8,7 +8,7 @@ import { fewOfCombos } from './thread-source.ts';
 
 /** Fewer rows are skipped as fast one by one. */
 const mostSkippedByRow = 2_000;
-/** So many rows before the page are looked at: those of one moment are ordered otherwise than the index has them. */
+/** Number of rows before the page that are looked at: those of one moment are ordered otherwise than the index has them. */
 const lookedBack = 200;
 /** Of the facets that match, so many for each row that is skipped are looked at: most threads have fewer. */
 const facetsPerRow = 2;
@@ -20,7 +20,7 @@ interface Walk {
 }
 
 /**
- * The same page in a shorter span, which ends with the moment of the first row of the page. It is returned as it came where few rows are
+ * Gives the page in a shorter span, which ends with the moment of the first row of the page. It is returned as it came where few rows are
  * skipped, where it lies in one session or behind an entry, and where it is not found out what that moment is.
  */
 export async function withoutSkipped(statements: Statements, sought: Sought, page: PlacedPage): Promise<Walk> {

@@ -6,7 +6,7 @@ import { belowUserPath } from '../search/sought.ts';
 import { dayMs, hourMs } from '../write/tallies.ts';
 import { partsOf } from './time-slices.ts';
 
-/** What is counted in each part of the time. */
+/** Counts of one status class and provider in one part of the time. */
 interface Sums {
   readonly atMs: number;
   readonly statusClass: number;

@@ -1,4 +1,4 @@
-// What a usage filter asks for, in numbers: the models, user paths and label that records must have.
+// Makes a usage filter into numbers: the models, user paths and label that records must have.
 import type { Span, UsageFilter } from '../../record-store.ts';
 import { isAskedBy } from '../asked-by.ts';
 import { allOf, type Condition, condition } from '../condition.ts';

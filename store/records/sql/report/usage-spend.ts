@@ -1,4 +1,4 @@
-// What was spent since a moment, for many budgets at once (spec: What the service does 8).
+// Sums the spend since a moment, for many budgets at once (spec: What the service does 8).
 import type { SpendQuestion } from '../../record-store.ts';
 import { condition } from '../condition.ts';
 import type { Statements } from '../database.ts';

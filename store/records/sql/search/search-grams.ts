@@ -11,7 +11,7 @@ for (const [number, letter] of letters.split('').entries()) numbers[letter.charC
 /** After the end of a text, so that its last two characters begin a gram too. */
 const ends = '\u{1d}\u{1d}';
 
-/** What rows of grams are asked for: some grams, all of which a text must have, or all that begin with one or two characters. */
+/** Selects rows of grams: some grams, all of which a text must have, or all that begin with one or two characters. */
 export type AskedGrams = { readonly all: readonly string[] } | { readonly from: string; readonly before: string };
 
 /** Of a text that is folded and not empty. */

@@ -6,10 +6,10 @@ import type { Sought } from './sought.ts';
 
 /** A segment whose entries have more text ends earlier: one batch makes no more rows than that. Characters. */
 const mostSegmentText = 256 * 1024;
-/** What one batch may make segments of, so that long texts do not pile up. Characters. */
+/** Most text that one batch makes segments of, so that long texts do not pile up. Characters. */
 const mostBatchText = 4 * mostSegmentText;
 
-/** What grams are of: texts of the entry itself, or its session. */
+/** The source of grams: texts of the entry itself, or its session. */
 const sources = { entry: 0, session: 1 } as const;
 export type GramSource = keyof typeof sources;
 

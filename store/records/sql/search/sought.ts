@@ -1,4 +1,4 @@
-// What a filter asks for, in numbers: the combos and the thread that entries must have.
+// Makes a filter into numbers: the combos and the thread that entries must have.
 import { foldUserPath } from '../../../../domain/user-path.ts';
 import type { EntryFilter, Span } from '../../record-store.ts';
 import { isAskedBy } from '../asked-by.ts';

@@ -7,7 +7,7 @@ import type { Sought, SoughtText } from './sought.ts';
 
 /** A text that more entries have is found in the newest of them alone, so that no page takes longer than its reader waits. */
 const mostHits = 5_000;
-/** The same for sessions whose name has the text in it. */
+/** Most sessions that are looked at because their name has the text in it. */
 const mostSessions = 2_000;
 
 /** Entries that match by text alone. */
@@ -36,7 +36,7 @@ export async function textHits(statements: Statements, { span, text }: Sought): 
   return [...hits.values()];
 }
 
-/** The same as a condition on rows of `entry`, for the few that one session has. */
+/** Makes the search a condition on rows of `entry`, for the few that one session has. */
 export function hasText({ dialect }: Statements, { term, combos }: SoughtText): Condition {
   const named = contains(dialect, 'thread.key', term);
   return allOf(

@@ -1,4 +1,4 @@
-// What the tables of one batch are filled from: an entry with its number, its thread and its combo.
+// A row of one batch before it is written: an entry with its number, its thread and its combo.
 import type { AuditData, RequestRecord } from '../../../../domain/records/request-record.ts';
 
 /** A record of which an audit entry is made. */

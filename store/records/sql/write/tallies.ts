@@ -19,7 +19,7 @@ const tallies: Insertion = {
     duration_ns = tally.duration_ns + excluded.duration_ns`,
 };
 
-/** What a tally is made of. */
+/** The facts of an entry that tallies count. */
 export interface Tallied {
   readonly startedMs: number;
   readonly durationNs: number;

@@ -118,7 +118,7 @@ async function nameAll(
   });
 }
 
-/** What a row of the table `usage` counts for, in the order of `measures`. */
+/** The counts of a row of the table `usage`, in the order of `measures`. */
 export function amountsOf(row: Readonly<Record<string, unknown>>): number[] {
   return measures.map((name) => {
     if (name === 'entries') return 1;

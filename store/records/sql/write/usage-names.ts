@@ -6,13 +6,13 @@ export interface Dictionary {
   readonly table: string;
   /** All of them are texts. */
   readonly columns: readonly string[];
-  /** So many columns, the first ones, make a name; the others are kept as they came with it first. Absent: all. */
+  /** The number of columns, from the first, that make a name; the others are kept as they came with it first. Absent: all. */
   readonly keyColumns?: number;
   /** The last column of the key came later: where it says this, the key is the one without it, as before. */
   readonly usual?: string;
 }
 
-/** What a column of the same name in `usage`, and in its sums, is a number of. */
+/** Dictionaries, by the column of `usage` and its sums that holds their numbers. */
 export const dictionaries = {
   model: { table: 'usage_model', columns: ['model', 'provider', 'provider_name'] },
   path: { table: 'usage_path', columns: ['folded_path', 'asked_by', 'user_path'], keyColumns: 2, usual: 'client' },

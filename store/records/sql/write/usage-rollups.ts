@@ -6,7 +6,7 @@ import type { NamedColumn } from './usage-names.ts';
 /** Every difference of a time zone to UTC is a number of these. */
 const quarterMs = hourMs / 4;
 
-/** What sums are made for: a number of a name, or the id of a managed key itself. */
+/** The columns that sums are made for: a number of a name, or the id of a managed key itself. */
 export type SumColumn = NamedColumn | 'auth_key_id';
 
 export interface Rollup {
