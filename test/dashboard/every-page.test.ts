@@ -1,6 +1,6 @@
 // Every page for a key of one subtree, and every page while the control plane is away and comes back.
 import { t as suite, test } from 'tap';
-import { startBrowser } from '../support/browser.ts';
+import { shareBrowser } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -32,7 +32,7 @@ const declared = {
 const fleet = await startFleet(suite, { store: 'sqlite', proxies: 1, upstream, files: { 'all.yaml': declared } });
 const [proxy] = fleet.proxies;
 if (proxy === undefined) throw new Error('there is no proxy');
-const browser = await startBrowser(suite);
+const browser = await shareBrowser();
 
 const issue = async (name: string, user_path: string): Promise<string> => {
   const body = { name, user_path, dashboard_access: true };

@@ -1,18 +1,18 @@
 // An operator overrides a limit in the dashboard, a client is refused, the operator sees it, and all is as before.
 import type { Page } from 'playwright-core';
 import { t as suite, type Test, test } from 'tap';
-import { startBrowser } from '../support/browser.ts';
+import { shareBrowser } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { startFleet } from '../support/fleet.ts';
 import { masterKey } from '../support/gateway.ts';
+import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const declared = { rate_limits: { user_paths: [{ path: '/team', limits: [{ period: 'day', max_requests: 100 }] }] } };
 const upstream = await startFakeUpstream({ t: suite });
-const fleet = await startFleet(suite, { store: 'sqlite', proxies: 2, upstream, files: { 'limits.yaml': declared } });
+const fleet = await shareFleet({ store: 'sqlite', upstream, files: { 'limits.yaml': declared } });
 const [proxy] = fleet.proxies;
 if (proxy === undefined) throw new Error('there is no proxy');
-const browser = await startBrowser(suite);
+const browser = await shareBrowser();
 
 const askAs = async (path: string): Promise<number> => {
   const body = { model: `fake/${upstream.models[0]}`, messages: [{ role: 'user', content: 'Hello' }] };

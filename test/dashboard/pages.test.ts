@@ -1,8 +1,8 @@
 // Every page in a real browser: it says nothing to the console, keeps the rules of accessibility in both themes, and shows foreign text as text.
 import { t as suite, test } from 'tap';
-import { isPictured, startBrowser } from '../support/browser.ts';
+import { isPictured, shareBrowser } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { startFleet } from '../support/fleet.ts';
+import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { makeSamples, sampleAliases, sampleGuardrails } from './setup-samples.ts';
 
@@ -68,10 +68,10 @@ const files = {
   'guardrails.yaml': sampleGuardrails,
   'cache.yaml': { cache: { enabled: true, without: ['/team-a', '/team-b', '/team-c', '/research'] } },
 };
-const fleet = await startFleet(suite, { store: 'sqlite', proxies: 2, files });
+const fleet = await shareFleet({ store: 'sqlite', files });
 const [proxy] = fleet.proxies;
 if (proxy === undefined) throw new Error('there is no proxy');
-const browser = await startBrowser(suite);
+const browser = await shareBrowser();
 
 const askAs = async (path: string, model = `fake/${small}`): Promise<number> => {
   const body = { model, messages: [{ role: 'user', content: probe }] };

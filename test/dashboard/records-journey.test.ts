@@ -1,7 +1,7 @@
 // An operator finds a refused request, reads why and sees it end; looks into a request and its conversation; asks what would happen; sees who spends, and bounds it.
 import { readFileSync } from 'node:fs';
 import { t as suite, type Test, test } from 'tap';
-import { startBrowser } from '../support/browser.ts';
+import { shareBrowser } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -44,7 +44,7 @@ const fleet = await startFleet(suite, {
 });
 const [proxy] = fleet.proxies;
 if (proxy === undefined) throw new Error('there is no proxy');
-const browser = await startBrowser(suite);
+const browser = await shareBrowser();
 
 const ask = async (path: string, asked: string, messages: readonly object[]): Promise<number> => {
   const headers = { 'x-gateway-user-path': path, 'user-agent': probe };

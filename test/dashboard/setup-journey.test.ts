@@ -1,18 +1,18 @@
 // An operator issues a key in the dashboard, a client uses it with the official SDK, the operator rotates and revokes it.
 import { AuthenticationError, OpenAI } from 'openai';
 import { t as suite, type Test, test } from 'tap';
-import { startBrowser } from '../support/browser.ts';
+import { shareBrowser } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { startFleet } from '../support/fleet.ts';
+import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const [large = '', small = ''] = upstream.models;
 const aliases = { aliases: [{ source: 'chat', target: `fake/${small}` }] };
-const fleet = await startFleet(suite, { store: 'sqlite', proxies: 2, upstream, files: { 'aliases.yaml': aliases } });
+const fleet = await shareFleet({ store: 'sqlite', upstream, files: { 'aliases.yaml': aliases } });
 const [proxy, other] = fleet.proxies;
 if (proxy === undefined || other === undefined) throw new Error('there are no proxies');
-const browser = await startBrowser(suite);
+const browser = await shareBrowser();
 
 /** Whether a client with this key gets an answer at a proxy. */
 async function isServed(

@@ -15,7 +15,7 @@ const packages: readonly Package[] = [
   { name: 'redis-server', programs: ['redis-server'], mark: /redis/i },
   { name: 'openssl', programs: ['openssl'], mark: /\btls: true/ },
   { name: 'postgresql', programs: ['postgres', 'initdb'], mark: /postgres/i },
-  { name: 'chromium', programs: ['chromium'], mark: /startBrowser/ },
+  { name: 'chromium', programs: ['chromium'], mark: /shareBrowser/ },
   { name: 'prometheus', programs: ['promtool'], mark: /promtool/i },
 ];
 
