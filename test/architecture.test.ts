@@ -14,7 +14,7 @@ import { importsOf, sources, top } from './support/architecture/source-files.ts'
 
 const mains = /^(proxy|control-plane)\/main\.ts$/;
 const entriesAtTop = new Set(
-  'package.json package-lock.json tsconfig.json biome.json README.md LICENSE schemas domain store gitops plane proxy control-plane examples deploy test docs'.split(
+  'package.json package-lock.json tsconfig.json biome.json README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md LICENSE schemas domain store gitops plane proxy control-plane examples deploy test docs'.split(
     ' ',
   ),
 );
@@ -23,8 +23,9 @@ const entriesAtTop = new Set(
 function strayAtTop(tracked: readonly string[]): string[] {
   const first = new Set(tracked.map((path) => path.split('/')[0] ?? ''));
   const strays = [...first].filter((name) => !name.startsWith('.') && !entriesAtTop.has(name));
-  // Pictures of the dashboard, and nothing else: text belongs beside what it describes.
-  return [...strays, ...tracked.filter((path) => path.startsWith('docs/') && !/^docs\/[a-z0-9-]+\.png$/.test(path))];
+  // Pictures of the dashboard and decisions, nothing else: text belongs beside what it describes.
+  const known = /^docs\/([a-z0-9-]+\.png|decisions\/\d{4}-[a-z0-9-]+\.md)$/;
+  return [...strays, ...tracked.filter((path) => path.startsWith('docs/') && !known.test(path))];
 }
 
 interface Lock {
@@ -203,7 +204,10 @@ await test('the top level has its ten rooms, pictures and no clutter', async (t)
   const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: top, encoding: 'utf8' }).split('\0').filter(Boolean);
   t.same(strayAtTop(tracked), []);
   t.same(strayAtTop(['src/a.ts', 'README.md', '.gitignore', 'proxy/a.ts', 'scratch.ts']), ['src', 'scratch.ts']);
-  t.same(strayAtTop(['docs/overview-dark.png', 'docs/guide.md', 'docs/a/b.png']), ['docs/guide.md', 'docs/a/b.png']);
+  t.same(strayAtTop(['docs/overview-dark.png', 'docs/decisions/0001-a.md', 'docs/guide.md', 'docs/a/b.png']), [
+    'docs/guide.md',
+    'docs/a/b.png',
+  ]);
 });
 
 await test('the lock file names no host', async (t) => {
