@@ -30,7 +30,7 @@ export function dateEntries(before: DeclaredDates, entries: readonly DatedEntry[
   );
 }
 
-/** The same of rules. */
+/** The dates of rules at `nowMs` (Unix milliseconds); see `dateEntries`. */
 export function dateRules(before: DeclaredDates, rules: readonly Rule[], nowMs: number): DeclaredDates {
   return dateEntries(before, rules.map(datedRule), nowMs);
 }

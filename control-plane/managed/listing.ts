@@ -1,4 +1,4 @@
-// What the listings of all kinds have in common. Pure.
+// The members that the listings of several kinds share. Pure.
 import type { Authorship } from '../../domain/rules/authorship.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import type { Declared } from './declared-dates.ts';

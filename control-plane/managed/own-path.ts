@@ -14,7 +14,7 @@ export interface NamedLimit {
   readonly matchSubject: string;
 }
 
-/** What operators have written of it. */
+/** The members of a limit that operators have written. */
 interface WrittenLimit extends NamedLimit {
   readonly mode: 'enforce' | 'shadow';
   readonly perChild?: boolean;

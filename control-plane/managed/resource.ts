@@ -1,4 +1,4 @@
-// What describes a kind of documents that operators list and write. `routes.ts` serves it.
+// The description of a kind of documents that operators list and write. `routes.ts` serves it.
 import type { ManagedKind } from '../../domain/documents/managed-kind.ts';
 import type { Change, StoredState } from '../../store/state/state-store.ts';
 import type { Operator } from '../authenticate.ts';
@@ -14,7 +14,7 @@ export interface ManagedParts {
 /** The documents before or after a write. */
 export type ManagedState = Pick<StoredState, 'documents' | 'kinds' | 'skipped'>;
 
-/** What a write names. */
+/** The document that a write is about. */
 export interface Named {
   /** The id of the document. */
   readonly key: string;
@@ -33,7 +33,7 @@ export interface Writer {
   readonly name: string;
 }
 
-/** What an answer shows. */
+/** The facts that an answer shows. */
 export interface Shown<Query, Figures> {
   readonly operator: Operator;
   /** Of a listing; undefined after a write. */
@@ -79,20 +79,20 @@ export interface ManagedResource<
   readonly isUntagged?: boolean;
   /** Reads the query of the listing; absent: it takes none. Throws 400 `invalid_query`. */
   readQuery?(query: unknown): Query;
-  /** What is counted of the entries. `isNeeded`: no write without them. They reject with `StoreUnavailable`. */
+  /** The counts of the entries. `isNeeded`: a write is refused without them. `read` rejects with `StoreUnavailable`. */
   readonly figures?: { read(parts: Parts): Promise<Figures>; readonly isNeeded: boolean };
-  /** What writes are decided on. */
+  /** The entries that a write is decided on. `nowMs`: Unix milliseconds. */
   known(parts: Parts, state: ManagedState, nowMs: number): Known;
   /** The body of the listing. */
   list(parts: Parts, state: ManagedState, shown: Shown<Query, Figures>): object;
   /** The name in the log and in the record of a write. */
   title(wanted: Named): string;
-  /** What log and record say of a write that changes the document. Without a secret. */
+  /** The members of log and record for a write that changes the document. They hold no secret. */
   facts(before: Known, after: Known, wanted: Named): object;
   readonly writes: readonly ManagedWrite<Parts, Known>[];
 }
 
-/** What is known after `changes`. */
+/** The entries after `changes`; a document that cannot be read is left out. */
 export function knownAfter<Manual, Known extends KnownDocuments<Manual>>(
   known: Known,
   kind: ManagedKind<Manual>,

@@ -3,7 +3,7 @@ import type { SubjectResult } from '../../domain/rules/scope.ts';
 import { directChild, foldUserPath, isWithin, normaliseUserPath } from '../../domain/user-path.ts';
 import { invalidQuery } from './read-query.ts';
 
-/** What a filter looks at. */
+/** The members that a filter reads. */
 interface Filtered {
   readonly scope: string;
   readonly matchSubject: string;

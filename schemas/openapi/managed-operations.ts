@@ -109,7 +109,7 @@ function resetOperations(
   ];
 }
 
-/** What the operations of a kind have in common. */
+/** The parts that the operations of a kind share. */
 function sharedBy({ tag, access, path, names: [one], noun, schemas }: ManagedKindRow) {
   return {
     code: one.replace(/(?<=.)[A-Z]/g, '_$&').toLowerCase(),

@@ -11,7 +11,7 @@ import { refusal } from '../../errors.ts';
 import { countOf, type Known, perChildOf, readKnown, refuseUnset, signature } from '../../managed/known.ts';
 import type { BudgetName, BudgetWrite } from './read-write.ts';
 
-/** The same limit as for the configuration: the spend of each is asked for every second. */
+/** The limit of the configuration holds here, too: the spend of each budget is asked for every second. */
 const mostBudgets = 10_000;
 
 /** All budgets at one moment, by key. */

@@ -1,4 +1,4 @@
-// What the budget resource knows: the parts of the process, and the budgets and anchors of a state.
+// The parts of the process that the budget resource uses, and the budgets and anchors of a state.
 import type { Budget } from '../../../domain/budgets/budget.ts';
 import { anchorsInForce } from '../../../domain/budgets/budget-settings.ts';
 import { type BudgetPrerequisites, type MergedBudget, mergeBudgets } from '../../../domain/budgets/merge-budgets.ts';

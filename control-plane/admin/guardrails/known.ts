@@ -33,7 +33,7 @@ export function mergedOf({ config, manual }: KnownGuardrails): readonly MergedGu
   return mergeGuardrails([...config.values()], [...manual.values()]);
 }
 
-/** What the log says of a guardrail: what is in force, without its words; null: nothing is. */
+/** The members of the log for a guardrail: the one in force, without its words. Null: none is in force. */
 export function factsOf(all: KnownGuardrails, name: string): object | null {
   const row = mergedOf(all).find(({ value }) => value.name === name);
   if (row === undefined) return null;

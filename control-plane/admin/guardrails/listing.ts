@@ -42,7 +42,7 @@ function phasesOf(guardrail: Guardrail): readonly string[] {
   return pii?.action === 'mask' ? ['input', 'output'] : ['input'];
 }
 
-/** What cannot hold a secret. The path and query of an address may, and so may a part of it that a variable fills in. */
+/** The settings that cannot hold a secret. The path and query of an address can, and a part of it that a variable fills in. */
 function settingsOf(guardrail: Guardrail): object {
   if (guardrail.webhook === undefined) return guardrail[kindOf(guardrail)] ?? {};
   const { url, headers: _, secret: __, ...settings } = guardrail.webhook;

@@ -12,7 +12,7 @@ import { countOf, type Known, perChildOf, readKnown, refuseUnset, signature } fr
 import { invalid } from '../../managed/read-body.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';
 
-/** The same limit as for the configuration: with more rules, listing and metrics become slow; matching does not. */
+/** The limit of the configuration holds here, too: with more rules, listing and metrics become slow; matching does not. */
 const mostRules = 100_000;
 
 /** All rules at one moment, by rule key. */

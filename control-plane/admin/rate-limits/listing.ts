@@ -18,7 +18,7 @@ export interface ListingParts {
   /** Where the configuration declares a rule, by rule key. */
   readonly places: ReadonlyMap<string, string>;
   readonly nowMs: number;
-  /** What the answer says of the page that the rules are; undefined: they are all. */
+  /** The members of the answer that describe the page. Undefined: the answer has all rules. */
   readonly page?: object;
 }
 

@@ -5,7 +5,7 @@ import { type Given, readChoice } from '../records/read-query.ts';
 import type { LiveCounters } from './fleet-counters.ts';
 import type { ListingParts } from './listing.ts';
 
-/** What a search knows besides the rule. */
+/** The facts that a search uses besides the rule. */
 export type Surroundings = Pick<ListingParts, 'live' | 'places'>;
 
 /** Whether a rule is listed. */

@@ -17,7 +17,7 @@ export function aliasRows(known: KnownAliases): object[] {
   });
 }
 
-/** What the log says of an alias: what is in force, and who manages it; null: nothing is. */
+/** The members of the log for an alias: the one in force, and who manages it. Null: none is in force. */
 export function aliasFacts(known: KnownAliases, key: string): object | null {
   const row = merged(known).find((each) => each.key === key && each.enforced);
   if (row === undefined) return null;
