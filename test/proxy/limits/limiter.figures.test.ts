@@ -118,7 +118,7 @@ await test('a template with many children is read a thousand at a time', (t) => 
   ask(limiter, '/c/1500');
   const steps = [...limiter.utilisationByRule(new Set([template.id]), start)];
   t.same(
-    steps.map(({ counters, figures }) => `${counters} ${figures.map(({ ratio }) => ratio)}`),
+    steps.map(({ counters, figures }) => `${counters} ${figures.map(({ ratio }) => ratio).join()}`),
     ['1000 ', '1000 ', '1 1'],
   );
   t.end();
