@@ -50,8 +50,9 @@ class PartWriter {
   readonly #request: ConversationRequest;
   readonly #target: WriteTarget;
   readonly #losses: Losses;
-  /** Names of the functions that were called, by the id of the call: results need them. */
-  readonly #names = new Map<string, string>();
+  /** Names of the functions that were called, by the id of the call: results need them. `place`: in the order of the calls. */
+  readonly #called = new Map<string, { readonly name: string; readonly place: number }>();
+  #calls = 0;
   #parts: JsonObject[] = [];
   /** Proof of thoughts that has not found its part. */
   #proof: string | undefined;
@@ -120,8 +121,8 @@ class PartWriter {
   #call(part: ToolCallPart): void {
     const { id, name, signature } = part;
     // An id that is used again is the later call's.
-    this.#names.delete(id);
-    this.#names.set(id, name);
+    this.#called.set(id, { name, place: this.#calls });
+    this.#calls += 1;
     const own = signature?.family === 'google' ? signature.value : undefined;
     const proof = own ?? this.#proof;
     this.#proof = undefined;
@@ -136,7 +137,7 @@ class PartWriter {
       return inner.kind === 'image' || inner.kind === 'file' ? this.#media(inner) : [];
     });
     const isWithin = isThirdGeneration(this.#target.model) && media.every((entry) => entry['inlineData'] !== undefined);
-    const name = part.name ?? this.#names.get(part.callId) ?? part.callId;
+    const name = part.name ?? this.#called.get(part.callId)?.name ?? part.callId;
     const { id } = this.#idOf(part.callId);
     this.#parts.push(writeToolResult(part, { name, id, media: isWithin ? media : [] }));
     if (!isWithin) this.#parts.push(...media);
@@ -151,8 +152,7 @@ class PartWriter {
   #inOrder(parts: readonly Part[]): readonly Part[] {
     const results = parts.filter((part) => part.kind === 'tool_result');
     if (results.length === 0) return parts;
-    const order = new Map([...this.#names.keys()].map((id, index) => [id, index]));
-    const placeOf = ({ callId }: ToolResultPart): number => order.get(callId) ?? order.size;
+    const placeOf = ({ callId }: ToolResultPart): number => this.#called.get(callId)?.place ?? this.#calls;
     const sorted = results.toSorted((one, other) => placeOf(one) - placeOf(other));
     return [...sorted, ...parts.filter((part) => part.kind !== 'tool_result')];
   }
