@@ -156,13 +156,9 @@ export function modelKind(parts: ModelParts): TripKind<ModelTrip, Delivery> {
     relay: (trip, delivery) => relayAnswer(trip, delivery, parts),
     refuse: ({ exchange }, error) => refuseClient(exchange, error, parts),
     close(trip, end) {
-      try {
-        // Requests that wait for this one's answer are told of its end, whatever fails.
-        settleCache(trip, end, parts);
-        if (end !== undefined) trip.explained?.ended(trip);
-      } catch (error) {
-        parts.reportFailure(error, trip.exchange.id);
-      }
+      // Requests that wait for this one's answer are told of its end, whatever fails.
+      settleCache(trip, end, parts);
+      if (end !== undefined) trip.explained?.ended(trip);
     },
   };
 }

@@ -2,7 +2,6 @@
 // kind of requests is in the file of that kind; what differs between the kinds is in kind.ts.
 import { Refusal, refusal } from '../errors.ts';
 import type { Overload } from '../http/overload.ts';
-import type { RecordedEnd } from '../records/record-of-trip.ts';
 import { type EnterParts, enter, refusalOf } from '../stages/enter.ts';
 import type { Ending } from '../stages/relay.ts';
 import { type SettleParts, settle } from '../stages/settle.ts';
@@ -77,13 +76,16 @@ function refuse<Kind extends Trip, Answer>(
 }
 
 function close<Kind extends Trip, Answer>(trip: Kind, kind: TripKind<Kind, Answer>, parts: PipelineParts): void {
-  let end: RecordedEnd | undefined;
   trip.held?.release();
-  try {
-    end = settle(trip, kind.isOfClient, parts);
-  } catch (error) {
-    parts.reportFailure(error, trip.exchange.id);
-  }
-  kind.close(trip, end);
+  const guarded = <Value>(step: () => Value): Value | undefined => {
+    try {
+      return step();
+    } catch (error) {
+      parts.reportFailure(error, trip.exchange.id);
+      return undefined;
+    }
+  };
+  const end = guarded(() => settle(trip, kind.isOfClient, parts));
+  guarded(() => kind.close(trip, end));
   trip.capture?.release();
 }
