@@ -196,4 +196,4 @@ export class Window {
 }
 
 const nothing: number[] = [];
-const zeros: readonly number[] = new Array<number>(2 * sliceCount).fill(0);
+const zeros: readonly number[] = Array.from({ length: 2 * sliceCount }, () => 0);

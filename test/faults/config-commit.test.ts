@@ -59,7 +59,8 @@ function breakable<Next>(parts: readonly PartInForce<Next>[]) {
 /** Follows a directory of configs; each is in force or rejected once `write` resolves. */
 async function follow(t: Test, more: Pick<FollowOptions, 'apply' | 'variables'>) {
   const lines: string[] = [];
-  const note = (fields: object | string, text?: string): void => void lines.push(text ?? String(fields));
+  const note = (fields: object | string, text?: string): void =>
+    void lines.push(text ?? (typeof fields === 'string' ? fields : JSON.stringify(fields)));
   const directory = folder(t, { 'gateway.yaml': configOf(1) });
   const { follower } = await start(t, directory, {
     ...more,
@@ -153,7 +154,7 @@ await test('a proxy: each part in turn cannot keep to a config', async (t) => {
     tellExpired: () => undefined,
     nowMs: () => 0,
   });
-  const following = await follow(t, { variables: 'expand', apply: publisher.config });
+  const following = await follow(t, { variables: 'expand', apply: (...loaded) => publisher.config(...loaded) });
   let [first] = current.get().upstreams;
   let pool = first && pools.get(first);
   await failInTurn(
