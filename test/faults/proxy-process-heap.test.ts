@@ -168,7 +168,7 @@ const fillings = [
  * collect garbage.
  */
 const idleProgram = ({ piece, pieces, limits }: (typeof fillings)[0]) => `
-import { memoryLimits, watchMemory } from ${JSON.stringify(pathToFileURL(resolve(import.meta.dirname, '../../proxy/overload.ts')).href)};
+import { memoryLimits, watchMemory } from ${JSON.stringify(pathToFileURL(resolve(import.meta.dirname, '../../proxy/http/overload.ts')).href)};
 const kept = [];
 const filling = setInterval(() => {
   for (let count = 0; count < ${pieces}; count += 1) kept.push(${piece});

@@ -159,7 +159,10 @@ await test('long and compressed answers are translated whole', async (t) => {
   const events = `${chatEvent({ content })}${chatEvent({}).replace('}}]', '},"finish_reason":"stop"}]')}data: [DONE]\n\n`;
   await upstream.behave({ kind: 'sse', chunks: [gzipSync(events)], headers });
   const streamed = await post('/v1/messages', { ...asked, model: 'chat/m', stream: true });
-  t.ok(streamed.text.includes(content) && streamed.text.includes('event: message_stop'));
+  // A long text is told in pieces.
+  const told = [...streamed.text.matchAll(/"text_delta","text":"([^"]*)"/g)].map(([, piece]) => piece);
+  t.equal(told.join(''), content);
+  t.ok(streamed.text.includes('event: message_stop'));
   const calls = (length: number): object[] =>
     Array.from({ length }, (_, index) => ({ id: `${index}`, function: { name: 'f', arguments: '{}' } }));
   await upstream.behave({ kind: 'json', body: answer({ content: null, tool_calls: calls(10_000) }) });
