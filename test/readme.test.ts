@@ -55,7 +55,18 @@ await test('the data plane says what each of its rooms is for', async (t) => {
 
 await test('every room is on the map, and the first page is short', async (t) => {
   const readme = readFileSync(join(top, 'README.md'), 'utf8');
-  const rooms = ['schemas', 'domain', 'store', 'gitops', 'plane', 'proxy', 'control-plane', 'examples', 'deploy', 'test'];
+  const rooms = [
+    'schemas',
+    'domain',
+    'store',
+    'gitops',
+    'plane',
+    'proxy',
+    'control-plane',
+    'examples',
+    'deploy',
+    'test',
+  ];
   t.strictSame(
     rooms.filter((room) => !readme.includes(`](${room}`)),
     [],
