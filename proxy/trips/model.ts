@@ -11,6 +11,7 @@ import type { Guarding } from '../guardrails/guarding.ts';
 import type { Outside } from '../guardrails/outside.ts';
 import type { BodyBudget } from '../http/body-budget.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { followed } from '../pacing/slices.ts';
 import type { Records } from '../records/records.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { renew } from '../stages/admit.ts';
@@ -122,8 +123,9 @@ export class ModelTrip extends Trip<Exchange, Accepted, FailedAttempt, Guarding>
 }
 
 export function modelKind(parts: ModelParts): TripKind<ModelTrip, Delivery> {
-  const readBody = async (trip: ModelTrip): Promise<Buffer> => {
-    const body = await received(trip.exchange, trip.snapshot.bodyLimitBytes, memoryOf(trip));
+  const readBody = (trip: ModelTrip): Promise<Buffer> =>
+    received(trip.exchange, trip.snapshot.bodyLimitBytes, memoryOf(trip));
+  const recorded = (trip: ModelTrip, body: Buffer): Buffer => {
     trip.capture?.takeRequest(body);
     return body;
   };
@@ -135,23 +137,24 @@ export function modelKind(parts: ModelParts): TripKind<ModelTrip, Delivery> {
     entersLate: ({ caching }) => caching !== undefined,
     async foresee(trip) {
       if (trip.call !== undefined || !isShort(trip.exchange)) return trip.call;
-      trip.call = await foreseen(trip.exchange, async () => readCall(await readBody(trip)));
+      trip.call = await foreseen(trip.exchange, async () => readCall(recorded(trip, await readBody(trip))));
       return trip.call;
     },
     async receive(trip) {
-      trip.call = await readAnyCall(await readBody(trip));
+      trip.call = await readAnyCall(recorded(trip, await readBody(trip)));
     },
     resolve: (trip) => findRoute(trip, parts),
-    async guard(trip) {
-      const { call, named } = guardedOf(trip);
-      trip.guarding = guarding(call, named, trip);
-      trip.guarded = await guard(guardedOf(trip), trip.guarding);
-      trip.capture?.takeGuarded(trip.guarded.call.body);
+    // These wait for nothing as a rule, and make no promise then.
+    guard(trip) {
+      const asked = guardedOf(trip);
+      trip.guarding = guarding(asked.call, asked.named, trip);
+      return followed(guard(asked, trip.guarding), (guarded) => {
+        trip.guarded = guarded;
+        trip.capture?.takeGuarded(guarded.call.body);
+      });
     },
-    async lookUp(trip) {
-      const { kept } = await lookUp(guardedOf(trip), trip, parts);
-      return kept && guardAnswer(kept, trip, parts);
-    },
+    lookUp: (trip) =>
+      followed(lookUp(guardedOf(trip), trip, parts), ({ kept }) => kept && guardAnswer(kept, trip, parts)),
     attempt: (trip) => askTargets(trip, parts),
     relay: (trip, delivery) => relayAnswer(trip, delivery, parts),
     refuse: ({ exchange }, error) => refuseClient(exchange, error, parts),
@@ -185,15 +188,16 @@ function identify(trip: ModelTrip, parts: ModelParts): void {
   trip.held = parts.bodies.open(principal.keyId ?? principal.userPath, snapshot);
 }
 
-async function findRoute(trip: ModelTrip, parts: ModelParts): Promise<void> {
+function findRoute(trip: ModelTrip, parts: ModelParts): void | Promise<void> {
   const { endpoint, snapshot, caller } = trip;
   if (trip.call === undefined) throw new Error('a call was resolved before it was read');
-  const { call, home } = await recall(trip.call, trip, parts);
-  trip.call = call;
-  trip.row = rowOf(endpoint, call);
-  trip.explained?.called(call);
-  const named = routeHome(resolve(call, snapshot, caller.allowedModels, caller.userPath), call, home);
-  trip.guarded = { call, home, named };
+  return followed(recall(trip.call, trip, parts), ({ call, home }) => {
+    trip.call = call;
+    trip.row = rowOf(endpoint, call);
+    trip.explained?.called(call);
+    const named = routeHome(resolve(call, snapshot, caller.allowedModels, caller.userPath), call, home);
+    trip.guarded = { call, home, named };
+  });
 }
 
 /** Throws 429 `rate_limit_exceeded` when the body took so long that the windows of its consumer have no room for it any more. */
