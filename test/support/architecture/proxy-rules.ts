@@ -131,6 +131,15 @@ export const proxyRules: readonly Rule[] = [
     good: [['proxy/stages/relay.ts', "import type { Answer } from '../answer.ts';"]],
   },
   {
+    claim: 'a stage and a trip know no store: what they count is kept by others',
+    check: never(/^proxy\/(stages|trips)\//, /^proxy\/store\//),
+    bad: [
+      ['proxy/stages/a.ts', "import { b } from '../store/b.ts';"],
+      ['proxy/trips/a.ts', "import type { b } from '../store/b.ts';"],
+    ],
+    good: [['proxy/stages/a.ts', "import { b } from '../limits/b.ts';"]],
+  },
+  {
     claim: 'a door knows no store and no upstream',
     check: never(/^proxy\/endpoints\//, /^proxy\/(store|upstream)\//),
     bad: [['proxy/endpoints/a.ts', "import { b } from '../store/b.ts';"]],

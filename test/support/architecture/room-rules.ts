@@ -115,6 +115,7 @@ export const roomRules: readonly Rule[] = [
     good: [
       ['control-plane/admin/keys/routes.ts', "import type { FastifyPluginAsync } from 'fastify';"],
       ['control-plane/dashboard/routes.ts', "import type { FastifyPluginAsync } from 'fastify';"],
+      ['control-plane/managed/routes.ts', "import type { FastifyPluginAsync } from 'fastify';"],
     ],
   },
   {
