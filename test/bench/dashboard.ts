@@ -1,6 +1,6 @@
 // `npm run bench -- --dashboard`: how long every page of the dashboard takes until real data is on screen, in a real browser.
 import type { CDPSession, Page } from 'playwright-core';
-import { shareBrowser } from '../support/browser.ts';
+import { startBrowser } from '../support/browser.ts';
 import { cpuBetweenMs, markCpu } from './cpu-time.ts';
 import { explained, openWorld, type World } from './dashboard-world.ts';
 import type { Options } from './options.ts';
@@ -68,7 +68,7 @@ export async function measureDashboard(session: Session, { rules, entries, round
     const world = await openWorld(session, { rules, entries });
     say(`${rules} rules, ${entries} audit entries, SQLite; ${rounds} rounds, warm browser cache`);
     const bench = { teardown: (undo: () => unknown) => undoing.unshift(undo) };
-    const browser = await shareBrowser();
+    const browser = await startBrowser(bench);
     const { page, context } = await browser.open(bench, { origin: world.proxy.url, path: restPath, key: MASTER_KEY });
     const cdp = await context.newCDPSession(page);
     await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });

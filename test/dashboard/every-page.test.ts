@@ -1,8 +1,8 @@
 // Every page for a key of one subtree, and every page while the control plane is away and comes back.
 import { t as suite, test } from 'tap';
-import { shareBrowser } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
+import { shareBrowser } from '../support/shared-browser.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** A page: its address, what it shows of /team-b, and whether it shows the whole gateway. */

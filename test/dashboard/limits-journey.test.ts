@@ -1,10 +1,10 @@
 // An operator overrides a limit in the dashboard, a client is refused, the operator sees it, and all is as before.
 import type { Page } from 'playwright-core';
 import { t as suite, type Test, test } from 'tap';
-import { shareBrowser } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey } from '../support/gateway.ts';
 import { shareFleet } from '../support/shared.ts';
+import { shareBrowser } from '../support/shared-browser.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const declared = { rate_limits: { user_paths: [{ path: '/team', limits: [{ period: 'day', max_requests: 100 }] }] } };

@@ -1,8 +1,9 @@
 // Every page in a real browser: it says nothing to the console, keeps the rules of accessibility in both themes, and shows foreign text as text.
 import { t as suite, test } from 'tap';
-import { isPictured, shareBrowser } from '../support/browser.ts';
+import { isPictured } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { shareFleet } from '../support/shared.ts';
+import { shareBrowser } from '../support/shared-browser.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { makeSamples, sampleAliases, sampleGuardrails } from './setup-samples.ts';
 

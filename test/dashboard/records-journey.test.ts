@@ -1,9 +1,9 @@
 // An operator finds a refused request, reads why and sees it end; looks into a request and its conversation; asks what would happen; sees who spends, and bounds it.
 import { readFileSync } from 'node:fs';
 import { t as suite, type Test, test } from 'tap';
-import { shareBrowser } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
+import { shareBrowser } from '../support/shared-browser.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Would run if any page took it for markup. */

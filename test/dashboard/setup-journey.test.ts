@@ -1,9 +1,9 @@
 // An operator issues a key in the dashboard, a client uses it with the official SDK, the operator rotates and revokes it.
 import { AuthenticationError, OpenAI } from 'openai';
 import { t as suite, type Test, test } from 'tap';
-import { shareBrowser } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { shareFleet } from '../support/shared.ts';
+import { shareBrowser } from '../support/shared-browser.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const upstream = await startFakeUpstream({ t: suite });

@@ -5,7 +5,6 @@ import type axe from 'axe-core';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { masterKey } from './gateway.ts';
 import { needProgram } from './programs.ts';
-import { wholeProcess } from './tap-of-file.ts';
 import type { Teardown } from './teardown.ts';
 
 const top = join(import.meta.dirname, '../..');
@@ -48,17 +47,10 @@ export interface TestBrowser {
   open(t: Teardown, options: OpenOptions): Promise<OpenPage>;
 }
 
-let shared: Promise<TestBrowser> | undefined;
-
-/** One browser for the files of a process. A new context takes six times as long as a page in a tab that is there, and a new tab three times. */
-export function shareBrowser(): Promise<TestBrowser> {
-  shared ??= startBrowser();
-  return shared;
-}
-
-async function startBrowser(): Promise<TestBrowser> {
+/** Until `t` ends. */
+export async function startBrowser(t: Teardown): Promise<TestBrowser> {
   const browser = await chromium.launch({ executablePath: needProgram('chromium'), args: flags });
-  wholeProcess.teardown(() => browser.close());
+  t.teardown(() => browser.close());
   const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' });
   context.setDefaultTimeout(10_000);
   const first = await context.newPage();
