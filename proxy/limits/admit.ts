@@ -9,7 +9,7 @@ export type Admission =
   | { readonly lease: Lease; readonly rejection?: undefined }
   | { readonly lease?: undefined; readonly rejection: Rejection };
 
-/** See `Limiter.admit`. */
+/** Admits under all of `matches` or under none; see `Limiter.admit`. `nowMs` in Unix milliseconds. Does not throw. */
 export function admitMatched(matches: Matches, nowMs: number, rejectedAs: 'reject' | 'skip_target'): Admission {
   let matched = matches.matched();
   if (matched.length === 0) return nothingTaken;
@@ -54,7 +54,10 @@ export function takeWindow(caps: Caps, counter: Counter | undefined, nowMs: numb
   counter.touch();
 }
 
-/** Whether a rule would have refused; counts that. Only shadow rules can answer yes once a request is admitted. */
+/**
+ * Whether a rule would refuse the request now; each used-up cap counts a `shadow_reject`. Call it after admission: only
+ * shadow rules can then answer true.
+ */
 export function isShadowed(match: MatchedCounter, nowMs: number): boolean {
   const exhausted = exhaustedOf(match, nowMs);
   for (const { tally, dimension } of exhausted) tally.decisions.note(dimension, 'shadow_reject');

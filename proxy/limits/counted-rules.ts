@@ -5,7 +5,7 @@ import type { Matches } from './match.ts';
 /** `user_paths`: the rules of user paths, but for those on requests in flight, because no slot is held (spec, Limits 10). */
 export type Counting = 'everything' | 'user_paths' | 'nothing';
 
-/** Those of a consumer; `userPath` normalised. */
+/** The rules that count a request of the consumer `userPath`, a path as `normaliseUserPath` returns it. */
 export function rulesOfConsumer(
   counts: Counting,
   userPath: string,
@@ -15,7 +15,7 @@ export function rulesOfConsumer(
   return counts === 'everything' ? limiter.forUserPath(userPath) : limiter.windowsForUserPath(userPath);
 }
 
-/** Those of a provider instance and its model. */
+/** The rules that count a request at a target: those of the provider instance and of its model. */
 export function rulesOfTarget(
   counts: Counting,
   { upstream, model }: { readonly upstream: { readonly name: string }; readonly model: string },

@@ -2,15 +2,18 @@
 import type { Rule } from '../../domain/rules/rule.ts';
 import type { Scope } from '../../domain/rules/scope.ts';
 
-/** What can run out. */
+/** The dimensions in which a rule can have a cap. */
 export const dimensions = ['requests', 'tokens', 'concurrent'] as const;
 export type Dimension = (typeof dimensions)[number];
 
-/** What a rule can decide about a request. */
+/** The decisions of a rule about a request, by the names that the metric uses. */
 export const outcomes = ['allow', 'reject', 'skip_target', 'shadow_reject'] as const;
 export type Outcome = (typeof outcomes)[number];
 
-/** Where the counts of a dimension begin, and where among them an outcome has its place: looked up, because every request notes several. */
+/**
+ * The index of each dimension's first count, and the offset of each outcome behind it. Tables, because every request
+ * notes several.
+ */
 const rows = placesOf(dimensions, outcomes.length);
 const columns = placesOf(outcomes, 1);
 
@@ -37,13 +40,13 @@ export class Decisions {
     this.#counts[index] = (this.#counts[index] ?? 0) + 1;
   }
 
-  /** How often it refused or, as a shadow rule, would have: a request that is over both caps counts twice. */
+  /** The number of refusals, those of a shadow rule included: a request that exceeds two caps counts twice. */
   get refused(): number {
     const allowed = columns.allow;
     return this.#counts.reduce((sum, count, index) => (index % outcomes.length === allowed ? sum : sum + count), 0);
   }
 
-  /** Everything that happened at least once, and each of `refusals` in each of these dimensions, also at 0. */
+  /** The counts above 0 and, also at 0, the count of each outcome of `refusals` in each dimension of `capped`. */
   counts({ id, scope }: Rule, capped: readonly Dimension[], refusals: readonly Outcome[]): DecisionCount[] {
     const found: DecisionCount[] = [];
     for (const [row, dimension] of dimensions.entries()) {
@@ -57,7 +60,9 @@ export class Decisions {
   }
 }
 
-/** How a rule can refuse. Only rules of targets can have a target skipped. */
+/**
+ * The outcomes that stand for a refusal by this rule. Only a rule on a provider or a model can have a target skipped.
+ */
 export function refusalsOf({ mode, scope }: Rule): readonly Outcome[] {
   if (mode === 'shadow') return ['shadow_reject'];
   return scope === 'user_path' ? ['reject'] : ['reject', 'skip_target'];

@@ -1,4 +1,4 @@
-// What clients are told about limits: the six x-ratelimit-* headers, the fields of the IETF, Retry-After, and the words of a refusal (spec, Response headers; Errors).
+// The limits that an answer shows to a client: the six x-ratelimit-* headers, the fields of the IETF, Retry-After, and the words of a refusal (spec, Response headers; Errors).
 import { periodLabel } from '../../domain/rules/period.ts';
 import { ruleLabel } from '../../domain/rules/rule.ts';
 import { addIetfFields, type LimitState } from './ietf-fields.ts';
@@ -7,10 +7,13 @@ import type { Exhausted } from './rejection.ts';
 import { capOf, resetSeconds } from './span.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
-/** OpenAI clients wait out a longer Retry-After inside a call. With `x-should-retry: false` they return the error to their caller. */
+/**
+ * In seconds. OpenAI clients sleep inside the call for any Retry-After; with `x-should-retry: false` they return the
+ * error instead.
+ */
 export const longestPoliteWaitSeconds = 120;
 
-/** Which headers speak of limits. */
+/** The families of rate limit headers that an answer has. */
 export interface ToldLimits {
   /** The six x-ratelimit-* headers. */
   readonly openai: boolean;
@@ -18,13 +21,14 @@ export interface ToldLimits {
   readonly ietf: boolean;
 }
 
-/** The default. */
+/** The families that are sent where the configuration names none. */
 export const openaiOnly: ToldLimits = { openai: true, ietf: false };
 
 /**
- * Headers of an answer on a limited path, names and values in turn; call it after admission. Requests and tokens are chosen
- * separately: the enforcing window with the least remaining, the first in the order of rules among equals. A dimension that no
- * matching rule limits has no headers. `target` is undefined where only user-path rules apply.
+ * Rate limit headers of an answer, names and values in turn. Call it after admission, so that the request itself is
+ * counted. Each dimension (requests, tokens) shows the enforcing window with the least remaining, the first in the
+ * order of rules among equals; a dimension that no matching rule limits has no headers. `target` is undefined where
+ * only rules on user paths apply; `nowMs` in Unix milliseconds. Does not throw.
  */
 export function rateLimitHeaders(
   target: Matches | undefined,
@@ -49,7 +53,10 @@ export function rateLimitHeaders(
   return headers;
 }
 
-/** Headers of a 429: the rule that refuses, Retry-After, and what is told of the same cap. Concurrency has no trio. */
+/**
+ * Headers of a 429: the rule that refuses, Retry-After in seconds, and the numbers of the same cap. A concurrency cap
+ * has no x-ratelimit-* headers.
+ */
 export function rejectionHeaders(exhausted: Exhausted, told: ToldLimits = openaiOnly): Record<string, string> {
   const { rule, dimension, cap, retryAfterSeconds } = exhausted;
   const headers: Record<string, string> = {
@@ -72,14 +79,17 @@ export function rejectionHeaders(exhausted: Exhausted, told: ToldLimits = openai
   return headers;
 }
 
-/** What a refusal has to say: `/team`, `60 requests per minute`, 31 (spec, Errors: the message names subject, period and cap). */
+/**
+ * The parts of a refusal's message: `/team`, `60 requests per minute`, 31 (spec, Errors: the message names subject,
+ * period and cap).
+ */
 export interface RejectionWords {
   readonly subject: string;
   readonly limit: string;
   readonly seconds: number;
 }
 
-/** The words of a refusal, or of one cap that is used up. */
+/** The words for one used-up cap. */
 export function rejectionWords({ rule, subject, dimension, cap, retryAfterSeconds }: Exhausted): RejectionWords {
   const who = rule.scope === 'user_path' ? subject : `${rule.scope} ${subject}`;
   const what = dimension === 'tokens' ? 'token' : 'request';
@@ -114,7 +124,7 @@ function stateOf({ match, remaining }: Tightest, lane: Lane, nowMs: number): Lim
 const requestTrio = trioOf('requests');
 const tokenTrio = trioOf('tokens');
 
-/** The names of a dimension's headers: its cap, what remains, the seconds to its reset. */
+/** The names of a dimension's three headers: its cap, the remaining amount, the seconds to its reset. */
 function trioOf(dimension: 'requests' | 'tokens'): readonly [string, string, string] {
   return [`x-ratelimit-limit-${dimension}`, `x-ratelimit-remaining-${dimension}`, `x-ratelimit-reset-${dimension}`];
 }

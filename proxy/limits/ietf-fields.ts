@@ -3,10 +3,10 @@ import { periodLabel } from '../../domain/rules/period.ts';
 import type { Rule } from '../../domain/rules/rule.ts';
 import type { Dimension } from './decisions.ts';
 
-/** One limit as it stands. */
+/** The present state of one cap of one rule. */
 export interface LimitState {
   readonly rule: Pick<Rule, 'scope' | 'periodSeconds'>;
-  /** As a person knows the limit: for a user path the path. */
+  /** The user path that shares the limit, or the name of the provider or the model. */
   readonly subject: string;
   readonly dimension: Dimension;
   readonly cap: number;
@@ -18,7 +18,10 @@ export interface LimitState {
 /** The largest integer of a structured field (RFC 9651 3.3.1). */
 const largest = 999_999_999_999_999;
 
-/** Adds both fields, names and values in turn; nothing without a limit. */
+/**
+ * Appends both fields to `headers`, names and values in turn; appends nothing when `states` is empty. Counts above 15
+ * digits are cut to the largest that a structured field can hold.
+ */
 export function addIetfFields(headers: string[], states: readonly LimitState[]): void {
   if (states.length === 0) return;
   let policies = '';

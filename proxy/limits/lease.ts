@@ -1,12 +1,12 @@
-// What an admitted request holds: the right to its slots until it ends, and to its count until a provider was called.
+// The holdings of an admitted request: its slots until it ends, and its count until a provider was called.
 import { sliceAt } from '../../domain/rules/slice.ts';
 import type { MatchedCounters } from './match.ts';
 import type { Tally } from './tally.ts';
 import { requests } from './window.ts';
 
 /**
- * Everything that one admission took. Bound to the very counters it took from: after a reset, a deletion or a re-creation of a
- * rule, giving back does not touch the newcomers.
+ * All that one admission took. It is bound to the counters it took from: after a reset, a deletion or a re-creation of
+ * a rule, giving back does not change the new counters.
  */
 export class Lease {
   /** The counters whose slots are held. */
@@ -24,7 +24,7 @@ export class Lease {
     this.#atMs = atMs;
   }
 
-  /** Gives the slots back: when the request has ended, whatever way. Again does nothing. */
+  /** Gives the slots back; call it when the request has ended, in every case. A second call does nothing. */
   release(): void {
     if (!this.#isHeld) return;
     this.#isHeld = false;
@@ -33,13 +33,18 @@ export class Lease {
     }
   }
 
-  /** The request turned out not to be carried out: takes it back from the windows, and gives the slots back. Again does nothing. */
+  /**
+   * Removes the request from the windows and gives the slots back: it was not carried out. A second call does nothing.
+   */
   refund(nowMs: number): void {
     this.release();
     this.uncount(nowMs);
   }
 
-  /** Whether some window counts the request in a slice that is over, or no longer counts for its rule. */
+  /**
+   * Whether some window counts the request in a slice before that of `nowMs` (Unix milliseconds), or no longer counts
+   * for its rule.
+   */
   isDated(nowMs: number): boolean {
     if (nowMs === this.#atMs || !this.#isCounted) return false;
     for (const { caps, counter } of this.#windows) {
@@ -50,12 +55,12 @@ export class Lease {
     return false;
   }
 
-  /** Whether the request is counted under a rule. */
+  /** Whether the request is counted under the rule of this tally. */
   counts(tally: Tally): boolean {
     return this.#windows.some(({ caps }) => caps.tally === tally);
   }
 
-  /** Takes the request back from the windows and keeps the slots. Again does nothing. */
+  /** Removes the request from the windows and keeps the slots. A second call does nothing. */
   uncount(nowMs: number): void {
     if (!this.#isCounted) return;
     this.#isCounted = false;
@@ -66,7 +71,7 @@ export class Lease {
     }
   }
 
-  /** The request was counted anew, in the windows of exactly these counters. */
+  /** Notes that the caller has counted the request again at `atMs` (Unix milliseconds), in exactly these windows. */
   recount(windows: MatchedCounters, atMs: number): void {
     this.#windows = windows;
     this.#atMs = atMs;

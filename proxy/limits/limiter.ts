@@ -15,7 +15,7 @@ import { Tally, type Unsaved } from './tally.ts';
 import { type UtilisationStep, utilisationOf } from './utilisation.ts';
 import { SliceClock, tokens as tokenLane } from './window.ts';
 
-/** Creates a limiter without rules, which admits everything. */
+/** Creates a limiter without rules, which admits every request until `reconcile` gives it rules. */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
   return new Limiter(options);
 }
@@ -53,9 +53,10 @@ export class Limiter {
   }
 
   /**
-   * Puts a rule set in force (no key twice, any order). Caps and mode change in place; another epoch empties the windows of a rule;
-   * a toggled template starts anew; what is gone is forgotten, but for the slots of open requests: a rule that comes back has them.
-   * Matches and leases handed out before stay usable.
+   * Puts a rule set in force; `rules` has each key once, in any order. A changed cap or mode keeps the counters;
+   * another epoch empties the windows of a rule; a rule that became a template, or stopped being one, starts from 0.
+   * The counters of a removed rule are dropped, except the slots of open requests, which a rule with the same key takes
+   * over. Matches and leases handed out before stay usable.
    */
   reconcile(rules: readonly Rule[], enforcement: Enforcement = {}): void {
     this.prepare(rules, enforcement)();
@@ -88,17 +89,17 @@ export class Limiter {
     this.#lookup.index = new RuleIndex(this.#isEnforced ? tallies : []);
   }
 
-  /** The rules of what no rule counts: none. */
+  /** The matches of a request that no rule counts: none. */
   get unlimited(): Matches {
     return this.#lookup.none;
   }
 
-  /** The rules of a consumer; `path` as `normaliseUserPath` gives it. */
+  /** The rules that match a consumer; `path` as `normaliseUserPath` returns it. */
   forUserPath(path: string): Matches {
     return this.#lookup.forUserPath(path);
   }
 
-  /** The same without those on requests in flight: of what holds no slot. */
+  /** `forUserPath` without concurrency rules, for a request that holds no slot. */
   windowsForUserPath(path: string): Matches {
     return this.#lookup.windowsForUserPath(path);
   }
@@ -109,8 +110,9 @@ export class Limiter {
   }
 
   /**
-   * Checks every rule, then takes from all of them or from none (spec, Limits 5). A shadow rule that would have refused counts that
-   * and takes nothing, so that its counts stay those of an enforced rule. `rejectedAs` is how a refusal is counted.
+   * Checks every rule, then takes from all of them or from none (spec, Limits 5). A shadow rule that would have refused
+   * counts a `shadow_reject` and takes nothing, so that its counts equal those of an enforced rule. A refusal is
+   * counted as `rejectedAs`. `nowMs` in Unix milliseconds. Does not throw.
    */
   admit(matches: Matches, nowMs: number, rejectedAs: 'reject' | 'skip_target' = 'reject'): Admission {
     return admitMatched(matches, nowMs, rejectedAs);
@@ -123,8 +125,9 @@ export class Limiter {
   }
 
   /**
-   * Counts the tokens of a finished request under every matching token rule, now (spec, Limits 7 and 8). `lease` is what `admit` gave
-   * for `matches`: a shadow rule that would have refused the request does not count its tokens either, and without a lease no shadow rule does.
+   * Counts the tokens of a finished request under every matching token rule, at `nowMs` (spec, Limits 7 and 8). `lease`
+   * is the result of `admit` for `matches`: a shadow rule counts the tokens only if it is in the lease. Fractions are
+   * cut; below 1 token nothing is counted.
    */
   charge(matches: Matches, tokens: number, nowMs: number, lease?: Lease): void {
     if (!(tokens >= 1)) return;
@@ -143,7 +146,7 @@ export class Limiter {
     return reportMatched(matches.matched(), nowMs);
   }
 
-  /** What is counted under rules that are no templates. */
+  /** The figures of the heartbeat: the live counts of rules that are no templates, and the refusals of all rules. */
   live(nowMs: number): LiveFigures {
     return liveFigures(this.#tallies.values(), nowMs);
   }
@@ -168,34 +171,39 @@ export class Limiter {
     return this.#tallies.has(key);
   }
 
-  /** The templates of which children have shared a counter. */
+  /** The templates whose children have shared a counter, with the number of requests counted there. */
   overflows(): Overflow[] {
     return [...this.#tallies.values()].flatMap(overflowOf);
   }
 
-  /** How many stored counters of children `restore` had no room for. */
+  /** The number of stored counters of children for which `restore` had no room. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** How full every enforced cap of the rules with these ids is, rule by rule in their order, for a caller that yields in between. */
+  /**
+   * The used share of every enforced cap of the rules with these ids, in the order of rules. A generator, so that the
+   * caller can yield to other work.
+   */
   *utilisationByRule(ids: ReadonlySet<string>, nowMs: number): Generator<UtilisationStep, void> {
     for (const tally of this.#inOrder(({ id }) => ids.has(id))) yield* utilisationOf(tally, nowMs);
   }
 
-  /** Everything decided so far that happened at least once; it only grows while a rule exists. */
+  /** The count of each decision that has happened at least once. A count never falls while its rule exists. */
   decisions(): DecisionCount[] {
     return [...this.decisionsByRule()].flat().filter(({ count }) => count > 0);
   }
 
-  /** The same with the refusals that have not happened yet, rule by rule, for a caller that yields in between. */
+  /**
+   * One list per rule, which includes refusals with count 0. A generator, so that the caller can yield to other work.
+   */
   *decisionsByRule(): Generator<DecisionCount[], void> {
     for (const tally of this.#tallies.values()) yield tally.decided();
   }
 
   /**
-   * Keys of rules whose counters started anew or went away since this was asked last: delete their stored rows, of every child,
-   * before writing what `exportChanged` gives.
+   * Keys of rules whose counters were dropped since the last call. Delete the stored rows of these keys, of every
+   * child, before writing the result of `exportChanged`.
    */
   exportRemoved(): string[] {
     const keys = [...this.#unsaved.removed];
@@ -203,19 +211,22 @@ export class Limiter {
     return keys;
   }
 
-  /** Marks every window for the next export: what was exported before is lost. */
+  /** Marks every window for the next export. Call it when the stored rows are lost. */
   exportAgain(): void {
     for (const tally of this.#tallies.values()) {
       for (const counter of tally.counters()) if (counter.window !== undefined) counter.touch();
     }
   }
 
-  /** Up to `limit` windows that changed since they were exported last; an empty answer means that all are known. */
+  /** Up to `limit` windows that changed since their last export; an empty list means that all are exported. */
   exportChanged(limit: number = Number.POSITIVE_INFINITY): CounterRow[] {
     return takeChanged(this.#unsaved.changed, limit);
   }
 
-  /** Adds stored counters, each once, while there is room for children; says how many rows were of use. */
+  /**
+   * Adds each stored counter once, while there is room for children; returns the number of rows that were added. Rows
+   * of unknown rules are skipped.
+   */
   restore(rows: Iterable<CounterRow>, nowMs: number): number {
     let restored = 0;
     for (const row of rows) {
@@ -227,8 +238,8 @@ export class Limiter {
   }
 
   /**
-   * Visits up to `visits` children of templates, from where the last call stopped, and evicts those without use and without unexported
-   * changes; returns how many.
+   * Visits up to `visits` children of templates, from where the last call stopped, and evicts those without use and
+   * without unexported changes. Returns the number evicted.
    */
   sweep(nowMs: number, visits: number = 1_000): number {
     for (const [key, tally] of this.#parted) {

@@ -1,17 +1,21 @@
-// What is counted now, as plain numbers for the heartbeat: the control plane adds up what all proxies say.
+// The present counts as plain numbers for the heartbeat: the control plane adds up those of all proxies.
 import { windowEndMs, windowStartMs } from './span.ts';
 import type { Tally } from './tally.ts';
 
-/** The live figures of rules; the first two, of those that are no templates, in lists of the same order. */
+/** The figures of all rules. `counters` and `windows` leave templates out and have the same order. */
 export interface LiveFigures {
   /** Rule key, epoch, requests used, tokens used, requests in flight; a rule without any is left out. */
   readonly counters: [key: string, epoch: number, requests: number, tokens: number, inFlight: number][];
-  /** When the present use began and when all of it will have left, in Unix milliseconds; null for concurrency. */
+  /**
+   * Start of the oldest slice with use and end of the newest one's period, in Unix milliseconds; null for a concurrency
+   * rule.
+   */
   readonly windows: ([startMs: number, endMs: number] | null)[];
-  /** How often each rule has refused, templates too; those that never have are left out. */
+  /** The number of refusals per rule, templates included; a rule without any is left out. */
   readonly refused: [key: string, count: number][];
 }
 
+/** Reads the figures of all tallies at `nowMs` (Unix milliseconds). Cost: one step per rule, none per child. */
 export function liveFigures(tallies: Iterable<Tally>, nowMs: number): LiveFigures {
   const live: LiveFigures = { counters: [], windows: [], refused: [] };
   for (const tally of tallies) {

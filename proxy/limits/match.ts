@@ -1,49 +1,52 @@
-// Which rules concern a request: found by subject instead of trying all of them, and cached (spec, What the service does 6; Limits 2 to 4).
+// Finds the rules that match a request: by subject instead of trying all of them, and cached (spec, What the service does 6; Limits 2 to 4).
 import { foldCase } from '../../domain/selector.ts';
 import { directChild, foldUserPath, spelledAs } from '../../domain/user-path.ts';
 import { Recent } from './recent.ts';
 import type { Caps, Counter, Tally } from './tally.ts';
 
-/** User paths, and models per provider, whose rules are remembered. A path has up to 1,024 bytes and counts once for every 64 characters. */
+/** The sizes of the caches, in entries. A path has up to 1,024 bytes and takes one entry per 64 characters. */
 const rememberedPaths = 8_192;
 const pathUnit = 64;
 const rememberedModels = 1_024;
 const rememberedProviders = 256;
 
-/** One rule that concerns a request, and the counter that applies. Never changed: leases refer to it. */
+/** One rule that matches a request, and the counter that applies. Never changed: leases refer to it. */
 export interface MatchedCounter {
   readonly caps: Caps;
   /** The child of a template, in lower case; empty for a rule that is no template. */
   readonly child: string;
-  /** The same as it was first sent. */
+  /** The child in the letter case in which it was first sent. */
   readonly shownChild: string;
-  /** As it was when the rule was matched: undefined where a child had counted nothing, and perhaps retired since. */
+  /** The counter at the time of the match: undefined where the child had counted nothing; perhaps retired since. */
   readonly counter: Counter | undefined;
 }
 
 /** The rules of one user path or target under one rule set, in their order. */
 export type MatchedCounters = readonly MatchedCounter[];
 
-/** The live counter of a matched rule; undefined when nothing is counted there. Creates none. */
+/** The live counter of a matched rule; undefined when nothing is counted there. Does not create one. */
 export function liveCounter({ caps, child, counter }: MatchedCounter): Counter | undefined {
   return counter !== undefined && !counter.retired ? counter : caps.tally.find(child);
 }
 
-/** The subject a person knows the limit by: the child's path for a template, else the subject of the rule. */
+/** The subject for messages and headers: the child's path for a template, else the subject of the rule. */
 export function subjectOf({ caps, shownChild }: MatchedCounter): string {
   return shownChild || caps.rule.subject;
 }
 
 const nothingMatched: MatchedCounters = [];
 
-/** One rule set, by subject. */
+/** One rule set, indexed by subject. */
 export class RuleIndex {
   readonly #paths = new Map<string, Tally[]>();
   readonly #providers = new Map<string, Tally[]>();
   /** By `<provider>/<model>`, and by bare id: `a/b` may be either, at different providers. */
   readonly #qualified = new Map<string, Tally[]>();
   readonly #bare = new Map<string, Tally[]>();
-  /** Providers of which a model has a rule that refuses, in lower case; `*`: any may have such a model. */
+  /**
+   * Providers with an enforcing rule on one of their models, in lower case; `*` when a rule names a model without its
+   * provider.
+   */
   readonly #limitedModels = new Set<string>();
 
   /** `tallies` in the order of `compareRules`. */
@@ -61,7 +64,7 @@ export class RuleIndex {
     }
   }
 
-  /** Whether some rule is about a provider or a model. */
+  /** Whether some rule has the scope provider or model. */
   get limitsTargets(): boolean {
     return this.#providers.size + this.#qualified.size + this.#bare.size > 0;
   }
@@ -71,7 +74,7 @@ export class RuleIndex {
     return this.#limitedModels.has('*') || this.#limitedModels.has(foldCase(provider));
   }
 
-  /** Rules on the path and its ancestors. A prefix sorts before what it begins, so walking down keeps the order. */
+  /** The rules on the path and its ancestors, in the order of rules: an ancestor sorts before its descendants. */
   matchUserPath(sent: string): MatchedCounters {
     const path = foldUserPath(sent);
     const found: Tally[] = [...(this.#paths.get('/') ?? [])];
@@ -82,7 +85,7 @@ export class RuleIndex {
     return matchedOf(found, sent);
   }
 
-  /** Rules on the model, bare or qualified, and on the provider; `model` is the id at the provider. */
+  /** The rules on the model, bare or qualified, and on the provider. `model` is the id that the provider uses. */
   matchTarget(provider: string, model: string): MatchedCounters {
     const name = foldCase(provider);
     const bareId = foldCase(model);
@@ -107,8 +110,8 @@ function matchedOf(tallies: readonly Tally[], path: string): MatchedCounters {
 }
 
 /**
- * The rules that concern one user path or one target, kept from admission to settle. When the rule set is replaced it gives the rules
- * of the new one, so that late tokens are counted under the rules in force.
+ * The rules that match one user path or one target, kept from admission to settle. When the rule set is replaced, it
+ * returns the rules of the new one, so that late tokens are counted under the rules in force.
  */
 export class Matches {
   readonly #lookup: RuleLookup;
@@ -123,7 +126,7 @@ export class Matches {
     this.#matched = find(lookup.index);
   }
 
-  /** What is known now; counters may be missing or retired. */
+  /** The matching rules now. Counters may be missing or retired. */
   matched(): MatchedCounters {
     if (this.#index !== this.#lookup.index) {
       this.#index = this.#lookup.index;
@@ -132,7 +135,7 @@ export class Matches {
     return this.#matched;
   }
 
-  /** The same rules, each with a live counter, which is created where it is missing. */
+  /** The matching rules, each with a live counter, which is created where it is missing. */
   opened(): MatchedCounters {
     let isOwn = true;
     const matched = this.matched().map(({ caps, child, shownChild }) => {
@@ -149,16 +152,16 @@ export class Matches {
   }
 }
 
-/** The rule set in force, and the recent look-ups in it. */
+/** The rule set in force, and a cache of recent look-ups in it. */
 export class RuleLookup {
   index = new RuleIndex([]);
   readonly #paths = new Recent<string, Matches>(rememberedPaths);
   readonly #targets = new Recent<string, Recent<string, Matches>>(rememberedProviders);
 
-  /** No rules: of what counts nothing. */
+  /** Matches without any rule. */
   readonly none = new Matches(this, () => nothingMatched);
 
-  /** `sent`: normalised, in the letter case in which it was sent. */
+  /** `sent` is a path as `normaliseUserPath` returns it, in the letter case of the request. */
   forUserPath(sent: string): Matches {
     const path = foldUserPath(sent);
     const size = Math.ceil(path.length / pathUnit);
@@ -170,7 +173,7 @@ export class RuleLookup {
     return matches;
   }
 
-  /** The same without concurrency rules. */
+  /** `forUserPath` without concurrency rules. Not cached. */
   windowsForUserPath(path: string): Matches {
     return new Matches(this, (index) => {
       return index.matchUserPath(path).filter(({ caps }) => caps.slotsCap === Number.POSITIVE_INFINITY);

@@ -1,8 +1,8 @@
 // A bounded cache of recent look-ups: two maps; when the younger is full, the older is dropped.
 
 /**
- * Keeps at least the `room` used last and at most twice as much; an entry takes one of it, or what `set` says. Reading is one map
- * look-up while the working set fits.
+ * Keeps at least the last used entries that fill `room`, and at most twice as many. An entry takes 1 of the room, or
+ * the `size` given to `set`. A read is one map look-up while the working set fits.
  */
 export class Recent<Key, Value> {
   readonly #room: number;
@@ -14,7 +14,7 @@ export class Recent<Key, Value> {
     this.#room = room;
   }
 
-  /** `size` as for `set`. */
+  /** The value of `key`, if it is kept. `size` as for `set`. */
   get(key: Key, size?: number): Value | undefined {
     const found = this.#young.get(key);
     if (found !== undefined) return found;
@@ -23,7 +23,7 @@ export class Recent<Key, Value> {
     return older;
   }
 
-  /** For a key that is not there. */
+  /** Adds a key that `get` did not find. `size` is the share of the room that it takes. */
   set(key: Key, value: Value, size: number = 1): void {
     if (this.#taken >= this.#room) {
       this.#old = this.#young;

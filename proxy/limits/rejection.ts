@@ -1,4 +1,4 @@
-// Why a request is rejected, and when a retry would be admitted: the slow half of admission.
+// Finds the cap that rejects a request, and the wait after which a retry would be admitted. Runs only for refused requests.
 import { compareRules, type Rule } from '../../domain/rules/rule.ts';
 import type { Dimension, Outcome } from './decisions.ts';
 import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches, subjectOf } from './match.ts';
@@ -10,16 +10,16 @@ import { requests, tokens } from './window.ts';
 export interface Exhausted {
   readonly rule: Rule;
   readonly tally: Tally;
-  /** The child's path for a template, else the subject. */
+  /** The child's path for a template, else the subject of the rule. */
   readonly subject: string;
   readonly dimension: Dimension;
   readonly cap: number;
-  /** Whole seconds, at least 1, until this cap alone would admit. */
+  /** Whole seconds, at least 1, until this cap alone would admit a request. */
   readonly retryAfterSeconds: number;
 }
 
 /**
- * The answer to a rejected request. It names one rule: the used-up cap with the longest wait, since only then a retry would be
+ * The decision to reject. It names the used-up cap with the longest wait, because only after that wait a retry would be
  * admitted; the first in the order of rules among equals (spec, Errors).
  */
 export interface Rejection extends Exhausted {
@@ -27,7 +27,9 @@ export interface Rejection extends Exhausted {
   readonly exhausted: readonly Exhausted[];
 }
 
-/** Whether a rule has nothing left now. Where nothing was counted yet, only a cap of 0 is used up. */
+/**
+ * Whether a cap of the rule is used up at `nowMs` (Unix milliseconds). Without a counter, only a cap of 0 is used up.
+ */
 export function isExhausted(caps: Caps, counter: Counter | undefined, nowMs: number): boolean {
   if (counter === undefined) return caps.isBlock;
   const { window } = counter;
@@ -36,7 +38,7 @@ export function isExhausted(caps: Caps, counter: Counter | undefined, nowMs: num
   return window.requestsUsed >= caps.requestsCap || window.tokensUsed >= caps.tokensCap;
 }
 
-/** Every used-up cap of one rule. */
+/** Every used-up cap of one rule, an enforced or a shadow one. */
 export function exhaustedOf(match: MatchedCounter, nowMs: number): Exhausted[] {
   const found: Exhausted[] = [];
   collect(found, match, nowMs);
@@ -64,7 +66,10 @@ function collect(found: Exhausted[], match: MatchedCounter, nowMs: number): void
   }
 }
 
-/** Explains the refusal by matched counters of which at least one enforcing rule is used up, and counts it for each such cap. */
+/**
+ * Builds the rejection and counts it as `rejectedAs` for each used-up cap. Throws an Error when no enforcing rule of
+ * `matched` is used up.
+ */
 export function reject(matched: MatchedCounters, nowMs: number, rejectedAs: Outcome): Rejection {
   const exhausted = exhaustedIn(matched, nowMs);
   for (const { tally, dimension } of exhausted) tally.decisions.note(dimension, rejectedAs);
@@ -72,11 +77,11 @@ export function reject(matched: MatchedCounters, nowMs: number, rejectedAs: Outc
 }
 
 /**
- * Explains why a request cannot be carried out under the rules of its consumer and of its targets: the first whole second at which a
- * retry would be admitted by the consumer's rules and by all rules of some target. Of each target the longest wait counts, of the
- * targets the shortest of these, then the longer of that and the consumer's. The consumer must hold nothing of the request (undefined: its
- * rules do not matter). Counts nothing.
- * When nothing is used up any more, gives what rejected the request `before`, or throws without it.
+ * Builds the rejection of a request that its consumer's rules and its targets' rules refuse together, and counts
+ * nothing. The wait is the first whole second at which the consumer's rules and all rules of one target admit: per
+ * target the longest wait counts, of the targets the shortest of these, then the longer of that and the consumer's. The
+ * consumer must hold nothing of the request; undefined leaves its rules out. When nothing is used up any more, returns
+ * `before`; throws an Error when `before` is undefined.
  */
 export function explain(
   targets: readonly Matches[],
@@ -89,13 +94,16 @@ export function explain(
   return exhausted.length === 0 && before !== undefined ? before : decide(exhausted);
 }
 
-/** Whole seconds until all enforcing rules admit; 0: they do now. */
+/** Whole seconds until all enforcing rules admit a request; 0 when they admit it now. */
 export function waitOf(matches: Matches, nowMs: number): number {
   const exhausted = exhaustedIn(matches.matched(), nowMs);
   return exhausted.length === 0 ? 0 : decide(exhausted).retryAfterSeconds;
 }
 
-/** The same for a request of which every target was skipped: the used-up caps of the soonest target count a `reject` too. */
+/**
+ * Builds the rejection of a request whose targets were all skipped, as `explain` does, and counts a `reject` for each
+ * used-up cap of the target that has room first. Throws an Error when nothing is used up.
+ */
 export function rejectTargets(targets: readonly Matches[], consumer: Matches, nowMs: number): Rejection {
   // A single target was rejected instead of skipped, and that was counted.
   if (targets.length > 1) {

@@ -1,13 +1,14 @@
-// Admission a second time, for a request whose body took its time: windows count it at the moment it goes on to a provider.
+// Second admission of a request whose body arrived slowly: windows count it at the moment it goes on to a provider.
 import { isShadowed, takeWindow } from './admit.ts';
 import type { Lease } from './lease.ts';
 import { liveCounter, type MatchedCounters, type Matches } from './match.ts';
 import { isExhausted, type Rejection, reject } from './rejection.ts';
 
 /**
- * The request goes on at `nowMs`, some time after it was admitted under `matches`: where a slice has passed, windows count it now instead,
- * in one step, so that no trailing period holds more than the cap. Its slots stay. Gives the rejection when it is refused now; then
- * everything was given back. An admission is one decision, renewed or not.
+ * Counts the request at `nowMs` (Unix milliseconds) instead of the time of its admission under `matches`, where a slice
+ * has passed since. Remove and count are one step, so that no trailing period holds more than the cap; the slots stay.
+ * Returns the rejection when the rules refuse it now; the lease then holds nothing. The decision of the first admission
+ * is not counted again.
  */
 export function renewLease(lease: Lease, matches: Matches, nowMs: number): Rejection | undefined {
   if (!lease.isDated(nowMs)) return undefined;
@@ -24,7 +25,7 @@ export function renewLease(lease: Lease, matches: Matches, nowMs: number): Rejec
   return undefined;
 }
 
-/** The windows under which the request is admitted; a shadow rule that would have refused it before stays out. */
+/** The windows of the matching rules; a shadow rule that would have refused the first admission is left out. */
 function windowsOf(matched: MatchedCounters, lease: Lease): MatchedCounters {
   return matched.filter(({ caps }) => caps.rule.periodSeconds !== 0 && (!caps.shadow || lease.counts(caps.tally)));
 }

@@ -5,27 +5,33 @@ import { secondsUntil, waitSeconds, windowEndMs, windowStartMs } from './span.ts
 import type { Caps, Counter } from './tally.ts';
 import { requests, tokens } from './window.ts';
 
-/** One rule as it stands. Used is 0 and remaining absent for a cap the rule does not have. */
+/** The state of one rule. A cap that the rule does not have shows 0 used and no remaining. */
 export interface RuleReport {
   readonly rule: Rule;
-  /** The child's path for a template seen from below, else the subject. */
+  /** The child's path for a template, else the subject of the rule. */
   readonly subject: string;
   readonly requestsUsed: number;
-  /** Of a concurrency rule: the free slots. */
+  /** For a concurrency rule, the number of free slots. */
   readonly requestsRemaining?: number;
   readonly tokensUsed: number;
   readonly tokensRemaining?: number;
   readonly inFlight: number;
-  /** When the present use began and when all of it will have left (now, and now and a period, without use), in Unix milliseconds; absent for concurrency. */
+  /**
+   * Start of the oldest slice with use (now, without use) and the moment when all use has left (a period from now,
+   * without use), in Unix milliseconds; absent for a concurrency rule.
+   */
   readonly windowStartMs?: number;
   readonly windowEndMs?: number;
-  /** Whole seconds, at least 1, until all present use has left; when something is used up, until it is not. Absent for concurrency. */
+  /**
+   * Whole seconds, at least 1: while a cap is used up, until it admits again, else until all use has left. Absent for a
+   * concurrency rule.
+   */
   readonly resetsInSeconds?: number;
-  /** Some remaining is 0. */
+  /** Whether some cap is used up. */
   readonly exhausted: boolean;
 }
 
-/** What every matched rule has counted. */
+/** The state of each matched rule at `nowMs` (Unix milliseconds), in the order of `matched`. */
 export function reportMatched(matched: MatchedCounters, nowMs: number): RuleReport[] {
   return matched.map((match) => reportCounter(match.caps, liveCounter(match), subjectOf(match), nowMs));
 }

@@ -3,7 +3,7 @@ import { sliceCount, sliceStartMs } from '../../domain/rules/slice.ts';
 import type { Caps, Counter } from './tally.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
-/** The start of the oldest slice with use; now when nothing is used. Unix milliseconds. */
+/** The start of the oldest slice with use in Unix milliseconds; `nowMs` when nothing is used. */
 export function windowStartMs(caps: Caps, counter: Counter | undefined, nowMs: number): number {
   const window = counter?.window;
   if (window === undefined) return nowMs;
@@ -14,7 +14,7 @@ export function windowStartMs(caps: Caps, counter: Counter | undefined, nowMs: n
   return slice === Number.POSITIVE_INFINITY ? nowMs : sliceStartMs(slice, caps.rule.periodSeconds);
 }
 
-/** The moment at which all present use has left; now and a period when nothing is used. Unix milliseconds. */
+/** The Unix millisecond at which all use has left the window; one period after `nowMs` when nothing is used. */
 export function windowEndMs(caps: Caps, counter: Counter | undefined, nowMs: number): number {
   const { periodSeconds } = caps.rule;
   const window = counter?.window;
@@ -27,19 +27,27 @@ export function windowEndMs(caps: Caps, counter: Counter | undefined, nowMs: num
   return slice === -1 ? nowMs + 1000 * periodSeconds : sliceStartMs(slice + sliceCount, periodSeconds);
 }
 
-/** Whole seconds, at least 1: the wait of the dimension when nothing of it remains, else until all present use has left. */
+/**
+ * Whole seconds, at least 1, to the reset of a dimension: until its cap admits again when it is used up, else until all
+ * use of the rule has left.
+ */
 export function resetSeconds(caps: Caps, counter: Counter | undefined, lane: Lane, nowMs: number): number {
   return waitSeconds(caps, counter, lane, nowMs) || secondsUntil(windowEndMs(caps, counter, nowMs), nowMs);
 }
 
-/** Whole seconds, at least 1, until this cap alone admits; 0 when it does now. A cap of 0 admits when its block has ended. */
+/**
+ * Whole seconds until this cap alone admits a request; 0 when it admits one now. A cap of 0 admits when its block ends.
+ */
 export function waitSeconds(caps: Caps, counter: Counter | undefined, lane: Lane, nowMs: number): number {
   const cap = capOf(caps, lane);
   if (cap === 0) return blockSeconds(caps, nowMs);
   return counter?.window?.retryAfterSeconds(lane, cap, nowMs) ?? 0;
 }
 
-/** The same for the slots of a concurrency rule. */
+/**
+ * Whole seconds until a concurrency rule has a free slot: 0 when it has one now, 1 when it has none, because the end of
+ * a request cannot be foreseen.
+ */
 export function slotSeconds(caps: Caps, counter: Counter | undefined, nowMs: number): number {
   if (caps.slotsCap === 0) return blockSeconds(caps, nowMs);
   return (counter?.inFlight ?? 0) >= caps.slotsCap ? 1 : 0;
@@ -49,12 +57,12 @@ function blockSeconds({ rule }: Caps, nowMs: number): number {
   return secondsUntil(rule.blockedUntilMs ?? nowMs, nowMs);
 }
 
-/** What a lane may hold at most; Infinity without a cap. */
+/** The cap of a lane, in requests or tokens; Infinity without a cap. */
 export function capOf({ requestsCap, tokensCap }: Caps, lane: Lane): number {
   return lane === requests ? requestsCap : tokensCap;
 }
 
-/** Rounded up, at least 1. */
+/** Whole seconds from `nowMs` to `momentMs`, rounded up, at least 1. */
 export function secondsUntil(momentMs: number, nowMs: number): number {
   return Math.max(1, Math.ceil((momentMs - nowMs) / 1000));
 }

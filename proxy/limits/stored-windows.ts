@@ -11,7 +11,7 @@ function rowOf({ tally, child, window }: Counter): CounterRow | undefined {
   return { key, epoch, child, periodSeconds, requests: window.pairs(requests), tokens: window.pairs(tokens) };
 }
 
-/** The rows of up to `limit` changed windows; they count as exported. */
+/** The rows of up to `limit` changed windows. The counters of these rows are marked as exported. */
 export function takeChanged(changed: Iterable<Counter>, limit: number): CounterRow[] {
   const rows: CounterRow[] = [];
   for (const counter of changed) {
@@ -23,12 +23,13 @@ export function takeChanged(changed: Iterable<Counter>, limit: number): CounterR
   return rows;
 }
 
-/** What became of a stored row; `dropped`: there was no room for its child. */
+/** The outcome for a stored row; `dropped`: there was no room for its child. */
 export type Restored = 'restored' | 'dropped' | 'unknown';
 
 /**
- * Adds a stored row to its counter, once. It is unknown when there is no such counter any more: another epoch or period, a rule that
- * became a template or stopped being one. A row whose slices were moved to now is exported again, so that they are moved once.
+ * Adds a stored row to its counter, once. Unknown is a row of another epoch or period, of a rule that became a template
+ * or stopped being one, or of a rule that is gone. A row with slices later than `nowMs` counts them as now and is
+ * exported again.
  */
 export function restoreRow(row: CounterRow, tally: Tally | undefined, nowMs: number): Restored {
   if (tally === undefined) return 'unknown';

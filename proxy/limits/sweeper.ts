@@ -9,7 +9,7 @@ export class Sweeper {
     this.#tallies = tallies;
   }
 
-  /** Visits up to `visits` children and evicts the idle ones; returns how many. */
+  /** Visits up to `visits` children and evicts the idle ones; returns the number evicted. */
   sweep(nowMs: number, visits: number): number {
     let evicted = 0;
     this.#round ??= this.#children();

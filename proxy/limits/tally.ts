@@ -1,46 +1,46 @@
-// All that is counted under one rule. Rules are data and are replaced; their tallies stay.
+// The counters of one rule. Rules are data and are replaced; their tallies stay.
 import type { Rule } from '../../domain/rules/rule.ts';
 import { type DecisionCount, Decisions, dimensions, refusalsOf } from './decisions.ts';
 import { type SliceClock, Window } from './window.ts';
 
 /**
- * What counters are reckoned at, in bytes: a window with requests and tokens in its ring, slots, and a character of a child's name.
- * Measured: 1,250, 250, and 1 or 2.
+ * The estimated heap of a counter in bytes: of a window with requests and tokens in its ring, of slots, of each
+ * character of a child's name. Measured: 1,250, 250, and 1 or 2.
  */
 const windowBytes = 1_300;
 const slotsBytes = 300;
 const characterBytes = 2;
 
-/** What every tally of a limiter shares. */
+/** The state that all tallies of a limiter share. */
 export interface Unsaved {
   /** Counters that differ from what was exported last. */
   readonly changed: Set<Counter>;
-  /** Keys of rules whose counters were dropped since that was asked last. */
+  /** Keys of rules whose counters were dropped since the last `exportRemoved`. */
   readonly removed: Set<string>;
-  /** Most children of one template with counters of their own. */
+  /** The most children of one template that may have counters of their own. */
   maxChildren: number;
-  /** What all counters are reckoned at, and the most they may come to; children beyond that have none of their own either. */
+  /** The estimated heap of all counters in bytes, and its bound. Beyond the bound, new children share a counter. */
   bytes: number;
   readonly mostBytes: number;
   /** One clock per period. */
   clock(periodSeconds: number): SliceClock;
-  /** `exportChanged` is called periodically. */
+  /** Whether `exportChanged` is called periodically. */
   readonly isExported: boolean;
-  /** False: token caps are known but neither counted nor checked (spec, Errors: usage tracking off). */
+  /** False: token caps are shown but neither counted nor checked (spec, Errors: usage tracking off). */
   readonly tokensEnforced: boolean;
 }
 
-/** The caps of a rule as numbers to compare with: Infinity for a cap it does not have. */
+/** The caps of a rule, each Infinity where the rule has none. */
 export interface Caps {
   readonly tally: Tally;
   readonly rule: Rule;
   readonly requestsCap: number;
   readonly tokensCap: number;
   readonly slotsCap: number;
-  /** The first two as headers say them. */
+  /** `requestsCap` and `tokensCap` as header values. */
   readonly requestsText: string;
   readonly tokensText: string;
-  /** Some cap is 0: nothing is admitted, whether or not anything was counted. */
+  /** Some cap is 0: nothing is admitted, even without a counter. */
   readonly isBlock: boolean;
   readonly shadow: boolean;
 }
@@ -59,7 +59,7 @@ export class Counter {
   inFlight = 0;
   /** No longer the counter of its rule and child: a holder must find the live one. */
   retired = false;
-  /** Holds what was stored; the same row does not count twice. */
+  /** Whether the stored row was added, which may happen once. */
   isRestored = false;
   #changed = false;
 
@@ -76,18 +76,18 @@ export class Counter {
     this.tally.unsaved.changed.add(this);
   }
 
-  /** The caller has exported what is counted now. */
+  /** Marks the counter as exported. */
   collect(): void {
     this.#changed = false;
     this.tally.unsaved.changed.delete(this);
   }
 
-  /** What it is reckoned at. */
+  /** The estimated heap, in bytes. */
   get bytes(): number {
     return (this.window ? windowBytes : slotsBytes) + characterBytes * this.child.length;
   }
 
-  /** Releasing a slot of a retired counter changes no live counter. */
+  /** Takes the counter out of service. A lease may still release its slot here, which changes no live counter. */
   retire(): void {
     this.tally.unsaved.bytes -= this.bytes;
     this.retired = true;
@@ -95,22 +95,25 @@ export class Counter {
     this.collect();
   }
 
-  /** Without use, and nothing to be told about it where changes are exported: else a stored row would outlive its counter. */
+  /**
+   * Whether the counter may be evicted at `nowMs`: it has no use and, where changes are exported, no unexported change,
+   * because a stored row would outlive it.
+   */
   isIdle(nowMs: number): boolean {
     if (this.#changed && this.tally.unsaved.isExported) return false;
     return this.window ? this.window.isEmpty(nowMs) : this.inFlight === 0;
   }
 }
 
-/** The counters of one rule key, and what the rule decided. */
+/** The counters of one rule key, and the decisions of the rule. */
 export class Tally {
   readonly unsaved: Unsaved;
   caps: Caps;
   readonly decisions = new Decisions();
-  /** How many requests were counted on the counter that children beyond the bound share. */
+  /** The number of requests counted on the counter that children beyond the bound share. */
   overflowed = 0;
   readonly #counters = new Map<string, Counter>();
-  /** Undefined for requests in flight. */
+  /** Undefined for a concurrency rule. */
   readonly #clock: SliceClock | undefined;
 
   constructor(rule: Rule, unsaved: Unsaved) {
@@ -131,22 +134,28 @@ export class Tally {
     if (!rule.perChild) this.open('');
   }
 
-  /** The live counter of this very child (empty: of the whole subject), if anything is counted there. */
+  /**
+   * The counter of exactly this child; the empty string means the whole subject. Undefined when nothing is counted
+   * there.
+   */
   own(child: string): Counter | undefined {
     return this.#counters.get(child);
   }
 
-  /** The live counter that holds for a child: its own, or the shared one of all children beyond the bound. */
+  /** The counter that applies to a child: its own, or the one that children beyond the bound share. */
   find(child: string): Counter | undefined {
     return this.#counters.get(child) ?? (this.#isFull() ? this.#counters.get('') : undefined);
   }
 
-  /** The same, created when missing. A child beyond the bound gets a counter of its own as soon as there is room. */
+  /**
+   * The counter that applies to a child, created when missing. A child beyond the bound gets its own as soon as there
+   * is room.
+   */
   open(child: string): Counter {
     return this.claim(child) ?? (this.claim('') as Counter);
   }
 
-  /** The counter of this very child, made when missing; undefined when there is no room for it. */
+  /** The counter of exactly this child, created when missing; undefined when there is no room for it. */
   claim(child: string): Counter | undefined {
     const found = this.#counters.get(child);
     if (found !== undefined) return found;
@@ -169,7 +178,7 @@ export class Tally {
     return children >= maxChildren || bytes >= mostBytes;
   }
 
-  /** What it decided so far; its refusals are there from the start, so that a metric that watches them shows the first one. */
+  /** The decisions so far. Refusals are listed from 0, so that a metric shows the first one as a change. */
   decided(): DecisionCount[] {
     const { rule, requestsCap, tokensCap, slotsCap } = this.caps;
     const caps = { requests: requestsCap, tokens: tokensCap, concurrent: slotsCap };
@@ -190,13 +199,16 @@ export class Tally {
     for (const counter of this.#counters.values()) if (counter.isIdle(nowMs)) this.evict(counter);
   }
 
-  /** The rule is gone: forgets every counter but the slots of open requests, which give them back when they end. */
+  /**
+   * For a rule that was removed: drops every counter except the slots of open requests, which are given back when these
+   * end.
+   */
   part(): void {
     if (this.#clock === undefined) this.evictIdle(0);
     else this.drop();
   }
 
-  /** Forgets every counter, and has what is stored of them removed. */
+  /** Drops every counter, and marks the stored rows for deletion. */
   drop(): void {
     this.unsaved.removed.add(this.caps.rule.key);
     for (const counter of this.#counters.values()) counter.retire();

@@ -1,30 +1,36 @@
-// How full the rules are, for gauges: used share of each cap, and requests in flight.
+// The utilisation of rules, for gauges: the used share of each cap, and the requests in flight.
 import type { Rule } from '../../domain/rules/rule.ts';
 import type { Dimension } from './decisions.ts';
 import type { Tally } from './tally.ts';
 import { requests, tokens } from './window.ts';
 
-/** One cap of one rule. */
+/** The utilisation of one cap of one rule. */
 export interface Utilisation {
   readonly rule: Rule;
   readonly dimension: Dimension;
-  /** Used share of the cap; above 1 when tokens overshot or the cap was lowered. Of a template: that of its fullest child. */
+  /**
+   * Used share of the cap, 0 to 1; above 1 when tokens overshot or the cap was lowered. For a template, that of its
+   * fullest child.
+   */
   readonly ratio: number;
-  /** Of a concurrency rule, all children added up; else 0. */
+  /** For a concurrency rule, the requests in flight of all children together; else 0. */
   readonly inFlight: number;
 }
 
-/** A step of reading a rule: the figures come with its last one. */
+/** One step of reading a rule. Only the last step has figures. */
 export interface UtilisationStep {
   readonly figures: readonly Utilisation[];
-  /** How many counters were read in it. */
+  /** The number of counters that the step read. */
   readonly counters: number;
 }
 
-/** Counters of a template that are read in a row: less than a millisecond of work. */
+/** The number of counters read per step: less than a millisecond of work. */
 const countersAtOnce = 1_000;
 
-/** Every enforced cap of a rule. A template may have a hundred thousand children: they are read in steps. */
+/**
+ * The utilisation of every enforced cap of a rule at `nowMs` (Unix milliseconds), in steps, because a template may have
+ * 100,000 children.
+ */
 export function* utilisationOf(tally: Tally, nowMs: number): Generator<UtilisationStep, void> {
   const { rule, requestsCap, tokensCap, slotsCap } = tally.caps;
   let mostRequests = 0;
@@ -55,7 +61,7 @@ export function* utilisationOf(tally: Tally, nowMs: number): Generator<Utilisati
   yield { figures: found.filter((_, index) => limits[index] !== Number.POSITIVE_INFINITY), counters };
 }
 
-/** A block is full: nothing of it is left, although nothing may be used. */
+/** The used share of a cap, 0 to 1 or above; 1 for a cap of 0, under which nothing may be used. */
 export function usedShare(used: number, cap: number): number {
   return cap === 0 ? 1 : used / cap;
 }

@@ -5,16 +5,16 @@ import { sliceAt, sliceCount, sliceStartMs } from '../../domain/rules/slice.ts';
 /** Counts up to here are exact; more is not added. */
 const mostCount = Number.MAX_SAFE_INTEGER;
 
-/** What a window counts, as the place of its slices in the ring's storage. */
+/** The two lanes of a window, as the index of their first slice in the storage of the ring. */
 export const requests = 0;
 export const tokens = sliceCount;
 export type Lane = typeof requests | typeof tokens;
 
-/** Where now lies, for all windows of one period: they share it, so a request works the division out once per slice. */
+/** The current slice, shared by all windows of one period, so that a request computes it once per slice. */
 export class SliceClock {
   readonly periodSeconds: number;
   slice = -1;
-  /** Place of `slice` in the rings. */
+  /** The index of `slice` in the rings. */
   position = 0;
   #untilMs = Number.NEGATIVE_INFINITY;
 
@@ -22,7 +22,7 @@ export class SliceClock {
     this.periodSeconds = periodSeconds;
   }
 
-  /** Turns to the slice that holds `nowMs`; never back. */
+  /** Moves to the slice that holds `nowMs` (Unix milliseconds); never back. */
   turn(nowMs: number): void {
     if (nowMs >= this.#untilMs) this.#move(nowMs);
   }
@@ -35,8 +35,8 @@ export class SliceClock {
 }
 
 /**
- * The counts of requests and tokens in the trailing period. `requestsUsed` and `tokensUsed` hold for the moment of the last
- * `advance`. Storage is taken at the first count: 61 numbers, 122 once tokens are counted.
+ * The counts of requests and tokens in the trailing period. `requestsUsed` and `tokensUsed` are those at the last
+ * `advance`. Storage is taken at the first count: 61 numbers, or 122 once tokens are counted.
  */
 export class Window {
   readonly #clock: SliceClock;
@@ -49,7 +49,7 @@ export class Window {
     this.#clock = clock;
   }
 
-  /** Lets go of the slices that left the trailing period. */
+  /** Empties the slices that left the trailing period at `nowMs` (Unix milliseconds). */
   advance(nowMs: number): void {
     this.#clock.turn(nowMs);
     if (this.#clock.slice !== this.#head) this.#drop();
@@ -65,7 +65,10 @@ export class Window {
     this.#put(lane, this.#clock.position, count);
   }
 
-  /** Takes back what was added at `chargedAtMs`, if its slice is still in the ring and still holds as much. */
+  /**
+   * Subtracts a count that was added at `chargedAtMs`, as far as its slice is still in the ring and still holds as
+   * much.
+   */
   refund(lane: Lane, count: number, chargedAtMs: number, nowMs: number): void {
     this.advance(nowMs);
     const age = this.#head - sliceAt(chargedAtMs, this.#clock.periodSeconds);
@@ -77,8 +80,8 @@ export class Window {
   }
 
   /**
-   * Whole seconds until the count is below `cap` without new traffic: the smallest that suffices, at least 1; 0 when it is below
-   * now (spec, Errors: "possibly past the next window boundary").
+   * The smallest number of whole seconds, at least 1, after which the count is below `cap` if no request comes; 0 when
+   * it is below now (spec, Errors: "possibly past the next window boundary").
    */
   retryAfterSeconds(lane: Lane, cap: number, nowMs: number): number {
     let left = this.used(lane, nowMs);
@@ -110,7 +113,7 @@ export class Window {
     return this.#head - age;
   }
 
-  /** What is counted, oldest slice first, as of the last `advance`. */
+  /** The slices with use as pairs of slice number and count, oldest first, as of the last `advance`. */
   pairs(lane: Lane): Pair[] {
     const found: Pair[] = [];
     if (this.#slices.length <= lane) return found;
@@ -122,8 +125,8 @@ export class Window {
   }
 
   /**
-   * Adds stored slices. One later than now counts as now (the clock was set back meanwhile), one that left the ring is dropped,
-   * one that makes no sense too. True when something was moved to now.
+   * Adds stored slices. A slice later than now counts as now (the clock was set back meanwhile); a slice that left the
+   * ring and an invalid pair are skipped. Returns true when a slice was moved to now.
    */
   restore(lane: Lane, pairs: readonly Pair[], nowMs: number): boolean {
     this.advance(nowMs);
@@ -143,7 +146,7 @@ export class Window {
     return this.requestsUsed === 0 && this.tokensUsed === 0;
   }
 
-  /** Forgets everything and gives the storage back. */
+  /** Sets the counts to 0 and frees the storage. */
   clear(): void {
     this.#slices = nothing;
     this.requestsUsed = 0;
@@ -176,7 +179,7 @@ export class Window {
     this.#count(lane, added);
   }
 
-  /** The ring of tokens lies behind that of requests. */
+  /** Extends the storage to hold the lane: the slices of tokens follow those of requests. */
   #grow(lane: Lane): void {
     const missing = lane + sliceCount - this.#slices.length;
     // `concat` takes the exact room; a spread takes 40 % more.
@@ -188,7 +191,10 @@ export class Window {
     else this.tokensUsed += difference;
   }
 
-  /** The clock and the head agree after every `advance`; between two of them the head's place follows from its number. */
+  /**
+   * The index of the slice that is `age` slices before the head. The clock and the head agree after every `advance`;
+   * between two of them the index follows from the number of the slice.
+   */
   #place(age: number): number {
     const position = (this.#clock.slice === this.#head ? this.#clock.position : this.#head % sliceCount) - age;
     return position < 0 ? position + sliceCount : position;
