@@ -1,7 +1,6 @@
 // The operations of /admin/audit and /admin/live, one row each.
-
-import { liveExample } from './examples/record-examples.ts';
 import type { Operation, Refusals } from './operation.ts';
+import { liveExample } from './stream-examples.ts';
 
 const audit = { tag: 'Audit', access: 'operator', method: 'get' } as const;
 const refusals: Refusals = { 400: ['invalid_query', 'invalid_header'], 503: ['store_unavailable'] };
@@ -80,7 +79,7 @@ export const auditOperations: readonly Operation[] = [
     description:
       'Events: `ready` (entries come from here on), `entry` (as in a list), `reset` (entries were left out, so read the list again: you were too slow, or away for too long), `unavailable` (the record store does not answer; `ready` follows). An id belongs to the last entry of those that came in together. At most 100 streams are open at once, 20 of one managed key.',
     parameters: ['LiveCursor', 'LastEventId'],
-    success: { status: 200, says: 'The stream; it does not end.', texts: { 'text/event-stream': liveExample } },
+    success: { status: 200, says: 'The stream; it does not end.', texts: { 'text/event-stream': liveExample() } },
     refusals: {
       400: ['invalid_query', 'invalid_header'],
       503: ['store_unavailable', 'too_many_listeners'],

@@ -2,13 +2,14 @@
 import { sessionCookie } from '../session-cookie.ts';
 import { adminOperations } from './admin-operations.ts';
 import { anthropicLimitHeaders } from './anthropic-headers.ts';
-import { referenceTo, type SchemaName, schemaComponents } from './components.ts';
-import { examples } from './examples/examples.ts';
-import { streamExamples } from './examples/stream-example.ts';
+import type { SchemaName } from './body-schemas.ts';
+import { referenceTo, schemaComponents } from './components.ts';
+import { exampleOf } from './example-of.ts';
 import { modelOperations } from './model-operations.ts';
 import { type HeaderName, headers, limitHeaders, type Operation, parameters, type Refusals } from './operation.ts';
 import { passthroughOperations } from './passthrough-operations.ts';
 import { storeOperations } from './store-operations.ts';
+import { streamExamples } from './stream-examples.ts';
 
 /** The version of the programmatic interface (spec, Versioning 1). */
 const version = '1.0';
@@ -202,7 +203,7 @@ function describeAnswer(description: string, content: object | undefined, named:
 }
 
 function json(schema: SchemaName): object {
-  return { 'application/json': { schema: referenceTo(schema), example: examples[schema] } };
+  return { 'application/json': { schema: referenceTo(schema), example: exampleOf(schema) } };
 }
 
 function united(all: readonly Refusals[]): Refusals {

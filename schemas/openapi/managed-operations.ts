@@ -1,5 +1,5 @@
 // The operations that every kind of operators' documents has: list, put and delete, and for limits their resets.
-import type { SchemaName } from './components.ts';
+import type { SchemaName } from './body-schemas.ts';
 import { type Operation, type ParameterName, storedRefusals, writeHeaders } from './operation.ts';
 
 /** One kind. */

@@ -1,13 +1,13 @@
 // The data of one operation, from which its description and its reference are generated.
 import { anthropicHeaders } from './anthropic-headers.ts';
+import type { SchemaName } from './body-schemas.ts';
 import { budgetParameters } from './budget-parameters.ts';
 import { cacheParameters } from './cache-parameters.ts';
-import type { SchemaName } from './components.ts';
-import type { StreamName } from './examples/stream-example.ts';
 import { explainParameters } from './explain-parameters.ts';
 import { modelParameters } from './model-parameters.ts';
 import { recordParameters } from './record-parameters.ts';
 import { ruleParameters } from './rule-parameters.ts';
+import type { StreamName } from './stream-examples.ts';
 
 export interface Operation {
   /** Its name in generated clients. */

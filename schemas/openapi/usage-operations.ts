@@ -1,6 +1,5 @@
 // The operations of /admin/usage, one row each.
-
-import { tableExamples } from './examples/record-examples.ts';
+import { exampleOf } from './example-of.ts';
 import type { Operation, ParameterName, Refusals } from './operation.ts';
 
 const usage = { tag: 'Usage', access: 'operator', method: 'get' } as const;
@@ -21,6 +20,13 @@ const filters: readonly ParameterName[] = [
 const inTable =
   'As CSV (RFC 4180) it has at most 100,000 rows; text that a spreadsheet would take for a formula has an apostrophe before it.';
 
+/** The example of a listing as a table. */
+function tableExample(listing: string): string {
+  const example = exampleOf(listing) as object;
+  const [row = {}] = (Array.isArray(example) ? example : Object.values(example)[0]) as readonly object[];
+  return [Object.keys(row), Object.values(row)].map((cells) => `${cells.join(',')}\r\n`).join('');
+}
+
 /** A list of rows, in JSON and as a table. */
 function rows(name: 'daily' | 'keys' | 'labels' | 'models' | 'user-paths', id: string, summary: string): Operation {
   return {
@@ -34,7 +40,7 @@ function rows(name: 'daily' | 'keys' | 'labels' | 'models' | 'user-paths', id: s
       status: 200,
       says: 'The rows.',
       schema: `usage-${name}`,
-      texts: { 'text/csv': tableExamples[name] },
+      texts: { 'text/csv': tableExample(`usage-${name}`) },
       headers: ['x-gateway-truncated'],
     },
     refusals,
@@ -87,7 +93,7 @@ export const usageOperations: readonly Operation[] = [
       status: 200,
       says: 'One page of records.',
       schema: 'usage-log',
-      texts: { 'text/csv': tableExamples.log },
+      texts: { 'text/csv': tableExample('usage-log') },
       headers: ['x-gateway-truncated'],
     },
     refusals,

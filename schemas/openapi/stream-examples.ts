@@ -1,4 +1,5 @@
-// The examples of event streams, one of each dialect.
+// The examples of event streams, one of each dialect, and that of the entries as they come in.
+import { exampleOf } from './example-of.ts';
 
 /** Events as they come, with their names where the dialect names them. */
 function streamOf(events: readonly (readonly [name: string, data: string])[]): string {
@@ -54,3 +55,10 @@ export const streamExamples = {
 
 /** A dialect that streams. */
 export type StreamName = keyof typeof streamExamples;
+
+/** The stream of GET /admin/live, with an entry of the listing. */
+export function liveExample(): string {
+  const { entries } = exampleOf('audit-log') as { readonly entries: readonly unknown[] };
+  const entry = JSON.stringify(entries[0]);
+  return `id: 4711\nevent: ready\ndata: {"cursor":4711}\n\nid: 4712\nevent: entry\ndata: ${entry}\n\n: heartbeat\nid: 4712\n\n`;
+}
