@@ -6,10 +6,13 @@ export function modelId(model: Model): string {
   return typeof model === 'string' ? model : model.id;
 }
 
-/** By provider without a list of models: the ids that it says it has. */
+/**
+ * The model ids that a provider reported, by the name of the provider; only for providers without `models` in the
+ * configuration.
+ */
 export type Inventories = ReadonlyMap<string, readonly string[]>;
 
-/** Whether a provider is asked for its models. */
+/** Whether the gateway asks a provider for its models, because the configuration lists none. */
 export function isDiscovering({ models }: Pick<Provider, 'models'>): boolean {
   return models === undefined;
 }

@@ -8,8 +8,9 @@ const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 export type UserPathResult = { path: string; problem?: undefined } | { path?: undefined; problem: string };
 
 /**
- * `team//app/` → `{ path: "/team/app" }`; an empty text or `/` → the root. Letter case is kept, the text is composed (NFC), percent
- * signs are literal. An invalid path gives `{ problem }`, the end of a sentence.
+ * `team//app/` → `{ path: "/team/app" }`; an empty text or `/` → `/`. Letter case is kept, the text is composed (NFC),
+ * percent signs are literal. An invalid path (over 1,024 bytes or 64 segments, an invisible character, a colon, `.` or
+ * `..`) returns `{ problem }`, the end of a sentence. Does not throw.
  */
 export function normaliseUserPath(text: string): UserPathResult {
   if (text.length > maxBytes) return { problem: 'is longer than 1024 bytes' };
@@ -40,7 +41,7 @@ export function foldUserPath(path: string): string {
   return path.toLowerCase();
 }
 
-/** Whether two normalised paths are one. */
+/** Whether two normalised paths name one consumer. */
 export function isSamePath(one: string, other: string): boolean {
   return foldUserPath(one) === foldUserPath(other);
 }
@@ -64,7 +65,7 @@ export function directChild(path: string, template: string): string | undefined 
   return end === -1 ? below : below.slice(0, end);
 }
 
-/** The part of `path` that `folded` names, which is the path or an ancestor of it, as it is written in `path`. */
+/** The part of `path` that `folded` names, in the spelling of `path`. `folded` is the path or an ancestor of it. */
 export function spelledAs(path: string, folded: string): string {
   const count = folded.split('/').length;
   const spelled = path.split('/').slice(0, count).join('/');

@@ -1,7 +1,7 @@
 // Finds aliases that lead to themselves, and chains of too many aliases. Pure.
 import type { AliasTargets, NamedAlias, NameTable } from './name-table.ts';
 
-/** The most aliases that may lead one to the next. */
+/** The most aliases that a chain may have. */
 export const mostInChain = 8;
 
 /** A chain that is not allowed. */
@@ -17,12 +17,18 @@ interface Visit {
   readonly alias: NamedAlias;
   /** The index of the next target to look at. */
   next: number;
-  /** How many aliases the longest chain from here has, this one not included, and the target that begins it. */
+  /**
+   * The number of aliases in the longest chain from here, this one excluded; `deepest` is the index of the target that
+   * begins it.
+   */
   depth: number;
   deepest: number;
 }
 
-/** Each cycle once, and the end of each chain that is too long. Without recursion, because a chain may be of any length. */
+/**
+ * Each cycle once, and each chain that is too long, by its end. Iterates instead of recursing, because a chain may have
+ * any length.
+ */
 export function findBadChains(aliases: Iterable<AliasTargets>, table: NameTable): BadChain[] {
   const found: BadChain[] = [];
   const done = new Map<NamedAlias, Visit>();

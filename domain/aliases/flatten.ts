@@ -1,12 +1,15 @@
-// Where an alias leads in the end: models of providers, each once, with exact shares. Pure.
+// Flattens an alias: the models of providers that it leads to in the end, each once, with exact shares. Pure.
 import type { Alias } from '../../schemas/types.ts';
 import { type Fraction, fraction, none, product, sum, whole, wholeNumbers } from './fraction.ts';
 import type { ModelTarget } from './model-names.ts';
 import type { AliasTargets, Lead, NameTable } from './name-table.ts';
 
-/** One place an alias leads to. */
+/** One model that an alias leads to. */
 export interface Leaf extends ModelTarget {
-  /** Of the requests that ask it first; together 1. None: it is only asked when others have failed. */
+  /**
+   * The share of requests that ask this model first; all shares add up to 1. `none`: it is asked only when others have
+   * failed.
+   */
   readonly share: Fraction;
 }
 
@@ -14,17 +17,16 @@ export interface Leaf extends ModelTarget {
 export interface Flattened {
   /** In order; at least one. The first one has a share. */
   readonly leaves: readonly Leaf[];
-  /** How one of those with a share is chosen. */
+  /** How one of the leaves with a share is chosen. */
   readonly strategy: Alias['strategy'];
 }
 
 /**
- * A function that flattens aliases and remembers what it has found. Undefined: the alias leads nowhere. Targets that lead nowhere are left
- * out, and so is a target that leads back to an alias on the way.
- *
- * The strategy is the outermost one. What a target stands for takes the share of the target's weight: among the targets of an inner alias
- * it is divided by their weights; of a failover alias and of a bare id, the first one takes it and the others have none. A failover alias
- * is its first target, and the others follow without a share: so a balanced alias may come first, and others behind it.
+ * Returns a function that flattens an alias and caches the result; it returns undefined for an alias without a known
+ * target. Unknown targets are left out, and so is a target that leads back to an alias on the way. A balanced alias has
+ * its own strategy; a failover alias has that of its first target, and its other targets follow without a share. A
+ * target has the share of its weight. An inner alias that balances divides that share by its own weights; otherwise its
+ * first model takes all of it.
  */
 export function createFlattener(table: NameTable): (alias: AliasTargets) => Flattened | undefined {
   const found = new Map<AliasTargets, Flattened | undefined>();
@@ -51,7 +53,7 @@ export function createFlattener(table: NameTable): (alias: AliasTargets) => Flat
   return flatten;
 }
 
-/** The numbers for balancing: the smallest whole ones with the ratios of the shares. */
+/** Weights for balancing, one per leaf: the smallest whole numbers in the ratios of the shares. */
 export function weightsOf({ leaves }: Flattened): number[] {
   return wholeNumbers(leaves.map(({ share }) => share));
 }

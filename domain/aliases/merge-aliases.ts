@@ -14,9 +14,9 @@ export interface MergedAlias {
   readonly manual?: ManualAlias;
   /** The configuration declares the same alias, and this one replaces it. */
   readonly overridesConfig: boolean;
-  /** False: it is as if it were not there. */
+  /** Whether the alias is in force. */
   readonly enforced: boolean;
-  /** What is wrong with it, or, when it is enforced, with some of its targets: they are left out. */
+  /** Why the alias is not in force; for one in force, why some of its targets are left out. */
   readonly problem: string | undefined;
 }
 
@@ -72,7 +72,7 @@ function findUnusable(standing: readonly ManualAlias[], { list, table, found }: 
   return unusable;
 }
 
-/** The sentence about a chain, its aliases by name. */
+/** The sentence about a bad chain; it names the aliases by their sources. */
 export function sayPlainly(chain: BadChain): string {
   return sayChain(chain, ({ source }) => JSON.stringify(source));
 }

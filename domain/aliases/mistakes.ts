@@ -15,7 +15,10 @@ const mostNamed = mostInChain + 1;
 /** Ends a sentence about an unknown word: with the closest of the candidates, or with nothing. */
 export type Guess = (word: string, candidates: Iterable<string>) => string;
 
-/** Whether names may be missing from the table, because a file could not be read: then nothing is said about them. */
+/**
+ * Whether the table has all names. Names may be missing because a file could not be read; then no mistake is reported
+ * about them.
+ */
 export interface Completeness {
   readonly providers: boolean;
   readonly aliases: boolean;
@@ -25,13 +28,13 @@ export interface Completeness {
 
 export const complete: Completeness = { providers: true, aliases: true, isVague: () => false };
 
-/** Undefined for a source that can be used. */
+/** The mistake in the source of an alias, as the end of a sentence; undefined for a valid source. */
 export function sourceProblem(source: string): string | undefined {
   if (!source.includes('*') || familyPrefix(source) !== undefined) return undefined;
   return `has a * that stands for no family; expected something like "eu/*", with one part before it, found ${quote(source)}`;
 }
 
-/** Why an alias cannot lead to `target`; undefined when it can. */
+/** Why an alias cannot have this target, as the end of a sentence; undefined when it can. */
 export function targetProblem(
   { source }: Pick<AliasTargets, 'source'>,
   target: string,
@@ -70,7 +73,10 @@ function unknownProvider(provider: string, meant: string | undefined, names: rea
   return `there is no provider ${quote(provider)}${meant ?? known}`;
 }
 
-/** The sentence about a chain; `named` says how it calls an alias, for example with its place. */
+/**
+ * The sentence about a bad chain. `named` returns the text for one alias, for example its source with its file and
+ * line.
+ */
 export function sayChain({ aliases, isCycle }: BadChain, named: (alias: NamedAlias) => string): string {
   const [first] = aliases;
   if (first === undefined) return '';

@@ -1,4 +1,4 @@
-// The names under which the models of providers are asked for: qualified ones, and bare ids. Pure.
+// The names by which clients ask for the models of providers: qualified names, and bare ids. Pure.
 
 import type { Provider } from '../../schemas/types.ts';
 import { type Inventories, isDiscovering, modelIds } from '../listed-models.ts';
@@ -16,14 +16,17 @@ export interface ModelNames {
   readonly offered: ReadonlyMap<string, ReadonlySet<string>>;
   /** By bare id: every provider that lists it, in order. An id `a/b` is no bare id where a provider `a` is configured. */
   readonly bare: ReadonlyMap<string, readonly ModelTarget[]>;
-  /** What a name in another letter case leads to, by the name in lower case: the first one that is listed. */
+  /**
+   * The models by their name in lower case, for a request in another letter case. Of names that differ only in case the
+   * first listed one counts.
+   */
   readonly folded: {
     readonly qualified: ReadonlyMap<string, ModelTarget>;
     readonly bare: ReadonlyMap<string, readonly ModelTarget[]>;
   };
-  /** The providers that are asked for their models: they may have others at any time. */
+  /** The providers that are asked for their models; they may gain models at any time. */
   readonly discovering: ReadonlySet<string>;
-  /** What these said last is among the models; false: it is not known here. */
+  /** Whether the models that these providers reported are included; false where they are not known. */
   readonly isDiscovered: boolean;
 }
 
@@ -32,7 +35,7 @@ export interface ModelOffer {
   readonly providers: { readonly [name: string]: Pick<Provider, 'models'> };
   /** All providers in order, those that are left out included; absent: those in `providers`. */
   readonly providerNames?: readonly string[];
-  /** Absent where it is not known what providers said. */
+  /** Absent where the reports of providers are not known. */
   readonly inventories?: Inventories;
 }
 

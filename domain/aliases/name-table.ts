@@ -1,4 +1,4 @@
-// What a model name leads to: an alias, a member of a family, a model of one provider, or a bare id on every provider that lists it. Pure.
+// Resolves a model name: an alias, a member of a family, a model of one provider, or a bare id on every provider that lists it. Pure.
 
 import type { Alias } from '../../schemas/types.ts';
 import { foldCase, parseSelector } from '../selector.ts';
@@ -23,8 +23,8 @@ export function familyPrefix(name: string): string | undefined {
 }
 
 /**
- * An alias wins over a name of a family, and both win over models. The letter case of a name does not matter, except that of two models whose
- * names differ in nothing else the one that is spelled so is meant.
+ * Resolves names. An alias wins over a name of a family, and both win over models. Letter case is ignored, except
+ * between two models whose names differ only in case.
  */
 export class NameTable {
   readonly models: ModelNames;
@@ -47,7 +47,7 @@ export class NameTable {
     }
   }
 
-  /** Undefined when there is nothing of this name. */
+  /** The alias or the models of a name; undefined for an unknown name. */
   leadOf(name: string): Lead | undefined {
     const alias = this.#aliases.get(foldCase(name)) ?? this.memberOf(name);
     if (alias !== undefined) return { alias };
@@ -55,7 +55,7 @@ export class NameTable {
     return models === undefined ? undefined : { models };
   }
 
-  /** The name as one of a family, also where an alias has it; undefined when it is none. */
+  /** The member of a family with this name, also where an alias has the same name; undefined when no family has it. */
   memberOf(name: string): NamedAlias | undefined {
     const slash = name.indexOf('/');
     const family = slash === -1 ? undefined : this.#families.get(foldCase(name.slice(0, slash)));
@@ -71,7 +71,10 @@ export class NameTable {
     return member;
   }
 
-  /** What the name leads to without aliases; undefined when no provider has it. A provider whose models are not known here has any. */
+  /**
+   * The models of a name, aliases ignored; undefined when no provider has it. A provider whose models are not known
+   * here has every model.
+   */
   modelsOf(name: string): readonly ModelTarget[] | undefined {
     const { provider, model } = parseSelector(name) ?? {};
     if (provider !== undefined && model !== undefined) {
@@ -86,7 +89,7 @@ export class NameTable {
     return target === undefined ? folded.bare.get(foldCase(name)) : [target];
   }
 
-  /** Whether a name that leads nowhere may do so once providers say that they have the model. */
+  /** Whether an unknown name may become known when providers report their models. */
   mayLeadSomewhere(name: string): boolean {
     const { discovering, offered } = this.models;
     const { provider } = parseSelector(name) ?? {};

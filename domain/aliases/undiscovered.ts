@@ -1,4 +1,4 @@
-// What aliases lack because of what providers said of their models: targets that no provider has, names beyond the bound. Pure.
+// Finds targets of aliases that no provider reports, and names of families beyond the bound. Pure.
 import type { Alias } from '../../schemas/types.ts';
 import { quote } from '../../schemas/validation/path.ts';
 import { mostFamilyNames } from './mistakes.ts';
@@ -8,7 +8,10 @@ import { familyPrefix, NameTable } from './name-table.ts';
 /** The most lines in the log. */
 const mostSaid = 20;
 
-/** A sentence for each of the first such targets of aliases that are enabled; none where it is not known what providers said. */
+/**
+ * One sentence per target of an enabled alias that no provider has, at most 20 and one about the rest; none where the
+ * reports of providers are not known.
+ */
 export function sayUndiscovered(aliases: readonly Alias[], models: ModelNames): string[] {
   if (models.discovering.size === 0 || !models.isDiscovered) return [];
   const enabled = aliases.filter((alias) => alias.enabled);

@@ -1,17 +1,17 @@
-// What a log line says of a budget: in force before a change, and after it.
+// The fields of a log line about a change of a budget: the budget in force before, and after.
 import { authorFacts } from '../rules/authorship.ts';
 import type { Budget } from './budget.ts';
 import type { ManualBudget } from './manual-budget.ts';
 import { dollarsOf } from './money.ts';
 
-/** The declared budget and that of an operator with one key, as far as there are such. */
+/** The declared budget and the operator's budget of one key; undefined where there is none. */
 export interface BudgetPair {
   readonly declared: Budget | undefined;
   /** Not expired. */
   readonly manual: ManualBudget | undefined;
 }
 
-/** The budget that counts of the two, in the words of the listing; null without both. */
+/** The members of the budget in force, named as in the listing, the amount in US dollars; null without a budget. */
 export function budgetFacts({ declared, manual }: BudgetPair): object | null {
   const budget = manual ?? declared;
   if (budget === undefined) return null;

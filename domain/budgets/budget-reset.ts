@@ -1,4 +1,4 @@
-// Resets of budgets: a moment in the state store, from which on spend counts.
+// Resets of budgets: a time in the state store; spend before it does not count.
 import { parseMoment } from '../../schemas/formats/moment.ts';
 import { timestamp } from '../timestamp.ts';
 
@@ -15,7 +15,7 @@ export interface BudgetReset {
   readonly atMs: number;
 }
 
-/** Reads a document; undefined when it has no moment. */
+/** Reads a document; undefined when its body has no valid time. */
 export function readBudgetReset(id: string, body: unknown): BudgetReset | undefined {
   const at = typeof body === 'object' && body !== null && 'reset_at' in body ? body.reset_at : undefined;
   const atMs = typeof at === 'string' ? parseMoment(at) : undefined;
@@ -27,7 +27,10 @@ export function budgetResetBody({ atMs }: BudgetReset): object {
   return { reset_at: timestamp(atMs) };
 }
 
-/** When a budget was reset last, alone or with all others, in Unix milliseconds; undefined: never. */
+/**
+ * Returns a function that maps the key of a budget to its last reset, alone or with all others, in Unix milliseconds;
+ * undefined: never.
+ */
 export function lastResets(resets: readonly BudgetReset[]): (key: string) => number | undefined {
   const moments = new Map(resets.map(({ id, atMs }) => [id, atMs]));
   return (key) => {

@@ -35,7 +35,7 @@ export function readManualAnchors(id: string, body: unknown): ManualAnchors | un
   return { anchors };
 }
 
-/** What is in force: the anchors of operators, else those of the configuration. */
+/** The anchors in force: those that operators set, else those of the configuration. */
 export function anchorsInForce(declared: Anchors, manual: readonly ManualAnchors[]): Anchors {
   return { ...declared, ...manual[0]?.anchors };
 }

@@ -63,7 +63,7 @@ export function normaliseBudgetSubject(scope: BudgetScope, subject: string): Sub
   return scope === 'label' ? { subject, shown: subject } : normaliseSubject(scope, subject);
 }
 
-/** How log lines, differences of configurations and sentences name one budget: for example `user_path /team-a monthly`. */
+/** The name of a budget in log lines, diffs and messages: for example `user_path /team-a monthly`. */
 export function budgetTitle({
   scope,
   subject,
@@ -72,7 +72,10 @@ export function budgetTitle({
   return `${scope} ${subject} ${budgetPeriodLabel(periodSeconds)}`;
 }
 
-/** The order of budgets in listings and of equal waits: scope, subject, then the longer period first (reference: Budgets). */
+/**
+ * Compares two budgets for listings and for equal waits: scope, subject, then the longer period first (reference:
+ * Budgets). Returns a number below, equal to or above 0, as `Array.sort` needs.
+ */
 export function compareBudgets(
   a: Pick<Budget, 'scope' | 'subject' | 'periodSeconds'>,
   b: Pick<Budget, 'scope' | 'subject' | 'periodSeconds'>,

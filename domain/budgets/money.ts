@@ -8,11 +8,12 @@ export function nanoDollarsOf(dollars: number): NanoDollars {
   return Math.round(dollars * nanoPerDollar);
 }
 
+/** US dollars, rounded to the nearest double. */
 export function dollarsOf(nano: NanoDollars): number {
   return nano / nanoPerDollar;
 }
 
-/** With six decimals, as the messages about budgets have them: `1.250000`. */
+/** US dollars with six decimals, as in messages about budgets: `1.250000`. */
 export function sayDollars(nano: NanoDollars): string {
   return dollarsOf(nano).toFixed(6);
 }

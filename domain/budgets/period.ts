@@ -5,12 +5,16 @@ export const budgetPeriods = { hourly: 3_600, daily: 86_400, weekly: 604_800, mo
 
 export type BudgetPeriod = keyof typeof budgetPeriods;
 
-/** What names a period: `daily` and 86400 seconds are the same one. Exactly one of the two is given. */
+/**
+ * A period as written: a name or a number of seconds, exactly one of them. `daily` and 86400 seconds are the same
+ * period.
+ */
 export interface GivenBudgetPeriod {
   readonly period?: BudgetPeriod;
   readonly period_seconds?: number;
 }
 
+/** The period in seconds; see `budgetPeriods` for `monthly`. */
 export function budgetPeriodSeconds({ period, period_seconds: seconds }: GivenBudgetPeriod): number {
   return seconds ?? budgetPeriods[period ?? 'monthly'];
 }

@@ -16,7 +16,10 @@ export function unpricedModels({ providers, usage }: Pick<Config, 'providers' | 
   );
 }
 
-/** A sentence about them, without a full stop; undefined: all have a price, or a caller under a budget cannot ask those that have none. */
+/**
+ * A sentence about the models without a price, without a full stop; undefined when all have one, or when a caller under
+ * a budget cannot use those without (`budgets.unpriced: refuse`).
+ */
 export function sayUnpriced(config: Pick<Config, 'providers' | 'usage' | 'budgets'>): string | undefined {
   const models = config.budgets.unpriced === 'refuse' ? [] : unpricedModels(config);
   if (models.length === 0) return undefined;

@@ -1,4 +1,4 @@
-// What the control plane tells the proxies about budgets: those that are used up. Proxies enforce it without asking the control plane.
+// The used-up budgets, which the control plane sends to the proxies. Proxies enforce them without asking the control plane.
 import type { NanoDollars } from '../records/usage.ts';
 import type { BudgetScope } from './budget.ts';
 
@@ -27,17 +27,17 @@ export interface BudgetVerdicts {
   /** When they were computed. Unix milliseconds. */
   readonly computedAtMs: number;
   readonly verdicts: readonly BudgetVerdict[];
-  /** How many more there are than can be told. */
+  /** The number of verdicts that were left out beyond `mostVerdicts`. */
   readonly unlisted: number;
 }
 
-/** The most verdicts that are told: about a megabyte. */
+/** The most verdicts in one body: about a megabyte. */
 export const mostVerdicts = 10_000;
 
-/** The calendar ends there. Unix milliseconds. */
+/** The last Unix millisecond that a Date can hold. */
 const latestMomentMs = 8.64e15;
 
-/** The verdicts as JSON: each a list, because there may be many. */
+/** The verdicts as a JSON body. Each verdict is a list instead of an object, because there may be 10,000. */
 export function verdictsBody({ computedAtMs, verdicts, unlisted }: BudgetVerdicts): object {
   return {
     computed_at_ms: computedAtMs,

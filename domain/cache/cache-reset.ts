@@ -51,6 +51,7 @@ export interface CacheResets {
   markOf(userPath: string, models: readonly string[]): string;
 }
 
+/** Indexes the resets by id. Of two resets with one id the last counts. */
 export function cacheResets(resets: readonly CacheReset[]): CacheResets {
   const epochs = new Map(resets.map(({ id, epoch }) => [id, epoch]));
   return Object.freeze({

@@ -1,4 +1,4 @@
-// What documents need before they can be read: the compiler of forms is loaded only where a guardrail has one.
+// Loads the compiler of JSON Schemas before documents are read, only where a stored guardrail has a schema.
 
 import { loadFormCompiler } from '../../schemas/validation/answer-form.ts';
 import { manualGuardrailKind } from '../guardrails/manual-guardrail.ts';
@@ -8,6 +8,7 @@ interface Unread {
   readonly body: unknown;
 }
 
+/** Resolves when all of `documents` can be read. Rejects when the compiler cannot be loaded. */
 export async function prepareReading(documents: readonly Unread[]): Promise<void> {
   const hasForm = ({ kind, body }: Unread): boolean => {
     if (kind !== manualGuardrailKind) return false;

@@ -26,7 +26,7 @@ export function guardrailMistakes(guardrail: Guardrail): GuardrailMistake[] {
   return [...phaseMistakes(guardrail), ...patternMistakes(guardrail), ...schemaMistakes(guardrail)];
 }
 
-/** What is wrong with the address of a webhook; undefined: nothing is. */
+/** The mistake in the address of a webhook, as the end of a sentence; undefined for a valid one. */
 export function webhookProblem(text: string): string | undefined {
   const url = URL.parse(text);
   const isUsable = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';

@@ -1,6 +1,6 @@
 // The key of an AWS provider: credentials that sign each request, or a Bedrock API key that is sent as it is.
 
-/** What signs requests to AWS. */
+/** The credentials that sign requests to AWS. */
 export interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -16,7 +16,7 @@ export type AwsKey =
 /** AWS: 16 to 128 letters, digits and underscores. */
 const accessKeyId = /^\w{16,128}$/;
 const temporary = /^ASIA/;
-/** What a header can carry, without spaces. */
+/** The characters of a header value, without spaces. */
 const visible = /^[\x21-\x7e]+$/;
 const form =
   'It must be ACCESS_KEY_ID:SECRET_ACCESS_KEY, ACCESS_KEY_ID:SECRET_ACCESS_KEY:SESSION_TOKEN or a Bedrock API key.';

@@ -51,7 +51,7 @@ export function identify(token: string | undefined, credentials: Credentials, no
   return token === undefined ? stranger : identifyDigest(digestOf(token), credentials, nowMs);
 }
 
-/** The same by the digest of the token, as a session names it. */
+/** `identify` by the digest of the token (SHA-256 in hex), as a session holds it. */
 export function identifyDigest(digest: string, credentials: Credentials, nowMs: number): Caller | undefined {
   const { masterKeyDigest, keys } = credentials;
   const stranger = masterKeyDigest === undefined ? anonymous : undefined;
@@ -83,7 +83,10 @@ export interface FailedLogin {
   readonly userPath?: string | undefined;
 }
 
-/** Why `identify` knew no caller by this token, for metrics and logs: no caller may learn it. `wasSent`: there was a header, with a token in it or not. */
+/**
+ * The reason why `identify` found no caller, for metrics and logs; never for the caller. `wasSent`: the request had an
+ * Authorization header, with a token or not.
+ */
 export function failedLogin(
   token: string | undefined,
   wasSent: boolean,
@@ -93,7 +96,7 @@ export function failedLogin(
   return failedDigest(digestOf(token), { keys, isComplete });
 }
 
-/** The same by the digest of the token. */
+/** `failedLogin` by the digest of the token (SHA-256 in hex). */
 export function failedDigest(
   digest: string,
   { keys, isComplete }: Pick<Credentials, 'keys' | 'isComplete'>,

@@ -30,11 +30,12 @@ export type EndedSessionsByOwner = ReadonlyMap<string, EndedSessions>;
 
 export const noEndedSessions: EndedSessionsByOwner = new Map();
 
+/** The documents by their owner. */
 export function endedByOwner(all: readonly EndedSessions[]): EndedSessionsByOwner {
   return new Map(all.map((each) => [each.id, each]));
 }
 
-/** Whose session it is: the beginning of the digest of its key, which tells keys apart and opens nothing. */
+/** The owner of a session: the first 16 hex digits of its key's digest. They tell keys apart and grant nothing. */
 export function ownerOf({ digest }: Pick<Session, 'digest'>): string {
   return digest.slice(0, 16);
 }
@@ -47,13 +48,16 @@ export function isEnded(session: Session, ended: EndedSessionsByOwner): boolean 
   return session.endsAtMs <= mostUntilMs || own?.sessions.has(session.id) === true;
 }
 
-/** Which documents to write and to remove, so that the session is over. `nowMs`: Unix milliseconds. */
+/** The documents to write and to remove, which end the session. */
 export interface SessionEnding {
   readonly written: readonly EndedSessions[];
   readonly removed: readonly string[];
 }
 
-/** Ends a session. Documents that say nothing any more go with it, so that there are never more than `mostKeys` and one. Pure. */
+/**
+ * Ends a session; `nowMs` in Unix milliseconds. Removes documents whose sessions are all over, so that there are never
+ * more than `mostKeys` and one. Pure.
+ */
 export function endSession(stored: readonly EndedSessions[], session: Session, nowMs: number): SessionEnding {
   const isOver = (each: EndedSessions): boolean => lastMs(each) + keptAfterMs <= nowMs;
   const id = ownerOf(session);

@@ -10,9 +10,9 @@ export const csrfHeader = 'x-csrf-token';
 /** How long a session lasts. Milliseconds. */
 export const sessionMs = 12 * 3_600_000;
 
-/** What a session says. */
+/** The content of a session. */
 export interface Session {
-  /** Names it among all sessions: its random bytes, in hex. */
+  /** The nonce of the cookie in hex; unique among sessions. */
   readonly id: string;
   /** SHA-256 of the key that was used to log in, in hex. The key itself is in no cookie. */
   readonly digest: string;

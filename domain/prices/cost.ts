@@ -1,18 +1,19 @@
-// What the use of a model cost, by its price.
+// Computes the cost of the use of a model from its price.
 import type { Cost, UsageCounts } from '../records/usage.ts';
 import type { Price, TokenRates } from './price.ts';
 
-/** A dollar a million tokens is a thousand nano-dollars a token. */
+/** Nano-dollars per token at a rate of 1 dollar per million tokens. */
 const nanoPerToken = 1e3;
 const nanoPerDollar = 1e9;
 const secondsPerHour = 3600;
 const perMillion = 1e6;
 
 /**
- * The cost of `counts` in whole nano-dollars, each side rounded once. Parts of the input and the output are priced by their own rate, or by
- * that of their whole where they have none. Sound that was heard stands on the input side, characters that were spoken and images that were
- * made on the output side, as does the fee of a request. Null: something was used that has no price. What has two measures, such as images
- * that are counted in tokens, too, needs one price only; where the fee is the only one, all is paid by it. 0: it was free, or nothing was used (spec: What the service does 8).
+ * The cost of `counts` in whole nano-dollars, each side rounded once (spec: What the service does 8). A part of the
+ * input or output has its own rate, or that of its whole. Seconds of heard audio count as input; spoken characters,
+ * made images and the fee of a request as output. Of two measures of one thing, such as images that are also counted in
+ * tokens, one price suffices. Null: something was used that has no price. 0: it was free, or nothing was used. Does not
+ * throw.
  */
 export function costOf(counts: UsageCounts, price: Price): Cost | null {
   const fee = feeOf(price);
@@ -32,7 +33,7 @@ export function costOf(counts: UsageCounts, price: Price): Cost | null {
   return Number.isNaN(input) || Number.isNaN(output) ? null : { input, output, total: input + output };
 }
 
-/** What a request costs, whatever it uses; null: that depends on what it uses. */
+/** The fixed cost of a request in nano-dollars, when the price is a fee only; null when the cost depends on the use. */
 export function feeOf({
   tokens,
   longContext,
@@ -48,14 +49,17 @@ export function feeOf({
   return { input: 0, output, total: output };
 }
 
-/** NaN: there is no price for it, and no other measure of it. */
+/** In nano-dollars; NaN when the amount has no price and no other measure. */
 function unitNano(amount: number, rate: number | undefined, isInTokens: boolean): number {
   if (amount === 0) return 0;
   if (rate === undefined) return isInTokens ? 0 : Number.NaN;
   return nanoPerDollar * rate * amount;
 }
 
-/** A part that is both cached and sound is priced once. Where it is not reported how much that is, it is as little as possible. */
+/**
+ * In nano-dollars. A part that is both cached and audio is priced once; where its size is not reported, the smallest
+ * possible size is taken.
+ */
 function inputNano(counts: UsageCounts, rates: TokenRates): number {
   const { input_tokens: all, cached_input_tokens: cached = 0, audio_input_tokens: audio = 0 } = counts;
   const { cache_write_input_tokens: written = 0, cache_write_1h_input_tokens: writtenForHour = 0 } = counts;
@@ -74,7 +78,7 @@ function inputNano(counts: UsageCounts, rates: TokenRates): number {
   );
 }
 
-/** Thoughts are no sound. */
+/** In nano-dollars. Reasoning tokens are never audio tokens. */
 function outputNano(counts: UsageCounts, rates: TokenRates): number {
   const { output_tokens: all, audio_output_tokens: audio = 0, reasoning_tokens: reasoning = 0 } = counts;
   const thought = Math.min(reasoning, all - audio);
@@ -82,7 +86,7 @@ function outputNano(counts: UsageCounts, rates: TokenRates): number {
   return tokenNano(all - audio - thought, output) + tokenNano(audio, audioOutput) + tokenNano(thought, reasoningRate);
 }
 
-/** NaN: they have no price. */
+/** In nano-dollars; NaN when the tokens have no price. */
 function tokenNano(tokens: number, rate: number | undefined): number {
   if (tokens === 0) return 0;
   return rate === undefined ? Number.NaN : nanoPerToken * rate * tokens;

@@ -1,11 +1,11 @@
-// Which price a model has: that of the configuration, else the public list price.
+// Finds the price of a model: that of the configuration, else the public list price.
 
 import { defaultAddresses } from '../../schemas/provider-addresses.ts';
 import type { Model, Pricing, Provider, Usage } from '../../schemas/types.ts';
 import { modelId, pricingOf } from '../listed-models.ts';
 import list from './list-prices.json' with { type: 'json' };
 
-/** Where a model is. */
+/** The type and the address of a provider. */
 export type PricedProvider = Pick<Provider, 'type' | 'base_url'>;
 
 /** By type of provider and id of the model; null: a model with a price that is not known. */
@@ -13,17 +13,17 @@ type Prices = Readonly<Record<string, Readonly<Record<string, Pricing | null>>>>
 
 const listPrices: Prices = list.prices;
 
-/** Types whose every customer has an address of its own: those at which the list prices hold. */
+/** Provider types with one address per customer: the addresses at which the list prices hold. */
 const listAddresses: Readonly<Partial<Record<Provider['type'], RegExp>>> = {
   azure: /^https:\/\/[\w-]+\.(?:openai|cognitiveservices|services\.ai)\.azure\.com\//,
   bedrock: /^https:\/\/bedrock-runtime\.us-(?:east-1|west-2)\.amazonaws\.com(?:\/|$)/,
 };
-/** So ends the id of a dated snapshot of a model. */
+/** The end of the id of a dated snapshot. */
 const date = /-(?:\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /**
- * What the configuration says that an entry of `models` of this provider costs: there, else among `prices` of `usage`, else the public list
- * price. Undefined: it is not known.
+ * The price of an entry of `models` of this provider: that of the entry, else that in `usage.prices`, else the public
+ * list price. Undefined: unknown.
  */
 export function pricingIn(
   provider: PricedProvider,
@@ -45,12 +45,15 @@ export function listPricing(type: Provider['type'], id: string): Pricing | undef
   return (found === undefined ? own(ofType, id.replace(date, '')) : found) ?? undefined;
 }
 
-/** At another address than that of its type, another party may ask another price for a model of the same name. */
+/**
+ * Whether list prices apply: at another address than that of its type, another seller may ask another price for a model
+ * of the same name.
+ */
 function isAtList({ type, base_url: address }: PricedProvider): boolean {
   return listAddresses[type]?.test(address) ?? address === defaultAddresses[type];
 }
 
-/** The member of an object that comes from a file: names such as `constructor` are no members. */
+/** The own member of an object from a file: `constructor` and the like are not members. */
 function own<Value>(object: Readonly<Record<string, Value>> | undefined, name: string): Value | undefined {
   return object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined;
 }

@@ -1,4 +1,4 @@
-// What a model costs, ready to be multiplied.
+// The compiled price of a model.
 import type { Pricing } from '../../schemas/types.ts';
 
 /** US dollars per million tokens. Undefined: there is no such price. */
@@ -17,18 +17,18 @@ export interface TokenRates {
 
 export interface Price {
   readonly tokens: TokenRates;
-  /** The rates of requests with more tokens of input than so many; undefined: there are no others. */
+  /** The rates of requests with more than `aboveTokens` tokens of input; undefined: the same rates for all. */
   readonly longContext: { readonly aboveTokens: number; readonly tokens: TokenRates } | undefined;
   /** US dollars: for each request, image, hour of sound, and million characters. Undefined: there is no such price, and no fee. */
   readonly perRequest: number | undefined;
   readonly perImage: number | undefined;
   readonly perHour: number | undefined;
   readonly perMillionCharacters: number | undefined;
-  /** Of all of it, what a request in a batch costs. Undefined: nothing is said of it. */
+  /** The share of the price that a request in a batch costs, 0 to 1; undefined: unknown. */
   readonly batchShare?: number | undefined;
 }
 
-/** The price that a mapping of the configuration says. Frozen. */
+/** Compiles the price of a model from the configuration. Frozen. */
 export function priceOf(pricing: Pricing): Price {
   const { long_context: long } = pricing;
   return Object.freeze({

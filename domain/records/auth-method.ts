@@ -8,7 +8,7 @@ const methods: Readonly<Record<Caller['kind'], AuthMethod>> = {
   anonymous: 'no_key',
 };
 
-/** The method of a kind of caller (`Caller.kind`); undefined for what is none. */
+/** The method of a kind of caller (`Caller.kind`); undefined for an unknown kind. */
 export function authMethodOf(kind: string): AuthMethod | undefined {
   return Object.hasOwn(methods, kind) ? methods[kind as Caller['kind']] : undefined;
 }

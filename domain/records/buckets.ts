@@ -32,7 +32,7 @@ const namesOf: Readonly<Record<WholeDays, (day: number) => string>> = {
   yearly: (day) => String(dateOfDay(day).year),
 };
 
-/** Where the interval after the one of this day begins. */
+/** The first day of the next interval, counted from 1970-01-01. */
 const nextOf: Readonly<Record<WholeDays, (day: number) => number>> = {
   daily: (day) => day + 1,
   weekly: (day) => mondayOf(day) + 7,
@@ -43,11 +43,11 @@ const nextOf: Readonly<Record<WholeDays, (day: number) => number>> = {
 export interface Buckets {
   /** `2026-02-28T13:00:00.000Z` of an hour, `2026-02-28`, `2026-W09`, `2026-02` or `2026`, one for each bucket. */
   readonly names: readonly string[];
-  /** Where each bucket begins, and where the last one ends. Unix milliseconds. */
+  /** The start of each bucket, and the end of the last one. Unix milliseconds. */
   readonly edges: readonly number[];
 }
 
-/** The first and the last bucket hold only those of their days that are asked for. */
+/** Cuts days into buckets. The first and the last bucket hold only the days that were asked for. */
 export function bucketsOf(days: Days, interval: Interval): Buckets {
   const { first, last, zone } = days;
   // The clock of a zone names some hours twice, so hours have their names in UTC.
@@ -64,7 +64,10 @@ export function bucketsOf(days: Days, interval: Interval): Buckets {
   return { names, edges: [...edges, zone.startOfDay(last + 1)] };
 }
 
-/** Where each hour begins, and where the last one ends. A day that clocks are changed on has 23 or 25. */
+/**
+ * The start of each hour and the end of the last one, in Unix milliseconds. A day with a change of clocks has 23 or 25
+ * hours.
+ */
 export function hourEdges({ first, last, zone }: Days): readonly number[] {
   const edges: number[] = [];
   for (let day = first; day <= last; day += 1) {

@@ -2,15 +2,17 @@
 import type { NanoDollars } from './usage.ts';
 
 /**
- * As a number, for JSON. A division is rounded to the nearest number, and JSON writes the shortest decimal that means this number: that is
- * the decimal with at most nine places that the nano-dollars are, up to 2^23 dollars (8.3 million; beyond, to two nano-dollars).
- * Null stays null: unknown.
+ * US dollars as a number, for JSON. The nearest double of the exact decimal, so JSON shows that decimal with at most
+ * nine places up to 2^23 dollars (8.3 million; beyond, to two nano-dollars). Null (unknown) stays null.
  */
 export function dollars(cost: NanoDollars | null): number | null {
   return cost === null ? null : cost / 1e9;
 }
 
-/** As decimal digits without an exponent, for tables: `0.0000025`. Exact for every whole number of nano-dollars. Null stays null. */
+/**
+ * US dollars as decimal digits without an exponent, for tables: `0.0000025`. Exact for every whole number of
+ * nano-dollars. Null (unknown) stays null.
+ */
 export function dollarText(cost: NanoDollars | null): string | null {
   if (cost === null) return null;
   const digits = String(Math.abs(cost)).padStart(10, '0');

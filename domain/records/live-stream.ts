@@ -1,6 +1,6 @@
-// The live stream of entries, which a proxy passes on: its path, and how often it says something.
+// The live stream of entries, which a proxy passes on: its path and its longest silence.
 
 export const livePath = '/admin/live';
 
-/** How long the stream says nothing at most. Milliseconds. */
+/** The longest time between two messages of the stream, in milliseconds. */
 export const liveHeartbeatMs = 15_000;

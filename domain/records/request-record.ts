@@ -14,7 +14,7 @@ export const authMethods = ['api_key', 'master_key', 'no_key'] as const;
 export type AuthMethod = (typeof authMethods)[number];
 
 /**
- * Who has asked a model: a client, or the gateway itself for a request of one: for an embedding of the semantic cache, or for the verdict of a
+ * The origin of a call: a client, or the gateway itself, for an embedding of the semantic cache or the verdict of a
  * guardrail.
  */
 export const askedBy = ['client', 'gateway'] as const;
@@ -124,8 +124,9 @@ export interface AuditData {
 }
 
 /**
- * What a record counts as in sums of usage, where it is not one request of a client. `calls`: calls of providers alone, as of a poll, an
- * upload, a question of the gateway itself, or a request that no provider has answered. `nothing`: a cost that became known later.
+ * How a record counts in sums of usage, where it is not one request of a client. `calls`: calls of providers alone,
+ * such as a poll, an upload, a call of the gateway itself, or a request that no provider answered. `nothing`: a cost
+ * that became known later.
  */
 export type Counting = 'calls' | 'nothing';
 

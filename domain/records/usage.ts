@@ -11,7 +11,7 @@ export const usageSources = ['reported', 'estimated', 'partial'] as const;
 export type UsageOrigin = (typeof usageSources)[number];
 
 export interface UsageCounts {
-  /** All that was read, what a cache held of it included. */
+  /** All input, cached input included. */
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly total_tokens: number;

@@ -1,4 +1,4 @@
-// What a window has counted, as plain data and as text in a store, and when it no longer matters (spec, Limits 11).
+// The counts of a window as plain data and as text in a store, and the time from which they no longer matter (spec, Limits 11).
 import { sliceCount, sliceStartMs } from './slice.ts';
 
 /** Slices as stored: number of the slice, what was counted in it. */

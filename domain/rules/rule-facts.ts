@@ -1,4 +1,4 @@
-// What a log line says of a rule: in force before a change, and after it.
+// The fields of a log line about a change of a rule: the rule in force before, and after.
 import { authorFacts } from './authorship.ts';
 import type { ManualRule } from './manual-rule.ts';
 import { mergeRules } from './merge.ts';
@@ -6,14 +6,14 @@ import type { RulePrerequisites } from './obstacle.ts';
 import { resetEpochs } from './reset-epochs.ts';
 import type { Rule } from './rule.ts';
 
-/** The declared and the manual rule of one rule key, as far as there are such. */
+/** The declared and the manual rule of one key; undefined where there is none. */
 export interface RulePair {
   readonly declared: Rule | undefined;
   /** Not expired. */
   readonly manual: ManualRule | undefined;
 }
 
-/** The rule that follows from the two, in the words of the listing; null without both. */
+/** The members of the rule in force, named as in the listing; null without a rule. */
 export function ruleFacts({ declared, manual }: RulePair, prerequisites: RulePrerequisites): object | null {
   const merged = mergeRules({
     config: declared === undefined ? [] : [declared],

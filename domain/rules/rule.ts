@@ -10,7 +10,9 @@ export interface Rule {
   readonly key: string;
   /** Short and stable, for metric labels; unique within a set. */
   readonly id: string;
-  /** What operators call it: 1 to 64 characters that a header may hold. Not part of the identity, and not unique. */
+  /**
+   * The name that operators gave: 1 to 64 characters that a header may hold. Not part of the identity, and not unique.
+   */
   readonly name?: string;
   readonly scope: Scope;
   /** The subject to show: a name as written, a user path normalised. */
@@ -93,12 +95,12 @@ function rulesOf(
   });
 }
 
-/** What a refusal and the log call a rule: its name, else its id. Both are safe in a header. */
+/** The name of a rule in refusals and logs: its name, else its id. Both are safe in a header. */
 export function ruleLabel({ name, id }: Pick<Rule, 'name' | 'id'>): string {
   return name ?? id;
 }
 
-/** How log lines, differences of configurations and sentences name one rule: for example `user_path /team-a minute`. */
+/** The title of a rule in log lines, diffs and messages: for example `user_path /team-a minute`. */
 export function ruleTitle({
   scope,
   subject,
@@ -107,7 +109,10 @@ export function ruleTitle({
   return `${scope} ${subject} ${periodLabel(seconds)}`;
 }
 
-/** The order of rules for checks, ties and listings: scope, normalised subject, period. */
+/**
+ * Compares two rules for checks, ties and listings: scope, normalised subject, period. Returns a number below, equal to
+ * or above 0, as `Array.sort` needs.
+ */
 export function compareRules(a: Rule, b: Rule): number {
   if (a.scope !== b.scope) return a.scope < b.scope ? -1 : 1;
   if (a.matchSubject !== b.matchSubject) return a.matchSubject < b.matchSubject ? -1 : 1;
