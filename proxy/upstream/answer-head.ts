@@ -4,10 +4,10 @@ import { hasEvent, hasFrame } from '../bytes/events.ts';
 import { spells, spellsFolded } from '../bytes/spells.ts';
 import { encodingOf } from './decoded-sink.ts';
 
-/** What an answer says of itself. Undefined: the header is not there. */
+/** The headers of an answer that the gateway reads. Undefined: the header is absent. */
 export interface AnswerHead {
   readonly contentType: string | undefined;
-  /** How the provider encoded the body; undefined: plain. */
+  /** The Content-Encoding in lower case; undefined: the body is not compressed. */
   readonly receivedEncoding: string | undefined;
   readonly contentLength: string | undefined;
   readonly retryAfter: string | undefined;
@@ -59,7 +59,10 @@ const longQuotaName = 'x-ratelimit-remaining'.length;
 /** All of them are at least as long as that. */
 export const bedrockPrefix = 'x-amzn-bedrock-';
 
-/** Reads names and values in turn of an answer with this status. The lengths of the names tell nearly all others apart from these. */
+/**
+ * Reads the headers of an answer, names and values in turn. Compares by the length of a name first, because that
+ * excludes nearly all others. Does not throw.
+ */
 export function readAnswerHead(raw: readonly Buffer[], status: number = 200): AnswerHead {
   let contentType: string | undefined;
   let receivedEncoding: string | undefined;
@@ -141,7 +144,10 @@ export function readAnswerHead(raw: readonly Buffer[], status: number = 200): An
 /** Before a head has come. */
 export const noHead: AnswerHead = readAnswerHead([]);
 
-/** Whether the first event of a stream is there. Of what is no stream none is awaited. */
+/**
+ * Whether an answer can be handed over: the first event of a stream has come, or it is not a stream. `held`: the bytes
+ * so far.
+ */
 export function beginsReadably({ stream, isBinary }: AnswerHead, held: Buffer): boolean {
   if (!stream || held.length > maxFirstBytes) return true;
   return isBinary ? hasFrame(held) : hasEvent(held);

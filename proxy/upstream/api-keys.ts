@@ -21,7 +21,7 @@ export interface GivenKey {
   readonly signer?: AwsSigner | undefined;
 }
 
-/** What is remembered of a key, also when the configuration is read again. */
+/** The state of a key. It survives a reload of the configuration. */
 interface KeyState {
   restsUntilMs: number;
   /** The last answer was a 401. */
@@ -34,9 +34,9 @@ export interface ApiKey extends GivenKey {
   readonly state: KeyState;
 }
 
-/** What a provider grants a target, key by key. */
+/** The quota that a provider grants a target, per key. */
 export interface KeysLeft {
-  /** Nothing is left for calls with this key. */
+  /** Whether the quota of this key is used up at `nowMs` (Unix milliseconds). */
   isKeyUsedUp(key: RememberedKey, nowMs: number): boolean;
 }
 
@@ -68,7 +68,7 @@ export class ApiKeys {
     this.#refused = refused;
   }
 
-  /** What is remembered of each. */
+  /** The state of each key. */
   get remembered(): readonly RememberedKey[] {
     return this.#keys.map(({ state }) => state);
   }
@@ -82,8 +82,8 @@ export class ApiKeys {
   }
 
   /**
-   * The next key that does not rest, if possible one with something left for the target; when all rest, the one that is free soonest.
-   * Moments in milliseconds of one clock.
+   * The next key that does not rest, if possible one with quota left for the target; when all rest, the one whose rest
+   * ends first. `nowMs` in Unix milliseconds.
    */
   pick(nowMs: number, left?: KeysLeft): ApiKey {
     const keys = this.#keys;
@@ -111,17 +111,20 @@ export class ApiKeys {
     return this.#keys[index] as ApiKey;
   }
 
-  /** Some key other than this one does not rest. */
+  /** Whether a key other than this one does not rest. */
   hasOtherFree(asked: ApiKey, nowMs: number): boolean {
     return this.#keys.some((key) => key !== asked && key.state.restsUntilMs <= nowMs);
   }
 
-  /** The key is used only when no other can be, until then. */
+  /** Lets the key rest until `untilMs` (Unix milliseconds): it is used only when every other key rests, too. */
   rest({ state }: ApiKey, untilMs: number): void {
     state.restsUntilMs = Math.max(state.restsUntilMs, untilMs);
   }
 
-  /** What an answer says of the key it was asked with. `nowMs`: Unix milliseconds. */
+  /**
+   * Applies the status of an answer to the key of its request: 401, 402 and 429 let the key rest. `nowMs` in Unix
+   * milliseconds.
+   */
   answered(key: ApiKey, status: number, head: AnswerHead, nowMs: number): void {
     const { state } = key;
     if (status === 401) {
@@ -130,7 +133,7 @@ export class ApiKeys {
       state.isRefused = true;
     } else if (status === 402) this.rest(key, nowMs + refusedMs);
     else if (status === 429) {
-      // None at all, or a moment that has passed, is no reason to use it again at once.
+      // Without a wait, or with one that has passed, the key rests for a default time.
       this.rest(key, nowMs + Math.min(askedWaitMs(head, nowMs) || unsaidRestMs, longestRestMs));
     } else if (status < 400) state.isRefused = false;
   }
@@ -146,7 +149,7 @@ function markOf(secret: string | undefined): string {
   return secret === undefined ? '' : createHash('sha256').update(secret).digest('hex').slice(0, 32);
 }
 
-/** The keys of all providers. What is remembered of a key stays while its provider has it. */
+/** The keys of all providers. The state of a key stays while its provider has it. */
 export class ProviderKeys {
   #providers = new Map<string, ApiKeys>();
   readonly #refused: (refused: RefusedKey) => void;
@@ -156,7 +159,7 @@ export class ProviderKeys {
     this.#refused = refused;
   }
 
-  /** The keys of a provider as they are configured, with what is remembered of those in force. They are in force from `keep` on. */
+  /** The keys of a provider, with the state of those in force. They are in force after `keep`. */
   of(provider: string, given: readonly GivenKey[]): ApiKeys {
     const refused = (position: number): void => this.#refused({ provider, position, count: given.length });
     const keys = new ApiKeys(given, this.#providers.get(provider), refused);

@@ -1,4 +1,4 @@
-// How long one call of a provider may take: its timeouts, one after the other, and the whole.
+// The deadlines of one call of a provider: its timeouts, one after the other, and the total.
 import type { Failure } from '../answer.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { timedOut } from './failure.ts';
@@ -10,19 +10,25 @@ export interface StreamedBody {
   readonly isAwaited: boolean;
 }
 
-/** What is known of a call when it is made. */
+/** The facts of a call at its start. */
 export interface CallFacts {
-  /** When the answer must be complete, whatever its patience says: milliseconds of the shared clock. */
+  /** The deadline of the complete answer, besides that of `Patience`. Milliseconds of the shared clock. */
   readonly latestMs: number;
-  /** A stream is handed over when its first event is there, so that one which says nothing or begins with an error can be had elsewhere. */
+  /**
+   * A stream is handed over only when its first event has come, so that an empty or failed stream can be asked
+   * elsewhere.
+   */
   readonly needsEvent: boolean;
-  /** Reads the first events; absent: any will do. Those that say nothing of the answer are held back for a moment, as an error may follow. */
+  /**
+   * Reads the first events; absent: any event suffices. Events without content are held back for a moment, because an
+   * error may follow.
+   */
   readonly opening?: { readonly isQuiet: boolean; push(bytes: Buffer): void } | undefined;
-  /** Made on a new connection, because the one before, a kept one, had been closed. */
+  /** The call is repeated on a new connection, because the kept one had been closed. */
   readonly isFresh: boolean;
   /** A stream was asked for. */
   readonly isStream: boolean;
-  /** The form that an answer shall have. Then its first bytes say what it is, and not its head alone; absent: it passes as it came. */
+  /** The wanted form of the answer; its first bytes then decide, not its head alone. Absent: it passes as it came. */
   readonly wanted?: 'stream' | 'whole' | undefined;
   /** An answer up to this many bytes is held until it is complete. */
   readonly mostHeldBytes: number;
@@ -32,14 +38,14 @@ export interface CallFacts {
   readonly takeHead?: (status: number, headers: readonly Buffer[]) => void;
 }
 
-/** A call that took too long is told so. */
+/** The receiver of the end of a deadline. */
 export interface Late {
   late(failure: Failure): void;
-  /** A stream that has begun goes on saying nothing: it is not held back any longer. */
+  /** A stream has begun and had no content for `quietMs`: it is not held back longer. */
   staysQuiet(): void;
 }
 
-/** So long a stream is held back that has begun, and says nothing of its answer. Milliseconds. */
+/** How long a stream without content is held back after its first event, in milliseconds. */
 const quietMs = 500;
 
 export class CallDeadline implements Timed {
@@ -71,7 +77,7 @@ export class CallDeadline implements Timed {
     deadlines.add(this);
   }
 
-  /** How long ago the request was sent. Milliseconds, as coarse as the shared clock. */
+  /** Milliseconds since the request was sent, as coarse as the shared clock. */
   get sinceSentMs(): number {
     return this.#deadlines.coarseNowMs - this.#sentAtMs;
   }
@@ -115,7 +121,10 @@ export class CallDeadline implements Timed {
     this.#await('no first event within timeouts.first_event', this.#sentAtMs + this.#patience.firstEventMs);
   }
 
-  /** A stream has begun, but says nothing yet; how often it does so gives it no more time. */
+  /**
+   * A stream has begun without content. Only the first call starts the wait; later events without content do not extend
+   * it.
+   */
   awaitWords(): void {
     if (this.#isQuiet) return;
     this.#isQuiet = true;
@@ -129,12 +138,12 @@ export class CallDeadline implements Timed {
     this.#await('the stream was silent for timeouts.stream_idle', this.#nowAnd(this.#patience.streamIdleMs));
   }
 
-  /** The client does not read: no deadline runs for the provider but that of the whole. */
+  /** The client does not read: only the total deadline runs. */
   pause(): void {
     this.deadlineMs = this.#totalDeadlineMs;
   }
 
-  /** The client has left: only what comes soon is worth waiting for. */
+  /** The client has left: waits only `usageDrainMs` longer for the usage. */
   finishSoon(): void {
     this.#totalDeadlineMs = Math.min(this.#totalDeadlineMs, this.#deadlines.coarseNowMs + this.#patience.usageDrainMs);
   }
@@ -146,7 +155,7 @@ export class CallDeadline implements Timed {
 
   expire(): void {
     const isTotal = this.#deadlines.coarseNowMs >= this.#totalDeadlineMs;
-    // It is the client that is slow.
+    // The client is slow, not the provider.
     if (!isTotal && this.#sending?.isAwaited === true) {
       this.sentMore();
       return;

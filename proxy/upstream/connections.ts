@@ -1,13 +1,16 @@
-// The connections to one origin: those that are free, and those that shall end, because the name no longer leads where they go.
+// The connections to one origin: free ones, and those to close because the name no longer resolves to their address.
 import type { Client } from './undici.ts';
 
-/** So many answers in a row must name other addresses: a name with many gives some of them in turn. */
+/**
+ * The number of answers in a row that must lack an address before its connections close: a name with many addresses
+ * gives some of them in turn.
+ */
 const mostAbsences = 4;
 
-/** Where a connection leads. */
+/** The address of a connection. */
 interface Peer {
   readonly address: string;
-  /** How many answers in a row did not name it. */
+  /** The number of answers in a row without this address. */
   absences: number;
 }
 
@@ -56,7 +59,10 @@ export class Connections<C extends Client = Client> {
     for (const client of this.#free.splice(0)) void client.close();
   }
 
-  /** The name leads to these addresses now. A connection elsewhere is closed after some such answers, or ends with its call. */
+  /**
+   * Takes the addresses that the name now resolves to. A connection to another one is closed after `mostAbsences` such
+   * answers, or with the end of its call.
+   */
   compare(addresses: ReadonlySet<string>): void {
     for (const [client, peer] of this.#peers) {
       peer.absences = addresses.has(peer.address) ? 0 : peer.absences + 1;

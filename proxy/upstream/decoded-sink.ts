@@ -1,4 +1,4 @@
-// Undoes a compression that was not asked for, on the way: only what can be read can be counted, and only plain bytes suit every client.
+// Decompresses a body that the gateway did not ask for compressed: only plain bytes can be counted, and every client can read them.
 import type { Duplex } from 'node:stream';
 import {
   constants,
@@ -18,25 +18,28 @@ export interface DecodedSink extends Sink {
   close(): void;
 }
 
-/** An event stream becomes twenty times as long, perhaps fifty. What grows more than this, and beyond a megabyte, is made to exhaust. */
+/**
+ * The largest growth of a body beyond 1 MiB (`harmlessBytes`). An event stream grows 20 to 50 times; more is an attack
+ * on memory.
+ */
 const mostGrowth = 100;
 const harmlessBytes = 1024 * 1024;
 
-// What has come of a stream that breaks off is still passed on.
+// Z_SYNC_FLUSH passes on the bytes of a stream that broke off.
 const zlib = { finishFlush: constants.Z_SYNC_FLUSH };
 const decoders: Readonly<Record<Encoding, (first: number) => Duplex>> = {
   gzip: () => createGunzip(zlib),
   'x-gzip': () => createGunzip(zlib),
-  // Half of the world sends this one without its zlib header.
+  // Many servers send deflate without its zlib header.
   deflate: (first: number) => (first % 16 === 8 ? createInflate(zlib) : createInflateRaw(zlib)),
   br: () => createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH }),
   zstd: () => createZstdDecompress({ finishFlush: constants.ZSTD_e_flush }),
 };
 
-/** What servers write there although nothing is compressed: charsets, and words for nothing. */
+/** Values that servers send although the body is not compressed. */
 const plain: ReadonlySet<string> = new Set(['', 'identity', 'none', 'binary', 'utf-8', 'utf8', 'us-ascii']);
 
-/** What a Content-Encoding says has to be undone to read the body, in lower case; undefined when nothing has. */
+/** The compression that a Content-Encoding names, in lower case; undefined when it names none. */
 export function encodingOf(header: string): string | undefined {
   const encoding = header.trim().toLowerCase();
   return plain.has(encoding) ? undefined : encoding;
@@ -45,20 +48,21 @@ export function encodingOf(header: string): string | undefined {
 /** The name of a compression that can be undone. */
 export type Encoding = 'gzip' | 'x-gzip' | 'deflate' | 'br' | 'zstd';
 
-/** Whether a Content-Encoding, in lower case, can be undone. */
+/** Whether this gateway can decompress a Content-Encoding; `encoding` in lower case. */
 export function isDecodable(encoding: string): encoding is Encoding {
   return Object.hasOwn(decoders, encoding);
 }
 
 /**
- * A sink that hands everything to `sink` as it was before it was compressed, and asks `source` for no more than that one takes. Bytes
- * that are not compressed so, and those that grow beyond measure, end it with `upstream_invalid_response` and cancel the source.
+ * A sink that passes decompressed bytes to `sink` and asks `source` for no more than `sink` takes. Bytes that are not
+ * so compressed, and a body that grows more than 100 times beyond 1 MiB, end `sink` with `upstream_invalid_response`
+ * and cancel the source.
  */
 export function decodedSink(encoding: Encoding, sink: Sink, source: Source): DecodedSink {
   return new Decoding(encoding, sink, source);
 }
 
-/** Where compressed bytes come from. */
+/** The source of the compressed bytes. */
 interface Source {
   resume(): void;
   cancel(failure: Failure): void;

@@ -1,4 +1,4 @@
-// Why an upstream call failed, from the codes of undici, the system and TLS: one table, no chain of conditions.
+// Maps the error codes of undici, the system and TLS to the failure of an upstream call: one table.
 import type { Failure } from '../answer.ts';
 
 /** A call that failed before its answer could be handed over. */
@@ -11,9 +11,9 @@ export interface UpstreamFailure {
 }
 
 /**
- * A kept connection that breaks so soon behind the request, without a byte of an answer, was most likely closed before the request came: the
- * news of that takes as long as the way to the provider and back. A new one that was made in its place breaks so only where the provider
- * is ending. Milliseconds, about.
+ * In milliseconds. A kept connection that breaks so soon after the request, without a byte of an answer, had most
+ * likely been closed before: that news takes one round trip to the provider. A new connection that replaced it breaks
+ * so soon only where the provider is shutting down.
  */
 const staleMs = 200;
 
@@ -29,6 +29,7 @@ export function sendFailure(failure: Failure, sent: boolean, sinceSentMs: number
 export const clientLeft: Failure = { code: 'upstream_disconnected', reason: 'the client left' };
 /** Another target, asked beside this one, was faster. */
 export const outrun: Failure = { code: 'hedge_lost', reason: '' };
+/** A failure by a timeout; `reason` names the timeout that ended. */
 export const timedOut = (reason: string): Failure => ({ code: 'upstream_timeout', reason });
 
 const unreachable = (reason: string): Failure => ({ code: 'upstream_unavailable', reason });

@@ -1,16 +1,16 @@
-// The first bytes of a body: a byte order mark is no part of it, and what follows tells how it is framed, whatever its head says.
+// Reads the first bytes of a body: removes a byte order mark, and finds the form of the body by what follows, not by its head.
 
 const mark = [0xef, 0xbb, 0xbf];
 const openBrace = 0x7b;
 const nothing: Buffer = Buffer.alloc(0);
 
-/** What a body is. */
+/** The form of a body. */
 export type BodyForm = 'json' | 'events' | 'other';
 
 /** A line of an event stream, and the beginning of one. */
 const eventLine = /^\s*(?:data|event|id|retry)?:/;
 const begunLine = /^\s*(?:d(?:a(?:t(?:a)?)?)?|e(?:v(?:e(?:n(?:t)?)?)?)?|i(?:d)?|r(?:e(?:t(?:r(?:y)?)?)?)?)?$/;
-/** What comes behind more white space than this is something else. Bytes. */
+/** The most white space before the first character, in bytes; more means another form. */
 const mostRead = 64;
 
 /** Takes the first bytes of one body, however they are cut. */
@@ -21,7 +21,10 @@ export class FirstBytes {
   /** A mark was taken off. */
   hadMark = false;
 
-  /** The bytes that may be used now: none, until it is known what the body is. They are a copy where they came in pieces. */
+  /**
+   * Returns the bytes that may be used now; empty until the form of the body is known. They are a copy where they came
+   * in pieces.
+   */
   take(chunk: Buffer): Buffer {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     const begun = markLength(bytes);
@@ -49,7 +52,7 @@ export class FirstBytes {
   }
 }
 
-/** So many bytes of a mark stand at the beginning. */
+/** The number of bytes of a byte order mark at the beginning, 0 to 3. */
 function markLength(bytes: Buffer): number {
   let length = 0;
   while (length < mark.length && bytes[length] === mark[length]) length += 1;

@@ -18,7 +18,10 @@ export interface Forwarded {
 /** They are made anew for the request that is sent. */
 const unsent: ReadonlySet<string> = new Set(['host', 'content-length', 'expect']);
 
-/** Sends it; rejects when no answer begins within `timeoutMs`, or when `gone` fires. */
+/**
+ * Sends a request and resolves with the head of its answer. Rejects with the error of undici: when no answer begins
+ * within `timeoutMs` (a HeadersTimeoutError), when `gone` fires, or when the connection fails.
+ */
 export async function forward(
   pool: ClientPool,
   { method, path, headers, body, quietMs }: Forwarded,
@@ -42,7 +45,7 @@ export async function forward(
   }
 }
 
-/** Whether `forward` failed before there was a connection, so that nothing was sent. Where it cannot be told, it may have been. */
+/** Whether `forward` failed before a connection existed, so that nothing was sent. False where that is not certain. */
 export function neverConnected(error: unknown): boolean {
   if (error instanceof errors.ConnectTimeoutError) return true;
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
@@ -67,7 +70,7 @@ export async function answersHealth(pool: ClientPool, timeoutMs: number): Promis
   }
 }
 
-/** The headers of a message without those of its connection, its framing and its address. */
+/** The end-to-end headers of a message: without those of the connection, the framing and the host. */
 export function endToEndHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const isOfConnection = noTransfer(['connection', headers.connection ?? '']);
   const kept = Object.entries(headers).filter(

@@ -7,7 +7,7 @@ import { type BrokenAnswer, type Question, readWhole, type WholeAnswer } from '.
 
 /** A service that is asked. */
 export interface Hook extends Origin {
-  /** What messages call it, and what counts its open calls together, across reloads. */
+  /** The name for messages; open calls are counted by it, across reloads. */
   readonly name: string;
   /** Path and query. */
   readonly path: string;
@@ -21,7 +21,7 @@ export interface Hook extends Origin {
   readonly mostAtOnce: number;
 }
 
-/** What stands in the place of an answer. */
+/** The reasons for a missing answer. */
 export const hookTroubles = ['busy', 'timeout', 'unreachable', 'broken', 'status', 'cancelled'] as const;
 export type HookTrouble = (typeof hookTroubles)[number];
 

@@ -13,7 +13,10 @@ const always: ReadonlySet<string> = new Set([
   'http2-settings',
 ]);
 
-/** Tells of the headers of a message, names and values in turn, which are of its connection alone. The names are asked for in lower case. */
+/**
+ * Returns a function that tells whether a header belongs to the connection alone (hop-by-hop). `raw`: names and values
+ * in turn; the function takes names in lower case.
+ */
 export function noTransfer(raw: readonly string[]): (name: string) => boolean {
   const named = new Set<string>();
   for (let index = 0; index < raw.length; index += 2) {

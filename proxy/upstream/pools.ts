@@ -6,7 +6,7 @@ import { Names } from './dial/names.ts';
 import { SocketBudget } from './dial/socket-budget.ts';
 import type { Connector } from './undici.ts';
 
-/** What decides whether two providers may share sockets. */
+/** The properties that two providers must share to share sockets. */
 export interface Origin extends Reach {
   /** scheme://host:port */
   readonly origin: string;

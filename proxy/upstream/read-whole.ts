@@ -42,7 +42,7 @@ export interface BrokenAnswer {
 
 const tooLarge: Failure = { code: 'upstream_invalid_response', reason: 'it is too large' };
 
-/** Asks once. Never rejects. */
+/** Sends one request and reads the whole answer, up to `mostBytes`. Never rejects: a failure is a BrokenAnswer. */
 export function readWhole(
   pool: ClientPool,
   { method = 'GET', path, headers, body: sent, mostBytes, mayReuse = false, signal }: Question,

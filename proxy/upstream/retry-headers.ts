@@ -1,4 +1,4 @@
-// What a provider's error says about trying again, made sane for the client.
+// Reads and limits the retry headers of a provider's error.
 import { parseMoment } from '../../schemas/formats/moment.ts';
 import type { AnswerHead } from './answer-head.ts';
 

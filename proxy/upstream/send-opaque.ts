@@ -45,7 +45,7 @@ const json = /^application\/(?:[\w.+-]+\+)?json\b/i;
 
 const type = 'content-type';
 
-/** What must be known of a call of which the gateway understands nothing. */
+/** The facts of a call whose body the gateway does not read. */
 class OpaqueFacts implements CallFacts {
   readonly latestMs = Number.POSITIVE_INFINITY;
   readonly needsEvent = false;

@@ -37,7 +37,7 @@ export function awsSigner(host: string, credentials: AwsCredentials): AwsSigner 
   };
 }
 
-/** What a region is called in a host: `bedrock-runtime.us-east-1.amazonaws.com`, also of FIPS and VPC endpoints. */
+/** Matches the region in a host name: `bedrock-runtime.us-east-1.amazonaws.com`, also of FIPS and VPC endpoints. */
 const regionInHost = /(?:^|\.)bedrock(?:-runtime)?(?:-fips)?\.([a-z]{2,4}(?:-[a-z]+)+-\d)\./;
 
 /** The package would add and sign these. They are written by the one who sends, so they are left out of the signature. */

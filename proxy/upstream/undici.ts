@@ -16,7 +16,7 @@ export const Client: new (...given: ConstructorParameters<typeof undici.Client>)
 export type Connector = undici.buildConnector.connector;
 export const buildConnector: typeof undici.buildConnector = build;
 
-/** What `pool.request(options)` is in undici's index. */
+/** `pool.request(options)` of undici's index, without loading the index. Rejects with the errors of undici. */
 export function request(
   pool: Pick<undici.Pool, 'dispatch'>,
   options: undici.Dispatcher.RequestOptions,
@@ -24,7 +24,7 @@ export function request(
   return send.call(pool, options);
 }
 
-/** What `client.connect(options, callback)` is in undici's index: sends CONNECT, and gives the socket of the tunnel. */
+/** `client.connect(options, callback)` of undici's index: sends CONNECT and returns the socket of the tunnel. */
 export function requestTunnel(
   client: Client,
   options: undici.Dispatcher.ConnectOptions,

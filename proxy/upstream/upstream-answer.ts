@@ -39,9 +39,9 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
   readonly #deadline: CallDeadline;
   readonly #facts: CallFacts;
   #isReused = false;
-  /** What came before there was a sink. */
+  /** The bytes that came before there was a sink. */
   readonly #held = new HeldBytes();
-  /** What came of the read that is being parsed, of an answer that is not held whole. */
+  /** The pieces of the read that is being parsed; unused for an answer that is held whole. */
   #read: ReadPieces | undefined;
   #isReading = false;
   /** The sink has asked for a pause. */
@@ -227,7 +227,7 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     if (this.status >= 400 || isText.test(this.contentType ?? '')) this.#decode('gzip');
   }
 
-  /** What is compressed is undone as it comes; for all who look at the answer it is plain. */
+  /** Decompresses the body as it comes; all readers of the answer see plain bytes. */
   #decode(encoding: string): void {
     this.head = { ...this.head, receivedEncoding: undefined, contentLength: undefined };
     if (!isDecodable(encoding)) {
@@ -236,7 +236,7 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     }
     const sink: Sink = {
       write: (piece) => this.#take(piece),
-      // An error whose words cannot be read is one without words.
+      // An error body that cannot be decompressed counts as empty.
       end: (failure) => this.#decoded(this.status < 400 || failure?.code !== damaged ? failure : undefined),
     };
     const source = {
@@ -284,7 +284,7 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
     return false;
   }
 
-  /** What is there is handed over, whatever it says. */
+  /** Hands over the bytes so far, although they have no content. */
   staysQuiet(): void {
     this.#deadline.awaitMore();
     this.#tellReady(undefined);
@@ -353,7 +353,7 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
   #fail(failure: Failure): void {
     if (this.#over) return;
     this.#over = true;
-    // What has come of it is passed on first.
+    // The bytes so far are passed on first.
     if (this.#decoder === undefined) this.#decoded(failure);
     else this.#decoder.end(failure);
     this.#abort?.(new Error(failure.code));

@@ -9,7 +9,7 @@ import type { ClientPool } from '../client-pool.ts';
 import { clientLeft, failureOf, timedOut, type UpstreamFailure } from '../failure.ts';
 import type { WholeAnswer } from '../read-whole.ts';
 
-/** What a handshake says. */
+/** The data of a WebSocket handshake. */
 export interface Handshake {
   /** Path and query, those of the base URL included. */
   readonly path: string;
@@ -26,7 +26,7 @@ export interface Switched {
   readonly head: AnswerHead;
 }
 
-/** What came of it: one of the three. */
+/** The outcome: exactly one of the three members. */
 export type Dialled =
   | { readonly switched: Switched; readonly answer?: undefined; readonly failure?: undefined }
   /** An answer of HTTP, whatever its status. */
@@ -36,7 +36,7 @@ export type Dialled =
 /** More of an answer that is not the wanted one is not read. Bytes. */
 const mostBytes = 64 * 1024;
 
-/** Never rejects. `gone` breaks it off. */
+/** Opens a WebSocket to the provider. `gone` cancels it. Never rejects: a failure is a member of the outcome. */
 export function dialWebSocket(pool: ClientPool, handshake: Handshake, gone: AbortSignal): Promise<Dialled> {
   return new Promise((resolve) => new Dial(pool, handshake, gone, resolve));
 }

@@ -16,11 +16,11 @@ export interface RefusedAddress {
   readonly kind: Exclude<AddressKind, 'open'>;
 }
 
-/** What connections are made with. */
+/** The parts that make connections; tests replace them. */
 export interface Network {
   readonly resolve: Resolve;
   readonly names: NameTimes;
-  /** Between two looks at whether names still lead where connections go. Milliseconds. */
+  /** The interval at which names are resolved again, in milliseconds. */
   readonly lookMs: number;
   /** Makes what opens sockets. */
   readonly connector: typeof buildConnector;
@@ -37,7 +37,7 @@ export const systemNetwork: Network = {
   refused: () => undefined,
 };
 
-/** What decides whom a connection may reach. */
+/** The limits on the addresses that a connection may reach. */
 export interface Reach {
   /** The provider that is reached; undefined: none. */
   readonly name?: string | undefined;
@@ -52,8 +52,9 @@ export interface Reach {
 }
 
 /**
- * `bounded` bounds what opens sockets; an address that is refused takes no place. Behind a proxy it is the proxy that resolves the name of
- * the provider: what can be checked is the address of the proxy, and an address in place of the name.
+ * Returns a connector that refuses forbidden addresses before a socket is opened; failures go to its callback.
+ * `bounded` limits the number of sockets. Behind a proxy, which resolves the provider's name itself, only the proxy's
+ * address is checked, and a provider given by address.
  */
 export function dialler(reach: Reach, network: Network, bounded: (connect: Connector) => Connector): Connector {
   const { connectTimeoutMs, proxy, authorities } = reach;

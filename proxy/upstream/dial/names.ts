@@ -18,10 +18,10 @@ export interface NameTimes {
 
 export const nameTimes: NameTimes = { freshMs: 10_000, failedMs: 1_000, staleMs: 300_000 };
 
-/** So many may wait for one name; a resolver that hangs must not gather more. */
+/** The most connections that may wait for one name, so that a slow resolver does not collect more. */
 const mostWaiting = 1_024;
 
-/** What is known of one name. */
+/** The cached answer for one name. */
 interface Known {
   error: NodeJS.ErrnoException | null;
   addresses: LookupAddress[];

@@ -40,7 +40,7 @@ export class SocketBudget {
   }
 }
 
-/** The same as the system's error, a moment before it would come. */
+/** The error of the system for too many open files, raised before the system would raise it. */
 function noRoom(): Error {
   return Object.assign(new Error('no more sockets to providers'), { code: 'EMFILE', syscall: 'connect' });
 }

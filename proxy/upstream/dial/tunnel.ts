@@ -10,7 +10,7 @@ export interface HttpProxy {
   readonly authorization: string | undefined;
 }
 
-/** What opens the two halves of the way. */
+/** The connectors of the two parts of a tunnel. */
 export interface TunnelConnectors {
   /** To the proxy. */
   readonly toProxy: Connector;
@@ -21,7 +21,10 @@ export interface TunnelConnectors {
 type Options = Parameters<Connector>[0];
 type Done = Parameters<Connector>[1];
 
-/** `timeoutMs`: how long it may take until the provider is reached. */
+/**
+ * Returns a connector that opens a tunnel through the proxy. Failures go to its callback with the code
+ * PROXY_UNREACHABLE, PROXY_REFUSED or PROXY_UNAUTHORIZED. `timeoutMs` covers the way to the provider.
+ */
 export function tunnelConnector(proxy: HttpProxy, connectors: TunnelConnectors, timeoutMs: number): Connector {
   return (options, done) => new Tunnel(options, done, connectors).open(proxy, timeoutMs);
 }
