@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { t as suite, type Test, test } from 'tap';
 import type { AuditEntry } from '../../domain/records/audit-entry.ts';
 import { recordFilePath } from '../../store/records/sqlite/record-file.ts';
+import { watchTime } from '../support/slowdown.ts';
 import { asTeam, dayMs, record, start, startRecordsPlane } from './records-plane.ts';
 
 const plane = await startRecordsPlane(suite);
@@ -107,11 +108,11 @@ await test('a search takes its text literally, and is fast (Q09)', async (t) => 
     '\ud800',
   ];
   for (const word of words) {
-    const beganMs = performance.now();
+    const tookMs = watchTime();
     const found = await log(`search=${encodeURIComponent(word.toWellFormed())}`);
     const isInMessage = kept.refused.data?.error_message?.includes(word) === true || word === '_';
     t.same(found, word === '_' ? ofTheMonth : isInMessage ? ['refused'] : [], word.slice(0, 20));
-    t.ok(performance.now() - beganMs < 1_000, word.slice(0, 20));
+    t.ok(tookMs() < 1_000, word.slice(0, 20));
   }
 });
 

@@ -7,6 +7,7 @@ import { t as suite, test } from 'tap';
 import { parse } from 'yaml';
 import { codexRequest } from '../proxy/dialects/responses/agent-requests.ts';
 import { claudeCodeRequest } from '../proxy/translation/claude-code-request.ts';
+import { watchTime } from '../support/slowdown.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { blocksIn, inPlaces, openTerminal, startLocal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -339,8 +340,8 @@ await test('probes of a base URL are answered as the README says', async (t) => 
 await test('a revoked key is refused within a second', async (t) => {
   const [, revoke = ''] = /`(admin auth-keys\/\$id\/deactivate -X POST)`/.exec(readme) ?? [];
   await paste(revoke);
-  const startedMs = performance.now();
+  const tookMs = watchTime();
   await waitFor('401', async () => (await ask('/v1/models', undefined)).status === 401, 5000);
-  t.ok(performance.now() - startedMs < 1000);
+  t.ok(tookMs() < 1000);
   t.match(await paste(askCursor), /"code":"invalid_api_key"/);
 });

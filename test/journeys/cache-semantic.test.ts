@@ -5,6 +5,7 @@ import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type GatewayRequest, startGateway } from '../support/gateway.ts';
 import { journaled } from '../support/journal.ts';
 import { shareGateway } from '../support/shared.ts';
+import { watchTime } from '../support/slowdown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const [upstream, embedder] = await Promise.all([
@@ -260,9 +261,9 @@ await test('an embedder that fails or is slow costs a moment, and after a few ti
   await inForce({ cache: { ...cache, semantic: { ...semantic, timeout_ms: 100 } } });
   const gate = createGate();
   await embedder.behave({ kind: 'hold', gate });
-  const startedMs = performance.now();
+  const tookMs = watchTime();
   t.match(await ask(say('a @1')), { status: 200, cache: 'miss', calls: 1 });
-  t.ok(performance.now() - startedMs < 3_000);
+  t.ok(tookMs() < 3_000);
   t.equal(await outcome('timeout'), 1);
   gate.release();
   await embedder.behave({ kind: 'error', status: 500 });

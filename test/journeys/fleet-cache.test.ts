@@ -6,6 +6,7 @@ import type { Fleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { delaysUntil, listRules } from '../support/operator.ts';
 import { shareFleet } from '../support/shared.ts';
+import { watchTime } from '../support/slowdown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
@@ -128,9 +129,9 @@ await test('what one proxy keeps in Redis is served by all', async (t) => {
   await waitFor('the second to have it', () => isKept(second, '/team', body));
   t.equal(await isKept(second, '/team-alpha', body), false);
   fleet.redis?.freeze();
-  const startedMs = performance.now();
+  const tookMs = watchTime();
   t.match(await ask(second, '/team', body), { status: 400 });
-  t.ok(performance.now() - startedMs < 500, 'a silent server holds nothing up');
+  t.ok(tookMs() < 500, 'a silent server holds nothing up');
   await upstream.behave({ kind: 'openai' });
   t.same(await ask(second, '/team', body), { status: 200, cache: 'miss' });
   fleet.redis?.thaw();

@@ -2,6 +2,7 @@
 import { t as suite, test } from 'tap';
 import { type Behaviour, type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
 import { shareGateway } from '../support/shared.ts';
+import { watchTime } from '../support/slowdown.ts';
 
 const names = ['m1', 'm2', 'm3', 'm4', 'm5', 'm6'];
 const models = [...names, 'spent-500', 'spent-503', 'waits', 'once'];
@@ -64,7 +65,7 @@ await test('a 403 about the request leads to the next target, and no other calle
 
 await test('the client does not wait for more than a second', async (t) => {
   await upstream.behave(error(429, '2'));
-  const startedMs = performance.now();
+  const tookMs = watchTime();
   t.equal(await ask('p/waits'), '429 waits');
-  t.ok(performance.now() - startedMs < 1_000);
+  t.ok(tookMs() < 1_000);
 });

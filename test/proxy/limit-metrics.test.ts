@@ -8,7 +8,6 @@ import { createLimiter, type Limiter } from '../../proxy/limits/limiter.ts';
 import { type LimitMetrics, observeLimits } from '../../proxy/metrics/limit-metrics.ts';
 import { mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics/limit-metrics.ts';
 import { readMetric } from '../support/gateway.ts';
-import { longestBlock } from '../support/longest-block.ts';
 import { ruleOf } from './limits/rule-of.ts';
 
 const start = Date.UTC(2026, 0, 5, 12);
@@ -270,7 +269,39 @@ await test('the series of a rule outlives a cap edit, a reset and a toggled temp
   }
 });
 
-await test('thousands of rules and children are read in small steps, none of which takes more than 20 ms of the processor', async (t) => {
+/** Counts what the limiter tells between two turns of the event loop: the most counters and decisions of one turn, once it is over. */
+function mostInATurn({ limiter }: Observed): () => number {
+  let [most, inTurn, isOver] = [0, 0, false];
+  const count = (things: number): void => {
+    inTurn += things;
+    most = Math.max(most, inTurn);
+  };
+  const use = limiter.utilisationByRule.bind(limiter);
+  limiter.utilisationByRule = function* (...asked) {
+    for (const step of use(...asked)) {
+      count(step.counters);
+      yield step;
+    }
+  };
+  const decide = limiter.decisionsByRule.bind(limiter);
+  limiter.decisionsByRule = function* () {
+    for (const decided of decide()) {
+      count(decided.length);
+      yield decided;
+    }
+  };
+  const turn = (): void => {
+    inTurn = 0;
+    if (!isOver) setImmediate(turn);
+  };
+  setImmediate(turn);
+  return () => {
+    isOver = true;
+    return most;
+  };
+}
+
+await test('thousands of rules and children are read in small steps: a turn of the event loop has 1,000 counters, and little more', async (t) => {
   const teams = Array.from({ length: 5_000 }, (_, index) =>
     ruleOf('user_path', `/teams/${index}`, 60, { maxRequests: 9 }),
   );
@@ -280,23 +311,14 @@ await test('thousands of rules and children are read in small steps, none of whi
   for (let child = 0; child < children; child += 1) ask(observed, `/guests/${child}`, child === 7 ? 3 : 1);
   for (let team = 0; team < teams.length; team += 1) ask(observed, `/teams/${team}`);
   const steps = [...observed.limiter.utilisationByRule(new Set([guests.id]), observed.at)];
-  t.ok(Math.max(...steps.map(({ counters }) => counters)) <= 1_000);
   t.equal(
     steps.reduce((sum, { counters }) => sum + counters, 0),
     children,
-    'and each counter once',
+    'each counter once',
   );
-  // A garbage collection in one of them is not a long step.
-  let leastMs = Number.POSITIVE_INFINITY;
-  for (let time = 0; time < 3; time += 1) {
-    observed.at += 120_000;
-    let text = '';
-    const longestMs = await longestBlock(async () => {
-      text = await observed.metrics.rulesText();
-    });
-    leastMs = Math.min(leastMs, longestMs);
-    t.equal(readMetric(text, rateLimitMetrics.utilization.name, { rule: guests.id }), 3 / 9);
-  }
-  t.comment(`${leastMs.toFixed(1)} ms`);
-  t.ok(leastMs < 20);
+  const most = mostInATurn(observed);
+  const text = await observed.metrics.rulesText();
+  t.equal(readMetric(text, rateLimitMetrics.utilization.name, { rule: guests.id }), 3 / 9);
+  const counted = most();
+  t.ok(counted >= 1_000 && counted <= 1_500, `${counted} in one turn`);
 });

@@ -9,6 +9,7 @@ import { certificate } from '../support/certificate.ts';
 import { type ConnectProxy, startConnectProxy } from '../support/connect-proxy.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { freePort, listen } from '../support/ports.ts';
+import { watchTime } from '../support/slowdown.ts';
 
 /** A provider that speaks TLS as `provider.test`, and pools that find every name on this machine. */
 async function startWorld(t: Test) {
@@ -87,9 +88,9 @@ await test('what a proxy does wrong is said, within the time for connecting', as
   ];
   for (const [answer, reason] of cases) {
     proxy.answer = answer;
-    const began = performance.now();
+    const tookMs = watchTime();
     t.match(await ask({ ...through(proxy), authorities }), { code: 'upstream_unavailable', reason }, String(answer));
-    t.ok(performance.now() - began < 1_000);
+    t.ok(tookMs() < 1_000);
   }
   proxy.answer = undefined;
   t.equal(await ask({ ...through(proxy), authorities }), 200);

@@ -26,3 +26,13 @@ export function watchSlowdown(...others: readonly { readonly pid: number }[]): (
     return Math.max(1, ...factors);
   };
 }
+
+/**
+ * Begins to measure; the result gives the milliseconds since then, divided by the slowdown of this process and of the others: what it
+ * would have taken on a machine without other work.
+ */
+export function watchTime(...others: readonly { readonly pid: number }[]): () => number {
+  const startedMs = performance.now();
+  const slowdown = watchSlowdown(...others);
+  return () => (performance.now() - startedMs) / slowdown();
+}

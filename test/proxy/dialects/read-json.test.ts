@@ -6,6 +6,7 @@ import { maxValues, readingJson, readJson } from '../../../proxy/dialects/json/r
 import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { anyCharacter } from '../../support/arbitrary.ts';
 import { runs } from '../../support/extent.ts';
+import { watchTime } from '../../support/slowdown.ts';
 
 /** What a reader makes of a text; undefined: it refuses it. */
 function outcome(read: (text: string) => unknown, text: string): string | undefined {
@@ -94,10 +95,10 @@ await test('a text with too many values is refused, and numbers count as a tenth
 
 await test('what is nested too deeply is refused at once', async (t) => {
   const deep = 8 << 20;
-  const startedAtMs = performance.now();
+  const tookMs = watchTime();
   t.throws(() => parseJson('['.repeat(deep) + ']'.repeat(deep)), SyntaxError);
   t.equal(parseObject(`${'{"a":'.repeat(deep / 4)}1.0${'}'.repeat(deep / 4)}`), undefined);
-  t.ok(performance.now() - startedAtMs < 1_000, 'not after minutes');
+  t.ok(tookMs() < 1_000, 'not after minutes');
   const allowed = '['.repeat(256) + ']'.repeat(256);
   t.equal(writeJson(parseJson(allowed)), allowed);
 });

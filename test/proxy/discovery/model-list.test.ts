@@ -9,6 +9,7 @@ import { createDeadlines } from '../../../proxy/upstream/deadlines.ts';
 import { createPools } from '../../../proxy/upstream/pools.ts';
 import { readWhole } from '../../../proxy/upstream/read-whole.ts';
 import { type Behaviour, startFakeUpstream } from '../../support/fake-upstream.ts';
+import { watchTime } from '../../support/slowdown.ts';
 import { patience } from '../short-patience.ts';
 
 const listOf = (...ids: unknown[]): string => JSON.stringify({ object: 'list', data: ids.map((id) => ({ id })) });
@@ -66,9 +67,9 @@ await test('filters: * stands for any text; exclude wins over include', async (t
 
 await test('a pattern of many stars takes no longer for a long id', async (t) => {
   const accepts = modelFilter({ include: [`${'*a'.repeat(100)}*b`] });
-  const startedMs = performance.now();
+  const tookMs = watchTime();
   for (let count = 0; count < 10_000; count += 1) accepts('a'.repeat(256));
-  t.ok(performance.now() - startedMs < 3_000);
+  t.ok(tookMs() < 3_000);
 });
 
 const timeouts = { ...patience, totalMs: 300 };

@@ -124,10 +124,8 @@ await test('beyond the most calls at once no question waits', async (t) => {
   const { service, hooks, check } = await hookStand(t, { mostAtOnce: 2, timeoutMs: 300 });
   await service.behave({ kind: 'hang' });
   const hanging = [check('a'), check('b')];
-  const startedMs = performance.now();
   t.match(await check('c'), { outcome: 'failed', reason: 'busy' });
-  t.ok(performance.now() - startedMs < 100);
-  t.equal(hooks.openOf('webhook words'), 2);
+  t.equal(hooks.openOf('webhook words'), 2, 'it is told before one of the others is over');
   t.match(await Promise.all(hanging), [{ reason: 'timeout' }, { reason: 'timeout' }]);
   t.equal(hooks.openOf('webhook words'), 0);
   await service.behave(answers({ verdict: 'pass' }));
