@@ -6,6 +6,7 @@ import type { RequestRecord } from '../../domain/records/request-record.ts';
 import { openJournal } from '../../store/records/open-journal.ts';
 import { separator } from '../../store/records/record-line.ts';
 import { record } from '../control-plane/records-plane.ts';
+import { isFull } from '../support/extent.ts';
 import { masterKey } from '../support/gateway.ts';
 import { send } from '../support/measured-gateway.ts';
 import { startPostgres } from '../support/postgres.ts';
@@ -78,6 +79,8 @@ const planes = { SQLite: await startPlane(undefined), PostgreSQL: await startPla
 
 for (const [engine, plane] of Object.entries(planes)) {
   for (const [name, body] of Object.entries(bodies)) {
+    // What a body is made of matters before it comes to the engine: in a short run one of them tells of the other engine.
+    if (!isFull && engine !== 'SQLite' && name !== 'a text') continue;
     await test(`${engine}: ${name}`, async (t) => {
       const stored = await plane.stores(body);
       t.ok(stored.longestMs < mostMs, `stored: ${stored.longestMs.toFixed(0)} ms`);
