@@ -1,4 +1,4 @@
-// What a client may ask a model for, and what an error of a provider says: words that all dialects have together.
+// The kinds of requests of clients, and the error of a provider: types that all dialects share.
 import type { ClientDialectName } from './names.ts';
 
 /**
@@ -18,7 +18,7 @@ export type Operation =
 /** Whose clients are served: their SDKs read headers of different names. */
 export type Surface = 'openai' | 'anthropic';
 
-/** What an error body says; null and empty where it says nothing. */
+/** The content of an error body; null and empty where it is missing. */
 export interface ProviderWords {
   readonly message: string;
   readonly code: string | null;

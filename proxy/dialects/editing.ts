@@ -13,7 +13,7 @@ import type { EditableText, Role, StreamedText, TextForm } from './texts.ts';
 
 export type { EditableObject } from './json/json.ts';
 
-/** The object where it stands in a parsed body: what is changed in it is changed there. */
+/** The object itself in a parsed body, not a copy; undefined for any other value. */
 export function editable(value: JsonValue | undefined): EditableObject | undefined {
   return isObject(value) ? value : undefined;
 }
@@ -23,13 +23,13 @@ export function editableList(value: JsonValue | undefined): readonly EditableObj
   return Array.isArray(value) ? (value as JsonValue[]).filter((entry): entry is EditableObject => isObject(entry)) : [];
 }
 
-/** A member that is a text, such as a type or a role; empty: it is none. */
+/** A text member, such as a type or a role; empty when it is missing or not a text. */
 export function wordIn(object: JsonObject | undefined, key: string): string {
   const value = object?.[key];
   return typeof value === 'string' ? value : '';
 }
 
-/** A member that counts from 0; 0: it is not there. */
+/** A member that is an index from 0; 0 when it is missing. */
 export function placeIn(object: JsonObject, key: string): number {
   return numberOf(object[key]) ?? 0;
 }
@@ -112,7 +112,7 @@ export class RequestedList extends TextList {
     else this.#read.set(object, new Set([...read, key]));
   }
 
-  /** What describes tools to a model, each as one JSON text; what describes those of a provider, as what stands in it. */
+  /** Adds the definitions of tools: the client's own, each as one JSON text; a provider's tool, text by text. */
   definitions(body: EditableObject, key: string, isOwn: (tool: EditableObject) => boolean): void {
     const list = body[key];
     if (!Array.isArray(list)) return;
@@ -127,7 +127,7 @@ export class RequestedList extends TextList {
 
 const nothing: ReadonlySet<string> = new Set();
 const nothingLeftOut: readonly string[] = [];
-/** So few members are found as fast in a list, which is made in less time than a set. */
+/** Up to so many members a list is searched as fast as a set, and is made faster. */
 const mostListed = 8;
 
 /** Who says it, how, and who is told of a change. */
@@ -137,10 +137,10 @@ export interface Said {
   readonly changed?: () => void;
 }
 
-/** The same for the events of a stream. */
+/** The texts in the events of a stream. */
 export class StreamedList {
   readonly texts: StreamedText[] = [];
-  /** Beside them, what comes once and as a whole. */
+  /** Texts that come once and whole. */
   readonly wholes = new TextList();
 
   /** A member, if it is a text with anything in it. */
@@ -248,14 +248,17 @@ function valueAt(object: EditableObject, key: string, { role, changed }: Said): 
   };
 }
 
-/** The largest of the numbers that these members hold: what the answer may come to; Infinity: one is no number. Undefined: none says anything. */
+/** The largest of these members, in tokens; Infinity when one is not a number; undefined when none is present. */
 export function largest(object: JsonObject, keys: readonly string[]): number | undefined {
   const said = keys.map((key) => object[key] ?? undefined).filter((value) => value !== undefined);
   const given = said.map((value) => numberOf(value) ?? Number.POSITIVE_INFINITY);
   return given.length === 0 ? undefined : Math.max(...given);
 }
 
-/** Lowers these members to `most`; where none is there, the first one says it. Returns an empty list: nothing is left out. */
+/**
+ * Lowers these members to `most` tokens; sets the first one where none is present. Returns an empty list: nothing is
+ * left out.
+ */
 export function cap(object: EditableObject, keys: readonly string[], most: number): readonly string[] {
   let isSaid = false;
   for (const key of keys) {

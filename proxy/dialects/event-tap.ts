@@ -1,4 +1,4 @@
-// What the taps of all dialects have in common: whole events pass, long ones in pieces, and secrets of errors stay behind.
+// The common part of the taps of all dialects: whole events pass, long ones pass in pieces, and secrets in errors are removed.
 import { isAscii } from 'node:buffer';
 import { editEvents, firstEventEnd, lastEventEnd } from '../bytes/events.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
@@ -22,7 +22,7 @@ export const nothing: Buffer = Buffer.alloc(0);
 export abstract class EventTap implements WatchedStream {
   /** How much of the stream came. */
   bytes = 0;
-  /** What the letters beyond Latin cost, for an estimate. */
+  /** The estimated tokens of letters beyond Latin. */
   wideTokens = 0;
   /** Bytes of an unfinished event were passed on, because it was too long to hold. */
   insideEvent = false;
@@ -34,7 +34,7 @@ export abstract class EventTap implements WatchedStream {
   /** The beginning of an event that has not ended. */
   protected readonly held = new HeldBytes();
   protected readonly counter = new EventCounter();
-  /** What passes of an event too long to be held; made when there is one. */
+  /** Removes secrets from an event too long to be held; made when such an event comes. */
   #passing: PassingSecrets | undefined;
   #lastByte: number | undefined;
 
@@ -78,7 +78,7 @@ export abstract class EventTap implements WatchedStream {
   /** The answer was ended, and its usage may come next. */
   abstract awaitsUsage(): boolean;
 
-  /** What may pass of these whole events. */
+  /** Returns the bytes of these whole events that may pass. */
   protected abstract pass(whole: Buffer): Buffer;
 
   /** Takes bytes, at least one. */

@@ -1,4 +1,4 @@
-// What the members of the conversation are called in each client's own words, for messages and for `x-gateway-dropped`.
+// The names of the conversation's members in each client dialect, for messages and for `x-gateway-dropped`.
 import type { ClientDialectName } from './names.ts';
 
 /** In the order chat (and completions), responses, messages; a text alone: the same everywhere. */

@@ -6,24 +6,24 @@ import { parseObject, textOf, writeJson } from './json/json.ts';
 
 const mark = 'gw1.';
 
-/** Whether a signature was written by the gateway, which puts the words into it that it signs. */
+/** Whether the gateway wrote a signature: such a one holds the signed words. */
 export function isSignedHere(signature: string | undefined): boolean {
   return signature?.startsWith(mark) === true;
 }
 
-/** The same of one that begins at this byte of a body, with its quote. */
+/** `isSignedHere` for a JSON string whose quote is at byte `start` of a body. */
 export function isSignedHereAt(body: Buffer, start: number): boolean {
   return spells(body, start + 1, mark);
 }
 
 export const signatureFamilies: readonly Signature['family'][] = ['anthropic', 'openai', 'google'];
 
-/** What a client of the family `own` keeps: its own signatures as they are, others marked with their family. */
+/** The signature for a client of the family `own`: its own family's unchanged, others marked with their family. */
 export function packSignature({ family, value }: Signature, own: Signature['family']): string {
   return family === own ? value : mark + Buffer.from(writeJson({ family, value })).toString('base64url');
 }
 
-/** The signature again, from what a client of the family `own` sent back. */
+/** The inverse of `packSignature`, for a text that a client of the family `own` sent back. */
 export function unpackSignature(text: string, own: Signature['family']): Signature {
   if (!text.startsWith(mark)) return { family: own, value: text };
   const packed = parseObject(Buffer.from(text.slice(mark.length), 'base64url').toString('utf8'));

@@ -1,4 +1,4 @@
-// What a Gemini model can do, as far as its id tells: generations differ in how thinking is asked for.
+// The abilities of a Gemini model, as far as its id shows them: generations differ in how thinking is requested.
 
 import type { Signature } from './conversation/parts.ts';
 
@@ -21,7 +21,10 @@ export function generationOf(model: string): Generation | undefined {
 /** Google documents it for calls that another model made: the proof of thoughts is not looked for. */
 export const noProof: Signature = { family: 'google', value: 'skip_thought_signature_validator' };
 
-/** Its function calls are refused without the proof of the thoughts before them, and results of functions may hold images. */
+/**
+ * Whether a model is of the third generation: it refuses function calls without their thought signature, and accepts
+ * images in results.
+ */
 export function isThirdGeneration(model: string): boolean {
   return (generationOf(model)?.major ?? 0) >= 3;
 }

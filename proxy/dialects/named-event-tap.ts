@@ -7,11 +7,11 @@ import { mayNameError } from './stream-secrets.ts';
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
-/** So begins a usage object; within a text the quote would be escaped, and one that is null says nothing. */
+/** The start of a usage object; within a text the quote would be escaped, and one that is null is ignored. */
 const usageKey = Buffer.from('usage"');
 const emptyLine = Buffer.from('\n\n');
 const deltaBytes = Buffer.from('delta');
-/** So much of an event is searched for its name. Bytes. */
+/** The number of bytes of an event that are searched for its name. */
 const headBytes = 128;
 const named = /^(?:event:|data: ?\{\s*"type"\s*:\s*") ?([\w.]+)/m;
 
@@ -133,7 +133,7 @@ function eventEnd(events: Buffer, start: number): number {
   return firstEventEnd(events, start) || events.length;
 }
 
-/** The same where every line ends with LF; a further empty line is an event without data. */
+/** The end of an event where every line ends with LF; a further empty line is an event without data. */
 function plainEventEnd(events: Buffer, start: number): number {
   const at = events.indexOf(emptyLine, start);
   return at === -1 ? events.length : at + emptyLine.length;
@@ -152,7 +152,7 @@ function isDelta(name: string): boolean {
   return name.endsWith('delta');
 }
 
-/** What an event is called; empty where it does not say. */
+/** The name of an event; empty when it has none. */
 function nameOf(event: Buffer): string {
   let start = 0;
   while (isLineEnd(event[start])) start += 1;

@@ -1,4 +1,4 @@
-// What the first events of a provider's stream come to: nothing yet, the beginning of an answer, or an error in the place of one.
+// Judges the first events of a provider's stream: no content yet, the beginning of an answer, or an error in place of one.
 import type { StreamEvent } from './conversation/stream-event.ts';
 import type { ProviderWords } from './dialect.ts';
 import { ServerEventSplitter } from './server-events.ts';
@@ -101,7 +101,7 @@ export class Opening {
 }
 
 const words = /"(?:content|text|reasoning|reasoning_content|arguments|thinking|delta)": ?"[^"]/;
-/** So much is searched for them. Bytes. */
+/** The number of bytes that are searched for them. */
 const firstBytes = 1024;
 
 function saysWords(bytes: Buffer): boolean {

@@ -10,7 +10,7 @@ const settings = wordsIn(
   'id type role object status model provider index phase caller format detail ttl button required',
   'finish_reason stop_reason native_finish_reason media_type mime_type',
 );
-/** The same of a request: choices of which an API has a list. */
+/** Members of a request that take one of a list of choices. */
 const choices = wordsIn(
   'tool_choice function_call effort reasoning_effort verbosity service_tier modalities truncation include',
   'encoding_format output_format response_format voice input_type quality size background style moderation',
@@ -20,12 +20,12 @@ const media = wordsIn(
   'image audio video data url uri image_url file_url audio_url video_url document_url',
   'file file_data input_audio b64_json image_base64 partial_image_b64',
 );
-/** What a provider signs or encrypts must come back to it as it was. */
+/** Members that a provider signs or encrypts: they must come back unchanged. */
 const signs = wordsIn('encrypted_content encrypted_index encrypted_stdout signature thought_signature');
-/** What opens the door of a server that a provider asks. */
+/** Members with credentials for a server that the provider asks. */
 const keys = wordsIn('authorization authorization_token headers');
 const isOfSign = /_ids?$/;
-/** What was said of each token of a text, which goes with it; and what describes a tool. */
+/** Members that are left out: log probabilities of a text, which go with it, and descriptions of tools. */
 const leftOut: ReadonlySet<string> = new Set(['logprobs', 'input_schema']);
 const isAddressOfData = /^data:[^,\s]{0,128};base64,/i;
 const beginsAsAddress = /^https?:\/\/\S/i;
@@ -75,8 +75,8 @@ export function otherTexts(object: EditableObject, known: ReadonlySet<string> = 
 }
 
 /**
- * The same of a request: all that a model may read, so that a member is passed over only for what its value is, not for its name alone.
- * `isRead`: whether a member was read before.
+ * All texts that a model may read below an object of a request, so that a member is left out only for its value, not
+ * for its name alone. `isRead`: whether a member was read before.
  */
 export function requestedTexts(
   object: EditableObject,

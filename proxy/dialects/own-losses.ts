@@ -1,4 +1,4 @@
-// What only the client's dialect says, and a target of another one is not told: members of the request, of its tools, and of what was said.
+// Tells the losses of members that only the client's dialect has: of the request, its tools, and its parts.
 import type { ConversationRequest, OwnMember } from './conversation/conversation.ts';
 import type { Own, Part } from './conversation/parts.ts';
 import { isObject, type JsonObject, type JsonValue, listOf, objectOf } from './json/json.ts';

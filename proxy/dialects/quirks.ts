@@ -22,7 +22,7 @@ export interface Quirks {
   readonly isInventor?: boolean | undefined;
   /** The body has no `model`; the path does. */
   readonly isModelInPath?: boolean | undefined;
-  /** What ids of calls have to be. */
+  /** The form of call ids that the server accepts. */
   readonly callId?: TextForm | undefined;
   /** Members that are added to every body where the client has not named them (`anthropic_version` of Vertex). */
   readonly adds?: Readonly<Record<string, string>> | undefined;

@@ -22,13 +22,16 @@ export function redact(text: string, secrets: readonly string[]): string {
   return known.replace(keyLike, mark);
 }
 
-/** The same of words of any length, of which at most `most` characters are kept. What is far behind them costs no time. */
+/** `redact` for text of any length; returns at most `most` characters. Text far behind them costs no time. */
 export function redactWords(words: string, secrets: readonly string[], most: number): string {
   // A secret that the cut divides lies behind what is kept.
   return redact(words.slice(0, 4 * most), secrets).slice(0, most);
 }
 
-/** The same for every key and text of a parsed JSON value. */
+/**
+ * `redact` for every key and text of a parsed JSON value. Values nested deeper than `deepest` levels become null.
+ * `depth`: the level of `value`, from 0.
+ */
 export function redactValue(value: unknown, secrets: readonly string[], depth: number = 0): unknown {
   if (typeof value === 'string') return redact(value, secrets);
   // A secret of digits alone would be read as a number.

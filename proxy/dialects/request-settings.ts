@@ -7,10 +7,13 @@ export const settingsOfRequest: ReadonlySet<string> = new Set(
   'model models stream logit_bias seed previous_response_id conversation container cache_control'.split(' '),
 );
 
-/** What is signed lies no deeper. */
+/** The deepest level of a signed member. */
 const deepestSign = 8;
 
-/** Leaves the thoughts below a member as they are where they are signed: their provider would refuse others. */
+/**
+ * Leaves signed thoughts below a member unchanged: their provider would refuse others. `depth`: the level of the
+ * member, from 0.
+ */
 export function leaveSigned(list: RequestedList, holder: EditableObject, key: string, depth: number = 0): void {
   const value = holder[key];
   const object = Array.isArray(value) ? (value as unknown as EditableObject) : editable(value);

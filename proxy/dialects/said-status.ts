@@ -1,6 +1,6 @@
 // The HTTP status that an error would have had which came without one: in the events of a stream, or in an answer of status 200.
 
-/** What an error calls itself; a code may be a number. */
+/** The members of an error that may give its status; a code may be a number. */
 interface SaidError {
   readonly code?: unknown;
   readonly type?: unknown;
@@ -39,7 +39,10 @@ const statuses: ReadonlyMap<string, number> = new Map(
   ).flatMap(([status, words]) => words.split(' ').map((word): [string, number] => [word, status])),
 );
 
-/** By its number, else by its words: the code says more than the type. Undefined: neither says it. */
+/**
+ * The HTTP status, 400 to 599, of an error: its number, else that of its words; the code decides before the type.
+ * Undefined: none gives it.
+ */
 export function statusSaid({ code, type, status }: SaidError): number | undefined {
   for (const said of [code, status, type]) {
     const number = Number(said);

@@ -7,7 +7,7 @@ const isMedia = /^(?:image|audio|video|font)\//i;
 const inBase64 = /;base64$/i;
 /** A search for what does not belong there: a pattern that all of a long text matches takes more memory than there is for it. */
 const beyondBase64 = /[^A-Za-z0-9+/_=-]/;
-/** So much is decoded in one go, as far as nothing is looked for in it: four letters are three bytes. */
+/** The number of letters that are decoded at once where the text is not searched: four letters are three bytes. */
 const stepLetters = 256 * 1024;
 const badPadding = /=(?!=?$)/;
 

@@ -1,4 +1,4 @@
-// What a request and an answer say, apart from how a dialect writes it: texts that can be looked at and changed where they stand.
+// The texts of a request and an answer, independent of the dialect: they can be read and changed in place.
 
 /** Who says a text. */
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
@@ -17,7 +17,7 @@ export interface SaidText {
   readonly text: string;
 }
 
-/** The same, in a body that may be changed. */
+/** A text in a body that may be changed. */
 export interface EditableText extends SaidText {
   /** Puts another text in its place. */
   replace(text: string): void;
@@ -54,7 +54,7 @@ export interface StreamedText extends EditableText {
 
 /** A parsed event of a streamed answer. */
 export interface EventTexts {
-  /** What comes next of texts. */
+  /** The next pieces of texts. */
   readonly pieces: readonly StreamedText[];
   /** Texts that are told again as a whole. */
   readonly repeats: readonly StreamedText[];

@@ -1,4 +1,4 @@
-// What a target's dialect has no member for, and what a model would answer otherwise without: it is told in words, or done by the gateway.
+// Rewrites members that a target's dialect does not have but that change the answer: into words, or into work of the gateway.
 import type { ConversationRequest, Turn } from './conversation/conversation.ts';
 import type { Part, TextPart, ToolResultPart } from './conversation/parts.ts';
 import type { DialectName } from './names.ts';

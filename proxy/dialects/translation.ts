@@ -1,4 +1,4 @@
-// What a dialect is to the translation: pure functions between its JSON and the conversation, and what they may complain of.
+// The interface of a dialect: pure functions between its JSON and the conversation, and their errors.
 
 import type { ConversationAnswer, ConversationRequest } from './conversation/conversation.ts';
 import type { StreamEvent } from './conversation/stream-event.ts';
@@ -30,7 +30,10 @@ export class InvalidAnswer extends Error {
   }
 }
 
-/** What the target's dialect cannot say. The caller decides what becomes of it: it is refused, or left out and told to the client. */
+/**
+ * Receives what the target's dialect cannot write. The caller decides: it refuses the request, or leaves the member out
+ * and tells the client.
+ */
 export interface Losses {
   /** Without this the answer means the same: a hint, a label, a cache mark. `field`: its path in the client's dialect (`metadata`). */
   hint(field: string): void;
@@ -48,7 +51,7 @@ export interface WriteTarget {
   readonly quirks: Quirks;
 }
 
-/** What a client's answer needs that the conversation does not hold. */
+/** The facts that a client's answer needs besides the conversation. */
 export interface AnswerContext {
   /** Shown where the provider does not name its model. */
   readonly model: string;
@@ -59,7 +62,10 @@ export interface AnswerContext {
   readonly request: ConversationRequest;
   /** The client's body, whose settings the Responses format repeats. */
   readonly body: JsonObject;
-  /** So long that only its short settings are repeated: the Responses format writes them several times at once. */
+  /**
+   * The request is so long that only its short settings are repeated: the Responses format writes them several times at
+   * once.
+   */
   readonly isLong?: boolean;
 }
 
@@ -108,7 +114,7 @@ export interface ClientDialect {
 /** A format that providers speak, as far as translation needs it. */
 export interface ProviderDialect {
   readonly name: DialectName;
-  /** What its inventor's server takes. */
+  /** The forms that its inventor's server accepts. */
   readonly callForms: CallForms;
   writeRequest(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject;
   /** Throws an InvalidAnswer. */

@@ -2,7 +2,7 @@
 import type { JsonObject } from './json/json.ts';
 import { InvalidAnswer } from './translation.ts';
 
-/** What waits of one answer: events, and their length in characters. */
+/** The bounds on the waiting events of one answer: their number, and their length in characters. */
 const mostWaiting = 10_000;
 const mostWaitingLength = 16 * 1024 * 1024;
 

@@ -17,7 +17,7 @@ export interface Spoken<Client = ClientDialect> {
   readonly request: ConversationRequest;
   /** How long they were. */
   readonly bytes: number;
-  /** So many items of the input were said before, and do not stand in the client's own body. */
+  /** The number of input items from earlier responses, which are not in the client's own body. */
   readonly itemsBefore?: number | undefined;
 }
 

@@ -18,7 +18,10 @@ export interface FitRequest {
 /** Parts that are looked at before other requests have their turn. */
 const partsAtOnce = 1_000;
 
-/** The same request when all of it fits. Texts that differ stay different, and one text is changed alike in every request. */
+/**
+ * Fits tool names and call ids to the forms that a server accepts; the same request when all fit. Different texts stay
+ * different, and one text is changed alike in every request.
+ */
 export function* fitCalls(request: ConversationRequest, forms: CallForms): Slices<FitRequest> {
   const names = new Fitted(forms.name);
   const ids = new Fitted(forms.id);
@@ -91,7 +94,7 @@ function keyOf(id: string, use: number): string {
   return use === 1 ? id : `${id} ${use}`;
 }
 
-/** What the calls of answers to a request get back: the client's names, and a new id where the server gives none, or one that was used before. */
+/** Restores the calls of an answer: the client's names, and a new id where the server gives none or repeats one. */
 export class OwnCalls {
   readonly #request: ConversationRequest;
   readonly #ownNames: ReadonlyMap<string, string>;

@@ -52,7 +52,7 @@ export class Fitted {
   }
 }
 
-/** It is taken as it is. */
+/** Whether a text has the form already, so that it stays unchanged. */
 export function isOfForm(text: string, { others, longest, isExact = false, beginning }: TextForm): boolean {
   const hasLength = isExact ? text.length === longest : text.length <= longest;
   return text !== '' && hasLength && text.search(others) === -1 && beginning?.test(text) !== false;

@@ -12,7 +12,7 @@ export interface ReadEvents {
   eventSplitter?(): EventSplitter;
 }
 
-/** So much is read in one step. Bytes. */
+/** The number of bytes that are read in one step. */
 const stepBytes = 64 * 1024;
 
 /** Throws an InvalidAnswer, also where the stream tells of an error, or is not complete. */

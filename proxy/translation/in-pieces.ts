@@ -4,7 +4,7 @@ import type { StreamEvent } from '../dialects/conversation/stream-event.ts';
 /** Of one piece. Characters. */
 const pieceLength = 64 * 1024;
 
-/** The event, or what tells the same in order. What was said of its tokens goes with the first piece. */
+/** The event, or several events with the same content. Log probabilities go with the first piece. */
 export function* inPieces(event: StreamEvent): Generator<StreamEvent> {
   if (event.kind !== 'delta' || event.delta.kind !== 'text' || event.delta.text.length <= pieceLength) {
     yield event;

@@ -1,10 +1,13 @@
-// What is lost on the way to a target that speaks another dialect: hints are left out and told, more is refused, unless the operator decided.
+// Handles members that a target of another dialect cannot receive: hints are left out and told, more is refused, unless the operator decided otherwise.
 
 import type { Losses } from '../dialects/translation.ts';
 import { refusal } from '../errors.ts';
 import { clientPlace } from './client-place.ts';
 
-/** What becomes of what a provider cannot say. `reject`: nothing is left out; `drop`: everything; undefined: hints alone. */
+/**
+ * The policy for members that a provider cannot receive. `reject`: none is left out; `drop`: all are; undefined: hints
+ * alone.
+ */
 export type UnsupportedPolicy = 'reject' | 'drop' | undefined;
 
 /** By this clients of Anthropic know that they must send the whole conversation instead. */
@@ -48,7 +51,10 @@ export class LossList implements Losses {
   }
 }
 
-/** What of a request its provider was not told, in the client's words: what guardrails left out, and what its dialect cannot say. */
+/**
+ * The members that its provider did not get, by the client's names: those that guardrails left out, and those that its
+ * dialect does not have.
+ */
 export function droppedOf(
   guarding: { readonly leftOut?: readonly string[] } | undefined,
   reading: { readonly translated: { readonly dropped: readonly string[] } } | undefined,

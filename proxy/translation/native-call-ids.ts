@@ -36,8 +36,8 @@ function ruleOf({ format, quirks }: Pick<TargetSpeech, 'format' | 'quirks'>, mod
 }
 
 /**
- * What has to change of a body that is valid JSON, in order; nothing where all ids are taken, which is found without reading it. Calls without a
- * result are not looked for: servers refuse those.
+ * The edits that make the call ids of a valid JSON body acceptable to its server, in order; none where all ids are
+ * accepted, which is found without parsing. Calls without a result are not searched: servers refuse those.
  */
 export function callIdEdits(
   body: Buffer,

@@ -51,7 +51,10 @@ function ruleOf({ format, quirks }: Speech): Rule | undefined {
   return format === 'responses' || format === 'compact' || format === 'input_tokens' ? ofResponses : undefined;
 }
 
-/** Takes such thoughts out of a body that is valid JSON; nothing where there are none, which is found without reading it. In order. */
+/**
+ * The edits that remove such thoughts from a valid JSON body, in order; none where there are none, which is found
+ * without parsing.
+ */
 export function foreignThoughtEdits(body: Buffer, speech: Speech): readonly Edit[] {
   const rule = ruleOf(speech);
   if (rule === undefined) return none;

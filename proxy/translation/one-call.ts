@@ -10,7 +10,7 @@ export function withOneCall(answer: ConversationAnswer): ConversationAnswer {
   return { ...answer, parts: answer.parts.filter(({ kind }, index) => kind !== 'tool_call' || index === first) };
 }
 
-/** The same for the events of one stream. */
+/** Keeps only the first tool call in the events of a stream. */
 export function oneCallReader(reader: EventReader): EventReader {
   let hasCall = false;
   let left = 0;

@@ -14,11 +14,13 @@ type Come = Pick<Answer, 'complete' | 'stream'> & { readonly head: { readonly he
 
 export class Reading {
   readonly translated: Translated;
-  /** What a whole answer says; undefined: it streams. */
+  /** The whole answer; undefined for a stream. */
   answer: ConversationAnswer | undefined;
-  /** The same in the client's dialect, where that was long, or had to become a stream; undefined: it was not written yet. */
+  /**
+   * The whole answer in the client's dialect, where it was long or had to become a stream; undefined: not written yet.
+   */
   written: Buffer | undefined;
-  /** What has come of reading a long answer. */
+  /** The outcome of reading a long answer. */
   #outcome: { readonly problem?: string | undefined; readonly error?: unknown } | undefined;
 
   constructor(translated: Translated) {

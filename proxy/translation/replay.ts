@@ -23,10 +23,13 @@ const replays: Readonly<Partial<Record<Operation, Replay>>> = {
  * behind a long head would take gigabytes. Characters.
  */
 export const mostTold = { all: 32 * 1024 * 1024, ofByte: 32 };
-/** So much is written in one step. Characters. */
+/** The number of characters that are written in one step. */
 const stepLength = 256 * 1024;
 
-/** Undefined: it cannot be told so, or would be too long. `wantsUsage`: the client asked for the usage of its stream. */
+/**
+ * A whole answer as the bytes of a stream; undefined when it cannot be a stream, or would be too long. `wantsUsage`:
+ * the client asked for the usage of its stream.
+ */
 export function* replayed(operation: Operation, body: Buffer, wantsUsage: boolean): Slices<Buffer | undefined> {
   const answer = yield* parsedObject(body);
   const events = answer && replays[operation]?.(answer, wantsUsage);
@@ -47,7 +50,7 @@ export function* replayed(operation: Operation, body: Buffer, wantsUsage: boolea
   return written.length === 0 ? Buffer.from(text) : Buffer.concat([...written, Buffer.from(text)]);
 }
 
-/** The same, without the usage where the answer does not report it: not every provider does. */
+/** The events of a whole answer; without usage where the answer has none, because not every provider reports it. */
 export function* streamOf(operation: Operation, body: Buffer, wantsUsage: boolean): Slices<Buffer | undefined> {
   const told = yield* replayed(operation, body, wantsUsage);
   return told ?? (wantsUsage ? yield* replayed(operation, body, false) : undefined);

@@ -23,14 +23,14 @@ const partContent = 512;
 const mostSilentBytes = maxEventBytes + 64 * 1024;
 /** Of an error that does not say what kind it is. */
 const unsaidStatus = 502;
-/** What ends an answer when the gateway itself fails in the middle of it. */
+/** The failure that ends an answer when the gateway itself fails in the middle of it. */
 const ownFailure: Failure = { code: 'internal_error', reason: '' };
 
 /** A streamed answer, and how it is translated. */
 export interface Streaming {
   readonly answer: Pick<Answer, 'cancel' | 'resume' | 'stream'>;
   readonly translated: Translated;
-  /** What no error may tell, longest first. */
+  /** The secrets that no error may contain, longest first. */
   readonly secrets: readonly string[];
   /** Unix milliseconds. */
   readonly nowMs: number;
@@ -54,11 +54,11 @@ export class TranslatedStream implements Sink {
   #silentBytes = 0;
   #failed: StreamFailure | undefined;
   #broken: Failure | undefined;
-  /** What is still to be told, in order. */
+  /** The work that is still to be written, in order. */
   readonly #works: Slices<void>[] = [];
-  /** What was told last found room. */
+  /** Whether the sink took the last piece without asking for a pause. */
   #isFlowing = true;
-  /** The answer has ended so; undefined: it has not. */
+  /** The end of the answer; undefined while it goes on. */
   #ended: { readonly failure: Failure | undefined } | undefined;
 
   constructor(streaming: Streaming, usage: TranslatedUsage, next: Sink) {
@@ -127,7 +127,7 @@ export class TranslatedStream implements Sink {
   #tell(events: readonly StreamEvent[], isLong: boolean = false): void {
     const told: StreamEvent[] = [];
     for (const event of events) {
-      // What comes behind the end of an answer concerns the client no more, but for why it is broken.
+      // Events behind the end of an answer are dropped, except the reason why it is broken.
       const isLate =
         this.#isFinished || this.#failed !== undefined || (this.#broken !== undefined && event.kind !== 'failed');
       if (isLate && event.kind !== 'usage') break;
@@ -168,7 +168,7 @@ export class TranslatedStream implements Sink {
         this.#works.shift();
       }
     } catch (error) {
-      // What was still to be told is lost, an end of the answer too.
+      // Unwritten work is dropped, an end of the answer included.
       this.#works.length = 0;
       this.#isFinished = false;
       throw error;
@@ -228,7 +228,7 @@ function invalid(error: unknown): Failure {
   return { code: 'upstream_invalid_response', reason: error.message };
 }
 
-/** What a writer may keep of an event. Characters. */
+/** The number of characters of an event that a writer may keep. */
 function contentLength(event: StreamEvent): number {
   if (event.kind === 'opened') return partContent + (event.part.kind === 'whole' ? textLength(event.part.part) : 0);
   if (event.kind !== 'delta') return 0;

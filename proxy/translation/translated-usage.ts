@@ -1,4 +1,4 @@
-// What a translated answer cost: as the provider reported it, else estimated from the texts that passed.
+// The usage of a translated answer: as the provider reported it, else estimated from the texts that passed.
 import type { ConversationAnswer, ConversationUsage } from '../dialects/conversation/conversation.ts';
 import type { StreamEvent } from '../dialects/conversation/stream-event.ts';
 import { type Counts, noCounts } from '../tokens/counts.ts';
@@ -65,7 +65,7 @@ export class TranslatedUsage {
   }
 }
 
-/** What a provider says of a whole answer; undefined: it makes no sense. */
+/** The reported usage of a whole answer, in tokens; undefined when it has no valid counts. */
 export function reportedUsage(usage: ConversationUsage): TokenUsage | undefined {
   return tokenUsageFrom(countsOf(usage));
 }

@@ -18,7 +18,7 @@ import { fitCalls, OwnCalls } from './fit-calls.ts';
 import { LossList, type UnsupportedPolicy } from './losses.ts';
 import { oneCallReader, withOneCall } from './one-call.ts';
 
-/** What is needed of a target to speak to it. */
+/** The facts of a target that a translation needs. */
 export interface SpokenTo {
   readonly model: string;
   readonly upstream: { readonly name: string; readonly unsupported: UnsupportedPolicy };
@@ -30,9 +30,9 @@ export interface Translated {
   readonly target: SpokenTo;
   readonly dialect: ProviderDialect;
   readonly body: Buffer;
-  /** What becomes of the calls of its answer. */
+  /** Restores the calls of the answer. */
   readonly ownCalls: OwnCalls;
-  /** What was left out, in the client's words. */
+  /** The members that were left out, by the client's names. */
   readonly dropped: readonly string[];
 }
 
@@ -86,7 +86,7 @@ export function eventReader({ dialect, ownCalls, spoken }: Translated): EventRea
   return spoken.request.parallelTools === false ? oneCallReader(own) : own;
 }
 
-/** How its stream is cut into events, and read. */
+/** The functions that cut its stream into events, and read them. */
 export function eventsOf(translated: Translated): Pick<ProviderDialect, 'eventReader' | 'eventSplitter'> {
   const { dialect } = translated;
   return { ...dialect, eventReader: () => eventReader(translated) };

@@ -17,9 +17,11 @@ const nothing: Buffer = Buffer.alloc(0);
 
 /** An answer, how it is translated, and for whom its tokens are counted. */
 export interface Translating extends Streaming {
-  /** What a whole answer says; undefined: it streams. */
+  /** The whole answer; undefined for a stream. */
   readonly read: ConversationAnswer | undefined;
-  /** The same as bytes, events where a stream was asked for; undefined: it is short, and was not written yet. */
+  /**
+   * The whole answer as bytes, events where a stream was asked for; undefined: it is short, and was not written yet.
+   */
   readonly written?: Buffer | undefined;
   readonly asked: Asked;
   /** Tokens are counted. */

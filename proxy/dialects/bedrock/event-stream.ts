@@ -7,7 +7,7 @@ import { type EventSplitter, InvalidAnswer, type RawEvent } from '../translation
 
 import { stringHeaders } from './frame-headers.ts';
 
-/** What every failure is called here; its own name is the member `__type` of its data. */
+/** The event name of every failure; the kind of the failure is the member `__type` of its data. */
 export const exceptionEvent = 'exception';
 
 /** Length of the frame, length of its headers, and a checksum of the two. */

@@ -1,4 +1,4 @@
-// What the models of Bedrock can do that Converse has no common word for, read from their ids.
+// The abilities of models of Bedrock for which Converse has no common member, read from their ids.
 import { type ClaudeTraits, claudeTraitsOf, claudeVersionOf, isClaude } from '../claude/claude-models.ts';
 
 export interface ModelTraits extends ClaudeTraits {

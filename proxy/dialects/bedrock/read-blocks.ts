@@ -3,7 +3,7 @@ import type { Citation, Part, Signature } from '../conversation/parts.ts';
 import { type JsonObject, listOf, objectOf, textOf, writeJson } from '../json/json.ts';
 import { InvalidAnswer } from '../translation.ts';
 
-/** Undefined: the block is empty. Throws an InvalidAnswer. */
+/** The part of a block; undefined when it is empty. Throws an InvalidAnswer. */
 export function readBlock(block: JsonObject): Part | undefined {
   const text = textOf(block['text']);
   if (text !== undefined) return text === '' ? undefined : { kind: 'text', text };
@@ -19,13 +19,14 @@ export function readBlock(block: JsonObject): Part | undefined {
   return image ?? { kind: 'foreign', dialect: 'bedrock', name: Object.keys(block)[0] ?? 'block', value: block };
 }
 
-/** Throws an InvalidAnswer. */
+/** The id and the name of a tool call. Throws an InvalidAnswer when one is missing. */
 export function readToolUse(toolUse: JsonObject): { readonly id: string; readonly name: string } {
   const name = textOf(toolUse['name']);
   if (!name) throw new InvalidAnswer('a tool call has no name');
   return { id: textOf(toolUse['toolUseId']) ?? '', name };
 }
 
+/** A signature of Claude, the only family that signs on Bedrock. */
 export function signatureOf(value: string): Signature {
   return { family: 'anthropic', value };
 }

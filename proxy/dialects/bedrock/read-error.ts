@@ -1,4 +1,4 @@
-// What Bedrock says in an error body and in an exception of a stream.
+// Reads an error body of Bedrock, and an exception of its stream.
 import { readError as readAnyError } from '../chat/read/read-error.ts';
 import type { ProviderWords } from '../dialect.ts';
 import { parseObject, textOf } from '../json/json.ts';

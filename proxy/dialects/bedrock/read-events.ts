@@ -166,7 +166,7 @@ export class BedrockEventReader implements EventReader {
     this.#parts += 1;
   }
 
-  /** What is known when the block is whole. */
+  /** Tells the parts that need the whole block. */
   #tellRest(open: Open): void {
     const { signature, redacted, image } = open;
     if (open.part === 'tool_call' && !open.hasInput) this.#tell({ kind: 'text', text: '{}' });

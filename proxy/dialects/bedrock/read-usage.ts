@@ -2,7 +2,7 @@
 import type { ConversationUsage } from '../conversation/conversation.ts';
 import { type JsonValue, numberOf, objectOf } from '../json/json.ts';
 
-/** Undefined: the value has no counts. */
+/** The token counts of an answer; undefined when the value has none. */
 export function readUsage(value: JsonValue | undefined): ConversationUsage | undefined {
   const usage = objectOf(value);
   const fresh = numberOf(usage?.['inputTokens']);

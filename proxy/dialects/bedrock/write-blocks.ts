@@ -23,6 +23,7 @@ export function cachePoint(mark: JsonObject | undefined, writing: Writing): Json
   return { cachePoint: { type: 'default', ...(isLong && hasLongCache ? { ttl: '1h' } : {}) } };
 }
 
+/** A block of text; undefined for blank text, which Converse refuses. */
 export function textBlock(text: string): JsonObject | undefined {
   return text.trim() === '' ? undefined : { text };
 }

@@ -32,7 +32,7 @@ const audioFormats: ReadonlyMap<string, string> = new Map([
   ['wave', 'wav'],
 ]);
 
-/** Undefined: it was a loss. */
+/** Undefined: Converse does not accept it, which is told as a loss. Throws what the losses of `writing` throw. */
 export function writeImage(part: ImagePart, writing: Writing): JsonObject | undefined {
   const { source, detail } = part;
   const place = placeOf(source);
@@ -45,7 +45,7 @@ export function writeImage(part: ImagePart, writing: Writing): JsonObject | unde
   return { image: { format, source: place } };
 }
 
-/** Undefined: it was a loss. */
+/** Undefined: Converse does not accept it, which is told as a loss. Throws what the losses of `writing` throw. */
 export function writeDocument(part: FilePart, writing: Writing): JsonObject | undefined {
   const { source, name } = part;
   const place = placeOf(source);
@@ -57,7 +57,7 @@ export function writeDocument(part: FilePart, writing: Writing): JsonObject | un
   return { document: { format, name: writing.documentName(name), source: place } };
 }
 
-/** Undefined: it was a loss. */
+/** Undefined: Converse does not accept it, which is told as a loss. Throws what the losses of `writing` throw. */
 export function writeAudio(part: AudioPart, writing: Writing): JsonObject | undefined {
   const { source, format } = part;
   const place = placeOf(source);

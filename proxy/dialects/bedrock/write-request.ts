@@ -12,6 +12,7 @@ import { writeThinking } from './write-thinking.ts';
 import { writeTools } from './write-tools.ts';
 import { Writing } from './writing.ts';
 
+/** The Converse body for a model. Throws what `losses` throws. */
 export function writeRequest(request: ConversationRequest, { model }: WriteTarget, losses: Losses): JsonObject {
   const writing = new Writing(traitsOf(model), losses, request.dialect);
   const toolConfig = writeTools(request, writing);

@@ -16,7 +16,10 @@ export interface WrittenSampling {
 /** Converse refuses a hotter one. */
 const hottest = 1;
 
-/** `thinks`: the request asks for thoughts. What the model would refuse is left out as a hint; what is usual needs no word. */
+/**
+ * `thinks`: the request asks for thoughts. A value that the model would refuse is left out as a hint; a default value
+ * is left out silently.
+ */
 export function writeSampling({ sampling }: ConversationRequest, thinks: boolean, writing: Writing): WrittenSampling {
   const { family, hasSampling, takesOneSampling } = writing.traits;
   const take = (

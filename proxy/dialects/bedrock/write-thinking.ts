@@ -10,7 +10,7 @@ export interface WrittenThinking {
   readonly isOn: boolean;
 }
 
-/** Undefined: nothing is said of it. */
+/** The members that switch thinking on or off; undefined when the model needs none. */
 export function writeThinking(request: ConversationRequest, writing: Writing): WrittenThinking | undefined {
   const { thinking, toolChoice, tools, turns } = request;
   if (thinking === undefined) return undefined;

@@ -8,7 +8,7 @@ import { withObjectInput } from '../tools/tool-schema.ts';
 import { cachePoint } from './write-blocks.ts';
 import type { Writing } from './writing.ts';
 
-/** Undefined: the request names no tools. */
+/** `toolConfig`; undefined when the request names no tools. Throws what the losses of `writing` throw. */
 export function writeTools(request: ConversationRequest, writing: Writing): JsonObject | undefined {
   const { tools, toolChoice, parallelTools } = request;
   if (toolChoice?.kind === 'none') return undefined;
@@ -25,7 +25,7 @@ export function writeTools(request: ConversationRequest, writing: Writing): Json
   if (parallelTools === false) writing.hint('parallelTools');
   const isRefused = isForced(toolChoice) && !writing.traits.canBeForced;
   if (isRefused) writing.meaning('toolChoice', 'its model cannot be made to call a tool');
-  // What is usual needs no word, and some models refuse every one.
+  // The default choice is left out, because some models refuse every choice.
   const isUsual = toolChoice?.kind === 'auto' && writing.traits.family === 'other';
   return { tools: written, ...(isRefused || isUsual ? {} : choiceOf(toolChoice)) };
 }

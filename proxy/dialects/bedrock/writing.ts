@@ -1,4 +1,4 @@
-// What the writers of a request's pieces have in common: the target, and the list of losses.
+// The state that the writers of a request share: the target, and the list of losses.
 import { fieldName } from '../field-names.ts';
 import type { ClientDialectName } from '../names.ts';
 import type { Losses } from '../translation.ts';
@@ -16,7 +16,7 @@ export class Writing {
     this.#dialect = dialect;
   }
 
-  /** What the client calls it. */
+  /** The name of the member in the client's dialect. */
   nameOf(member: Parameters<typeof fieldName>[0]): string {
     return fieldName(member, this.#dialect);
   }

@@ -4,7 +4,7 @@ import type { AnswerTexts } from '../texts.ts';
 import { knownOfAnswer, knownOfMessage, thoughts } from './known-members.ts';
 import { callTexts } from './request-texts.ts';
 
-/** What was said of the tokens of a text goes when the text is changed. */
+/** The texts of an answer. A changed text loses its log probabilities. */
 export function answerTexts(body: EditableObject): AnswerTexts {
   const list = new TextList();
   for (const choice of editableList(body['choices'])) {

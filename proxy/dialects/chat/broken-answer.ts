@@ -4,7 +4,7 @@ import { type JsonObject, listOf, objectOf, textOf } from '../json/json.ts';
 /** Reasons of servers that broke off (OpenRouter, vLLM, DeepSeek). */
 export const brokenReasons: readonly string[] = ['error', 'abort', 'insufficient_system_resource'];
 
-/** Whether a body, or an event that is named so, tells of an error. */
+/** Whether a body is an error, or stands in an event named `error`. */
 export function isFailure(event: string | undefined, body: JsonObject | undefined): boolean {
   if (event === 'error') return true;
   if (body === undefined) return false;
@@ -12,7 +12,10 @@ export function isFailure(event: string | undefined, body: JsonObject | undefine
   return (error !== undefined && error !== null) || body['object'] === 'error';
 }
 
-/** The same, or of an answer that ends with an error in the place of a reason. `isNamed`: the event is named so. */
+/**
+ * Whether a body is an error, or an answer that ends with an error instead of a finish reason. `isNamed`: the event is
+ * named `error`.
+ */
 export function isBrokenOff(isNamed: boolean, body: JsonObject | undefined): boolean {
   if (isFailure(isNamed ? 'error' : undefined, body)) return true;
   const choices = listOf(body?.['choices']) ?? [];

@@ -19,7 +19,7 @@ export class CallProgress {
     this.#isFreeText = isFreeText;
   }
 
-  /** What is to be told of the next piece; empty: nothing. What follows a complete object is left out. */
+  /** The text to pass on for the next piece; empty: none. Text after a complete object is left out. */
   push(piece: string): string {
     if (this.#isFreeText) return piece;
     if (this.#holdsEmpty && !blank.test(piece)) {
@@ -37,7 +37,7 @@ export class CallProgress {
     return told;
   }
 
-  /** What is to be told when nothing more comes: a call without input has an empty object. */
+  /** The text to pass on at the end: `{}` for a call without input, else empty. */
   end(): string {
     return this.#isFreeText || this.#isTold ? '' : '{}';
   }

@@ -1,11 +1,11 @@
-// What every chunk of one streamed answer has around its choice, for chat and for text completions.
+// The frame of every chunk of a streamed answer around its choice, for chat and for text completions.
 import type { ConversationUsage } from '../conversation/conversation.ts';
 import type { StreamEvent } from '../conversation/stream-event.ts';
 import { type JsonObject, writeJson } from '../json/json.ts';
 import type { AnswerContext } from '../translation.ts';
 import { writeUsage } from './read/read-usage.ts';
 
-/** What the format calls its chunks, and how its ids begin. */
+/** The `object` of a format's chunks, and the prefix of its ids. */
 export interface ChunkFormat {
   readonly object: string;
   readonly idPrefix: string;
@@ -40,7 +40,7 @@ export class ChunkFrame {
     return `${this.#head}[${writeJson(choice)}]${this.#tail}`;
   }
 
-  /** What follows the last choice: the usage, where the client wants it, and the mark of the end. */
+  /** The events after the last choice: the usage, where the client wants it, and `[DONE]`. */
   end(usage: ConversationUsage | undefined): string {
     const isTold = this.#context.request.wantsUsage && usage !== undefined;
     const told = isTold ? `${this.#head}[],"usage":${writeJson(writeUsage(usage))}}\n\n` : '';

@@ -2,15 +2,15 @@
 import type { Finish } from '../conversation/conversation.ts';
 import { type JsonObject, textOf } from '../json/json.ts';
 
-/** What an answer has shown before it ended. */
+/** The contents of an answer that decide its finish reason. */
 export interface Shown {
   readonly hasCalls: boolean;
   readonly hasRefusal: boolean;
 }
 
 /**
- * The end of an answer by its choice. Servers say `stop` or nothing where tools were called, so the calls decide. vLLM and others name the
- * text of `stop` that was reached beside it.
+ * The finish of an answer by its choice. Some servers send `stop` or nothing where tools were called, so the calls
+ * decide. vLLM and others name the stop text that was reached.
  */
 export function readFinish(choice: JsonObject | undefined, { hasCalls, hasRefusal }: Shown): Finish {
   const reason = textOf(choice?.['finish_reason']);

@@ -3,7 +3,10 @@
 /** Thoughts in words. */
 export const thoughts: readonly string[] = ['reasoning_content', 'reasoning'];
 
-/** What is told beside thoughts (`reasoning_details`, `extra_content`) may be signed. */
+/**
+ * Members of a message that the gateway reads. Those beside thoughts (`reasoning_details`, `extra_content`) may be
+ * signed.
+ */
 export const knownOfMessage: ReadonlySet<string> = new Set([
   ...thoughts,
   'content',

@@ -1,4 +1,4 @@
-// What only chat can say of a message or of a part, kept beside the part: writers of chat say it again.
+// Members of a message or a part that only chat has, kept beside the part: writers of chat write them again.
 import type { Own, Part } from '../conversation/parts.ts';
 import { isObject, type JsonObject, type JsonValue, objectOf } from '../json/json.ts';
 

@@ -15,7 +15,7 @@ export interface BegunPart {
   readonly progress?: CallProgress | undefined;
   /** Its proof has come: what follows belongs to another part. */
   isSealed: boolean;
-  /** What came of it while it waited. */
+  /** The deltas of the part that came while it waited. */
   readonly held: PartDelta[];
 }
 

@@ -1,7 +1,10 @@
 // A whole answer of chat or of text completions as the stream that would have told it: each choice in one piece, then its end.
 import { isObject, type JsonObject, listOf, objectOf, writeJson } from '../json/json.ts';
 
-/** Gives event by event. `wantsUsage`: the client asked for the usage of its stream. Undefined: the answer does not tell it. */
+/**
+ * A whole answer as the events of a stream, one by one. `wantsUsage`: the client asked for the usage of its stream.
+ * Undefined when the answer has no usage but the client wants it.
+ */
 export function replayChat(answer: JsonObject, wantsUsage: boolean): Iterable<string> | undefined {
   return replay({ ...answer, object: 'chat.completion.chunk' }, wantsUsage, ({ message, logprobs = null }) => [
     { delta: deltaOf(objectOf(message) ?? {}), logprobs },
@@ -9,7 +12,7 @@ export function replayChat(answer: JsonObject, wantsUsage: boolean): Iterable<st
   ]);
 }
 
-/** The same of a text completion. */
+/** `replayChat` for a text completion. */
 export function replayCompletion(answer: JsonObject, wantsUsage: boolean): Iterable<string> | undefined {
   return replay(answer, wantsUsage, ({ text = '', logprobs = null }) => [
     { text, logprobs },
@@ -17,7 +20,7 @@ export function replayCompletion(answer: JsonObject, wantsUsage: boolean): Itera
   ]);
 }
 
-/** What a choice says, and what stands beside the reason of its end. */
+/** The two chunks of a choice: its content, then its end. */
 type Pieces = (choice: JsonObject) => readonly [said: JsonObject, ended: JsonObject];
 
 function replay(answer: JsonObject, wantsUsage: boolean, piecesOf: Pieces): Iterable<string> | undefined {

@@ -24,16 +24,19 @@ const roles: ReadonlyMap<string, Role> = new Map([
   ['tool', 'tool'],
   ['function', 'tool'],
 ]);
-/** What is told beside thoughts, and may be signed. */
+/** Members beside thoughts that may be signed. */
 const besideThoughts = ['reasoning_details', 'extra_content', 'thinking_blocks'];
 const lengths = ['max_completion_tokens', 'max_tokens'];
-/** Where clients of chat say how much Claude, the models behind OpenRouter and Gemini shall think. */
+/**
+ * The members in which clients set the thinking budgets of Claude, of models behind OpenRouter and of Gemini. Tokens.
+ */
 const budgets: readonly BudgetPlace[] = [
   { path: ['thinking', 'budget_tokens'], least: leastClaudeBudget },
   { path: ['reasoning', 'max_tokens'], least: leastClaudeBudget },
   { path: ['extra_body', 'google', 'thinking_config', 'thinking_budget'], least: 1 },
 ];
 
+/** The texts, tools and caps (in tokens) of a chat request, to be read and changed in `body`. */
 export function requestTexts(body: EditableObject): RequestTexts {
   return {
     get texts() {
@@ -79,7 +82,7 @@ function thoughtTexts(list: RequestedList, part: EditableObject, role: Role): vo
   else list.others(part, { role, form: 'reasoning' });
 }
 
-/** What a message says to tools. */
+/** Adds the arguments of a message's tool calls. */
 export function callTexts(list: TextList, message: EditableObject, role: Role): void {
   for (const call of editableList(message['tool_calls'])) {
     const asked = editable(call['function']);

@@ -40,7 +40,7 @@ export class StreamTap extends EventTap {
   #isAnswered = false;
   /** The terminal event has come. Known only to a tap that counts choices. */
   #hasLast = false;
-  /** So many choices have told why they ended. */
+  /** The number of choices with a finish reason. */
   #reasons = 0;
   /** The event before was dropped, and the newline that completes its last line may still come. */
   #dropsNewline = false;
@@ -70,7 +70,7 @@ export class StreamTap extends EventTap {
     return this.options.readsUsage ? (lastUsage(this.held.peek()) ?? this.#usage) : undefined;
   }
 
-  /** What was said last ended the answer (its `finish_reason`), and usage was not reported: it may come next. */
+  /** Whether the answer has ended (`finish_reason`) without usage, which may come next. */
   awaitsUsage(): boolean {
     if (!this.options.readsUsage || this.#usage !== undefined) return false;
     return this.held.length === 0 && this.#isAnswered;

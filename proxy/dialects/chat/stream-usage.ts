@@ -19,7 +19,10 @@ const dataField = Buffer.from('data:');
 /** Without its first quote, which is too frequent to search for. */
 const usageKey = Buffer.from('usage"');
 const nullEnd = Buffer.from(':null}\n\n');
-/** So ends the key of every count (`total_tokens`); within a text the quote would be escaped. A few rare letters are found fastest. */
+/**
+ * The end of the key of every count (`total_tokens`); within a text the quote would be escaped. Its rare letters make
+ * the search fast.
+ */
 const countKey = Buffer.from('kens"');
 
 /**
@@ -38,9 +41,9 @@ export function countNullEvents(events: Buffer, counter: EventCounter): number {
   return at;
 }
 
-/** So ends nearly every event. Within a text the quote behind the name would be escaped. */
+/** The end of nearly every event. Within a text the quote behind the name would be escaped. */
 const nullUsage = '"usage":null}\n\n';
-/** In the same bytes, what OpenAI sends in front of that: an event that gives no reason to finish. */
+/** The end of an event without a finish reason and with a usage of null, as OpenAI sends it. */
 const noReason = `_reason":null}],${nullUsage}`;
 
 /** Whether the bytes up to `length` end with a usage of null and an empty line. */
@@ -49,12 +52,14 @@ export function endsWithNull(bytes: Buffer, length: number = bytes.length): bool
   return spells(bytes, at, nullUsage) && bytes[at - 1] !== backslash;
 }
 
-/** Whether bytes that end with a usage that is null say just before that the answer goes on. False where it stands elsewhere. */
+/** Whether an event that ends with a usage of null has no finish reason. False for an event in another spelling. */
 export function hasNoReason(bytes: Buffer): boolean {
   return spells(bytes, bytes.length - noReason.length, noReason);
 }
 
-/** False for nearly every chunk: nothing in it is named usage, or one that is null ends it. */
+/**
+ * Whether the events may report usage. False for nearly every chunk: it names no usage, or ends with one that is null.
+ */
 export function mayReport(events: Buffer): boolean {
   const at = events.indexOf(usageKey);
   if (at === -1) return false;
@@ -63,7 +68,7 @@ export function mayReport(events: Buffer): boolean {
   return after + nullEnd.length < events.length;
 }
 
-/** Where the next usage is named that is not null; nearly every event names one that is. */
+/** The index of the next `"usage"` from `from` on that is not null; -1 when there is none. */
 export function reportFrom(events: Buffer, from: number): number {
   let at = events.indexOf(usageKey, from);
   while (at !== -1 && startsWithNull(events, at + usageKey.length)) at = events.indexOf(usageKey, at + usageKey.length);
@@ -74,7 +79,7 @@ function startsWithNull(bytes: Buffer, at: number): boolean {
   return bytes[at] === colon && bytes[at + 1] === 0x6e && bytes[at + 2] === 0x75;
 }
 
-/** What the last of these whole events that reports usage says. */
+/** The usage of the last of these whole events that reports one; undefined when none does. */
 export function lastUsage(events: Buffer): TokenUsage | undefined {
   if (!events.includes(countKey)) return undefined;
   for (let end = events.length; end > 0; ) {
@@ -88,7 +93,7 @@ export function lastUsage(events: Buffer): TokenUsage | undefined {
   return undefined;
 }
 
-/** Whether an event tells of usage and of nothing else that a client would miss: no choice, and no error. */
+/** Whether an event has usage and nothing else that a client needs: no choice, and no error. */
 export function isUsageEvent(event: Buffer): boolean {
   const data = dataBytesOf(event);
   let hasUsage = false;

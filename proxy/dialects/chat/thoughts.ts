@@ -1,5 +1,5 @@
-// What a model thought, in the words of the servers that speak chat: a text, the details of OpenRouter, or what other families keep in
-// `extra_content`.
+// The thoughts of a model in the members of chat servers: a text, the details of OpenRouter, or `extra_content`, which keeps those of
+// other families.
 import type { ReasoningPart, Signature } from '../conversation/parts.ts';
 import { signatureFamilies } from '../foreign-signature.ts';
 import { type JsonObject, type JsonValue, listOf, objectOf, textOf } from '../json/json.ts';
@@ -15,7 +15,7 @@ export type Thought =
 
 const nothing: readonly Thought[] = [];
 
-/** The thoughts in a message or a delta. What several members say is read once: the fullest one. */
+/** The thoughts in a message or a delta. Of several members with the same thoughts the fullest is read. */
 export function readThoughts(message: JsonObject): readonly Thought[] {
   const extra = objectOf(message['extra_content']);
   const details = listOf(message['reasoning_details']);
@@ -105,7 +105,7 @@ export function writeDetails(parts: readonly ReasoningPart[]): readonly JsonObje
   });
 }
 
-/** What clients of chat keep for other families: the proofs of thoughts; undefined when there are none. */
+/** `extra_content`, in which clients of chat keep the signatures of other families; undefined when there are none. */
 export function writeExtraContent(parts: readonly ReasoningPart[]): JsonObject | undefined {
   const blocks = parts.flatMap(anthropicBlock);
   const items = parts.flatMap(openaiItem);

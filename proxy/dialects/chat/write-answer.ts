@@ -7,6 +7,7 @@ import { writeFinish } from './finish.ts';
 import { writeUsage } from './read/read-usage.ts';
 import { writeLogprobs, writeMessage } from './write-message.ts';
 
+/** An answer as a chat completion, with one choice. */
 export function writeAnswer(answer: ConversationAnswer, context: AnswerContext): JsonObject {
   const names = freeTextNames(context.request);
   const parts = answer.parts.map((part) => (part.kind === 'tool_call' ? restoreFreeText(part, names) : part));

@@ -24,7 +24,7 @@ export function writeMessage(parts: readonly Part[], isLegacy: boolean): JsonObj
   };
 }
 
-/** What a client sees and keeps of thoughts. */
+/** The members of a message for thoughts: the readable text, and signatures that the client sends back. */
 export function writeThoughts(parts: readonly ReasoningPart[]): JsonObject {
   return { reasoning_content: visibleThoughts(parts) || undefined, extra_content: writeExtraContent(parts) };
 }

@@ -21,6 +21,7 @@ import type { Writing } from './writing.ts';
 /** Between texts that stood in parts of their own. */
 const gap = '\n\n';
 
+/** `messages`: the instructions, then the turns. Throws what the losses of `writing` throw. */
 export function writeMessages({ system, turns }: ConversationRequest, writing: Writing): readonly JsonObject[] {
   const instructions = messagesOf(system).map((parts) => writeInstructions(parts, undefined, writing));
   return [...instructions, ...turns.flatMap((turn) => writeTurn(turn, writing))];
@@ -68,7 +69,7 @@ function writeUser({ parts, name }: Turn, writing: Writing): readonly JsonObject
   return [...messages, { ...own, role: 'user', content, ...nameOf(name, writing) }];
 }
 
-/** What only people's messages can show. */
+/** Whether a part may stand only in a message of the user. */
 function isShown(part: ToolResultPart['content'][number]): part is ImagePart | FilePart {
   return part.kind === 'image' || (part.kind === 'file' && part.source.kind !== 'text');
 }

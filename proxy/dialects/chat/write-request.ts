@@ -11,6 +11,7 @@ import { writeThinking } from './write-thinking.ts';
 import { writeTools } from './write-tools.ts';
 import { Writing } from './writing.ts';
 
+/** The chat body for a target. Throws what `losses` throws. */
 export function writeRequest(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
   const writing = new Writing(request, target, losses);
   const { quirks } = target;
@@ -37,7 +38,7 @@ function unusual(
   return { user: userOf(request), metadata: metadataOf(request), serviceTier: tierOf(request), verbosity };
 }
 
-/** What is harmless: names, labels and classes of service. They are written where the server is known to take them. */
+/** Names, labels and service classes. They are written where the server is known to accept them. */
 function writeLabels(request: ConversationRequest, writing: Writing): JsonObject {
   const { dialect } = request;
   const { isOwn, quirks } = writing;

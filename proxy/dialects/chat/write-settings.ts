@@ -23,6 +23,7 @@ const usualOfThinkers: Partial<Record<HintMember, number>> = {
   frequencyPenalty: 0,
 };
 
+/** The sampling settings that the server accepts; others are told as hints. */
 export function writeSampling(request: ConversationRequest, writing: Writing): JsonObject {
   const { sampling, thinking } = request;
   // Without thoughts the later ones take them.

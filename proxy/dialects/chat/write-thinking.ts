@@ -6,6 +6,7 @@ import { budgetWithin } from '../conversation/thinking-budget.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { Writing } from './writing.ts';
 
+/** The members that ask for thoughts, in the spelling of the server; budgets in tokens. Losses are hints. */
 export function writeThinking({ thinking, maxTokens }: ConversationRequest, writing: Writing): JsonObject {
   if (thinking === undefined) return {};
   const { quirks, isOwn } = writing;

@@ -30,9 +30,9 @@ function writeTool(tool: Tool, index: number, writing: Writing): readonly JsonOb
     return [{ type: 'custom', custom: { name, description, format: nestedFormat(format) } }];
   }
   const asked = tool.kind === 'free_text' ? asFunctionTool(tool) : tool;
-  // What Anthropic takes as strict, OpenAI may refuse.
+  // OpenAI may refuse a strict schema that Anthropic accepts.
   const isElsewhereStrict = writing.dialect === 'messages';
-  // Of a client of another dialect, whose server may take what OpenAI's refuses.
+  // A schema of another dialect may be one that OpenAI refuses.
   const isFit = writing.isOwn || asked.parameters === undefined;
   const { name, description, parameters, strict, cacheMark, own } =
     (isFit ? undefined : withObjectInput(asked)) ?? asked;

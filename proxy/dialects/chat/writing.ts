@@ -1,4 +1,4 @@
-// What writing one request needs everywhere: the target's quirks, and the list of losses.
+// The state that the writers of a request share: the target's quirks, and the list of losses.
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
 import type { Quirks } from '../quirks.ts';

@@ -1,4 +1,4 @@
-// What Claude's generations take, by the model's name as Anthropic, Google and Amazon write it.
+// The abilities of Claude's generations, by the model's name as Anthropic, Google and Amazon write it.
 
 export interface ClaudeTraits {
   /** It can be asked to think. */
@@ -9,11 +9,11 @@ export interface ClaudeTraits {
   readonly thinksByDefault: boolean;
   /** It cannot be told not to think. */
   readonly alwaysThinks: boolean;
-  /** What tells it not to think before it answers. */
+  /** The value that switches thinking off. */
   readonly offType: 'disabled' | 'between_tools';
-  /** It can be made to call a tool. */
+  /** A tool call can be forced. */
   readonly canBeForced: boolean;
-  /** It goes on from words that it is said to have begun with. */
+  /** It continues a started answer (prefill). */
   readonly takesPrefill: boolean;
   /** It knows the effort `xhigh`, between `high` and `max`. */
   readonly knowsXhigh: boolean;
@@ -36,13 +36,14 @@ const opus55 = /claude-opus-5[-.]5/;
 const sonnet55 = /claude-sonnet-5[-.]5/;
 const unforced = /claude-(?:(?:opus|sonnet)-5[-.]5|(?:mythos|fable)-5[-.]1)/;
 
+/** Whether a model id names a Claude. */
 export function isClaude(model: string): boolean {
   return /claude/i.test(model);
 }
 
 /**
- * The version in a model's name: 4.6 is 406. A Claude without a number is the newest, so infinite; 0 for any other model, also for one
- * whose server imitates Anthropic's.
+ * The version in a model's name as a number: 4.6 is 406. Infinity for a Claude without a number, which is the newest; 0
+ * for any other model.
  */
 export function claudeVersionOf(model: string): number {
   if (!isClaude(model)) return 0;
@@ -50,7 +51,7 @@ export function claudeVersionOf(model: string): number {
   return found === null ? Number.POSITIVE_INFINITY : Number(found[1]) * 100 + Number(found[2] ?? 0);
 }
 
-/** Another vendor's model is like the oldest Claude. */
+/** The abilities of a model. Another vendor's model counts as the oldest Claude. */
 export function claudeTraitsOf(model: string): ClaudeTraits {
   const version = claudeVersionOf(model);
   const name = model.toLowerCase();

@@ -22,7 +22,10 @@ export interface ClosedSchema {
   readonly isRecursive: boolean;
 }
 
-/** The schema of an answer for Claude, with what it loses told; undefined: it cannot be told. `field`: what the client calls it. */
+/**
+ * The schema of an answer for Claude; undefined when Claude cannot enforce it. Losses are told to `losses`. `field`:
+ * the client's name of the schema.
+ */
 export function closedOutput(given: JsonObject, field: string, losses: Losses): JsonObject | undefined {
   const { schema, isNarrower, isRecursive } = closedSchema(given);
   if (isNarrower) losses.hint(`${field}.additionalProperties`);
@@ -31,6 +34,7 @@ export function closedOutput(given: JsonObject, field: string, losses: Losses): 
   return undefined;
 }
 
+/** The schema with closed objects and only keywords that Claude accepts, with facts about the changes. */
 export function closedSchema(schema: JsonObject): ClosedSchema {
   const closer = new SchemaCloser();
   const closed = closer.close(schema) as JsonObject;
@@ -73,7 +77,7 @@ class SchemaCloser {
 
   close(given: JsonValue): JsonValue {
     if (!isObject(given)) return given;
-    // What stands beside a reference is refused.
+    // Claude refuses members beside a reference.
     if (given['$ref'] !== undefined) return this.#withDefinitions({ $ref: given['$ref'] }, given);
     const schema = unwrapped(given);
     if (schema['$ref'] !== undefined) return schema;

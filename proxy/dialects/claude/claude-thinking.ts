@@ -20,8 +20,8 @@ const budgets: Readonly<Record<Effort, number>> = {
 export const leastClaudeBudget = 1024;
 
 /**
- * The budget that a model is told which does not judge by itself. Claude refuses one that is not below the cap of the answer, `maxTokens`;
- * undefined: the cap leaves no room to think. Tokens.
+ * The thinking budget in tokens for a model that needs one. Claude refuses a budget that is not below `maxTokens`, the
+ * cap of the answer; undefined when the cap leaves no room to think.
  */
 export function claudeBudgetOf(
   { effort, budgetTokens }: Thinking,
@@ -31,7 +31,7 @@ export function claudeBudgetOf(
   return budgetWithin(asked, maxTokens, leastClaudeBudget);
 }
 
-/** The effort that a model is told which judges by itself; undefined: as much as it sees fit. */
+/** The effort for a model with adaptive thinking; undefined: its default. */
 export function claudeEffortOf({ effort, budgetTokens }: Thinking, { knowsXhigh }: ClaudeTraits): Effort | undefined {
   if (effort === undefined) return budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens);
   if (effort === 'minimal') return 'low';
@@ -39,8 +39,8 @@ export function claudeEffortOf({ effort, budgetTokens }: Thinking, { knowsXhigh 
 }
 
 /**
- * Tells a model not to think that does so unless it is told not to; undefined: it needs no word, or listens to none. `effort`: as asked, of which
- * more than `high` is refused then.
+ * Switches thinking off for a model that thinks by default; undefined when it needs no switch or has none. `effort`: as
+ * asked; such a model refuses more than `high` then.
  */
 export function claudeOff({ effort }: Thinking, traits: ClaudeTraits): { type: string; effort?: Effort } | undefined {
   if (!traits.thinksByDefault || traits.alwaysThinks) return undefined;
@@ -49,14 +49,14 @@ export function claudeOff({ effort }: Thinking, traits: ClaudeTraits): { type: s
   return { type: traits.offType, ...(most === undefined ? {} : { effort: most }) };
 }
 
-/** Who must call a tool must not think. */
+/** Whether a tool call is forced; Claude refuses thinking with it. */
 export function isForced(choice: ToolChoice | undefined): boolean {
   return choice?.kind === 'required' || choice?.kind === 'tool';
 }
 
 /**
- * A model with a budget goes on behind the results of tools only from the signed thoughts that led to the calls, and from words that it is said to
- * have begun with only behind such thoughts.
+ * Whether signed thoughts are missing before results of tools, or before a started answer: a model with a thinking
+ * budget refuses to continue without them.
  */
 export function lacksThoughts(turns: readonly Turn[]): boolean {
   const said = turns.filter(({ parts }) => parts.some(isWritten));
@@ -72,7 +72,10 @@ function isWritten(part: Part): boolean {
   return part.kind !== 'reasoning' || (part.signature ?? part.encrypted)?.family === 'anthropic';
 }
 
-/** What the model said since the user last spoke without giving results. What the user says beside results, or behind them, is one message. */
+/**
+ * The model's parts since the last message of the user that was not only results. Text beside or behind results belongs
+ * to one message.
+ */
 function partsSinceAsked(turns: readonly Turn[]): readonly Part[] {
   let parts: Part[] = [];
   let hasResults = true;

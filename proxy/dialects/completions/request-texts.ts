@@ -6,11 +6,12 @@ import type { RequestTexts } from '../texts.ts';
 
 const lengths = ['max_tokens'];
 
+/** The texts and the cap (in tokens) of a text completion, to be read and changed in `body`. */
 export function requestTexts(body: EditableObject): RequestTexts {
   return textsIn(body, lengths);
 }
 
-/** Of embeddings, moderations, ranking, speech and images. */
+/** The texts of embeddings, moderations, ranking, speech and images; they have no cap. */
 export function inputTexts(body: EditableObject): RequestTexts {
   return textsIn(body, []);
 }
@@ -26,7 +27,7 @@ function textsIn(body: EditableObject, capped: readonly string[]): RequestTexts 
       return list.texts;
     },
     tools: [],
-    // What cannot be long needs no cap.
+    // A body without these members needs no cap.
     maxTokens: capped.length === 0 ? 0 : largest(body, capped),
     capTokens: (most) => cap(body, capped, most),
     say: () => false,

@@ -5,6 +5,7 @@ import type { ConversationAnswer } from '../conversation/conversation.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { AnswerContext } from '../translation.ts';
 
+/** An answer as a text completion. Only texts and refusals can be written. */
 export function writeAnswer(answer: ConversationAnswer, context: AnswerContext): JsonObject {
   const text = answer.parts.flatMap((part) => (part.kind === 'text' || part.kind === 'refusal' ? [part.text] : []));
   return {

@@ -107,9 +107,9 @@ export interface OwnMember {
   readonly isMeaning: boolean;
 }
 
-/** What is asked of a model. The model's name is not part of it: each target has its own. */
+/** A request to a model. The model's name is not part of it: each target has its own. */
 export interface ConversationRequest {
-  /** Who asks: the dialect that `ownMembers` belong to. */
+  /** The client's dialect; `ownMembers` belong to it. */
   readonly dialect: ClientDialectName;
   /** Instructions before the first turn. */
   readonly system: readonly TextPart[];
@@ -166,7 +166,7 @@ export interface Finish {
   readonly stopSequence?: string | undefined;
 }
 
-/** What a model answers. */
+/** The answer of a model. */
 export interface ConversationAnswer {
   /** The provider's id of the answer; empty: it has none. */
   readonly id: string;

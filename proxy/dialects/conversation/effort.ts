@@ -5,6 +5,7 @@ export type Effort = NonNullable<Thinking['effort']>;
 
 export const efforts: readonly Effort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
+/** Whether a word is a known effort. */
 export function isEffort(word: string): word is Effort {
   return (efforts as readonly string[]).includes(word);
 }

@@ -12,7 +12,7 @@ export type Source =
   /** A document that is plain text. */
   | { readonly kind: 'text'; readonly text: string };
 
-/** What only one dialect can say of something; writers of that dialect say it again, others leave it out. */
+/** Members that only one dialect has; writers of that dialect write them again, others leave them out. */
 export interface Own {
   readonly dialect: DialectName;
   readonly members: JsonObject;
@@ -26,7 +26,7 @@ interface Marked {
   readonly own?: Own | undefined;
 }
 
-/** What some providers cannot be told. */
+/** A part that some providers cannot accept. */
 interface Placed {
   /** Its path in the client's body, for messages: `messages[1].content[0]`. Absent in answers. */
   readonly place?: string | undefined;
@@ -75,7 +75,7 @@ export interface AudioPart extends Marked, Placed {
 /** A tool that the model wants to have called. */
 export interface ToolCallPart extends Marked {
   readonly kind: 'tool_call';
-  /** What the result will refer to. Empty in answers whose provider gives none: their client gets a new one. */
+  /** The id to which the result refers. Empty in answers whose provider gives none: the client gets a new one. */
   readonly id: string;
   readonly name: string;
   /** JSON of an object; for a tool that takes free text: that text. */
@@ -84,7 +84,7 @@ export interface ToolCallPart extends Marked {
   readonly signature?: Signature | undefined;
 }
 
-/** What a tool gave back. */
+/** The result of a tool call. */
 export interface ToolResultPart extends Marked {
   readonly kind: 'tool_result';
   readonly callId: string;
@@ -102,7 +102,7 @@ export interface Signature {
   readonly value: string;
 }
 
-/** What a model thought before it spoke. */
+/** The thoughts of a model before its answer. */
 export interface ReasoningPart extends Marked {
   readonly kind: 'reasoning';
   /** The thoughts in full; empty when they are hidden. */
@@ -124,7 +124,7 @@ export interface RefusalPart extends Marked {
 export interface ForeignPart extends Placed {
   readonly kind: 'foreign';
   readonly dialect: DialectName;
-  /** What the dialect calls it, for messages. */
+  /** Its name in the dialect, for messages. */
   readonly name: string;
   readonly value: JsonObject;
 }

@@ -3,10 +3,10 @@
 import type { ConversationRequest, Turn } from './conversation.ts';
 import type { Part } from './parts.ts';
 
-/** What is said first where a conversation begins with the model, or says nothing. */
+/** The user text that opens a conversation which begins with the model, or is empty. */
 export const opening = 'Begin.';
 
-/** What is said last where a conversation ends with the model, and the target does not go on from its words. */
+/** The user text that ends a conversation which ends with the model, for a target that does not continue an answer. */
 export const goOn = 'Continue.';
 
 export interface PlacedInstructions {

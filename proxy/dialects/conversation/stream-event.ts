@@ -3,7 +3,10 @@ import type { JsonValue } from '../json/json.ts';
 import type { ConversationUsage, Finish } from './conversation.ts';
 import type { Citation, ForeignPart, Part, Signature } from './parts.ts';
 
-/** What a part is when it begins. A part that comes as a whole (`foreign`, an image, encrypted reasoning) is opened whole and gets no deltas. */
+/**
+ * A part at its start. A part that comes as a whole (`foreign`, an image, encrypted reasoning) is opened whole and gets
+ * no deltas.
+ */
 export type OpenedPart =
   | { readonly kind: 'text' }
   | { readonly kind: 'refusal' }
@@ -11,7 +14,7 @@ export type OpenedPart =
   | { readonly kind: 'tool_call'; readonly id: string; readonly name: string; readonly isFreeText: boolean }
   | { readonly kind: 'whole'; readonly part: Part | ForeignPart };
 
-/** What is added to a part. */
+/** An addition to a part. */
 export type PartDelta =
   /** Of a text, a refusal, thoughts, or the input of a tool call. */
   | { readonly kind: 'text'; readonly text: string; readonly logprobs?: readonly JsonValue[] | undefined }
@@ -22,15 +25,15 @@ export type PartDelta =
   /** Thoughts that only their family can read. */
   | { readonly kind: 'encrypted'; readonly encrypted: Signature };
 
-/** What went wrong in the middle of a stream, in the provider's words. */
+/** A failure in the middle of a stream, in the provider's words. */
 export interface StreamFailure {
   readonly message: string;
   readonly code: string | null;
   /** The provider's own kind of error. */
   readonly type: string | null;
-  /** Whose failure it is; absent: none's, or it is not known yet. */
+  /** The provider that failed; absent: none did, or it is not known yet. */
   readonly provider?: string | undefined;
-  /** That of an answer which would say the same; absent: it is not known yet. */
+  /** The HTTP status of the same failure in a whole answer; absent: not known yet. */
   readonly status?: number | undefined;
 }
 

@@ -5,8 +5,8 @@ import { type EditableObject, isObject, type JsonValue, numberOf } from '../json
 export const besideThoughts = 1024;
 
 /**
- * The budget of thoughts that leaves room for words below the cap of an answer: the same, a smaller one, or undefined where not even `least`
- * fits. `maxTokens`: the cap; undefined or no number: there is none. Tokens.
+ * The thinking budget that leaves room for the answer below its cap, in tokens: `budget`, a smaller one, or undefined
+ * where not even `least` fits. `maxTokens`: the cap; undefined or not a number: there is none.
  */
 export function budgetWithin(budget: number, maxTokens: JsonValue | undefined, least: number): number | undefined {
   const cap = numberOf(maxTokens);
@@ -24,8 +24,8 @@ export interface BudgetPlace {
 }
 
 /**
- * Lowers the budgets at these places below a cap that was lowered. One for which too little is left is taken out with the object that holds
- * it. Gives the names of those.
+ * Lowers the budgets at these places below `cap` (tokens). A budget with too little room is removed with its object.
+ * Returns the names of the removed ones.
  */
 export function lowerBudgets(body: EditableObject, places: readonly BudgetPlace[], cap: number): readonly string[] {
   return places.flatMap(({ path: [top = '', ...below], least }) => {
@@ -48,7 +48,7 @@ export function lowerBudgets(body: EditableObject, places: readonly BudgetPlace[
   });
 }
 
-/** What is changed in it is changed in the body. */
+/** The member itself, not a copy: changing it changes the body. */
 function objectIn(holder: EditableObject, key: string): EditableObject | undefined {
   const value = Object.hasOwn(holder, key) ? holder[key] : undefined;
   return isObject(value) ? value : undefined;

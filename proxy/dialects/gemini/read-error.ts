@@ -1,4 +1,4 @@
-// What Google says in an error body: `{"error": {code, message, status, details}}`, alone or in a list.
+// Reads an error body of Google: `{"error": {code, message, status, details}}`, alone or in a list.
 import type { ProviderWords } from '../dialect.ts';
 import {
   isObject,
@@ -12,8 +12,8 @@ import {
 } from '../json/json.ts';
 
 /**
- * The words in the text of an error body; any other text is the message itself. `type` is Google's status (`RESOURCE_EXHAUSTED`);
- * `code` the reason of its details (`API_KEY_INVALID`), else the number; `param` the first field that it complains of.
+ * The words of an error body; any other text is the message itself. `type` is Google's status (`RESOURCE_EXHAUSTED`);
+ * `code` the reason of its details (`API_KEY_INVALID`), else the number; `param` the first field in its details.
  */
 export function readError(text: string): ProviderWords {
   const error = errorIn(text);

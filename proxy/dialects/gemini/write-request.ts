@@ -11,6 +11,7 @@ import { writeContents } from './write-contents.ts';
 import { writeGeneration } from './write-generation.ts';
 import { writeTools } from './write-tools.ts';
 
+/** The `generateContent` body for a target. Throws what `losses` throws. */
 export function writeRequest(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
   const placed = placeInstructions(request);
   const instructions = writeInstructions(placed.leading, request.dialect, losses);
@@ -44,7 +45,7 @@ function writeInstructions(
   return all.flatMap(({ text }) => (text === '' ? [] : [{ text }]));
 }
 
-/** What the format has no word for. */
+/** Tells the settings that the format does not have. */
 function tellLeftOut(request: ConversationRequest, losses: Losses): void {
   const { dialect } = request;
   const hints = {

@@ -49,23 +49,27 @@ export function parseObject(text: string): JsonObject | undefined {
   }
 }
 
+/** Whether a value is a JSON object: neither a list nor an exact number. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }
 
+/** The value if it is an object, else undefined. */
 export function objectOf(value: JsonValue | undefined): JsonObject | undefined {
   return isObject(value) ? value : undefined;
 }
 
+/** The value if it is a list, else undefined. */
 export function listOf(value: JsonValue | undefined): readonly JsonValue[] | undefined {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : undefined;
 }
 
+/** The value if it is a string, else undefined. */
 export function textOf(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A number, however exact; undefined for anything else. */
+/** The value as a number, an exact one rounded to a double; undefined for any other value. */
 export function numberOf(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'number') return value;
   return JSON.isRawJSON(value) ? Number(value.rawJSON) : undefined;
@@ -76,7 +80,7 @@ export function withoutAbsent<Members extends object>(members: Members): Members
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Members;
 }
 
-/** A list; undefined where nothing is in it. */
+/** The list; undefined when it is empty. */
 export function unlessEmpty<Entry>(list: readonly Entry[]): readonly Entry[] | undefined {
   return list.length === 0 ? undefined : list;
 }

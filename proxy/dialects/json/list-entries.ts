@@ -4,7 +4,7 @@ import { skipValue } from '../../bytes/skip-value.ts';
 
 /** A longer entry is none that is looked for: it is passed over. Bytes. */
 const longestEntry = 64 * 1024;
-/** What is read in one step: bytes, and entries, which may be short. */
+/** The size of one step: bytes, and entries, which may be short. */
 const stepBytes = 256 * 1024;
 const stepEntries = 5_000;
 
@@ -12,8 +12,9 @@ const [quote, comma, colon] = [0x22, 0x2c, 0x3a];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
- * What `read` makes of each entry of the list that the text is, or of its member `name`; of one that is too long, it reads undefined. Throws a
- * SyntaxError or ScanError for what is no JSON, as far as it is looked at. Undefined: there is no such list.
+ * The result of `read` for each entry of the list that the text is, or of the list in its member `name`; `read` gets
+ * undefined for an entry that is too long. In steps of a few milliseconds. Returns undefined when there is no such
+ * list. Throws a SyntaxError or ScanError for bytes that are not JSON, as far as it reads them.
  */
 export function* listEntries<Entry>(
   text: Buffer,

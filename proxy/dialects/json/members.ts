@@ -3,46 +3,52 @@
 import { InvalidRequest } from '../translation.ts';
 import { isObject, type JsonObject, type JsonValue, numberOf } from './json.ts';
 
-/** The path of a member: `messages[2].content`, with `at` the path of what it stands in, empty at the top. */
+/** The path of a member: `messages[2].content`. `at` is the path of the object that holds it, empty at the top. */
 export function pathOf(at: string, key: string): string {
   return at === '' ? key : `${at}.${key}`;
 }
 
+/** A string member; undefined when it is absent. Throws an InvalidRequest for any other type. */
 export function optionalText(body: JsonObject, key: string, at: string = ''): string | undefined {
   return optional(body, key, at, { is: (value) => typeof value === 'string', noun: 'a text' }) as string | undefined;
 }
 
+/** A string member. Throws an InvalidRequest when it is absent or of any other type. */
 export function requiredText(body: JsonObject, key: string, at: string = ''): string {
   const text = optionalText(body, key, at);
   if (text === undefined) throw new InvalidRequest(pathOf(at, key), 'is missing; it must be a text');
   return text;
 }
 
+/** A boolean member; undefined when it is absent. Throws an InvalidRequest for any other type. */
 export function optionalFlag(body: JsonObject, key: string, at: string = ''): boolean | undefined {
   const kind = { is: (value: JsonValue) => typeof value === 'boolean', noun: 'true or false' };
   return optional(body, key, at, kind) as boolean | undefined;
 }
 
-/** A number as it was written. */
+/** A number member as it was written; undefined when it is absent. Throws an InvalidRequest for any other type. */
 export function optionalNumber(body: JsonObject, key: string, at: string = ''): JsonValue | undefined {
   return optional(body, key, at, { is: (value) => numberOf(value) !== undefined, noun: 'a number' });
 }
 
+/** An object member; undefined when it is absent. Throws an InvalidRequest for any other type. */
 export function optionalObject(body: JsonObject, key: string, at: string = ''): JsonObject | undefined {
   return optional(body, key, at, { is: isObject, noun: 'an object' }) as JsonObject | undefined;
 }
 
+/** An object member. Throws an InvalidRequest when it is absent or of any other type. */
 export function requiredObject(body: JsonObject, key: string, at: string = ''): JsonObject {
   const object = optionalObject(body, key, at);
   if (object === undefined) throw new InvalidRequest(pathOf(at, key), 'is missing; it must be an object');
   return object;
 }
 
+/** A list member; undefined when it is absent. Throws an InvalidRequest for any other type. */
 export function optionalList(body: JsonObject, key: string, at: string = ''): readonly JsonValue[] | undefined {
   return optional(body, key, at, { is: Array.isArray, noun: 'a list' }) as readonly JsonValue[] | undefined;
 }
 
-/** Each entry of a list as an object, with its path. */
+/** Each entry of a list as an object, with its path. Throws an InvalidRequest for an entry that is not an object. */
 export function objectsIn(list: readonly JsonValue[], at: string): readonly { value: JsonObject; at: string }[] {
   return list.map((value, index) => {
     const place = `${at}[${index}]`;

@@ -13,7 +13,7 @@ const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x
 const digits = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
 /** Shorter texts are copied when they are cut out; longer ones would keep all of the JSON in memory. Characters. */
 const copiedLength = 12;
-/** What is read in one step: values, where a number counts as one to four, all else as ten; and characters. */
+/** The size of one step: values, where a number counts as one to four and any other as ten; and characters. */
 const stepCost = 50_000;
 const stepLength = 1024 * 1024;
 const otherCost = 10;
@@ -26,7 +26,7 @@ const shortLength = 64 * 1024;
 /** Behind so many letters without an escape the engine looks for what comes next: ten times as fast where it is far, and slower where it is near. */
 const fewPlain = 32;
 const quoteOrBackslash = /["\\]/g;
-/** So far a closing quote is looked for without a reader of its own. Characters. */
+/** The distance, in characters, within which a closing quote is searched without a reader. */
 const nearLength = 4096;
 
 type Holder = Record<string, unknown> | unknown[];
@@ -49,7 +49,7 @@ export function readJson(text: string): unknown {
   return reader.value;
 }
 
-/** The same in steps of a few milliseconds. `length`: of a step, in characters. */
+/** `readJson` in steps of a few milliseconds, with the same errors. `length`: of a step, in characters. */
 export function* readingJson(text: string, length: number = stepLength): Generator<undefined, unknown, undefined> {
   const reader = new JsonReader(text, length);
   while (!reader.step()) yield;
@@ -57,7 +57,7 @@ export function* readingJson(text: string, length: number = stepLength): Generat
 }
 
 class JsonReader {
-  /** What the text holds, at its end. */
+  /** The value of the text, when it was read to its end. */
   value: unknown;
   readonly #text: string;
   readonly #stepLength: number;

@@ -1,7 +1,7 @@
 // Writes long JSON in steps, because the engine writes a body of many megabytes without a pause.
 import type { JsonValue } from './json.ts';
 
-/** What is written in one step: values, and characters. */
+/** The size of one step: values, and characters. */
 const stepValues = 5_000;
 const stepLength = 1024 * 1024;
 
@@ -47,7 +47,7 @@ class JsonWriter {
     return this.#frames.length === 0 && this.#long === undefined;
   }
 
-  /** What comes next. */
+  /** The next piece of the text. */
   step(): string {
     for (let count = 0; count < stepValues && this.#text.length < this.#length; count += 1) {
       if (this.#long !== undefined) this.#longText(this.#long);

@@ -2,6 +2,7 @@
 import { type EditableObject, editableList, TextList } from '../editing.ts';
 import type { AnswerTexts } from '../texts.ts';
 
+/** The texts of an answer, to be read and changed in `body`. */
 export function answerTexts(body: EditableObject): AnswerTexts {
   const list = new TextList();
   for (const block of editableList(body['content'])) {
@@ -14,7 +15,9 @@ export function answerTexts(body: EditableObject): AnswerTexts {
 
 const known: ReadonlySet<string> = new Set(['text', 'thinking', 'input']);
 
-/** What a block says beside its text: to a tool, of where it knows it from, and what a tool of the provider gave. */
+/**
+ * Adds the texts of a block besides its own: the input of a tool call, citations, and results of the provider's tools.
+ */
 export function otherTextsOf(list: TextList, block: EditableObject): void {
   list.value(block, 'input', { role: 'assistant' });
   list.others(block, { role: 'assistant' }, known);

@@ -2,7 +2,7 @@
 import type { Citation } from '../conversation/parts.ts';
 import { type JsonObject, textOf } from '../json/json.ts';
 
-/** Keeps all of it for writing it again. */
+/** Reads a citation; keeps all its members for writing it again. */
 export function readCitation(said: JsonObject): Citation {
   return {
     url: textOf(said['url']),
@@ -12,7 +12,10 @@ export function readCitation(said: JsonObject): Citation {
   };
 }
 
-/** Undefined for a place that is no address: Anthropic's own ones count within documents, which are not known here. */
+/**
+ * The citation of a web address; undefined for any other place: Anthropic's own count within documents that are not
+ * known here.
+ */
 export function writeCitation({ url, title, citedText, own }: Citation): JsonObject | undefined {
   if (own?.dialect === 'messages') return own.members;
   if (url === undefined) return undefined;
@@ -25,7 +28,7 @@ export function writeCitation({ url, title, citedText, own }: Citation): JsonObj
   };
 }
 
-/** Whether Anthropic takes it back: one that was made here has no proof. */
+/** Whether Anthropic accepts the citation back: one made by the gateway has no proof. */
 export function isProvable({ own }: Citation): boolean {
   return own?.dialect === 'messages' && own.members['encrypted_index'] !== '';
 }

@@ -1,4 +1,4 @@
-// What any block may have beside its content: a mark of the cache, and members that only this dialect knows.
+// The members that any block may have beside its content: a cache mark, and members that only this dialect knows.
 import type { CacheMark, Own } from '../conversation/parts.ts';
 import type { JsonObject } from '../json/json.ts';
 import { optionalObject, unknownMembers } from '../json/members.ts';

@@ -28,7 +28,10 @@ export class OpenBlock {
     this.#signature = textOf(block['signature']) ?? '';
   }
 
-  /** What opens at once; undefined for a block that only Anthropic knows, which is told as a whole at its end. */
+  /**
+   * The part that opens with the block; undefined for a block that only Anthropic knows, which is told whole at its
+   * end.
+   */
   opened(): OpenedPart | undefined {
     switch (this.#type) {
       case 'text':
@@ -44,7 +47,7 @@ export class OpenBlock {
     }
   }
 
-  /** What the beginning of the block says already: nothing, as Anthropic sends it. */
+  /** The deltas in the start of the block; Anthropic sends none there. */
   first(): readonly PartDelta[] {
     const text = textOf(this.#block[this.#type]) ?? '';
     const citations = this.#type === 'text' ? (listOf(this.#block['citations']) ?? []).filter(isObject) : [];
@@ -54,7 +57,7 @@ export class OpenBlock {
     ];
   }
 
-  /** What a delta adds; undefined for one that is kept until the end, and for one that is not known. */
+  /** The addition of a delta; undefined for one that is kept until the end, and for an unknown one. */
   delta(delta: JsonObject): PartDelta | undefined {
     switch (delta['type']) {
       case 'text_delta':
@@ -80,7 +83,7 @@ export class OpenBlock {
     }
   }
 
-  /** What the end of the block tells. */
+  /** The deltas at the end of the block. */
   last(): readonly PartDelta[] {
     if (this.#type === 'tool_use') {
       // A server that gives the input at once sends no pieces of it.

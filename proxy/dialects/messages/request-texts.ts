@@ -31,7 +31,7 @@ export function requestTexts(body: EditableObject, lengths: readonly string[] = 
       return [...own, ...editableList(body['mcp_servers']).map(() => 'mcp')];
     },
     get maxTokens() {
-      // What cannot be long needs no cap.
+      // A body without these members needs no cap.
       return lengths.length === 0 ? 0 : largest(body, lengths);
     },
     capTokens: (most) => [...cap(body, lengths, most), ...lowerBudgets(body, budgets, most)],

@@ -27,7 +27,7 @@ export function toldText(block: JsonObject): string | undefined {
       const names = (found ?? []).map((reference) => nameIn(objectOf(reference)));
       return names.length === 0 ? '[No tool was found.]' : `[Found the tools ${names.join(', ')}.]`;
     }
-    // What stood before it is summed up here.
+    // A compaction block sums up the conversation before it.
     case 'compaction':
       return textOf(block['content']);
     default:

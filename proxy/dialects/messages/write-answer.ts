@@ -12,6 +12,7 @@ import { writeUsage } from './read/read-usage.ts';
 /** The tiers that Anthropic's clients know. */
 const tiers = new Set(['standard', 'priority', 'batch']);
 
+/** An answer as a message of Anthropic. */
 export function writeAnswer(answer: ConversationAnswer, context: AnswerContext): JsonObject {
   const { parts, finish, usage, serviceTier } = answer;
   const callsTool = parts.some(({ kind }) => kind === 'tool_call');
@@ -24,7 +25,7 @@ export function writeAnswer(answer: ConversationAnswer, context: AnswerContext):
   };
 }
 
-/** What an answer says before its content. */
+/** The members of a message before its content. */
 export function headOf({ id, model }: { readonly id: string; readonly model: string }, context: AnswerContext) {
   const known = id === '' ? context.newId() : id;
   return {

@@ -43,13 +43,13 @@ function writeBlock(part: Part, writing: Writing): JsonObject | undefined {
   return undefined;
 }
 
-/** Undefined for a text of blanks, which Anthropic refuses. */
+/** A text block; undefined for blank text, which Anthropic refuses. */
 export function writeText(part: TextPart, { losses, request }: Writing): JsonObject | undefined {
   if (part.text.trim() === '') return undefined;
   const own = part.own?.dialect === 'messages' ? part.own.members : {};
   const found = objectOf(own['search_result']);
   const told = objectOf(own['told']);
-  // What was changed since is said in its new words.
+  // A text that was changed since is written in its new words.
   if (found !== undefined && searchResultText(found) === part.text) return found;
   if (told !== undefined && toldText(told) === part.text) return told;
   if (found !== undefined || told !== undefined)

@@ -18,14 +18,14 @@ const defaultMaxTokens = 4096;
 
 /** Members that are hints; those of any other name change the answer. */
 const hints = new Set(['metadata', 'service_tier', 'temperature', 'thinking', 'top_k', 'top_p']);
-/** What OpenAI calls the usual tier is the one below Anthropic's own choice. */
+/** The service tiers by OpenAI's and Anthropic's names: OpenAI's default is the tier below Anthropic's default. */
 const tiers: ReadonlyMap<string, string> = new Map([
   ['auto', 'auto'],
   ['standard_only', 'standard_only'],
   ['default', 'standard_only'],
 ]);
 
-/** What the dialect cannot say is told to `losses`. */
+/** The Messages body for a target. Throws what `losses` throws. */
 export function writeRequest(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
   const { quirks, model } = target;
   const writing: Writing = { request, losses, traits: claudeTraitsOf(model) };
@@ -56,7 +56,7 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
   return { ...known, ...Object.fromEntries(added) };
 }
 
-/** What the client allows is never raised. `least`: what a budget of thoughts needs. */
+/** The cap of the answer in tokens. The client's cap is never raised. `least`: the cap that a thinking budget needs. */
 function maxTokensOf({ maxTokens }: ConversationRequest, least: number): JsonValue {
   return maxTokens ?? Math.max(defaultMaxTokens, least);
 }
@@ -102,7 +102,7 @@ function tellHints({ request, losses }: Writing): void {
   if (verbosityOf(request) !== undefined) losses.hint(fieldName('verbosity', dialect));
 }
 
-/** What only the client's dialect says: written again in it, and lost in any other. */
+/** Adds members that only the client's dialect has; they are lost in any other dialect. */
 function withOwn(body: JsonObject, { request, losses }: Writing): JsonObject {
   if (request.dialect !== 'messages') {
     tellOwnMembers(request, losses, { because: 'it has no such member' });

@@ -28,7 +28,7 @@ export function writeSampling(writing: Writing, thinks: boolean): JsonObject {
   if (isHot || !keepsHeat) losses.hint(fieldName('temperature', dialect));
   if (!keepsShare) losses.hint(fieldName('topP', dialect));
   if (!keepsTopK) losses.hint(fieldName('topK', dialect));
-  // What is usual needs no word, and some models refuse every one.
+  // A default is left out, because some models refuse every value.
   const isUsual = !traits.hasSampling || (thinks && heat === 1);
   return {
     temperature: !keepsHeat || isUsual ? undefined : isHot ? hottest : temperature,
@@ -37,7 +37,7 @@ export function writeSampling(writing: Writing, thinks: boolean): JsonObject {
   };
 }
 
-/** What Anthropic has no word for. A penalty or bias of nothing changes nothing. */
+/** Tells the settings that Anthropic does not have. A penalty or bias of 0 is no loss. */
 function tellLosses(sampling: Sampling, { losses, request }: Writing): void {
   const { dialect } = request;
   if (sampling.seed !== undefined) losses.hint(fieldName('seed', dialect));

@@ -8,7 +8,7 @@ import type { Writing } from './writing.ts';
 
 const imageTypes = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 
-/** Undefined for an image that cannot be said, which was told. */
+/** An image block; undefined for an image that Anthropic cannot read, which is told as a loss. */
 export function writeImage(part: ImagePart, writing: Writing): JsonObject | undefined {
   const { losses, request } = writing;
   const { source, detail } = part;
@@ -19,7 +19,7 @@ export function writeImage(part: ImagePart, writing: Writing): JsonObject | unde
   return written && withMarks({ type: 'image', source: written }, part);
 }
 
-/** The same for a document. */
+/** A document block; undefined for a document that Anthropic cannot read, which is told as a loss. */
 export function writeFile(part: FilePart, writing: Writing): JsonObject | undefined {
   const source = documentSource(part, writing);
   if (source === undefined) return undefined;
@@ -32,7 +32,7 @@ function documentSource(part: FilePart, writing: Writing): JsonObject | undefine
   const { source, own } = part;
   if (source.kind === 'text') {
     const said = own?.dialect === 'messages' ? objectOf(own.members['source']) : undefined;
-    // What was changed since is said in its new words.
+    // A document that was changed since is written in its new words.
     if (said !== undefined && plainText(said['content']) === source.text) return said;
     return textSource(source.text);
   }

@@ -14,7 +14,7 @@ export interface WrittenThinking {
   readonly isLost: boolean;
 }
 
-/** What the request asks for, as this model can be told. A client of the same dialect said it in the model's words already. */
+/** The thinking members for this model. A client of the same dialect used the model's members already. */
 export function writeThinking(request: ConversationRequest, traits: ClaudeTraits): WrittenThinking {
   const { thinking, dialect } = request;
   if (thinking === undefined) return { leastTokens: 1, isLost: false };

@@ -9,7 +9,7 @@ import { withObjectInput } from '../tools/tool-schema.ts';
 import { withMarks } from './marks.ts';
 import type { Writing } from './writing.ts';
 
-/** Undefined: none. */
+/** `tools`; undefined when there are none. Throws what the losses of `writing` throw. */
 export function writeTools(writing: Writing): readonly JsonObject[] | undefined {
   const { tools } = writing.request;
   const written = tools.map((tool, index) => writeTool(tool, index, writing)).filter((tool) => tool !== undefined);
@@ -49,7 +49,7 @@ function writeFunction(
   );
 }
 
-/** Undefined: as is usual. */
+/** `tool_choice`; undefined for the default. */
 export function writeToolChoice(writing: Writing, hasTools: boolean): JsonObject | undefined {
   const { losses, request } = writing;
   const { parallelTools, dialect } = request;

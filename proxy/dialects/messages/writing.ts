@@ -1,4 +1,4 @@
-// What the writers of a request's parts need to know of it.
+// The facts of a request that the writers of its parts need.
 import type { ClaudeTraits } from '../claude/claude-models.ts';
 import type { ConversationRequest } from '../conversation/conversation.ts';
 import type { Losses } from '../translation.ts';

@@ -5,7 +5,7 @@ import { textOf } from '../json/json.ts';
 import type { AnswerTexts } from '../texts.ts';
 import { itemTexts, knownOfPart } from './request-texts.ts';
 
-/** What was said of the tokens of a text goes when the text is changed. */
+/** The texts of an answer. A changed text loses its log probabilities. */
 export function answerTexts(body: EditableObject): AnswerTexts {
   const list = new TextList();
   for (const item of editableList(body['output'])) outputTexts(list, item);
@@ -33,7 +33,7 @@ export function partTexts(list: TextList, part: EditableObject): void {
   list.others(part, { role: 'assistant' }, knownOfPart);
 }
 
-/** What the gateway signs holds the thoughts in words: it goes with them. */
+/** Removes a signature of the gateway, which holds the thoughts in words. */
 export function forgetSigned(item: EditableObject): void {
   if (isSignedHere(textOf(item['encrypted_content']))) delete item['encrypted_content'];
 }

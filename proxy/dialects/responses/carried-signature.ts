@@ -4,7 +4,7 @@ import type { ReasoningPart, Signature, ToolCallPart } from '../conversation/par
 import { packSignature, unpackSignature } from '../foreign-signature.ts';
 import { type JsonObject, parseObject, textOf, writeJson } from '../json/json.ts';
 
-/** What the `encrypted_content` of an item holds. */
+/** The content of an item's `encrypted_content`. */
 export type Carried =
   | { readonly kind: 'encrypted'; readonly encrypted: Signature }
   /** The signature of these thoughts, which must return letter by letter. */
@@ -20,7 +20,7 @@ export function encryptedContent({ text, signature, encrypted }: ReasoningPart):
   return signature && pack(signature.family, { signature: signature.value, text });
 }
 
-/** OpenAI's own, whichever place a client of another dialect kept it at. */
+/** OpenAI's own content among these, wherever a client of another dialect kept it. */
 export function openaiContent(...kept: readonly (Signature | undefined)[]): string | undefined {
   return kept.find((signature) => signature?.family === 'openai')?.value;
 }
@@ -35,7 +35,7 @@ function pack(family: Signature['family'], value: JsonObject): string {
   return packSignature({ family, value: writeJson(value) }, 'openai');
 }
 
-/** What was put into an `encrypted_content`. */
+/** Reads an `encrypted_content` that the gateway or OpenAI wrote. */
 export function readEncryptedContent(content: string): Carried {
   const { family, value } = unpackSignature(content, 'openai');
   const members = family === 'openai' ? undefined : parseObject(value);

@@ -103,7 +103,7 @@ export function callTypeOf({ dialect, name, value }: ForeignTool): string | unde
   return place === 'local' ? type : undefined;
 }
 
-/** Such a tool as a function of another name. `item`: the type of its calls. */
+/** A tool that the client runs as a function with another name. `item`: the type of its calls. */
 export function clientFunction({ value, place }: ForeignTool, item: string, name: string): FunctionTool | undefined {
   const tool = clientTools.get(item);
   if (tool === undefined) return undefined;
@@ -117,7 +117,7 @@ export function clientFunction({ value, place }: ForeignTool, item: string, name
   };
 }
 
-/** What the computer of the user has for the model to read. */
+/** The skills on the user's computer, which the model may read. */
 function skillsOf(tool: JsonObject): readonly string[] {
   const skills = listOf(objectOf(tool['environment'])?.['skills']) ?? [];
   return skills.length === 0 ? [] : [`Skills, each described by the file at its path: ${writeJson(skills)}`];

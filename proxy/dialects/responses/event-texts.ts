@@ -113,7 +113,7 @@ function partRepeats(list: StreamedList, body: EditableObject, subject: string):
   partRepeat(list, part, { channel: channelOf(body, name), form: isThought ? 'reasoning' : 'text' });
 }
 
-/** What a part is of. */
+/** The place of a part in the answer. */
 interface PartPlace {
   readonly channel: string;
   readonly form: TextForm;

@@ -8,7 +8,10 @@ import { type FlatTools, flatTools, type LaterTools, namespaceOf } from './flat-
 import { itemText, resultItem, resultOf } from './item-words.ts';
 import { foreignContentOf } from './own-marks.ts';
 
-/** The same request where there is nothing to change. Throws an InvalidRequest. */
+/**
+ * The request without namespaces and own items; the same object when there is nothing to change. Throws an
+ * InvalidRequest.
+ */
 export function flatRequest(request: ConversationRequest): ConversationRequest {
   const items = request.turns.flatMap(({ parts }) => parts.filter(isItem));
   const hasOwnTools = request.tools.some(({ kind }) => kind === 'foreign');
@@ -113,7 +116,7 @@ function flatTurns(turns: readonly Turn[], pairs: Pairs, tools: FlatTools): read
     }
     const last = flat.at(-1);
     if (told.length === 0 && parts.length > 0) continue;
-    // What the model has painted is shown to it by the person who speaks next.
+    // An image that the model made is shown to it in the next message of the user.
     if (role === 'user' && !isResults(told)) {
       told.unshift(...pictures);
       pictures = [];

@@ -57,7 +57,7 @@ function inner(tool: Tool): readonly Tool[] {
   return objectsIn(optionalList(tool.value, 'tools', at) ?? [], `${at}.tools`).map(({ value, at: place }, index) => {
     const read = { ...readTool(value, place).tool, place };
     if (read.kind === 'foreign') return read;
-    // What is said of all of them is said to the model once.
+    // The description of the namespace is told once.
     const said = index === 0 && about !== '' ? [`About all tools of ${namespace}: ${about}`] : [];
     const description = [...said, ...(read.description === undefined ? [] : [read.description])].join('\n\n');
     return { ...read, ...(description === '' ? {} : { description }), calledAs: { namespace, name: read.name } };
@@ -69,7 +69,7 @@ function toolsIn({ value, place }: LaterTools): readonly Tool[] {
   return list.flatMap(({ value: tool, at }) => inner({ ...readTool(tool, at).tool, place: at }));
 }
 
-/** What makes a tool the same as another one. */
+/** The identity of a tool. */
 function keyOf(tool: Tool): string {
   if (tool.kind === 'foreign') return allowedKey(tool.value);
   const { calledAs, name } = tool;

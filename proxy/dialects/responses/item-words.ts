@@ -38,7 +38,7 @@ function bracketed(name: string, members: JsonObject): string {
   return Object.keys(members).length === 0 ? `[${name}]` : `[${name}: ${writeJson(members)}]`;
 }
 
-/** What a tool gave. `tools`: all that are known, by which found ones are named. Throws an InvalidRequest. */
+/** The result of a tool call. `tools`: all known ones, which give found tools their names. Throws an InvalidRequest. */
 export function resultOf(
   { name, value, place = 'input' }: ForeignPart,
   id: string,

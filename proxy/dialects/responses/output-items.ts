@@ -7,6 +7,7 @@ import { clientItem, clientPrefix } from './client-tools.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
+/** An item with a message of the assistant. */
 export function messageItem(id: string, status: ItemStatus, content: readonly JsonObject[]): JsonObject {
   return { id, type: 'message', status, role: 'assistant', content };
 }
@@ -46,10 +47,12 @@ export function reasoningItem(id: string, part: ReasoningPart, asSummary: boolea
   };
 }
 
+/** A part of the summary of thoughts. */
 export function summaryText(text: string): JsonObject {
   return { type: 'summary_text', text };
 }
 
+/** A part of the thoughts themselves. */
 export function reasoningText(text: string): JsonObject {
   return { type: 'reasoning_text', text };
 }

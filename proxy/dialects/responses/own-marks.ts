@@ -1,4 +1,4 @@
-// What the items and parts of the Responses format say beyond the conversation, kept beside its parts so that it can be written again.
+// Members of items and parts that only the Responses format has, kept beside the parts so that they can be written again.
 import type { ForeignPart, Own, Part } from '../conversation/parts.ts';
 import { type JsonObject, objectOf } from '../json/json.ts';
 import { unknownMembers } from '../json/members.ts';
@@ -19,7 +19,7 @@ export function foreignPart(type: string, part: JsonObject, beside: ForeignBesid
   return { kind: 'foreign', dialect: 'responses', name, value, ...(place === undefined ? {} : { place }) };
 }
 
-/** What was made a foreign part of a message; undefined: it is an item, or of another dialect. */
+/** The part of a message inside a foreign part; undefined for an item, or another dialect's part. */
 export function foreignContentOf({ dialect, name, value }: ForeignPart): JsonObject | undefined {
   return dialect === 'responses' && name.startsWith(foreignContent) ? objectOf(value['part']) : undefined;
 }

@@ -5,7 +5,7 @@ import { type JsonObject, type JsonValue, objectOf } from '../json/json.ts';
 import type { AnswerContext } from '../translation.ts';
 import { writeUsage } from './read/read-usage.ts';
 
-/** What stays the same from the first event to the last. */
+/** The members that are the same in all events. */
 export interface ResponseHead {
   readonly id: string;
   readonly model: string;
@@ -51,6 +51,7 @@ function hasRefusal(output: readonly JsonObject[]): boolean {
   return output.some(({ content }) => Array.isArray(content) && content.some((part) => part.type === 'refusal'));
 }
 
+/** The response at a state of its stream. A finish makes it completed or incomplete, a failure failed. */
 export function responseObject(head: ResponseHead, state: ResponseState, context: AnswerContext): JsonObject {
   const { output, usage, finish, failure } = state;
   const reason = finish && incompleteReason(finish, hasRefusal(output));

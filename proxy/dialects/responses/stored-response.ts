@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, type JsonValue, listOf, textOf } from '../json/json.ts';
 import { InvalidRequest } from '../translation.ts';
 
-/** What is kept of a response. */
+/** The stored record of a response. */
 export interface StoredResponse {
   readonly response: JsonObject;
   /** All items that were asked with, those of previous responses included; each has an id. */
@@ -27,7 +27,7 @@ export function* storedResponse(
   return { response, input_items: listed };
 }
 
-/** So many get their ids in one step. */
+/** The number of items that get their ids in one step. */
 const stepItems = 1_000;
 
 /** A text is one message of the user. */
@@ -104,7 +104,7 @@ export function withPrevious(body: JsonObject, previous: StoredResponse): JsonOb
   return { ...rest, input: [...itemsBefore(previous), ...newInput(body['input'])] };
 }
 
-/** What was said before a new input: the items that a response was asked with, and those that it answered. */
+/** The items before a new input: the input items of a response, and its output. */
 export function itemsBefore({ input_items: asked, response }: StoredResponse): readonly JsonObject[] {
   return [...asked, ...(listOf(response['output']) ?? []).filter(isObject)];
 }

@@ -62,7 +62,7 @@ export class StreamedItem {
     }
   }
 
-  /** What repeats the pieces that came, and is all there is where none came. */
+  /** Reads an event that repeats its pieces, and is the only source where none came. */
   #readDone(type: string, value: JsonObject): readonly StreamEvent[] {
     const part = objectOf(value['part']) ?? {};
     switch (type) {
@@ -180,7 +180,7 @@ export class StreamedItem {
     });
   }
 
-  /** What the open part says, where no piece of it came. */
+  /** The deltas of an open part of which no piece came. */
   #words(part: Part): readonly StreamEvent[] {
     if ((part.kind !== 'text' && part.kind !== 'refusal') || part.text === '') return none;
     this.#hasText = true;

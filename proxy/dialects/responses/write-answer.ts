@@ -39,7 +39,7 @@ function isSpoken(part: Part): part is Spoken {
   return part.kind === 'text' || part.kind === 'refusal';
 }
 
-/** What is spoken in a row, or one other part. */
+/** Groups parts: texts and refusals in a row together, any other part alone. */
 function groups(parts: readonly Part[]): readonly (Exclude<Part, Spoken> | readonly Spoken[])[] {
   const found: (Exclude<Part, Spoken> | Spoken[])[] = [];
   for (const part of parts) {

@@ -109,6 +109,7 @@ function writeKept(part: Part, losing: Losing, written: JsonObject): JsonObject 
     : written;
 }
 
+/** An audio part; `wav` when the format is unknown. */
 export function writeAudio({ source, format }: AudioPart): JsonObject {
   const data = source.kind === 'base64' ? source.data : '';
   const said = source.kind === 'base64' ? soundFormat(source.mediaType) : undefined;

@@ -182,7 +182,7 @@ export class ResponsesEventWriter implements EventWriter {
   *#sayNamed(type: string, members: JsonObject): Texts {
     const value = { type, sequence_number: this.#sequence, ...members };
     this.#sequence += 1;
-    // What is said for the first time came in one event of the provider; what says all of it again may be as long as the answer.
+    // A delta came in one event of the provider; an event that repeats the answer may be as long as the answer.
     if ('delta' in members || this.#toldLength <= longLength) {
       const data = writeJson(value);
       this.#toldLength += data.length;

@@ -15,7 +15,7 @@ import { openaiContent } from './carried-signature.ts';
 import { foreignContentOf, markOf, messageRest, partRest } from './own-marks.ts';
 import { type Losing, writeInputPart, writeOutputPart } from './write-content.ts';
 
-/** What writing needs to know besides the parts. */
+/** The facts that writing needs besides the parts. */
 export interface Writing extends Losing {
   /** Tools that take free text are known; else their calls are written as those of functions. */
   readonly hasFreeText: boolean;
@@ -27,6 +27,7 @@ export interface WrittenInput {
   readonly input: readonly JsonObject[];
 }
 
+/** `instructions` and `input`. Throws what the losses of `writing` throw. */
 export function writeInput({ system, turns }: ConversationRequest, writing: Writing): WrittenInput {
   // Instructions that came as messages are messages again.
   const first = system.findIndex((part) => messageRest(part) !== undefined);

@@ -46,7 +46,7 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
   return withQuirks(withMembers(body, sayable({ request, losses })), { request, target, losses });
 }
 
-/** What may stand for the input. */
+/** Members that may replace the input. */
 const elsewhere: ReadonlySet<string> = new Set(['conversation', 'prompt', 'previous_response_id']);
 
 function writeOthers(request: ConversationRequest, losses: Losses): JsonObject {
@@ -79,7 +79,7 @@ interface Telling {
   readonly losses: Losses;
 }
 
-/** What of the members of the client's dialect this one says too, with the others told. */
+/** The members of the client's dialect that this one has, too; the others are told as losses. */
 function sayable({ request, losses }: Telling): readonly OwnMember[] {
   if (request.dialect === 'responses') return request.ownMembers;
   const isSaid = ({ path }: OwnMember): boolean =>

@@ -7,6 +7,7 @@ import type { Losses, WriteTarget } from '../translation.ts';
 import { biasOf, penaltyOf, stopsOf } from '../usual-settings.ts';
 import { includeLogprobs } from './read/read-settings.ts';
 
+/** `text`: the output format and the verbosity; nothing when neither is set. */
 export function writeText({ output, verbosity }: ConversationRequest): JsonObject {
   if (output === undefined && verbosity === undefined) return {};
   return {
@@ -35,13 +36,14 @@ const thinkers = /^(o\d|gpt-5)/;
 /** OpenAI's models that do not think, and refuse to be asked to. */
 const speakers = /^(gpt-[34]|chatgpt-)/;
 
-/** What OpenAI's own server refuses of a model; nothing is known of other servers. */
+/** Whether the target is OpenAI's own server with such a model; other servers are not known to refuse it. */
 function isOpenai(pattern: RegExp, { model, quirks }: WriteTarget): boolean {
   return quirks.isInventor === true && pattern.test(model);
 }
 
 const summaries: ReadonlySet<string | undefined> = new Set(['auto', 'concise', 'detailed']);
 
+/** `reasoning`: effort and summary. A loss is a hint. */
 export function writeReasoning(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
   const { thinking, dialect } = request;
   if (thinking === undefined) return {};
@@ -74,6 +76,7 @@ function wantsThoughts({ dialect, thinking }: ConversationRequest, target: Write
   return isOpenai(thinkers, target) || (thinking !== undefined && thinking.mode !== 'off');
 }
 
+/** The sampling settings. Throws what `losses` throws for settings that the format does not have. */
 export function writeSampling(request: ConversationRequest, target: WriteTarget, losses: Losses): JsonObject {
   const { sampling, dialect } = request;
   const { logprobs, topLogprobs } = sampling;

@@ -58,7 +58,7 @@ function writeFunction(tool: FunctionTool, { dialect }: ConversationRequest, los
   const fit = (isFit ? undefined : withObjectInput(tool)) ?? tool;
   const { name, description, parameters, strict, cacheMark, own } = fit;
   if (cacheMark !== undefined) losses.hint(fieldName('cacheMark', dialect));
-  // What Anthropic takes as strict, OpenAI may refuse.
+  // OpenAI may refuse a strict schema that Anthropic accepts.
   const isLost = strict === true && dialect === 'messages' && !isWhollyStrict(parameters);
   if (isLost) losses.hint(fieldName('strict', dialect));
   // Left out, `strict` is true here and false elsewhere.

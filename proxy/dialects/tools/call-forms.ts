@@ -1,4 +1,4 @@
-// What servers take as the name of a tool and as the id of a call.
+// The tool names and call ids that servers accept.
 import type { DialectName } from '../names.ts';
 
 /** Texts of 1 to `longest` characters that hold none of `others`. */
@@ -8,7 +8,7 @@ export interface TextForm {
   readonly longest: number;
   /** They have neither more nor fewer characters, and no underscore. */
   readonly isExact?: boolean;
-  /** What they begin with; absent: any character. */
+  /** The first character; absent: any of them. */
   readonly beginning?: RegExp;
 }
 
@@ -41,7 +41,7 @@ export const callForms = {
 /** Mistral (docs.mistral.ai/api): "Tool call id must be a-z, A-Z, 0-9, with a length of 9." */
 export const nineLetters: TextForm = { others: /[^A-Za-z0-9]/g, longest: 9, isExact: true };
 
-/** What is known of a target. */
+/** The facts of a target. */
 interface Served {
   readonly model: string;
   readonly quirks: { readonly callId?: TextForm | undefined };
@@ -52,7 +52,7 @@ const ofMistral = /(mis|minis|magis|devs|codes|voxs)tral|mixtral|pixtral/i;
 const ofGoogle = /gemini/i;
 const chatName: TextForm = { others: usual, longest: 64, beginning: letter };
 
-/** What a target takes in calls. `forms`: those of the inventor of its dialect. */
+/** The forms of names and ids that a target accepts. `forms`: those of the inventor of its dialect. */
 export function callFormsOf(
   { name: dialect, callForms: forms }: { readonly name: DialectName; readonly callForms: CallForms },
   target: Served,

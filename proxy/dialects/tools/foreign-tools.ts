@@ -1,4 +1,4 @@
-// What becomes of a tool that the target's dialect does not know: most only widen what a model can do.
+// Handles a tool that the target's dialect does not know: most only add to what a model can do.
 import type { ConversationRequest, ForeignTool, Tool } from '../conversation/conversation.ts';
 import { textOf } from '../json/json.ts';
 import type { Losses } from '../translation.ts';

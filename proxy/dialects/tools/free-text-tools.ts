@@ -55,7 +55,10 @@ const none: readonly StreamEvent[] = [];
 /** Longest input that is held to be read as JSON. Characters. */
 const mostHeld = 4 * 1024 * 1024;
 
-/** The same for a stream. The input of such a call is held until it is whole; all else passes. Throws an InvalidAnswer for one that is too long. */
+/**
+ * `restoreFreeText` for a stream. The input of such a call is held until it is complete; everything else passes. Throws
+ * an InvalidAnswer for one that is too long.
+ */
 export class FreeTextRestorer {
   readonly #names: ReadonlySet<string>;
   #held: string[] | undefined;

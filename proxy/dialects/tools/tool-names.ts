@@ -5,7 +5,7 @@ import { type JsonValue, textOf } from '../json/json.ts';
 /** Tools of the client; those of a provider are known by their type, whatever name they are given. */
 const ownTypes: ReadonlySet<string> = new Set(['', 'function', 'custom']);
 
-/** It is a tool of the client, as requests define them. */
+/** Whether a definition is of the client's own tool. */
 export function isOwnTool(tool: EditableObject): boolean {
   return ownTypes.has(wordIn(tool, 'type'));
 }

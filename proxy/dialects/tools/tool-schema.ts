@@ -113,7 +113,7 @@ function ownOf({ properties, required }: JsonObject): Members {
   return { members, required: new Set(names) };
 }
 
-/** What is required is what all branches require. */
+/** A member is required when all branches require it. */
 function anyOf(branches: readonly Members[]): Members {
   const [first = none, ...others] = branches;
   const required = [...first.required].filter((name) => others.every((other) => other.required.has(name)));

@@ -15,7 +15,9 @@ import { membersBut, ownOf } from '../own.ts';
 
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart | ForeignPart;
 
-/** The parts of `content`; none when it is absent. A part of a type of its own server stays as it is. */
+/**
+ * The parts of `content`; none when it is absent. A part of an unknown type stays as it is. Throws an InvalidRequest.
+ */
 export function readContent(message: JsonObject, at: string): readonly ContentPart[] {
   const { content } = message;
   if (typeof content === 'string') return [{ kind: 'text', text: content }];
@@ -32,7 +34,7 @@ export function readContent(message: JsonObject, at: string): readonly ContentPa
   });
 }
 
-/** The parts of a message that can hold texts alone. */
+/** The parts of a message that may hold only texts. Throws an InvalidRequest for any other part. */
 export function readTexts(message: JsonObject, at: string): readonly TextPart[] {
   return readContent(message, at).map((part, index) => {
     if (part.kind === 'text') return part;

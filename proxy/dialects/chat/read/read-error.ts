@@ -1,4 +1,4 @@
-// What a provider says in an error body, in every shape that OpenAI-compatible servers and the gateways before them send.
+// Reads an error body of OpenAI-compatible servers, and of gateways before them, in every known shape.
 import type { ProviderWords } from '../../dialect.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -45,7 +45,7 @@ function ofMembers(members: Members, text: string): ProviderWords {
   };
 }
 
-/** What the server behind OpenRouter said, where OpenRouter's own message says no more than that it failed. */
+/** The message of the server behind OpenRouter, where OpenRouter's own message has no cause. */
 function saidBehind({ message, metadata }: Members): string | undefined {
   const raw = membersOf(metadata)?.['raw'];
   const isEmpty = message === undefined || message === '' || asText(message)?.startsWith('Provider returned');

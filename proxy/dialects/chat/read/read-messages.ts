@@ -23,7 +23,10 @@ export interface Messages {
   readonly turns: readonly Turn[];
 }
 
-/** Instructions before the first other message are the system's; later ones are turns. */
+/**
+ * Reads `messages`. Instructions before the first other message become the system's; later ones are turns. Throws an
+ * InvalidRequest, also for an empty or missing list.
+ */
 export function readMessages(body: JsonObject): Messages {
   const list = optionalList(body, 'messages');
   if (list === undefined) throw new InvalidRequest('messages', 'is missing; it must be a list of messages');
@@ -33,7 +36,7 @@ export function readMessages(body: JsonObject): Messages {
   return { system: reader.system, turns: reader.turns };
 }
 
-/** What is known of a call when its result comes. */
+/** The facts of a call that its result needs. */
 type KnownCall = Pick<ToolCallPart, 'id' | 'name' | 'isFreeText'>;
 
 type KnownResult = Pick<ToolResultPart, 'name' | 'isFreeText'> & { readonly callId: string | undefined };

@@ -13,6 +13,7 @@ import {
 } from '../../json/members.ts';
 import { InvalidRequest } from '../../translation.ts';
 
+/** The sampling settings. Throws an InvalidRequest for a member of the wrong type. */
 export function readSampling(body: JsonObject): Sampling {
   return withoutAbsent({
     temperature: optionalNumber(body, 'temperature'),
@@ -27,7 +28,7 @@ export function readSampling(body: JsonObject): Sampling {
   });
 }
 
-/** `stop`: a text or a list of texts. */
+/** `stop`, a text or a list of texts, as a list. Throws an InvalidRequest for any other value. */
 export function readStop(body: JsonObject): readonly string[] {
   const { stop } = body;
   if (stop === undefined || stop === null) return [];
@@ -39,7 +40,7 @@ export function readStop(body: JsonObject): readonly string[] {
   });
 }
 
-/** Undefined with an own member where the format is one of a server of its own. */
+/** `response_format`; an own member for a format of some other server. Throws an InvalidRequest. */
 export function readOutput(body: JsonObject): OutputFormat | OwnMember | undefined {
   const format = optionalObject(body, 'response_format');
   if (format === undefined) return undefined;

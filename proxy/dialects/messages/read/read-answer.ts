@@ -46,7 +46,7 @@ function readPart(block: JsonValue): Part {
   }
 }
 
-/** Who calls what. Throws an InvalidAnswer, because nothing can be done with a call that has no name. */
+/** The id and the name of a tool call. Throws an InvalidAnswer for one without a name. */
 export function callOf(block: JsonObject): { readonly id: string; readonly name: string } {
   const name = textOf(block['name']);
   if (!name) throw new InvalidAnswer('it calls a tool without a name');

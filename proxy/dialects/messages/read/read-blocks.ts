@@ -35,7 +35,7 @@ export class CalledTools {
   readonly open = new OpenCalls();
 }
 
-/** The parts of a message's content: a text, or a list of blocks. */
+/** The parts of a message's content: a text, or a list of blocks. Throws an InvalidRequest. */
 export function readContent(content: JsonValue | undefined, at: string, called: CalledTools): readonly Part[] {
   if (typeof content === 'string') return [{ kind: 'text', text: content }];
   if (!Array.isArray(content)) throw new InvalidRequest(at, 'must be a text or a list of blocks');
@@ -45,6 +45,7 @@ export function readContent(content: JsonValue | undefined, at: string, called: 
   return withSignatures(parts);
 }
 
+/** A text block. `at`: its path. Throws an InvalidRequest. */
 export function readText(block: JsonObject, at: string): TextPart {
   const said = optionalList(block, 'citations', at);
   const citations = said && objectsIn(said, `${at}.citations`).map(({ value }) => readCitation(value));

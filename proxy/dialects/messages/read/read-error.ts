@@ -19,7 +19,7 @@ export function readError(text: string): ProviderWords {
   };
 }
 
-/** The same of an event in the middle of a stream. */
+/** The failure in an error event of a stream; `text` is the message when it has none. */
 export function readFailure(event: JsonObject, text: string): StreamFailure {
   const error = isObject(event['error']) ? event['error'] : event;
   const { message, type, code } = error;

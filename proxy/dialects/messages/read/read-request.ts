@@ -36,7 +36,7 @@ export function readRequest(body: JsonObject): ConversationRequest {
   return { ...readPrompt(body), maxTokens: readMaxTokens(body) };
 }
 
-/** The same without the most tokens of an answer, which to count tokens is not needed. Throws an InvalidRequest. */
+/** Reads a request that needs no `max_tokens`, as for a token count. Throws an InvalidRequest. */
 export function readPrompt(body: JsonObject): ConversationRequest {
   const stream = optionalFlag(body, 'stream') ?? false;
   return {

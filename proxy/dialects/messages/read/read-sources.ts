@@ -9,12 +9,16 @@ const imageMembers = new Set(['type', 'source', 'cache_control']);
 const documentMembers = new Set(['type', 'source', 'title', 'cache_control']);
 const resultMembers = new Set(['type', 'source', 'title', 'content', 'cache_control']);
 
+/** An image block. `at`: its path. Throws an InvalidRequest. */
 export function readImage(block: JsonObject, at: string): ImagePart {
   const source = sourceOf(requiredObject(block, 'source', at), `${at}.source`);
   return { kind: 'image', source, ...marksOf(block, imageMembers, at), place: at };
 }
 
-/** A document that has images in its own content is known to Anthropic alone. */
+/**
+ * A document block; a foreign part when it has images in its own content, which only Anthropic reads. Throws an
+ * InvalidRequest.
+ */
 export function readDocument(block: JsonObject, at: string): FilePart | ForeignPart {
   const said = requiredObject(block, 'source', at);
   const name = optionalText(block, 'title', at);
@@ -29,7 +33,7 @@ export function readDocument(block: JsonObject, at: string): FilePart | ForeignP
   return { kind: 'file', source, name, cacheMark, own: { dialect: 'messages', members }, place: at };
 }
 
-/** What a search of the caller found, as a text that other dialects can say. */
+/** A search result of the caller as a text, which other dialects can write. Throws an InvalidRequest. */
 export function readSearchResult(block: JsonObject, at: string): TextPart {
   const { cacheMark } = marksOf(block, resultMembers, at);
   const text = searchResultText(block);

@@ -15,7 +15,7 @@ import { marksOf } from '../marks.ts';
 
 const toolMembers = new Set(['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']);
 
-/** A tool of another type than `custom` is one that Anthropic runs or defines. */
+/** `tools`. A type other than `custom` is a tool that Anthropic runs or defines. Throws an InvalidRequest. */
 export function readTools(body: JsonObject): readonly Tool[] {
   const list = optionalList(body, 'tools') ?? [];
   return objectsIn(list, 'tools').map(({ value, at }): Tool => {
@@ -37,6 +37,7 @@ export interface ReadChoice {
   readonly parallelTools?: boolean | undefined;
 }
 
+/** `tool_choice` and its `disable_parallel_tool_use`. Throws an InvalidRequest. */
 export function readToolChoice(body: JsonObject): ReadChoice {
   const choice = optionalObject(body, 'tool_choice');
   if (choice === undefined) return {};

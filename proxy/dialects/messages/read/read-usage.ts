@@ -2,7 +2,7 @@
 import type { ConversationUsage } from '../../conversation/conversation.ts';
 import { type JsonObject, type JsonValue, numberOf, objectOf } from '../../json/json.ts';
 
-/** Undefined where neither input nor output is counted. */
+/** The usage in tokens; undefined when neither input nor output is counted. */
 export function readUsage(usage: JsonObject | undefined): ConversationUsage | undefined {
   const input = countOf(usage?.['input_tokens']);
   const output = countOf(usage?.['output_tokens']);
@@ -20,7 +20,7 @@ export function readUsage(usage: JsonObject | undefined): ConversationUsage | un
   };
 }
 
-/** As Anthropic writes it; caches of which nothing is known count 0. */
+/** The usage as Anthropic writes it, in tokens; unknown cache counts are 0. */
 export function writeUsage(usage: ConversationUsage | undefined): JsonObject {
   const { inputTokens = 0, outputTokens = 0, cachedTokens = 0, cacheWriteTokens = 0 } = usage ?? {};
   return {
@@ -31,7 +31,10 @@ export function writeUsage(usage: ConversationUsage | undefined): JsonObject {
   };
 }
 
-/** The counts of a stream so far: each stands for the whole answer, so a later one replaces the one before. Some servers give 0 for unknown. */
+/**
+ * The counts of a stream so far. Each count is of the whole answer, so a later one replaces the former; some servers
+ * send 0 for unknown.
+ */
 export function mergeUsage(before: JsonObject, said: JsonObject): JsonObject {
   const known = Object.entries(said).filter(([key, value]) => countOf(value) || !Object.hasOwn(before, key));
   return Object.fromEntries([...Object.entries(before), ...known]);

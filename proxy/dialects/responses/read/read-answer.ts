@@ -44,7 +44,7 @@ function toldStatus(body: JsonObject): string {
   return code !== undefined && /^\w{1,64}$/.test(code) ? `${told} (${code})` : told;
 }
 
-/** What decides why an answer ended. */
+/** The contents of an answer that decide its finish reason. */
 export interface Seen {
   readonly hasCall: boolean;
   readonly hasRefusal: boolean;
@@ -99,7 +99,7 @@ function readCall(item: JsonObject, input: string, isFreeText: boolean): Part {
   return { kind: 'tool_call', id: callId(item), name, input, isFreeText };
 }
 
-/** What the result will refer to; servers that give none mean the id of the item. Empty: it has neither. */
+/** The id to which the result refers; of servers that give none, the id of the item. Empty when it has neither. */
 export function callId(item: JsonObject): string {
   return textOf(item['call_id']) || textOf(item['id']) || '';
 }

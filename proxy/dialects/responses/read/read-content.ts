@@ -16,7 +16,9 @@ import { foreignPart, partMark, restOf } from '../own-marks.ts';
 
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart | ForeignPart;
 
-/** A text, or a list of parts. `message`: what the first part shall remember of the message it stands in. */
+/**
+ * A text, or a list of parts. `message`: members of the message that the first part keeps. Throws an InvalidRequest.
+ */
 export function readContent(content: JsonValue | undefined, at: string, message?: JsonObject): readonly ContentPart[] {
   if (typeof content === 'string') return [{ kind: 'text', text: content, ...partMark({}, message) }];
   const list = listOf(content);

@@ -1,4 +1,4 @@
-// What a provider of the Responses format says in an error body: OpenAI's error object, a failed response, or the event `error`.
+// Reads an error of the Responses format: OpenAI's error object, a failed response, or the event `error`.
 import { readError as readErrorBody } from '../../chat/read/read-error.ts';
 import type { ProviderWords } from '../../dialect.ts';
 import { parseObject, textOf } from '../../json/json.ts';

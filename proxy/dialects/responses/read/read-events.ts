@@ -138,7 +138,7 @@ export class ResponsesEventReader implements EventReader {
     }
   }
 
-  /** What is still open ends, in a stream that tells no ends of items as well. `output`: what the items are in the end. */
+  /** Ends what is still open, for a stream without the ends of its items. `output`: the final items. */
   #close(output: readonly JsonObject[]): readonly StreamEvent[] {
     const told: StreamEvent[] = [];
     while (this.#item !== undefined) {
@@ -184,7 +184,7 @@ export class ResponsesEventReader implements EventReader {
   }
 }
 
-/** What an event calls its item; empty: nothing. */
+/** The id of an event's item; empty when it has none. */
 function idOf(event: JsonObject): string {
   return textOf(objectOf(event['item'])?.['id']) ?? textOf(event['item_id']) ?? '';
 }

@@ -66,7 +66,7 @@ function isText(part: Part): part is TextPart {
   return part.kind === 'text';
 }
 
-/** What other items say. */
+/** Facts of other items. */
 interface Known {
   readonly signatures: ReadonlyMap<string, Signature>;
   readonly open: OpenCalls;
@@ -144,7 +144,7 @@ function readOutput(item: JsonObject, at: string, { open }: Known): readonly Par
   return [readResult({ ...item, call_id: callId }, at)];
 }
 
-/** What a tool gave. Throws an InvalidRequest. */
+/** The result of a tool call. Throws an InvalidRequest. */
 export function readResult(item: JsonObject, at: string): ToolResultPart {
   const output = item['output'] ?? '';
   const isContent = typeof output === 'string' || (Array.isArray(output) && output.every(hasType));

@@ -20,7 +20,7 @@ import {
 } from '../../json/members.ts';
 import { InvalidRequest } from '../../translation.ts';
 
-/** What was read of a member, and what of it the conversation has no word for. */
+/** The settings of a member, and those that the conversation does not have. */
 interface Settings<T> {
   readonly members: T;
   readonly ownMembers: readonly OwnMember[];
@@ -36,6 +36,7 @@ function hints(value: JsonObject, known: ReadonlySet<string>, at: readonly strin
 
 const textMembers = new Set(['format', 'verbosity']);
 
+/** `text`: the output format and the verbosity. Throws an InvalidRequest. */
 export function readText(body: JsonObject): Settings<Pick<ConversationRequest, 'output' | 'verbosity'>> {
   const text = optionalObject(body, 'text') ?? {};
   const verbosity = optionalText(text, 'verbosity', 'text');
@@ -70,6 +71,7 @@ function readFormat(format: JsonObject): OutputFormat {
 
 const reasoningMembers = new Set(['effort', 'summary']);
 
+/** `reasoning`: effort and summary. Throws an InvalidRequest, also for an unknown effort. */
 export function readReasoning(body: JsonObject): Settings<{ readonly thinking?: Thinking }> {
   const reasoning = optionalObject(body, 'reasoning') ?? {};
   const effort = optionalText(reasoning, 'effort', 'reasoning');
@@ -86,6 +88,7 @@ export function readReasoning(body: JsonObject): Settings<{ readonly thinking?: 
 /** The `include` entry that asks for log probabilities. */
 export const includeLogprobs = 'message.output_text.logprobs';
 
+/** The sampling settings. Throws an InvalidRequest for a member of the wrong type. */
 export function readSampling(body: JsonObject): Settings<{ readonly sampling: Sampling }> {
   const temperature = optionalNumber(body, 'temperature');
   const topP = optionalNumber(body, 'top_p');

@@ -19,6 +19,7 @@ export interface ReadTools {
   readonly ownMembers: readonly OwnMember[];
 }
 
+/** `tools` and `tool_choice`. Throws an InvalidRequest. */
 export function readTools(body: JsonObject): ReadTools {
   const list = optionalList(body, 'tools') ?? [];
   const read = objectsIn(list, 'tools').map(({ value, at }) => readTool(value, at));

@@ -19,6 +19,7 @@ export function readUsage(value: JsonValue | undefined): ConversationUsage | und
   };
 }
 
+/** The usage as OpenAI writes it, in tokens; unknown details are 0. */
 export function writeUsage(usage: ConversationUsage): JsonObject {
   const { inputTokens, outputTokens, totalTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
   return {
