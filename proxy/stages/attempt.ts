@@ -14,7 +14,7 @@ import type { Telemetry } from '../records/spans/telemetry.ts';
 import type { Balance } from '../routing/balance/balance.ts';
 import type { ConsumerAllowance } from '../routing/limit-refusal.ts';
 import type { BegunCall, Errand, TargetCall } from '../routing/target-call.ts';
-import { type LoopParts, TargetLoop } from '../routing/target-loop.ts';
+import { type LoopParts, type Taken, TargetLoop } from '../routing/target-loop.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
@@ -63,20 +63,18 @@ export interface ModelCall extends TargetCall<Target> {
 }
 
 /**
- * Sends the call to the targets of its route until one gives an answer that can be relayed. Rejects with the last word of the targets, or with
- * an unexpected error. Those that fail are added to `failed`.
+ * Sends the call to the targets of its route until one gives an answer that can be relayed: what `accept` takes. Rejects with the last word of
+ * the targets, or with an unexpected error. Those that fail are added to `failed`.
  */
-export async function attempt(
+export function attempt(
   routed: RoutedCall,
   exchange: ModelRequest,
   parts: AttemptParts,
   failed: FailedAttempt[],
-): Promise<Accepted> {
+): Promise<Taken<ModelCall>> {
   const loop = new TargetLoop(new ModelErrand(routed, exchange, parts, failed), parts);
   exchange.waiting = loop;
-  const { call, endedAtMs } = await loop.run();
-  exchange.waiting = undefined;
-  return acceptedOf(call, routed, endedAtMs);
+  return loop.run();
 }
 
 class ModelErrand implements Errand<Target, ModelCall> {
@@ -221,12 +219,10 @@ function isLong(answer: UpstreamAnswer): boolean {
   return !stream && complete && status < 400 && answer.body().length > shortBytes;
 }
 
-/** What is to be relayed of a call. */
-function acceptedOf(
-  { target, allowance, answer: come, reframed, key, spanId, injectedUsage, speech, reading, startedAtMs }: ModelCall,
-  routed: RoutedCall,
-  endedAtMs: number,
-): Accepted {
+/** What is to be relayed of the call whose answer is used. No target is waited for any more. */
+export function accept({ call, endedAtMs }: Taken<ModelCall>, routed: RoutedCall, exchange: ModelRequest): Accepted {
+  exchange.waiting = undefined;
+  const { target, allowance, answer: come, reframed, key, spanId, injectedUsage, speech, reading, startedAtMs } = call;
   const answer = reframed?.answer ?? come;
   const told = providerHeaders(come.head, target.upstream.secrets);
   const refused = undefined;

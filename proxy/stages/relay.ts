@@ -43,26 +43,24 @@ const ownFailure: Failure = { code: 'internal_error', reason: '' };
 const keyRevoked: Failure = { code: 'key_revoked', reason: '' };
 
 /**
- * Relays an answer. Calls `ended` once: when the last byte was written, the client left, or the answer broke off. What fails unexpectedly while
- * bytes flow is reported, and ends the answer without a word about the provider. A client that leaves while a tap awaits more (the usage
- * behind the last words of a stream) leaves the call open for a moment, its slots included.
+ * Relays an answer. Gives its end at once when all of it is there; else resolves when the last byte was written, the client left, or the answer
+ * broke off. What fails unexpectedly while bytes flow is reported, and ends the answer without a word about the provider. A client that leaves
+ * while a tap awaits more (the usage behind the last words of a stream) leaves the call open for a moment, its slots included.
  */
-export function relay(delivery: Delivery, exchange: Exchange, parts: Parts, ended: (ending: Ending) => void): void {
+export function relay(delivery: Delivery, exchange: Exchange, parts: Parts): Ending | Promise<Ending> {
   const { answer, taps } = delivery;
   const { response } = exchange;
   if (exchange.gone) {
     answer.cancel();
     passWhole(taps, answer.body());
-    ended({ status: 499, headers: [], refused: refusal('client_left') });
-    return;
+    return { status: 499, headers: [], refused: refusal('client_left') };
   }
   if (isWhole(delivery)) {
     const body = passWhole(taps, answer.body());
     const headers = headersOf(delivery, exchange, String(body.length));
     response.writeHead(answer.status, headers);
     endAnswer(exchange, body);
-    ended({ status: answer.status, headers, refused: undefined });
-    return;
+    return { status: answer.status, headers, refused: undefined };
   }
   const headers = headersOf(delivery, exchange, answer.stream ? undefined : answer.contentLength);
   try {
@@ -71,7 +69,9 @@ export function relay(delivery: Delivery, exchange: Exchange, parts: Parts, ende
     answer.cancel();
     throw error;
   }
-  new Flow(delivery, exchange, parts, (status, refused) => ended({ status, headers, refused })).start();
+  return new Promise((ended) =>
+    new Flow(delivery, exchange, parts, (status, refused) => ended({ status, headers, refused })).start(),
+  );
 }
 
 /** All of it leaves at once, with its length; a stream only where nothing looks at its events, and nothing can break it off. */

@@ -40,8 +40,8 @@ export interface TripKind<Kind extends Trip, Answer> {
   readonly lookUp: (trip: Kind) => Answer | undefined | Promise<Answer | undefined>;
   /** Stage 7. */
   readonly attempt: (trip: Kind) => Answer | Promise<Answer>;
-  /** Stage 8: resolves when the answer is over. */
-  readonly relay: (trip: Kind, answer: Answer) => Promise<Ending>;
+  /** Stage 8: gives, or resolves to, how the answer ended when it is over. */
+  readonly relay: (trip: Kind, answer: Answer) => Ending | Promise<Ending>;
   /** Tells the client why it gets no answer. */
   readonly refuse: (trip: Kind, error: unknown) => Ending;
   /** It is settled. `end` undefined: it could not be counted. */

@@ -15,7 +15,7 @@ import { followed } from '../pacing/slices.ts';
 import type { Records } from '../records/records.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { renew } from '../stages/admit.ts';
-import { type AttemptParts, attempt } from '../stages/attempt.ts';
+import { type AttemptParts, accept, attempt } from '../stages/attempt.ts';
 import type { Accepted, FailedAttempt } from '../stages/attempts.ts';
 import { type AuthenticateParts, authenticate } from '../stages/authenticate.ts';
 import { settleCache, takeForCache } from '../stages/cache/keep-cached.ts';
@@ -140,11 +140,14 @@ export function modelKind(parts: ModelParts): TripKind<ModelTrip, Delivery> {
       trip.call = await foreseen(trip.exchange, async () => readCall(recorded(trip, await readBody(trip))));
       return trip.call;
     },
-    async receive(trip) {
-      trip.call = await readAnyCall(recorded(trip, await readBody(trip)));
-    },
+    // These wait for nothing as a rule, and make no promise then; but the body.
+    receive: (trip) =>
+      readBody(trip).then((body) =>
+        followed(readAnyCall(recorded(trip, body)), (call) => {
+          trip.call = call;
+        }),
+      ),
     resolve: (trip) => findRoute(trip, parts),
-    // These wait for nothing as a rule, and make no promise then.
     guard(trip) {
       const asked = guardedOf(trip);
       trip.guarding = guarding(asked.call, asked.named, trip);
@@ -203,22 +206,22 @@ function findRoute(trip: ModelTrip, parts: ModelParts): void | Promise<void> {
 /** Throws 429 `rate_limit_exceeded` when the body took so long that the windows of its consumer have no room for it any more. */
 async function askTargets(trip: ModelTrip, parts: ModelParts): Promise<Delivery> {
   const { admitted: consumer, exchange, guarding: rails, row, snapshot } = trip;
-  const asked = await candidates(payable(guardedOf(trip), trip), row, snapshot.storedResponses);
-  const { call, keyMark, route, translated, own } = asked;
+  const found = candidates(payable(guardedOf(trip), trip), row, snapshot.storedResponses);
+  const { call, keyMark, route, translated, own } = found instanceof Promise ? await found : found;
   trip.route = route;
   trip.isAsked = true;
   renew(consumer, route, parts);
   if (own !== undefined) return ownDelivery(own, row.surface, exchange.id);
   const routed = { ...row, call, keyMark, route, translated, consumer, guarding: rails };
-  const accepted = await attempt(routed, exchange, parts, trip.failed);
+  const accepted = accept(await attempt(routed, exchange, parts, trip.failed), routed, exchange);
   trip.accepted = accepted;
   const { delivery, usage } = deliver(accepted, trip, parts);
   trip.usage = usage;
-  return await guardAnswer(takeForCache(delivery, trip, parts), trip, parts);
+  return guardAnswer(takeForCache(delivery, trip, parts), trip, parts);
 }
 
-async function relayAnswer(trip: ModelTrip, delivery: Delivery, parts: ModelParts): Promise<Ending> {
-  const told = await putBack(trip.watched(delivery, 'masked'), trip, parts);
-  const last = trip.watched(keep(told, trip, parts), 'original');
-  return new Promise((ended) => relay(last, trip.exchange, parts, ended));
+function relayAnswer(trip: ModelTrip, delivery: Delivery, parts: ModelParts): Ending | Promise<Ending> {
+  return followed(putBack(trip.watched(delivery, 'masked'), trip, parts), (told) =>
+    relay(trip.watched(keep(told, trip, parts), 'original'), trip.exchange, parts),
+  );
 }

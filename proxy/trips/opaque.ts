@@ -21,7 +21,7 @@ import type { Aim, DoorParts, OpaqueDoor } from '../opaque/door.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { type AuthenticateParts, authenticate } from '../stages/authenticate.ts';
 import { isShort } from '../stages/foresee.ts';
-import { type Delivery, type Ending, relay } from '../stages/relay.ts';
+import { type Delivery, relay } from '../stages/relay.ts';
 import { asksForAlias } from '../stages/resolve.ts';
 import type { SettledAnswer } from '../stages/settle.ts';
 import { isFree, isToldLater } from '../tokens/measure.ts';
@@ -174,7 +174,7 @@ export function opaqueKind(parts: OpaqueParts): TripKind<OpaqueTrip, Delivery> {
     lookUp: () => undefined,
     attempt: (trip) => askTargets(trip, parts),
     async relay(trip, delivery) {
-      const ending = await new Promise<Ending>((ended) => relay(delivery, trip.exchange, parts, ended));
+      const ending = await relay(delivery, trip.exchange, parts);
       end(trip);
       return ending;
     },

@@ -21,9 +21,8 @@ import { RetryBudgets } from '../../proxy/routing/retry/retry-budgets.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Route } from '../../proxy/snapshot/snapshot.ts';
 import { admit } from '../../proxy/stages/admit.ts';
-import { attempt } from '../../proxy/stages/attempt.ts';
+import { accept, attempt } from '../../proxy/stages/attempt.ts';
 import type { Accepted, FailedAttempt, RoutedCall } from '../../proxy/stages/attempts.ts';
-import { type Delivery, type Ending, relay } from '../../proxy/stages/relay.ts';
 import type { SessionCounts } from '../../proxy/tallies/session-counts.ts';
 import { TargetStates } from '../../proxy/targets/target-states.ts';
 import { createDeadlines } from '../../proxy/upstream/deadlines.ts';
@@ -164,16 +163,11 @@ export function routedOf(call: Call, route: Route, consumer: ConsumerAllowance):
 export const held = () => new BodyBudget(2 ** 30).open('/', { bodyLimitBytes: 2 ** 20, bodyBudgetBytes: undefined });
 
 /** The accepted answer of `attempt`; rejects when it refuses. */
-export function attempted(
+export async function attempted(
   routed: RoutedCall,
   failed: FailedAttempt[],
   exchange: Exchange,
   parts: ReturnType<typeof partsOf>,
 ): Promise<Accepted> {
-  return attempt(routed, exchange, parts, failed);
-}
-
-/** How `relay` ends. */
-export function relayed(delivery: Delivery, exchange: Exchange, parts: Parameters<typeof relay>[2]): Promise<Ending> {
-  return new Promise((ended) => relay(delivery, exchange, parts, ended));
+  return accept(await attempt(routed, exchange, parts, failed), routed, exchange);
 }

@@ -8,25 +8,14 @@ import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
 import type { Accepted, RoutedCall } from '../../proxy/stages/attempts.ts';
 import { received } from '../../proxy/stages/receive.ts';
-import type { Delivery } from '../../proxy/stages/relay.ts';
+import { type Delivery, relay } from '../../proxy/stages/relay.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
 import { UsageTap } from '../../proxy/tokens/usage-tap.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { listen } from '../support/ports.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { sampleConfig } from './sample-config.ts';
-import {
-  admitted,
-  attempted,
-  headSettings,
-  held,
-  named,
-  nowMs,
-  open,
-  partsOf,
-  relayed,
-  routedOf,
-} from './stage-parts.ts';
+import { admitted, attempted, headSettings, held, named, nowMs, open, partsOf, routedOf } from './stage-parts.ts';
 
 /** How a request ended: its status and the provider that answered. */
 export interface Outcome {
@@ -71,7 +60,7 @@ export async function startStand(t: Test, count = 2): Promise<Stand> {
       const routed = routedOf(call, route, admitted(parts));
       const accepted = await attempted(routed, [], exchange, parts);
       const { delivery } = deliveryOf(routed, accepted);
-      const { status } = await relayed(delivery, exchange, parts);
+      const { status } = await relay(delivery, exchange, parts);
       outcomes.push({ status, provider: accepted.target.upstream.name });
     } catch (error) {
       const { status, provider = '' } = answerRefusal(error, exchange);

@@ -12,6 +12,7 @@ import { createAccessLog } from '../../proxy/records/access-log.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { FailedAttempt } from '../../proxy/stages/attempts.ts';
 import type { Ending } from '../../proxy/stages/relay.ts';
+import { relay } from '../../proxy/stages/relay.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
 import { type SettledTrip, settle } from '../../proxy/stages/settle.ts';
 import { TargetStates } from '../../proxy/targets/target-states.ts';
@@ -28,7 +29,6 @@ import {
   open,
   partsOf,
   refusedBy,
-  relayed,
   reported,
   routedOf,
 } from './stage-parts.ts';
@@ -244,7 +244,7 @@ await test('an answer that comes after the client has left is cancelled', async 
   const accepted = await attempted(routed, [], exchange, parts);
   exchange.gone = true;
   const { delivery, tap } = deliveryOf(routed, accepted);
-  t.match(await relayed(delivery, exchange, parts), { status: 499, refused: { code: 'client_left' } });
+  t.match(await relay(delivery, exchange, parts), { status: 499, refused: { code: 'client_left' } });
   t.match(tap.usage(), { source: 'estimated' });
   await providers[0]?.waitFor((ledger) => ledger[0]?.clientClosedAtMs);
   pools.closeFree();

@@ -6,7 +6,7 @@ import { type ModelRow, modelEndpoints } from '../../endpoints/model-endpoints.t
 import { asRefusal, type Refusal, refusal } from '../../errors.ts';
 import type { ModelRequest } from '../../http/exchange.ts';
 import type { Target } from '../../snapshot/snapshot.ts';
-import { attempt } from '../../stages/attempt.ts';
+import { accept, attempt } from '../../stages/attempt.ts';
 import type { Accepted, FailedAttempt } from '../../stages/attempts.ts';
 import { candidates } from '../../stages/candidates.ts';
 import { deliver } from '../../stages/deliver.ts';
@@ -131,7 +131,8 @@ async function askTargets(trip: QuestionTrip, parts: AuxiliaryParts): Promise<De
   );
   trip.route = route;
   trip.isAsked = true;
-  const accepted = await attempt({ ...row, call, route, consumer, translated }, exchange, parts, trip.failed);
+  const routed = { ...row, call, route, consumer, translated };
+  const accepted = accept(await attempt(routed, exchange, parts, trip.failed), routed, exchange);
   try {
     trip.accepted = accepted;
     const { delivery, usage } = deliver(accepted, trip, parts);

@@ -61,7 +61,7 @@ async function relayed(t: Test, answer: Answer, taps: readonly Tap[]) {
     const exchange = openExchange(request, response, { userPathHeader: 'x-path', trustedProxies: undefined }, 0);
     response.on('close', () => closeExchange(exchange));
     const delivery = { answer, provider: undefined, taps, headers: ['x-kept', 'yes'], keyId: undefined };
-    relay(delivery, exchange, parts, ended.resolve);
+    ended.resolve(relay(delivery, exchange, parts));
   });
   t.teardown(() => server.close());
   const { responses } = await rawRequest(
