@@ -15,7 +15,6 @@ import type { DeclaredPlaces } from '../gitops/assemble/places.ts';
 import { defaultConfig } from '../gitops/read/validate.ts';
 import { type TrustedProxies, trustedProxies } from '../plane/access/client-address.ts';
 import type { Commit } from '../plane/put-in-force.ts';
-import { defaultQuotas, type Quotas } from './managed/quotas.ts';
 import type { RecordRetention } from './records/keep-records.ts';
 
 /** The environment settings that decide whether rules can be enforced. */
@@ -23,6 +22,9 @@ export type Switches = Pick<RulePrerequisites, 'hasTemplates' | 'usageEnabled'>;
 
 /** Where the entries of the configuration are declared; see `DeclaredPlaces`. */
 export type PlacesInForce = Readonly<Record<keyof DeclaredPlaces, ReadonlyMap<string, string>>>;
+
+/** Of each section of a configuration, and of its rules: none is declared. */
+const nowhere = { rules: [], ...Object.fromEntries(Object.keys(defaultConfig()).map((section) => [section, []])) };
 
 /** Empty until the first configuration is in force. */
 export class ConfigInForce {
@@ -35,31 +37,18 @@ export class ConfigInForce {
   anchors: Anchors = defaultAnchors;
   /** With the aliases of operators. */
   known: KnownModels = nothingKnown;
-  /** The limits on what operators may store. */
-  quotas: Quotas = defaultQuotas;
-  /** As declared, references to variables unexpanded. It may hold secrets. */
-  providers: AssembledConfig['providers'] = {};
-  /** As declared, without those of operators. */
-  aliases: AssembledConfig['aliases'] = [];
+  /** The defaults at first. References to variables are unexpanded; it may hold secrets. Without what operators have set. */
+  declared: AssembledConfig = defaultConfig();
   /** Of `server.trusted_proxies`; undefined: none. */
   trustedProxies: TrustedProxies | undefined;
-  cache: AssembledConfig['cache'] = defaultConfig().cache;
-  guardrails: AssembledConfig['guardrails'] = [];
   models: ModelNames = modelNames({ providers: {} });
-  places: PlacesInForce = {
-    providers: new Map(),
-    aliases: new Map(),
-    rules: new Map(),
-    budgets: new Map(),
-    guardrails: new Map(),
-  };
+  places: PlacesInForce = placesInForce(undefined);
   /** How long records are kept; before that is known, for the longest time that can be configured. */
   retention: RecordRetention = { audit: { retention: '365d' }, usage: { retention: '365d' } };
   /** Of the embedded record store; before it is known, the most that can be configured. */
   recordsMaxSize = '1048576GiB';
   /** Whether writes of operators are recorded. */
   isAudited = false;
-  #declared: AssembledConfig | undefined;
   #manual: readonly ManualAlias[] = [];
   readonly #switches: Switches;
 
@@ -73,13 +62,12 @@ export class ConfigInForce {
     const known = knownWith(declared, facts.models, this.#manual);
     return () => {
       Object.assign(this, facts, { known });
-      this.#declared = declared;
     };
   }
 
   /** `prepare` for the aliases of operators: their names are known, too. */
   prepareAliases(manual: readonly ManualAlias[]): Commit {
-    const known = this.#declared === undefined ? this.known : knownWith(this.#declared, this.models, manual);
+    const known = this.isLoaded ? knownWith(this.declared, this.models, manual) : this.known;
     return () => {
       this.#manual = manual;
       this.known = known;
@@ -88,42 +76,36 @@ export class ConfigInForce {
 
   /** Which rules can be enforced. */
   prerequisites(): RulePrerequisites {
-    return { ...this.#switches, enabled: this.#declared?.rate_limits.enabled === true, known: this.known };
+    return { ...this.#switches, enabled: this.isLoaded && this.declared.rate_limits.enabled, known: this.known };
   }
 
   /** Which budgets can be enforced. */
   budgetPrerequisites(): BudgetPrerequisites {
-    return { ...this.#switches, enabled: this.#declared?.budgets.enabled === true };
+    return { ...this.#switches, enabled: this.isLoaded && this.declared.budgets.enabled };
   }
 }
 
 /** The members that follow from the configuration alone. */
 function factsOf(declared: AssembledConfig) {
-  const { places } = declared;
   return {
     isLoaded: true,
+    declared,
     rules: compileRules(declared.rate_limits),
     budgets: compileBudgets(declared.budgets),
     unpriced: sayUnpriced(declared),
     anchors: declared.budgets.settings,
-    quotas: declared.admin,
-    providers: declared.providers,
-    aliases: declared.aliases,
     trustedProxies: trustedProxies(declared.server.trusted_proxies),
-    cache: declared.cache,
-    guardrails: declared.guardrails,
     models: modelNames(declared),
     retention: { audit: declared.audit, usage: declared.usage },
     recordsMaxSize: declared.audit.max_size,
     isAudited: declared.audit.enabled,
-    places: {
-      providers: new Map(places?.providers),
-      aliases: new Map(places?.aliases),
-      rules: new Map(places?.rules),
-      budgets: new Map(places?.budgets),
-      guardrails: new Map(places?.guardrails),
-    },
+    places: placesInForce(declared.places),
   } satisfies Partial<ConfigInForce>;
+}
+
+function placesInForce(places: DeclaredPlaces | undefined): PlacesInForce {
+  const lists = Object.entries(places ?? nowhere);
+  return Object.fromEntries(lists.map(([section, entries]) => [section, new Map(entries)])) as unknown as PlacesInForce;
 }
 
 function knownWith(declared: AssembledConfig, models: ModelNames, manual: readonly ManualAlias[]): KnownModels {

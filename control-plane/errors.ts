@@ -1,4 +1,5 @@
 // Every error that the control plane can answer, in the flat shape of the spec ("Admin error shape").
+import { type EntryKindName, entryNouns } from '../domain/documents/kinds.ts';
 import { type ErrorType, printable } from '../schemas/error-type.ts';
 
 interface Entry {
@@ -11,8 +12,25 @@ const bad = (message: string, status = 400): Entry => ({ status, type: 'invalid_
 const denied = (message: string): Entry => ({ status: 403, type: 'permission_error', message });
 const unstored = (message: string): Entry => ({ status: 503, type: 'provider_error', message });
 
+type EntryCode = {
+  [Kind in EntryKindName]: `too_many_${Kind}s` | `${Kind}_config_owned` | `${Kind}_not_found`;
+}[EntryKindName];
+
+/** The errors of each kind of documents that are entries of a list of the configuration. */
+const entryErrors = Object.fromEntries(
+  Object.entries(entryNouns).flatMap(([kind, noun]) => [
+    [`too_many_${kind}s`, bad(`Operators have set {count} ${noun}s already; at most {limit} are allowed.`, 409)],
+    [
+      `${kind}_config_owned`,
+      bad(`The ${noun} "{name}" is declared in {place}. Remove it there, or override it with a PUT.`, 409),
+    ],
+    [`${kind}_not_found`, { status: 404, type: 'not_found_error', message: `There is no ${noun} "{name}".` }],
+  ]),
+) as Record<EntryCode, Entry>;
+
 /** Codes are stable and for programs; messages are for people and may change. `{x}` is filled from the details. */
 export const errors = {
+  ...entryErrors,
   malformed_request: bad('The HTTP request is malformed.'),
   invalid_path: bad('The request path is not acceptable; check its percent-encoding.'),
   headers_too_large: bad('The request line and headers are too large. Send at most 16 KiB.', 431),
@@ -38,19 +56,9 @@ export const errors = {
     409,
   ),
   auth_key_inactive: bad('The key "{id}" is revoked or has expired, so it cannot be rotated. Issue a new one.', 409),
-  too_many_guardrails: bad('Operators have set {count} guardrails already; at most {limit} are allowed.', 409),
-  guardrail_config_owned: bad(
-    'The guardrail "{name}" is declared in {place}. Remove it there, or override it with a PUT.',
-    409,
-  ),
-  too_many_virtual_models: bad('Operators have set {count} virtual models already; at most {limit} are allowed.', 409),
   too_many_budgets: bad('There are {count} budgets {where} already; at most {limit} are allowed.', 409),
   budget_config_owned: bad('This budget is declared in {place}. Remove it there, or override it with a PUT.', 409),
   budget_not_found: { status: 404, type: 'not_found_error', message: 'There is no such budget.' },
-  virtual_model_config_owned: bad(
-    'The virtual model "{source}" is declared in {place}. Remove it there, or override it with a PUT.',
-    409,
-  ),
   virtual_model_in_use: bad('The virtual model "{source}" is a target of {users}. Change those first.', 409),
   rate_limit_config_owned: bad(
     'This rate limit is declared in {place}. Remove it there, or override it with a PUT.',
@@ -62,8 +70,6 @@ export const errors = {
     message: 'A template (per_child) needs the entitlement quota_templates (GATEWAY_ENTITLEMENTS). Nothing was stored.',
   },
   rate_limit_not_found: { status: 404, type: 'not_found_error', message: 'There is no such rate limit.' },
-  guardrail_not_found: { status: 404, type: 'not_found_error', message: 'There is no guardrail "{name}".' },
-  virtual_model_not_found: { status: 404, type: 'not_found_error', message: 'There is no virtual model "{source}".' },
   precondition_failed: bad('The resource has changed since; its entity tag is {current} now. Read it again.', 412),
   write_conflict: bad('Other requests kept changing the same data. Nothing was changed; try again.', 409),
   store_unavailable: unstored('The {store} cannot be used ({reason}){consequence}.'),

@@ -33,8 +33,8 @@ import { authKeys } from './admin/auth-keys/routes.ts';
 import { budgetResource, budgetSettingsResource } from './admin/budgets/resource.ts';
 import { cache as cacheRoutes } from './admin/cache/routes.ts';
 import { configRoutes } from './admin/config/routes.ts';
+import { entryRoutes } from './admin/entry-kinds.ts';
 import { explainRoutes } from './admin/explain/routes.ts';
-import { guardrailResource } from './admin/guardrails/resource.ts';
 import { openapi } from './admin/openapi/routes.ts';
 import { type Expiry, removeExpired } from './admin/rate-limits/expiry.ts';
 import { readLiveCounters } from './admin/rate-limits/fleet-counters.ts';
@@ -164,7 +164,7 @@ const access = accessInForce({
   ownNames,
   nowMs: authorityMs,
   keyUses,
-  secrets: () => knownSecrets({ environment, managed, config }),
+  secrets: () => knownSecrets({ environment, managed, config: config.declared }),
   trustedProxies: () => config.trustedProxies,
 });
 const readiness = (): Readiness =>
@@ -183,7 +183,7 @@ const app = createServer({
   readiness,
   writes: records.write,
 });
-const admin = { store: documents, quotas: () => config.quotas, nowMs };
+const admin = { store: documents, quotas: () => config.declared.admin, nowMs };
 const rateLimitParts = {
   ...admin,
   configRules: () => ({ rules: config.rules, declared: declaredDates.current(), places: config.places.rules }),
@@ -195,11 +195,11 @@ await app.register(managedRoutes(rateLimitResource), { parts: rateLimitParts });
 const budgetParts = budgets.serve(admin);
 for (const each of [managedRoutes(budgetResource), managedRoutes(budgetSettingsResource)])
   await app.register(each, { parts: budgetParts });
-await app.register(managedRoutes(guardrailResource), { parts: { ...admin, config, fleet } });
+for (const each of entryRoutes) await app.register(each, { parts: { ...admin, config, fleet } });
 await app.register(cacheRoutes, {
   parts: {
     ...admin,
-    settings: () => config.cache,
+    settings: () => config.declared.cache,
     known: () => config.known,
     storeEngine: engine,
     fleet,
@@ -210,7 +210,7 @@ await app.register(authKeys, {
 });
 const virtualModelParts = {
   ...admin,
-  configAliases: () => ({ aliases: config.aliases, places: config.places.aliases, models: config.models }),
+  configAliases: () => ({ aliases: config.declared.aliases, places: config.places.aliases, models: config.models }),
 };
 await app.register(managedRoutes(virtualModelResource), { parts: virtualModelParts });
 await app.register(configRoutes, {

@@ -1690,84 +1690,11 @@ export interface VirtualModelDelete {
   source: string;
 }
 /**
- * The body of PUT /admin/guardrails: one guardrail, as in the configuration, with exactly one block that says what it does. The stored guardrail takes at most 16 KiB.
+ * The body of a DELETE of documents that are named entries, such as /admin/guardrails.
  */
-export interface GuardrailWrite {
+export interface EntryDelete {
   /**
-   * What refusals, records and metrics call it: 1 to 64 letters, digits, dots, underscores or hyphens.
-   */
-  name: string;
-  /**
-   * The callers it is for: these user paths and all below them. Absent: all callers.
-   *
-   * Items: A user path; it holds for all below it.
-   */
-  user_paths?: string[];
-  /**
-   * The models it is for: aliases, bare ids or selectors. Absent: all.
-   *
-   * Items: A name of a model.
-   */
-  models?: string[];
-  /**
-   * shadow changes and refuses nothing; its verdicts are counted and recorded.
-   */
-  mode: 'enforce' | 'shadow';
-  /**
-   * A lower number comes first; of equal ones those of the configuration, in the order of the files, then those of operators, by name.
-   */
-  order: number;
-  /**
-   * Whether it looks at requests (input), at answers (output), or at both; absent: as in the configuration.
-   *
-   * Items: A phase.
-   */
-  on?: ('input' | 'output')[];
-  /**
-   * Whose words of a request it looks at; absent: as in the configuration.
-   *
-   * Items: A role.
-   */
-  roles?: ('system' | 'user' | 'assistant' | 'tool')[];
-  /**
-   * The block system_prompt, as guardrails.schema.json of the configuration describes it.
-   */
-  system_prompt?: {};
-  /**
-   * The block regex, as guardrails.schema.json of the configuration describes it.
-   */
-  regex?: {};
-  /**
-   * The block keywords, as guardrails.schema.json of the configuration describes it.
-   */
-  keywords?: {};
-  /**
-   * The block pii, as guardrails.schema.json of the configuration describes it.
-   */
-  pii?: {};
-  /**
-   * The block schema, as guardrails.schema.json of the configuration describes it.
-   */
-  schema?: {};
-  /**
-   * The block limits, as guardrails.schema.json of the configuration describes it.
-   */
-  limits?: {};
-  /**
-   * The block webhook, as guardrails.schema.json of the configuration describes it. Without secret and headers: those belong into the configuration, where variables are filled in.
-   */
-  webhook?: {};
-  /**
-   * The block llm, as guardrails.schema.json of the configuration describes it.
-   */
-  llm?: {};
-}
-/**
- * The body of DELETE /admin/guardrails.
- */
-export interface GuardrailDelete {
-  /**
-   * The name of a guardrail that an operator has set.
+   * The name of an entry that an operator has set.
    */
   name: string;
 }
@@ -2692,4 +2619,36 @@ export interface ExplanationAnswer {
    * The time of this answer. RFC 3339, UTC.
    */
   server_time: string;
+}
+/**
+ * The bodies that the admin API reads.
+ */
+export interface Bodies {
+  rateLimitWrite: RateLimitWrite;
+  rateLimitDelete: RateLimitDelete;
+  rateLimitResetOne: RateLimitResetOne;
+  rateLimitReset: RateLimitReset;
+  budgetWrite: BudgetWrite;
+  budgetDelete: BudgetDelete;
+  budgetResetOne: BudgetResetOne;
+  budgetReset: BudgetReset;
+  budgetSettingsWrite: BudgetSettingsWrite;
+  authKeyWrite: AuthKeyWrite;
+  authKeyChange: AuthKeyChange;
+  authKeyRotate: AuthKeyRotate;
+  authKeyLabels: AuthKeyLabels;
+  authKeyAllowedModels: AuthKeyAllowedModels;
+  authKeyDashboardAccess: AuthKeyDashboardAccess;
+  virtualModelWrite: VirtualModelWrite;
+  virtualModelDelete: VirtualModelDelete;
+  entryDelete: EntryDelete;
+  guardrailTest: GuardrailTest;
+  sessionWrite: SessionWrite;
+}
+/**
+ * The entries of the sections that are lists.
+ */
+export interface Entries {
+  alias: Alias;
+  guardrail: Guardrail;
 }

@@ -1,6 +1,6 @@
 // An alias that an operator set through the admin API, and its document in the state store.
 import type { Alias } from '../../schemas/types.ts';
-import { alias as isAlias } from '../../schemas/validation/generated/config.js';
+import { entries } from '../../schemas/validation/generated/config.js';
 import { entryDocuments, type ManualEntry } from '../documents/manual-entry.ts';
 import { foldCase } from '../selector.ts';
 import { normaliseUserPath } from '../user-path.ts';
@@ -19,7 +19,7 @@ export function aliasKey(source: string): string {
 export const { read: readManualAlias, write: manualAliasBody } = entryDocuments('alias', isStoredAlias);
 
 function isStoredAlias(value: unknown, id: string): value is Alias {
-  if (!isAlias(value) || !Array.isArray(value.targets)) return false;
+  if (!entries.alias(value) || !Array.isArray(value.targets)) return false;
   if (aliasKey(value.source) !== id || sourceProblem(value.source) !== undefined) return false;
   return value.user_paths?.every((path) => normaliseUserPath(path).path === path) ?? true;
 }

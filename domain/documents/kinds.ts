@@ -110,6 +110,10 @@ export const endedSessions: ManagedKind<EndedSessions> = {
   write: endedSessionsBody,
 };
 
+/** The kinds whose documents are entries of a list of the configuration: as codes of errors name one, and as sentences do. */
+export const entryNouns = { virtual_model: 'virtual model', guardrail: 'guardrail' } as const;
+export type EntryKindName = keyof typeof entryNouns;
+
 /** In the order in which problems are reported. */
 export const managedKinds: readonly ManagedKind<unknown>[] = [
   manualRules,

@@ -1,6 +1,6 @@
 // A guardrail that an operator set through the admin API, and its document in the state store.
 import type { Guardrail } from '../../schemas/types.ts';
-import { guardrail as isGuardrail } from '../../schemas/validation/generated/config.js';
+import { entries } from '../../schemas/validation/generated/config.js';
 import { entryDocuments, type ManualEntry } from '../documents/manual-entry.ts';
 import { normaliseUserPath } from '../user-path.ts';
 import { guardrailMistakes, webhookProblem } from './mistakes.ts';
@@ -13,7 +13,7 @@ export type ManualGuardrail = ManualEntry<Guardrail>;
 export const { read: readManualGuardrail, write: manualGuardrailBody } = entryDocuments('guardrail', isStoredGuardrail);
 
 function isStoredGuardrail(value: unknown, id: string): value is Guardrail {
-  if (!isGuardrail(value) || value.name !== id) return false;
+  if (!entries.guardrail(value) || value.name !== id) return false;
   if (value.user_paths?.some((path) => normaliseUserPath(path).path !== path) === true) return false;
   // One whose patterns cannot be compiled, as another version stored it, is read: it refuses what it is for.
   const mistakes = guardrailMistakes(value).filter(({ place: [member] }) => member !== 'regex');

@@ -14,7 +14,7 @@ import type { Sources } from './sources.ts';
 export type Place = readonly [name: string, place: string];
 
 /** The sections that are lists of entries, each with a name or a source. */
-type ListSection = {
+export type ListSection = {
   [Section in keyof Config]: Config[Section] extends readonly unknown[] ? Section : never;
 }[keyof Config];
 

@@ -2,8 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compile } from 'json-schema-to-typescript';
-import { adminOperations } from '../openapi/admin-operations.ts';
 import { isTree, type Tree } from '../validation/value-at.ts';
+import { bodyNames, entrySchemas, memberName, typeName } from './schema-names.ts';
 
 type Schema = Tree;
 
@@ -31,21 +31,26 @@ const answersOfPages = ['rate-limits', 'budgets', 'explanation'];
 export async function generateTypes(): Promise<string> {
   const config = await shapeOf('config', 'config.schema.json');
   const parts = [await typesOf(config, 'Config', banner)];
-  for (const name of new Set(adminOperations.flatMap(({ body = [] }) => body))) {
-    const type = typeNameOf(name);
+  for (const name of bodyNames()) {
+    const type = typeName(name);
     const body = await shapeOf('admin', `${name}.schema.json`);
     parts.push(await typesOf({ ...withoutTitles(body), title: type }, type, ''));
   }
   for (const name of answersOfPages) {
-    const type = `${typeNameOf(name)}Answer`;
+    const type = `${typeName(name)}Answer`;
     const answer = await shapeOf('admin', `${name}.schema.json`);
     parts.push(await typesOf({ ...withoutTitles(answer), title: type }, type, ''));
   }
+  const bodies = bodyNames().map((name) => [memberName(name), typeName(name)] as const);
+  const entries = entrySchemas().map(({ name, type }) => [name, type] as const);
+  parts.push(tableOf('Bodies', 'The bodies that the admin API reads.', bodies));
+  parts.push(tableOf('Entries', 'The entries of the sections that are lists.', entries));
   return parts.join('');
 }
 
-function typeNameOf(name: string): string {
-  return name.replace(/(^|-)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
+function tableOf(name: string, says: string, members: readonly (readonly [name: string, type: string])[]): string {
+  const lines = members.map(([member, type]) => `  ${member}: ${type};\n`);
+  return `/**\n * ${says}\n */\nexport interface ${name} {\n${lines.join('')}}\n`;
 }
 
 function typesOf(shape: Schema, name: string, bannerComment: string): Promise<string> {

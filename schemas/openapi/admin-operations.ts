@@ -21,7 +21,6 @@ const rateLimitOperations = managedOperations({
   path: '/admin/rate-limits',
   names: ['RateLimit', 'RateLimits'],
   noun: 'rules',
-  schemas: { listing: 'rate-limits', write: 'rate-limit-write', remove: 'rate-limit-delete' },
   list: {
     summary: 'Every rule with its usage.',
     description:
@@ -43,7 +42,6 @@ const rateLimitOperations = managedOperations({
   resets: {
     one: 'Clears the counters of one rule, on every proxy.',
     all: 'Clears the counters of all rules, on every proxy.',
-    schemas: { one: 'rate-limit-reset-one', all: 'rate-limit-reset' },
   },
 });
 
@@ -54,7 +52,6 @@ const budgetOperations: readonly Operation[] = [
     path: '/admin/budgets',
     names: ['Budget', 'Budgets'],
     noun: 'budgets',
-    schemas: { listing: 'budgets', write: 'budget-write', remove: 'budget-delete' },
     list: {
       summary: 'Every budget with what was spent.',
       description:
@@ -73,7 +70,6 @@ const budgetOperations: readonly Operation[] = [
     resets: {
       one: 'Lets the spend of one budget count from now on.',
       all: 'Lets the spend of every budget count from now on.',
-      schemas: { one: 'budget-reset-one', all: 'budget-reset' },
     },
   }),
   {
@@ -105,7 +101,6 @@ const virtualModelOperations = managedOperations({
   path: '/admin/virtual-models',
   names: ['VirtualModel', 'VirtualModels'],
   noun: 'virtual models',
-  schemas: { listing: 'virtual-models', write: 'virtual-model-write', remove: 'virtual-model-delete' },
   list: {
     summary: 'Every alias, of the configuration and of operators.',
     description: 'While the store does not answer, the aliases in force are listed, marked `stale`.',
@@ -129,7 +124,6 @@ const guardrailOperations: readonly Operation[] = [
     path: '/admin/guardrails',
     names: ['Guardrail', 'Guardrails'],
     noun: 'guardrails',
-    schemas: { listing: 'guardrails', write: 'guardrail-write', remove: 'guardrail-delete' },
     list: {
       summary: 'Every guardrail, of the configuration and of operators, in their order, with what they have said.',
       description: 'While the store does not answer, those in force are listed, marked `stale`.',
@@ -137,7 +131,7 @@ const guardrailOperations: readonly Operation[] = [
     put: {
       summary: 'Sets a guardrail.',
       description:
-        'It replaces one with this name; one of the configuration until it is deleted. Absent members have their defaults.',
+        'It replaces one with this name; one of the configuration until it is deleted. Absent members have their defaults. At most 16 KiB. A webhook with a secret or headers belongs into the configuration, where variables are filled in.',
     },
     remove: {
       summary: 'Removes a guardrail that an operator has set.',

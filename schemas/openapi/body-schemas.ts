@@ -1,4 +1,5 @@
-// Every JSON Schema of a body, by the name of its file: read from the folders, so that a new file needs no other place.
+// Every JSON Schema of a body, by the name of its file: read from the folders, so that a new file needs no other place. Those of entries of the
+// configuration are made of its schemas.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -11,6 +12,8 @@ export interface Schema {
   readonly description?: string;
   readonly examples?: readonly unknown[];
   readonly type?: string | readonly string[];
+  readonly additionalProperties?: unknown;
+  readonly unevaluatedProperties?: unknown;
   readonly format?: string;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
@@ -24,8 +27,13 @@ export interface Schema {
 /** The name of the file of a schema without its ending, such as `rate-limit-write`. */
 export type SchemaName = string;
 
+type Sections = ReadonlyMap<SchemaName, Schema>;
+
 const room = join(import.meta.dirname, '..');
 const ending = '.schema.json';
+
+/** Words of the schemas of the configuration that other tools do not know, and titles, which would not be unique. */
+const dropped: ReadonlySet<string> = new Set(['title', 'x-form', 'x-unit', 'x-assembled']);
 
 /** The schemas of a folder of `schemas/`, in the order of their names. */
 export function schemasIn(folder: string): ReadonlyMap<SchemaName, Schema> {
@@ -38,10 +46,11 @@ export function schemasIn(folder: string): ReadonlyMap<SchemaName, Schema> {
   );
 }
 
-/** The bodies of both APIs. */
-export const bodySchemas: ReadonlyMap<SchemaName, Schema> = new Map(
-  ['admin', 'model-api', 'openapi'].flatMap((folder) => [...schemasIn(folder)]),
-);
+/** The bodies of both APIs. Those of entries of the configuration have no file, unless they differ from what the configuration says. */
+export const bodySchemas: ReadonlyMap<SchemaName, Schema> = new Map([
+  ...entryBodies(schemasIn('config')),
+  ...['admin', 'model-api', 'openapi'].flatMap((folder) => [...schemasIn(folder)]),
+]);
 
 /** The name of the schema that a reference in the schema `home` leads to, and of the definition in it. Throws where it leads nowhere. */
 export function targetOf(
@@ -55,4 +64,50 @@ export function targetOf(
   const schema = part === undefined ? whole : whole?.$defs?.[part];
   if (match === null || schema === undefined) throw new Error(`${home} refers to ${reference}, which is not described`);
   return { name, schema, ...(part === undefined ? {} : { part }) };
+}
+
+/**
+ * The bodies of PUT and of the listing of documents that are named entries of the configuration. By name: `guardrail-write` for an entry
+ * `guardrail` of the section `guardrails`, and `guardrails` for the listing.
+ */
+function* entryBodies(sections: Sections): Generator<readonly [name: string, schema: Schema]> {
+  for (const [section, { items, $defs = {} }] of sections) {
+    const name = items?.$ref?.slice('#/$defs/'.length) ?? '';
+    const entry = $defs[name];
+    if (entry?.required?.includes('name') !== true) continue;
+    const { title = name, description } = entry;
+    const shape = bodyOf(entry, sections);
+    const others = Object.entries($defs).filter(([part]) => part !== name);
+    const parts = Object.fromEntries(others.map(([part, schema]) => [part, bodyOf(schema, sections)]));
+    const said = `${description} As in the configuration.`;
+    yield [`${name}-write`, { ...shape, title: `${title} to set`, description: said, $defs: parts }];
+    const { examples: _, additionalProperties: __, allOf = [], ...members } = shape;
+    const row = { ...members, allOf: [...allOf, { $ref: 'provenance.schema.json' }], unevaluatedProperties: false };
+    yield [
+      section,
+      {
+        title: `${title} listing`,
+        description: `The ${section.replaceAll('-', ' ')} of the configuration and of operators.`,
+        type: 'object',
+        unevaluatedProperties: false,
+        allOf: [{ $ref: 'listing.schema.json' }],
+        required: [section],
+        properties: { [section]: { type: 'array', items: { $ref: '#/$defs/row' } } },
+        $defs: { ...parts, row },
+      },
+    ];
+  }
+}
+
+/** A schema of the configuration as one of a body: what it refers to in other files stands in it. */
+function bodyOf(schema: Schema, sections: Sections): Schema {
+  const written = JSON.stringify(schema, (word, part: Schema) => {
+    if (dropped.has(word) && typeof part === 'string') return undefined;
+    const [, file = '', name = ''] = /^([a-z-]+)\.schema\.json#\/\$defs\/(\w+)$/.exec(part?.$ref ?? '') ?? [];
+    const target = sections.get(file)?.$defs?.[name];
+    if (target === undefined) return part;
+    const { $ref: _, ...own } = part;
+    return { ...target, ...own };
+  });
+  return JSON.parse(written) as Schema;
 }

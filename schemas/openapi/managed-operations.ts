@@ -1,5 +1,5 @@
 // The operations that every kind of operators' documents has: list, put and delete, and for limits their resets.
-import type { SchemaName } from './body-schemas.ts';
+import { bodySchemas, type SchemaName } from './body-schemas.ts';
 import { type Operation, type ParameterName, storedRefusals, writeHeaders } from './operation.ts';
 
 /** One kind. */
@@ -7,11 +7,10 @@ export interface ManagedKindRow {
   readonly tag: string;
   readonly access: 'admin' | 'operator';
   readonly path: string;
-  /** How ids of operations name one of them and all: `RateLimit`, `RateLimits`. Error codes say `rate_limit`. */
+  /** How ids of operations name one of them and all: `RateLimit`, `RateLimits`; bodies are `rate-limit-write` and the like, codes `rate_limit_…`. */
   readonly names: readonly [one: string, all: string];
   /** How sentences name all of them. */
   readonly noun: string;
-  readonly schemas: { readonly listing: SchemaName; readonly write: SchemaName; readonly remove: SchemaName };
   readonly list: Said & { readonly parameters?: readonly ParameterName[] };
   readonly put: Said;
   /** `conflicts`: further codes of 409. */
@@ -20,7 +19,6 @@ export interface ManagedKindRow {
   readonly resets?: {
     readonly one: string;
     readonly all: string;
-    readonly schemas: { readonly one: SchemaName; readonly all: SchemaName };
   };
 }
 
@@ -31,9 +29,10 @@ interface Said {
 
 /** The operations of a kind, in the order of the description. */
 export function managedOperations(row: ManagedKindRow): Operation[] {
-  const { names, schemas, list, put, remove } = row;
-  const [one, all] = names;
-  const { code, common, listing, write, denied } = sharedBy(row);
+  const { list, put, remove } = row;
+  const [one, all] = row.names;
+  const { body, code, common, listing, write, denied } = sharedBy(row);
+  const own = `${body}-delete`;
   const { conflicts = [], ...removal } = remove;
   return [
     {
@@ -50,7 +49,7 @@ export function managedOperations(row: ManagedKindRow): Operation[] {
       id: `put${one}`,
       method: 'put',
       parameters: ['IfMatch'],
-      body: schemas.write,
+      body: `${body}-write`,
       success: listing,
       refusals: {
         ...write,
@@ -64,7 +63,7 @@ export function managedOperations(row: ManagedKindRow): Operation[] {
       id: `delete${one}`,
       method: 'delete',
       parameters: ['IfMatch'],
-      body: schemas.remove,
+      body: bodySchemas.has(own) ? own : 'entry-delete',
       success: listing,
       refusals: {
         ...write,
@@ -77,11 +76,8 @@ export function managedOperations(row: ManagedKindRow): Operation[] {
   ];
 }
 
-function resetOperations(
-  row: ManagedKindRow,
-  { one, all, schemas }: NonNullable<ManagedKindRow['resets']>,
-): Operation[] {
-  const { code, common, listing, write, denied } = sharedBy(row);
+function resetOperations(row: ManagedKindRow, { one, all }: NonNullable<ManagedKindRow['resets']>): Operation[] {
+  const { body, code, common, listing, write, denied } = sharedBy(row);
   return [
     {
       ...common,
@@ -90,7 +86,7 @@ function resetOperations(
       path: `${row.path}/reset-one`,
       summary: one,
       parameters: ['IfMatch'],
-      body: schemas.one,
+      body: `${body}-reset-one`,
       success: listing,
       refusals: { ...write, ...denied, 404: [`${code}_not_found`] },
     },
@@ -102,7 +98,7 @@ function resetOperations(
       path: `${row.path}/reset`,
       summary: all,
       parameters: ['IfMatch'],
-      body: schemas.all,
+      body: `${body}-reset`,
       success: { status: 200, says: 'It is done.', schema: 'reset-done', headers: ['ETag', ...writeHeaders] },
       refusals: { ...write, 400: ['reset_not_confirmed'] },
     },
@@ -110,17 +106,23 @@ function resetOperations(
 }
 
 /** The parts that the operations of a kind share. */
-function sharedBy({ tag, access, path, names: [one], noun, schemas }: ManagedKindRow) {
+function sharedBy({ tag, access, path, names: [one, all], noun }: ManagedKindRow) {
   return {
-    code: one.replace(/(?<=.)[A-Z]/g, '_$&').toLowerCase(),
+    body: fileName(one),
+    code: fileName(one).replaceAll('-', '_'),
     common: { tag, access, path },
     listing: {
       status: 200,
       says: `The ${noun} after it.`,
-      schema: schemas.listing,
+      schema: fileName(all),
       headers: ['ETag', ...writeHeaders],
     },
     write: { 409: ['write_conflict'], 412: ['precondition_failed'], 503: storedRefusals },
     denied: access === 'operator' ? { 403: ['admin_scope_denied'] } : {},
   } as const;
+}
+
+/** `RateLimits` becomes `rate-limits`. */
+function fileName(name: string): SchemaName {
+  return name.replace(/(?<=.)[A-Z]/g, '-$&').toLowerCase();
 }

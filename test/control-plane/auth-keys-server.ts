@@ -1,7 +1,7 @@
 // Starts a control plane with the key routes on a real socket and a real store, following its own keys like the process.
 
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
-import { defaultQuotas, type Quotas } from '../../control-plane/managed/quotas.ts';
+import type { Quotas } from '../../control-plane/managed/quotas.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { managedKeys } from '../../domain/documents/kinds.ts';
@@ -9,6 +9,7 @@ import { readKind } from '../../domain/documents/managed-kind.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { knownModels } from '../../domain/rules/known-models.ts';
+import { defaultConfig } from '../../gitops/read/validate.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
@@ -109,7 +110,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
   const parts = {
     store,
     uses: store.uses,
-    quotas: () => ({ ...defaultQuotas, ...quotas }),
+    quotas: () => ({ ...defaultConfig().admin, ...quotas }),
     known: () =>
       knownModels({
         providers: { openai: { models: ['gpt-4o'] }, local: { models: ['meta/llama', 'openai/gpt-4o'] } },

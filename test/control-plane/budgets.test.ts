@@ -7,7 +7,6 @@ import { type BudgetParts, budgetsOfState, tidyBudgets } from '../../control-pla
 import { budgetResource, budgetSettingsResource } from '../../control-plane/admin/budgets/resource.ts';
 import { placeOfBudget, questionsOf } from '../../control-plane/budgets/standing.ts';
 import type { BudgetFigures } from '../../control-plane/budgets/watch.ts';
-import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
 import { managedRoutes } from '../../control-plane/managed/routes.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { anchorsInForce } from '../../domain/budgets/budget-settings.ts';
@@ -15,6 +14,7 @@ import { budgetSettings } from '../../domain/documents/kinds.ts';
 import { readKind } from '../../domain/documents/managed-kind.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
+import { defaultConfig } from '../../gitops/read/validate.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { parseMoment } from '../../schemas/formats/moment.ts';
 import { openStateStore } from '../../store/state/open.ts';
@@ -70,7 +70,7 @@ async function startPlane(t: Test) {
   }
   const parts: BudgetParts = {
     store,
-    quotas: () => ({ ...defaultQuotas, max_rules_per_scope: 2 }),
+    quotas: () => ({ ...defaultConfig().admin, max_rules_per_scope: 2 }),
     configBudgets: () => ({ ...declared, unpriced: at.unpriced }),
     prerequisites,
     figures,

@@ -5,12 +5,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { type RateLimitParts, rateLimitResource } from '../../control-plane/admin/rate-limits/resource.ts';
 import { dateRules } from '../../control-plane/managed/declared-dates.ts';
-import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
 import { managedRoutes } from '../../control-plane/managed/routes.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { compileRules } from '../../domain/rules/rule.ts';
+import { defaultConfig } from '../../gitops/read/validate.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { parseMoment } from '../../schemas/formats/moment.ts';
 import type { LiveCounter } from '../../store/state/heartbeat-body.ts';
@@ -104,7 +104,7 @@ export async function startPlane(
   void app.register(managedRoutes(rateLimitResource), {
     parts: {
       store,
-      quotas: () => defaultQuotas,
+      quotas: () => defaultConfig().admin,
       configRules: () => ({
         rules: config,
         declared: dateRules(new Map(), config, start - 5_000),

@@ -3,13 +3,12 @@ import { auditRoutes } from '../../control-plane/admin/audit/routes.ts';
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { budgetResource, budgetSettingsResource } from '../../control-plane/admin/budgets/resource.ts';
 import { cache } from '../../control-plane/admin/cache/routes.ts';
-import { guardrailResource } from '../../control-plane/admin/guardrails/resource.ts';
+import { entryRoutes } from '../../control-plane/admin/entry-kinds.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { rateLimitResource } from '../../control-plane/admin/rate-limits/resource.ts';
 import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
 import { virtualModelResource } from '../../control-plane/admin/virtual-models/resource.ts';
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
-import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
 import { managedRoutes } from '../../control-plane/managed/routes.ts';
 import { recordOfWrite } from '../../control-plane/records/write-record.ts';
 import { createServer } from '../../control-plane/server.ts';
@@ -19,6 +18,7 @@ import { authKey } from '../../domain/keys/auth-key.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import type { RequestRecord } from '../../domain/records/request-record.ts';
+import { defaultConfig } from '../../gitops/read/validate.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { openRecordStore } from '../../store/records/open-records.ts';
 import { openStateStore } from '../../store/state/open.ts';
@@ -121,7 +121,7 @@ export async function startReachPlane(t: Teardown) {
     readiness: () => ({ status: 'ready', reasons: [] }),
     writes: (write) => void audited.push(recordOfWrite(write, { instance: 'i', configRevision: 'c' })),
   });
-  const admin = { store, quotas: () => defaultQuotas, nowMs: () => nowMs };
+  const admin = { store, quotas: () => defaultConfig().admin, nowMs: () => nowMs };
   const fleet = { refresh: async () => undefined, proxies: () => [] };
   const ofBudgets = declaredParts(declaredBudgets);
   await app.register(managedRoutes(rateLimitResource), {
@@ -134,9 +134,9 @@ export async function startReachPlane(t: Teardown) {
   });
   for (const each of [managedRoutes(budgetResource), managedRoutes(budgetSettingsResource)])
     await app.register(each, { parts: { ...budgetParts(admin), configBudgets: () => ofBudgets } });
-  await app.register(managedRoutes(guardrailResource), { parts: { ...admin, config, fleet } });
+  for (const each of entryRoutes) await app.register(each, { parts: { ...admin, config, fleet } });
   await app.register(cache, {
-    parts: { ...admin, settings: () => config.cache, known: () => config.known, storeEngine: 'sqlite', fleet },
+    parts: { ...admin, settings: () => config.declared.cache, known: () => config.known, storeEngine: 'sqlite', fleet },
   });
   await app.register(authKeys, {
     parts: { ...admin, uses: store.uses, known: () => config.known, budgets: () => ofBudgets.budgets },
@@ -144,7 +144,7 @@ export async function startReachPlane(t: Teardown) {
   await app.register(managedRoutes(virtualModelResource), {
     parts: {
       ...admin,
-      configAliases: () => ({ aliases: config.aliases, places: config.places.aliases, models: config.models }),
+      configAliases: () => ({ aliases: config.declared.aliases, places: config.places.aliases, models: config.models }),
     },
   });
   const recorded = { records: () => records, nowMs: () => nowMs };

@@ -1,14 +1,9 @@
 // Guardrails that operators set, through the admin API of a fleet: in force on every proxy, listed with what they have said, and tried.
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { t as suite, test } from 'tap';
-import verdictsSchema from '../../schemas/admin/guardrail-verdicts.schema.json' with { type: 'json' };
-import listingSchema from '../../schemas/admin/guardrails.schema.json' with { type: 'json' };
+import { componentProblems } from '../support/api-description.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
-
-const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } });
-const [isListing, isVerdicts] = [ajv.compile(listingSchema), ajv.compile(verdictsSchema)];
 
 interface Row {
   readonly name: string;
@@ -53,7 +48,7 @@ const rowOf = ({ body }: Said, name: string): Row | undefined => body.guardrails
 
 await test('the configuration is listed in order, without a secret', async (t) => {
   const listed = await admin('GET');
-  t.ok(isListing(listed.body), JSON.stringify(isListing.errors));
+  t.same(componentProblems('Guardrails', listed.body), []);
   t.match(listed.body.guardrails, [
     { name: 'mask', kind: 'pii', on: ['input'], source: 'config', declared_at: /^guardrails\.yaml:\d+$/, verdicts: [] },
     { name: 'names', kind: 'keywords', order: 10, settings: { words: ['Bluebird'], action: 'block' } },
@@ -114,7 +109,7 @@ await test('verdicts of all proxies are added up', async (t) => {
 await test('a text and a body are tried, and nothing is sent, counted or recorded', async (t) => {
   const before = upstream.ledger.length;
   const said = await attempt({ text: 'Write to ann@example.com about Oak' });
-  t.ok(isVerdicts(said.body), JSON.stringify(isVerdicts.errors));
+  t.same(componentProblems('GuardrailVerdicts', said.body), []);
   t.match(said.body, {
     refused: null,
     text: 'Write to [redacted] about Oak',
@@ -129,7 +124,7 @@ await test('a text and a body are tried, and nothing is sent, counted or recorde
     ],
   });
   const blocked = await attempt({ text: 'ann@example.com: Bluebird' }, 1);
-  t.ok(isVerdicts(blocked.body), JSON.stringify(isVerdicts.errors));
+  t.same(componentProblems('GuardrailVerdicts', blocked.body), []);
   t.match(blocked.body, { refused: { code: 'guardrail_blocked', reason: 'names (keyword)' }, text: undefined });
   const messages = [{ role: 'user', content: 'ann@example.com' }];
   const body = { model: 'none', max_tokens: 5, messages };

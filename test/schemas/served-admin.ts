@@ -5,8 +5,8 @@ import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { budgetResource, budgetSettingsResource } from '../../control-plane/admin/budgets/resource.ts';
 import { cache } from '../../control-plane/admin/cache/routes.ts';
 import { configRoutes } from '../../control-plane/admin/config/routes.ts';
+import { entryRoutes } from '../../control-plane/admin/entry-kinds.ts';
 import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
-import { guardrailResource } from '../../control-plane/admin/guardrails/resource.ts';
 import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
 import { openapi } from '../../control-plane/admin/openapi/routes.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
@@ -18,12 +18,12 @@ import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
 import { virtualModelResource } from '../../control-plane/admin/virtual-models/resource.ts';
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
 import { createFleet } from '../../control-plane/fleet.ts';
-import { defaultQuotas } from '../../control-plane/managed/quotas.ts';
 import { managedRoutes } from '../../control-plane/managed/routes.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { nothingKnown } from '../../domain/rules/known-models.ts';
+import { defaultConfig } from '../../gitops/read/validate.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { budgetParts } from '../support/budget-parts.ts';
@@ -53,7 +53,7 @@ export async function startAdmin(t: Test) {
     }
   });
   const live = async () => liveCounters([], nowMs());
-  const quotas = () => defaultQuotas;
+  const quotas = () => defaultConfig().admin;
   const configRules = () => ({ rules: [], declared: new Map(), places: new Map() });
   const rules = { store, quotas, configRules, live, prerequisites: () => rulePrerequisites(), nowMs };
   await app.register(managedRoutes(rateLimitResource), { parts: rules });
@@ -67,11 +67,11 @@ export async function startAdmin(t: Test) {
   });
   for (const each of [managedRoutes(budgetResource), managedRoutes(budgetSettingsResource)])
     await app.register(each, { parts: ofBudgets });
-  await app.register(managedRoutes(guardrailResource), { parts: { store, config: empty, fleet, nowMs } });
+  for (const each of entryRoutes) await app.register(each, { parts: { store, config: empty, fleet, nowMs } });
   await app.register(cache, {
     parts: {
       store,
-      settings: () => empty.cache,
+      settings: () => empty.declared.cache,
       known: () => nothingKnown,
       storeEngine: 'sqlite',
       fleet,

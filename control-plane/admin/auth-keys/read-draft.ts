@@ -4,7 +4,7 @@ import type { KnownModels } from '../../../domain/rules/known-models.ts';
 import { foldCase, isQualified, parseSelector } from '../../../domain/selector.ts';
 import { normaliseUserPath } from '../../../domain/user-path.ts';
 import { withoutKeys } from '../../../schemas/formats/key-shapes.ts';
-import * as bodies from '../../../schemas/validation/generated/bodies.js';
+import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { closest } from '../../../schemas/validation/suggest.ts';
 import { jsonWording } from '../../managed/json-wording.ts';
 import { createBodyReader, invalid, readExpiry, readWords } from '../../managed/read-body.ts';

@@ -5,7 +5,7 @@ import { budgetPeriodSeconds } from '../../../domain/budgets/period.ts';
 import type { Anchors } from '../../../domain/budgets/window.ts';
 import type { NanoDollars } from '../../../domain/records/usage.ts';
 import type { BudgetDelete } from '../../../schemas/types.ts';
-import * as bodies from '../../../schemas/validation/generated/bodies.js';
+import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid, readExpiry, readWords } from '../../managed/read-body.ts';
 import { readPathSubject } from '../../managed/read-subject.ts';
 

@@ -14,7 +14,8 @@ import { knownAliases, type VirtualModelParts } from '../virtual-models/known.ts
 import { aliasRows } from '../virtual-models/listing.ts';
 
 /** The configuration in force. */
-export interface ShownConfig extends Pick<AssembledConfig, 'providers'> {
+export interface ShownConfig {
+  readonly declared: Pick<AssembledConfig, 'providers'>;
   /** `<file>:<line>` of providers by name, in the order of the file. */
   readonly places: Readonly<Record<'providers', ReadonlyMap<string, string>>>;
   prerequisites(): Pick<RulePrerequisites, 'enabled'>;
@@ -56,7 +57,7 @@ export function describeConfig(parts: ConfigParts, { state, isStale }: Known, wa
   };
 }
 
-function rowsOfProviders({ providers, places }: ShownConfig, fleet: ConfigParts['fleet']): object[] {
+function rowsOfProviders({ declared: { providers }, places }: ShownConfig, fleet: ConfigParts['fleet']): object[] {
   const live = fleet.proxies().filter(({ isLive }) => isLive);
   // Maps keep the order of the file; an object puts names that are whole numbers first.
   return [...places.providers].flatMap(([name, declaredAt]) => {

@@ -2,15 +2,15 @@
 // ask no other one. Pure.
 import type { Guardrail } from '../../../schemas/types.ts';
 import type { Operator } from '../../authenticate.ts';
+import type { KnownEntries } from '../../managed/entries.ts';
 import { beyondModels, isRestricted, reaches } from '../../managed/reach.ts';
-import type { KnownGuardrails } from './known.ts';
 
 /**
  * Throws 403 `admin_scope_denied` when the guardrail of this name is, or would be, about more than the operator's own key may use. `next`:
  * what is to stand there; undefined: that of the configuration, or none.
  */
 export function delegateGuardrail(
-  known: KnownGuardrails,
+  known: KnownEntries<Guardrail>,
   [name, next]: readonly [name: string, next: Guardrail | undefined],
   operator: Operator,
 ): void {

@@ -1,22 +1,17 @@
-// The listing of guardrails: those of the configuration and of operators, with the counts of their verdicts that proxies report. Pure.
-import { kindOf, type MergedGuardrail } from '../../../domain/guardrails/merge-guardrails.ts';
+// The listing of guardrails: each with the counts of its verdicts that proxies report.
+import { kindOf } from '../../../domain/guardrails/merge-guardrails.ts';
 import type { Guardrail } from '../../../schemas/types.ts';
 import type { VerdictCount } from '../../../store/state/heartbeat-counts.ts';
-import { dates, provenance } from '../../managed/listing.ts';
+import type { Fleet } from '../../fleet.ts';
 
-export interface ListingParts {
-  readonly merged: readonly MergedGuardrail[];
-  /** Where the configuration declares each, by name. */
-  readonly declared: ReadonlyMap<string, string>;
-  /** Of all live proxies. */
-  readonly verdicts: readonly VerdictCount[];
-}
-
-/** The rows of `schemas/admin/guardrails.schema.json`. */
-export function guardrailRows({ merged, declared, verdicts }: ListingParts): object[] {
-  const byName = Map.groupBy(verdicts, ([name]) => name);
-  return merged.map((entry) => {
-    const { value: guardrail, manual } = entry;
+/** Gives the members of a row of `schemas/admin/guardrails.schema.json` that are about the guardrail itself. */
+export function guardrailRows({ fleet }: { readonly fleet: Pick<Fleet, 'proxies'> }): (guardrail: Guardrail) => object {
+  const live = fleet.proxies().filter(({ isLive }) => isLive);
+  const verdicts = Map.groupBy(
+    live.flatMap(({ body }) => body.verdicts ?? []),
+    ([name]) => name,
+  );
+  return (guardrail) => {
     const { name, mode, order, user_paths, models, roles } = guardrail;
     return {
       name,
@@ -28,11 +23,9 @@ export function guardrailRows({ merged, declared, verdicts }: ListingParts): obj
       ...(user_paths === undefined ? {} : { user_paths }),
       ...(models === undefined ? {} : { models }),
       settings: settingsOf(guardrail),
-      ...provenance(name, entry, declared),
-      verdicts: countsOf(byName.get(name) ?? []),
-      ...dates(manual),
+      verdicts: countsOf(verdicts.get(name) ?? []),
     };
-  });
+  };
 }
 
 function phasesOf(guardrail: Guardrail): readonly string[] {

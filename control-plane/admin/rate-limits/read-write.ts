@@ -4,7 +4,7 @@ import { periodSeconds } from '../../../domain/rules/period.ts';
 import { ruleKey } from '../../../domain/rules/rule.ts';
 import { normaliseSubject, type Scope } from '../../../domain/rules/scope.ts';
 import type { RateLimitDelete } from '../../../schemas/types.ts';
-import * as bodies from '../../../schemas/validation/generated/bodies.js';
+import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid, readExpiry, readWords } from '../../managed/read-body.ts';
 import { readPathSubject } from '../../managed/read-subject.ts';
 

@@ -9,7 +9,7 @@ import { csrfTokenOf, sealSession, sessionMs, writeSessionCookie } from '../../.
 import { timestamp } from '../../../domain/timestamp.ts';
 import { isOwnPage } from '../../../plane/access/browser-session.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
-import * as bodies from '../../../schemas/validation/generated/bodies.js';
+import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { type AccessParts, addressOf, isScoped, logIn, type Operator, who } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
 import { createCommitter, type DocumentStore } from '../../managed/commit.ts';

@@ -42,7 +42,7 @@ export function putAlias(known: KnownAliases, write: AliasWrite, by: string): Ch
  */
 export function deleteAlias(known: KnownAliases, { key, source }: NamedAlias): Change {
   const codes = { configOwned: 'virtual_model_config_owned', notFound: 'virtual_model_not_found' } as const;
-  refuseUnset(known, key, codes, { source: known.config.get(key)?.source ?? source });
+  refuseUnset(known, key, codes, { name: known.config.get(key)?.source ?? source });
   const change = removed(manualAliases, key);
   const problemsOf = (rows: readonly MergedAlias[]): Map<string, string | undefined> =>
     new Map(rows.map((row) => [row.key, row.problem]));

@@ -3,7 +3,7 @@ import { aliasKey } from '../../../domain/aliases/manual-alias.ts';
 import { sourceProblem } from '../../../domain/aliases/mistakes.ts';
 import type { Alias } from '../../../schemas/types.ts';
 import { isWithinRange } from '../../../schemas/validation/formats.ts';
-import * as bodies from '../../../schemas/validation/generated/bodies.js';
+import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid } from '../../managed/read-body.ts';
 import { readUserPaths } from '../../managed/read-subject.ts';
 
