@@ -34,7 +34,7 @@ export function admitRequest({ socket, headers }: IncomingMessage, response: Ser
 
 /** Answers an unsupported `Expect` header. */
 export function refuseExpectation(_: IncomingMessage, response: ServerResponse): void {
-  const { status, body } = textOf(refusal('expectation_failed'));
+  const { status, body } = errorResponse(refusal('expectation_failed'));
   response.writeHead(status, {
     ...safeHeaders,
     'content-type': 'application/json; charset=utf-8',
@@ -49,7 +49,7 @@ export function refuseUnparsed(error: Error & { code?: string }, socket: Socket)
     socket.destroy();
     return;
   }
-  const { status, body } = textOf(refusal(codeOfParserError[error.code ?? ''] ?? 'malformed_request'));
+  const { status, body } = errorResponse(refusal(codeOfParserError[error.code ?? ''] ?? 'malformed_request'));
   const safe = Object.entries(safeHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n${safe.join('')}` +
@@ -58,6 +58,6 @@ export function refuseUnparsed(error: Error & { code?: string }, socket: Socket)
   );
 }
 
-function textOf(problem: Refusal): { status: number; body: string } {
+function errorResponse(problem: Refusal): { status: number; body: string } {
   return { status: problem.status, body: JSON.stringify(describeRefusal(problem)) };
 }

@@ -20,17 +20,17 @@ import { deleteFile, listFiles, openFiles, requireFile, uploadFile } from './ope
 import { Refusal, readBody } from './requests.ts';
 
 /** A request at a door. */
-export type Asked = {
+export type DoorRequest = {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** Below the version, without the query. */
   readonly path: string;
 };
 /** `id`: the segment of the path that the door has `:id` for. */
-type Door = (asked: Asked, id: string) => Promise<void> | void;
+type Door = (asked: DoorRequest, id: string) => Promise<void> | void;
 
 /** Opens the doors; gives what serves a request, or false for a path that leads to none. Refuses (405) other methods. */
-export function openDoors(intervalMs: number): (asked: Asked) => Promise<boolean> {
+export function openDoors(intervalMs: number): (asked: DoorRequest) => Promise<boolean> {
   const doors = Object.entries({ ...mediaDoors(intervalMs), ...keepingDoors(intervalMs) }).map(([place, door]) => {
     const [method = '', path = ''] = place.split(' ');
     return { method, pattern: new RegExp(`^${path.replace(':id', '([^/]+)')}$`), door };
@@ -66,7 +66,7 @@ function keepingDoors(intervalMs: number): Record<string, Door> {
   const [files, batches, messageBatches] = [openFiles(), openBatches(), openMessageBatches()];
   const add = openQueue(intervalMs);
   const say =
-    (record: (asked: Asked, id: string) => Promise<object> | object): Door =>
+    (record: (asked: DoorRequest, id: string) => Promise<object> | object): Door =>
     async (asked, id) =>
       sendJson(asked.response, 200, await record(asked, id));
   return {

@@ -26,7 +26,7 @@ export type Answer = {
 };
 
 /** The text of a part of an answer. */
-export function textOf({ tokens }: Said): string {
+export function joinTokens({ tokens }: Said): string {
   return tokens.join('');
 }
 
@@ -127,7 +127,7 @@ function countTokens(said: readonly Said[]): number {
 /** Ends the first text that contains one of `stop` before it; what would follow is not said. */
 function applyStop(said: readonly Said[], stop: readonly string[]): { said: readonly Said[]; sequence: string | null } {
   for (const [index, part] of said.entries()) {
-    const text = part.kind === 'text' ? textOf(part) : '';
+    const text = part.kind === 'text' ? joinTokens(part) : '';
     const found = stop
       .map((sequence) => ({ sequence, at: text.indexOf(sequence) }))
       .filter(({ at }) => at >= 0)

@@ -11,7 +11,7 @@ import type { GivenRules } from './environment-rules.ts';
 import type { Sources } from './sources.ts';
 
 /** A name, and where it is declared: `<file>:<line>`, the file relative to the directory; for a rule also the variable that holds it. */
-export type Place = readonly [name: string, place: string];
+export type NamedPlace = readonly [name: string, place: string];
 
 /** The sections that are lists of entries, each with a name or a source. */
 export type ListSection = {
@@ -19,13 +19,13 @@ export type ListSection = {
 }[keyof Config];
 
 /** Lists, because they pass between threads as JSON. Those of list sections are by name or source. */
-export interface DeclaredPlaces extends Readonly<Record<ListSection, readonly Place[]>> {
+export interface DeclaredPlaces extends Readonly<Record<ListSection, readonly NamedPlace[]>> {
   /** By name. */
-  readonly providers: readonly Place[];
+  readonly providers: readonly NamedPlace[];
   /** By rule key. */
-  readonly rules: readonly Place[];
+  readonly rules: readonly NamedPlace[];
   /** By the key of the budget. */
-  readonly budgets: readonly Place[];
+  readonly budgets: readonly NamedPlace[];
 }
 
 /** What the files hold, before variables replace rules, and before entries are left out. */
@@ -47,7 +47,7 @@ export function placesOf(
   sources: Sources,
 ): DeclaredPlaces {
   const replaced = new Set(given.map(({ scope, subject }) => `${scope} ${subject}`));
-  const rules: Place[] = [];
+  const rules: NamedPlace[] = [];
   for (const { scope, subject, periodSeconds: seconds, place } of declaredRules(config.rate_limits)) {
     const { subject: comparable } = normaliseSubject(scope, subject);
     if (comparable === undefined || replaced.has(`${scope} ${comparable}`)) continue;
@@ -58,13 +58,13 @@ export function placesOf(
   }
   return {
     ...placesOfLists(config, sources),
-    providers: providerNames.map((name): Place => [name, sources.declaredAt(['providers', name], 'key')]),
+    providers: providerNames.map((name): NamedPlace => [name, sources.declaredAt(['providers', name], 'key')]),
     rules,
     budgets: placesOfBudgets(config.budgets, givenBudgets, sources),
   };
 }
 
-function placesOfLists(config: Config, sources: Sources): Record<ListSection, Place[]> {
+function placesOfLists(config: Config, sources: Sources): Record<ListSection, NamedPlace[]> {
   const nameOf = (entry: { readonly name: string } | { readonly source: string }): string =>
     'name' in entry ? entry.name : entry.source;
   const lists = Object.entries(config).filter(([, value]) => Array.isArray(value)) as [
@@ -73,15 +73,15 @@ function placesOfLists(config: Config, sources: Sources): Record<ListSection, Pl
   ][];
   const places = lists.map(([section, entries]) => [
     section,
-    entries.map((entry, index): Place => [nameOf(entry), sources.declaredAt([section, index])]),
+    entries.map((entry, index): NamedPlace => [nameOf(entry), sources.declaredAt([section, index])]),
   ]);
-  return Object.fromEntries(places) as Record<ListSection, Place[]>;
+  return Object.fromEntries(places) as Record<ListSection, NamedPlace[]>;
 }
 
-function placesOfBudgets(budgets: Budgets, given: readonly GivenBudgets[], sources: Sources): Place[] {
+function placesOfBudgets(budgets: Budgets, given: readonly GivenBudgets[], sources: Sources): NamedPlace[] {
   const replaced = new Set(given.map(({ subject }) => subject));
   const places = declaredBudgets(budgets).flatMap(
-    ({ scope, subject: written, periodSeconds: seconds, place }): Place[] => {
+    ({ scope, subject: written, periodSeconds: seconds, place }): NamedPlace[] => {
       const { subject } = normaliseBudgetSubject(scope, written);
       if (subject === undefined || (scope === 'user_path' && replaced.has(subject))) return [];
       return [[budgetKey(scope, subject, seconds), sources.declaredAt(['budgets', ...place])]];

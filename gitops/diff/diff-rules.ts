@@ -20,7 +20,7 @@ export function diffRules(before: RateLimits, after: RateLimits, mostRules: numb
     const name = `among ${Math.max(first.length, second.length)} rules`;
     return [describeChange({ kind: 'rule', name, change: 'changed' }, 'too many to compare')];
   }
-  const [old, present] = [first, second].map((rules) => new Map(rules.map((rule) => [textOf(rule), rule])));
+  const [old, present] = [first, second].map((rules) => new Map(rules.map((rule) => [ruleText(rule), rule])));
   const changed = byKey(old, present);
   const changes: ConfigChange[] = [];
   for (const [key, rule] of byKey(present, old)) {
@@ -64,7 +64,7 @@ function byKey(
   return found;
 }
 
-function textOf({ scope, subject, perChild, limit }: DeclaredRule): string {
+function ruleText({ scope, subject, perChild, limit }: DeclaredRule): string {
   let text = `${scope} ${subject} ${perChild}`;
   for (const [key, value] of Object.entries(limit)) text += ` ${key}=${value}`;
   return text;

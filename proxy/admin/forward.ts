@@ -34,7 +34,7 @@ const publicTurns = new PublicTurns();
 /** How long a stream may say nothing before it counts as broken. Milliseconds. */
 const quietMs = 3 * liveHeartbeatMs;
 
-interface Parts {
+interface AdminForwardParts {
   /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
   readonly authorityMs: () => number;
   /** What the bodies of open requests may take of memory. */
@@ -55,7 +55,7 @@ interface Parts {
  * Serves one request. Throws what `authenticateAdmin` throws, before anything of the body is read; then 413, 503 `overloaded`, and 503
  * `control_plane_unavailable`.
  */
-export async function forwardAdmin(exchange: Exchange, gateway: Parts): Promise<void> {
+export async function forwardAdmin(exchange: Exchange, gateway: AdminForwardParts): Promise<void> {
   const path = pathOf(exchange.request.url ?? '');
   if (isPublic(exchange.request.method, path)) {
     if (isLogin(exchange.request.method, path)) refusePaused(exchange, gateway.failedLogins);
@@ -74,7 +74,7 @@ export async function forwardAdmin(exchange: Exchange, gateway: Parts): Promise<
 /** Reads the body, then does the rest with it. `consumer`: whom the memory of its body is charged to. */
 async function carry(
   exchange: Exchange,
-  gateway: Parts,
+  gateway: AdminForwardParts,
   { consumer, limit }: { readonly consumer: string; readonly limit: BodyLimit },
   handBodyOn: (body: Buffer) => Promise<void>,
 ): Promise<void> {
@@ -87,7 +87,7 @@ async function carry(
   }
 }
 
-async function handOn(exchange: Exchange, body: Buffer, gateway: Parts): Promise<void> {
+async function handOn(exchange: Exchange, body: Buffer, gateway: AdminForwardParts): Promise<void> {
   const { current, pools, controlPlane, managedState, failedLogins } = gateway;
   const { request, response, id } = exchange;
   // The origin was compared with the Host of this request; the control plane sees another one.

@@ -33,8 +33,8 @@ export function normalise({ body, members, stream }: Body, operation: Operation)
       // `store` is the only one whose absence says something.
       if (first === letterF && isStore(body, member)) isStored = false;
     } else if (bearing === 'n') {
-      if (stream && textOf(body, member) !== '1') return undefined;
-    } else if (bearing === 'temperature') isDeterministic ||= Number(textOf(body, member)) === 0;
+      if (stream && memberText(body, member) !== '1') return undefined;
+    } else if (bearing === 'temperature') isDeterministic ||= Number(memberText(body, member)) === 0;
     else if (bearing === 'seed') isDeterministic ||= body[member.valueStart] !== letterN;
     if (bearing !== 'left_out' && bearing !== 'stateful') insert(sorted, member, body);
   }
@@ -56,7 +56,7 @@ function isStore(body: Buffer, { keyStart, keyEnd }: Member): boolean {
   return keyEnd - keyStart === 5 && spellsFolded(body, keyStart, 'store');
 }
 
-function textOf(body: Buffer, { valueStart, valueEnd }: Member): string {
+function memberText(body: Buffer, { valueStart, valueEnd }: Member): string {
   return body.toString('latin1', valueStart, valueEnd);
 }
 

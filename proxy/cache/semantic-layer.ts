@@ -1,5 +1,5 @@
 // The semantic layer of this proxy: its engine, as the configuration has it, how many may ask it at once, and what has come of it.
-import type { NeighbourStatus, Neighbours, Place } from '../../store/cache/semantic/neighbours.ts';
+import type { NeighbourStatus, Neighbours, VectorPlace } from '../../store/cache/semantic/neighbours.ts';
 import type { NeighbourSettings } from '../../store/cache/semantic/open.ts';
 import type { CacheSettings, SemanticSettings } from '../snapshot/snapshot.ts';
 
@@ -26,7 +26,7 @@ export interface SemanticLook {
   /** The key of its answer. */
   matched?: string;
   /** Where the answer to this request is put. */
-  place?: Place;
+  place?: VectorPlace;
 }
 
 export interface SemanticLayerOptions {

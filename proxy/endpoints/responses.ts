@@ -15,7 +15,7 @@ import type { Records } from '../records/records.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { chargeBackground } from '../stages/charge/charge-background.ts';
 
-type Asked = FastifyRequest<{ Params: { id: string } }>;
+type ResponseRequest = FastifyRequest<{ Params: { id: string } }>;
 
 /** All that a query may say; a provider is told nothing else. */
 const parameters = [
@@ -47,7 +47,7 @@ export const responses: FastifyPluginAsync<{ gateway: ResponseParts }> = async (
   const { storedResponses, pools, deadlines } = gateway;
   const nowMs = (): number => gateway.nowMs();
 
-  async function find({ params: { id }, principal }: Asked): Promise<FoundResponse> {
+  async function find({ params: { id }, principal }: ResponseRequest): Promise<FoundResponse> {
     const found = await storedResponses.find(id, ownerOf(principal));
     if (found === undefined) throw notFound(id);
     return found;
@@ -55,7 +55,7 @@ export const responses: FastifyPluginAsync<{ gateway: ResponseParts }> = async (
 
   async function ask(
     home: ResponseHome,
-    { params: { id }, raw, requestId, exchange, principal }: Asked,
+    { params: { id }, raw, requestId, exchange, principal }: ResponseRequest,
     { method, path, query }: Pick<HomeQuestion, 'method' | 'path' | 'query'>,
   ): Promise<HomeAnswer> {
     const question = { method, path: `/${id}${path}`, query, requestId, rawHeaders: raw.rawHeaders };

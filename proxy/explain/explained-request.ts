@@ -26,7 +26,7 @@ import { nameOf } from './target-steps.ts';
 
 const header = 'x-gateway-explain-id';
 
-interface Parts {
+interface ExplainParts {
   /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
   readonly authorityMs: () => number;
   /** Those that are used up. */
@@ -51,7 +51,7 @@ interface Parts {
 }
 
 /** A request that asked for it, its caller, and the snapshot it uses. */
-interface Asked {
+interface RequestToExplain {
   readonly exchange: Exchange;
   readonly principal: Principal;
   readonly snapshot: Snapshot;
@@ -63,7 +63,7 @@ interface Asked {
  * Begins the explanation of a request before anything of it is counted, and names it in the answer, whatever that will be. Undefined for the
  * holder of a managed key: it shows more than it may see.
  */
-export function explainOnItsWay(asked: Asked, parts: Parts): ExplainedRequest | undefined {
+export function explainOnItsWay(asked: RequestToExplain, parts: ExplainParts): ExplainedRequest | undefined {
   if (asked.principal.kind === 'managed_key') return undefined;
   const explained = new ExplainedRequest(asked, parts);
   asked.exchange.response.setHeader(header, explained.id);
@@ -73,13 +73,13 @@ export function explainOnItsWay(asked: Asked, parts: Parts): ExplainedRequest | 
 /** Nothing here throws: a request must not fail because it is explained. */
 export class ExplainedRequest {
   readonly id = randomUUID();
-  readonly #asked: Asked;
-  readonly #parts: Parts;
+  readonly #asked: RequestToExplain;
+  readonly #parts: ExplainParts;
   /** The rules of the consumer before this request. */
   readonly #rules: readonly MatchingRule[];
   #explanation: Explanation | undefined;
 
-  constructor(asked: Asked, parts: Parts) {
+  constructor(asked: RequestToExplain, parts: ExplainParts) {
     this.#asked = asked;
     this.#parts = parts;
     const question = this.#questionOf(undefined);

@@ -6,13 +6,13 @@ import type { Refusal } from '../errors.ts';
 import { adminError, envelope, envelopeOf } from './error-envelope.ts';
 
 /** The request that is answered. */
-interface Asked {
+interface AnsweredRequest {
   readonly request: Pick<IncomingMessage, 'url' | 'headers'>;
   readonly id: string;
 }
 
 /** The body of an error answer. Clients of Anthropic read `type` and `request_id` beside the envelope, also where they list models. */
-export function errorBody(refused: Refusal, { request, id }: Asked): string {
+export function errorBody(refused: Refusal, { request, id }: AnsweredRequest): string {
   const path = pathOf(request.url ?? '');
   if (isAdminPath(path)) return adminError(refused);
   if (!speaksAnthropic(path, request)) return envelope(refused);
@@ -20,7 +20,7 @@ export function errorBody(refused: Refusal, { request, id }: Asked): string {
 }
 
 /** The event that ends a stream which broke off. */
-export function errorEvent(refused: Refusal, { request, id }: Asked): string {
+export function errorEvent(refused: Refusal, { request, id }: AnsweredRequest): string {
   const path = pathOf(request.url ?? '');
   if (isUnder(path, '/v1/messages')) {
     return `event: error\ndata: ${JSON.stringify(anthropicError(refused, id))}\n\n`;

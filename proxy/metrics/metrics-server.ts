@@ -18,7 +18,7 @@ const maxConnections = 64;
 const usualPatienceMs = 10_000;
 
 /** Where metrics are served, and as whose. */
-interface Place {
+interface MetricsAddress {
   readonly identity: Identity;
   readonly host: string;
   readonly port: number;
@@ -30,7 +30,7 @@ interface Place {
 /** Serves metrics on this port besides, and says where in the log; ends the process when the port is taken. */
 export async function listenForMetrics(
   metrics: Pick<Metrics, 'contentType' | 'text'>,
-  place: Place,
+  place: MetricsAddress,
   log: Pick<Logger, 'info'>,
 ): Promise<void> {
   const { identity, host, port } = place;
@@ -43,7 +43,7 @@ export async function listenForMetrics(
  * Serves GET /metrics there and nothing else, one request per connection; resolves with the address, such as http://127.0.0.1:9100.
  * Rejects when the port is taken. It never keeps the process alive.
  */
-function serveMetrics(metrics: Pick<Metrics, 'contentType' | 'text'>, place: Place): Promise<string> {
+function serveMetrics(metrics: Pick<Metrics, 'contentType' | 'text'>, place: MetricsAddress): Promise<string> {
   const { host, port, ownNames, patienceMs = usualPatienceMs } = place;
   const refuse = (response: ServerResponse, status: number, sentence: string): void => {
     response.writeHead(status, { ...fixedHeaders, 'content-type': 'text/plain; charset=utf-8' });

@@ -65,7 +65,7 @@ export function failureRefusal(
  */
 export function rejectionOf(answer: UpstreamAnswer, speaker: Speaker, nowMs: () => number): Refusal | undefined {
   const { status } = answer;
-  if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { speaker, nowMs });
+  if (status >= 400 && status < 600) return spoken(status, errorTextOf(answer), answer, { speaker, nowMs });
   if (status < 200 || status >= 300 || status === 204) return invalid(answer, speaker, `its status is ${status}`);
   const body = answer.body();
   const { stream, heldEvents, isBinary, contentType = '' } = answer.head;
@@ -116,7 +116,7 @@ export function statusRejection(
   { speaker, nowMs, isPassed }: Speaking & { readonly isPassed: boolean },
 ): Refusal | undefined {
   const { status } = answer;
-  if (status >= 400 && status < 600) return spoken(status, textOf(answer), answer, { speaker, nowMs, isPassed });
+  if (status >= 400 && status < 600) return spoken(status, errorTextOf(answer), answer, { speaker, nowMs, isPassed });
   const isRelayed = status >= 200 && status < (isPassed ? 400 : 300);
   return isRelayed || status === 304 ? undefined : invalid(answer, speaker, statusWords(status));
 }
@@ -139,7 +139,7 @@ interface Speaking {
 }
 
 /** What is held of the body as text, the data of its first event when it is a stream. */
-function textOf(answer: UpstreamAnswer): string {
+function errorTextOf(answer: UpstreamAnswer): string {
   const text = answer.body().subarray(0, mostOfError);
   return (answer.stream && dataOf(text).split('\n', 1)[0]) || text.toString('utf8');
 }
@@ -241,7 +241,7 @@ function isSpace(byte: number | undefined): boolean {
 
 /** An error object sent with a status of success: the whole body, or the first event of a stream. */
 function errorInside(answer: UpstreamAnswer, speaking: Speaking): Refusal | undefined {
-  const text = textOf(answer);
+  const text = errorTextOf(answer);
   let members: Record<string, unknown>;
   try {
     const value: unknown = JSON.parse(text);

@@ -41,7 +41,7 @@ export function openingAt({ relayed: bytes, translation }: TargetSpeech): Openin
 export type Speeches = Readonly<Partial<Record<Operation, TargetSpeech>>>;
 
 /** The provider of targets. */
-export interface Place {
+export interface SpokenProvider {
   readonly name: string;
   readonly row: Row;
   readonly basePath: string;
@@ -70,7 +70,7 @@ const noHeaders: readonly string[] = Object.freeze([]);
 const versioned: ReadonlySet<Speakable> = new Set(['messages', 'count_tokens']);
 
 /** Gives the speeches of a model of the provider; models for which they are the same share them. */
-export function speechesAt(place: Place): (model: string) => Speeches {
+export function speechesAt(place: SpokenProvider): (model: string) => Speeches {
   const spoken = Object.entries(place.row.speeches) as [Speakable, Speech][];
   const isSame = spoken.every(([, { path, streamPath = '', models }]) => {
     return models === undefined && !`${path}${streamPath}`.includes('{model}');
@@ -81,7 +81,7 @@ export function speechesAt(place: Place): (model: string) => Speeches {
 
 type Spoken = readonly (readonly [Speakable, Speech])[];
 
-function speechesOf(spoken: Spoken, place: Place, model: string): Speeches {
+function speechesOf(spoken: Spoken, place: SpokenProvider, model: string): Speeches {
   const usable = spoken.filter(([, { models }]) => models?.some((prefix) => model.startsWith(prefix)) ?? true);
   const speeches: Partial<Record<Operation, TargetSpeech>> = {};
   for (const operation of operations) {
@@ -110,7 +110,7 @@ function takesBytes(quirks: Quirks = {}): boolean {
 
 function targetSpeech(
   [format, speech]: readonly [Speakable, Speech],
-  place: Place,
+  place: SpokenProvider,
   model: string,
   translation: ProviderDialect | undefined,
 ): TargetSpeech {

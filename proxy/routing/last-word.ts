@@ -6,7 +6,7 @@ import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import { type ConsumerAllowance, limitRefusal, type WaitTally } from './limit-refusal.ts';
 
-interface Parts {
+interface LastWordParts {
   readonly limiter: Limiter;
   readonly metrics: WaitTally;
   readonly targets: Pick<TargetStates, 'of'>;
@@ -29,7 +29,7 @@ interface RoutedRequest {
 export function lastWord(
   failed: readonly RefusedTarget[],
   routed: RoutedRequest,
-  parts: Parts,
+  parts: LastWordParts,
   nowMs: number,
 ): Refusal {
   const last = failed.at(-1);
@@ -46,9 +46,9 @@ interface Wait {
   readonly target: Target;
 }
 
-interface Asked {
+interface LastWordInput {
   readonly routed: RoutedRequest;
-  readonly parts: Parts;
+  readonly parts: LastWordParts;
   readonly nowMs: number;
 }
 
@@ -56,7 +56,7 @@ interface Asked {
  * The provider asked last has too much to do: of all targets the one that has room first decides, and the consumer's rules when they take longer.
  * The words, the headers and the wait are of the same one.
  */
-function honest(last: Refusal, failed: readonly RefusedTarget[], asked: Asked): Refusal {
+function honest(last: Refusal, failed: readonly RefusedTarget[], asked: LastWordInput): Refusal {
   const { routed, parts, nowMs } = asked;
   const { route, consumer } = routed;
   const soonest = route.targets.map((target) => waitFor(target, failed, asked)).reduce(sooner);
@@ -74,7 +74,7 @@ function honest(last: Refusal, failed: readonly RefusedTarget[], asked: Asked): 
   return withRetryAfter(refused, seconds);
 }
 
-function waitFor(target: Target, failed: readonly RefusedTarget[], { parts, nowMs }: Asked): Wait {
+function waitFor(target: Target, failed: readonly RefusedTarget[], { parts, nowMs }: LastWordInput): Wait {
   const refused = failed.findLast((attempt) => attempt.target === target)?.refused;
   const told = refused?.status === 429 ? (toldSeconds(refused) ?? 1) : undefined;
   // One that was not asked because it is left alone is asked when that ends.

@@ -71,8 +71,8 @@ export class LearnedQuota {
     if (quota === undefined || (this.#hasPlenty && nowMs - this.#readAtMs < rereadMs)) return;
     this.#readAtMs = nowMs;
     for (let index = 0; index + 1 < quota.length; index += 2) {
-      const header = headers.get(textOf(quota[index]).toLowerCase());
-      if (header !== undefined) this.#take(header[0], header[1], textOf(quota[index + 1]), nowMs);
+      const header = headers.get(headerText(quota[index]).toLowerCase());
+      if (header !== undefined) this.#take(header[0], header[1], headerText(quota[index + 1]), nowMs);
     }
     this.#judge(nowMs);
   }
@@ -151,6 +151,6 @@ function count(text: string): number {
   return value >= 0 ? value : Number.NaN;
 }
 
-function textOf(bytes: Buffer | undefined): string {
+function headerText(bytes: Buffer | undefined): string {
   return bytes?.toString('latin1') ?? '';
 }

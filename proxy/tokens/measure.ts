@@ -6,7 +6,7 @@ import type { TokenUsage } from './token-usage.ts';
 import type { UsageReader } from './usage-reader.ts';
 
 /** What was asked: the text that an estimate counts. */
-export interface Asked {
+export interface MeasuredRequest {
   /** `embeddings`, or one that is answered with text. */
   readonly operation: string;
   readonly call: { readonly body: Buffer };
@@ -22,7 +22,7 @@ export function isFree(operation: string | undefined): boolean {
 }
 
 /** Of a JSON answer, or of as much of one as came. Undefined: it is free, or will be told later. */
-export function measureBody(asked: Asked, body: Buffer): TokenUsage | undefined {
+export function measureBody(asked: MeasuredRequest, body: Buffer): TokenUsage | undefined {
   const told = findUsage(body);
   return told ?? (isNotEstimated(asked) ? undefined : estimated(asked, estimateOutput(body)));
 }
@@ -37,12 +37,12 @@ export interface PassedStream {
 }
 
 /** Of an event stream, whole or not. */
-export function measureStream(asked: Asked, tap: PassedStream): TokenUsage {
+export function measureStream(asked: MeasuredRequest, tap: PassedStream): TokenUsage {
   return tap.usage() ?? estimated(asked, estimateStreamOutput(tap.events(), tap.bytes, tap.wideTokens));
 }
 
 /** Of an answer that was too long to hold. Undefined: as above. */
-export function measurePassing(asked: Asked, reader: UsageReader): TokenUsage | undefined {
+export function measurePassing(asked: MeasuredRequest, reader: UsageReader): TokenUsage | undefined {
   const told = reader.usage();
   return (
     told ?? (isNotEstimated(asked) ? undefined : estimated(asked, estimateText(reader.bytes(), reader.wideBytes())))
@@ -50,16 +50,16 @@ export function measurePassing(asked: Asked, reader: UsageReader): TokenUsage | 
 }
 
 /** Of an answer whose texts were read: about so many tokens. */
-export function measureText(asked: Asked, outputTokens: number): TokenUsage {
+export function measureText(asked: MeasuredRequest, outputTokens: number): TokenUsage {
   return estimated(asked, Math.ceil(outputTokens));
 }
 
-function isNotEstimated(asked: Asked): boolean {
+function isNotEstimated(asked: MeasuredRequest): boolean {
   return isFree(asked.operation) || isToldLater(asked);
 }
 
 /** A response that is made in the background tells with its end what it cost (stages/charge-background.ts). */
-export function isToldLater({ operation, call: { body } }: Asked): boolean {
+export function isToldLater({ operation, call: { body } }: MeasuredRequest): boolean {
   if (operation !== 'responses' || !body.includes(background)) return false;
   try {
     return scanObject(body).some(
@@ -72,7 +72,7 @@ export function isToldLater({ operation, call: { body } }: Asked): boolean {
 }
 
 /** Embeddings are numbers, not tokens. */
-function estimated(asked: Asked, output: number): TokenUsage {
+function estimated(asked: MeasuredRequest, output: number): TokenUsage {
   const inputTokens = estimateInput(asked.call.body);
   const outputTokens = asked.operation === 'embeddings' ? 0 : output;
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, source: 'estimated' };

@@ -113,7 +113,7 @@ function readDetails(
   return -1;
 }
 
-interface Place {
+interface MemberSpan {
   readonly at: number;
   readonly keyEnd: number;
   readonly start: number;
@@ -121,7 +121,7 @@ interface Place {
 }
 
 /** The output by OpenAI's name wins, and a part by the name in its details. */
-function keep(counts: Reading, body: Buffer, { at, keyEnd, start, end }: Place): void {
+function keep(counts: Reading, body: Buffer, { at, keyEnd, start, end }: MemberSpan): void {
   const from = at + 1;
   switch (keyEnd - from) {
     case 7:
@@ -152,7 +152,7 @@ function keep(counts: Reading, body: Buffer, { at, keyEnd, start, end }: Place):
   }
 }
 
-function keepDetail(counts: Reading, details: Details, body: Buffer, { at, keyEnd, start, end }: Place): void {
+function keepDetail(counts: Reading, details: Details, body: Buffer, { at, keyEnd, start, end }: MemberSpan): void {
   const from = at + 1;
   switch (keyEnd - from) {
     case 12:

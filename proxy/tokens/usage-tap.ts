@@ -1,6 +1,6 @@
 // The tap that counts tokens. Of a stream it passes whole events only, and it knows whether the stream was complete.
 import type { Answer, Failure, Sink, Tap } from '../answer.ts';
-import { type Asked, measureBody, measurePassing, measureStream } from './measure.ts';
+import { type MeasuredRequest, measureBody, measurePassing, measureStream } from './measure.ts';
 import { ReadSink } from './read-sink.ts';
 import type { TokenUsage } from './token-usage.ts';
 import { createUsageReader, type UsageReader } from './usage-reader.ts';
@@ -29,14 +29,14 @@ const eventBreak = Buffer.from('\n\n');
 
 /** The tap of one answer to what was `asked`. */
 export class UsageTap implements Tap {
-  readonly #asked: Asked;
+  readonly #asked: MeasuredRequest;
   readonly #tapped: Tapped;
   readonly #read: ReadOfAnswer;
   #whole: Buffer | undefined;
   #stream: WatchedStream | undefined;
   #reader: UsageReader | undefined;
 
-  constructor(asked: Asked, tapped: Tapped, read: ReadOfAnswer) {
+  constructor(asked: MeasuredRequest, tapped: Tapped, read: ReadOfAnswer) {
     this.#asked = asked;
     this.#tapped = tapped;
     this.#read = read;

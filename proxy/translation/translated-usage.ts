@@ -2,12 +2,12 @@
 import type { ConversationAnswer, ConversationUsage } from '../dialects/conversation/conversation.ts';
 import type { StreamEvent } from '../dialects/conversation/stream-event.ts';
 import { type Counts, noCounts } from '../tokens/counts.ts';
-import { type Asked, measureText } from '../tokens/measure.ts';
+import { type MeasuredRequest, measureText } from '../tokens/measure.ts';
 import { type TokenUsage, tokenUsageFrom } from '../tokens/token-usage.ts';
 
 /** Watches the events of an answer, and says what they cost. */
 export class TranslatedUsage {
-  readonly #asked: Asked;
+  readonly #asked: MeasuredRequest;
   #usage: ConversationUsage | undefined;
   /** The usage is that of the whole answer, not of what had come when it was reported. */
   #isFinal = false;
@@ -16,7 +16,7 @@ export class TranslatedUsage {
   #hasOpenPart = false;
   #hasParts = false;
 
-  constructor(asked: Asked) {
+  constructor(asked: MeasuredRequest) {
     this.#asked = asked;
   }
 

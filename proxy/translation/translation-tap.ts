@@ -5,7 +5,7 @@ import { writeJson } from '../dialects/json/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { InvalidAnswer } from '../dialects/translation.ts';
 import { atOnce } from '../pacing/slices.ts';
-import type { Asked } from '../tokens/measure.ts';
+import type { MeasuredRequest } from '../tokens/measure.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import { readAnswer, writeAnswer } from './translated.ts';
 import { type Streaming, TranslatedStream } from './translated-stream.ts';
@@ -23,7 +23,7 @@ export interface Translating extends Streaming {
    * The whole answer as bytes, events where a stream was asked for; undefined: it is short, and was not written yet.
    */
   readonly written?: Buffer | undefined;
-  readonly asked: Asked;
+  readonly asked: MeasuredRequest;
   /** Tokens are counted. */
   readonly readsUsage: boolean;
 }

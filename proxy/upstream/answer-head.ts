@@ -81,31 +81,31 @@ export function readAnswerHead(raw: readonly Buffer[], status: number = 200): An
     const value = raw[index + 1] as Buffer;
     switch (name.length) {
       case 8:
-        if (spellsFolded(name, 0, 'location')) location = textOf(value);
+        if (spellsFolded(name, 0, 'location')) location = latin1Of(value);
         break;
       case 10:
-        if (spellsFolded(name, 0, 'request-id')) otherId = textOf(value);
+        if (spellsFolded(name, 0, 'request-id')) otherId = latin1Of(value);
         break;
       case 11:
-        if (spellsFolded(name, 0, 'retry-after')) retryAfter = textOf(value);
+        if (spellsFolded(name, 0, 'retry-after')) retryAfter = latin1Of(value);
         break;
       case 12:
         if (spellsFolded(name, 0, 'content-type')) contentType = typeOf(value);
-        else if (spellsFolded(name, 0, 'x-request-id')) requestId = textOf(value);
+        else if (spellsFolded(name, 0, 'x-request-id')) requestId = latin1Of(value);
         break;
       case 14:
         if (spellsFolded(name, 0, 'content-length')) {
-          contentLength = textOf(value);
+          contentLength = latin1Of(value);
           framed = true;
-        } else if (spellsFolded(name, 0, 'retry-after-ms')) retryAfterMs = textOf(value);
-        else if (spellsFolded(name, 0, 'x-should-retry')) shouldRetry = textOf(value);
+        } else if (spellsFolded(name, 0, 'retry-after-ms')) retryAfterMs = latin1Of(value);
+        else if (spellsFolded(name, 0, 'x-should-retry')) shouldRetry = latin1Of(value);
         break;
       case 15:
-        if (spellsFolded(name, 0, 'apim-request-id')) otherId ??= textOf(value);
+        if (spellsFolded(name, 0, 'apim-request-id')) otherId ??= latin1Of(value);
         break;
       case 16:
-        if (spellsFolded(name, 0, 'content-encoding')) receivedEncoding = encodingOf(textOf(value));
-        else if (spellsFolded(name, 0, 'x-amzn-requestid')) otherId ??= textOf(value);
+        if (spellsFolded(name, 0, 'content-encoding')) receivedEncoding = encodingOf(latin1Of(value));
+        else if (spellsFolded(name, 0, 'x-amzn-requestid')) otherId ??= latin1Of(value);
         break;
       case 17:
         if (spellsFolded(name, 0, 'transfer-encoding')) framed = true;
@@ -178,9 +178,9 @@ function withPair(pairs: Buffer[] = [], name: Buffer, value: Buffer): Buffer[] {
 
 function typeOf(value: Buffer): string {
   for (const usual of usualTypes) if (value.length === usual.length && spells(value, 0, usual)) return usual;
-  return textOf(value);
+  return latin1Of(value);
 }
 
-function textOf(value: Buffer): string {
+function latin1Of(value: Buffer): string {
   return value.toString('latin1');
 }

@@ -24,14 +24,14 @@ export interface FieldSection {
 }
 
 /** A schema, and the file that its local references refer to. */
-interface Place {
+interface SchemaInFile {
   readonly schema: Tree;
   readonly file: string;
 }
 
 /** Reads `schemas/config`: every top-level key. */
 export function readFieldSections(): FieldSection[] {
-  const root: Place = { schema: open('config.schema.json'), file: 'config.schema.json' };
+  const root: SchemaInFile = { schema: open('config.schema.json'), file: 'config.schema.json' };
   const described = new Map<string, string>();
   return childrenOf(root.schema, 'properties').map(([key, schema]) => {
     const [own, ...rows] = rowsOf({ schema, file: root.file }, key, { isRequired: false, described });
@@ -54,7 +54,11 @@ interface Circumstances {
 }
 
 /** The row of a field and of the fields in it. A shape that several fields share is listed once. */
-function rowsOf(place: Place, path: string, { isRequired, described }: Circumstances): [FieldRow, ...FieldRow[]] {
+function rowsOf(
+  place: SchemaInFile,
+  path: string,
+  { isRequired, described }: Circumstances,
+): [FieldRow, ...FieldRow[]] {
   const { schema, file, reference } = resolved(place);
   const row = {
     path,
@@ -93,7 +97,7 @@ function innerPlaces(schema: Tree, path: string): Inner[] {
 }
 
 /** The schema with its reference resolved; keywords beside a reference win. */
-function resolved({ schema, file }: Place): Place & { readonly reference?: string } {
+function resolved({ schema, file }: SchemaInFile): SchemaInFile & { readonly reference?: string } {
   const reference = schema['$ref'];
   if (typeof reference !== 'string') return { schema, file };
   const [name, pointer = ''] = reference.split('#');

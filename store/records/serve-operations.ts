@@ -16,18 +16,18 @@ export interface ServedDatabase extends Database {
   close(): Promise<void> | void;
 }
 
-type Asked = Request<RecordRequest | 'close'>;
+type OperationMessage = Request<RecordRequest | 'close'>;
 
 /** Serves `port` until it is told to close. How many requests come at once is up to the caller. */
 export function serveOperations(port: MessagePort, database: ServedDatabase): void {
-  port.on('message', (asked: Asked) => void take(asked));
+  port.on('message', (asked: OperationMessage) => void take(asked));
   say({ kind: 'online' });
 
   function say(message: Answer, moved: ArrayBuffer[] = []): void {
     port.postMessage(message, moved);
   }
 
-  async function take(asked: Asked): Promise<void> {
+  async function take(asked: OperationMessage): Promise<void> {
     const { id } = asked;
     try {
       const found = await run(asked);
@@ -41,7 +41,7 @@ export function serveOperations(port: MessagePort, database: ServedDatabase): vo
     if (asked.name === 'close') port.close();
   }
 
-  async function run({ name, input, bytes }: Asked): Promise<unknown> {
+  async function run({ name, input, bytes }: OperationMessage): Promise<unknown> {
     if (name === 'close') return database.close();
     const given = JSON.parse(input) as unknown[];
     if (name === 'room') return database.room?.(Number(given[0]));

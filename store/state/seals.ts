@@ -123,7 +123,7 @@ export class Seals {
       const document = unwrapped(stored);
       const { kind, id, body, seal: given } = document;
       const place = JSON.stringify([kind, id]);
-      const text = textOf(body);
+      const text = jsonText(body);
       const isOutdated = text === undefined ? undefined : this.#needsSeal(document, this.#checked.get(place), text);
       if (text === undefined || isOutdated === undefined) {
         skipped.push({ kind, id, isUnsealed: true });
@@ -186,7 +186,7 @@ function unwrapped({ kind, id, revision, body, seal }: Document): Document {
 }
 
 /** Undefined for what is nested so deep that nothing of ours can have written it. */
-function textOf(body: unknown): string | undefined {
+function jsonText(body: unknown): string | undefined {
   try {
     return JSON.stringify(body);
   } catch (error) {

@@ -10,7 +10,7 @@ export interface Source {
 }
 
 /** Where an agent works. */
-export interface Place {
+export interface Workplace {
   /** Of the gateway: `http://127.0.0.1:<port>` */
   readonly url: string;
   readonly key: string;
@@ -34,10 +34,10 @@ export interface Agent {
   /** It can use MCP servers. */
   readonly hasLedger: boolean;
   /** Its settings: files by path, and variables. */
-  files(place: Place): Readonly<Record<string, string>>;
-  env(place: Place): Readonly<Record<string, string>>;
+  files(place: Workplace): Readonly<Record<string, string>>;
+  env(place: Workplace): Readonly<Record<string, string>>;
   /** Starts a turn; the second one goes on where the first one ended. */
-  command(place: Place, words: string, isSecond: boolean): readonly [string, ...string[]];
+  command(place: Workplace, words: string, isSecond: boolean): readonly [string, ...string[]];
   /** What a model says to it. Throws a Refused when the conversation is not what it was. */
   model(files: Files, secrets: Secrets): (heard: Heard) => Saying;
 }

@@ -2,12 +2,12 @@
 import { join } from 'node:path';
 import type { Heard } from '../support/scripted-model/heard.ts';
 import type { Call } from '../support/scripted-model/scenarios.ts';
-import type { Agent, Place } from './agent.ts';
+import type { Agent, Workplace } from './agent.ts';
 import { aiSdk } from './ai-sdk.ts';
 import { aider } from './aider.ts';
 import { type Hands, modelFor, noteCall, recallCall, toolNamed } from './task.ts';
 
-const program = ({ installed }: Place, name: string): string => join(installed, 'node_modules/.bin', name);
+const program = ({ installed }: Workplace, name: string): string => join(installed, 'node_modules/.bin', name);
 const offersLedger = (heard: Heard): boolean => heard.tools.some((name) => /[._]note$/.test(name));
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const shellWrite = (path: string, text: string): string => `printf %s ${quoted(text)} > ${quoted(path)}`;

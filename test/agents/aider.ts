@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { must } from '../support/scripted-model/checks.ts';
 import { say } from '../support/scripted-model/scenarios.ts';
 import type { Agent } from './agent.ts';
-import { askedAt, firstText, secretIn, textOf } from './task.ts';
+import { askedAt, firstText, secretIn, turnText } from './task.ts';
 
 /** A new file as aider reads it in the words of a model. */
 function block(path: string, text: string): string {
@@ -28,11 +28,11 @@ export const aider: Agent = {
     return ({ turns }) => {
       const asked = askedAt(turns);
       must(asked !== -1, 'no task is asked for');
-      if (textOf(turns[asked]).includes('Do the first task')) {
+      if (turnText(turns[asked]).includes('Do the first task')) {
         return say({ text: `The receipt is ${receipt}.\n\n${block('first.txt', firstText)}` });
       }
       const said = turns.slice(0, asked).filter(({ role }) => role === 'assistant');
-      const last = `${secretIn(said.map(textOf).join('\n'), 'receipt')} ${memory}`;
+      const last = `${secretIn(said.map(turnText).join('\n'), 'receipt')} ${memory}`;
       return say({ text: `${block('second.txt', last)}\n\nIt is written: ${last}` });
     };
   },

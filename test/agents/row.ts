@@ -10,7 +10,7 @@ import type { Saying } from '../support/scripted-model/scenarios.ts';
 import { type ScriptedModel, startScriptedModel, type Taken } from '../support/scripted-model/server.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
-import type { Agent, Place } from './agent.ts';
+import type { Agent, Workplace } from './agent.ts';
 import { folderOf } from './install.ts';
 import { faultsOf, filesIn, words } from './task.ts';
 import { runFor } from './turn.ts';
@@ -68,7 +68,7 @@ export async function outcomeOf(row: Row, { fleet, t, keepAt }: World): Promise<
   };
   await lead(provider);
   const { id: keyId, value: key } = await issueKey(fleet);
-  const place: Place = {
+  const place: Workplace = {
     url: proxy.url,
     key,
     home,
@@ -125,7 +125,7 @@ function nameOf({ agent, provider, second }: Row): string {
 }
 
 /** Nothing of the one who runs this but what finds programs. */
-function environmentOf(agent: Agent, place: Place): Record<string, string> {
+function environmentOf(agent: Agent, place: Workplace): Record<string, string> {
   const path = [dirname(process.execPath), process.env['PATH']].join(delimiter);
   const { home } = place;
   return { PATH: path, HOME: home, TMPDIR: join(home, 'tmp'), LANG: 'C.UTF-8', TERM: 'dumb', ...agent.env(place) };

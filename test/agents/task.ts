@@ -60,7 +60,7 @@ export function modelFor(hands: Hands, files: Files): (heard: Heard) => Saying {
     if (asked === -1 || heard.tools.length === 0) return say({ text: 'Two tasks' });
     const before = heard.turns.slice(0, asked);
     const since = heard.turns.slice(asked + 1);
-    const isSecond = textOf(heard.turns[asked]).includes('Do the second task');
+    const isSecond = turnText(heard.turns[asked]).includes('Do the second task');
     const isSearch = (turn: HeardTurn): boolean =>
       turn.parts.some((part) => part.kind === 'call' && /search$/i.test(part.name));
     const step = since.filter((turn) => turn.role === 'assistant' && !isSearch(turn)).length;
@@ -96,10 +96,10 @@ export function secretIn(text: string, kind: keyof Secrets): string {
 
 /** Where the user asked for the last task; -1: nowhere. */
 export function askedAt(turns: readonly HeardTurn[]): number {
-  return turns.findLastIndex((turn) => turn.role === 'user' && /Do the (first|second) task/.test(textOf(turn)));
+  return turns.findLastIndex((turn) => turn.role === 'user' && /Do the (first|second) task/.test(turnText(turn)));
 }
 
-export function textOf(turn: HeardTurn | undefined): string {
+export function turnText(turn: HeardTurn | undefined): string {
   return turn?.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('\n') ?? '';
 }
 

@@ -15,7 +15,7 @@ export interface CpuMark {
 export function markCpu(pid: number): CpuMark {
   const threads = new Map<string, number>();
   for (const thread of threadsOf(pid)) {
-    const ns = Number(textOf(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]);
+    const ns = Number(readOrEmpty(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]);
     if (ns > 0) threads.set(thread, ns);
   }
   return { threads, ticksMs: cpuTicksMs(pid) };
@@ -45,7 +45,7 @@ export function cpuTicksMs(pid: number | 'self'): number {
 
 /** Fields of /proc/PID/stat after the command name, which may itself contain spaces and brackets; none when it is gone. */
 export function statFields(pid: number | 'self'): string[] {
-  const text = textOf(`/proc/${pid}/stat`);
+  const text = readOrEmpty(`/proc/${pid}/stat`);
   return text === '' ? [] : text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
@@ -57,7 +57,7 @@ function threadsOf(pid: number): string[] {
   }
 }
 
-function textOf(path: string): string {
+function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'latin1');
   } catch {

@@ -3,12 +3,12 @@ import { Anthropic } from '@anthropic-ai/sdk';
 import type { Message, MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import {
   type Client,
+  type ClientAccess,
   type Conversation,
   form,
   type How,
   maxTokens,
   offered,
-  type Place,
   type Reply,
   thinkingBudget,
 } from './client.ts';
@@ -29,7 +29,7 @@ class MessagesConversation implements Conversation {
   readonly #system: string;
   readonly #messages: MessageParam[] = [];
 
-  constructor({ url, key, model }: Place, system: string) {
+  constructor({ url, key, model }: ClientAccess, system: string) {
     this.#client = new Anthropic({ apiKey: key, baseURL: url, maxRetries: 0 });
     this.#model = model;
     this.#system = system;

@@ -35,7 +35,7 @@ interface Talk {
   readonly how?: Partial<How>;
 }
 
-interface Asked {
+interface CachedQuestion {
   readonly index: number;
   readonly system: string;
   readonly stream: boolean;
@@ -48,7 +48,7 @@ const talks: readonly Talk[] = [
 ];
 
 /** The reply to a new conversation. */
-async function ask(client: Client, talk: Talk, { index, system, stream }: Asked): Promise<Reply> {
+async function ask(client: Client, talk: Talk, { index, system, stream }: CachedQuestion): Promise<Reply> {
   const place = { url: gateway.url, key: gateway.masterKey, model: `${client.model}-p${index}` };
   const conversation = client.begin(place, system);
   conversation.hear(talk.says);

@@ -4,7 +4,7 @@ import type { Usage } from '../support/scripted-model/scenarios.ts';
 export { forcedAnswer, image } from '../support/scripted-model/scenarios.ts';
 
 /** Where a client connects, with which key, and for which model. */
-export interface Place {
+export interface ClientAccess {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
   readonly key: string;
@@ -55,7 +55,7 @@ export interface Client {
   readonly limited: { readonly name: string; readonly status: number };
   /** The types of the client tell how many tokens were thoughts. */
   readonly countsThoughts: boolean;
-  begin(place: Place, system: string): Conversation;
+  begin(place: ClientAccess, system: string): Conversation;
 }
 
 const weather = {

@@ -12,12 +12,12 @@ import {
 import { ChatOpenAI } from '@langchain/openai';
 import {
   type Client,
+  type ClientAccess,
   type Conversation,
   form,
   type How,
   maxTokens,
   offered,
-  type Place,
   type Reply,
   type ShownCall,
   thinkingBudget,
@@ -55,7 +55,7 @@ export const langchainAnthropic: Client = {
   begin: (place, system) => new LangchainConversation((thinks) => anthropicModel(place, thinks), system),
 };
 
-function openaiModel({ url, key, model }: Place, thinks: boolean, useResponsesApi: boolean): ChatOpenAI {
+function openaiModel({ url, key, model }: ClientAccess, thinks: boolean, useResponsesApi: boolean): ChatOpenAI {
   const reasoning = { effort: 'medium' as const, ...(useResponsesApi ? { summary: 'auto' as const } : {}) };
   return new ChatOpenAI({
     model,
@@ -69,7 +69,7 @@ function openaiModel({ url, key, model }: Place, thinks: boolean, useResponsesAp
   });
 }
 
-function anthropicModel({ url, key, model }: Place, thinks: boolean): ChatAnthropic {
+function anthropicModel({ url, key, model }: ClientAccess, thinks: boolean): ChatAnthropic {
   return new ChatAnthropic({
     model,
     apiKey: key,

@@ -5,7 +5,7 @@ import type {
   ChatCompletionMessage,
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
-import { type Client, type Conversation, form, type How, offered, type Place, type Reply } from './client.ts';
+import { type Client, type ClientAccess, type Conversation, form, type How, offered, type Reply } from './client.ts';
 
 export const openaiChat: Client = {
   name: 'openai, chat completions',
@@ -22,7 +22,7 @@ class ChatConversation implements Conversation {
   readonly #model: string;
   readonly #messages: ChatCompletionMessageParam[];
 
-  constructor({ url, key, model }: Place, system: string) {
+  constructor({ url, key, model }: ClientAccess, system: string) {
     this.#client = new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
     this.#model = model;
     this.#messages = [{ role: 'system', content: system }];

@@ -1,7 +1,7 @@
 // The official client of OpenAI, with the Responses API.
 import { OpenAI } from 'openai';
 import type { Response, ResponseInputItem } from 'openai/resources/responses/responses';
-import { type Client, type Conversation, form, type How, offered, type Place, type Reply } from './client.ts';
+import { type Client, type ClientAccess, type Conversation, form, type How, offered, type Reply } from './client.ts';
 
 export const openaiResponses: Client = {
   name: 'openai, responses',
@@ -19,7 +19,7 @@ class ResponsesConversation implements Conversation {
   readonly #instructions: string;
   readonly #input: ResponseInputItem[] = [];
 
-  constructor({ url, key, model }: Place, system: string) {
+  constructor({ url, key, model }: ClientAccess, system: string) {
     this.#client = new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
     this.#model = model;
     this.#instructions = system;

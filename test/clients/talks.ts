@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { runTool, type Saying, type ScenarioName, scenarios } from '../support/scripted-model/scenarios.ts';
 import type { ScriptedModel, Taken } from '../support/scripted-model/server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type Client, type Conversation, type How, image, type Place, type Reply } from './client.ts';
+import { type Client, type ClientAccess, type Conversation, type How, image, type Reply } from './client.ts';
 import type { TriedProvider } from './providers.ts';
 
 export interface Talk {
@@ -36,7 +36,7 @@ export interface Cell {
   readonly client: Client;
   readonly provider: TriedProvider;
   readonly model: ScriptedModel;
-  readonly place: Place;
+  readonly place: ClientAccess;
 }
 
 /** Something that is not as it must be: its name, and what was seen instead. */

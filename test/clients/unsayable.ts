@@ -1,7 +1,7 @@
 // What clients can ask for and some providers cannot be told: the gateway refuses it, and names the member and the provider.
 import { Anthropic } from '@anthropic-ai/sdk';
 import { OpenAI } from 'openai';
-import type { Place } from './client.ts';
+import type { ClientAccess } from './client.ts';
 import type { TriedProvider } from './providers.ts';
 
 export interface Unsayable {
@@ -11,12 +11,12 @@ export interface Unsayable {
   readonly example: string;
   readonly client: 'openai, chat completions' | 'openai, responses' | '@anthropic-ai/sdk, messages';
   readonly providers: readonly TriedProvider['wire']['name'][];
-  ask(place: Place): PromiseLike<unknown>;
+  ask(place: ClientAccess): PromiseLike<unknown>;
 }
 
 const question = [{ role: 'user' as const, content: 'say something plain' }];
 
-function openai({ url, key }: Place): OpenAI {
+function openai({ url, key }: ClientAccess): OpenAI {
   return new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
 }
 

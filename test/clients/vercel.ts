@@ -14,12 +14,12 @@ import {
 } from 'ai';
 import {
   type Client,
+  type ClientAccess,
   type Conversation,
   form,
   type How,
   maxTokens,
   offered,
-  type Place,
   type Reply,
   type ShownCall,
   thinkingBudget,
@@ -33,7 +33,7 @@ const shared = {
   limited: { name: 'AI_APICallError', status: 429 },
 } as const;
 
-const openaiAt = ({ url, key }: Place) => createOpenAI({ apiKey: key, baseURL: `${url}/v1` });
+const openaiAt = ({ url, key }: ClientAccess) => createOpenAI({ apiKey: key, baseURL: `${url}/v1` });
 
 export const vercelChat: Client = {
   ...shared,

@@ -14,7 +14,7 @@ import { readRecords } from '../../store/records/read-record.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** One journal of its own for one test. */
-export interface Place {
+export interface JournalUnderTest {
   /** Also as JSON, for other processes. */
   readonly settings: JournalSettings;
   /** Puts lines into the journal, as a foreign program could. */
@@ -25,7 +25,7 @@ export interface Place {
 
 export interface Engine {
   readonly name: string;
-  start(t: Test): Promise<Place>;
+  start(t: Test): Promise<JournalUnderTest>;
 }
 
 export function record(id: string, path = '/v1/chat/completions'): RequestRecord {
@@ -55,7 +55,7 @@ export function ids(name: string, count: number, first = 1): string[] {
 /** A writer that flushes often, closed with the test. */
 export function openWriter(
   t: Test,
-  place: Place,
+  place: JournalUnderTest,
   instance: string,
   options: JournalOptions = {},
 ): Journal & Reconnecting {
@@ -67,7 +67,11 @@ export function openWriter(
   return journal;
 }
 
-export function openReader(t: Test, place: Place, options: JournalReaderOptions = {}): JournalReader & Reconnecting {
+export function openReader(
+  t: Test,
+  place: JournalUnderTest,
+  options: JournalReaderOptions = {},
+): JournalReader & Reconnecting {
   const reader = openJournalReader(place.settings, { timeoutMs: 1_000, ...options });
   t.teardown(() => reader.close());
   return reader;

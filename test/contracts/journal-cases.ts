@@ -7,11 +7,11 @@ import {
   collect,
   type Engine,
   ids,
+  type JournalUnderTest,
   lineOf,
   of,
   openReader,
   openWriter,
-  type Place,
   read,
   readAll,
   record,
@@ -19,7 +19,7 @@ import {
 } from './journal-case-tools.ts';
 import type { WriterTask } from './journal-writer.ts';
 
-type Case = (t: Test, place: Place) => Promise<void>;
+type Case = (t: Test, place: JournalUnderTest) => Promise<void>;
 
 const cases: Readonly<Record<string, Case>> = {
   async 'records of all processes come in batches, each process in its order, and are gone once acknowledged'(

@@ -19,10 +19,10 @@ import { waitFor } from '../support/wait-for.ts';
 import {
   type Engine,
   ids,
+  type JournalUnderTest,
   lineOf,
   openReader,
   openWriter,
-  type Place,
   read,
   readAll,
   write,
@@ -63,13 +63,14 @@ function moveAway(directory: string, aside: string): void {
 
 await testJournal(files);
 
-const journalOf = (place: Place, instance: string): string => join(place.settings.dataDirectory, instance, 'journal');
+const journalOf = (place: JournalUnderTest, instance: string): string =>
+  join(place.settings.dataDirectory, instance, 'journal');
 
-function namesIn(place: Place, instance: string, ending = '.jsonl'): string[] {
+function namesIn(place: JournalUnderTest, instance: string, ending = '.jsonl'): string[] {
   return readdirSync(journalOf(place, instance)).filter((name) => name.endsWith(ending));
 }
 
-async function start(t: Test): Promise<Place> {
+async function start(t: Test): Promise<JournalUnderTest> {
   return files.start(t);
 }
 

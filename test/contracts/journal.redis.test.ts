@@ -7,10 +7,10 @@ import {
   collect,
   type Engine,
   ids,
+  type JournalUnderTest,
   lineOf,
   openReader,
   openWriter,
-  type Place,
   readAll,
   write,
 } from './journal-case-tools.ts';
@@ -18,7 +18,7 @@ import { testJournal } from './journal-cases.ts';
 
 const { journal, journalBytes } = redisKeys('gateway');
 
-interface RedisPlace extends Place {
+interface RedisPlace extends JournalUnderTest {
   readonly server: RedisServer;
   readonly client: ReturnType<RedisServer['client']>;
 }

@@ -4,7 +4,7 @@ import { ItemTooLarge, type KeptKey, type KeptLimits, keptOverheadBytes } from '
 import { sealDocuments } from '../../store/state/sealed-store.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 import { rejection } from './state-store-case-tools.ts';
-import type { Engine, Place } from './state-store-engines.ts';
+import type { Engine, StoreUnderTest } from './state-store-engines.ts';
 
 /** What each item of the cases about room takes. */
 const itemBytes = 1_000;
@@ -12,7 +12,7 @@ const room = (items: number): number => items * (itemBytes + keptOverheadBytes);
 const day = 86_400_000;
 
 interface Stand {
-  readonly place: Place;
+  readonly place: StoreUnderTest;
   readonly store: StateStore;
   readonly clock: { nowMs: number };
   readonly open: () => StateStore;

@@ -4,7 +4,7 @@ import type { CounterRow } from '../../domain/rules/counter-row.ts';
 import type { Change, StateStore, StoredState } from '../../store/state/state-store.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { commitAnyhow } from '../support/store-calls.ts';
-import type { Engine, Place } from './state-store-engines.ts';
+import type { Engine, StoreUnderTest } from './state-store-engines.ts';
 
 /** One claim about a store, tried on an engine. */
 export type Case = (t: Test, engine: Engine) => Promise<void>;
@@ -29,7 +29,7 @@ export function row(key: string, more: Partial<CounterRow> = {}): CounterRow {
   return { key, epoch: 0, child: '', periodSeconds: 60, requests: [[100, 1]], tokens: [], ...more };
 }
 
-export function startWriter(t: Test, place: Place, work: string, times?: number): Promise<RunningProcess> {
+export function startWriter(t: Test, place: StoreUnderTest, work: string, times?: number): Promise<RunningProcess> {
   const args = [JSON.stringify({ options: place.options, work, times })];
   return startProcess({ t, entry: 'test/contracts/state-store-writer.ts', args, ready: { line: 'ready' } });
 }

@@ -11,7 +11,7 @@ import { type RedisServer, startRedis } from '../support/redis.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 
 /** One store of its own for one test. */
-export interface Place {
+export interface StoreUnderTest {
   /** Also as JSON, for other processes. */
   readonly options: StateStoreOptions;
   /** A connection that is open already, closed with the test: a connection to SQLite costs a thread. */
@@ -35,7 +35,7 @@ export interface Place {
 
 export interface Engine {
   readonly name: string;
-  start(t: Teardown): Promise<Place>;
+  start(t: Teardown): Promise<StoreUnderTest>;
 }
 
 /** Deadlines are no part of most cases: those that are about them set their own. */
@@ -138,7 +138,7 @@ export const redis: Engine = {
   },
 };
 
-function opener(t: Teardown, options: StateStoreOptions): Place['open'] {
+function opener(t: Teardown, options: StateStoreOptions): StoreUnderTest['open'] {
   return (more = {}) => {
     const store = openStateStore({ ...options, ...more });
     t.teardown(() => store.close());

@@ -3,7 +3,7 @@ import { test } from 'tap';
 import { csvLine } from '../../control-plane/admin/usage/csv.ts';
 import { longestTable, type RowPage, tableOf } from '../../control-plane/admin/usage/export.ts';
 
-const textOf = async (parts: AsyncIterable<string>): Promise<string> => {
+const joinParts = async (parts: AsyncIterable<string>): Promise<string> => {
   let text = '';
   for await (const part of parts) text += part;
   return text;
@@ -52,7 +52,7 @@ await test('a table ends at its longest, and says so', async (t) => {
   const { asked, pageAt } = counted(longestTable + 5_000);
   const table = await tableOf(['id'], pageAt);
   t.equal(table.isTruncated, true);
-  const lines = linesOf(await textOf(table.parts));
+  const lines = linesOf(await joinParts(table.parts));
   t.equal(lines.length, longestTable + 1);
   t.equal(lines.at(-1), String(longestTable - 1));
   t.ok(
@@ -61,7 +61,7 @@ await test('a table ends at its longest, and says so', async (t) => {
   );
   const whole = await tableOf(['id'], counted(longestTable).pageAt);
   t.equal(whole.isTruncated, false);
-  t.equal(linesOf(await textOf(whole.parts)).length, longestTable + 1);
+  t.equal(linesOf(await joinParts(whole.parts)).length, longestTable + 1);
 });
 
 await test('rows that came in meanwhile make none appear twice', async (t) => {
@@ -75,7 +75,7 @@ await test('rows that came in meanwhile make none appear twice', async (t) => {
     },
     { idOf: ({ id }) => id },
   );
-  const ids = linesOf(await textOf(table.parts)).slice(1);
+  const ids = linesOf(await joinParts(table.parts)).slice(1);
   t.equal(new Set(ids).size, ids.length);
   t.equal(ids.length, 5_000);
 });
@@ -89,7 +89,7 @@ await test('rows that change their places are shown once, and those of one page 
   };
   const idsIn = async (pageLength: number): Promise<string[]> => {
     const table = await tableOf(['id'], pageAt, { pageLength, idOf: ({ id }) => id });
-    return linesOf(await textOf(table.parts)).slice(1);
+    return linesOf(await joinParts(table.parts)).slice(1);
   };
   t.equal(new Set(await idsIn(10_000)).size, 3_000);
   const paged = await idsIn(1_000);
@@ -98,7 +98,7 @@ await test('rows that change their places are shown once, and those of one page 
 
 await test('a page that cannot be read breaks the table off; the first one refuses it', async (t) => {
   const table = await tableOf(['id'], counted(10_000, 2).pageAt);
-  await t.rejects(textOf(table.parts), { message: 'no more pages' });
+  await t.rejects(joinParts(table.parts), { message: 'no more pages' });
   await t.rejects(
     tableOf(['id'], async () => Promise.reject(new Error('down'))),
     { message: 'down' },

@@ -8,13 +8,13 @@ import { startProcess } from '../support/process.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
 const top = join(import.meta.dirname, '../..');
-const textOf = (page: string): string => readFileSync(join(top, page), 'utf8');
+const pageText = (page: string): string => readFileSync(join(top, page), 'utf8');
 const blocksOf = (text: string): string[] => [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block);
 /** Below a heading, to the next one. */
 const sectionOf = (page: string, heading: string): string =>
-  textOf(page).split(`# ${heading}\n`)[1]?.split(/^##+ /m)[0] ?? '';
+  pageText(page).split(`# ${heading}\n`)[1]?.split(/^##+ /m)[0] ?? '';
 
-const [start = '', define = '', ...commands] = blocksOf(textOf('examples/chargeback/README.md'));
+const [start = '', define = '', ...commands] = blocksOf(pageText('examples/chargeback/README.md'));
 
 await test('a team spends its budget, is refused, and goes on; all of it is found again', async (t) => {
   const data = temporaryDirectory(t, 'chargeback');

@@ -11,7 +11,7 @@ import { type Expectation, promqlComplaints, promtoolComplaints, type Scrape } f
 import { waitFor } from '../support/wait-for.ts';
 
 const folder = join(import.meta.dirname, '../../examples/observability');
-const textOf = (file: string): string => readFileSync(join(folder, file), 'utf8');
+const exampleText = (file: string): string => readFileSync(join(folder, file), 'utf8');
 
 interface Alert {
   readonly alert: string;
@@ -20,14 +20,14 @@ interface Alert {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-const groups = (parse(textOf('alerts.yaml')) as { groups: { rules: Alert[] }[] }).groups;
+const groups = (parse(exampleText('alerts.yaml')) as { groups: { rules: Alert[] }[] }).groups;
 const alerts = groups.flatMap(({ rules }) => rules);
 
 await test('promtool finds every alert as its tests say, and every alert has a test and says what to do', (t) => {
   t.equal(promtoolComplaints(['check', 'config', join(folder, 'prometheus.yml')]), '');
   t.equal(promtoolComplaints(['test', 'rules', join(folder, 'alerts.test.yaml')]), '');
-  const tests = textOf('alerts.test.yaml');
-  const readme = textOf('README.md');
+  const tests = exampleText('alerts.test.yaml');
+  const readme = exampleText('README.md');
   for (const { alert, labels, annotations } of alerts) {
     t.match(tests, `labels: 'ALERTS{alertname="${alert}", alertstate="firing"`, `${alert} fires in a test`);
     t.ok(readme.includes(`| \`${alert}\` `), `the README lists ${alert}`);
@@ -50,7 +50,7 @@ const fleet = await startFleet(suite, {
   store: 'redis',
   proxies: 1,
   config: '{}',
-  files: Object.fromEntries(configFiles.map((name) => [name, textOf(`config/${name}`)])),
+  files: Object.fromEntries(configFiles.map((name) => [name, exampleText(`config/${name}`)])),
   env: { MAIN_PROVIDER_URL: main.url, DEMO_PROVIDER_URL: backup.url },
 });
 const [proxy] = fleet.proxies;
@@ -59,7 +59,7 @@ const places: Readonly<Record<string, string>> = {
   'gateway-proxy': proxy.url,
   'gateway-control-plane': fleet.controlPlane.address,
 };
-const { scrape_configs: jobs } = parse(textOf('prometheus.yml')) as { scrape_configs: { job_name: string }[] };
+const { scrape_configs: jobs } = parse(exampleText('prometheus.yml')) as { scrape_configs: { job_name: string }[] };
 
 /** What Prometheus would scrape now. */
 const scrape = (): Promise<Scrape> =>
@@ -129,7 +129,7 @@ await test('both planes expose what promtool accepts, and a healthy gateway rais
 });
 
 await test('every query of the dashboard finds something in a scrape', (t) => {
-  const { panels } = JSON.parse(textOf('grafana/dashboard.json')) as { panels: Panel[] };
+  const { panels } = JSON.parse(exampleText('grafana/dashboard.json')) as { panels: Panel[] };
   const queries = panels
     .flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
     .map((expr) => expr.replaceAll('$instance', '.+').replaceAll('$__rate_interval', '1m'));
@@ -176,7 +176,7 @@ await test('a rejected config shows on both planes, until it is repaired', async
   proxy.writeConfig({ 'limits.yaml': 'rate_limits: {user_paths: [{path: /team-a}]}\n' });
   const broken = await scrapeWith('gateway_config_last_reload_successful', 0);
   t.equal(firing(before, broken, { GatewayConfigRejected: 2 }), '');
-  proxy.writeConfig({ 'limits.yaml': textOf('config/limits.yaml') });
+  proxy.writeConfig({ 'limits.yaml': exampleText('config/limits.yaml') });
   t.equal(firing(broken, await scrapeWith('gateway_config_last_reload_successful', 1), {}), '');
 });
 

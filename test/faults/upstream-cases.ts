@@ -134,13 +134,13 @@ export function sized(fault: Behaviour, lineBytes: number, elsewhere: string): B
   return fault;
 }
 
-export interface Asked {
+export interface FaultyCall {
   readonly provider: string;
   readonly behaviour: Behaviour;
 }
 
 /** The client of that provider has heard what it should. */
-export function holds(t: Test, heard: Heard, expected: Expected, { provider, behaviour }: Asked): void {
+export function holds(t: Test, heard: Heard, expected: Expected, { provider, behaviour }: FaultyCall): void {
   if (Array.isArray(expected)) {
     const [status, code] = expected as readonly [number, string];
     t.equal(heard.status, status);

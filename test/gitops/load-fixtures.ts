@@ -67,7 +67,7 @@ export function withValue(root: unknown, path: readonly (string | number)[], val
 }
 
 /** Problems as a text file: each ends with a line feed. */
-export const textOf = (problems: readonly Problem[]): string =>
+export const problemLines = (problems: readonly Problem[]): string =>
   lines(problems)
     .map((line) => `${line}\n`)
     .join('');

@@ -19,9 +19,9 @@ import {
   lines,
   one,
   pathsOf,
+  problemLines,
   provider,
   readCase,
-  textOf,
   withValue,
 } from './load-fixtures.ts';
 
@@ -39,7 +39,7 @@ const badCases = await Promise.all(
 await test('a bad directory gives exactly its message', async (t) => {
   t.ok(badCases.length >= 60, `${badCases.length} cases`);
   const given = badCases.map(({ name, unreadable, problems, config }) => {
-    return { name, unreadable, said: textOf(problems), isLoaded: config !== undefined };
+    return { name, unreadable, said: problemLines(problems), isLoaded: config !== undefined };
   });
   const wanted = badCases.map(({ name, expected }) => ({ name, unreadable: [], said: expected, isLoaded: false }));
   t.same(given, wanted);
@@ -51,7 +51,7 @@ await test('a good directory gives exactly its configuration', async (t) => {
     // Places have a test of their own.
     const { config: { places: _, ...config } = {}, problems, warnings } = loadFiles(files, entitled);
     t.same(
-      { problems: lines(problems), config, warnings: textOf(warnings) },
+      { problems: lines(problems), config, warnings: problemLines(warnings) },
       { problems: [], config: JSON.parse(expected('config.json')), warnings: expected('warnings.txt') },
       name,
     );
@@ -61,7 +61,7 @@ await test('a good directory gives exactly its configuration', async (t) => {
 await test('no message holds the value of a variable, a key or a header', async (t) => {
   const secrets = [canary, 'hunter2', 'evil', 'pa$', '$secret', '123456', 'aGVsbG8', 'Bearer abc'];
   const told = badCases.flatMap(({ name, problems, warnings }) => {
-    const text = textOf([...problems, ...warnings]);
+    const text = problemLines([...problems, ...warnings]);
     return secrets.filter((secret) => text.includes(secret)).map((secret) => `${name}: ${secret}`);
   });
   t.same(told, []);

@@ -39,13 +39,13 @@ const linesOf = (id: string): LogLine[] => gateway.process.requests().filter((li
 
 const lineOf = (id: string): Promise<LogLine> => waitFor(`the line of ${id}`, () => linesOf(id)[0], 2_000);
 
-interface Asked {
+interface LoggedRequest {
   readonly path?: string;
   readonly model?: string;
   readonly stream?: boolean;
 }
 
-async function ask(id: string, { path = '/team/ann', model = 'first/m', stream = false }: Asked = {}) {
+async function ask(id: string, { path = '/team/ann', model = 'first/m', stream = false }: LoggedRequest = {}) {
   const response = await gateway.fetch('/v1/chat/completions', {
     method: 'POST',
     headers: { 'x-request-id': id, 'x-gateway-user-path': path },

@@ -25,7 +25,7 @@ const gateway = await shareGateway({
   },
 });
 
-interface Asked {
+interface RecordedCall {
   readonly path?: string;
   readonly body: string | Uint8Array | object;
   readonly headers?: Record<string, string>;
@@ -39,7 +39,7 @@ interface Recorded {
 }
 
 /** Sends one request after the other, and gives their records and what their clients got. */
-async function ask<const Requests extends readonly Asked[]>(
+async function ask<const Requests extends readonly RecordedCall[]>(
   ...requests: Requests
 ): Promise<{ [Place in keyof Requests]: Recorded }> {
   const answers: { readonly said: string; readonly id: string }[] = [];

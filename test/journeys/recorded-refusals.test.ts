@@ -30,7 +30,7 @@ await gateway.fetch('/v1/chat/completions', {
   body: { model: 'chat', messages: hello },
 });
 
-interface Asked {
+interface RefusedRequest {
   readonly path?: string;
   readonly userPath?: string;
   readonly body: string | object;
@@ -43,7 +43,7 @@ async function refused({
   userPath = '/none/app',
   body,
   headers = {},
-}: Asked): Promise<RequestRecord> {
+}: RefusedRequest): Promise<RequestRecord> {
   const answer = await gateway.fetch(path, {
     method: 'POST',
     headers: { 'x-gateway-user-path': userPath, ...headers },

@@ -55,14 +55,18 @@ await upstream.behave((entry: Entry) => {
   };
 });
 
-interface Asked {
+interface ObjectCall {
   readonly method?: string;
   readonly headers?: Record<string, string>;
   readonly body?: string | Buffer;
 }
 
 /** The status, the code of an error, and whether the provider was asked. */
-async function ask(secret: string, path: string, { method = 'GET', headers = {}, body }: Asked = {}): Promise<string> {
+async function ask(
+  secret: string,
+  path: string,
+  { method = 'GET', headers = {}, body }: ObjectCall = {},
+): Promise<string> {
   const before = calls;
   const answer = await gateway.fetch(path, {
     method,
@@ -79,7 +83,7 @@ async function make(
   secret: string,
   path: string,
   family: FamilyName,
-  body: Asked = { body: '{"purpose":"x","store":true}' },
+  body: ObjectCall = { body: '{"purpose":"x","store":true}' },
 ): Promise<string> {
   const id = `${beginnings[family] ?? `${family}-`}${crypto.randomUUID().replaceAll('-', '').slice(0, 20)}`;
   nextId = id;
@@ -111,7 +115,7 @@ await test('what one caller makes is there for it and for the operator alone, in
 });
 
 const endpoint = '/p/main/v1/some/endpoint';
-const post = (body: string | Buffer, headers: Record<string, string> = {}): Asked => ({
+const post = (body: string | Buffer, headers: Record<string, string> = {}): ObjectCall => ({
   method: 'POST',
   headers,
   body,
@@ -120,7 +124,7 @@ const post = (body: string | Buffer, headers: Record<string, string> = {}): Aske
 const escaped = (text: string): string =>
   text.replaceAll(/./g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
 /** Fields, and files by names that begin with `@`. */
-function form(fields: Readonly<Record<string, string>>): Asked {
+function form(fields: Readonly<Record<string, string>>): ObjectCall {
   const parts = Object.entries(fields).map(([name, value]) => {
     const file = name.startsWith('@') ? '; filename="f.jsonl"' : '';
     return `--limit\r\ncontent-disposition: form-data; name="${name.replace('@', '')}"${file}\r\n\r\n${value}\r\n`;
@@ -132,7 +136,7 @@ await test('what another caller has made is not there for a request that names i
   for (const { family, place } of placed.filter((each) => families[each.family].places[0] === each.place)) {
     const { members } = families[family];
     const id = await make(a, `/p/main/v1/${place}`, family);
-    const asked = members.flatMap((member): Asked[] => [
+    const asked = members.flatMap((member): ObjectCall[] => [
       post(`{"x":[{"${member}":"${id}"}]}`),
       post(`{"x":{"the_${member.toUpperCase()}":["none","${id}"]}}`),
       post(`{"${member}":"${id}","${member}":null}`),
@@ -203,7 +207,7 @@ await test('bodies are looked at however they come: long, packed, in lines, esca
   const long = 'x'.repeat(300_000);
   const member = `"file_id":"${id}"`;
   const wide = Buffer.from(`{${member}}`, 'utf16le');
-  const rows: [asked: Asked, outcome: string][] = [
+  const rows: [asked: ObjectCall, outcome: string][] = [
     [post(`{"text":"${long}",${member}}`), '404 kept_not_found'],
     [post(`{${member},"text":"${long}"}`), '404 kept_not_found'],
     [post(`\ufeff \n{${member}}`), '404 kept_not_found'],

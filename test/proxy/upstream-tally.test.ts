@@ -7,7 +7,7 @@ import { readMetric } from '../support/gateway.ts';
 
 const target = (name: string, model: string): CountedTarget => ({ upstream: { name }, model });
 
-async function textOf(tally: Pick<UpstreamTally, 'write'>): Promise<string> {
+async function tallySamples(tally: Pick<UpstreamTally, 'write'>): Promise<string> {
   const exposition = new Exposition();
   await tally.write(exposition);
   return exposition.text();
@@ -33,7 +33,7 @@ await test('a hundred configs with other providers and models leave the series o
       requests.end({ ...request, provider: each.upstream.name });
     }
   }
-  const text = `${await textOf(upstream)}${await textOf(requests)}`;
+  const text = `${await tallySamples(upstream)}${await tallySamples(requests)}`;
   const namesIn = (label: string) =>
     new Set([...text.matchAll(new RegExp(`${label}="([^"]*)"`, 'g'))].map(([, name]) => name));
   t.strictSame(namesIn('provider'), new Set(['stays', 'p99', 'other']));
@@ -57,20 +57,20 @@ await test('a provider that is named like the sum has one series with it', async
     tally.begun(each, 1);
     tally.ended(each, 'success', 1);
   }
-  const samples = samplesOf(await textOf(tally)).map((line) => line.replace(/ \S+$/, ''));
+  const samples = samplesOf(await tallySamples(tally)).map((line) => line.replace(/ \S+$/, ''));
   t.equal(new Set(samples).size, samples.length, 'no sample twice');
-  t.equal(readMetric(await textOf(tally), attempts, { model: 'other', outcome: 'success' }), 2);
+  t.equal(readMetric(await tallySamples(tally), attempts, { model: 'other', outcome: 'success' }), 2);
 });
 
 await test('the failures of a few models are there at 0 from the start; of many models those that were asked', async (t) => {
   const few = new UpstreamTally();
   few.keep([target('p', 'm')]);
-  t.equal(readMetric(await textOf(few), attempts, { outcome: 'unreachable' }), 0);
+  t.equal(readMetric(await tallySamples(few), attempts, { outcome: 'unreachable' }), 0);
   const many = new UpstreamTally();
   many.keep(Array.from({ length: 3_000 }, (_, index) => target('p', `m${index}`)));
-  t.strictSame(samplesOf(await textOf(many)), []);
+  t.strictSame(samplesOf(await tallySamples(many)), []);
   many.ended(target('p', 'm7'), 'timeout', 1);
-  t.equal(readMetric(await textOf(many), attempts, { model: 'm7', outcome: 'timeout' }), 1);
+  t.equal(readMetric(await tallySamples(many), attempts, { model: 'm7', outcome: 'timeout' }), 1);
 });
 
 await test('what did not reach a provider, or was cancelled, says nothing of how long it takes', async (t) => {
@@ -78,7 +78,7 @@ await test('what did not reach a provider, or was cancelled, says nothing of how
   tally.keep([target('p', 'm')]);
   for (const outcome of ['unreachable', 'cancelled', 'success', 'server_error'] as const)
     tally.ended(target('p', 'm'), outcome, 2);
-  const text = await textOf(tally);
+  const text = await tallySamples(tally);
   t.equal(readMetric(text, 'gateway_upstream_duration_seconds_count'), 2);
   const bucket = (le: string) => readMetric(text, 'gateway_upstream_duration_seconds_bucket', { le });
   t.strictSame([bucket('1.5'), bucket('2'), bucket('600')], [0, 2, 2], 'two seconds are told from one and a half');

@@ -25,7 +25,7 @@ export async function bytesOfRedis(redis: RedisServer): Promise<Map<string, stri
     const type = await client.type(key);
     const read = readers[type];
     if (read === undefined) throw new Error(`${key} is of the type ${type}, which this cannot read`);
-    all.set(`${type} ${key}`, textOf(await read(client, key)));
+    all.set(`${type} ${key}`, storedJson(await read(client, key)));
   }
   return all;
 }
@@ -44,13 +44,13 @@ export async function rowsOfPostgres(server: PostgresServer, url: string): Promi
   const listed = `SELECT schemaname || '.' || tablename AS name FROM pg_tables WHERE schemaname LIKE 'gateway%'`;
   const all = new Map<string, string>();
   for (const { name } of await server.query(url, listed)) {
-    all.set(String(name), textOf(await server.query(url, `SELECT * FROM ${String(name)}`)));
+    all.set(String(name), storedJson(await server.query(url, `SELECT * FROM ${String(name)}`)));
   }
   return all;
 }
 
 /** As JSON, in which bytes are text. */
-function textOf(value: unknown): string {
+function storedJson(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) => {
     const bytes = (each as { data?: number[]; type?: string } | null)?.type === 'Buffer';
     return bytes ? Buffer.from((each as { data: number[] }).data).toString('latin1') : each;

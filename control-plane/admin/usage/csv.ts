@@ -16,12 +16,12 @@ export function csvRow(row: Readonly<Record<string, unknown>>, columns: readonly
 /** A list is one cell, its items with blanks between them. */
 function cellOf(value: unknown): string {
   if (value === undefined || value === null) return '';
-  const text = textOf(value);
+  const text = cellText(value);
   const harmless = formula.test(text) && !plainNumber.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-function textOf(value: unknown): string {
+function cellText(value: unknown): string {
   if (typeof value === 'string') return value;
   return Array.isArray(value) ? value.join(' ') : JSON.stringify(value);
 }

@@ -31,9 +31,9 @@ export async function tableOf(
   { pageLength = usualPage, idOf }: Paging = {},
 ): Promise<Table> {
   const first = await pageAt({ limit: pageLength, offset: 0 });
-  return { isTruncated: first.total > longestTable, parts: textOf() };
+  return { isTruncated: first.total > longestTable, parts: tableText() };
 
-  async function* textOf(): AsyncGenerator<string> {
+  async function* tableText(): AsyncGenerator<string> {
     yield csvLine(columns);
     const shown = new Set<unknown>();
     let page = first;

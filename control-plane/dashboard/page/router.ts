@@ -3,14 +3,14 @@ import { Cell } from './cell.ts';
 
 export const base = '/admin/dashboard';
 
-export interface Place {
+export interface PageAddress {
   /** Below the dashboard: `/`, `/rate-limits`. */
   readonly path: string;
   readonly query: URLSearchParams;
 }
 
 /** The place that is shown. */
-export const place = new Cell<Place>({ path: '/', query: new URLSearchParams() });
+export const place = new Cell<PageAddress>({ path: '/', query: new URLSearchParams() });
 
 type Query = Readonly<Record<string, string | undefined>>;
 

@@ -1,7 +1,7 @@
 // Counts and measures images, documents and sounds: the demo model sees no more of them. Nothing is fetched.
 export type Noun = 'image' | 'document' | 'sound';
 
-type Place =
+type MediaSource =
   | { readonly kind: 'data'; readonly bytes: number; readonly mediaType: string; readonly size?: Size | undefined }
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'id'; readonly id: string };
@@ -11,7 +11,7 @@ type Size = { readonly width: number; readonly height: number };
 export type Media = {
   readonly kind: 'media';
   readonly noun: Noun;
-  readonly place: Place;
+  readonly place: MediaSource;
   readonly name?: string | undefined;
 };
 

@@ -12,7 +12,7 @@ type BatchRecord = { readonly id: string; readonly processing_status: string; re
 export type MessageBatches = Kept<MessageBatch>;
 type Request = { readonly customId: string; readonly params: Body };
 /** What a batch is made of. `address`: where its results will be, but for the id. */
-type Parts = {
+type MessageBatchParts = {
   readonly batches: MessageBatches;
   readonly add: (work: Work) => void;
   readonly address: string;
@@ -28,7 +28,7 @@ export function openMessageBatches(): MessageBatches {
 }
 
 /** Begins a batch and gives its record. */
-export function createMessageBatch(body: Body, { batches, add, address }: Parts): object {
+export function createMessageBatch(body: Body, { batches, add, address }: MessageBatchParts): object {
   const requests = readRequests(body['requests']);
   const id = `msgbatch_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
   const now = Date.now();

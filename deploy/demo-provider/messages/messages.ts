@@ -1,6 +1,6 @@
 // Writes answers of the demo model as messages (Anthropic): at once, as the events of a stream, and its errors.
 import type { Streamed } from '../http.ts';
-import { type Answer, type Said, textOf } from '../model.ts';
+import { type Answer, joinTokens, type Said } from '../model.ts';
 import { isObject, type Refusal } from '../requests.ts';
 import { seal } from '../thoughts.ts';
 
@@ -60,7 +60,7 @@ function describeMessage({ model }: Answer, { seed }: MessageStyle): object {
 }
 
 function writeBlock(said: Said, index: number, style: MessageStyle): object {
-  const text = textOf(said);
+  const text = joinTokens(said);
   if (said.kind === 'text') return { type: 'text', text };
   if (said.kind === 'call') return { ...openBlock(said, index, style), input: parseInput(text) };
   return { type: 'thinking', thinking: style.showsThoughts ? text : '', signature: seal(text, 'messages') };
@@ -80,7 +80,7 @@ function deltasOf(said: Said, { showsThoughts }: MessageStyle): Delta[] {
   if (kind === 'text') return tokens.map((text) => ({ type: 'text_delta', text }));
   if (kind === 'call') return ['', ...tokens].map((json) => ({ type: 'input_json_delta', partial_json: json }));
   const thoughts = showsThoughts ? tokens.map((thinking) => ({ type: 'thinking_delta', thinking })) : [];
-  return [...thoughts, { type: 'signature_delta', signature: seal(textOf(said), 'messages') }];
+  return [...thoughts, { type: 'signature_delta', signature: seal(joinTokens(said), 'messages') }];
 }
 
 /** The input of a call; one that the limit has cut is empty. */

@@ -12,7 +12,7 @@ import { addFile, type Files, type KeptFile, requireFile } from './files.ts';
 export type Batches = Kept<Thing & { readonly record: BatchRecord }>;
 type BatchRecord = { readonly id: string; readonly status: string; readonly [member: string]: unknown };
 /** What a batch is made of. */
-type Parts = { readonly files: Files; readonly batches: Batches; readonly add: (work: Work) => void };
+type BatchParts = { readonly files: Files; readonly batches: Batches; readonly add: (work: Work) => void };
 
 const endpoints = ['/v1/chat/completions', '/v1/responses', '/v1/embeddings', '/v1/moderations'];
 const daySeconds = 24 * 60 * 60;
@@ -25,7 +25,7 @@ export function openBatches(): Batches {
 }
 
 /** Begins a batch and gives its record. */
-export function createBatch(body: Body, parts: Parts): object {
+export function createBatch(body: Body, parts: BatchParts): object {
   const { endpoint, input_file_id: fileId, completion_window: window, metadata } = body;
   if (typeof fileId !== 'string') throw missing('input_file_id');
   if (typeof endpoint !== 'string' || !endpoints.includes(endpoint)) throw unknown('endpoint', endpoint, endpoints);
@@ -83,7 +83,7 @@ export function cancelBatch(batches: Batches, id: string): object {
   return requireBatch(batches, id);
 }
 
-function workOf(id: string, endpoint: string, file: KeptFile, { files, batches }: Parts): Work {
+function workOf(id: string, endpoint: string, file: KeptFile, { files, batches }: BatchParts): Work {
   let lines: readonly Line[] = [];
   const isWanted = (): boolean => unfinished.has(batches.find(id)?.record.status);
   return {

@@ -1,6 +1,6 @@
 // Writes answers of the demo model as chat completions: at once, or as the chunks of a stream.
 import { created, type Streamed } from '../http.ts';
-import { type Answer, type Said, textOf } from '../model.ts';
+import { type Answer, joinTokens, type Said } from '../model.ts';
 import type { Refusal } from '../requests.ts';
 
 const finishReasons = { stop: 'stop', stop_sequence: 'stop', length: 'length', calls: 'tool_calls' } as const;
@@ -8,8 +8,8 @@ const finishReasons = { stop: 'stop', stop_sequence: 'stop', length: 'length', c
 /** The answer as one object; `seed` is what its ids are made of. */
 export function writeChat(answer: Answer, seed: string): object {
   const { said, model } = answer;
-  const texts = said.filter(({ kind }) => kind === 'text').map(textOf);
-  const thoughts = said.filter(({ kind }) => kind === 'thought').map(textOf);
+  const texts = said.filter(({ kind }) => kind === 'text').map(joinTokens);
+  const thoughts = said.filter(({ kind }) => kind === 'thought').map(joinTokens);
   const calls = callsOf(said);
   const message = {
     role: 'assistant',
@@ -17,7 +17,7 @@ export function writeChat(answer: Answer, seed: string): object {
     refusal: null,
     ...(thoughts.length > 0 && { reasoning_content: thoughts.join('') }),
     ...(calls.length > 0 && {
-      tool_calls: calls.map((call, index) => ({ id: callId(seed, index), ...describeCall(call, textOf(call)) })),
+      tool_calls: calls.map((call, index) => ({ id: callId(seed, index), ...describeCall(call, joinTokens(call)) })),
     }),
   };
   return {

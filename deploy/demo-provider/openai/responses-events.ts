@@ -1,7 +1,7 @@
 // Writes answers of the demo model as the events of a streamed response, with every event that begins or ends something.
 import type { Streamed } from '../http.ts';
 import type { Answer, Said } from '../model.ts';
-import { textOf } from '../model.ts';
+import { joinTokens } from '../model.ts';
 import type { Body } from '../requests.ts';
 import { describeResponse, type Item, writeItem, writeResponse } from './responses.ts';
 
@@ -39,16 +39,16 @@ function opened(item: Item): object {
   return { ...item, status: 'in_progress', [item.type === 'function_call' ? 'arguments' : 'input']: '' };
 }
 
-type Place = { readonly item_id: string; readonly output_index: number };
+type OutputPlace = { readonly item_id: string; readonly output_index: number };
 
-function partEvents(said: Said, place: Place): Generator<Event> {
+function partEvents(said: Said, place: OutputPlace): Generator<Event> {
   if (said.kind === 'thought') return summaryEvents(said, place);
   return said.kind === 'text' ? textEvents(said, place) : callEvents(said, place);
 }
 
-function* summaryEvents(said: Said, item: Place): Generator<Event> {
+function* summaryEvents(said: Said, item: OutputPlace): Generator<Event> {
   const at = { ...item, summary_index: 0 };
-  const part = { type: 'summary_text', text: textOf(said) };
+  const part = { type: 'summary_text', text: joinTokens(said) };
   yield { type: 'response.reasoning_summary_part.added', ...at, part: { ...part, text: '' } };
   for (const delta of said.tokens) {
     yield { type: 'response.reasoning_summary_text.delta', ...at, delta, isToken: true };
@@ -57,9 +57,9 @@ function* summaryEvents(said: Said, item: Place): Generator<Event> {
   yield { type: 'response.reasoning_summary_part.done', ...at, part };
 }
 
-function* textEvents(said: Said, item: Place): Generator<Event> {
+function* textEvents(said: Said, item: OutputPlace): Generator<Event> {
   const at = { ...item, content_index: 0 };
-  const part = { type: 'output_text', annotations: [], logprobs: [], text: textOf(said) };
+  const part = { type: 'output_text', annotations: [], logprobs: [], text: joinTokens(said) };
   yield { type: 'response.content_part.added', ...at, part: { ...part, text: '' } };
   for (const delta of said.tokens) {
     yield { type: 'response.output_text.delta', ...at, delta, logprobs: [], isToken: true };
@@ -68,9 +68,9 @@ function* textEvents(said: Said, item: Place): Generator<Event> {
   yield { type: 'response.content_part.done', ...at, part };
 }
 
-function* callEvents(said: Said & { readonly kind: 'call' }, at: Place): Generator<Event> {
+function* callEvents(said: Said & { readonly kind: 'call' }, at: OutputPlace): Generator<Event> {
   const kind = said.isFreeText ? 'custom_tool_call_input' : 'function_call_arguments';
   for (const delta of said.tokens) yield { type: `response.${kind}.delta`, ...at, delta, isToken: true };
-  const ended = said.isFreeText ? { input: textOf(said) } : { name: said.name, arguments: textOf(said) };
+  const ended = said.isFreeText ? { input: joinTokens(said) } : { name: said.name, arguments: joinTokens(said) };
   yield { type: `response.${kind}.done`, ...at, ...ended };
 }

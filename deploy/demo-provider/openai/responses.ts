@@ -1,6 +1,6 @@
 // Writes answers of the demo model as responses: the object, and the items of its output.
 import { created } from '../http.ts';
-import { type Answer, type Said, textOf } from '../model.ts';
+import { type Answer, joinTokens, type Said } from '../model.ts';
 import { type Body, isList, isObject } from '../requests.ts';
 import { seal } from '../thoughts.ts';
 
@@ -9,7 +9,7 @@ export type Item = { readonly id: string; readonly type: string; readonly [membe
 /** An item of the output, as it is in the end. */
 export function writeItem(said: Said, index: number, seed: string, body: Body): Item {
   const ending = `${seed.slice(0, 44)}${String(index).padStart(4, '0')}`;
-  const text = textOf(said);
+  const text = joinTokens(said);
   if (said.kind === 'thought') {
     const include = isList(body['include']) ? body['include'] : [];
     return {

@@ -23,7 +23,7 @@ export type Responding = {
 };
 
 type Spoken = { readonly item: Item; readonly tokens: number };
-type Place = { readonly response_id: string; readonly item_id: string; readonly output_index: number };
+type ItemPlace = { readonly response_id: string; readonly item_id: string; readonly output_index: number };
 
 /** Each event waits for its turn when it carries a token. A cancelled response ends with what was said of it. */
 export function* streamRealtime(responding: Responding): Generator<Streamed> {
@@ -53,7 +53,7 @@ function* sayPart(said: Said, index: number, isCut: boolean, responding: Respond
   const begun: Item = isText
     ? { ...own, type: 'message', status: 'in_progress', role: 'assistant', content: [] }
     : { ...own, type: 'function_call', status: 'in_progress', name: said.name, call_id: nextId('call'), arguments: '' };
-  const place: Place = { response_id: id, item_id: begun.id, output_index: index };
+  const place: ItemPlace = { response_id: id, item_id: begun.id, output_index: index };
   const whole = { response_id: id, output_index: index };
   const before = { previous_item_id: lastId() };
   yield event('response.output_item.added', { ...whole, item: begun });
@@ -75,7 +75,7 @@ function* sayPart(said: Said, index: number, isCut: boolean, responding: Respond
 }
 
 /** How many tokens were said. */
-type Saying = (said: Said, place: Place, item: Item, isCancelled: () => boolean) => Generator<Streamed, number>;
+type Saying = (said: Said, place: ItemPlace, item: Item, isCancelled: () => boolean) => Generator<Streamed, number>;
 
 const sayText: Saying = function* (said, place, _, isCancelled) {
   const at = { ...place, content_index: 0 };

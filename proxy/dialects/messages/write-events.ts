@@ -75,7 +75,7 @@ export class MessagesWriter implements EventWriter {
       stop_sequence: null,
       usage: writeUsage({ ...usage, outputTokens }),
     };
-    return textOf({ type: 'message_start', message });
+    return serverEvent({ type: 'message_start', message });
   }
 
   #opened(part: OpenedPart): string {
@@ -92,7 +92,7 @@ export class MessagesWriter implements EventWriter {
   #begin(open: Open): string {
     if (open.isBegun) return '';
     open.isBegun = true;
-    const begun = textOf({ type: 'content_block_start', index: this.#next, content_block: emptyBlock(open.part) });
+    const begun = serverEvent({ type: 'content_block_start', index: this.#next, content_block: emptyBlock(open.part) });
     return isFreeText(open) ? begun + this.#inputPiece('{"input":"') : begun;
   }
 
@@ -149,12 +149,12 @@ export class MessagesWriter implements EventWriter {
   /** Clients read what a block says from its deltas, not from its beginning. */
   #wholeBlock(block: JsonObject): string {
     const { begun, deltas } = inPieces(block);
-    const start = textOf({ type: 'content_block_start', index: this.#next, content_block: begun });
+    const start = serverEvent({ type: 'content_block_start', index: this.#next, content_block: begun });
     return start + deltas.map((delta) => this.#blockDelta(delta)).join('') + this.#stop();
   }
 
   #stop(): string {
-    const stopped = textOf({ type: 'content_block_stop', index: this.#next });
+    const stopped = serverEvent({ type: 'content_block_stop', index: this.#next });
     this.#next += 1;
     return stopped;
   }
@@ -164,12 +164,15 @@ export class MessagesWriter implements EventWriter {
   }
 
   #blockDelta(delta: JsonObject): string {
-    return textOf({ type: 'content_block_delta', index: this.#next, delta });
+    return serverEvent({ type: 'content_block_delta', index: this.#next, delta });
   }
 
   #finished(finish: Finish): string {
     const delta = writeFinish(finish, this.#callsTool);
-    return textOf({ type: 'message_delta', delta, usage: writeUsage(this.#usage) }) + textOf({ type: 'message_stop' });
+    return (
+      serverEvent({ type: 'message_delta', delta, usage: writeUsage(this.#usage) }) +
+      serverEvent({ type: 'message_stop' })
+    );
   }
 }
 
@@ -196,9 +199,9 @@ function emptyBlock(part: Open['part']): JsonObject {
 
 function failed({ message, code, type, provider, status }: StreamFailure): string {
   const kind = anthropicErrorType(status ?? statusSaid({ code, type }) ?? 500);
-  return textOf({ type: 'error', error: { type: kind, message, code, param: null, provider } });
+  return serverEvent({ type: 'error', error: { type: kind, message, code, param: null, provider } });
 }
 
-function textOf(event: { readonly type: string } & JsonObject): string {
+function serverEvent(event: { readonly type: string } & JsonObject): string {
   return `event: ${event.type}\ndata: ${writeJson(event)}\n\n`;
 }

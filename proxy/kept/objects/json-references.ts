@@ -205,7 +205,7 @@ export class JsonReferences {
     const until = end === -1 ? piece.length : end;
     if (end !== -1 && this.#text.length === 0) {
       this.#quote = 0;
-      this.#last = textOf(piece.toString('utf8', from, Math.min(until, from + longestText)));
+      this.#last = unescaped(piece.toString('utf8', from, Math.min(until, from + longestText)));
       return end + 1;
     }
     const room = longestText - this.#text.length;
@@ -213,7 +213,7 @@ export class JsonReferences {
     if (room > 0) this.#text = Buffer.concat([this.#text, piece.subarray(from, Math.min(until, from + room))]);
     if (end === -1) return piece.length;
     this.#quote = 0;
-    this.#last = textOf(this.#text.toString());
+    this.#last = unescaped(this.#text.toString());
     return end + 1;
   }
 
@@ -328,7 +328,7 @@ const escapes = /\\(?:u([0-9A-Fa-f]{4})|(.))/gs;
 const controls: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 /** What an escape stands for that JSON does not know is its letter. */
-function textOf(text: string): string {
+function unescaped(text: string): string {
   if (!text.includes('\\')) return text;
   return text.replace(escapes, (_, hex: string | undefined, letter = '') =>
     hex === undefined ? (controls[letter] ?? letter) : String.fromCharCode(Number.parseInt(hex, 16)),

@@ -112,6 +112,6 @@ function namesIn(json: Buffer): AnswerNames {
     members.find(({ keyStart, keyEnd }) => keys.includes(json.toString('latin1', keyStart, keyEnd)));
   const wrapped = memberOf(wrappers);
   if (wrapped !== undefined) return namesIn(json.subarray(wrapped.valueStart, wrapped.valueEnd));
-  const textOf = (member: Member | undefined): string | undefined => member && readString(json, member);
-  return { id: textOf(memberOf(idKeys)), model: textOf(memberOf(modelKeys)) };
+  const readMember = (member: Member | undefined): string | undefined => member && readString(json, member);
+  return { id: readMember(memberOf(idKeys)), model: readMember(memberOf(modelKeys)) };
 }

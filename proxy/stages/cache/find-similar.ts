@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CachedAnswer } from '../../../store/cache/answer-cache.ts';
-import type { Place } from '../../../store/cache/semantic/neighbours.ts';
+import type { VectorPlace } from '../../../store/cache/semantic/neighbours.ts';
 import { cacheKey, canonicalJson } from '../../cache/cache-key.ts';
 import type { Caching } from '../../cache/caching.ts';
 import { type ComparedText, comparedText } from '../../cache/compared-text.ts';
@@ -72,7 +72,7 @@ async function placed(
   { text, rest, members }: ComparedText,
   { model, timeoutMs }: SemanticSettings,
   { asked, trip, caching }: Unequalled,
-): Promise<Place> {
+): Promise<VectorPlace> {
   const embedder = trip.embedder(model);
   const embedding = readEmbedding(await embedder.embed(text, timeoutMs));
   if (embedding === undefined) throw new Error(`the model ${model} gave no embedding that can be compared`);
@@ -83,7 +83,7 @@ async function placed(
 }
 
 async function nearest(
-  place: Place,
+  place: VectorPlace,
   endMs: number,
   look: SemanticLook,
   { trip, parts }: Unequalled,

@@ -1,7 +1,7 @@
 // Stage 8 and 9 for the cache: an answer is taken as it passes, and kept when it came completely.
 
 import type { CachedAnswer, CachedFacts } from '../../../store/cache/answer-cache.ts';
-import type { Place as Neighbour } from '../../../store/cache/semantic/neighbours.ts';
+import type { VectorPlace } from '../../../store/cache/semantic/neighbours.ts';
 import { AnswerTap } from '../../cache/answer-tap.ts';
 import type { Caching } from '../../cache/caching.ts';
 import type { FlightEnd } from '../../cache/flights.ts';
@@ -88,7 +88,7 @@ interface Place {
   readonly key: string;
   readonly tap: AnswerTap;
   /** Where it is found by requests that mean the same. */
-  readonly place: Neighbour | undefined;
+  readonly place: VectorPlace | undefined;
   readonly end: KeptEnd;
 }
 

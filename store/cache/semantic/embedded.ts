@@ -1,7 +1,7 @@
 // The semantic cache in the memory of one process, in a thread of its own: a comparison with many vectors must not hold requests up.
 import { SqliteThread } from '../../state/sqlite/thread.ts';
 import type { VectorInput, VectorOperation, VectorOutput } from './messages.ts';
-import { type Neighbours, type Place, Puts } from './neighbours.ts';
+import { type Neighbours, Puts, type VectorPlace } from './neighbours.ts';
 
 export interface EmbeddedOptions {
   readonly mostEntries: number;
@@ -30,7 +30,7 @@ export function openEmbeddedNeighbours({ mostEntries, timeoutMs }: EmbeddedOptio
   let entries = 0;
   const puts = new Puts();
 
-  async function run(name: VectorOperation, input: VectorInput, vector?: Place['vector']): Promise<VectorOutput> {
+  async function run(name: VectorOperation, input: VectorInput, vector?: VectorPlace['vector']): Promise<VectorOutput> {
     const bytes = vector && new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
     const { output } = await thread.exchange(name, input, bytes);
     const told = JSON.parse(output) as VectorOutput;

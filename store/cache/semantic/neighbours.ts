@@ -1,7 +1,7 @@
 // The contract of the semantic cache: finds the nearest vector among those whose other parts are equal, with the key of its answer. It may lose a vector.
 
 /** A place among vectors. Those of one partition have the same length; those of two are never compared. */
-export interface Place {
+export interface VectorPlace {
   /** A hash: at most 64 characters. */
   readonly partition: string;
   /** Not only zeros. */
@@ -9,7 +9,7 @@ export interface Place {
 }
 
 /** The answer with this key was given to what stands at this place. */
-export interface PlacedAnswer extends Place {
+export interface PlacedAnswer extends VectorPlace {
   readonly key: string;
   /** Unix milliseconds. */
   readonly expiresAtMs: number;
@@ -32,7 +32,7 @@ export interface Neighbours {
   /** Resolves when it can be asked; rejects with a sentence that says what is wrong. */
   ready(): Promise<void>;
   /** The nearest one of the partition whose time is not over; undefined: there is none. Rejects as `ready` does, at the latest at its deadline. */
-  nearest(place: Place, nowMs: number): Promise<Neighbour | undefined>;
+  nearest(place: VectorPlace, nowMs: number): Promise<Neighbour | undefined>;
   /** Puts it in the place of one of the partition with the same key. Those that end first go when there are too many. Waits for nothing and never throws. */
   put(placed: PlacedAnswer, nowMs: number): void;
   /** The answer of this key is gone. Waits for nothing and never throws. */

@@ -7,10 +7,10 @@ import {
   type Neighbour,
   type NeighbourStatus,
   type Neighbours,
-  type Place,
   type PlacedAnswer,
   Puts,
   similarityOf,
+  type VectorPlace,
 } from './neighbours.ts';
 
 export interface PostgresNeighbourOptions {
@@ -68,12 +68,12 @@ class PostgresNeighbours implements Neighbours {
     await this.#prepared();
   }
 
-  async nearest({ partition, vector }: Place, nowMs: number): Promise<Neighbour | undefined> {
+  async nearest({ partition, vector }: VectorPlace, nowMs: number): Promise<Neighbour | undefined> {
     const extension = await this.#prepared();
     const sql = `SELECT key, vector OPERATOR(${extension}.<=>) $1::${extension}.vector AS distance FROM ${table}
       WHERE part = $2 AND expires_at_ms > $3 ORDER BY distance LIMIT 1`;
     const [found] = await this.#ask<{ key: string; distance: number }>(sql, [
-      textOf(vector),
+      vectorLiteral(vector),
       partition,
       Math.floor(nowMs),
     ]);
@@ -108,7 +108,7 @@ class PostgresNeighbours implements Neighbours {
     const extension = await this.#prepared();
     const sql = `INSERT INTO ${table} (part, key, expires_at_ms, vector) VALUES ($1, $2, $3, $4::${extension}.vector)
       ON CONFLICT (part, key) DO UPDATE SET expires_at_ms = excluded.expires_at_ms, vector = excluded.vector`;
-    await this.#ask(sql, [partition, key, Math.floor(expiresAtMs), textOf(vector)]);
+    await this.#ask(sql, [partition, key, Math.floor(expiresAtMs), vectorLiteral(vector)]);
     this.#untilTrim -= 1;
     if (this.#untilTrim > 0) return;
     // Finding those that are too many goes through all of them: once for each hundredth.
@@ -218,6 +218,6 @@ function withoutExtension(place: string, error: unknown): unknown {
   );
 }
 
-function textOf(vector: Place['vector']): string {
+function vectorLiteral(vector: VectorPlace['vector']): string {
   return `[${vector.join(',')}]`;
 }

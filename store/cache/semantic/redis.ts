@@ -8,10 +8,10 @@ import {
   type Neighbour,
   type NeighbourStatus,
   type Neighbours,
-  type Place,
   type PlacedAnswer,
   Puts,
   similarityOf,
+  type VectorPlace,
 } from './neighbours.ts';
 import { announceVectorScript, forgetVectorScript } from './redis-scripts.ts';
 
@@ -61,7 +61,7 @@ class VectorSets implements RedisNeighbours {
     await this.#explained(this.#reading.ask(['VCARD', this.#keys.placed('')]));
   }
 
-  async nearest({ partition, vector }: Place, nowMs: number): Promise<Neighbour | undefined> {
+  async nearest({ partition, vector }: VectorPlace, nowMs: number): Promise<Neighbour | undefined> {
     const set = this.#keys.placed(partition);
     const filter = `.end > ${Math.floor(nowMs)}`;
     const asked = ['WITHSCORES', 'COUNT', '1', 'FILTER', filter] as const;
@@ -138,6 +138,6 @@ class VectorSets implements RedisNeighbours {
 }
 
 /** Floats of 32 bits, in the byte order of this machine: it must be that of the server's. */
-function bytesOf({ buffer, byteOffset, byteLength }: Place['vector']): Buffer {
+function bytesOf({ buffer, byteOffset, byteLength }: VectorPlace['vector']): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }

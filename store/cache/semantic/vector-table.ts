@@ -1,7 +1,7 @@
 // The vectors of the embedded semantic cache: a table in memory, compared one by one within a partition by the extension sqlite-vec.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { getLoadablePath } from 'sqlite-vec';
-import { type Neighbour, type Place, type PlacedAnswer, similarityOf } from './neighbours.ts';
+import { type Neighbour, type PlacedAnswer, similarityOf, type VectorPlace } from './neighbours.ts';
 
 /** Vectors that one put drops at most for each of two reasons. */
 const portion = 100;
@@ -52,7 +52,7 @@ export class VectorTable {
     return this.#entries;
   }
 
-  nearest({ partition, vector }: Place, nowMs: number): Neighbour | undefined {
+  nearest({ partition, vector }: VectorPlace, nowMs: number): Neighbour | undefined {
     const found = this.#nearest.get(bytesOf(vector), partition, nowMs);
     if (found === undefined || typeof found['distance'] !== 'number') return undefined;
     return { key: String(found['key']), similarity: similarityOf(found['distance']) };

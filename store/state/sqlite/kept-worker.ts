@@ -8,7 +8,7 @@ import type { KeptOperation, KeyInput, PutInput, SweepInput } from './kept-messa
 import type { KeptTables } from './kept-tables.ts';
 import type { Answer, Request, ThreadSettings } from './messages.ts';
 
-type Asked = Request<KeptOperation | 'close'>;
+type KeptMessage = Request<KeptOperation | 'close'>;
 type Output = Extract<Answer, { readonly kind: 'output' }>;
 
 const operations: Readonly<Record<KeptOperation, (tables: KeptTables, input: unknown, bytes: Uint8Array) => Output>> = {
@@ -32,7 +32,7 @@ function said(output: boolean | null): Output {
 
 function serve(port: MessagePort, { directory, busyMs }: ThreadSettings): void {
   const file = new KeptFile(directory, busyMs);
-  port.on('message', ({ name, input, bytes = noBytes }: Asked) => {
+  port.on('message', ({ name, input, bytes = noBytes }: KeptMessage) => {
     if (name !== 'close') {
       say(answer((tables) => operations[name](tables, JSON.parse(input), bytes), name === 'put'));
       return;

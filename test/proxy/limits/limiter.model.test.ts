@@ -213,7 +213,7 @@ function deepen(level: readonly Node[], seen: Set<string>, set: RuleSet): Node[]
       if (isRefused !== refused)
         throw new Error(`${story(set, way, operation)}: ${isRefused ? 'refused' : 'admitted'}`);
       if (!agree(counts, reached, set)) throw new Error(`${story(set, way, operation)}: counts ${counts.join(' ')}`);
-      const text = textOf(reached);
+      const text = stateText(reached);
       if (seen.has(text)) continue;
       seen.add(text);
       deeper.push({ state: reached, way: [...way, operation] });
@@ -223,7 +223,7 @@ function deepen(level: readonly Node[], seen: Set<string>, set: RuleSet): Node[]
 }
 
 /** Equal situations give equal texts. */
-function textOf({ counted, open, epoch }: State): string {
+function stateText({ counted, open, epoch }: State): string {
   return `${counted.join(';')} ${open.map((request) => `${request.age}.${request.epoch}`).join()} ${epoch}`;
 }
 
@@ -246,7 +246,7 @@ await test('every short story under every small rule set ends as the definition 
   const began = performance.now();
   const searches = ruleSets().map((set) => {
     const state: State = { counted: set.kinds.map(() => []), open: [], epoch: 0 };
-    return { set, level: [{ state, way: [] }] as Node[], seen: new Set([textOf(state)]), depth: 0 };
+    return { set, level: [{ state, way: [] }] as Node[], seen: new Set([stateText(state)]), depth: 0 };
   });
   const deepest = Math.max(...searches.map(({ set }) => depthOf(set)));
   for (let depth = 1; depth <= deepest; depth += 1) {

@@ -5,7 +5,7 @@ import { test } from 'tap';
 import { compareRules, type Rule } from '../../../domain/rules/rule.ts';
 import { createLimiter } from '../../../proxy/limits/limiter.ts';
 import { extent, isFull, runs } from '../../support/extent.ts';
-import { type Asked, childFinder } from './oracle.ts';
+import { childFinder, type Matched } from './oracle.ts';
 import { ruleOf } from './rule-of.ts';
 import { story } from './stories.ts';
 import { matchesOf, start, World } from './world.ts';
@@ -58,7 +58,7 @@ await test('with 10,000 rules every request is decided as by trying them all', {
   const used = new Map<string, number>();
   let refused = 0;
   for (const [one, two] of random.slice(0, asks)) {
-    const asked: Asked =
+    const asked: Matched =
       two % 3 === 0
         ? { provider: `${word(two)}${two % 200}`.toUpperCase(), model: `${word(one)}${one % 200}` }
         : { path: path(one) };

@@ -3,7 +3,7 @@ import type { Rule } from '../../../domain/rules/rule.ts';
 import { foldCase } from '../../../domain/selector.ts';
 
 /** What a request is about. A consumer, or the target it goes to. */
-export type Asked = { path: string } | { provider: string; model: string };
+export type Matched = { path: string } | { provider: string; model: string };
 
 export interface Entry {
   atMs: number;
@@ -45,7 +45,7 @@ function isPast({ atMs }: Entry, { rule }: Log, nowMs: number): boolean {
  * Says of a rule which child of it is meant (empty: the subject as a whole); undefined when the rule does not match. By definition, not
  * by index. What depends on the question alone is worked out once, because thousands of rules are tried with one question.
  */
-export function childFinder(asked: Asked): (rule: Rule) => string | undefined {
+export function childFinder(asked: Matched): (rule: Rule) => string | undefined {
   return 'path' in asked ? childOnPath(asked.path) : childAtTarget(foldCase(asked.provider), foldCase(asked.model));
 }
 
@@ -82,7 +82,7 @@ export class Oracle {
   #stored = new Map<string, Log>();
 
   /** The logs of the rules that match, made when missing, in the order of scope, subject, period. */
-  matching(asked: Asked): Log[] {
+  matching(asked: Matched): Log[] {
     const childIn = childFinder(asked);
     return this.rules.flatMap((rule) => {
       const child = childIn(rule);
@@ -129,7 +129,7 @@ export class Oracle {
   }
 
   /** `isSpared`: a shadow rule that would have refused the request. */
-  charge(asked: Asked, count: number, nowMs: number, isSpared: (log: Log) => boolean): void {
+  charge(asked: Matched, count: number, nowMs: number, isSpared: (log: Log) => boolean): void {
     for (const log of this.matching(asked)) {
       if (isSpared(log)) continue;
       if (log.rule.periodSeconds > 0 && log.rule.maxTokens !== undefined) log.tokens.push({ atMs: nowMs, count });

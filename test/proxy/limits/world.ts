@@ -8,7 +8,7 @@ import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import type { Matches } from '../../../proxy/limits/match.ts';
 import type { Rejection } from '../../../proxy/limits/rejection.ts';
 import type { RuleReport } from '../../../proxy/limits/report.ts';
-import { type Asked, type Booking, type Log, Oracle } from './oracle.ts';
+import { type Booking, type Log, type Matched, Oracle } from './oracle.ts';
 import { ruleOf } from './rule-of.ts';
 import { type Edit, paths, periods, type Step, subjects, targets } from './stories.ts';
 
@@ -17,7 +17,7 @@ export const start = 1_800_000_000_000;
 
 /** A request under way: what it holds in the engine, and what the oracle booked for it. */
 interface Open {
-  asked: Asked[];
+  asked: Matched[];
   matches: Matches[];
   leases: Lease[];
   bookings: Booking[];
@@ -99,7 +99,7 @@ export class World {
     }
   }
 
-  #request(path: Asked, target: Asked, tokens: number): void {
+  #request(path: Matched, target: Matched, tokens: number): void {
     const request: Open = { asked: [path, target], matches: [], leases: [], bookings: [], counted: new Set() };
     if (this.#stage(path, request, 'reject')) {
       if (this.#stage(target, request, 'skip_target')) this.#checkHeaders(request);
@@ -111,7 +111,7 @@ export class World {
   }
 
   /** One admission, held against the log in every respect. */
-  #stage(asked: Asked, request: Open, rejectedAs: 'reject' | 'skip_target'): boolean {
+  #stage(asked: Matched, request: Open, rejectedAs: 'reject' | 'skip_target'): boolean {
     const nowMs = this.#nowMs;
     const matches = matchesOf(this.#limiter, asked);
     request.matches.push(matches);
@@ -205,7 +205,7 @@ export class World {
   }
 
   /** Without other traffic: refused one second before the wait is over, admitted then. */
-  #checkWait({ retryAfterSeconds, exhausted }: Rejection, asked: Asked): void {
+  #checkWait({ retryAfterSeconds, exhausted }: Rejection, asked: Matched): void {
     if (exhausted.every(({ dimension }) => dimension === 'concurrent')) {
       equal(retryAfterSeconds, 1);
       return;
@@ -350,11 +350,11 @@ function write(rows: Rows, change: Change): void {
   for (const row of change.rows) rows.set(`${row.key} ${row.child}`, row);
 }
 
-function targetAt(index: number): Asked {
+function targetAt(index: number): Matched {
   const [provider, model] = targets[index] ?? targets[0];
   return { provider, model };
 }
 
-export function matchesOf(limiter: Limiter, asked: Asked): Matches {
+export function matchesOf(limiter: Limiter, asked: Matched): Matches {
   return 'path' in asked ? limiter.forUserPath(asked.path) : limiter.forTarget(asked.provider, asked.model);
 }

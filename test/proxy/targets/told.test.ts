@@ -33,7 +33,7 @@ function learn({ quota }: TargetState, remaining: number, nowMs: number = start)
   quota.learn({ quota: headers.map((text) => Buffer.from(text)) }, nowMs);
 }
 
-async function textOf(states: TargetStates, nowMs: number): Promise<string> {
+async function targetSamples(states: TargetStates, nowMs: number): Promise<string> {
   const exposition = new Exposition();
   await writeTargets(exposition, states, nowMs);
   return exposition.text();
@@ -45,7 +45,7 @@ await test('breakers, rests, learned limits and times are in the metrics', async
   stateOf(1).rest(start + 500, start);
   learn(stateOf(2), 25);
   for (let answer = 0; answer < 20; answer += 1) stateOf(3).latency.observe(250, start, false);
-  const text = await textOf(states, start);
+  const text = await targetSamples(states, start);
   const read = (name: string, index: number, more: Record<string, string> = {}) =>
     readMetric(text, `gateway_target_${name}`, { provider: 'p', model: `m${index}`, ...more });
   t.equal(read('breaker_state', 0), 2);
@@ -58,7 +58,7 @@ await test('breakers, rests, learned limits and times are in the metrics', async
   t.equal(read('quota_used_ratio', 0), undefined, 'nothing is known');
   t.equal(read('first_byte_seconds', 3, { statistic: 'mean' }), 0.25);
   t.ok((read('first_byte_seconds', 3, { statistic: 'p95' }) ?? 0) >= 0.25);
-  const later = await textOf(states, start + 1000);
+  const later = await targetSamples(states, start + 1000);
   t.equal(readMetric(later, 'gateway_target_breaker_state', { model: 'm0' }), 1, 'half-open');
   t.equal(readMetric(later, 'gateway_target_resting', { model: 'm1' }), 0);
 });
@@ -66,9 +66,9 @@ await test('breakers, rests, learned limits and times are in the metrics', async
 await test('of many targets only those that were asked have series', async (t) => {
   const { states, stateOf } = standOf(3000);
   const samples = (text: string) => text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
-  t.equal(samples(await textOf(states, start)), 0);
+  t.equal(samples(await targetSamples(states, start)), 0);
   stateOf(7).latency.observe(1, start, false);
-  t.equal(samples(await textOf(states, start)), 6);
+  t.equal(samples(await targetSamples(states, start)), 6);
 });
 
 await test('a heartbeat has the targets that are not usable, up to a hundred, and how many there are', async (t) => {

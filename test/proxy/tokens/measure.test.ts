@@ -1,15 +1,15 @@
 // What an answer cost: the provider's word when there is one, else an estimate that says so.
 import { test } from 'tap';
 import { StreamTap } from '../../../proxy/dialects/chat/stream-tap.ts';
-import { type Asked, measureBody, measurePassing, measureStream } from '../../../proxy/tokens/measure.ts';
+import { type MeasuredRequest, measureBody, measurePassing, measureStream } from '../../../proxy/tokens/measure.ts';
 import { createUsageReader } from '../../../proxy/tokens/usage-reader.ts';
 
 /** 61 characters, keys included, so 16 tokens. */
-const asked: Asked = {
+const asked: MeasuredRequest = {
   operation: 'chat',
   call: { body: Buffer.from(JSON.stringify({ model: 'm', messages: [{ content: 'x'.repeat(40) }] })) },
 };
-const embeddings: Asked = {
+const embeddings: MeasuredRequest = {
   operation: 'embeddings',
   call: { body: Buffer.from(JSON.stringify({ model: 'm', input: 'x'.repeat(50) })) },
 };

@@ -3,7 +3,7 @@ import { test } from 'tap';
 import type { StreamEvent } from '../../../proxy/dialects/conversation/stream-event.ts';
 import { inPieces } from '../../../proxy/translation/in-pieces.ts';
 
-const textOf = (text: string): StreamEvent => ({
+const textDelta = (text: string): StreamEvent => ({
   kind: 'delta',
   index: 3,
   delta: { kind: 'text', text, logprobs: [1] },
@@ -11,7 +11,7 @@ const textOf = (text: string): StreamEvent => ({
 
 await test('a long text comes in pieces, no character cut, with what was said of its tokens once', async (t) => {
   for (const text of ['a'.repeat(200_000), '😀'.repeat(100_000), `a${'😀'.repeat(100_000)}`, 'é'.repeat(65_537)]) {
-    const pieces = [...inPieces(textOf(text))];
+    const pieces = [...inPieces(textDelta(text))];
     const texts = pieces.map((piece) => (piece.kind === 'delta' && 'text' in piece.delta ? piece.delta.text : ''));
     t.equal(texts.join(''), text);
     t.ok(texts.every((piece) => piece.length <= 65_537 && piece.isWellFormed()));
@@ -22,5 +22,5 @@ await test('a long text comes in pieces, no character cut, with what was said of
 
 await test('all else stays as it is', async (t) => {
   const closed: StreamEvent = { kind: 'closed', index: 1 };
-  for (const event of [closed, textOf('a'.repeat(65_536)), textOf('')]) t.same([...inPieces(event)], [event]);
+  for (const event of [closed, textDelta('a'.repeat(65_536)), textDelta('')]) t.same([...inPieces(event)], [event]);
 });

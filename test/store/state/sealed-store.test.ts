@@ -4,14 +4,14 @@ import { sealKey, sealOf } from '../../../store/state/seal.ts';
 import { type SealedStore, sealDocuments } from '../../../store/state/sealed-store.ts';
 import type { SealOptions } from '../../../store/state/seals.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
-import { type Engine, type Place, redis, sqlite } from '../../contracts/state-store-engines.ts';
+import { type Engine, redis, type StoreUnderTest, sqlite } from '../../contracts/state-store-engines.ts';
 import { commitAnyhow } from '../../support/store-calls.ts';
 
 const [ours, former, strange] = ['our-master-key-0123', 'the-former-key-0123', 'a-strange-key-01234'];
 const kind = 'auth_key';
 const body = { name: 'a', list: [1, { deep: null }], text: 'é\ud800"' };
 
-function open(place: Place, more: Partial<SealOptions> = {}): SealedStore {
+function open(place: StoreUnderTest, more: Partial<SealOptions> = {}): SealedStore {
   return sealDocuments(place.store, { masterKey: ours, ...more });
 }
 
@@ -32,7 +32,7 @@ const seal = (key: string, id: string, what: object) => sealOf(sealKey(key), { k
 const sealedBody = (key: string, id: string, what: object) => ({ ...what, seal: seal(key, id, what) });
 
 /** Puts a document into the store as another program does; every one has the revision 1. */
-async function forge(place: Place, engine: Engine, id: string, what: unknown): Promise<void> {
+async function forge(place: StoreUnderTest, engine: Engine, id: string, what: unknown): Promise<void> {
   const text = typeof what === 'string' ? what : JSON.stringify(what);
   await place.putDocument(kind, id, engine === redis ? `{"revision":1,"body":${text}}` : text);
 }

@@ -81,7 +81,7 @@ export type ScenarioName = keyof typeof scenarios;
 /** What the model answers here. Throws a Refused when something is not as the scenario has it. */
 export function answerTo(heard: Heard): Saying {
   const asked = heard.turns.findLastIndex(isQuestion);
-  const words = textOf(heard.turns[asked]);
+  const words = heardText(heard.turns[asked]);
   const scenario: Scenario | undefined = scenarios[words as ScenarioName];
   must(scenario !== undefined, `no scenario for ${JSON.stringify(words)}`);
   const since = heard.turns.slice(asked + 1);
@@ -130,7 +130,7 @@ function isQuestion({ role, parts }: HeardTurn): boolean {
   return role === 'user' && parts.some(({ kind }) => kind === 'text');
 }
 
-function textOf(turn: HeardTurn | undefined): string {
+function heardText(turn: HeardTurn | undefined): string {
   return turn?.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('') ?? '';
 }
 

@@ -67,7 +67,7 @@ export function ConfirmDialog({ title, action, word, onConfirm, onClose, childre
       ${
         word !== undefined &&
         html`<label for=${id}>Type <strong>${word}</strong> to confirm</label>
-          <input id=${id} autocomplete="off" value=${typed} onInput=${(event: Event) => setTyped(textOf(event))} />`
+          <input id=${id} autocomplete="off" value=${typed} onInput=${(event: Event) => setTyped(fieldText(event))} />`
       }
       ${problem !== '' && html`<p class="problem" role="alert">${problem}</p>`}
       <div class="buttons">
@@ -79,7 +79,7 @@ export function ConfirmDialog({ title, action, word, onConfirm, onClose, childre
 }
 
 /** What stands in the field of an event. */
-export function textOf({ currentTarget }: Event): string {
+export function fieldText({ currentTarget }: Event): string {
   const isField = currentTarget instanceof HTMLInputElement || currentTarget instanceof HTMLSelectElement;
   return isField || currentTarget instanceof HTMLTextAreaElement ? currentTarget.value : '';
 }

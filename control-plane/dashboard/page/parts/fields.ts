@@ -2,7 +2,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useId } from 'preact/hooks';
 import { html, type View } from '../html.ts';
-import { textOf } from './dialog.ts';
+import { fieldText } from './dialog.ts';
 
 export interface Problem {
   /** The name of the field. */
@@ -45,7 +45,7 @@ export function TextField(props: TextFieldProps): View {
     autocomplete: 'off',
     spellcheck: false,
     class: props.isCode ? 'code' : undefined,
-    onInput: (event: Event) => onChange(textOf(event)),
+    onInput: (event: Event) => onChange(fieldText(event)),
   };
   return html`<div class="field">
     <label for=${id}>${label}</label>
@@ -65,7 +65,7 @@ export function SelectField(props: SelectFieldProps): View {
   const id = useId();
   return html`<div class="field">
     <label for=${id}>${label}</label>
-    <select value=${value} onChange=${(event: Event) => onChange(textOf(event))} ...${useMarks(id, props)}>
+    <select value=${value} onChange=${(event: Event) => onChange(fieldText(event))} ...${useMarks(id, props)}>
       ${options.map(([each, text]) => html`<option value=${each} key=${each}>${text}</option>`)}
     </select>
     <${Notes} id=${id} name=${name} hint=${hint} />

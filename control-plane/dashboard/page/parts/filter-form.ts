@@ -3,7 +3,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useCell } from '../cell.ts';
 import { html, type View } from '../html.ts';
 import { place, setQuery } from '../router.ts';
-import { textOf } from './dialog.ts';
+import { fieldText } from './dialog.ts';
 
 export interface FilterField {
   /** The parameter of the address. */
@@ -46,7 +46,7 @@ function Field({ field, value }: { readonly field: FilterField; readonly value: 
   useEffect(() => () => clearTimeout(timer.current), []);
   const apply = (text: string): void => setQuery({ [name]: text === '' ? undefined : text });
   const onType = (event: Event): void => {
-    const text = textOf(event);
+    const text = fieldText(event);
     setTyped(text);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => apply(text), pauseMs);
@@ -56,7 +56,7 @@ function Field({ field, value }: { readonly field: FilterField; readonly value: 
     ${
       options === undefined
         ? html`<input id=${id} type=${type} value=${typed} placeholder=${placeholder} autocomplete="off" spellcheck="false" onInput=${onType} />`
-        : html`<select id=${id} value=${value} onChange=${(event: Event) => apply(textOf(event))}>
+        : html`<select id=${id} value=${value} onChange=${(event: Event) => apply(fieldText(event))}>
             ${options.map(([each, text]) => html`<option value=${each} key=${each}>${text}</option>`)}
           </select>`
     }

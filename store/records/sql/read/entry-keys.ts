@@ -13,11 +13,11 @@ export interface EntryKey {
 }
 
 /** A place in the order of entries. */
-export type Place = Omit<EntryKey, 'thread'>;
+export type EntryPosition = Omit<EntryKey, 'thread'>;
 
 /** A page, with what it is behind. */
 export interface PlacedPage extends Page {
-  readonly after: Place | undefined;
+  readonly after: EntryPosition | undefined;
 }
 
 /** Of rows with `uid`, `started_ms` and `thread`. */
@@ -30,7 +30,7 @@ export function keysOf(rows: readonly Row[]): EntryKey[] {
 }
 
 /** The newest first; of one moment the highest id first. */
-export function newestFirst(a: Place, b: Place): number {
+export function newestFirst(a: EntryPosition, b: EntryPosition): number {
   if (a.startedMs !== b.startedMs) return b.startedMs - a.startedMs;
   if (a.uid === b.uid) return 0;
   return a.uid < b.uid ? 1 : -1;
@@ -41,7 +41,7 @@ export const byNewest = 'ORDER BY started_ms DESC, uid DESC';
 
 /** Behind an entry in that order; `names`: the columns of the moment and of the id. Undefined: behind none. */
 export function behind(
-  after: Place | undefined,
+  after: EntryPosition | undefined,
   [ms, uid]: readonly [ms: string, uid: string] = ['started_ms', 'uid'],
 ): Condition | undefined {
   if (after === undefined) return undefined;
@@ -50,7 +50,7 @@ export function behind(
 }
 
 /** Where an entry stands in that order; of one that is gone, where its id says that it stood. */
-export async function placeOf(statements: Statements, uid: string): Promise<Place> {
+export async function placeOf(statements: Statements, uid: string): Promise<EntryPosition> {
   const [row] = await statements.all('SELECT started_ms FROM entry WHERE uid = ?', uid);
   return { uid, startedMs: row === undefined ? recordTimeOf(uid) : Number(row['started_ms']) };
 }

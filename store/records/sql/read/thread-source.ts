@@ -3,7 +3,7 @@ import type { Span } from '../../record-store.ts';
 import { allOf, between, type Condition, condition } from '../condition.ts';
 import type { Statements } from '../database.ts';
 import type { Sought } from '../search/sought.ts';
-import { behind, type EntryKey, keysOf, type Place } from './entry-keys.ts';
+import { behind, type EntryKey, type EntryPosition, keysOf } from './entry-keys.ts';
 
 /** With fewer entries of its combos than this, all their facets are sorted; with more, facets are walked through, the newest first. */
 export const fewOfCombos = 10_000;
@@ -48,7 +48,7 @@ export interface Wanted {
   /** The span that is asked for, or its beginning. */
   readonly within: Span;
   /** Those behind this place; undefined: all. */
-  readonly after: Place | undefined;
+  readonly after: EntryPosition | undefined;
 }
 
 /** One row for each thread counted so: no other facet of it that matches is newer. */

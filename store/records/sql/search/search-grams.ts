@@ -50,7 +50,7 @@ export class GramIndex {
 
   /** Sorted by gram, so that they are stored in a row. */
   rows(): readonly (readonly [gram: string, places: string])[] {
-    const rows = [...this.#places].map(([gram, places]) => [textOf(gram), places.map(placeText).join('')] as const);
+    const rows = [...this.#places].map(([gram, places]) => [gramText(gram), places.map(placeText).join('')] as const);
     return rows.sort(([a], [b]) => (a < b ? -1 : 1));
   }
 }
@@ -63,7 +63,7 @@ function codeOf(gram: string): number | string {
   return (gram.charCodeAt(0) << 14) | (gram.charCodeAt(1) << 7) | gram.charCodeAt(2);
 }
 
-function textOf(gram: number | string): string {
+function gramText(gram: number | string): string {
   return typeof gram === 'string' ? gram : String.fromCharCode(gram >> 14, (gram >> 7) & 127, gram & 127);
 }
 

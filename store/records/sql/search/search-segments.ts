@@ -56,7 +56,7 @@ async function insertSegment(
     if (text >= mostSegmentText || Number(row['id']) - first >= mostPlaces) break;
     taken.push(row);
     for (const name of ['request_id', 'error_message']) {
-      const folded = foldCase(textOf(row, name));
+      const folded = foldCase(textColumn(row, name));
       text += folded.length;
       own.add(Number(row['id']) - first, folded);
     }
@@ -81,11 +81,11 @@ function sessionsIn(rows: readonly Row[], first: number): GramIndex {
   }
   const index = new GramIndex();
   for (const row of [...newest.values()].sort((a, b) => Number(a['id']) - Number(b['id'])))
-    index.add(Number(row['id']) - first, foldCase(textOf(row, 'key')));
+    index.add(Number(row['id']) - first, foldCase(textColumn(row, 'key')));
   return index;
 }
 
-function textOf(row: Row, name: string): string {
+function textColumn(row: Row, name: string): string {
   return typeof row[name] === 'string' ? row[name] : '';
 }
 

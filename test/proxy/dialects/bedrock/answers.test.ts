@@ -9,10 +9,10 @@ import { InvalidAnswer } from '../../../../proxy/dialects/translation.ts';
 import { converseFrame, recordedFrames } from '../../../support/aws-frames.ts';
 
 const folder = new URL('../../../fixtures/answers/bedrock/', import.meta.url);
-const textOf = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
+const fixtureText = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
 const cases = readdirSync(folder).flatMap((file) => (file.endsWith('.json') ? [file.slice(0, -5)] : []));
-const answerOf = (name: string) => bedrockTranslation.readAnswer(parseObject(textOf(`${name}.json`)) ?? {});
-const framesOf = (name: string): Buffer => recordedFrames(textOf(`${name}.jsonl`));
+const answerOf = (name: string) => bedrockTranslation.readAnswer(parseObject(fixtureText(`${name}.json`)) ?? {});
+const framesOf = (name: string): Buffer => recordedFrames(fixtureText(`${name}.jsonl`));
 
 function eventsOf(...chunks: Buffer[]): StreamEvent[] {
   const splitter = bedrockTranslation.eventSplitter();

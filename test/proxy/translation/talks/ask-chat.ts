@@ -2,9 +2,9 @@
 import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import type { Exchange, Media, Settings, Talk } from './talk.ts';
 import {
-  type Asked,
   answeredCalls,
   base64,
+  type ClientBody,
   common,
   freeText,
   isFreeCall,
@@ -17,7 +17,7 @@ import {
   withFreeInputs,
 } from './told.ts';
 
-export function askChat(talk: Talk): Asked {
+export function askChat(talk: Talk): ClientBody {
   const { settings, tools } = talk;
   const kept: (keyof Settings)[] =
     'topK seed presencePenalty frequencyPenalty logitBias logprobs stop format verbosity metadata'.split(
@@ -126,7 +126,7 @@ function chatMedia({ kind, how, mark: bytes }: Media): JsonObject {
 }
 
 /** A prompt, and nothing else of the conversation. */
-export function askCompletions(talk: Talk): Asked {
+export function askCompletions(talk: Talk): ClientBody {
   const { settings } = talk;
   const body = {
     model: 'm',

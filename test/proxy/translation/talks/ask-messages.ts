@@ -1,9 +1,9 @@
 // Conversations as bodies of Anthropic's Messages.
 import type { JsonObject } from '../../../../proxy/dialects/json/json.ts';
 import type { Exchange, Media, Talk } from './talk.ts';
-import { type Asked, answeredCalls, base64, mark, nameOf, schema, told, unless } from './told.ts';
+import { answeredCalls, base64, type ClientBody, mark, nameOf, schema, told, unless } from './told.ts';
 
-export function askMessages(talk: Talk): Asked {
+export function askMessages(talk: Talk): ClientBody {
   const { settings, tools } = talk;
   const choices: Readonly<Record<string, string>> = { auto: 'auto', none: 'none', required: 'any' };
   const block = (text: string): JsonObject => ({

@@ -2,9 +2,9 @@
 import type { JsonObject, JsonValue } from '../../../../proxy/dialects/json/json.ts';
 import type { Exchange, Media, Settings, Talk } from './talk.ts';
 import {
-  type Asked,
   answeredCalls,
   base64,
+  type ClientBody,
   common,
   freeText,
   isFreeCall,
@@ -16,7 +16,7 @@ import {
   withFreeInputs,
 } from './told.ts';
 
-export function askResponses(talk: Talk): Asked {
+export function askResponses(talk: Talk): ClientBody {
   const { settings, tools } = talk;
   const [instructions, ...others] = talk.system;
   const choice =

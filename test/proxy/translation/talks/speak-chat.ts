@@ -26,7 +26,7 @@ function reasonOf({ parts, isCut }: SaidAnswer): string {
   return isCut ? 'length' : parts.some(isCall) ? 'tool_calls' : 'stop';
 }
 
-function textOf({ parts }: SaidAnswer, kind: 'text' | 'refusal' | 'thought'): string {
+function partsText({ parts }: SaidAnswer, kind: 'text' | 'refusal' | 'thought'): string {
   return parts.flatMap((part) => (part.kind === kind ? [part.text] : [])).join('');
 }
 
@@ -42,9 +42,9 @@ export function wholeChat(telling: Telling): JsonObject {
   const { said } = telling;
   const message = {
     role: 'assistant',
-    content: textOf(said, 'text') || null,
-    refusal: textOf(said, 'refusal') || null,
-    reasoning_content: said.parts.some(isThought) ? textOf(said, 'thought') : undefined,
+    content: partsText(said, 'text') || null,
+    refusal: partsText(said, 'refusal') || null,
+    reasoning_content: said.parts.some(isThought) ? partsText(said, 'thought') : undefined,
     tool_calls: said.parts.filter(isCall).map((call) => callOf(call, telling, true)),
   };
   const choices = [{ index: 0, message, finish_reason: reasonOf(said) }];
@@ -70,9 +70,9 @@ export function streamChat(telling: Telling): Buffer {
   });
   const events = [
     chunk({ role: 'assistant', content: '' }),
-    ...cut(textOf(said, 'thought'), pace).map((piece) => chunk({ reasoning_content: piece })),
-    ...cut(textOf(said, 'text'), pace).map((piece) => chunk({ content: piece })),
-    ...cut(textOf(said, 'refusal'), pace).map((piece) => chunk({ refusal: piece })),
+    ...cut(partsText(said, 'thought'), pace).map((piece) => chunk({ reasoning_content: piece })),
+    ...cut(partsText(said, 'text'), pace).map((piece) => chunk({ content: piece })),
+    ...cut(partsText(said, 'refusal'), pace).map((piece) => chunk({ refusal: piece })),
     ...woven<JsonObject>(calls, pace).map((call) => chunk({ tool_calls: [call] })),
     chunk({}, reasonOf(said)),
     { ...chunk({}), choices: [], usage: usageOf(said) },

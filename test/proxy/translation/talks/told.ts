@@ -17,7 +17,7 @@ export interface Told {
   readonly hasErrors: boolean;
 }
 
-export interface Asked {
+export interface ClientBody {
   readonly body: JsonObject;
   readonly told: Told;
 }

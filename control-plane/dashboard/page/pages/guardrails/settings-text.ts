@@ -29,9 +29,9 @@ export interface Written {
 export function writtenOf(kind: Kind, settings: Readonly<Record<string, unknown>>): Written {
   const given = fieldsOf(kind, []).filter(([name]) => settings[name] !== undefined);
   const isSaid = ([name, field]: (typeof given)[number]): boolean =>
-    JSON.stringify(settingOf(field, textOf(field, settings[name]))) === JSON.stringify(settings[name]);
+    JSON.stringify(settingOf(field, settingText(field, settings[name]))) === JSON.stringify(settings[name]);
   const asJson = given.filter((each) => !isSaid(each)).map(([name]) => name);
-  const texts = fieldsOf(kind, asJson).map(([name, field]) => [name, textOf(field, settings[name])]);
+  const texts = fieldsOf(kind, asJson).map(([name, field]) => [name, settingText(field, settings[name])]);
   return { texts: Object.fromEntries(texts) as Texts, asJson };
 }
 
@@ -55,7 +55,7 @@ export function mistakeInSettings(
   return undefined;
 }
 
-function textOf({ type }: SettingField, value: unknown): string {
+function settingText({ type }: SettingField, value: unknown): string {
   if (value === undefined) return '';
   if (type === 'json') return JSON.stringify(value, undefined, 2);
   if (Array.isArray(value)) return value.join('\n');

@@ -2,7 +2,7 @@
 import { useId, useState } from 'preact/hooks';
 import { html, type View } from '../../html.ts';
 import { CopyButton } from '../../parts/copy-button.ts';
-import { textOf } from '../../parts/dialog.ts';
+import { fieldText } from '../../parts/dialog.ts';
 import { CheckField, Notes, SelectField, TextField } from '../../parts/fields.ts';
 import { FieldMistake, FormDialog } from '../../parts/form-dialog.ts';
 import { write } from '../../parts/writes.ts';
@@ -70,8 +70,8 @@ function TargetFields({ targets, strategy, names, onChange }: TargetFieldsProps)
     <datalist id=${list}>${names.map((name) => html`<option value=${name} key=${name}></option>`)}</datalist>
     ${targets.map(
       ({ model, weight }, index) => html`<div class="target-field" key=${index}>
-        <input class="code" name="targets" aria-label=${`Target ${index + 1}`} list=${list} value=${model} placeholder="openai/gpt-4o" autocomplete="off" spellcheck=${false} onInput=${(event: Event) => put(index, { model: textOf(event) })} />
-        ${hasWeights && html`<input class="weight" aria-label=${`Weight of target ${index + 1}`} inputmode="numeric" value=${weight} onInput=${(event: Event) => put(index, { weight: textOf(event) })} />`}
+        <input class="code" name="targets" aria-label=${`Target ${index + 1}`} list=${list} value=${model} placeholder="openai/gpt-4o" autocomplete="off" spellcheck=${false} onInput=${(event: Event) => put(index, { model: fieldText(event) })} />
+        ${hasWeights && html`<input class="weight" aria-label=${`Weight of target ${index + 1}`} inputmode="numeric" value=${weight} onInput=${(event: Event) => put(index, { weight: fieldText(event) })} />`}
         <button type="button" class="plain" aria-label=${`Remove target ${index + 1}`} disabled=${targets.length === 1} onClick=${() => onChange(targets.filter((_, at) => at !== index))}>×</button>
       </div>`,
     )}

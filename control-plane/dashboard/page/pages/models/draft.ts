@@ -1,5 +1,6 @@
 // An alias as it is being written: the texts of the fields, the body and the YAML that they make. Pure.
 import { entriesOf } from '../../parts/fields.ts';
+import { yamlScalar } from '../../parts/yaml-text.ts';
 import type { Alias } from './fleet.ts';
 
 export interface TargetDraft {
@@ -79,26 +80,21 @@ export function yamlOf(draft: Draft): string {
   const [only, ...others] = targets;
   const lines = [
     'aliases:',
-    `  - source: ${textOf(draft.source.trim())}`,
+    `  - source: ${yamlScalar(draft.source.trim())}`,
     ...(only !== undefined && others.length === 0
-      ? [`    target: ${textOf(only.model)}`]
+      ? [`    target: ${yamlScalar(only.model)}`]
       : [
           `    strategy: ${draft.strategy}`,
           '    targets:',
           ...targets.map(
-            ({ model, weight }) => `      - { model: ${textOf(model)}${weight === 1 ? '' : `, weight: ${weight}`} }`,
+            ({ model, weight }) =>
+              `      - { model: ${yamlScalar(model)}${weight === 1 ? '' : `, weight: ${weight}`} }`,
           ),
         ]),
-    ...(paths.length === 0 ? [] : [`    user_paths: [${paths.map(textOf).join(', ')}]`]),
+    ...(paths.length === 0 ? [] : [`    user_paths: [${paths.map(yamlScalar).join(', ')}]`]),
     ...(draft.description.trim() === '' ? [] : [`    description: ${JSON.stringify(draft.description.trim())}`]),
     ...(draft.enabled ? [] : ['    enabled: false']),
     ...(draft.hedge ? ['    hedge: true'] : []),
   ];
   return `${lines.join('\n')}\n`;
-}
-
-/** Plain where it cannot mean anything else. */
-function textOf(text: string): string {
-  const isWord = /^(true|false|yes|no|on|off|null|y|n)$/i.test(text);
-  return /^\/?[a-z][a-z0-9/._-]*$/i.test(text) && !isWord ? text : JSON.stringify(text);
 }

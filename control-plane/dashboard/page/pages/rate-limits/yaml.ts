@@ -1,4 +1,5 @@
 // The YAML that declares a rule, to be put into git. Pure.
+import { yamlScalar } from '../../parts/yaml-text.ts';
 import type { Scope } from './rule.ts';
 
 /** What a rule says. */
@@ -28,21 +29,14 @@ export function yamlOf(rule: Declared): string {
   const lines = [
     'rate_limits:',
     `  ${list}:`,
-    `    - ${key}: ${textOf(subject)}`,
+    `    - ${key}: ${yamlScalar(subject)}`,
     ...(perChild ? ['      per_child: true'] : []),
     '      limits:',
     named === undefined ? `        - period_seconds: ${periodSeconds}` : `        - period: ${named}`,
     ...(maxRequests === undefined ? [] : [`          max_requests: ${maxRequests}`]),
     ...(maxTokens === undefined ? [] : [`          max_tokens: ${maxTokens}`]),
     ...(mode === 'shadow' ? ['          mode: shadow'] : []),
-    ...(name === undefined || name === '' ? [] : [`          name: ${textOf(name)}`]),
+    ...(name === undefined || name === '' ? [] : [`          name: ${yamlScalar(name)}`]),
   ];
   return `${lines.join('\n')}\n`;
-}
-
-/** Plain where it cannot mean anything else; what JSON writes is YAML, too. */
-function textOf(text: string): string {
-  return /^\/?[a-z][a-z0-9/._-]*$/i.test(text) && !/^(true|false|yes|no|on|off|null|y|n)$/i.test(text)
-    ? text
-    : JSON.stringify(text);
 }

@@ -7,7 +7,7 @@ import { Badge } from '../../parts/badge.ts';
 import { CopyButton } from '../../parts/copy-button.ts';
 import { dayText, parseTime } from '../../time.ts';
 import { type Entry, isChange } from './entry.ts';
-import { textOf } from './waterfall.ts';
+import { recordedText } from './waterfall.ts';
 
 interface OfEntry {
   readonly entry: Entry;
@@ -41,8 +41,8 @@ export function Revisions({ entry: { data } }: OfEntry): View {
             ? html`<${Badge}>left it alone</${Badge}>`
             : html`<span class="quiet">${count(bytes_before)} to ${count(bytes_after)} bytes${savedText(tokens_saved)}</span>`
         }</p>
-        ${detail !== undefined && html`<details><summary class="small">What it says of itself</summary><pre tabindex="0">${textOf(detail)}</pre></details>`}
-        ${body !== undefined && html`<details><summary class="small">The body after it</summary><pre tabindex="0">${textOf(body)}</pre></details>`}
+        ${detail !== undefined && html`<details><summary class="small">What it says of itself</summary><pre tabindex="0">${recordedText(detail)}</pre></details>`}
+        ${body !== undefined && html`<details><summary class="small">The body after it</summary><pre tabindex="0">${recordedText(body)}</pre></details>`}
       </div>`,
     )}
     ${dropped.length > 0 && html`<p>The provider could not be told: ${dropped.map((name) => html`<code class="foreign" key=${name}>${name}</code> `)}</p>`}
@@ -88,7 +88,7 @@ function Block({ title, text }: { readonly title: string; readonly text: string 
 }
 
 function bodyText(body: unknown): string | undefined {
-  return body === undefined ? undefined : textOf(body);
+  return body === undefined ? undefined : recordedText(body);
 }
 
 function headerText(headers: Readonly<Record<string, string>> | undefined): string | undefined {

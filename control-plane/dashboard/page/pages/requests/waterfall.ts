@@ -75,11 +75,11 @@ function Failure({ attempt }: { readonly attempt: Attempt }): View {
   const { seq, provider_name, error_code, error_message, response_body } = attempt;
   return html`<div class="failure">
     <p class="small"><strong>Call ${seq}, ${provider_name}:</strong> <span class="foreign">${error_message ?? error_code ?? 'it failed'}</span></p>
-    ${response_body !== undefined && html`<details><summary class="small">What the provider answered</summary><pre tabindex="0">${textOf(response_body)}</pre></details>`}
+    ${response_body !== undefined && html`<details><summary class="small">What the provider answered</summary><pre tabindex="0">${recordedText(response_body)}</pre></details>`}
   </div>`;
 }
 
 /** A recorded body as text. */
-export function textOf(body: unknown): string {
+export function recordedText(body: unknown): string {
   return typeof body === 'string' ? body : JSON.stringify(body, null, 2);
 }
