@@ -1,16 +1,9 @@
 // Every error that the control plane can answer, in the flat shape of the spec ("Admin error shape").
 import { type EntryKindName, entryNouns } from '../domain/documents/kinds.ts';
+import { bad, denied, type ErrorEntry, entryOf, type Fill, missing, PlaneRefusal, worded } from '../plane/refusal.ts';
 import { type ErrorType, printable } from '../schemas/error-type.ts';
 
-interface Entry {
-  readonly status: number;
-  readonly type: ErrorType;
-  readonly message: string;
-}
-
-const bad = (message: string, status = 400): Entry => ({ status, type: 'invalid_request_error', message });
-const denied = (message: string): Entry => ({ status: 403, type: 'permission_error', message });
-const unstored = (message: string): Entry => ({ status: 503, type: 'provider_error', message });
+const unstored = (message: string): ErrorEntry => entryOf(503, 'provider_error', message);
 
 type EntryCode = {
   [Kind in EntryKindName]: `too_many_${Kind}s` | `${Kind}_config_owned` | `${Kind}_not_found`;
@@ -24,9 +17,9 @@ const entryErrors = Object.fromEntries(
       `${kind}_config_owned`,
       bad(`The ${noun} "{name}" is declared in {place}. Remove it there, or override it with a PUT.`, 409),
     ],
-    [`${kind}_not_found`, { status: 404, type: 'not_found_error', message: `There is no ${noun} "{name}".` }],
+    [`${kind}_not_found`, missing(`There is no ${noun} "{name}".`)],
   ]),
-) as Record<EntryCode, Entry>;
+) as Record<EntryCode, ErrorEntry>;
 
 /** Codes are stable and for programs; messages are for people and may change. `{x}` is filled from the details. */
 export const errors = {
@@ -58,18 +51,16 @@ export const errors = {
   auth_key_inactive: bad('The key "{id}" is revoked or has expired, so it cannot be rotated. Issue a new one.', 409),
   too_many_budgets: bad('There are {count} budgets {where} already; at most {limit} are allowed.', 409),
   budget_config_owned: bad('This budget is declared in {place}. Remove it there, or override it with a PUT.', 409),
-  budget_not_found: { status: 404, type: 'not_found_error', message: 'There is no such budget.' },
+  budget_not_found: missing('There is no such budget.'),
   virtual_model_in_use: bad('The virtual model "{source}" is a target of {users}. Change those first.', 409),
   rate_limit_config_owned: bad(
     'This rate limit is declared in {place}. Remove it there, or override it with a PUT.',
     409,
   ),
-  quota_templates_not_entitled: {
-    status: 403,
-    type: 'permission_error',
-    message: 'A template (per_child) needs the entitlement quota_templates (GATEWAY_ENTITLEMENTS). Nothing was stored.',
-  },
-  rate_limit_not_found: { status: 404, type: 'not_found_error', message: 'There is no such rate limit.' },
+  quota_templates_not_entitled: denied(
+    'A template (per_child) needs the entitlement quota_templates (GATEWAY_ENTITLEMENTS). Nothing was stored.',
+  ),
+  rate_limit_not_found: missing('There is no such rate limit.'),
   precondition_failed: bad('The resource has changed since; its entity tag is {current} now. Read it again.', 412),
   write_conflict: bad('Other requests kept changing the same data. Nothing was changed; try again.', 409),
   store_unavailable: unstored('The {store} cannot be used ({reason}){consequence}.'),
@@ -80,26 +71,21 @@ export const errors = {
   store_read_only: unstored('The state store is read-only. Nothing was changed; make it writable.'),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
   // One answer for every failure, so that a caller without a key cannot find out which keys exist.
-  invalid_api_key: {
-    status: 401,
-    type: 'authentication_error',
-    message: 'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
-  },
-  session_ended: {
-    status: 401,
-    type: 'authentication_error',
-    message: 'The session is over. Log in again.',
-  },
+  invalid_api_key: entryOf(
+    401,
+    'authentication_error',
+    'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
+  ),
+  session_ended: entryOf(401, 'authentication_error', 'The session is over. Log in again.'),
   session_not_needed: bad('This gateway runs without a master key, so there are no sessions. Ask without one.', 409),
   csrf_refused: denied(
     'A write with a session needs the header x-csrf-token, with csrf_token of GET /admin/session, from a page of this address.',
   ),
-  too_many_failed_logins: {
-    status: 429,
-    type: 'rate_limit_error',
-    message:
-      'Too many failed attempts to log in from this address. Retry in {seconds} s; until then no key from this address is looked at.',
-  },
+  too_many_failed_logins: entryOf(
+    429,
+    'rate_limit_error',
+    'Too many failed attempts to log in from this address. Retry in {seconds} s; until then no key from this address is looked at.',
+  ),
   foreign_host: denied(
     'Without a master key only names of this machine are served, such as localhost; "{host}" is not one. Set GATEWAY_MASTER_KEY.',
   ),
@@ -108,25 +94,19 @@ export const errors = {
     'This key does not open the admin API. Use the master key or a key with dashboard access.',
   ),
   admin_scope_denied: denied('This key may not {what}.'),
-  audit_entry_not_found: {
-    status: 404,
-    type: 'not_found_error',
-    message: 'There is no audit entry with the id "{id}".',
-  },
+  audit_entry_not_found: missing('There is no audit entry with the id "{id}".'),
   too_many_listeners: unstored('{count} streams of entries are open {where} already. Close some, or try again later.'),
-  auth_key_not_found: { status: 404, type: 'not_found_error', message: 'There is no key with the id "{id}".' },
-  answered_by_proxies: {
-    status: 404,
-    type: 'not_found_error',
-    message: 'Ask a proxy for GET {path}: it answers by its own counters, which the control plane does not have.',
-  },
-  route_not_found: { status: 404, type: 'not_found_error', message: 'There is no {method} {path} here.' },
-  internal_error: {
-    status: 500,
-    type: 'provider_error',
-    message: 'The control plane failed unexpectedly. Quote request id {request_id} to your operator.',
-  },
-} as const satisfies Record<string, Entry>;
+  auth_key_not_found: missing('There is no key with the id "{id}".'),
+  answered_by_proxies: missing(
+    'Ask a proxy for GET {path}: it answers by its own counters, which the control plane does not have.',
+  ),
+  route_not_found: missing('There is no {method} {path} here.'),
+  internal_error: entryOf(
+    500,
+    'provider_error',
+    'The control plane failed unexpectedly. Quote request id {request_id} to your operator.',
+  ),
+} as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errors;
 
@@ -135,7 +115,7 @@ export interface Details {
   /** The wrong member of the request. It is escaped like the message, because its name may come from the client. */
   readonly param?: string;
   /** Values for the placeholders of the message. */
-  readonly fill?: Readonly<Record<string, string | number>>;
+  readonly fill?: Fill;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -149,11 +129,8 @@ export interface AdminError {
 }
 
 /** A refusal from the table; the values of its placeholders are escaped. */
-export function refusal(code: ErrorCode, details: Details = {}): Refusal {
-  const message = errors[code].message.replace(/\{(\w+)\}/g, (_, name: string) =>
-    printable(String(details.fill?.[name] ?? '')),
-  );
-  return new Refusal(code, message, details);
+export function refusal(code: ErrorCode, { fill, ...details }: Details = {}): Refusal {
+  return new Refusal(worded(errors[code], fill), code, details);
 }
 
 /** The refusal as the flat admin error (spec "Admin error shape", design section 4). */
@@ -163,20 +140,11 @@ export function describeRefusal(refused: Refusal): AdminError {
 }
 
 /** An error answer on its way to the client: thrown anywhere, rendered by the server alone. */
-export class Refusal extends Error {
-  readonly code: ErrorCode;
-  readonly status: number;
-  readonly type: ErrorType;
+export class Refusal extends PlaneRefusal<ErrorCode> {
   readonly param: string | undefined;
-  readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: ErrorCode, message: string, details: Details) {
-    super(message);
-    this.name = 'Refusal';
-    this.code = code;
-    this.status = errors[code].status;
-    this.type = errors[code].type;
-    this.param = details.param ? printable(details.param) : undefined;
-    this.headers = details.headers ?? {};
+  constructor(entry: ErrorEntry, code: ErrorCode, { param, headers }: Omit<Details, 'fill'>) {
+    super(entry, code, headers);
+    this.param = param ? printable(param) : undefined;
   }
 }

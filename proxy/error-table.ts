@@ -1,18 +1,7 @@
 // Every error the data plane itself can answer: status, type and words, by code.
-import type { ErrorType } from '../schemas/error-type.ts';
+import { bad, denied, type ErrorEntry, entryOf, missing } from '../plane/refusal.ts';
 
-/** What a refusal says where nothing more is known. */
-export interface ErrorEntry {
-  readonly status: number;
-  readonly type: ErrorType;
-  readonly message: string;
-}
-
-const entryOf = (status: number, type: ErrorType, message: string): ErrorEntry => ({ status, type, message });
-const bad = (message: string, status = 400): ErrorEntry => entryOf(status, 'invalid_request_error', message);
 const upstream = (message: string, status = 502): ErrorEntry => entryOf(status, 'provider_error', message);
-
-const denied = (message: string) => ({ status: 403, type: 'permission_error', message }) as const;
 
 /** Codes are stable and for programs; messages are for people and may change. `{x}` is filled from the details. */
 export const errors = {
@@ -53,9 +42,7 @@ export const errors = {
   unsupported_parameter: bad(
     'The provider "{provider}" cannot be asked for "{field}": {because}. Leave it out, or choose another model.',
   ),
-  endpoint_not_supported: entryOf(
-    404,
-    'not_found_error',
+  endpoint_not_supported: missing(
     'The {what} "{name}" cannot be asked at {path}: that is for providers that speak Responses themselves.',
   ),
   unsupported_operation: bad(
@@ -105,54 +92,32 @@ export const errors = {
     'A guardrail could not be asked, and nothing goes on without it: {reason}. Try again.',
     503,
   ),
-  guardrails_prevent_passthrough: entryOf(
-    403,
-    'permission_error',
+  guardrails_prevent_passthrough: denied(
     'Guardrails hold for this user path, and they cannot look at what is passed through. Use the endpoints under /v1.',
   ),
-  guardrails_prevent_endpoint: entryOf(
-    403,
-    'permission_error',
+  guardrails_prevent_endpoint: denied(
     'Guardrails hold for this user path, and they cannot look at {what}. Send it as words, such as to /v1/chat/completions.',
   ),
-  model_not_found: entryOf(
-    404,
-    'not_found_error',
-    'The model "{model}" does not exist. GET /v1/models lists what does.',
-  ),
-  user_path_denied: entryOf(
-    403,
-    'permission_error',
+  model_not_found: missing('The model "{model}" does not exist. GET /v1/models lists what does.'),
+  user_path_denied: denied(
     'This key may not name a user path. Leave the header out, or use a key issued with "user_path" or "any_user_path": true.',
   ),
-  model_access_denied: entryOf(
-    403,
-    'permission_error',
-    'This key may not use the model "{model}". GET /v1/models lists what it may use.',
-  ),
-  unpriced_model: entryOf(
-    403,
-    'permission_error',
+  model_access_denied: denied('This key may not use the model "{model}". GET /v1/models lists what it may use.'),
+  unpriced_model: denied(
     'The model "{model}" has no price, and a budget of {subject} counts what requests cost. Ask another model, or the operator for its price.',
   ),
   routing_member_not_allowed: bad(
     'This key is restricted to some models, so the body must not have "{member}": a provider might go elsewhere by it.',
   ),
-  dashboard_access_denied: entryOf(
-    403,
-    'permission_error',
+  dashboard_access_denied: denied(
     'This key does not open the admin API. Use the master key or a key with dashboard access.',
   ),
-  admin_scope_denied: entryOf(403, 'permission_error', 'This key may not {what}.'),
-  auth_key_not_found: entryOf(404, 'not_found_error', 'There is no key with the id "{id}".'),
-  explanation_not_found: entryOf(
-    404,
-    'not_found_error',
+  admin_scope_denied: denied('This key may not {what}.'),
+  auth_key_not_found: missing('There is no key with the id "{id}".'),
+  explanation_not_found: missing(
     'This proxy has no explanation with the id "{id}". It keeps each for ten minutes, the last 1,000 at most.',
   ),
-  response_not_found: entryOf(
-    404,
-    'not_found_error',
+  response_not_found: missing(
     'There is no stored response with the id "{id}" for this user path. It may have ended, or was never stored.',
   ),
   response_kept_elsewhere: bad(
@@ -162,10 +127,8 @@ export const errors = {
     'The provider "{provider}" keeps "{id}", and the model "{model}" does not lead there. Choose one that does.',
   ),
   unsupported_response_operation: bad('The response "{id}" cannot be {what}: {because}.'),
-  kept_not_found: entryOf(404, 'not_found_error', 'There is no {what} with the id "{id}" for this user path.'),
-  objects_of_others: entryOf(
-    403,
-    'permission_error',
+  kept_not_found: missing('There is no {what} with the id "{id}" for this user path.'),
+  objects_of_others: denied(
     'Only the master key may ask for {what}: it would show what belongs to other callers{instead}.',
   ),
   too_many_objects: bad('The body names too many files and other stored objects: at most 1,000 can be looked up.'),
@@ -178,12 +141,10 @@ export const errors = {
   invalid_query: bad('The query parameter {name} {problem}.'),
   unknown_provider: bad('There is no provider "{provider}", neither by its name nor by its type.'),
   upgrade_not_supported: bad('There is no WebSocket at {path}. Send the request over HTTP.', 426),
-  passthrough_model_unknown: entryOf(
-    403,
-    'permission_error',
+  passthrough_model_unknown: denied(
     'This key is restricted to some models, and the request does not say which one it asks in a way that can be checked.',
   ),
-  route_not_found: entryOf(404, 'not_found_error', 'There is no {method} {path} here.'),
+  route_not_found: missing('There is no {method} {path} here.'),
   upstream_unavailable: upstream('The provider could not be reached: {reason}.'),
   upstream_dns: upstream("The provider's host name could not be resolved."),
   upstream_tls: upstream('The TLS connection to the provider failed: {reason}.'),

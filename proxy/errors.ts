@@ -1,9 +1,10 @@
-// A refusal: stages throw entries of error-table.ts, connection/answer-refusal.ts renders them (spec: Error envelope).
+// A refusal: stages throw entries of error-table.ts, http/answer-refusal.ts renders them (spec: Error envelope).
 
 import type { BudgetScope } from '../domain/budgets/budget.ts';
 import type { Rule } from '../domain/rules/rule.ts';
-import { type ErrorType, printable } from '../schemas/error-type.ts';
-import { type ErrorEntry, errors } from './error-table.ts';
+import { type ErrorEntry, type Fill, PlaneRefusal, worded } from '../plane/refusal.ts';
+import type { ErrorType } from '../schemas/error-type.ts';
+import { errors } from './error-table.ts';
 
 export type ErrorCode = keyof typeof errors;
 
@@ -18,8 +19,7 @@ export interface Details {
   readonly param?: string;
   /** Name of the upstream provider that produced the error; never set for errors of the gateway itself. */
   readonly provider?: string;
-  /** Values for the placeholders of the message; of a list, all with commas between them. */
-  readonly fill?: Readonly<Record<string, string | number | readonly string[]>>;
+  readonly fill?: Fill;
   readonly headers?: Readonly<Record<string, string>>;
   /** The rate limit or budget that refuses; for the log. */
   readonly rule?: RefusingRule;
@@ -29,14 +29,10 @@ export interface Details {
   readonly saidStatus?: number | undefined;
 }
 
-/** A refusal on its way to the client: thrown by stages, rendered by `connection/answer-refusal.ts`. */
-export class Refusal extends Error {
-  readonly status: number;
-  readonly type: ErrorType;
-  readonly code: string | null;
+/** A refusal on its way to the client: thrown by stages, rendered by `http/answer-refusal.ts`. */
+export class Refusal extends PlaneRefusal<string | null> {
   readonly param: string | null;
   readonly provider: string | undefined;
-  readonly headers: Readonly<Record<string, string>>;
   readonly rule: RefusingRule | undefined;
   /** Further members of the envelope: what a provider said beyond ours. */
   readonly further: Readonly<Record<string, unknown>>;
@@ -44,14 +40,9 @@ export class Refusal extends Error {
   readonly saidStatus: number | undefined;
 
   constructor(entry: ErrorEntry, code: string | null, details: Details = {}) {
-    super(entry.message);
-    this.name = 'Refusal';
-    this.status = entry.status;
-    this.type = entry.type;
-    this.code = code;
+    super(entry, code, details.headers);
     this.param = details.param ?? null;
     this.provider = details.provider;
-    this.headers = details.headers ?? {};
     this.rule = details.rule;
     this.further = details.further ?? {};
     this.saidStatus = details.saidStatus;
@@ -70,14 +61,7 @@ export function refusal(code: ErrorCode, details?: Details): Refusal {
 const plain = new Map<ErrorCode, Refusal>();
 
 function filled(code: ErrorCode, details: Details): Refusal {
-  const entry: ErrorEntry = errors[code];
-  const message = entry.message.replace(/\{(\w+)\}/g, (_, name: string) =>
-    [details.fill?.[name] ?? '']
-      .flat()
-      .map((value) => printable(String(value)))
-      .join(', '),
-  );
-  return new Refusal({ ...entry, message }, code, details);
+  return new Refusal(worded(errors[code], details.fill), code, details);
 }
 
 /** A refusal with the words of an upstream provider (data plane errors, upstream → client). */

@@ -34,8 +34,14 @@ export interface SettledTrip extends RecordedTrip {
   /** Knows what the accepted answer cost. */
   readonly usage: UsageSource | undefined;
   readonly ending: Ending;
-  /** It is a session: tokens were charged as they came, and its target had answered when it began. */
-  readonly isSession?: boolean;
+}
+
+/** What the settlement differs by between kinds of trips. */
+export interface Settling {
+  /** A client sends it: it is one of the requests that are counted, and refused while memory is nearly full. */
+  readonly isOfClient: boolean;
+  /** It is a session: tokens were counted and charged as they came, and its target had answered when it began. */
+  readonly isSession: boolean;
 }
 
 export interface SettleParts extends TripEndParts {
@@ -61,7 +67,7 @@ interface RequestCounts {
 }
 
 /** Gets to know how a request ended. */
-type Observer = (trip: SettledTrip, end: TripEnd, parts: SettleParts) => void;
+type Observer = (trip: SettledTrip, end: TripEnd, parts: SettleParts, kind: Settling) => void;
 
 /** In this order. Tokens are read by the first that needs them. */
 const observers: readonly Observer[] = [
@@ -75,17 +81,17 @@ const observers: readonly Observer[] = [
   (trip, end, { telemetry }) => telemetry?.trip(trip, end),
 ];
 
-/** Gives the slots back, and tells every observer. `isOfClient`: it is one of the requests that are counted. */
-export function settle(trip: SettledTrip, isOfClient: boolean, parts: SettleParts): RecordedEnd {
+/** Gives the slots back, and tells every observer. */
+export function settle(trip: SettledTrip, kind: Settling, parts: SettleParts): RecordedEnd {
   const { exchange, consumer, accepted, ending } = trip;
   // Whatever fails behind this, no slot stays taken.
   exchange.waiting = undefined;
   consumer?.lease.release();
   accepted?.allowance.lease.release();
-  const status = isOfClient && exchange.gone ? 499 : ending.status;
-  const end = new TripEnd(trip, parts, { status, nowMs: parts.nowMs() });
-  if (isOfClient) countRequest(trip, end, parts);
-  for (const observe of observers) observe(trip, end, parts);
+  const status = kind.isOfClient && exchange.gone ? 499 : ending.status;
+  const end = new TripEnd({ trip, isSession: kind.isSession, status, nowMs: parts.nowMs() }, parts);
+  if (kind.isOfClient) countRequest(trip, end, parts);
+  for (const observe of observers) observe(trip, end, parts, kind);
   return end;
 }
 
@@ -101,13 +107,14 @@ function countRequest(
 
 /** How the target whose answer was relayed has done its work. */
 function countAnswer(
-  { accepted, ending, isSession, remembered }: SettledTrip,
+  { accepted, ending, remembered }: SettledTrip,
   { nowMs }: TripEnd,
   { metrics, targets }: SettleParts,
+  { isSession }: Settling,
 ): void {
   if (accepted === undefined) return;
-  const outcome = isSession === true ? 'success' : relayedOutcome(ending.refused);
-  const endedAtMs = isSession === true ? accepted.endedAtMs : nowMs;
+  const outcome = isSession ? 'success' : relayedOutcome(ending.refused);
+  const endedAtMs = isSession ? accepted.endedAtMs : nowMs;
   metrics.upstream.ended(accepted.target, outcome, (endedAtMs - accepted.startedAtMs) / 1000);
   if (remembered !== undefined && outcome !== 'success' && outcome !== 'cancelled')
     noteBreak({ target: remembered, state: targets.of(remembered), role: usualCall }, nowMs);
@@ -118,11 +125,12 @@ function countAnswer(
  * tokens are counted: it is cheaper there.
  */
 function charge(
-  { consumer, accepted, isSession }: SettledTrip,
+  { consumer, accepted }: SettledTrip,
   end: TripEnd,
   { limiter, usageEnabled }: SettleParts,
+  { isSession }: Settling,
 ): void {
-  if (isSession === true) return;
+  if (isSession) return;
   const allowances = [consumer, accepted?.allowance].filter((one) => one !== undefined);
   const isCharged = allowances.some(({ matches }) => limiter.countsTokens(matches));
   if (!isCharged && usageEnabled && accepted !== undefined) return;

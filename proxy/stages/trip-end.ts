@@ -20,8 +20,12 @@ interface UsingTrip {
   readonly ending: { readonly refused: unknown };
   readonly accepted: Pick<RecordedAttempt, 'target'> | undefined;
   readonly usage: UsageSource | undefined;
+}
+
+interface Ended extends Omit<RecordedEnd, 'usage'> {
+  readonly trip: UsingTrip;
   /** What it used was counted as it came. */
-  readonly isSession?: boolean;
+  readonly isSession: boolean;
 }
 
 export class TripEnd implements RecordedEnd {
@@ -29,14 +33,16 @@ export class TripEnd implements RecordedEnd {
   /** Milliseconds of the gateway's clock. */
   readonly nowMs: number;
   readonly #trip: UsingTrip;
+  readonly #isSession: boolean;
   readonly #parts: TripEndParts;
   #usage: TokenUsage | undefined;
   #isRead = false;
 
-  constructor(trip: UsingTrip, parts: TripEndParts, { status, nowMs }: Omit<RecordedEnd, 'usage'>) {
+  constructor({ trip, isSession, status, nowMs }: Ended, parts: TripEndParts) {
     this.status = status;
     this.nowMs = nowMs;
     this.#trip = trip;
+    this.#isSession = isSession;
     this.#parts = parts;
   }
 
@@ -44,8 +50,8 @@ export class TripEnd implements RecordedEnd {
   get usage(): TokenUsage | undefined {
     if (!this.#isRead) {
       this.#isRead = true;
-      this.#usage = usageOf(this.#trip, this.#parts);
-      if (this.#usage !== undefined && this.#trip.isSession !== true) count(this.#usage, this.#trip, this.#parts);
+      this.#usage = usageOf(this.#trip, this.#isSession, this.#parts);
+      if (this.#usage !== undefined && !this.#isSession) count(this.#usage, this.#trip, this.#parts);
     }
     return this.#usage;
   }
@@ -58,12 +64,13 @@ function count(usage: TokenUsage, { accepted }: UsingTrip, { metrics }: TripEndP
 
 /** Of an answer that broke off, or whose client left, what was not reported is `partial`. The client has its answer already: what cannot be measured is reported, and costs nothing. */
 function usageOf(
-  { usage, exchange, ending, isSession }: UsingTrip,
+  { usage, exchange, ending }: UsingTrip,
+  isSession: boolean,
   { reportFailure }: TripEndParts,
 ): TokenUsage | undefined {
   try {
     const used = usage?.usage();
-    const isWhole = ending.refused === undefined || isSession === true;
+    const isWhole = ending.refused === undefined || isSession;
     return used === undefined || isWhole ? used : ofBrokenAnswer(used);
   } catch (error) {
     reportFailure(error, exchange.id);

@@ -3,6 +3,7 @@ import type { Call } from '../call/call.ts';
 import type { Counting } from '../limits/counted-rules.ts';
 import type { RecordedEnd } from '../records/record-of-trip.ts';
 import type { Ending } from '../stages/relay.ts';
+import type { Settling } from '../stages/settle.ts';
 import type { Trip } from './trip.ts';
 
 /** What counts and bounds a trip. */
@@ -17,9 +18,7 @@ export interface Admission {
 export type AskedModel = Pick<Call, 'model' | 'routingMember'>;
 
 /** `Answer`: what stage 7 gives and stage 8 hands on. Each function may throw, or reject with, a Refusal. */
-export interface TripKind<Kind extends Trip, Answer> {
-  /** A client sends it: it is one of the requests that are counted, and refused while memory is nearly full. */
-  readonly isOfClient: boolean;
+export interface TripKind<Kind extends Trip, Answer> extends Settling {
   /** Stage 0: what stands against the request by its head alone. */
   readonly checkHead: (trip: Kind) => void;
   /** Stage 1: who calls. */

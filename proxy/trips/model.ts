@@ -131,6 +131,7 @@ export function modelKind(parts: ModelParts): TripKind<ModelTrip, Delivery> {
   };
   return {
     isOfClient: true,
+    isSession: false,
     checkHead: ({ exchange, snapshot }) => expectJson(exchange, snapshot.bodyLimitBytes),
     identify: (trip) => identify(trip, parts),
     admission: ({ endpoint: { isCounted } }) => ({ rules: isCounted ? 'everything' : 'nothing', hasBudget: isCounted }),

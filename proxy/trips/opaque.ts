@@ -141,6 +141,7 @@ export function opaqueKind(parts: OpaqueParts): TripKind<OpaqueTrip, Delivery> {
     trip.unlessBroken(trip.body.gather(trip.door.shortBytes, patienceMs));
   return {
     isOfClient: true,
+    isSession: false,
     checkHead({ asked, body, door, exchange, snapshot }) {
       if (!door.isOpen(snapshot)) throw refusal('route_not_found', { fill: asked });
       expectLength(exchange.head, body.limit);

@@ -83,7 +83,7 @@ function close<Kind extends Trip, Answer>(trip: Kind, kind: TripKind<Kind, Answe
       return undefined;
     }
   };
-  const end = guarded(() => settle(trip, kind.isOfClient, parts));
+  const end = guarded(() => settle(trip, kind, parts));
   guarded(() => kind.close(trip, end));
   trip.capture?.release();
 }

@@ -60,7 +60,6 @@ export interface SessionKeeper {
 }
 
 export class SessionTrip extends RealtimeTrip<WebSocketConnection> {
-  readonly isSession = true;
   readonly handshake: Handshake;
   readonly unfinished = new UnfinishedResponses();
   /** Stage 8. */
@@ -95,6 +94,7 @@ type Opened = Granted<WebSocketConnection>;
 export function sessionKind(keeper: SessionKeeper, parts: SessionParts): TripKind<SessionTrip, Opened> {
   return {
     isOfClient: true,
+    isSession: true,
     checkHead({ exchange }) {
       keeper.check(exchange);
       checkPath(exchange.request);

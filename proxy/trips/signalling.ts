@@ -72,6 +72,7 @@ type Answered = Granted<WholeAnswer>;
 export function signallingKind(parts: SignallingParts): TripKind<SignallingTrip, Answered> {
   return {
     isOfClient: true,
+    isSession: false,
     checkHead({ exchange: { head } }) {
       if (head.contentEncoding !== undefined) throw refusal('unsupported_encoding');
       expectLength(head, limit);

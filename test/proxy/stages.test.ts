@@ -334,7 +334,7 @@ await test('a request is counted and logged once, by how it ended and how long i
       nowMs: () => 250,
       usageEnabled: true,
     };
-    settle(tripOf(exchange, ending), true, parts);
+    settle(tripOf(exchange, ending), { isOfClient: true, isSession: false }, parts);
     t.equal(exchange.waiting, undefined);
   };
   const failed = refusal('upstream_timeout', { provider: 'p' });

@@ -75,6 +75,7 @@ export class QuestionTrip extends Trip<ModelRequest, Accepted, FailedAttempt> {
 export function questionKind(parts: AuxiliaryParts): TripKind<QuestionTrip, Delivery> {
   return {
     isOfClient: false,
+    isSession: false,
     checkHead: () => undefined,
     // Its caller is that of the request that it serves.
     identify(trip) {
