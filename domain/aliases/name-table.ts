@@ -22,6 +22,11 @@ export function familyPrefix(name: string): string | undefined {
   return /^[^/*]+\/\*$/.test(name) ? name.slice(0, -2) : undefined;
 }
 
+/** The name that stands for a model in a family: `eu/*` and `m` → `eu/m`. */
+export function nameInFamily({ source }: AliasTargets, model: string): string {
+  return `${familyPrefix(source) ?? ''}/${model}`;
+}
+
 /**
  * Resolves names. An alias wins over a name of a family, and both win over models. Letter case is ignored, except
  * between two models whose names differ only in case.
@@ -76,17 +81,22 @@ export class NameTable {
    * here has every model.
    */
   modelsOf(name: string): readonly ModelTarget[] | undefined {
+    const found = this.#listed(name);
+    if (found !== undefined) return found;
     const { provider, model } = parseSelector(name) ?? {};
-    if (provider !== undefined && model !== undefined) {
-      if (this.models.offered.get(provider)?.has(model) === true) return [{ provider, model }];
-      if (!this.models.isDiscovered && this.models.discovering.has(provider) && !model.includes('*'))
-        return [{ provider, model }];
+    const { isDiscovered, discovering } = this.models;
+    if (provider !== undefined && model !== undefined && !isDiscovered && discovering.has(provider)) {
+      if (!model.includes('*')) return [{ provider, model }];
     }
-    const { bare, folded } = this.models;
-    const exact = bare.get(name);
-    if (exact !== undefined) return exact;
-    const target = folded.qualified.get(foldCase(name));
-    return target === undefined ? folded.bare.get(foldCase(name)) : [target];
+    const spelling = this.models.spelling(name);
+    return spelling === undefined ? undefined : this.#listed(spelling);
+  }
+
+  /** In this letter case. */
+  #listed(name: string): readonly ModelTarget[] | undefined {
+    const { provider, model } = parseSelector(name) ?? {};
+    const isOffered = provider !== undefined && model !== undefined && this.models.offered.get(provider)?.has(model);
+    return isOffered === true ? [{ provider, model }] : this.models.bare.get(name);
   }
 
   /** Whether an unknown name may become known when providers report their models. */
@@ -101,21 +111,18 @@ export class NameTable {
     return [...this.#aliases.values()].map(({ source }) => source);
   }
 
-  /** The families, each with the names in it. */
-  *families(): Generator<{ readonly family: AliasTargets; readonly names: readonly string[] }> {
-    for (const family of this.#families.values()) {
-      const prefix = familyPrefix(family.source) ?? '';
-      yield { family, names: [...this.#modelsOfFamily(family)].map((model) => `${prefix}/${model}`) };
-    }
+  /** The families, each with what stands behind the slash of its names. */
+  *families(): Generator<{ readonly family: AliasTargets; readonly models: ReadonlySet<string> }> {
+    for (const family of this.#families.values()) yield { family, models: this.#modelsOfFamily(family) };
   }
 
   #modelsOfFamily({ targets }: AliasTargets): ReadonlySet<string> {
-    const found = new Set<string>();
-    for (const { model } of targets) {
+    const under = targets.flatMap(({ model }) => {
       const prefix = familyPrefix(model);
-      if (prefix !== undefined) for (const each of this.#modelsUnder(prefix)) found.add(each);
-    }
-    return found;
+      return prefix === undefined ? [] : [this.#modelsUnder(prefix)];
+    });
+    const [first = new Set<string>(), ...further] = under;
+    return further.length === 0 ? first : new Set(under.flatMap((models) => [...models]));
   }
 
   /** Every `x` for which `<prefix>/x` is a model of a provider, or a name of a family. */

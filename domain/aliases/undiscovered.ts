@@ -29,7 +29,7 @@ export function sayUndiscovered(aliases: readonly Alias[], models: ModelNames): 
   }
   if (more > 0) said.push(`${more} more targets of aliases are left out until a provider has the model`);
   let names = 0;
-  for (const family of table.families()) names += family.names.length;
+  for (const family of table.families()) names += family.models.size;
   if (names > mostFamilyNames)
     said.push(`the families stand for ${names} names: those beyond ${mostFamilyNames} are left out; filter the models`);
   return said;

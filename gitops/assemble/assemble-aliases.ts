@@ -50,13 +50,13 @@ function createLeads(aliases: readonly AliasTargets[], offer: ModelOffer): (name
   const models = modelNames(offer);
   const providers = new Set((offer.providerNames ?? Object.keys(offer.providers)).map(foldCase));
   const table = new NameTable(aliases, models);
-  const families = new Map([...table.families()].map(({ family, names }) => [family.source, { family, names }]));
+  const families = new Map([...table.families()].map((each) => [each.family.source, each]));
   // Chains of aliases have been checked: they are short and have no cycle.
   const leads = (name: string): boolean => {
     const prefix = familyPrefix(name);
     if (prefix !== undefined) {
-      const { family, names = [] } = families.get(name) ?? {};
-      if (family !== undefined) return names.length > 0 || family.targets.some(({ model }) => leads(model));
+      const known = families.get(name);
+      if (known !== undefined) return known.models.size > 0 || known.family.targets.some(({ model }) => leads(model));
       return models.discovering.has(prefix) || (models.offered.get(prefix)?.size ?? 0) > 0;
     }
     const lead = table.leadOf(name);

@@ -1,7 +1,13 @@
 // Checks of where aliases lead in the end: enough targets, targets named twice, strategies and prices that do not count.
 import { createFlattener, type Flattened } from '../../domain/aliases/flatten.ts';
 import { mostLeaves } from '../../domain/aliases/mistakes.ts';
-import { type AliasTargets, familyPrefix, type NamedAlias, type NameTable } from '../../domain/aliases/name-table.ts';
+import {
+  type AliasTargets,
+  familyPrefix,
+  type NamedAlias,
+  type NameTable,
+  nameInFamily,
+} from '../../domain/aliases/name-table.ts';
 import { modelId } from '../../domain/listed-models.ts';
 import { pricingIn } from '../../domain/prices/price-book.ts';
 import type { Config } from '../../schemas/types.ts';
@@ -45,11 +51,11 @@ export function checkStrategies(
     problems: [],
     warnings: [],
   };
-  const families = new Map([...table.families()].map(({ family, names }) => [family, names]));
+  const families = new Map([...table.families()].map(({ family, models }) => [family, models]));
   for (const alias of list) {
-    const names = families.get(alias) ?? [];
+    const models = [...(families.get(alias) ?? [])];
     const isFamily = familyPrefix(alias.source) !== undefined;
-    const meant = isFamily ? names.flatMap((name) => table.leadOf(name)?.alias ?? []) : [alias];
+    const meant = isFamily ? models.flatMap((model) => table.leadOf(nameInFamily(alias, model))?.alias ?? []) : [alias];
     checkLeaves(alias, meant, judging);
     checkThoughts(alias, meant, judging);
     if (isFamily) checkFamilyTwins(alias, judging);

@@ -155,7 +155,7 @@ function checkChains(
   }
   if (problems.length > 0) return;
   let count = 0;
-  for (const { names } of table.families()) count += names.length;
+  for (const { models } of table.families()) count += models.size;
   if (count > mostFamilyNames) {
     const message = `the families stand for ${count} names; at most ${mostFamilyNames} are supported`;
     problems.push(sources.problem(['aliases'], message, 'key'));

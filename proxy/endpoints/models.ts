@@ -2,8 +2,9 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { refusal } from '../errors.ts';
 import { speaksAnthropic } from '../http/error-format.ts';
-import { modelEntry } from '../snapshot/compile-routes.ts';
-import type { ModelEntry, Snapshot, Target } from '../snapshot/snapshot.ts';
+import { inSlices, type Slices } from '../pacing/slices.ts';
+import { modelEntry } from '../snapshot/route-table.ts';
+import type { ModelEntry, Routes, Snapshot, Target } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import { grantedPart, visibleRoute } from '../stages/resolve.ts';
 import { anthropicModel, pageOf, type Query } from './anthropic-models.ts';
@@ -14,8 +15,10 @@ interface DescribedModel extends ModelEntry {
   readonly capabilities: Capabilities;
 }
 
-/** By the models of a snapshot: the answer for those who may use everything. */
-const wholeLists = new WeakMap<Snapshot['models'], Buffer>();
+/** The answer for those who may use everything. */
+const wholeLists = new WeakMap<Routes, Buffer>();
+/** Models that are described in one step. */
+const stepModels = 500;
 
 /** What it needs. */
 export interface ModelListParts {
@@ -28,14 +31,16 @@ export interface ModelListParts {
  * is not there, nor are aliases of other user paths. Clients of Anthropic get their own format, and pages.
  */
 export const models: FastifyPluginAsync<{ gateway: ModelListParts }> = async (app, { gateway }) => {
-  app.get<{ Querystring: Query }>('/v1/models', ({ principal, query, raw }, reply) => {
+  app.get<{ Querystring: Query }>('/v1/models', async ({ principal, query, raw }, reply) => {
     const snapshot = gateway.current();
     const isWhole = principal.allowedModels === undefined && !snapshot.hidesAliases;
     if (speaksAnthropic('/v1/models', raw)) {
-      return reply.send(pageOf(isWhole ? snapshot.models : listed(snapshot, principal), query));
+      return reply.send(
+        pageOf(await inSlices(isWhole ? snapshot.routes.entries() : listed(snapshot, principal)), query),
+      );
     }
-    if (isWhole) return reply.type('application/json; charset=utf-8').send(wholeList(snapshot));
-    return reply.send({ object: 'list', data: listed(snapshot, principal) });
+    if (isWhole) return reply.type('application/json; charset=utf-8').send(await inSlices(wholeList(snapshot)));
+    return reply.send({ object: 'list', data: await inSlices(listed(snapshot, principal)) });
   });
 
   app.get<{ Params: { '*': string } }>('/v1/models/*', ({ params, principal, raw }) => {
@@ -48,21 +53,29 @@ export const models: FastifyPluginAsync<{ gateway: ModelListParts }> = async (ap
 };
 
 /** Made when it is first asked for, and again with another configuration: there may be thousands of models. */
-function wholeList({ models: entries, routes }: Snapshot): Buffer {
-  let list = wholeLists.get(entries);
-  if (list === undefined) {
-    const data = entries.map((entry) => described(entry, routes.get(entry.id)?.targets ?? []));
-    list = Buffer.from(JSON.stringify({ object: 'list', data }));
-    wholeLists.set(entries, list);
+function* wholeList({ routes }: Snapshot): Slices<Buffer> {
+  const known = wholeLists.get(routes);
+  if (known !== undefined) return known;
+  const data: DescribedModel[] = [];
+  for (const entry of yield* routes.entries()) {
+    data.push(described(entry, routes.get(entry.id)?.targets ?? []));
+    if (data.length % stepModels === 0) yield;
   }
+  const list = Buffer.from(JSON.stringify({ object: 'list', data }));
+  wholeLists.set(routes, list);
   return list;
 }
 
-function listed(snapshot: Snapshot, asker: Principal): readonly DescribedModel[] {
-  return snapshot.models.flatMap(({ id }) => {
+function* listed(snapshot: Snapshot, asker: Principal): Slices<readonly DescribedModel[]> {
+  const data: DescribedModel[] = [];
+  let count = 0;
+  for (const { id } of yield* snapshot.routes.entries()) {
+    count += 1;
+    if (count % stepModels === 0) yield;
     const found = entryOf(id, snapshot, asker);
-    return found?.isListed === true ? [found.entry] : [];
-  });
+    if (found?.isListed === true) data.push(found.entry);
+  }
+  return data;
 }
 
 /** The model as the caller may see it: by the targets that it may use, owned by the first. Undefined when there is none. */

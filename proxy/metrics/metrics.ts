@@ -59,7 +59,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       providers = upstreams;
       guardrails.keep(new Set(known.map(({ name }) => name)));
       requests.keep(new Set(upstreams.map(({ name }) => name)));
-      upstream.keep([...routes.values()].flatMap(({ targets }) => targets));
+      upstream.keep([...routes.targets.values()].flatMap((models) => [...models.values()]));
     },
     async text() {
       const exposition = new Exposition();

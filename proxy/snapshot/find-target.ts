@@ -7,6 +7,6 @@ export function findTarget(
   model: string | undefined,
   { routes }: Pick<Snapshot, 'routes'>,
 ): Target | undefined {
-  const { targets = [] } = routes.get(`${upstream.name}/${model ?? ''}`) ?? {};
-  return targets.find((target) => target.upstream === upstream && target.model === model);
+  const target = routes.targets.get(upstream.name)?.get(model ?? '');
+  return target?.upstream === upstream ? target : undefined;
 }

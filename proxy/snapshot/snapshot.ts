@@ -13,6 +13,7 @@ import type { Guardrail } from '../guardrails/guardrail.ts';
 import type { ConnectionSettings } from '../http/connections.ts';
 import type { CrossOrigin } from '../http/cross-origin.ts';
 import type { ToldLimits } from '../limits/headers.ts';
+import type { Slices } from '../pacing/slices.ts';
 import type { MediaPlace } from '../providers/media.ts';
 import type { Base, StorePlaces } from '../providers/paths.ts';
 import type { KeyStyle, MediaOperation } from '../providers/row.ts';
@@ -126,6 +127,20 @@ export interface ModelEntry {
   readonly object: 'model';
   readonly created: number;
   readonly owned_by: string;
+}
+
+/** Where all names lead that a request may use: qualified names, bare ids, names of families, aliases. A name always has the same route. */
+export interface Routes {
+  /** By provider and by model: the one target of that model. */
+  readonly targets: ReadonlyMap<string, ReadonlyMap<string, Target>>;
+  /** The route of a name in this letter case. */
+  get(name: string): Route | undefined;
+  /** The route of a name in any letter case: the first one of several. */
+  inAnyCase(name: string): Route | undefined;
+  /** Every name, each once. */
+  keys(): Iterable<string>;
+  /** What GET /v1/models lists for those who may use everything, sorted by id. Always the same list. */
+  entries(): Slices<readonly ModelEntry[]>;
 }
 
 /** Client-side patience of the server, in milliseconds. */
@@ -244,13 +259,9 @@ export interface Snapshot {
   /** Name of the header that holds a request's user path, in lower case. */
   readonly userPathHeader: string;
   /** Every name a request may use: qualified, bare, alias. */
-  readonly routes: ReadonlyMap<string, Route>;
-  /** The same by names in lower case, for requests that spell one otherwise. */
-  readonly foldedRoutes: ReadonlyMap<string, Route>;
+  readonly routes: Routes;
   /** Where a moderation leads that names no model, if nothing has the name of the usual one; undefined: no provider of OpenAI's format does them. */
   readonly moderation: Route | undefined;
-  /** What GET /v1/models lists for those who may use everything, sorted by id. */
-  readonly models: readonly ModelEntry[];
   /** Some aliases are for some user paths alone. */
   readonly hidesAliases: boolean;
   readonly upstreams: readonly Upstream[];

@@ -1,6 +1,5 @@
 // Stage 2: a model name becomes an ordered list of places to try (spec: What the service does 2 and 4).
 import { allowsName, allowsTarget, type ModelAccess } from '../../domain/keys/model-access.ts';
-import { foldCase } from '../../domain/selector.ts';
 import { isWithin } from '../../domain/user-path.ts';
 import type { Call } from '../call/call.ts';
 import { refusal } from '../errors.ts';
@@ -43,8 +42,8 @@ export function permittedPart(
 }
 
 /** Where a name leads for a user path, in any letter case; undefined: nowhere. */
-export function visibleRoute({ routes, foldedRoutes }: Snapshot, model: string, userPath: string): Route | undefined {
-  let route = routes.get(model) ?? foldedRoutes.get(foldCase(model));
+export function visibleRoute({ routes }: Pick<Snapshot, 'routes'>, model: string, userPath: string): Route | undefined {
+  let route = routes.get(model) ?? routes.inAnyCase(model);
   while (route?.userPaths !== undefined && !includesPath(route.userPaths, userPath)) route = route.behind;
   return route;
 }

@@ -57,17 +57,23 @@ export class UpstreamTally {
   }
 
   /** Only these targets have series of their own from now on. Those that had them before keep their figures. */
-  keep(targets: readonly CountedTarget[]): void {
+  keep(targets: Iterable<CountedTarget>): void {
     const kept = new Map<string, ProviderFigures>();
-    for (const { upstream, model } of [...targets, removed]) {
-      const before = this.#providers.get(upstream.name);
-      const figures = kept.get(upstream.name) ?? new ProviderFigures(before);
+    for (const target of targets) this.#keepOne(target, kept);
+    this.#keepOne(removed, kept);
+    this.#providers = kept;
+  }
+
+  #keepOne({ upstream, model }: CountedTarget, kept: Map<string, ProviderFigures>): void {
+    const before = this.#providers.get(upstream.name);
+    let figures = kept.get(upstream.name);
+    if (figures === undefined) {
+      figures = new ProviderFigures(before);
       kept.set(upstream.name, figures);
-      figures.models.set(model, before?.models.get(model) ?? figures.models.get(model) ?? new ModelFigures());
       const unnamed = before?.models.get(otherLabel);
       if (unnamed !== undefined) figures.models.set(otherLabel, unnamed);
     }
-    this.#providers = kept;
+    figures.models.set(model, before?.models.get(model) ?? figures.models.get(model) ?? new ModelFigures());
   }
 
   /** An attempt is over. */

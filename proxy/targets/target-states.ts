@@ -25,8 +25,9 @@ export interface KnownTarget {
 
 export class TargetStates {
   readonly #byTarget = new WeakMap<RememberedTarget, TargetState>();
-  #known: ReadonlyMap<string, KnownTarget> = new Map();
-  #routes: unknown;
+  /** By provider and origin, and by model. */
+  #known: ReadonlyMap<string, ReadonlyMap<string, KnownTarget>> = new Map();
+  #targets: unknown;
 
   /** The state of a target; one that `keep` does not know has a state for as long as its object lives. */
   of(target: RememberedTarget): TargetState {
@@ -34,32 +35,31 @@ export class TargetStates {
     return state ?? this.#remember(target, new TargetState());
   }
 
-  /** From now on there are these routes. What is known of a target with the same provider, origin and model stays; others are forgotten. */
-  keep(routes: ReadonlyMap<string, { readonly targets: readonly RememberedTarget[] }>): void {
+  /** From now on there are these targets, by provider and by model. What is known of a target with the same provider, origin and model stays; others are forgotten. */
+  keep(targets: ReadonlyMap<string, ReadonlyMap<string, RememberedTarget>>): void {
     // The same object when only rules or keys have changed.
-    if (routes === this.#routes) return;
-    this.#routes = routes;
-    const seen = new Set<RememberedTarget>();
-    const known = new Map<string, KnownTarget>();
-    for (const { targets } of routes.values()) {
-      for (const target of targets) {
-        if (seen.has(target)) continue;
-        seen.add(target);
+    if (targets === this.#targets) return;
+    this.#targets = targets;
+    const known = new Map<string, Map<string, KnownTarget>>();
+    for (const models of targets.values()) {
+      for (const target of models.values()) {
         const { upstream, model } = target;
-        const key = `${upstream.name}\n${upstream.origin}\n${model}`;
-        const before = known.get(key) ?? this.#known.get(key);
+        const place = `${upstream.name}\n${upstream.origin}`;
+        const there = known.get(place) ?? new Map<string, KnownTarget>();
+        known.set(place, there);
+        const before = there.get(model) ?? this.#known.get(place)?.get(model);
         const state = this.#remember(target, before?.state ?? this.of(target));
         if (upstream.learnsLimits === false) state.quota.forget();
         state.quota.keep(upstream.credentials?.remembered);
-        known.set(key, before ?? { provider: upstream.name, model, state });
+        there.set(model, before ?? { provider: upstream.name, model, state });
       }
     }
     this.#known = known;
   }
 
   /** Those of the last `keep`. */
-  known(): Iterable<KnownTarget> {
-    return this.#known.values();
+  *known(): Generator<KnownTarget, void> {
+    for (const models of this.#known.values()) yield* models.values();
   }
 
   #remember(target: RememberedTarget, state: TargetState): TargetState {

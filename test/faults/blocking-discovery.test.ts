@@ -12,6 +12,8 @@ const mebibyte = 2 ** 20;
 /** Just within what is read of a list. */
 const most = 4 * mebibyte - 100;
 const times = (text: string, bytes = most): string => text.repeat(Math.floor(bytes / Buffer.byteLength(text)));
+/** As many ids as are taken, all of them as long as they may be with the digits before them. */
+const manyIds = 10_000;
 const lists: Readonly<Record<string, () => string>> = {
   'the same id': () => `[${times('{"id":"a"},')}{"id":"a"}]`,
   'ids that cannot be used': () => `[{"id":"a"},${times('{"id":"*"},')}1]`,
@@ -21,6 +23,8 @@ const lists: Readonly<Record<string, () => string>> = {
   'short texts': () => `[{"id":"a"},${times('"\\u0041",')}1]`,
   'one long entry': () => `[{"id":"a"},[${times('{},')}1]]`,
   'a member before the list': () => `{"x":[${times('{},', most - 100)}1],"data":[{"id":"a"}]}`,
+  'many long ids': () =>
+    JSON.stringify(Array.from({ length: manyIds }, (_, index) => ({ id: `${index}${'m'.repeat(245)}` }))),
 };
 
 let list = '[{"id":"first"}]';
@@ -32,8 +36,8 @@ const provider = createServer((asked, response) => {
 const base_url = `http://127.0.0.1:${await listen(provider)}/v1`;
 suite.teardown(() => provider.close());
 const meter = await createMeter();
-await startGateway(suite, {
-  config: { providers: { p: { type: 'openai', base_url, api_key: 'key', discovery: { refresh: '200ms' } } } },
+const gateway = await startGateway(suite, {
+  config: { providers: { p: { type: 'openai', base_url, api_key: 'key', discovery: { refresh: '100ms' } } } },
   execArgv: meter.execArgv,
   env: meter.env,
 });
@@ -49,9 +53,11 @@ for (const [name, made] of Object.entries(lists)) {
       await waitFor('the list to be read', () => questions >= before + 3, 20_000);
     };
     const { longestMs } = await quickestOf(async () => {
-      await told(short);
+      // Another list, so that the long one is put in force again.
+      if (list === long) await told(short);
       return meter.during(() => told(long).then(() => 200));
     });
     t.ok(longestMs < mostMs, `${longestMs.toFixed(0)} ms`);
+    t.equal(await gateway.metric('gateway_discovery_models'), name === 'many long ids' ? manyIds : 1);
   });
 }

@@ -68,7 +68,7 @@ export async function auxiliaryStand(t: Test): Promise<AuxiliaryStand> {
   );
   const own = partsOf();
   t.teardown(() => own.pools.closeFree());
-  own.targets.keep(snapshot.routes);
+  own.targets.keep(snapshot.routes.targets);
   const { limiter } = own;
   const team = { path: '/team', per_child: false, limits: both };
   const providers = [{ name: 'first', limits: both }];

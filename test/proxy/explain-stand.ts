@@ -89,7 +89,7 @@ export function explainStand(
     put(next) {
       ({ snapshot } = next);
       limiter.reconcile(next.rules, next.enforcement);
-      targets.keep(next.snapshot.routes);
+      targets.keep(next.snapshot.routes.targets);
     },
     warn: () => undefined,
     tellExpired: () => undefined,

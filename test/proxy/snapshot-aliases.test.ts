@@ -2,6 +2,7 @@
 import { test } from 'tap';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { modelAccess } from '../../domain/keys/model-access.ts';
+import { atOnce } from '../../proxy/pacing/slices.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import { defaultRetryPolicy, mostCalls, retryReasons } from '../../proxy/snapshot/retry-policy.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
@@ -76,7 +77,7 @@ await test('a family stands for every model of its targets; an alias of the same
   t.equal(routeOf(snapshot, 'c/x'), 'failover b/x*1', 'a family may have the name of a provider');
   t.equal(routeOf(snapshot, 'c/w'), 'failover c/w*1', 'whose other models stay');
   for (const name of ['eu/*', 'eu/', 'eu', 'eu/w', 'all/*']) t.equal(routeOf(snapshot, name), undefined, name);
-  const listed = new Set(snapshot.models.map(({ id }) => id));
+  const listed = new Set(atOnce(snapshot.routes.entries()).map(({ id }) => id));
   t.ok(['eu/x', 'eu/z', 'all/w', 'c/x', 'c/w'].every((id) => listed.has(id)));
   t.notOk(listed.has('eu/*'));
 });

@@ -1,6 +1,7 @@
 // From config to snapshot: which name leads where, what is listed, and that nothing in it can change.
 import { test } from 'tap';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
+import { atOnce } from '../../proxy/pacing/slices.ts';
 import { compile, withDocuments } from '../../proxy/snapshot/compile.ts';
 import { createCurrent } from '../../proxy/snapshot/current.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
@@ -73,11 +74,12 @@ await test('the list has every qualified model and every alias once, sorted by i
       { source: 'fast', targets: [{ model: 'p/m' }] },
     ],
   });
+  const models = atOnce(snapshot.routes.entries());
   t.same(
-    snapshot.models.map(({ id, owned_by }) => `${id} ${owned_by}`),
+    models.map(({ id, owned_by }) => `${id} ${owned_by}`),
     ['P/z P', 'fast p', 'o/m o', 'p/B p', 'p/a o', 'p/m p'],
   );
-  for (const model of snapshot.models) t.match(model, { object: 'model', created: 0 });
+  for (const model of models) t.match(model, { object: 'model', created: 0 });
 });
 
 await test('a provider becomes an upstream with numbers and bytes', async (t) => {
@@ -139,7 +141,6 @@ await test('the settings of the server become numbers', async (t) => {
     bodyLimitBytes: 33_554_432,
     shutdownGraceMs: 120_000,
     timeouts: { headersMs: 10_000, bodyMs: 300, writeIdleMs: 60_000, keepAliveMs: 75_000 },
-    models: [],
     upstreams: [],
   });
 });
@@ -165,6 +166,9 @@ await test('everything in a snapshot is frozen', async (t) => {
     }
   };
   visit(snapshot, 'snapshot');
+  for (const name of snapshot.routes.keys()) visit(snapshot.routes.get(name), name);
+  for (const models of snapshot.routes.targets.values())
+    for (const [name, { speeches }] of models) visit(speeches, name);
   t.same(open, []);
 });
 

@@ -3,6 +3,7 @@ import { test } from 'tap';
 import { modelAccess } from '../../domain/keys/model-access.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { closeExchange } from '../../proxy/http/exchange.ts';
+import { atOnce } from '../../proxy/pacing/slices.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import { expectJson, received } from '../../proxy/stages/receive.ts';
 import { resolve, visibleRoute } from '../../proxy/stages/resolve.ts';
@@ -82,7 +83,7 @@ await test('an alias covers its name in every letter case; of models that differ
   for (const name of ['Chat', 'chat', 'CHAT']) t.same(leads(name, '/team/app'), ['Big'], name);
   t.same(leads('chat', '/other'), ['chat'], 'behind the alias is the model');
   t.same([leads('P/Big', '/'), leads('P/big', '/'), leads('p/BIG', '/')], [['Big'], ['big'], ['Big']]);
-  const listed = ofCase.models.map(({ id }) => id);
+  const listed = atOnce(ofCase.routes.entries()).map(({ id }) => id);
   t.same(listed, ['Chat', 'P/Big', 'P/big', 'P/chat']);
 });
 

@@ -4,7 +4,7 @@ import { createFlattener } from '../../../domain/aliases/flatten.ts';
 import { aliasKey } from '../../../domain/aliases/manual-alias.ts';
 import { aliasesInForce, type MergedAlias, sayPlainly } from '../../../domain/aliases/merge-aliases.ts';
 import { complete, mostFamilyNames, mostLeaves, targetProblem } from '../../../domain/aliases/mistakes.ts';
-import { NameTable } from '../../../domain/aliases/name-table.ts';
+import { NameTable, nameInFamily } from '../../../domain/aliases/name-table.ts';
 import { manualAliases } from '../../../domain/documents/kinds.ts';
 import { removed } from '../../../domain/documents/managed-kind.ts';
 import type { Alias } from '../../../schemas/types.ts';
@@ -79,9 +79,9 @@ function checkAlias(known: KnownAliases, alias: Alias, { key, memberOf }: AliasW
     most = Math.max(most, (each && flatten(each)?.leaves.length) ?? 0);
   };
   note(alias);
-  for (const { family, names: all } of table.families()) {
-    names += all.length;
-    if (family === alias) for (const name of all) note(table.memberOf(name));
+  for (const { family, models } of table.families()) {
+    names += models.size;
+    if (family === alias) for (const model of models) note(table.memberOf(nameInFamily(family, model)));
   }
   // With discovered models there may be a second one.
   if (alias.hedge && most < 2 && !table.models.discovering.size)

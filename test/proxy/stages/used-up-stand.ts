@@ -68,7 +68,7 @@ export async function usedUpStand(t: Test, { limits = {}, waits = {}, ...said }:
   );
   const own = partsOf();
   t.teardown(() => own.pools.closeFree());
-  own.targets.keep(snapshot.routes);
+  own.targets.keep(snapshot.routes.targets);
   const parts = { ...own, balance: createBalance(own.targets), nowMs: () => nowMs };
   const { limiter } = parts;
   limiter.reconcile(rulesOf(limits));

@@ -5,27 +5,28 @@ import { TargetStates } from '../../../proxy/targets/target-states.ts';
 
 const start = 1_800_000_000_000;
 const targetOf = (name: string, model = 'm', origin = 'http://127.0.0.1:9') => ({ upstream: { name, origin }, model });
-const routesOf = (...targets: ReturnType<typeof targetOf>[]) => new Map([['route', { targets }]]);
+const mapOf = (...targets: ReturnType<typeof targetOf>[]) =>
+  new Map(targets.map((each, index) => [String(index), new Map([[each.model, each]])]));
 
 await test('the state of a target survives a reload while provider, origin and model stay', async (t) => {
   const states = new TargetStates();
   const before = targetOf('p');
   states.of(before).rest(start + 1000, start);
-  states.keep(routesOf(before, targetOf('p', 'n')));
+  states.keep(mapOf(before, targetOf('p', 'n')));
   const kept = states.of(before);
   t.equal(kept.restsUntilMs, start + 1000, 'what was known before the first reload stays, too');
   const same = targetOf('p');
   const others = [targetOf('q'), targetOf('p', 'o'), targetOf('p', 'm', 'http://127.0.0.1:8')];
-  states.keep(routesOf(same, ...others));
+  states.keep(mapOf(same, ...others));
   t.equal(states.of(same), kept);
   t.equal(states.of(before), kept, 'a request that began before shares it');
   for (const other of others) t.not(states.of(other), kept);
   t.same(
     [...states.known()].map(({ provider, model }) => `${provider}/${model}`),
-    ['p/m', 'q/m', 'p/o', 'p/m'],
+    ['p/m', 'p/o', 'q/m', 'p/m'],
   );
-  states.keep(routesOf(targetOf('q')));
-  states.keep(routesOf(targetOf('p')));
+  states.keep(mapOf(targetOf('q')));
+  states.keep(mapOf(targetOf('p')));
   t.equal([...states.known()].length, 1);
   t.not([...states.known()][0]?.state, kept, 'a target that was gone begins anew');
 });
@@ -33,27 +34,22 @@ await test('the state of a target survives a reload while provider, origin and m
 await test('a provider whose limits are no longer learned has none', async (t) => {
   const states = new TargetStates();
   const before = targetOf('p');
-  states.keep(routesOf(before));
+  states.keep(mapOf(before));
   const { quota } = states.of(before);
   quota.learn({ quota: ['x-ratelimit-remaining-requests', '0'].map((text) => Buffer.from(text)) }, start);
-  states.keep(routesOf(targetOf('p')));
+  states.keep(mapOf(targetOf('p')));
   t.equal(quota.isUsedUp(start), true);
   states.keep(
-    new Map([['route', { targets: [{ upstream: { ...before.upstream, learnsLimits: false }, model: 'm' }] }]]),
+    new Map([['p', new Map([['m', { upstream: { ...before.upstream, learnsLimits: false }, model: 'm' }]])]]),
   );
   t.equal(quota.isUsedUp(start), false);
   t.same([...quota.remaining(start)], []);
 });
 
-await test('the same target in several routes has one state', async (t) => {
+await test('the same target in several objects has one state', async (t) => {
   const states = new TargetStates();
   const [one, other] = [targetOf('p'), targetOf('p')];
-  states.keep(
-    new Map([
-      ['a', { targets: [one] }],
-      ['b', { targets: [other, one] }],
-    ]),
-  );
+  states.keep(mapOf(one, other));
   t.equal(states.of(one), states.of(other));
   t.equal([...states.known()].length, 1);
 });

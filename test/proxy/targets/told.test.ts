@@ -17,7 +17,7 @@ function standOf(count: number) {
     upstream: { name: 'p', origin: 'http://127.0.0.1:9' },
     model: `m${index}`,
   }));
-  states.keep(new Map([['route', { targets }]]));
+  states.keep(new Map([['p', new Map(targets.map((target) => [target.model, target]))]]));
   return {
     states,
     stateOf: (index: number) => states.of(targets[index] ?? { upstream: { name: '', origin: '' }, model: '' }),

@@ -1,0 +1,210 @@
+// Where the names of models lead: qualified names, bare ids, names of families, aliases. A later kind wins over an earlier one.
+
+import { type Flattened, weightsOf } from '../../domain/aliases/flatten.ts';
+import { foldedIn, type ModelNames } from '../../domain/aliases/model-names.ts';
+import { nameInFamily } from '../../domain/aliases/name-table.ts';
+import { foldCase, parseSelector } from '../../domain/selector.ts';
+import type { Alias } from '../../schemas/types.ts';
+import type { Slices } from '../pacing/slices.ts';
+import { compileRetryPolicy, defaultRetryPolicy } from './retry-policy.ts';
+import type { ModelEntry, Route, Routes, Target } from './snapshot.ts';
+
+/** An alias that leads somewhere. */
+export interface NamedRoute {
+  readonly alias: Alias;
+  readonly flattened: Flattened;
+}
+
+/** The names of a family. */
+export interface FamilyRoutes {
+  readonly alias: Alias;
+  /** What stands behind the slash of its names. */
+  readonly models: ReadonlySet<string>;
+  /** Where a name leads; undefined: nowhere. */
+  readonly flatten: (name: string) => Flattened | undefined;
+}
+
+/** What names are made of. */
+export interface RouteParts {
+  readonly targets: Routes['targets'];
+  readonly names: ModelNames;
+  /** By their source in lower case. */
+  readonly aliases: ReadonlyMap<string, NamedRoute>;
+  /** By their prefix in lower case. */
+  readonly families: ReadonlyMap<string, FamilyRoutes>;
+}
+
+/** Entries of a list that are made in one step. */
+const stepEntries = 500;
+
+/** Providers may list thousands of models: a route is made when its name is first asked for. */
+export class RouteTable implements Routes {
+  readonly targets: Routes['targets'];
+  readonly #parts: RouteParts;
+  readonly #made = new Map<string, Route>();
+  #entries: readonly ModelEntry[] | undefined;
+
+  constructor(parts: RouteParts) {
+    this.targets = parts.targets;
+    this.#parts = parts;
+    Object.freeze(this);
+  }
+
+  get(name: string): Route | undefined {
+    const made = this.#made.get(name);
+    if (made !== undefined) return made;
+    const route = this.#aliased(name);
+    if (route !== undefined) this.#made.set(name, route);
+    return route;
+  }
+
+  inAnyCase(name: string): Route | undefined {
+    const alias = this.#parts.aliases.get(foldCase(name));
+    return alias === undefined ? this.#belowInAnyCase(name) : this.get(alias.alias.source);
+  }
+
+  *keys(): Generator<string, void> {
+    const { targets, names, aliases, families } = this.#parts;
+    const further = new Set<string>();
+    for (const { alias, models } of families.values())
+      for (const model of models) further.add(nameInFamily(alias, model));
+    for (const { alias } of aliases.values()) further.add(alias.source);
+    for (const name of [...qualified(targets), ...names.bare.keys()]) if (!further.has(name)) yield name;
+    yield* further;
+  }
+
+  *entries(): Slices<readonly ModelEntry[]> {
+    if (this.#entries !== undefined) return this.#entries;
+    const entries: ModelEntry[] = [];
+    let count = 0;
+    for (const name of this.keys()) {
+      count += 1;
+      if (count % stepEntries === 0) yield;
+      const route = this.get(name);
+      if (route?.isListed === true) entries.push(modelEntry(name, route.targets));
+    }
+    this.#entries ??= Object.freeze(entries.sort((a, b) => (a.id < b.id ? -1 : 1)));
+    return this.#entries;
+  }
+
+  /** With aliases. */
+  #aliased(name: string): Route | undefined {
+    const named = this.#parts.aliases.get(foldCase(name));
+    if (named === undefined) return this.#below(name);
+    const { alias, flattened } = named;
+    if (alias.source === name) return this.#led(name, named, this.#below(name) ?? this.#belowInAnyCase(name));
+    const below = this.#below(name);
+    return below && hidden(this.#led(alias.source, { alias, flattened }, below));
+  }
+
+  /** Without aliases, with families. */
+  #below(name: string): Route | undefined {
+    const plain = this.#plain(name);
+    const member = this.#member(name);
+    if (member === undefined) return plain;
+    if (member.name === name) return this.#led(name, member, plain ?? this.#plainInAnyCase(name));
+    return plain && hidden(this.#led(member.name, member, plain));
+  }
+
+  #belowInAnyCase(name: string): Route | undefined {
+    const member = this.#member(name);
+    return member === undefined ? this.#plainInAnyCase(name) : this.get(member.name);
+  }
+
+  /** Without aliases and families. */
+  #plain(name: string): Route | undefined {
+    const { targets, names } = this.#parts;
+    const { provider, model } = parseSelector(name) ?? {};
+    const target = provider === undefined || model === undefined ? undefined : targets.get(provider)?.get(model);
+    if (target !== undefined) return plainRoute(name, [target], true);
+    const sharing = names.bare.get(name);
+    return sharing && plainRoute(name, targetsOf(sharing, targets), false);
+  }
+
+  #plainInAnyCase(name: string): Route | undefined {
+    const spelling = this.#parts.names.spelling(name);
+    return spelling === undefined ? undefined : this.get(spelling);
+  }
+
+  /** The name of a family that this one is, in any letter case. */
+  #member(name: string): (NamedRoute & { readonly name: string }) | undefined {
+    const slash = name.indexOf('/');
+    const family = slash === -1 ? undefined : this.#parts.families.get(foldCase(name.slice(0, slash)));
+    if (family === undefined) return undefined;
+    const { alias, models } = family;
+    const rest = name.slice(slash + 1);
+    const model = models.has(rest) ? rest : foldedIn(models).get(foldCase(rest));
+    if (model === undefined) return undefined;
+    const spelled = nameInFamily(alias, model);
+    const flattened = family.flatten(spelled);
+    return flattened && { name: spelled, alias, flattened };
+  }
+
+  #led(name: string, { alias, flattened }: NamedRoute, behind: Route | undefined): Route {
+    return aliasRoute(name, alias, { flattened, targets: this.#parts.targets, behind });
+  }
+}
+
+/** The route of a name that an alias covers in another letter case. */
+function hidden(route: Route): Route {
+  return Object.freeze({ ...route, isListed: false });
+}
+
+function targetsOf(
+  list: readonly { readonly provider: string; readonly model: string }[],
+  targets: Routes['targets'],
+): readonly Target[] {
+  return list.flatMap(({ provider, model }) => targets.get(provider)?.get(model) ?? []);
+}
+
+function* qualified(targets: Routes['targets']): Generator<string, void> {
+  for (const [provider, models] of targets) for (const model of models.keys()) yield `${provider}/${model}`;
+}
+
+/** Without an alias: the targets are tried in this order. */
+export function plainRoute(name: string, targets: readonly Target[], isListed: boolean): Route {
+  return Object.freeze({
+    name,
+    targets: Object.freeze(targets),
+    weights: Object.freeze(targets.map((_, index) => (index === 0 ? 1 : 0))),
+    strategy: 'failover',
+    policy: defaultRetryPolicy,
+    hedge: false,
+    userPaths: undefined,
+    behind: undefined,
+    family: undefined,
+    source: name,
+    isAlias: false,
+    isListed,
+  });
+}
+
+function aliasRoute(
+  name: string,
+  alias: Alias,
+  { flattened, targets, behind }: { flattened: Flattened; targets: Routes['targets']; behind: Route | undefined },
+): Route {
+  const { strategy, leaves } = flattened;
+  const weights = weightsOf(flattened);
+  const words = leaves.map(({ provider, model }, index) => `${weights[index]} ${provider}/${model}`);
+  const userPaths = alias.user_paths === undefined ? undefined : Object.freeze([...alias.user_paths]);
+  return Object.freeze({
+    name: [name, strategy, ...words].join('\n'),
+    targets: Object.freeze(targetsOf(leaves, targets)),
+    weights: Object.freeze(weights),
+    strategy,
+    policy: compileRetryPolicy(alias.retry),
+    hedge: alias.hedge,
+    userPaths,
+    behind: userPaths === undefined ? undefined : behind,
+    family: alias.source === name ? undefined : alias.source,
+    source: alias.source,
+    isAlias: true,
+    isListed: true,
+  });
+}
+
+/** Owned by the provider of the first target. */
+export function modelEntry(id: string, targets: readonly Target[]): ModelEntry {
+  return Object.freeze({ id, object: 'model', created: 0, owned_by: targets[0]?.upstream.name ?? '' });
+}
