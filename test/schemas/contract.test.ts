@@ -26,6 +26,20 @@ await test('the committed validators are what the schemas generate', async (t) =
   t.same(Object.fromEntries(written), await generateValidators(), 'run `npm run generate`');
 });
 
+await test('what is generated is folded in reviews, and the formatter leaves it alone', async (t) => {
+  const top = join(schemas, '..');
+  const attributes = readFileSync(join(top, '.gitattributes'), 'utf8');
+  const marked = [...attributes.matchAll(/^(\S+) linguist-generated/gm)].map(([, path = '']) =>
+    path.replace('/**', ''),
+  );
+  t.strictSame(marked, ['schemas/types.ts', 'schemas/REFERENCE.md', 'schemas/validation/generated']);
+  const { files } = JSON.parse(readFileSync(join(top, 'biome.json'), 'utf8'));
+  t.strictSame(
+    marked.filter((path) => !files.includes.includes(`!${path}`)),
+    [],
+  );
+});
+
 await test('every schema and every property has a title, a description and examples', async (t) => {
   for (const name of readdirSync(join(schemas, 'config')).filter((file) => file.endsWith('.schema.json'))) {
     const schema = JSON.parse(readFileSync(join(schemas, 'config', name), 'utf8'));
