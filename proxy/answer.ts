@@ -1,5 +1,5 @@
-// What is relayed to a client: an answer as a value, and the taps its bytes pass. The pipeline treats a provider's answer and a stored
-// one alike.
+// The answer that is relayed to a client, as a value, and the taps that its bytes pass. The pipeline treats a provider's answer and a
+// stored one alike.
 import type { ErrorCode } from './errors.ts';
 
 /** Why an answer is not complete; a sink makes an error of it. */
@@ -49,7 +49,7 @@ export function jsonAnswer(value: object): Answer {
   return wholeAnswer(Buffer.from(JSON.stringify(value)));
 }
 
-/** What a whole answer is, besides its bytes. */
+/** The facts of a whole answer besides its bytes. */
 interface WholeHead {
   readonly status?: number;
   readonly contentType?: string | undefined;

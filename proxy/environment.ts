@@ -23,7 +23,10 @@ export interface Environment extends PlaneSettings {
   readonly metricsPort: number | undefined;
   /** Name of this replica; its own files lie in a folder of that name. */
   readonly instance: string;
-  /** What a replica without a name of its own was called before host names were part of it; undefined when it has one. */
+  /**
+   * The former name of a replica without a configured name, from before host names were part of it; undefined when it
+   * has one.
+   */
   readonly formerInstance: string | undefined;
   /** Seconds between two writes of the counters; 0 writes them at shutdown only. */
   readonly flushIntervalSeconds: number;

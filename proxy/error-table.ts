@@ -54,7 +54,7 @@ export const errors = {
     'authentication_error',
     'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
   ),
-  // What only browsers get: sessions, and pages of other origins.
+  // Only browsers get these: sessions, and pages of other origins.
   session_ended: { status: 401, type: 'authentication_error', message: 'The session is over. Log in again.' },
   csrf_refused: denied(
     'A write with a session needs the header x-csrf-token, with csrf_token of GET /admin/session, from a page of this address.',

@@ -14,7 +14,7 @@ export interface RefusingRule extends Pick<Rule, 'id'> {
   readonly label: string;
 }
 
-/** What may be added to a table entry. */
+/** Details that may be added to a table entry. */
 export interface Details {
   readonly param?: string;
   /** Name of the upstream provider that produced the error; never set for errors of the gateway itself. */

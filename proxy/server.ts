@@ -35,13 +35,13 @@ export interface ProxyServer extends Draining {
   apply(snapshot: Pick<Snapshot, 'timeouts' | 'connections'>): void;
   /** Requests being served at this moment. */
   openRequests(): number;
-  /** What is counted of connections. */
+  /** Counts of connections. */
   connections(): ConnectionCounts;
-  /** What is counted of sessions over WebSocket. */
+  /** Counts of sessions over WebSocket. */
   sessions(): SessionCounts;
 }
 
-/** What all trips need, and what requests are counted and logged in. */
+/** The parts of all trips, and those that count and log requests. */
 export type ServerParts = TripParts &
   UpgradeParts &
   PluginServerParts &
@@ -142,7 +142,7 @@ export async function createProxyServer(gateway: ServerParts): Promise<ProxyServ
 
   return {
     async listen(host, port) {
-      // What the framework answers is where a wildcard may be dialled; it is not what was bound.
+      // Fastify returns an address for dialling, which differs from the bound one for a wildcard.
       await app.listen({ host, port, backlog });
       return boundAddress(server.address());
     },
@@ -211,7 +211,7 @@ function tripOf(trips: readonly Trip[], method: string | undefined, path: string
   throw refusal('route_not_found', { fill: { method: method ?? '', path } });
 }
 
-/** What the client got; 499 when it left before. */
+/** The status that the client got; 499 when it left before. */
 function statusOf({ gone, response }: Exchange): number {
   return gone ? 499 : response.statusCode;
 }

@@ -16,7 +16,7 @@ import type { Exchange } from '../http/exchange.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { ControlPlaneLink } from './control-plane-link.ts';
 
-/** What tells who asks. */
+/** The sources that identify a caller. */
 export interface AdminAccess {
   readonly credentials: Credentials;
   readonly failedLogins: FailedLogins;

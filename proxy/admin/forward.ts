@@ -37,7 +37,7 @@ const quietMs = 3 * liveHeartbeatMs;
 interface AdminForwardParts {
   /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
   readonly authorityMs: () => number;
-  /** What the bodies of open requests may take of memory. */
+  /** The memory for bodies of open requests. */
   readonly bodies: BodyBudget;
   readonly controlPlane: ControlPlaneLink;
   /** The snapshot in force; a request asks once. */

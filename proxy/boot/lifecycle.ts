@@ -14,7 +14,7 @@ import { type Readiness, readinessOf } from '../readiness.ts';
 import type { KeptCounters } from '../store/counters.ts';
 import { type Heartbeats, heartbeatBody, type OwnFacts } from '../store/heartbeat.ts';
 
-/** What does not change while the process runs. */
+/** The facts that stay the same while the process runs. */
 export type Identity = Pick<OwnFacts, 'startedAtMs' | 'environment'>;
 
 export class Lifecycle {

@@ -1,4 +1,4 @@
-// What a heartbeat says of this moment: the figures of rules, targets, discovered models, and counts of the cache and of guardrails.
+// The present facts in a heartbeat: the figures of rules, targets, discovered models, and counts of the cache and of guardrails.
 
 import type { HeartbeatBody } from '../../store/state/heartbeat-body.ts';
 import { mostVerdictCounts } from '../../store/state/heartbeat-counts.ts';

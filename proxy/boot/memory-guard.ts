@@ -1,4 +1,4 @@
-// What watches over the memory of the process: its limits, whether they are nearly reached, and how much of it bodies may take.
+// Watches the memory of the process: its limits, whether they are nearly reached, and the share of bodies.
 import type { Log } from '../../plane/log-events.ts';
 import { CaptureBudget } from '../capture/capture-budget.ts';
 import { BodyBudget } from '../http/body-budget.ts';

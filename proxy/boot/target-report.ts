@@ -1,4 +1,4 @@
-// What a heartbeat says of targets: those that are not usable at this moment and why, and the results of those that were asked.
+// The targets in a heartbeat: those that are not usable now with the reason, and the results of those that were asked.
 import {
   type AskedTarget,
   type HeartbeatBody,

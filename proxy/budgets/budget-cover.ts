@@ -17,7 +17,7 @@ export class BudgetCover {
     }
   }
 
-  /** What the budget that counts a caller is for, as a message names it; undefined: none does. */
+  /** The subject of the budget that counts a caller, as a message names it; undefined: none does. */
   subjectFor(userPath: string, labels: readonly string[] = []): string | undefined {
     const label = labels.find((each) => this.#labels.has(each));
     if (label !== undefined) return `the label ${label}`;

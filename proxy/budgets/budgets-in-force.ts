@@ -4,7 +4,7 @@ import type { BudgetVerdict } from '../../domain/budgets/verdicts.ts';
 import { foldUserPath } from '../../domain/user-path.ts';
 import { mostLabelledBudgets } from '../../schemas/metrics/limit-metrics.ts';
 
-/** What happened to requests under a budget: refused, or (in shadow) would have been. */
+/** The outcomes of requests under a used-up budget: refused, or (in shadow) would have been. */
 export const budgetOutcomes = ['reject', 'shadow_reject'] as const;
 export type BudgetOutcome = (typeof budgetOutcomes)[number];
 

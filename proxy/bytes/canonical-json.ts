@@ -6,9 +6,12 @@ import { skipString } from './json-tokens.ts';
 const [quote, comma, backslash, openBrace, closeBrace, openBracket, closeBracket] = [
   0x22, 0x2c, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d,
 ];
-/** What may be spent on other spellings and orders, in bytes moved: some ten milliseconds. Beyond it all stays as it is. */
+/**
+ * The most work spent on other spellings and orders, in moved bytes: some ten milliseconds. Beyond it the body stays
+ * unchanged.
+ */
 const mostEffort = 8 * 1024 * 1024;
-/** What a text or number that is spelled anew takes besides its bytes, and a member that is sorted. */
+/** The fixed cost, in bytes, of each respelled text or number, and of each sorted member. */
 const effortOfOne = 1_024;
 /** Those of an object with more members keep their order. */
 const mostSorted = 1_024;
@@ -24,7 +27,7 @@ export class CanonicalWriter {
   readonly #target: Buffer;
   /** Where the next byte goes. */
   #at: number;
-  /** What of the source, from here on, goes there as it is. */
+  /** The start of the source bytes that are copied unchanged. */
   #from = 0;
   /** The first backslash that was not passed yet. */
   #escape = -1;
@@ -144,7 +147,7 @@ export class CanonicalWriter {
     const behind = skipString(this.#source, from);
     if (!this.#isSpelledPlainly(from, behind) && this.#affords(behind - from + effortOfOne)) {
       this.#flush(from);
-      // What is read so has one spelling: that of JSON.stringify.
+      // Texts get one spelling, that of JSON.stringify.
       const text = JSON.parse(this.#source.toString('utf8', from, behind)) as string;
       this.#at += this.#target.write(JSON.stringify(text), this.#at);
       this.#from = behind;

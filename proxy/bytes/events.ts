@@ -69,7 +69,7 @@ export function hasEvent(bytes: Buffer): boolean {
   }
 }
 
-/** The same of a stream of AWS, whose frames begin with their length, 4 bytes. */
+/** Whether the first frame of an AWS stream is complete: its first 4 bytes are its length. */
 export function hasFrame(bytes: Buffer): boolean {
   return bytes.length >= 4 && bytes.length >= bytes.readUInt32BE(0);
 }

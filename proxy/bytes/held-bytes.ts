@@ -24,7 +24,7 @@ export class HeldBytes {
     return held;
   }
 
-  /** The same, without taking them. */
+  /** The held bytes, without removing them. */
   peek(): Buffer {
     if (this.length === 0) return nothing;
     return this.length === this.#room.length ? this.#room : this.#room.subarray(0, this.length);

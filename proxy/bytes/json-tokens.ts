@@ -21,8 +21,8 @@ export function skipString(body: Buffer, from: number): number {
 }
 
 /**
- * The same from any place within a text but the middle of an escape. It goes no further than a few bytes beyond `pause`: where the text goes
- * on then, the answer is the offset to go on from, as `-offset`.
+ * `skipString` from any offset within a text, except inside an escape. Stops a few bytes behind `pause`: where the text
+ * goes on, returns the offset to continue from, as `-offset`.
  */
 export function skipText(body: Buffer, from: number, pause: number): number {
   let at = from;
@@ -37,7 +37,7 @@ export function skipText(body: Buffer, from: number, pause: number): number {
   }
 }
 
-/** So many bytes of a long text are looked at in one go. */
+/** The number of bytes of a long text that are searched at once. */
 const blockBytes = 16;
 
 /** The rest of a text: prompts are long, and 8 KiB take 2.8 µs instead of 7 byte by byte. */

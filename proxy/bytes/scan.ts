@@ -40,7 +40,7 @@ export function scanObject(body: Buffer): Member[] {
   return scan.members;
 }
 
-/** The same for a large body: lets others have their turn after every step of so many bytes. Rejects with ScanError. */
+/** `scanObject` for a large body: yields to other work after every `step` bytes. Rejects with a ScanError. */
 export async function scanLargeObject(body: Buffer, step: number = stepBytes): Promise<Member[]> {
   const scan = new ObjectScan(body, new Uint8Array(maxDepth + 1));
   while (!scan.run(scan.position + step)) await new Promise((resolve) => setImmediate(resolve));
@@ -60,7 +60,7 @@ class ObjectScan {
   #keyStart = 0;
   #keyEnd = 0;
   #valueStart = 0;
-  /** What the frame of the value that comes next inherits. */
+  /** The flags that the frame of the next value inherits. */
   #pushed = 0;
   /** It paused within a text. */
   #isWithin = false;

@@ -3,7 +3,7 @@ import { skipScalar, skipText } from './json-tokens.ts';
 import { ScanError } from './scan-error.ts';
 
 const quote = 0x22;
-/** So much is passed without a pause, in some milliseconds. Bytes. */
+/** The number of bytes between two pauses: some milliseconds. */
 const stepBytes = 1024 * 1024;
 
 /** `from` is at the first byte of a value; the answer is just past its last. Throws ScanError when the text ends before. */
@@ -15,7 +15,7 @@ export function skipValue(text: Buffer, from: number): number {
   }
 }
 
-/** The same of a value that may be long: it pauses wherever it yields. */
+/** `skipValue` for a value that may be long: it yields at every pause. */
 export function* skippingValue(text: Buffer, from: number): Generator<undefined, number, undefined> {
   let depth = 0;
   let pause = from + stepBytes;

@@ -6,7 +6,7 @@ export function spells(bytes: Buffer, from: number, name: string): boolean {
   return true;
 }
 
-/** The same in any case; `name` in lower case. */
+/** `spells` in any letter case; `name` in lower case. */
 export function spellsFolded(bytes: Buffer, from: number, name: string): boolean {
   for (let index = 0; index < name.length; index += 1) {
     const byte = bytes[from + index] as number;

@@ -1,4 +1,4 @@
-// What a client says of the cache: `Cache-Control` of its request (RFC 9111, 5.2.1), as far as it is meant for the gateway.
+// Reads `Cache-Control` of a request (RFC 9111, 5.2.1), as far as it applies to the gateway's cache.
 
 export interface CacheControl {
   /** The answer must be a new one. */

@@ -6,7 +6,7 @@ import type { Member } from '../bytes/scan.ts';
 const [comma, colon] = [0x2c, 0x3a];
 /** Bodies up to this many bytes are put together in one place that is used again. */
 const sharedBytes = 64 * 1024;
-/** What a prefix takes at most beside its body, and each member for a separator. Bytes. */
+/** The most bytes of a prefix besides its body, separators of members included. */
 const roomBytes = 32 * 1024;
 const shared = Buffer.allocUnsafeSlow(2 * sharedBytes + roomBytes);
 

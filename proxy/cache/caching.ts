@@ -1,4 +1,4 @@
-// What the cache is to one request.
+// The part of the cache in one request.
 
 import { isWithin } from '../../domain/user-path.ts';
 import type { CachedAnswer } from '../../store/cache/answer-cache.ts';
@@ -17,7 +17,7 @@ export class Caching {
   key: string | undefined;
   /** Others wait for its answer. */
   leads = false;
-  /** What the semantic layer was to it; undefined: it was not asked. */
+  /** The look-up in the semantic layer; undefined: there was none. */
   semantic: SemanticLook | undefined;
   /** Takes the answer; undefined: there is none yet, or it cannot be kept. */
   tap: AnswerTap | undefined;

@@ -1,4 +1,4 @@
-// What of a request is compared by its meaning: the last text of the user. Everything else of it must be equal.
+// The text of a request that is compared by its meaning: the last text of the user. Everything else of it must be equal.
 import type { Member } from '../bytes/scan.ts';
 import type { Call } from '../call/call.ts';
 import type { Operation } from '../dialects/dialect.ts';

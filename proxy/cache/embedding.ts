@@ -11,7 +11,7 @@ export interface Embedding {
 
 /** Asks a model, in the name of a request. */
 export interface Embedder {
-  /** What tells its embeddings from those of another model, or of another place. */
+  /** Identifies the model and its address: embeddings of different ones are never compared. */
   readonly identity: string;
   /** The answer of an endpoint for embeddings. Rejects with a Refusal. */
   embed(text: string, timeoutMs: number): Promise<JsonObject>;

@@ -11,7 +11,7 @@ export interface SharedAnswer extends CachedAnswer {
   readonly similar?: SemanticLook;
 }
 
-/** What a follower does next: it gets the answer, makes the call for the others, or makes one for itself alone. */
+/** The next step of a follower: it gets the answer, makes the call for the others, or makes one for itself alone. */
 export type Landing = SharedAnswer | 'lead' | 'alone';
 
 /** How a call ended that others wait for: an answer; `left`: its client has gone, or its own limits refuse it; `failed`; `unkept`: an answer that no other request may get. */
@@ -31,11 +31,11 @@ type Member = Pick<Exchange, 'gone' | 'waiting'> & {
 
 interface Flight {
   leader: Member;
-  /** So long its client has not taken what was there for it. Milliseconds. */
+  /** How long its client has not read what was ready, in milliseconds. */
   heldUpMs: number;
   /** Longest `heldUpMs`. */
   readonly patienceMs: number;
-  /** In their order; what each does next. Undefined: none has come, as usual. */
+  /** The followers in order, with the callback for their next step. Undefined: there are none, as usual. */
   followers: Map<Member, (landing: Landing) => void> | undefined;
   failures: number;
 }

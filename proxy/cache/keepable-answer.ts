@@ -45,7 +45,7 @@ function isWholeChat(text: string): boolean {
   return text.includes(ending) && !doubtful.test(text);
 }
 
-/** The same of an answer that was read. */
+/** `isKeepable` for a parsed answer. */
 export function isKeepableObject(operation: Operation, answer: JsonObject): boolean {
   if (answer['error'] !== undefined && answer['error'] !== null) return false;
   switch (operation) {

@@ -1,4 +1,4 @@
-// What is told of a kept answer besides its bytes. What it cost is worked out at a hit: most answers are never served again.
+// The facts that are stored with an answer. Its cost is computed at a hit, because most answers are never served again.
 import type { Price } from '../../domain/prices/price.ts';
 import type { AttemptUsage } from '../../domain/records/usage.ts';
 import type { CachedFacts } from '../../store/cache/answer-cache.ts';

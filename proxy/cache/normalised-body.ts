@@ -1,4 +1,4 @@
-// What of a request decides its answer: the members of its body in the order of their names, without those of transport.
+// The part of a request that decides its answer: the members of its body in the order of their names, without those of transport.
 import type { Member } from '../bytes/scan.ts';
 import { spellsFolded } from '../bytes/spells.ts';
 import type { Call } from '../call/call.ts';

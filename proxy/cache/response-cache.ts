@@ -22,7 +22,7 @@ export interface ResponseCacheOptions {
   /** `engine` undefined: the usual one of the process. */
   readonly open: (engine: CacheSettings['engine'], mostBytes: number) => AnswerCache;
   readonly semantic: SemanticLayer;
-  /** What answers take of memory while they pass. */
+  /** The memory for answers while they pass. */
   readonly captures: CaptureBudget;
   /** Unix milliseconds. */
   readonly nowMs: () => number;
@@ -40,7 +40,7 @@ export class ResponseCache {
   readonly nowMs: () => number;
   /** Requests by endpoint. */
   readonly counts = new Map<string, Record<CacheOutcome, number>>();
-  /** What hits would have used and cost. */
+  /** The tokens and nano-dollars that hits have saved. */
   readonly saved = { tokens: 0, nanoDollars: 0 };
   readonly #open: ResponseCacheOptions['open'];
   readonly #late: Batch<LatePut>;
@@ -97,7 +97,7 @@ export class ResponseCache {
     this.#late.add(late, mayWait);
   }
 
-  /** What is kept with this key, with all that was to be kept before now. */
+  /** The answer with this key, also one that waits to be written. */
   find(engine: AnswerCache, key: string): ReturnType<AnswerCache['get']> {
     if (this.#waiting[markOf(key)] !== 0) this.#late.flush();
     return engine.get(key, this.nowMs());

@@ -1,4 +1,4 @@
-// What a route leads to, as the key of an answer holds it: another target, address or setting gives another text.
+// The identity of a route in the key of an answer: another target, address or setting gives another text.
 import { hash } from 'node:crypto';
 import type { Operation } from '../dialects/dialect.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';

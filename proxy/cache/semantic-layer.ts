@@ -17,7 +17,7 @@ export const semanticOutcomes = [
 ] as const;
 export type SemanticOutcome = (typeof semanticOutcomes)[number];
 
-/** What the layer was to one request. */
+/** The result of the semantic layer for one request. */
 export interface SemanticLook {
   outcome: SemanticOutcome;
   readonly threshold: number;

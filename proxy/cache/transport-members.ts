@@ -6,7 +6,7 @@ const stream = ['stream', 'stream_options'];
 const asker = ['user', 'safety_identifier', 'metadata', 'prompt_cache_key', 'prompt_cache_retention', 'store'];
 const chat = ['model', ...stream, ...asker];
 
-/** What is left out of the key. An answer of Responses repeats all but these. */
+/** The members that are left out of the key. An answer of Responses repeats all but these. */
 const leftOut: Readonly<Partial<Record<Operation, readonly string[]>>> = {
   chat,
   chat_of_input: chat,
@@ -21,7 +21,7 @@ const stateful = ['conversation', 'background', 'container', 'previous_response_
 /** They are looked at: how many answers are wanted, and whether they are the same each time. */
 const watched = ['n', 'temperature', 'seed'];
 
-/** What a member is to the key. `stated`: a stateful one. */
+/** The effect of a member on the key of an answer. */
 export type Bearing = 'content' | 'left_out' | 'stateful' | 'n' | 'temperature' | 'seed';
 
 interface Known {

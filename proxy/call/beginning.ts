@@ -1,4 +1,4 @@
-// What every call of a conversation begins with: it tells conversations apart that have no name.
+// The beginning that all calls of a conversation share: it identifies a conversation without a name.
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { memberNamed } from '../bytes/member-named.ts';
 import { type Member, scanObject } from '../bytes/scan.ts';
@@ -8,9 +8,9 @@ import { spells } from '../bytes/spells.ts';
 import type { Call } from './call.ts';
 import { unmarked } from './unmarked.ts';
 
-/** What holds the messages: the first of them that is a list. */
+/** The members that may hold the messages: the first of them that is a list. */
 const conversations = ['messages', 'input'];
-/** So much of each part of a conversation's beginning tells it apart from others. Bytes. */
+/** The bytes of each part of a beginning that are compared. */
 const longestBeginning = 64 * 1024;
 
 /** How nearly every message begins: then its role is read without the rest. */
@@ -26,12 +26,12 @@ const opening = 0x7b;
 const nothing: Buffer = Buffer.alloc(0);
 const lineBreak = Buffer.from('\n');
 
-/** What a call says: its body, and the members of its top level. */
+/** The body of a call, and the members of its top level. */
 export type Said = Pick<Call, 'body' | 'members'>;
 
 /**
- * What every call of a conversation begins with: what comes before the messages, and the messages up to and including the first one of the
- * user; without marks of prompt caches.
+ * The beginning that all calls of a conversation share: the parts before the messages, and the messages up to the first
+ * one of the user; without marks of prompt caches.
  */
 export function beginningOf(call: Said): readonly Buffer[] | undefined {
   const turn = firstTurnOf(call);
@@ -89,12 +89,12 @@ function trimmed(list: Buffer, from: number): number {
   return end;
 }
 
-/** What stands between messages, and at their end. */
+/** Whether a byte may stand between messages, or at their end. */
 function isBetween(byte: number): boolean {
   return byte === 0x2c || byte === 0x5d || byte <= 0x20;
 }
 
-/** The same of any list, message by message. */
+/** The end of the first message of the user in any list, message by message. */
 function firstUserEnd(list: Buffer): number {
   try {
     for (let at = skipSpace(list, 1); list[at] === opening; ) {

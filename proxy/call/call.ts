@@ -1,4 +1,4 @@
-// What a model call says about itself: its model, whether it streams, and where those words stand in its bytes.
+// Reads a model call: its model, whether it streams, and the places of these members in its bytes.
 import { isUtf8 } from 'node:buffer';
 import { type Member, maxDepth, maxTokenBytes, scanLargeObject, scanObject } from '../bytes/scan.ts';
 import { ScanError, type ScanFault } from '../bytes/scan-error.ts';
@@ -8,7 +8,7 @@ import { type ErrorCode, refusal } from '../errors.ts';
 /** A response that a call goes on from. */
 export interface Continued {
   readonly id: string;
-  /** So many items of the body's `input` stand before the client's own. */
+  /** The number of items in `input` before the client's own. */
   readonly itemsBefore: number;
 }
 
@@ -66,7 +66,7 @@ const watchedKeys: readonly WatchedKey[] = [
   ...guarded.map((name, index) => ({ name, bit: 1 << index })),
   ...routing.map((name) => ({ name, bit: 0 })),
 ];
-/** The same by their length. */
+/** The watched keys by their length. */
 const keysByLength: readonly (readonly WatchedKey[])[] = Array.from({ length: longestWatched + 1 }, (_, length) =>
   watchedKeys.filter(({ name }) => name.length === length),
 );
@@ -90,7 +90,7 @@ export function readCall(received: Buffer): Call {
   return callOf(body, scan(body));
 }
 
-/** The same for a body of any size: a large one is read in steps, so that other requests are not held up. */
+/** `readCall` for a body of any size: a large one is read in steps, so that other requests are not delayed. */
 export async function readLargeCall(received: Buffer): Promise<Call> {
   const body = withoutByteOrderMark(received);
   checkText(body);

@@ -45,7 +45,10 @@ export class FormReader {
   readonly #taker: FormTaker;
   #state: 'content' | 'delimited' | 'head' | 'over' = 'content';
   #parts = 0;
-  /** What could not be understood yet: less than a head, or than a delimiter. Before the first delimiter stands an end of a line, too. */
+  /**
+   * The bytes that are not parsed yet: less than a head, or than a delimiter. Before the first delimiter stands an end
+   * of a line, too.
+   */
   #rest: Buffer = lineEnd;
 
   constructor(boundary: string, taker: FormTaker) {
@@ -65,7 +68,7 @@ export class FormReader {
     this.#rest = Buffer.from(bytes);
   }
 
-  /** What is to be understood now. A long chunk of contents is not copied: no delimiter begins in the rest before it. */
+  /** The bytes to parse now. A long chunk of contents is not copied: no delimiter begins in the rest before it. */
   #joined(chunk: Buffer): Buffer {
     const rest = this.#rest;
     if (rest.length === 0) return chunk;

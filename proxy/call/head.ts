@@ -8,7 +8,7 @@ export const maxHeaderBytes = 16 * 1024;
 /** Most header lines of a request; beyond it 431. */
 export const maxHeaders = 100;
 
-/** What the gateway reads from a request's head. Undefined: the header is not there. */
+/** The headers of a request that the gateway reads. Undefined: the header is absent. */
 export interface Head {
   readonly authorization: string | undefined;
   /**
@@ -163,7 +163,7 @@ export function originForm(url: string, host: string | undefined): string {
   return rest?.startsWith('/') ? rest : `/${rest ?? ''}`;
 }
 
-/** What a head must have right. */
+/** The parts of a head that are checked. */
 interface Checked {
   readonly host: string | undefined;
   readonly transferEncoding: string | undefined;

@@ -14,7 +14,7 @@ const headers = [
   'helicone-session-id',
   'agent-session-id',
 ];
-/** The same by their length: few headers have one of these. */
+/** The headers by their length: few headers have one of these. */
 const headersByLength: readonly (readonly string[] | undefined)[] = Array.from(
   { length: 1 + Math.max(...headers.map(({ length }) => length)) },
   (_, length) => {
@@ -63,7 +63,7 @@ export function threadOf(rawHeaders: readonly string[], call: Said): string | un
   return beginning && hash('sha256', joined(beginning), 'base64url');
 }
 
-/** What a header calls the conversation. */
+/** The name of the conversation in a header; undefined without one. */
 export function threadOfHeaders(rawHeaders: readonly string[]): string | undefined {
   let found: string | undefined;
   let rank = headers.length;
@@ -82,7 +82,7 @@ export function threadOfHeaders(rawHeaders: readonly string[]): string | undefin
   return found;
 }
 
-/** What a member of the body calls the conversation. */
+/** The name of the conversation in a member of the body; undefined without one. */
 export function threadOfMembers(call: Said): string | undefined {
   const lengths = keyLengthsOf(call);
   for (const name of members) {
@@ -99,7 +99,7 @@ function keyLengthsOf({ members: all }: Said): number {
   return lengths;
 }
 
-/** What `metadata` names: a session, and a user. */
+/** The session and the user that `metadata` names. */
 export function threadOfMetadata(call: Said): {
   readonly session?: string | undefined;
   readonly user?: string | undefined;
@@ -109,7 +109,7 @@ export function threadOfMetadata(call: Said): {
   return { session: nameIn(metadata['session_id']), user: nameIn(metadata['user_id']) };
 }
 
-/** What a call without a session calls its user, or its session in `metadata`. */
+/** The user, or the session in `metadata`, of a call without a named session. */
 function nameOfUser(call: Said): string | undefined {
   const { session, user } = threadOfMetadata(call);
   return session ?? user ?? nameIn(readMember(call, 'user'));

@@ -1,7 +1,7 @@
 // The trace that a request belongs to: read from the client's headers and written for providers (W3C Trace Context).
 import { isNamed } from './head.ts';
 
-/** What a client's `traceparent` and `tracestate` say. */
+/** The content of a client's `traceparent` and `tracestate`. */
 export interface TraceContext {
   /** 32 hex digits. */
   readonly traceId: string;
@@ -14,7 +14,7 @@ export interface TraceContext {
   readonly state: string | undefined;
 }
 
-/** What an answer says of itself; undefined: nothing that could be read. */
+/** The id and the model that an answer names; undefined: not readable. */
 export interface AnswerNames {
   readonly id: string | undefined;
   readonly model: string | undefined;

@@ -1,4 +1,4 @@
-// What tells the beginning of a conversation apart: its words, without the marks of prompt caches, which clients move on from turn to turn.
+// The beginning of a conversation without the marks of prompt caches, which clients move on from turn to turn.
 
 const mark = Buffer.from('"cache_control"');
 const textKey = Buffer.from('"text"');

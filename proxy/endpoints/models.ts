@@ -20,7 +20,6 @@ const wholeLists = new WeakMap<Routes, Buffer>();
 /** Models that are described in one step. */
 const stepModels = 500;
 
-/** What it needs. */
 export interface ModelListParts {
   /** The snapshot in force; a request asks once. */
   readonly current: () => Snapshot;

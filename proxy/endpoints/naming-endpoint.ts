@@ -8,7 +8,7 @@ import type { Target } from '../snapshot/snapshot.ts';
 export interface Manner {
   /** `bytes`: it gets the client's own, but for the model's name. */
   readonly relay: 'bytes' | 'translated';
-  /** What it is translated to. */
+  /** The format that it is translated to. */
   readonly format?: Speakable;
   /** It is not known whether its server has the endpoint. */
   readonly isAssumed?: true;
@@ -24,7 +24,7 @@ export interface NamingEndpoint {
   /** Undefined: the target cannot be asked there. The parts that serve the endpoint ask the same of it. */
   readonly mannerOf: (target: Target) => Manner | undefined;
   readonly choice: ModelsOfDoor['choice'];
-  /** What no target can be asked, the gateway answers by itself. */
+  /** Whether the gateway itself answers when no target has the endpoint. */
   readonly answersAlone: boolean;
   readonly refusedAs: ModelsOfDoor['refusedAs'] | 'endpoint_not_supported';
 }

@@ -34,10 +34,10 @@ declare module 'fastify' {
   }
 }
 
-/** What the plugins need, and what their callers are noted in. */
+/** The parts that the plugins and their authentication need. */
 export type PluginServerParts = AuthenticateParts & PluginParts & { readonly keyUses: KeyUses };
 
-/** What the plugins run on. */
+/** The server under the plugins. */
 export interface PluginHost extends Required<Pick<FastifyServerOptions, 'clientErrorHandler'>> {
   readonly server: Server;
   /** Answers a request of which a plugin threw something. */
@@ -63,7 +63,7 @@ const anonymous: Principal = {
   allowedModels: undefined,
 };
 
-/** What Fastify's answers have besides their own headers. */
+/** The headers that are added to Fastify's answers. */
 const fixedEntries = Object.entries(fixedHeaders);
 
 /** Registers all plugins on the server of the proxy. */

@@ -30,12 +30,11 @@ const parameters = [
 ];
 const wholeNumber = /^\d{1,15}$/;
 
-/** What it needs. */
 export interface ResponseParts extends Pick<HomeParts, 'deadlines' | 'pools' | 'nowMs'> {
   /** The snapshot in force; a request asks once. */
   readonly current: () => Snapshot;
   readonly limiter: Limiter;
-  /** What audit and usage know of requests. */
+  /** The records for audit and usage. */
   readonly records: Records;
   /** Tells the operator of an unexpected failure. */
   readonly reportFailure: (error: unknown, requestId: string) => void;

@@ -12,7 +12,6 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { RuleReport } from '../limits/report.ts';
 import { usedShare } from '../limits/utilisation.ts';
 
-/** What it needs. */
 export type UsageParts = Parameters<typeof askControlPlane>[1] & {
   /** Those that are used up. */
   readonly budgets: BudgetsInForce;

@@ -12,7 +12,6 @@ const words = {
 /** Where /admin is served. */
 const documented = { ...words, documentation: '/admin/openapi.json' } as const;
 
-/** What it needs. */
 export interface WelcomeParts {
   /** /admin is served (GATEWAY_ADMIN_ON_PROXY). */
   readonly servesAdmin: boolean;

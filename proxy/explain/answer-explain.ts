@@ -26,7 +26,6 @@ import { readQuestion } from './read-question.ts';
 const path = '/admin/explain';
 const routes = ['GET', 'HEAD'].flatMap((method) => [path, `${path}/*`].map((each) => ({ path: each, method })));
 
-/** What it needs. */
 export interface ExplainParts {
   /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
   readonly authorityMs: () => number;
@@ -38,7 +37,7 @@ export interface ExplainParts {
   readonly failedLogins: FailedLogins;
   /** Gives the order that `balance` would give, and takes no turn. */
   readonly foretell: Balance;
-  /** The same as it is written. */
+  /** The configuration in force as it is written. */
   readonly inForce: () => InForce;
   /** The name of this proxy. */
   readonly instance: string;
@@ -50,7 +49,7 @@ export interface ExplainParts {
   readonly managedState: () => Pick<StateFollower, 'status' | 'refresh'>;
   /** Monotonic milliseconds, anchored to wall time at start. */
   readonly nowMs: () => number;
-  /** What is remembered of each target between requests. */
+  /** The state of each target between requests. */
   readonly targets: TargetStates;
 }
 

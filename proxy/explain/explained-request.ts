@@ -26,14 +26,14 @@ import { nameOf } from './target-steps.ts';
 
 const header = 'x-gateway-explain-id';
 
-interface ExplainParts {
+interface ExplainedRequestParts {
   /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
   readonly authorityMs: () => number;
   /** Those that are used up. */
   readonly budgets: BudgetsInForce;
   /** Gives the order that `balance` would give, and takes no turn. */
   readonly foretell: Balance;
-  /** The same as it is written. */
+  /** The configuration in force as it is written. */
   readonly inForce: () => InForce;
   /** The name of this proxy. */
   readonly instance: string;
@@ -46,7 +46,7 @@ interface ExplainParts {
   readonly nowMs: () => number;
   /** Tells the operator of an unexpected failure. */
   readonly reportFailure: (error: unknown, requestId: string) => void;
-  /** What is remembered of each target between requests. */
+  /** The state of each target between requests. */
   readonly targets: TargetStates;
 }
 
@@ -63,7 +63,7 @@ interface RequestToExplain {
  * Begins the explanation of a request before anything of it is counted, and names it in the answer, whatever that will be. Undefined for the
  * holder of a managed key: it shows more than it may see.
  */
-export function explainOnItsWay(asked: RequestToExplain, parts: ExplainParts): ExplainedRequest | undefined {
+export function explainOnItsWay(asked: RequestToExplain, parts: ExplainedRequestParts): ExplainedRequest | undefined {
   if (asked.principal.kind === 'managed_key') return undefined;
   const explained = new ExplainedRequest(asked, parts);
   asked.exchange.response.setHeader(header, explained.id);
@@ -74,12 +74,12 @@ export function explainOnItsWay(asked: RequestToExplain, parts: ExplainParts): E
 export class ExplainedRequest {
   readonly id = randomUUID();
   readonly #asked: RequestToExplain;
-  readonly #parts: ExplainParts;
+  readonly #parts: ExplainedRequestParts;
   /** The rules of the consumer before this request. */
   readonly #rules: readonly MatchingRule[];
   #explanation: Explanation | undefined;
 
-  constructor(asked: RequestToExplain, parts: ExplainParts) {
+  constructor(asked: RequestToExplain, parts: ExplainedRequestParts) {
     this.#asked = asked;
     this.#parts = parts;
     const question = this.#questionOf(undefined);
@@ -125,7 +125,7 @@ export class ExplainedRequest {
     };
   }
 
-  /** What a body calls its conversation is not kept where guardrails may mask it. */
+  /** Removes the conversation's name when it comes from a body that guardrails may mask. */
   #withoutWords(explanation: Explanation): Explanation {
     const { exchange, principal, snapshot } = this.#asked;
     const isSafe = threadOfHeaders(exchange.request.rawHeaders) !== undefined || snapshot.audit.hasOriginals;

@@ -1,4 +1,4 @@
-// What an explanation says, in the words of `schemas/admin/explanation.schema.json`. Times are RFC 3339 in UTC.
+// The members of an explanation, as in `schemas/admin/explanation.schema.json`. Times are RFC 3339 in UTC.
 import type { ExplanationAnswer } from '../../schemas/types.ts';
 import type { Obstacle } from '../targets/target-state.ts';
 
@@ -126,7 +126,7 @@ export type TargetReason =
   | 'unknown_model'
   | 'unsupported_operation';
 
-/** What would become of one target. */
+/** The outcome that one target would have. */
 export interface TargetStep {
   /** `<provider>/<model>`; as it is written for one that leads nowhere. */
   readonly target: string;
@@ -148,7 +148,7 @@ export interface TargetStep {
   readonly first_byte_ms?: number;
   /** Of an alias with `hedge`: when another target is asked beside it. Milliseconds; absent while too little is known of it. */
   readonly hedge_after_ms?: number;
-  /** What its provider said is left for us, by dimension. */
+  /** The remaining quota that its provider reported, by dimension. */
   readonly learned_remaining?: Readonly<Record<string, number>>;
   readonly rules: readonly MatchingRule[];
 }

@@ -17,7 +17,7 @@ import type { ForeseenRefusal } from './explanation.ts';
 import { countingOf, type ExplainParts, type Question } from './question.ts';
 import type { Resolved } from './resolution.ts';
 
-/** What a request has found on its way. */
+/** The facts of a request after its route is resolved. */
 export interface Way {
   /** The consumer's path; undefined: the key may not name this one. */
   readonly userPath: string | undefined;

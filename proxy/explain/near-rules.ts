@@ -11,7 +11,7 @@ import type { NearMiss, NearMissReason } from './explanation.ts';
 import { pathOf, ruleSource } from './matching-rules.ts';
 import { type ExplainParts, type Question, sees } from './question.ts';
 
-/** What a request is compared with. */
+/** The subjects of a request that rules are compared with. */
 export interface Subjects {
   readonly userPath: string;
   readonly model: string;

@@ -33,7 +33,7 @@ export interface Question {
   readonly before?: readonly MatchingRule[];
 }
 
-/** What the answer is read from. Nothing of it is changed. */
+/** The sources of the answer. None of them is changed. */
 export interface ExplainParts {
   readonly snapshot: Snapshot;
   readonly inForce: InForce;

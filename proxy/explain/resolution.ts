@@ -1,4 +1,4 @@
-// What a model name means: the aliases on its way, and the route a caller may use.
+// Resolves a model name: the aliases on its way, and the route that a caller may use.
 import { aliasKey } from '../../domain/aliases/manual-alias.ts';
 import { modelNames } from '../../domain/aliases/model-names.ts';
 import { type NamedAlias, NameTable } from '../../domain/aliases/name-table.ts';
@@ -62,7 +62,7 @@ function courseOf(
 /** Tables are made once for each state of what is in force. */
 const tables = new WeakMap<InForce, NameTable>();
 
-/** What the names of aliases mean. */
+/** The table of the aliases in force. */
 export function tableOf(inForce: InForce): NameTable {
   let table = tables.get(inForce);
   if (table === undefined) {

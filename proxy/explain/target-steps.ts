@@ -1,4 +1,4 @@
-// What would become of each target of a name, in the order in which they would be asked now.
+// The outcome that each target of a name would have, in the order in which they would be asked now.
 
 import { familyPrefix } from '../../domain/aliases/name-table.ts';
 import { foldCase, parseSelector } from '../../domain/selector.ts';

@@ -17,7 +17,7 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 export interface Acceptance {
   readonly request: IncomingMessage;
   readonly socket: Socket;
-  /** What the client has sent behind its handshake. */
+  /** The bytes that the client sent behind its handshake. */
   readonly early: Buffer;
   readonly frameLimitBytes: number;
   /** Further headers of the answer, names and values in turn. */

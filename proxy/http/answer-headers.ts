@@ -5,5 +5,5 @@ const noSniffing = ['x-content-type-options', 'nosniff'] as const;
 
 /** Name and value, one after the other. */
 export const fixedHeaderList: readonly string[] = noSniffing;
-/** The same by name. */
+/** The fixed headers by name. */
 export const fixedHeaders: Readonly<Record<string, string>> = Object.freeze({ [noSniffing[0]]: noSniffing[1] });

@@ -6,7 +6,7 @@ const budgetShare = 1 / 8;
 /** Part of the budget that one consumer may take, so that others are served while it sends slowly. */
 const consumerShare = 1 / 2;
 
-/** What bounds bodies, in bytes. */
+/** The bounds on bodies, in bytes. */
 export interface BodyLimits {
   /** Of one body. */
   readonly bodyLimitBytes: number;
@@ -61,7 +61,10 @@ export class BodyBudget {
   }
 }
 
-/** What one request takes of the budget: what is in memory of its body, from the first byte to the end of the request. */
+/**
+ * The share of the budget that one request takes: the bytes of its body in memory, from the first byte to the end of
+ * the request.
+ */
 export class HeldBody {
   readonly #budget: BodyBudget;
   readonly #consumer: string;

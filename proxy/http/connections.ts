@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 import { Cut, type CutReason } from './cut.ts';
 
-/** What is counted of connections since the start; `open` at this moment. */
+/** Counts of connections since the start; `open` is the present number. */
 export interface ConnectionCounts {
   readonly open: number;
   /** Connections that were closed as soon as they came, by the setting they were too many for. */

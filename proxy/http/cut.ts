@@ -23,7 +23,9 @@ export function cut(socket: Socket, reason: CutReason): void {
   silence(socket);
 }
 
-/** What node keeps with a server's socket. It has no public name; where it is different, a cut connection only costs more. */
+/**
+ * Node's parser of a server's socket. It has no public name; where it is different, a cut connection only costs more.
+ */
 interface Parser {
   onIncoming?: unknown;
   [callback: number]: unknown;
@@ -31,7 +33,7 @@ interface Parser {
 
 /** Where node's parser has its callback for a piece of a body. */
 const onBody = 3;
-/** What `onIncoming` gives to make the parser leave the rest of its bytes alone, as it does behind an upgrade. */
+/** The result of `onIncoming` with which the parser ignores its further bytes, as behind an upgrade. */
 const leaveTheRest = 2;
 
 /**

@@ -3,7 +3,7 @@ import { Server as NetServer, type Server } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pipelining } from './pipelining.ts';
 
-/** What is open at the server. */
+/** The open parts of the server. */
 export interface OpenParts {
   readonly server: Server & { closeIdleConnections(): void; closeAllConnections(): void };
   readonly pipelining: Pick<Pipelining, 'drain' | 'flushing'>;

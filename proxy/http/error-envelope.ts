@@ -6,13 +6,13 @@ export function envelope(refused: Refusal): string {
   return JSON.stringify(envelopeOf(refused));
 }
 
-/** The same as an object. */
+/** The envelope as an object. */
 export function envelopeOf({ code, message, param, type, provider, further }: Refusal): { readonly error: object } {
   const named = provider === undefined ? {} : { provider };
   return { error: { ...further, code, message, param, type, ...named } };
 }
 
-/** The same refusal as the flat admin error: what the proxy itself answers under /admin (spec: Admin error shape). */
+/** A refusal as the flat admin error, for answers of the proxy itself under /admin (spec: Admin error shape). */
 export function adminError({ code, message, param, type, status }: Refusal): string {
   return JSON.stringify({ code, message, ...(param === null ? {} : { param }), status_code: status, type });
 }

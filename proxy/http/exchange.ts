@@ -27,7 +27,7 @@ export type LoggedCaller =
       readonly kind: string;
       readonly keyId: string | undefined;
       readonly userPath: string | undefined;
-      /** The same in the letter case in which it was sent; absent: `userPath` is. */
+      /** `userPath` in the letter case in which it was sent; absent: equal to it. */
       readonly shownPath?: string | undefined;
       readonly reason?: never;
     }
@@ -63,14 +63,14 @@ export interface ModelRequest {
   readonly clientAddress: string;
 }
 
-/** What every stage may know of the request of a client at hand. */
+/** The facts of a client's request that every stage may read. */
 export interface Exchange extends ModelRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly head: Head;
   /** Fires when the client leaves before its answer was complete. Made when it is first asked for. */
   readonly left: AbortSignal;
-  /** What stood for its answer, or broke it off. */
+  /** The refusal that replaced its answer, or ended it early. */
   refused: Refusal | undefined;
   /** The refusal as the client got it; undefined: it got none. */
   told: ToldRefusal | undefined;
@@ -78,7 +78,7 @@ export interface Exchange extends ModelRequest {
   leave(): void;
 }
 
-/** What opening an exchange needs of a snapshot. */
+/** The settings of a snapshot that opening an exchange needs. */
 export interface ExchangeSettings {
   /** In lower case. */
   readonly userPathHeader: string;

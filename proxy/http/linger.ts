@@ -8,10 +8,13 @@ import { holdSocket } from './hold-socket.ts';
 const lingerMs = 500;
 /** How much of that is read, of all of them together: a client that sends all before it reads gets its answer, a flood costs little. */
 const lingerBytes = 16 * 1024 * 1024;
-/** So many refused clients are read at a time. Others wait unread, and for longer, because a client that floods comes back at once. */
+/**
+ * The number of refused clients that are read at a time. Others wait unread, and longer, because a client that floods
+ * comes back at once.
+ */
 const mostRead = 16;
 const unreadLingerMs = 3_000;
-/** Up to so many bytes a body is copied into the text of its head. */
+/** The longest body, in bytes, that is copied into the text of its head. */
 const longestText = 8 * 1024;
 /** Clients that are answered and still send. */
 let lingering = 0;

@@ -20,7 +20,7 @@ const leastBuffersBytes = 256 * mebibyte;
 /** Part of the process's memory that nothing here accounts for (sockets, native code) before it is taken for the allocator's reserve. */
 const unaccountedShare = 1 / 8;
 
-/** What bounds this process, in bytes. */
+/** The memory limits of this process, in bytes. */
 export interface MemoryLimits {
   /** The old generation of the heap: past that V8 ends the process. */
   readonly heapBytes: number;
@@ -62,7 +62,7 @@ export function watchMemory(limits: MemoryLimits, onChange: (full: string | unde
     if (isFull(oldGenerationBytes(), heapBytes)) return 'the heap';
     const { heap, buffers } = measure(checks >= checksPerCollection ? collectingBytes : 0);
     if (isFull(buffers, buffersBytes)) return 'the memory for buffers';
-    // What was freed stays with the allocator for the next buffers: the resident size alone would never fall again.
+    // The allocator keeps freed memory for the next buffers: the resident size alone would never fall again.
     const accounted = heap + buffers + native + processBytes * unaccountedShare;
     // Asking the system takes 0.3 ms, so it comes last.
     const isTaken = (): boolean => isFull(residentBytes() ?? heap + buffers, processBytes);
@@ -92,7 +92,7 @@ function roomOf(limit: number): number {
   return Math.max(limit * roomShare, Math.min(roomBytes, limit * mostRoomShare));
 }
 
-/** What is taken at this moment, in bytes; `ownBytes` of the buffers are this file's. */
+/** The memory in use now, in bytes; `ownBytes` of the buffers belong to this file. */
 function measure(ownBytes: number): { heap: number; buffers: number } {
   const { total_heap_size: heap, external_memory: external } = getHeapStatistics();
   return { heap, buffers: Math.max(0, external - ownBytes) };

@@ -36,7 +36,7 @@ function* parsedText(bytes: Buffer): Slices<JsonValue> {
   return parsed as JsonValue;
 }
 
-/** So much is decoded in one step. Bytes. */
+/** The number of bytes that are decoded in one step. */
 const stepBytes = 2 * 1024 * 1024;
 
 /** The text of long UTF-8. */

@@ -8,7 +8,10 @@ import { closeExchange, type Exchange } from './exchange.ts';
 import { holdSocket } from './hold-socket.ts';
 
 export interface Pipelining {
-  /** What came behind this request in one read is lost: its answer is the last one on its connection, so that the client sends the rest again. */
+  /**
+   * Drops the bytes behind this request in the same read: its answer is the last one on its connection, so the client
+   * sends the rest again.
+   */
   last: (request: IncomingMessage) => void;
   /** Serves the request now, or after those before it on its connection. */
   take: (request: IncomingMessage, response: ServerResponse) => void;
@@ -32,7 +35,7 @@ export interface Pipelining {
 interface Turn {
   exchange: Exchange | undefined;
   waiting: [IncomingMessage, ServerResponse][];
-  /** What those behind it may take of memory. Bytes, as `weigh` counts them. */
+  /** The memory of the waiting requests behind it, in bytes as `weigh` counts them. */
   bytes: number;
   /** Lets the connection be read again; undefined while it is. */
   release: (() => void) | undefined;
@@ -41,7 +44,7 @@ interface Turn {
   late: boolean;
 }
 
-/** What a request that waits takes of memory besides its body, at most: its objects and its head. Bytes. */
+/** The most memory of a waiting request besides its body, in bytes: its objects and its head. */
 const requestBytes = 4 * 1024;
 /** Longest body of a request that may wait. Bytes. */
 const maxWaitingBody = 32 * 1024;
@@ -69,7 +72,7 @@ export function createPipelining(open: Open, serve: (exchange: Exchange) => void
     take(request, response) {
       const { socket } = request;
       if (lasts.has(request)) response.shouldKeepAlive = false;
-      // What the parser still had to say when the connection was cut.
+      // The parser may call this after the connection was cut.
       if (socket.destroyed) return;
       const turn = line.turnOf(socket);
       if (turn.exchange === undefined) line.begin(socket, request, response, turn);
@@ -230,7 +233,7 @@ function isFlushing(response: ServerResponse): boolean {
   return response.writableEnded && !response.writableFinished;
 }
 
-/** What a request behind another one may take of memory: the body of a long one is not kept. Bytes. */
+/** The memory of a waiting request, in bytes; the body of a long one is not kept. */
 function weigh(request: IncomingMessage): number {
   return isLong(request) ? requestBytes : requestBytes + Number(request.headers['content-length'] ?? 0);
 }

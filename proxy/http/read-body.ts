@@ -23,7 +23,7 @@ export function expectLength({ contentLength = 0 }: Head, limit: BodyLimit): voi
   if (contentLength > limit.bytes) throw tooLarge(limit);
 }
 
-/** What a body is read for. */
+/** The receiver of a body. */
 export interface BodyTaker {
   takeBody(body: Buffer): void;
   /** There is none: a Refusal. */
@@ -46,7 +46,7 @@ export function takeBody(exchange: Exchange, limit: BodyLimit, held: HeldBody, t
   if (contentLength === 0) request.on('end', reader.end);
 }
 
-/** The same as a promise. */
+/** `takeBody` as a promise. Rejects with a Refusal. */
 export function readBody(exchange: Exchange, limit: BodyLimit, held: HeldBody): Promise<Buffer> {
   return new Promise((resolve, reject) => takeBody(exchange, limit, held, { takeBody: resolve, refuse: reject }));
 }

@@ -1,6 +1,6 @@
 // Bounds the lines about requests that cannot be read: without a key, a stranger makes one with every connection.
 
-/** So many of a second have a line of their own. Of the others the last one has a line, which says how many more there were. */
+/** The number of requests per second with a log line each. One more line per second counts the others. */
 const mostLines = 100;
 const windowMs = 1_000;
 

@@ -21,13 +21,13 @@ export interface WebSocketEnd {
   on(event: 'pong', listener: (data: Buffer) => void): unknown;
 }
 
-/** The same with the connection that it reads. */
+/** An end with the connection that it reads. */
 export interface WebSocketConnection {
   readonly end: WebSocketEnd;
   readonly socket: Readable;
 }
 
-/** What bounds both ends alike. */
+/** The limits of both ends. */
 export interface WebSocketLimits {
   /** Of one message. Bytes. */
   readonly maxPayload: number;

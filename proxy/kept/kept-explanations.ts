@@ -1,4 +1,4 @@
-// What was explained of requests, for as long as an operator may ask for it: texts by id, bounded in time, number and bytes.
+// Keeps the explanations of requests for as long as an operator may ask for them: texts by id, bounded in time, number and bytes.
 
 /** Milliseconds. */
 const keptMs = 10 * 60_000;

@@ -14,7 +14,9 @@ export interface KeyStreams {
    * expired, again at every poll until the stream is gone. `isSession`: it may last for hours, so it ends whatever the setting says.
    */
   watch(keyId: string, cut: () => void, isSession?: boolean): () => void;
-  /** The same for a session that the master key with this digest opened: `cut` is called when another one has followed it. */
+  /**
+   * Watches a session that the master key with this digest opened: `cut` is called when another key has replaced it.
+   */
   watchMaster(digest: string, cut: () => void): () => void;
 }
 

@@ -1,7 +1,7 @@
 // Whose stored objects a caller reaches: those of its user path, or of its key alone where that has no path.
 import { foldUserPath } from '../../domain/user-path.ts';
 
-/** What of a caller decides it. */
+/** The facts of a caller that decide the owner. */
 export interface OwningCaller {
   /** Of a caller by a managed key. */
   readonly keyId: string | undefined;

@@ -1,4 +1,4 @@
-// What Prometheus sees of the limiter: read from it at a scrape, so that deciding stays plain arithmetic.
+// The metrics of the limiter: read from it at a scrape, so that deciding stays plain arithmetic.
 
 import { periodLabel } from '../../domain/rules/period.ts';
 import type { Rule } from '../../domain/rules/rule.ts';
@@ -10,7 +10,7 @@ import type { Utilisation } from '../limits/utilisation.ts';
 import { Exposition } from '../tallies/exposition.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 
-/** What is counted along, because the limiter does not keep it, and the text of what it does. */
+/** The counts that the limiter itself does not keep, and the text of its own. */
 export interface LimitMetrics {
   /** Tokens were charged. */
   tokens(source: TokenUsage['source'], count: number): void;
@@ -124,7 +124,7 @@ function chooseLabelled(labelled: Set<string>, rules: readonly Rule[]): void {
 }
 
 interface Others {
-  /** What one rule has decided so far. */
+  /** Adds the decisions of one rule so far. */
   add(decided: readonly DecisionCount[]): void;
   sums(): Iterable<DecisionCount>;
 }

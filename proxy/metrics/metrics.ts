@@ -1,4 +1,4 @@
-// What Prometheus sees of the data plane; what each metric means is written in schemas/metrics/proxy-metrics.ts and schemas/metrics/limit-metrics.ts.
+// The metrics of the data plane; schemas/metrics/proxy-metrics.ts and schemas/metrics/limit-metrics.ts describe each one.
 import { collectProcessMetrics, Registry, registerReaders } from '../../plane/prometheus.ts';
 import { proxyMetrics } from '../../schemas/metrics/proxy-metrics.ts';
 import { GuardrailTally } from '../guardrails/tally.ts';
@@ -25,7 +25,7 @@ export interface Metrics extends LimitMetrics {
   keep(snapshot: Pick<Snapshot, 'guardrails' | 'routes' | 'upstreams'>): void;
 }
 
-/** What is asked at every scrape instead of being counted along. */
+/** The facts that are read at every scrape instead of being counted. */
 export interface ObservedFacts extends ReadFacts {
   limiter: Limiter;
   targets: Pick<TargetStates, 'known'>;
@@ -53,7 +53,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
     auxiliary,
     guardrails,
     keep({ guardrails: known, routes, upstreams }) {
-      // The same object when only keys have changed.
+      // The object is unchanged when only keys have changed.
       if (routes === kept) return;
       kept = routes;
       providers = upstreams;

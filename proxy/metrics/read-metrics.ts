@@ -23,7 +23,7 @@ import type { Snapshot } from '../snapshot/snapshot.ts';
 import { type AuxiliaryTally, auxiliaryOutcomes, auxiliaryPurposes } from '../tallies/auxiliary-tally.ts';
 import type { SessionCounts } from '../tallies/session-counts.ts';
 
-/** What the readers ask. */
+/** The sources of the readers. */
 export interface ReadFacts {
   /** Of the product. */
   version: string;
@@ -55,7 +55,7 @@ export interface ReadFacts {
   nowMs: () => number;
 }
 
-/** What the metrics themselves count, and the providers of the snapshot in force. */
+/** The tallies of the metrics, and the providers of the snapshot in force. */
 export interface CountedFacts {
   readonly auxiliary: AuxiliaryTally;
   readonly guardrails: GuardrailTally;

@@ -1,4 +1,4 @@
-// What Prometheus sees of what is remembered of targets: read at a scrape.
+// The metrics of the state of targets: read at a scrape.
 import { proxyMetrics } from '../../schemas/metrics/proxy-metrics.ts';
 import type { Exposition } from '../tallies/exposition.ts';
 import type { BreakerState } from '../targets/breaker.ts';
@@ -49,7 +49,7 @@ async function writeBreakers(to: Exposition, shown: readonly KnownTarget[], nowM
   }
 }
 
-/** What was learned; a target whose provider tells no limits has no samples. */
+/** Writes the learned quotas; a target whose provider reports no limits has no samples. */
 async function writeQuotas(to: Exposition, shown: readonly KnownTarget[], nowMs: number): Promise<void> {
   const { targetQuotaRemaining, targetQuotaUsed } = proxyMetrics;
   to.metric(targetQuotaRemaining);

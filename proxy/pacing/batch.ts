@@ -1,11 +1,11 @@
 // Work that can wait a moment, done for many requests in one go: what does it is used for all of them while the processor has it at hand,
 // which halves its cost.
 
-/** So many are done in one go. */
+/** The most entries in one batch. */
 const mostWaiting = 32;
 /** How long work waits for more. Milliseconds. */
 const longestWaitMs = 50;
-/** What holds longer texts than this should not wait. Bytes. */
+/** The longest text, in bytes, of an entry that should wait. */
 export const longestWaitingText = 16 * 1024;
 
 export class Batch<Item> {

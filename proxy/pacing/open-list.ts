@@ -1,4 +1,4 @@
-// What is open at this moment, where something opens and ends with each request. No Set: when the table of one is full, the old table leads
+// The set of what is open now, where something opens and ends with each request. Not a Set: when the table of one is full, the old table leads
 // V8 to the new one. Once one of them is in the old generation, all that is ever put into the set follows it there, with the request around
 // it, until a full collection: with 50 streams side by side a scavenge took 3.0 ms instead of 0.9.
 

@@ -3,7 +3,7 @@
 /** Work that pauses wherever it yields. */
 export type Slices<Result> = Generator<undefined, Result, undefined>;
 
-/** What is done with so many bytes takes a few milliseconds, and no pause. */
+/** Work on so many bytes takes a few milliseconds and needs no pause. */
 export const shortBytes = 64 * 1024;
 
 /** Runs to the end at once. */

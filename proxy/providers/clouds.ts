@@ -37,8 +37,9 @@ const azureLatest: Row = {
 };
 
 /**
- * What an Azure resource can be asked at a base URL: with `/openai/v1` at its end or without it; or, for an API version by date, below
- * the path of the deployment (learn.microsoft.com/azure/ai-services/openai/reference). `model` in a body is ignored there.
+ * The endpoints of an Azure resource at a base URL: with `/openai/v1` at its end or without it; or, for an API version
+ * by date, below the path of the deployment (learn.microsoft.com/azure/ai-services/openai/reference), where `model` in
+ * a body is ignored.
  */
 export function azureAt({ pathname, searchParams }: URL): Row {
   const path = pathname.replace(/\/+$/, '');
@@ -120,7 +121,7 @@ export const vertex: Row = {
 };
 
 /**
- * What Vertex can be asked at a base URL: one without a project is for API keys, which only Google's models accept
+ * The endpoints of Vertex at a base URL: one without a project is for API keys, which only Google's models accept
  * (cloud.google.com/vertex-ai/generative-ai/docs/start/express-mode).
  */
 export function vertexAt({ pathname }: URL): Row {

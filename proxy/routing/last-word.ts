@@ -90,14 +90,14 @@ function sooner(a: Wait, b: Wait): Wait {
   return Math.max(b.ruleSeconds, b.ownSeconds) < Math.max(a.ruleSeconds, a.ownSeconds) ? b : a;
 }
 
-/** What a provider's refusal says about when to come again; undefined: nothing. */
+/** The wait in seconds that a provider's refusal names; undefined: none. */
 function toldSeconds({ headers }: Refusal): number | undefined {
   const { 'retry-after': seconds, 'retry-after-ms': ms } = headers;
   if (seconds !== undefined) return Number(seconds);
   return ms === undefined ? undefined : Math.ceil(Number(ms) / 1000);
 }
 
-/** The same refusal with this wait; milliseconds of the provider stay only beside its own seconds. */
+/** The refusal with this wait; a wait in milliseconds stays only beside the provider's own seconds. */
 function withRetryAfter(refused: Refusal, seconds: number): Refusal {
   if (refused.headers['retry-after'] === String(seconds)) return refused;
   const { status, type, message, code, param, provider, further } = refused;

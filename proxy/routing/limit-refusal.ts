@@ -1,4 +1,4 @@
-// What a request holds under rate-limit rules, and the 429 of one that a rule refuses.
+// The allowance of a request under rate-limit rules, and the 429 of one that a rule refuses.
 import { ruleLabel } from '../../domain/rules/rule.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import { rejectionHeaders, rejectionWords, type ToldLimits } from '../limits/headers.ts';
@@ -8,14 +8,14 @@ import type { Matches } from '../limits/match.ts';
 import type { Rejection } from '../limits/rejection.ts';
 import type { Route } from '../snapshot/snapshot.ts';
 
-/** What an admitted request holds under a set of rules. */
+/** The lease of an admitted request under a set of rules. */
 export interface Allowance {
   readonly lease: Lease;
   /** The rules it was taken under: tokens are charged to them, headers speak of them. */
   readonly matches: Matches;
 }
 
-/** What a request holds under the rules of its consumer. */
+/** The allowance of a request under the rules of its consumer. */
 export interface ConsumerAllowance extends Allowance {
   /** Which headers speak of limits to the consumer. */
   readonly told: ToldLimits;

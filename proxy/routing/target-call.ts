@@ -35,7 +35,7 @@ export interface BegunCall<Target> {
   /** Held under the rules of the provider and the model. */
   readonly allowance: Allowance;
   readonly state: TargetState;
-  /** What the call is to the breaker of the target. */
+  /** The role of the call for the target's breaker. */
   readonly role: CallRole;
   readonly key: ApiKey;
   readonly startedAtMs: number;
@@ -65,11 +65,11 @@ export interface FailedCall<Target> {
   readonly refused: Refusal;
   /** The request reached the provider, as far as is known. */
   readonly isSent: boolean;
-  /** What it is charged for all the same; undefined: nothing. */
+  /** The usage that is charged although it failed; undefined: none. */
   readonly usage: TokenUsage | undefined;
 }
 
-/** What a kind of requests asks of targets. */
+/** The calls that a kind of request makes to targets. */
 export interface Errand<Target extends Askable, Call extends TargetCall<Target>> {
   /** In the order in which they are asked. At least one. */
   readonly targets: readonly Target[];
@@ -90,22 +90,22 @@ export interface Errand<Target extends Askable, Call extends TargetCall<Target>>
   readonly canSend: boolean;
   /** The client has left, or its request is broken: nothing more is asked. */
   readonly isLeft: boolean;
-  /** What the client did wrong while targets were asked; undefined: nothing. */
+  /** The client's fault while targets were asked; undefined: none. */
   readonly fault: Refusal | undefined;
   /** Adds a call to those that failed. */
   noteFailed(failed: FailedCall<Target> & { readonly answer: Call['answer'] }): void;
   /** The rules that count a call of the target. */
   matchesOf(target: Target): Matches;
-  /** What is remembered of the target. */
+  /** The state of the target. */
   stateOf(target: Target): TargetState;
   /** The only key to ask with; undefined: the next one of the provider. */
   keyOf(target: Target): ApiKey | undefined;
-  /** Sends the request. What it throws ends the request. */
+  /** Sends the request. An error that it throws ends the request. */
   send(begun: BegunCall<Target>): Call;
   /** Reads an answer that takes more than a moment; undefined: nothing has to be read. Never rejects. */
   read(call: Call): Promise<void> | undefined;
   /** Why the answer cannot be used; undefined: it can. `isOver`: another target was faster. */
   refusalOf(call: Call, failure: UpstreamFailure | undefined, isOver: boolean): Refusal | undefined;
-  /** What a call used that gave no answer. */
+  /** The usage of a call without an answer. */
   usageOf(call: Call, failure: UpstreamFailure | undefined, isOutrun: boolean, nowMs: number): TokenUsage | undefined;
 }

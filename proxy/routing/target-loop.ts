@@ -18,7 +18,6 @@ import { type Consequence, noteAnswered, noteRefused } from './retry/note-outcom
 import type { RetryBudgets, RetryKind } from './retry/retry-budgets.ts';
 import type { Askable, Errand, TargetCall } from './target-call.ts';
 
-/** What the loop needs. */
 export interface LoopParts {
   readonly deadlines: Pick<Deadlines, 'coarseNowMs'>;
   readonly limiter: Limiter;
@@ -163,7 +162,7 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
     else void reading.then(() => this.#decide(call, this.#race.isOver ? tooLate : undefined));
   }
 
-  /** What has come is counted, remembered of the target and of its key, and acted on. */
+  /** Counts the outcome, updates the state of the target and its key, and takes the next step. */
   #decide(call: Call, failure: UpstreamFailure | undefined): void {
     const { target, state, allowance, answer, isFresh } = call;
     const { metrics, nowMs } = this.#parts;
@@ -196,7 +195,7 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
     }
     const isOutrun = failure !== undefined && isOver;
     const brokenOff = isOutrun ? 'outrun' : failure !== undefined && isLeft ? 'cancelled' : undefined;
-    // What was never sent, because the connection had been closed, is no call.
+    // A request that was never sent, because the connection had been closed, is not a call.
     const isCall = failure?.isStale !== true || isFresh;
     const outcome = { refused, failure, brokenOff, isCall, isBoundToKey: errand.isBoundToKey } as const;
     const consequence = noteRefused(call, outcome, endedAtMs, metrics.upstream);

@@ -87,7 +87,7 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
   async function write(): Promise<void> {
     sequence ??= await load();
     for (let isMore = true; isMore; ) {
-      // What a failure or a load has left to do says nothing about what has changed since.
+      // The rest of a failed or earlier write is not the present number of changes.
       const isLeftOver = pending !== undefined;
       const most = isClosing ? rowsPerLastWrite : rowsPerWrite;
       pending ??= { removed: limiter.exportRemoved(), rows: limiter.exportChanged(most) };

@@ -80,7 +80,7 @@ export function startHeartbeats({ store, instance, body, nowMs, onOutcome, log }
   };
 }
 
-/** What a proxy knows of itself. */
+/** The facts that a proxy reports about itself. */
 export interface OwnFacts {
   readonly startedAtMs: number;
   readonly config: FollowStatus | undefined;
@@ -107,7 +107,7 @@ export interface OwnFacts {
   >;
 }
 
-/** The same as a heartbeat says it. */
+/** The facts as the body of a heartbeat. */
 export function heartbeatBody(facts: OwnFacts): HeartbeatBody {
   const { startedAtMs, config, state, isEnforcing, environment, live, keyMark, secretProblems } = facts;
   const leftOut = config?.leftOut ?? [];

@@ -1,7 +1,7 @@
-// What came of asking a provider, in the few words of a metric label.
+// The outcomes of an attempt, as the values of a metric label.
 import type { ErrorCode, Refusal } from '../errors.ts';
 
-/** What can come of asking a provider; schemas/metrics/proxy-metrics.ts says what each means. */
+/** The outcomes of an attempt; schemas/metrics/proxy-metrics.ts describes each one. */
 export const attemptOutcomes = [
   'success',
   'client_error',

@@ -1,6 +1,9 @@
 // How often the gateway itself asked models, for what, and what came of it.
 
-/** What the gateway asks models for: each is a floor of user paths, `<path of the caller>/<purpose>/<name>`. */
+/**
+ * The purposes for which the gateway itself calls models: each is a level of user paths, `<path of the
+ * caller>/<purpose>/<name>`.
+ */
 export const auxiliaryPurposes = ['guardrails', 'cache'] as const;
 export type AuxiliaryPurpose = (typeof auxiliaryPurposes)[number];
 

@@ -1,4 +1,4 @@
-// What is counted of sessions over WebSocket.
+// Counts of sessions over WebSocket.
 
 /** Who closed, or what did. */
 export const sessionEnds = [
@@ -16,7 +16,7 @@ export const sessionEnds = [
 ] as const;
 export type SessionEnd = (typeof sessionEnds)[number];
 
-/** What is counted of sessions: how many are open, and since the start, how they ended. */
+/** The number of open sessions and, since the start, of ended ones by their end. */
 export interface SessionCounts {
   readonly open: number;
   readonly ended: Readonly<Record<SessionEnd, number>>;

@@ -1,4 +1,4 @@
-// What came of asking providers, how long they took and what that cost in tokens: plain numbers, because every request counts.
+// The outcomes of attempts, their durations and tokens: plain numbers, because every request counts.
 import { proxyMetrics } from '../../schemas/metrics/proxy-metrics.ts';
 import { type AttemptOutcome, attemptOutcomes } from './attempt-outcome.ts';
 import type { Exposition } from './exposition.ts';
@@ -88,7 +88,7 @@ export class UpstreamTally {
     this.#provider(target)?.firstBytes.observe(seconds);
   }
 
-  /** What an answer cost. */
+  /** Counts the tokens of an answer. */
   charged(target: CountedTarget, promptTokens: number, completionTokens: number): void {
     const figures = this.#model(target);
     if (figures === undefined) return;

@@ -1,9 +1,9 @@
 // The circuit breaker of a target: while it fails, it is asked last, and one request after a pause finds out whether it works again.
 import { OutcomeWindow } from './outcome-window.ts';
 
-/** So many failures one after the other open it. */
+/** The number of failures in a row that open it. */
 const mostInARow = 5;
-/** So does this share of at least so many calls of the last ten seconds. */
+/** The share of failures that opens it, of at least `leastCalls` calls in the last ten seconds. */
 const worstRatio = 1 / 2;
 const leastCalls = 20;
 /** How long it stays open at first, and at most: each probe that fails doubles the time. Milliseconds. */
@@ -14,7 +14,7 @@ const probeLifeMs = 15_000;
 
 export type BreakerState = 'closed' | 'half_open' | 'open';
 
-/** What opened a breaker last. */
+/** The cause of the last opening. */
 export interface OpeningCause {
   readonly failuresInARow: number;
   /** Of the last ten seconds. */
@@ -22,7 +22,10 @@ export interface OpeningCause {
   readonly calls: number;
 }
 
-/** What a call is to the breaker: one of many, a last resort while it is open, or (above 0) the probe with this number. */
+/**
+ * The role of a call for the breaker: one of many, a last resort while it is open, or (above 0) the probe with this
+ * number.
+ */
 export type CallRole = number;
 export const usualCall: CallRole = 0;
 const lastResort: CallRole = -1;

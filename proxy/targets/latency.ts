@@ -1,7 +1,7 @@
 // How long a target takes to its first byte: a mean of the last seconds, and a high percentile.
 import { Percentile } from './percentile.ts';
 
-/** What was observed this long ago counts 1/e. Milliseconds. */
+/** The age, in milliseconds, at which an observation counts 1/e. */
 const decayMs = 10_000;
 
 /** A stream begins long before a whole answer is there, so their percentiles are kept apart. */

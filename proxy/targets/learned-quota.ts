@@ -1,7 +1,7 @@
 // The rate limits that a provider's answers report for this gateway, so that a target is not asked before it answers 429.
 import { durationMs, momentMs } from './reset-time.ts';
 
-/** What providers limit. */
+/** The dimensions that providers limit. */
 const quotaDimensions = ['requests', 'tokens', 'input_tokens', 'output_tokens'] as const;
 export type QuotaDimension = (typeof quotaDimensions)[number];
 
@@ -104,7 +104,7 @@ export class LearnedQuota {
     return Math.min(worst, 1);
   }
 
-  /** What is known to be left now, by dimension. */
+  /** The known remaining amounts, by dimension. `nowMs` in milliseconds of the gateway's clock. */
   *remaining(nowMs: number): Generator<readonly [QuotaDimension, number], void> {
     for (const [dimension, limit] of this.#limits ?? []) {
       const remaining = limit.remainingAt(nowMs);
@@ -112,7 +112,7 @@ export class LearnedQuota {
     }
   }
 
-  /** What is known of each limit now: how much is left, and how much there is in all, where that is told. */
+  /** Each known limit now: the remaining amount, and the limit itself where it is reported. */
   *limits(nowMs: number): Generator<readonly [QuotaDimension, remaining: number, limit: number | undefined], void> {
     for (const [dimension, remaining] of this.remaining(nowMs))
       yield [dimension, remaining, this.#limits?.get(dimension)?.limit];

@@ -1,4 +1,4 @@
-// What is known of a provider's limits for a target, key by key: each API key has limits of its own.
+// The learned limits of a provider for a target, by key: each API key has limits of its own.
 import { LearnedQuota, type QuotaDimension, type QuotaHeaders } from './learned-quota.ts';
 
 /** A key as it is remembered, whatever its place in the configuration. */
@@ -43,7 +43,7 @@ export class LearnedQuotas {
     return this.#byKey.size > 0 && nowMs < this.usedUpUntilMs(nowMs);
   }
 
-  /** The same of one key. */
+  /** Whether the quota of one key is used up. */
   isKeyUsedUp(key: RememberedKey, nowMs: number): boolean {
     return this.#byKey.get(key)?.isUsedUp(nowMs) ?? false;
   }
@@ -65,7 +65,7 @@ export class LearnedQuotas {
     return least;
   }
 
-  /** What is known to be left now, by dimension, of all keys together. */
+  /** The known remaining amounts of all keys together, by dimension. */
   remaining(nowMs: number): ReadonlyMap<QuotaDimension, number> {
     const sums = new Map<QuotaDimension, number>();
     for (const quota of this.#byKey.values()) {
@@ -74,7 +74,9 @@ export class LearnedQuotas {
     return sums;
   }
 
-  /** The same with how much there is in all; undefined where a key was not told. */
+  /**
+   * The remaining amounts and the limits of all keys together; the limit is undefined where a key has none reported.
+   */
   limits(nowMs: number): ReadonlyMap<QuotaDimension, readonly [remaining: number, limit: number | undefined]> {
     const sums = new Map<QuotaDimension, readonly [number, number | undefined]>();
     for (const quota of this.#byKey.values()) {

@@ -1,4 +1,4 @@
-// What is remembered of one target between requests.
+// The state of one target between requests.
 import { Breaker } from './breaker.ts';
 import { Latency } from './latency.ts';
 import { LearnedQuotas } from './learned-quotas.ts';

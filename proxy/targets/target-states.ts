@@ -2,7 +2,7 @@
 import type { RememberedKey } from './learned-quotas.ts';
 import { TargetState } from './target-state.ts';
 
-/** What tells targets apart. */
+/** The identity of a target. */
 export interface RememberedTarget {
   readonly upstream: {
     readonly name: string;
@@ -37,7 +37,7 @@ export class TargetStates {
 
   /** From now on there are these targets, by provider and by model. What is known of a target with the same provider, origin and model stays; others are forgotten. */
   keep(targets: ReadonlyMap<string, ReadonlyMap<string, RememberedTarget>>): void {
-    // The same object when only rules or keys have changed.
+    // The object is unchanged when only rules or keys have changed.
     if (targets === this.#targets) return;
     this.#targets = targets;
     const known = new Map<string, Map<string, KnownTarget>>();

@@ -1,4 +1,4 @@
-// What one attempt used and cost, as records keep it.
+// The usage and the cost of one attempt, as records keep them.
 import { costOf } from '../../domain/prices/cost.ts';
 import type { Price } from '../../domain/prices/price.ts';
 import type { AttemptUsage, Cost, UsageCounts } from '../../domain/records/usage.ts';
@@ -19,7 +19,7 @@ export function attemptUsage(usage: TokenUsage, price: Price | undefined, provid
   return record;
 }
 
-/** What one answer cost at a target with this price; null: that is not known. */
+/** The cost of one answer at a target with this price, in nano-dollars; null: unknown. */
 export function costOfUsage(usage: TokenUsage, price: Price | undefined): Cost | null {
   return costIn(countsOf(usage), usage, price);
 }
@@ -28,7 +28,7 @@ function costIn(counts: UsageCounts, { isOfOtherModel }: TokenUsage, price: Pric
   return price === undefined || isOfOtherModel === true ? null : costOf(counts, price);
 }
 
-/** What is not reported stays absent. */
+/** The counts; unreported ones stay absent. */
 function countsOf(usage: TokenUsage): Building<UsageCounts> {
   const counts: Building<UsageCounts> = {
     input_tokens: usage.inputTokens,

@@ -14,7 +14,7 @@ const shortestMedia = 128;
 const longestNumber = 32;
 /** About what an event of a stream holds besides its text. Bytes. */
 const eventOverhead = 256;
-/** What a token of another script takes, of most of them. Bytes. */
+/** The bytes per token of most other scripts. */
 const wideBytes = 3;
 
 const quote = 0x22;
@@ -27,7 +27,7 @@ const braceBit = 0x20;
 const opening = 0x5b;
 const closing = 0x5d;
 
-/** What the value of a key is: media of a kind, a place where media may stand as well as text, or (in answers) no text at all. */
+/** The kind of a key's value: media of a kind, possibly media, or (in answers) no text. */
 type Meaning = MediaKind | 'anything' | 'silent';
 
 const asked = keysBy<Meaning>({
@@ -144,7 +144,7 @@ function takeString(walk: Walk): void {
   takeKey(walk, at + 1, stop);
 }
 
-/** What stands below a key until its value ends. Media are counted here, when they are named; what is sent of them where it stands. */
+/** Sets the kind of the value below a key. Named media are counted here; sent media where they stand. */
 function takeKey(walk: Walk, from: number, to: number): void {
   const { body, isRequest } = walk;
   if (isRequest && walk.depth === 1) walk.mayHoldMedia = mediaHolders.get(body, from, to) !== undefined;

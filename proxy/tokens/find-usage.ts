@@ -34,7 +34,7 @@ export function findUsage(body: Buffer): TokenUsage | undefined {
   return find(body)?.usage;
 }
 
-/** The same as its counts, for a provider that reports them little by little. */
+/** The raw counts of a usage object, for a provider that reports them in parts. */
 export function findCounts(body: Buffer): Counts | undefined {
   return find(body)?.counts;
 }

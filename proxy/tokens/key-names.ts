@@ -1,6 +1,6 @@
 // Finds out what a JSON key means without making a string of it: bodies have hundreds of thousands of keys.
 
-/** What keys mean, by their bytes. */
+/** The meanings of keys, by their bytes. */
 export interface KeyNames<Meaning> {
   /** The meaning of the key between these offsets; undefined for any other key. */
   get(body: Buffer, from: number, to: number): Meaning | undefined;

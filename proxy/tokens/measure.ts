@@ -5,7 +5,7 @@ import { findUsage } from './find-usage.ts';
 import type { TokenUsage } from './token-usage.ts';
 import type { UsageReader } from './usage-reader.ts';
 
-/** What was asked: the text that an estimate counts. */
+/** The request, whose text an estimate counts. */
 export interface MeasuredRequest {
   /** `embeddings`, or one that is answered with text. */
   readonly operation: string;
@@ -27,10 +27,10 @@ export function measureBody(asked: MeasuredRequest, body: Buffer): TokenUsage | 
   return told ?? (isNotEstimated(asked) ? undefined : estimated(asked, estimateOutput(body)));
 }
 
-/** What is known of a stream that has passed, or of as much of it as came. */
+/** The facts of a stream that has passed, or of the part that came. */
 export interface PassedStream {
   readonly bytes: number;
-  /** What the letters beyond Latin in it cost. */
+  /** The estimated tokens of its letters beyond Latin. */
   readonly wideTokens: number;
   usage(): TokenUsage | undefined;
   events(): number;

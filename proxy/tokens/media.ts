@@ -57,8 +57,8 @@ export function isBase64(bytes: Buffer, from: number, to: number): boolean {
 }
 
 /**
- * What a string is that begins and ends with these characters: a data URL of base64, or base64 alone. Undefined: something else. The kind
- * is undefined where nothing says it.
+ * The media in a string with this beginning and end: a data URL of base64, or base64 alone. Undefined for any other
+ * string; the kind is undefined where the string does not name it.
  */
 export function sentMedia(start: string, end: string): { kind: MediaKind | undefined; data: string } | undefined {
   const [head = '', type = '', subtype = ''] = dataUrl.exec(start) ?? [];

@@ -1,4 +1,4 @@
-// What several requests of one model have used.
+// The usage of several requests of one model.
 import type { TokenUsage } from './token-usage.ts';
 
 export interface ModelUsage {

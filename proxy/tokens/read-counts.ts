@@ -10,7 +10,7 @@ const opening = 0x7b;
 const closing = 0x7d;
 const colon = 0x3a;
 const comma = 0x2c;
-/** So end the keys of all counts. */
+/** The end of the keys of all counts. */
 const countEnding = 'tokens';
 /** More digits than any count has, and few enough to be exact. */
 const mostDigits = 15;

@@ -37,7 +37,10 @@ export function weigh(bytes: Buffer, from: number, to: number): number {
   return sum;
 }
 
-/** The same for a text of any length in at most a millisecond. The samples are random, so that no text can be made to evade them. */
+/**
+ * `weigh` for a text of any length, in at most a millisecond. The samples are random, so that no text can be made to
+ * evade them.
+ */
 export function weighSome(bytes: Buffer, from: number, to: number): number {
   const length = to - from;
   if (length <= sampleBytes) return weigh(bytes, from, to);

@@ -2,7 +2,9 @@
 import type { Cost, UsageOrigin } from '../../domain/records/usage.ts';
 import { type Counts, countsOf } from './counts.ts';
 
-/** What one answer used. The parts are absent where the provider does not report them, and never more than their whole. */
+/**
+ * The usage of one answer. Parts are absent where the provider does not report them, and never more than their whole.
+ */
 export interface TokenUsage {
   /** All that was read: what a cache held of it, what was written to one, and sound included. */
   readonly inputTokens: number;
@@ -19,7 +21,7 @@ export interface TokenUsage {
   readonly cachedAudioTokens?: number;
   readonly reasoningTokens?: number;
   readonly audioOutputTokens?: number;
-  /** What is billed otherwise than by tokens. */
+  /** Amounts that are not billed by tokens. */
   readonly audioSeconds?: number;
   readonly characters?: number;
   readonly images?: number;
@@ -31,7 +33,7 @@ export interface TokenUsage {
 
 type Building = { -readonly [Key in keyof TokenUsage]: TokenUsage[Key] };
 
-/** What knows the tokens of an answer when it is over. */
+/** The source of an answer's usage at its end. */
 export interface UsageSource {
   /** Undefined: nothing came, or tokens are not counted. */
   usage(): TokenUsage | undefined;
@@ -56,7 +58,7 @@ export function tokenUsageOf(usage: unknown): TokenUsage | undefined {
   return tokenUsageFrom(countsOf(usage as Record<string, unknown>));
 }
 
-/** The same of its counts. */
+/** The usage of raw counts, in tokens; undefined when they are missing, negative or too large. */
 export function tokenUsageFrom(counts: Counts): TokenUsage | undefined {
   const { output, total } = counts;
   const input = inputOf(counts);
@@ -73,7 +75,7 @@ export function tokenUsageFrom(counts: Counts): TokenUsage | undefined {
   return usage;
 }
 
-/** The same usage when its answer broke off or its client left: counts that the provider did not report are those of a part. */
+/** The usage of an answer that broke off, or whose client left: an estimate becomes one of a part. */
 export function ofBrokenAnswer(usage: TokenUsage): TokenUsage {
   return usage.source === 'estimated' ? { ...usage, source: 'partial' } : usage;
 }

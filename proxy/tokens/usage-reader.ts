@@ -12,7 +12,7 @@ const mostPieces = 64;
 export interface UsageReader {
   /** Sees a chunk pass. Keeps references; copies only chunks that are small. */
   push(chunk: Buffer): void;
-  /** What the provider reported in what has passed; undefined when nothing was found there. */
+  /** The reported usage in the bytes so far; undefined when there is none. */
   usage(): TokenUsage | undefined;
   /** How much has passed. */
   bytes(): number;

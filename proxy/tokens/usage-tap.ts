@@ -15,11 +15,11 @@ export interface Tapped {
   readonly target: { readonly upstream: { readonly secrets: readonly string[] } };
 }
 
-/** What is read of an answer. */
+/** The parts of an answer that are read. */
 export interface ReadOfAnswer {
   /** Tokens are counted. */
   readonly readsUsage: boolean;
-  /** So many choices of a stream must have ended; absent: where it ends is its provider's matter. */
+  /** The number of choices of a stream that must have ended; absent: the provider decides its end. */
   readonly choices?: number | undefined;
 }
 
@@ -73,7 +73,10 @@ export class UsageTap implements Tap {
     return this.#whole?.length ?? 0;
   }
 
-  /** What the answer cost: as reported, else estimated from what passed. Undefined when nothing passed, or tokens are not counted. */
+  /**
+   * The usage: as reported, else estimated from the bytes that passed. Undefined when nothing passed, or tokens are not
+   * counted.
+   */
   usage(): TokenUsage | undefined {
     if (!this.#read.readsUsage) return undefined;
     if (this.#stream) return measureStream(this.#asked, this.#stream);
@@ -108,7 +111,7 @@ class EventSink implements Sink {
       this.#next.end({ ...broken, isTold: true });
       return;
     }
-    // What goes wrong after the terminal event does not concern the client.
+    // A failure after the terminal event does not concern the client.
     const isWhole = this.#stream.finished() || (failure === undefined && this.#isCleanlyEnded);
     if (isWhole) this.#passRest();
     else if (this.#stream.insideEvent) this.#next.write(eventBreak);

@@ -1,4 +1,4 @@
-// What is asked of a dialect about a stream it watches: the bytes that may pass, how the stream ends, and what it cost.
+// The interface of a dialect's watch over a stream: the bytes that may pass, the end of the stream, and its usage.
 import type { PassedStream } from './measure.ts';
 
 export interface WatchOptions {
@@ -9,7 +9,7 @@ export interface WatchOptions {
   readonly watchesEnd: boolean;
   /** The answer is whole when so many choices have ended; absent: where the stream ends is its provider's matter. */
   readonly choices?: number | undefined;
-  /** What no error of the stream may tell, longest first. */
+  /** The secrets that no error of the stream may contain, longest first. */
   readonly secrets: readonly string[];
 }
 

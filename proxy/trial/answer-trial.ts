@@ -27,11 +27,10 @@ export const trialPath = '/admin/guardrails/test';
 /** As of any body under /admin. */
 const limit: BodyLimit = { bytes: 1024 * 1024, setting: '' };
 
-/** What it needs. */
 export interface TrialParts {
   /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
   readonly authorityMs: () => number;
-  /** What the bodies of open requests may take of memory. */
+  /** The memory for bodies of open requests. */
   readonly bodies: BodyBudget;
   readonly controlPlane: ControlPlaneLink;
   /** The snapshot in force; a request asks once. */

@@ -6,7 +6,7 @@ import { parsedObject } from '../http/parsed-body.ts';
 import type { Slices } from '../pacing/slices.ts';
 import type { Trial } from './try-guardrails.ts';
 
-/** What is tried, and whether its words were given alone. */
+/** The trial, and whether it was given as text alone. */
 export interface ReadTrial extends Trial {
   readonly isText: boolean;
 }

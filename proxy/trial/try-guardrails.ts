@@ -11,7 +11,7 @@ import { plainRevision } from '../guardrails/revisions.ts';
 import { parsedObject, writtenBody } from '../http/parsed-body.ts';
 import { inSlices } from '../pacing/slices.ts';
 
-/** What is tried. */
+/** The request or answer that is tried. */
 export interface Trial {
   readonly operation: GuardedOperation;
   readonly phase: Phase;

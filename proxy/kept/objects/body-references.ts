@@ -12,7 +12,7 @@ export interface ReferenceReader {
   push(piece: Buffer): void;
   /** All of it has come. Throws as `push`. */
   end(): void;
-  /** What has been found since it was last asked. */
+  /** The references that were found since the last call. */
   take(): readonly Reference[];
   /** It asks for objects of all callers. */
   readonly asksForAll: boolean;

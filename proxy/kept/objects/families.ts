@@ -32,7 +32,7 @@ export type FamilyName =
   | 'job'
   | 'generation';
 
-/** What a word behind a place does that is no id, such as `threads/runs`. */
+/** The effect of a word behind a place that is not an id, such as `threads/runs`. */
 export type PlaceAction = 'free' | 'creates';
 
 export interface Family {
@@ -62,7 +62,7 @@ export interface Family {
 }
 
 const uuid = '[0-9a-fA-F]{8}-[0-9a-fA-F-]{20,40}';
-/** What is made of a batch, and of a job, belongs to who made that. */
+/** Members with the results of a batch or a job: they belong to its creator. */
 const results = {
   output_file_id: 'file',
   error_file_id: 'file',
@@ -72,7 +72,7 @@ const results = {
   'validation_files.*': 'file',
 } as const;
 
-/** What tools of Anthropic have made, in answers and in their events. */
+/** Objects that tools of Anthropic have made, in answers and in their events. */
 const madeByTools = {
   'container.id': 'container',
   'message.container.id': 'container',
@@ -219,7 +219,7 @@ export const families: Readonly<Record<FamilyName, Family>> = {
     form: /^[a-z0-9]+-[a-z0-9-]+$/,
   },
   job: { what: 'job', places: ['embed-jobs', 'operations'], members: [], named: ['job_id', 'name', 'id'] },
-  /** What was asked and answered, kept by a router. */
+  /** A request and its answer, kept by a router. */
   generation: { what: 'generation', places: ['generation'], members: [] },
 };
 
@@ -256,7 +256,7 @@ export const operatorPlaces: ReadonlySet<string> = new Set([
 /** Of models, which all may read and ask: who made one is not known, so the operator alone changes it. */
 export const modelPlace = 'models';
 
-/** What models are asked for that makes an object, by the verb behind their names, in lower case. */
+/** The calls of models that make an object, by the verb behind the model's name, in lower case. */
 export const modelVerbs: Readonly<Record<string, FamilyName>> = {
   predictlongrunning: 'job',
   batchgeneratecontent: 'batch',

@@ -15,7 +15,7 @@ export interface Gate {
   readonly check: (references: readonly Reference[]) => Promise<unknown>;
 }
 
-/** So much is looked at before others have their turn: some milliseconds at most. Bytes. */
+/** The number of bytes that are read between two pauses: some milliseconds at most. */
 const stepBytes = 16 * 1024;
 
 const unpackers: Readonly<Record<string, (first: Buffer) => Transform>> = {
@@ -89,7 +89,7 @@ export class GatedBody extends Transform {
   }
 }
 
-/** What has come of a body, unpacked, and how it was found. */
+/** The decompressed bytes of a body so far, and their references. */
 class GatePass {
   readonly #gate: Gate;
   readonly #encoding: string | undefined;

@@ -53,7 +53,7 @@ const addresses: ReadonlySet<string> = new Set([
 ]);
 const mentionedFile = /fileid:\/\/([A-Za-z0-9_-]+)/g;
 
-/** What a name of a member says. */
+/** The meaning of a member's name. */
 interface Meaning {
   readonly folded: string;
   readonly family: FamilyName | undefined;
@@ -92,7 +92,7 @@ function findFamily(folded: string): FamilyName | undefined {
 
 const none: readonly Reference[] = [];
 
-/** What a text under a name refers to. */
+/** The references in a text under a name. */
 export function referencesIn(name: string, text: string): readonly Reference[] {
   const { family, isAddress } = meaningOf(name);
   if (family === undefined && !isAddress && !text.includes('/')) return none;
@@ -128,7 +128,7 @@ interface Frame {
 }
 
 export class JsonReferences {
-  /** What has been found in values that are complete; taking it empties it. */
+  /** The references in complete values; taking them empties the list. */
   found: Reference[] = [];
   /** It asks for objects of all callers. */
   asksForAll = false;
@@ -300,7 +300,7 @@ function noteMember(frame: Frame, key: string, text: string): boolean {
   return frame.ids.length <= mostSaid && frame.types.length <= mostSaid;
 }
 
-/** What an object refers to by its own `id`. */
+/** The references of an object by its own `id`. */
 function byId({ name, types, hasRole, holdsItself }: Frame, id: string): readonly Reference[] {
   const { folded, family } = meaningOf(name);
   if (types.includes('file_id')) return [{ family: 'file', id }];
@@ -327,7 +327,7 @@ function isLetter(byte: number): boolean {
 const escapes = /\\(?:u([0-9A-Fa-f]{4})|(.))/gs;
 const controls: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
-/** What an escape stands for that JSON does not know is its letter. */
+/** Decodes escapes; an escape that JSON does not know becomes its letter. */
 function unescaped(text: string): string {
   if (!text.includes('\\')) return text;
   return text.replace(escapes, (_, hex: string | undefined, letter = '') =>

@@ -11,7 +11,7 @@ import type { FamilyName } from './families.ts';
 export type HomeKind = FamilyName;
 export type BatchKind = 'batch' | 'message_batch';
 
-/** What is remembered of an id. */
+/** The stored facts of an id. */
 export interface KeptHome {
   /** As its name was; it may be gone from the configuration since. */
   readonly provider: string;
@@ -36,7 +36,7 @@ export interface KeptHomesParts {
 
 /** How long an id is remembered after its last use, and how seldom a use is noted. Milliseconds. */
 const ttlMs = 365 * 24 * 3_600_000;
-/** The same of what providers themselves forget sooner. */
+/** The lifetime, in milliseconds, of ids that providers forget sooner. */
 const shortTtlMs = 30 * 24 * 3_600_000;
 const short: ReadonlySet<HomeKind> = new Set(['response', 'item', 'container', 'thread_message']);
 const renewMs = 24 * 3_600_000;
@@ -49,10 +49,10 @@ const againMs = 1_000;
 const mostTries = 120;
 /** Most homes that wait to be written: they are held in memory. */
 const mostPending = 10_000;
-/** So many lots of items say whose an id is: each has the room of an owner. */
+/** The number of lots of items per owner: each has the room of an owner. */
 const lots = 64;
 
-/** What may stand in a path of a provider. */
+/** Whether an id may be part of a provider's path. */
 export function isKeptId(id: string): boolean {
   return /^[A-Za-z0-9_-][A-Za-z0-9_.:-]{0,199}$/.test(id);
 }
@@ -70,7 +70,7 @@ export class KeptHomes {
 
   remember(kind: HomeKind, id: string, owner: string, home: KeptHome): void {
     const text = nameOf(kind, id, owner);
-    // What there is much of leaves room for the rest.
+    // Frequent kinds leave room for the others.
     const most = short.has(kind) ? mostPending / 2 : mostPending;
     if (!isKeptId(id) || (this.#pending.size >= most && !this.#pending.has(text))) {
       this.#tell(new Error('an id of a provider was not remembered'));
@@ -175,7 +175,7 @@ export class KeptHomes {
   }
 }
 
-/** What there is much of has a place of its own, where it drives out nothing else of its owner. */
+/** Items have an owner of their own, so that they displace nothing else. */
 function keyOf(kind: HomeKind, id: string, owner: string): KeptKey {
   return { kind: `${kind}_home`, id, owner: kind === 'item' ? `${owner}\nitems` : owner };
 }

@@ -1,16 +1,17 @@
 // Whether the body of a model call may refer to stored objects. Nearly none does, and each is looked at: that must cost nearly nothing.
 
 /**
- * What stands before an underscore in a name of a member that names an object, or in an id, where others say what they like:
- * `file_id`, `vector_store_ids`, `skill_id`, `response_id`, `item_reference`, `cached_content`, `conv_…`, `cntr_…`, `container_…`, `voice_…`.
+ * The words before an underscore in names of members that name an object, and in ids that clients may place anywhere:
+ * `file_id`, `vector_store_ids`, `skill_id`, `response_id`, `item_reference`, `cached_content`, `conv_…`, `cntr_…`,
+ * `container_…`, `voice_…`.
  */
 const before = 'file store skill response item cached conv cntr container voice'.split(' ');
-/** The same for ids of items of responses, which may be named by nothing else. */
+/** The words before an underscore in ids of items, which no other member may name. */
 const beforeItem = '"msg "rs "ig "fc "ws "fs "ci "cu "mcp "lsh "ctc'.split(' ');
 /** Ids of items are an underscore and at least so many hexadecimal digits. */
 const itemHex = 16;
 const [underscore, backslash, slash] = [0x5f, 0x5c, 0x2f];
-/** What stands before a slash in addresses of files: `files/…`, `cachedContents/…`, `fileid://…`. */
+/** The words before a slash in addresses of files: `files/…`, `cachedContents/…`, `fileid://…`. */
 const beforeSlash = 'files contents fileid:'.split(' ');
 /** An escaped letter, `\u0020` to `\u007f`, may hide a name. */
 const [letterU, zero, two, eight] = [0x75, 0x30, 0x32, 0x38];
@@ -23,7 +24,7 @@ function endsOf(words: readonly string[]): ReadonlySet<number> {
   return new Set(words.map((word) => lettersAt(Buffer.from(word), word.length)));
 }
 
-/** What names an answer that is gone on from. */
+/** The name of a member with the id of a previous answer. */
 const previous = Buffer.from('previous_message');
 
 /** True for a body that has to be read. */

@@ -12,9 +12,9 @@ import { heldIn, type MadeObject, objectsIn } from './made-objects.ts';
 /** The longest record that is read, and the longest that is read at once: whose the objects of a longer one are is known a moment later. Bytes. */
 const mostBytes = 8 * 1024 * 1024;
 const shortBytes = 1024 * 1024;
-/** What stands in events of a response that name something. */
+/** The texts in events of a response that name an object. */
 const [responseMark, itemMark] = ['"response"', 'response.output_item.added'];
-/** By family, what stands in the events that are read; others: in any. */
+/** By family, the texts in the events that are read; other families: any event. */
 const marks: Partial<Record<FamilyName, readonly string[]>> = {
   response: [responseMark, itemMark],
   message: ['"container"', '"file_id"'],

@@ -1,4 +1,4 @@
-// What the fields of an encoded form, and the parameters of a query, refer to. They come piece by piece, and none of them takes long.
+// Finds references in the fields of an encoded form, and in the parameters of a query. They come in pieces, and none takes long.
 import { refusal } from '../../errors.ts';
 import { type Reference, referencesIn } from './json-references.ts';
 
@@ -45,7 +45,7 @@ export class PairReader {
   }
 }
 
-/** What the parameters of a query refer to. */
+/** The references in the parameters of a query. */
 export function referencesOfQuery(query: string): readonly Reference[] {
   const reader = new PairReader();
   reader.push(Buffer.from(query));

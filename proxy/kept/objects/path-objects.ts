@@ -11,7 +11,7 @@ export type PathObject =
   /** `action`: what stands behind the id, in lower case; empty: nothing. */
   | { readonly kind: 'one'; readonly family: FamilyName; readonly id: string; readonly action: string };
 
-/** So often an escape may be escaped. */
+/** How often an escape may be escaped. */
 const mostEscapes = 4;
 const longestPlace = 3;
 const nothing: PathObject = { kind: 'none' };
@@ -45,7 +45,7 @@ export function pathObject(method: string, endpoint: string): PathObject {
 function about(place: string, method: string, behind: readonly string[]): PathObject | undefined {
   if (operatorPlaces.has(place)) return operator;
   if (place === modelPlace) return aboutModel(method, behind);
-  // What all of a family are asked for by a verb, as `files:register`.
+  // A verb for all objects of a family, such as `files:register`.
   if (familyAt.has(withoutVerb(place)) && !familyAt.has(place)) return operator;
   const family = familyAt.get(place);
   if (family === undefined) return undefined;

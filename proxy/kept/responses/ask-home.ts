@@ -38,7 +38,7 @@ export interface HomeAnswer {
   readonly status: number;
   /** JSON. */
   readonly body: Buffer;
-  /** What the client is told of the provider's head, by name. */
+  /** The headers of the provider that the client gets, by name. */
   readonly told: Readonly<Record<string, string>>;
 }
 

@@ -84,7 +84,9 @@ function named(events: Buffer, id: Buffer): Buffer {
   return splice(events, edits);
 }
 
-/** What changes in an object, or in its member `within`; nothing where it is none. `offset`: where the object begins. */
+/**
+ * The edits in an object, or in its member `within`; none where it has no such id. `offset`: the start of the object.
+ */
 function editsIn(object: Buffer, id: Buffer, offset: number = 0, within?: string): readonly Edit[] {
   try {
     const members = scanObject(object);

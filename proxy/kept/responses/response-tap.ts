@@ -7,7 +7,7 @@ import { InvalidAnswer, type RawEvent } from '../../dialects/translation.ts';
 import { parsedObject } from '../../http/parsed-body.ts';
 import { atOnce, inSlices, shortBytes } from '../../pacing/slices.ts';
 
-/** What is done with the response of an answer. */
+/** The receiver of the response in an answer. */
 export interface ResponseTaker {
   /** Its id alone is needed, so a stream is read only until that is known. */
   readonly needsOnlyId: boolean;
@@ -24,7 +24,7 @@ export interface ResponseTaker {
   lost(): void;
 }
 
-/** So the first event of a stream names the response, and so those that hold all of it. */
+/** The texts in the first event of a stream, which names the response, and in the events that hold all of it. */
 const [withResponse, completed, incomplete] = ['"response"', 'response.completed', 'response.incomplete'];
 
 /** Gives the taker the response of an answer. `answer`: as the client gets it. */

@@ -25,7 +25,10 @@ export type FoundResponse =
   | { readonly record: StoredResponse; readonly home?: undefined }
   | { readonly record?: undefined; readonly home: ResponseHome; readonly begun?: string | undefined };
 
-/** What became of responses: kept here or at a provider, not kept because they are too large or cannot be read, lost because writing failed. */
+/**
+ * The outcomes of storing a response: kept here or at a provider, not kept because it is too large or unreadable, lost
+ * because writing failed.
+ */
 export const storingOutcomes = ['kept', 'remembered', 'not_kept', 'failed'] as const;
 export type StoringOutcome = (typeof storingOutcomes)[number];
 
@@ -239,7 +242,7 @@ function keyOf(id: string, owner: string): string {
   return `${id} ${owner}`;
 }
 
-/** What stands in the store; undefined: it was not written by the gateway. */
+/** The record in the store; undefined: the gateway did not write it. */
 function recordIn({ response, input_items }: Readonly<Record<string, unknown>>): StoredResponse | undefined {
   if (!isObject(response) || !Array.isArray(input_items)) return undefined;
   return { response, input_items: input_items.filter(isObject) };

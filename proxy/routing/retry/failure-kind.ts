@@ -1,9 +1,9 @@
-// What kind of failure a call has met: it decides whether the request is tried again, and what the target's breaker learns.
+// The kind of a call's failure: it decides whether the request is tried again, and how the target's breaker counts it.
 import type { Refusal } from '../../errors.ts';
 import type { RetryReason } from '../../snapshot/retry-policy.ts';
 import type { UpstreamFailure } from '../../upstream/failure.ts';
 
-/** What a call has come to. */
+/** The outcome of a failed call. */
 export interface Failed {
   readonly refused: Refusal;
   /** The answer did not come completely; undefined: it did, and cannot be relayed. */

@@ -1,4 +1,4 @@
-// What is remembered of a target when a call of it has ended: its breaker, how long it rests, its speed, its limits.
+// Updates the state of a target when a call has ended: its breaker, its rest, its speed, its limits.
 import type { RetryReason } from '../../snapshot/retry-policy.ts';
 import type { Upstream } from '../../snapshot/snapshot.ts';
 import { type CallRole, isProbe } from '../../targets/breaker.ts';
@@ -23,7 +23,7 @@ const restsMs: Partial<Record<RetryReason, number>> = {
 interface Called {
   readonly target: { readonly upstream: Pick<Upstream, 'hasBreaker' | 'learnsLimits'> };
   readonly state: TargetState;
-  /** What the call is to its breaker. */
+  /** The role of the call for the breaker. */
   readonly role: CallRole;
   readonly answer: Pick<UpstreamAnswer, 'head' | 'status' | 'stream'>;
   readonly key: { readonly state: RememberedKey };
@@ -36,7 +36,7 @@ export interface TimedCall extends Called {
   readonly isPaced?: boolean;
 }
 
-/** What went wrong with one. */
+/** The failure of a call. */
 interface Failed {
   /** Undefined where it must not be tried again. */
   readonly kind: RetryReason | undefined;
@@ -60,7 +60,7 @@ export function noteSuccess(called: TimedCall, nowMs: number, gone: boolean): vo
   }
 }
 
-/** So many calls in a row that were outrun count as failures: the target may never answer. */
+/** The number of outrun calls in a row that count as failures: the target may never answer. */
 const mostOutruns = 5;
 
 /** A call was cancelled, because another target was faster: it would have taken longer than until now. */

@@ -1,5 +1,5 @@
-// What has come of a call is counted in the metrics, and remembered of its target and of its key: in one way for model calls, for calls that
-// are passed on as they are, and for sessions.
+// Counts the outcome of a call in the metrics, and updates the state of its target and its key: in one way for model calls, for
+// opaque calls, and for sessions.
 
 import type { Refusal } from '../../errors.ts';
 import type { RetryReason } from '../../snapshot/retry-policy.ts';
@@ -30,7 +30,7 @@ export interface Refused {
   readonly isBoundToKey: boolean;
 }
 
-/** What follows for the request. */
+/** The consequence for the request. */
 export interface Consequence {
   /** Undefined where the request must not be sent again. */
   readonly kind: RetryReason | undefined;
@@ -64,7 +64,7 @@ export function noteRefused(call: EndedCall, outcome: Refused, nowMs: number, ta
   const hasOtherKey = maySwitch && target.upstream.credentials.hasOtherFree(key, nowMs);
   if (brokenOff === 'cancelled') state.breaker.released(role);
   else if (brokenOff === undefined) {
-    // What it refuses one caller says nothing of what it does for others.
+    // A refusal of one caller does not predict that of others.
     const isOfRequest = failure === undefined && refused.status === 403;
     noteFailure(call, { kind: isOfRequest ? undefined : kind, failure, hasOtherKey, status }, nowMs);
   }

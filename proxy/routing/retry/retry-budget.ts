@@ -1,7 +1,7 @@
 // How many calls may be made beyond the first of each request: a provider that fails must not be called ever more often for it.
 import { OutcomeWindow } from '../../targets/outcome-window.ts';
 
-/** So many further calls are always allowed, so that a single request can fail over. */
+/** The number of further calls that are always allowed, so that a single request can fail over. */
 const usualFloor = 10;
 
 /** The share of requests that may be called once more. */

@@ -2,7 +2,7 @@
 import type { Route } from '../../snapshot/snapshot.ts';
 import { RetryBudget, usualShare } from './retry-budget.ts';
 
-/** So many aliases with a budget of their own are remembered; forgetting them lets each have its floor again. */
+/** The most aliases whose own budgets are kept; forgetting them lets each have its floor again. */
 const mostRemembered = 10_000;
 
 /**

@@ -10,7 +10,7 @@ const longestPausesMs = 1000;
 /** Statuses that say: not now. */
 const notNow: ReadonlySet<number> = new Set([429, 503, 529]);
 
-/** What a target has answered. */
+/** The answer of a target. */
 export interface Said {
   readonly failure: UpstreamFailure | undefined;
   readonly status: number;
