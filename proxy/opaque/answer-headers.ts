@@ -1,7 +1,7 @@
 // The headers of a provider's answer that a client may see where the answer is relayed as it is.
 import { noTransfer } from '../upstream/hop-by-hop.ts';
 
-/** What every answer says anew or is told by `providerHeaders`, what speaks of the provider's limits, and what would make a browser act. */
+/** Headers that every answer writes anew or that `providerHeaders` tells, those of the provider's limits, and those that would make a browser act. */
 const dropped: ReadonlySet<string> = new Set([
   'content-type',
   'content-encoding',
@@ -44,7 +44,7 @@ const droppedPrefixes = [
   'x-gateway-',
   'proxy-',
 ];
-/** What node takes as a header's value. */
+/** The bytes that node takes as the value of a header. */
 const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 

@@ -39,13 +39,13 @@ export interface OpaqueCaller {
   readonly method: OpaqueMethod;
   readonly exchange: Exchange;
   readonly door: Pick<OpaqueDoor, 'counts'>;
-  /** What went wrong on the client's side while a provider was asked. */
+  /** The fault of the client while a provider was asked; undefined: none. */
   readonly fault: Refusal | undefined;
   /** The targets that were asked in vain are added here. */
   readonly failed: FailedOpaque[];
 }
 
-interface Parts extends LoopParts {
+interface OpaqueAttemptParts extends LoopParts {
   readonly deadlines: Deadlines;
   readonly pools: Pools;
   readonly telemetry?: Telemetry | undefined;
@@ -70,7 +70,7 @@ export function attemptOpaque(
   aim: Aim,
   consumer: ConsumerAllowance,
   caller: OpaqueCaller,
-  parts: Parts,
+  parts: OpaqueAttemptParts,
 ): OpaqueAttempt {
   const loop = new TargetLoop(new OpaqueErrand(aim, consumer, caller, parts), parts);
   return { answered: loop.run().then(({ call, endedAtMs }) => ({ ...call, endedAtMs })), cancel: () => loop.gone() };
@@ -87,9 +87,9 @@ class OpaqueErrand implements Errand<OpaqueTarget, OpaqueCall> {
   readonly isBoundToKey: boolean;
   readonly #aim: Aim;
   readonly #caller: OpaqueCaller;
-  readonly #parts: Parts;
+  readonly #parts: OpaqueAttemptParts;
 
-  constructor(aim: Aim, consumer: ConsumerAllowance, caller: OpaqueCaller, parts: Parts) {
+  constructor(aim: Aim, consumer: ConsumerAllowance, caller: OpaqueCaller, parts: OpaqueAttemptParts) {
     this.targets = aim.targets;
     this.startedAtMs = Math.floor(parts.nowMs());
     this.route = aim.route;

@@ -10,7 +10,7 @@ import { type Flow, settled } from '../guardrails/flow.ts';
 /** Gives what replaces the model of a call, as JSON. Throws a Refusal. */
 export type NameModel = (call: Call) => Buffer;
 
-/** What is done with the calls of a file. */
+/** Reads each call of a file. */
 export interface LineReader {
   readonly nameModel: NameModel;
   /**
@@ -78,7 +78,7 @@ export class BatchLines {
     this.#reader = reader;
   }
 
-  /** What passes of the file, a line after the other: each is read before the next one. Throws 400 `invalid_batch_input`, which names the line. */
+  /** The lines of the file that pass: each is read before the next one. Throws 400 `invalid_batch_input`, which names the line. */
   *push(bytes: Buffer): Flow<Buffer> {
     const passed: Buffer[] = [];
     let from = 0;

@@ -8,18 +8,18 @@ import type { StreamedBody } from '../upstream/call-deadline.ts';
 import type { Deadlines, Timed } from '../upstream/deadlines.ts';
 import { notePassed } from './passed-memory.ts';
 
-/** What bounds a body. */
+/** The limits of a body. */
 export interface BodyBounds {
   readonly limit: BodyLimit;
   /** How long a client may send nothing while it is waited for. Milliseconds. */
   readonly pauseMs: number;
 }
 
-/** So much waits for the provider before the client is not read any more. Bytes. */
+/** Bytes that wait for the provider before the client is not read any more. */
 const highWaterMark = 64 * 1024;
 const nothing: Buffer = Buffer.alloc(0);
 
-/** What is gathered before anything is sent. */
+/** The beginning of a body that is gathered before anything is sent. */
 interface Gathering {
   readonly mostBytes: number;
   readonly timer: NodeJS.Timeout | undefined;
@@ -41,7 +41,7 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
   readonly #deadlines: Deadlines;
   readonly #failed: (refused: Refusal) => void;
   readonly #meter: ((length: number) => void) | undefined;
-  /** What has come before the provider wanted it. */
+  /** The chunks that came before the provider wanted them. */
   #early: Buffer[] = [];
   #gathering: Gathering | undefined;
   #length = 0;
@@ -197,7 +197,7 @@ export class ClientBody extends Readable implements StreamedBody, Timed {
     if (this.#hasEnded) this.#gathered(this.#joined());
   }
 
-  /** What has come, in one piece, which takes the place of its parts. */
+  /** The bytes that have come, in one piece, which takes the place of its parts. */
   #joined(): Buffer {
     const whole = this.#early.length === 1 ? (this.#early[0] as Buffer) : Buffer.concat(this.#early);
     this.#early = [whole];

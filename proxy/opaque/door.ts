@@ -35,13 +35,13 @@ export interface Knock {
   readonly body: ClientBody;
   /** All of the body, where it is short and was there soon, empty where there is none; undefined: it is still coming. */
   readonly short: Buffer | undefined;
-  /** What is kept of the body counts here. */
+  /** Counts the memory of the part of the body that is kept. */
   readonly held: HeldBody;
   /** Tokens are counted. */
   readonly readsUsage: boolean;
-  /** What takes its bodies; undefined: they are not recorded. */
+  /** Records its bodies; undefined: they are not recorded. */
   readonly capture: BodyCapture | undefined;
-  /** What guardrails may ask in its name. */
+  /** The models and services that guardrails may ask in its name. */
   readonly outside: Outside;
   /** Told which guardrails are at work: its record says what they have said. */
   readonly noteGuarding: (guarding: RecordedGuarding) => void;
@@ -58,7 +58,7 @@ export interface OpaqueTarget {
   readonly isPassed?: boolean;
   /** The model of the config that it is: what comes of the call is remembered of it. Absent: of nothing, because no model is asked. */
   readonly remembered?: Target | undefined;
-  /** What that costs, where it is known only when the body was sent. */
+  /** The cost, where it is known only when the body was sent. */
   readonly price?: Price | undefined;
   /** From the host on, with its query. */
   readonly path: string;
@@ -69,11 +69,11 @@ export interface OpaqueTarget {
   readonly key?: ApiKey | undefined;
   /** Whose errors are read how. */
   readonly speaker: Speaker;
-  /** What is sent; called once for each time that it is. */
+  /** The body for a target; called once for each time that it is sent. */
   readonly body: () => OpaqueBody;
 }
 
-/** What sees an answer pass. */
+/** The taps that see an answer pass. */
 export interface Tapped {
   /** The one nearest to the provider first. */
   readonly taps: readonly Tap[];
@@ -107,7 +107,7 @@ export interface NamedLate {
   readonly price: Price | undefined;
 }
 
-/** What is asked of the models that requests at a door name. */
+/** The operation that is asked of the models which requests at a door name. */
 export interface ModelsOfDoor {
   /** Whether a target can be asked there. */
   readonly canAsk: (target: Target) => boolean;
@@ -119,7 +119,7 @@ export interface ModelsOfDoor {
   readonly refusedAs: 'unsupported_operation' | 'batch_needs_one_provider';
 }
 
-/** What the doors need. */
+/** The parts that the doors need. */
 export interface DoorParts {
   /** Gives the targets of a route in the order in which they are asked. */
   readonly balance: Balance;
@@ -149,9 +149,9 @@ export interface OpaqueDoor {
   readonly counts: Counting;
   /** Absent: its requests name no model, or none that leads them. */
   readonly models?: ModelsOfDoor;
-  /** What bounds its bodies. */
+  /** The limit of its bodies. */
   readonly bodySetting: 'body_limit' | 'upload_limit';
-  /** So much of a body is looked at before it is sent. Bytes; 0: nothing. */
+  /** Bytes of a body that are looked at before it is sent; 0: none. */
   readonly shortBytes: number;
   /** The client gets the headers of an answer as they are, but for those that are none of its business. */
   readonly relaysHeaders: boolean;

@@ -28,7 +28,7 @@ export function guardBody(named: NamedCall, knock: Knock): Call | Promise<Call> 
   });
 }
 
-/** What guardrails said, where what they changed is too much to be recorded. */
+/** The findings of guardrails, where their changes are too long to be recorded. */
 export function findingsAlone(findings: () => readonly Finding[]): RecordedGuarding {
   return {
     get findings() {

@@ -55,7 +55,7 @@ const operations: Readonly<Record<string, GuardedOperation>> = {
   '/v1/messages': 'messages',
 };
 
-/** What a line asks for; some providers are told it with the batch. */
+/** The endpoint that a line asks for; some providers are told it with the batch. */
 export function operationAt(url: string, call: Call): GuardedOperation {
   return operations[url] ?? (memberOf(call, 'messages') === undefined ? 'responses' : 'chat');
 }

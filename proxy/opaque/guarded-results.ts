@@ -11,7 +11,7 @@ import type { Knock } from './door.ts';
 import { findingsAlone } from './guard-body.ts';
 
 export interface GuardedResults {
-  /** The same answer, of a length that is not known. */
+  /** The answer, without the length that its head says. */
   readonly answer: Answer;
   readonly tap: Tap;
 }

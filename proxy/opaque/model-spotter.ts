@@ -14,7 +14,7 @@ export class ModelSpotter {
   #isEscaped = false;
   /** The text at the top level that is being read; longer ones are cut. */
   #text = nothing;
-  /** What was last read at the top level; a colon behind it makes it a key. */
+  /** The text that was last read at the top level; a colon behind it makes it a key. */
   #last = '';
   #key = '';
 
@@ -59,14 +59,14 @@ export class ModelSpotter {
 
   /** A text of the top level has ended: a key, or the value of one. */
   #read(): void {
-    const text = textOf(this.#text);
+    const text = unescaped(this.#text);
     this.#text = nothing;
     if (this.#key === 'model') this.model = text;
     this.#last = text;
   }
 }
 
-function textOf(bytes: Buffer): string {
+function unescaped(bytes: Buffer): string {
   if (bytes.length > longest) return '';
   try {
     return JSON.parse(`"${bytes.toString()}"`) as string;

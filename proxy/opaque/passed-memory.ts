@@ -3,13 +3,13 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** So much may pass between two collections, over all requests. Bytes. */
+/** Bytes that may pass between two collections, over all requests. */
 const betweenBytes = 8 * 1024 * 1024;
 
 let passedBytes = 0;
 let collect: ((options: { readonly type: 'minor' }) => void) | undefined;
 
-/** So many bytes more have passed. Every 8 MiB the young objects are collected, which takes less than a millisecond. */
+/** Notes bytes that have passed. Every 8 MiB the young objects are collected, which takes less than a millisecond. */
 export function notePassed(bytes: number): void {
   passedBytes += bytes;
   if (passedBytes < betweenBytes) return;

@@ -33,11 +33,11 @@ const dropped: ReadonlySet<string> = new Set([
 ]);
 const droppedPrefixes = ['x-forwarded-', 'x-gateway-', 'proxy-', 'sec-websocket-'];
 
-/** What a provider gets whatever the client sends. */
+/** Headers that a provider gets whatever the client sends. */
 export interface OwnHeaders {
   /** Names and values in turn: a client's header of the same name is left out. */
   readonly configured: readonly string[];
-  /** The same, but the client's own goes before these. */
+  /** Names and values in turn: a client's header of that name goes before these. */
   readonly usual: readonly string[];
   /** In lower case. */
   readonly userPathHeader: string;

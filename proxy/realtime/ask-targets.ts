@@ -14,11 +14,11 @@ import { type AnswerHead, noHead } from '../upstream/answer-head.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
 
-interface Parts extends LoopParts {
+interface SessionAttemptParts extends LoopParts {
   readonly balance: Balance;
 }
 
-/** What a target has said. `status` 0: nothing. */
+/** The answer of a target. `status` 0: none came. */
 interface Said {
   readonly status: number;
   readonly head: AnswerHead;
@@ -31,7 +31,7 @@ export type Reply<Value> =
   | (Said & { readonly value: Value; readonly refused?: undefined; readonly failure?: undefined })
   | (Said & { readonly refused: Refusal; readonly failure: UpstreamFailure | undefined });
 
-/** What is asked for. */
+/** The session that is asked for. */
 export interface Question<Value> {
   readonly route: Route;
   readonly consumer: ConsumerAllowance;
@@ -43,7 +43,7 @@ export interface Question<Value> {
 /** A target that refused, or that could not be asked. */
 export type AskedInVain = FailedCall<Target> & { readonly answer: { readonly status: number } };
 
-/** What a target has granted. Moments in milliseconds of the gateway's clock. */
+/** The session that a target has granted. Moments in milliseconds of the gateway's clock. */
 export interface Granted<Value> {
   readonly target: Target;
   readonly startedAtMs: number;
@@ -64,7 +64,7 @@ export interface Granted<Value> {
 export async function askTargets<Value>(
   question: Question<Value>,
   failed: AskedInVain[],
-  parts: Parts,
+  parts: SessionAttemptParts,
 ): Promise<Granted<Value>> {
   const { exchange } = question;
   const loop = new TargetLoop(new GrantErrand(question, failed, parts), parts);
@@ -138,9 +138,9 @@ class GrantErrand<Value> implements Errand<Target, GrantCall<Value>> {
   readonly isBoundToKey = false;
   readonly fault = undefined;
   readonly #question: Question<Value>;
-  readonly #parts: Parts;
+  readonly #parts: SessionAttemptParts;
 
-  constructor(question: Question<Value>, failed: AskedInVain[], parts: Parts) {
+  constructor(question: Question<Value>, failed: AskedInVain[], parts: SessionAttemptParts) {
     const { route, consumer, exchange } = question;
     this.startedAtMs = Math.floor(parts.nowMs());
     const context = new CallContext(this.startedAtMs, exchange.request.rawHeaders, nothingSaid);

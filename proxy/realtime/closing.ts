@@ -59,7 +59,7 @@ export function broken(who: Side, error: string): Closing {
   return { end, toClient, toProvider: goingAway, error: 'upstream_invalid_response' };
 }
 
-/** What ws tells an end that breaks the protocol, where it is not 1002. */
+/** The code that ws gives an end that breaks the protocol, where it is not 1002. */
 const codes: Readonly<Record<string, number>> = {
   WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: 1009,
   WS_ERR_TOO_MANY_BUFFERED_PARTS: 1008,

@@ -12,7 +12,7 @@ import { dialWebSocket } from '../upstream/dial/dial-web-socket.ts';
 import type { Pools } from '../upstream/pools.ts';
 import type { Reply } from './ask-targets.ts';
 
-/** What every target of a session is asked. */
+/** The request that every target of a session gets. */
 export interface SessionWish {
   readonly exchange: Pick<Exchange, 'id' | 'request' | 'trace'>;
   /** Members of the client's query besides the model. */

@@ -1,6 +1,6 @@
 // Follows the frames that come over a WebSocket (RFC 6455, 5.2), without keeping any: how much of a message has come that is not complete.
 
-/** What each piece in memory takes besides its bytes: its objects. Bytes. */
+/** Bytes of memory that each piece takes besides its content, for its objects. */
 const pieceBytes = 256;
 /** The longest head of a frame: two bytes, a length of eight, a mask of four. */
 const longestHead = 14;
@@ -18,7 +18,7 @@ export class FrameMeter {
   #pieces = 0;
   #completed = 0;
 
-  /** What the message that is not complete takes of memory, as far as it has come. Bytes. */
+  /** Bytes of memory that the unfinished message takes so far. */
   get heldBytes(): number {
     return this.#bytes + this.#pieces * pieceBytes;
   }

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { ServerResponse } from '../../plane/http.ts';
 import type { Exchange } from '../http/exchange.ts';
 
-/** What a client may send before it has an answer; it should send nothing. Bytes. */
+/** Bytes that a client may send before it has an answer; it should send none. */
 const mostEarlyBytes = 64 * 1024;
 /** How long a client may take to read its refusal. Milliseconds. */
 const lingerMs = 5_000;
@@ -34,7 +34,7 @@ export class Handshake {
     socket.resume();
   }
 
-  /** What waits for something of the exchange is told once when the client leaves before its answer is complete. */
+  /** Tells this exchange, once, that the client has left before its answer is complete. */
   watch(exchange: Exchange): void {
     this.#exchange = exchange;
   }

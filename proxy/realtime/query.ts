@@ -15,7 +15,7 @@ export function queryOf(url: string): URLSearchParams {
   throw refusal('invalid_parameter', { param: foreignCall, fill: { param: foreignCall, because } });
 }
 
-/** What a provider is told of it besides the model. */
+/** The parameters of the query that a provider is told besides the model. */
 export function furtherQuery(query: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...query].filter(([name]) => passed.has(name)));
 }

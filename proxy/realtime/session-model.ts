@@ -5,7 +5,7 @@ import { type JsonObject, objectOf, parseObject, textOf, writeJson } from '../di
 import { refusal } from '../errors.ts';
 import { partsNamed } from './form-part.ts';
 
-/** What a client sends. */
+/** The request of a client. */
 export interface SessionRequest {
   /** Without parameters that matter, as it is sent on. */
   readonly contentType: string;

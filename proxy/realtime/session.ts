@@ -24,7 +24,7 @@ const lowBytes = 64 * 1024;
 const messageBytes = 256;
 /** Less than this is not counted: every connection takes as much, whatever comes over it. Bytes. */
 const freeBytes = 64 * 1024;
-/** So many pings may be unanswered. */
+/** Most pings that may be unanswered. */
 const mostUnanswered = 2;
 const openState = 1;
 const sides = ['client', 'provider'] as const;
@@ -51,7 +51,7 @@ interface End {
   readonly intake: Intake;
   /** Messages that it has not taken yet. */
   waiting: number;
-  /** What pings said that it has not answered, the oldest first. */
+  /** The payloads of pings that it has not answered, the oldest first. */
   pings: string[];
 }
 
@@ -180,7 +180,7 @@ export class Session {
   }
 }
 
-/** What an end has not taken yet. Bytes. */
+/** Bytes that one end has not taken yet. */
 function waitingBytes({ webSocket, waiting }: End): number {
   return webSocket.bufferedAmount + waiting * messageBytes;
 }

@@ -14,7 +14,7 @@ const longestPiece = 64 * 1024;
 /** Providers make one at a time, and some beside it. */
 const mostOpen = 16;
 
-/** What has come of one. */
+/** The part of a response that has come. */
 interface Open {
   characters: number;
   soundCharacters: number;

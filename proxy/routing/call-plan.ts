@@ -18,7 +18,7 @@ interface Askable {
   readonly upstream: Pick<Upstream, 'connectTimeoutMs' | 'patience'>;
 }
 
-/** What is planned for. */
+/** The targets to plan for, and their rules. */
 export interface Planning<Target> {
   /** In the order in which they are asked. */
   readonly targets: readonly Target[];
@@ -38,7 +38,7 @@ export interface Planned<Target> {
   readonly allowance: Allowance;
 }
 
-/** What a target has come to that gave no answer to relay. */
+/** How a target failed. */
 export interface PlannedFailure<Target> {
   readonly target: Target;
   /** Undefined where the request must not be sent again. */
@@ -54,7 +54,7 @@ export interface PlannedFailure<Target> {
   readonly endedAtMs: number;
 }
 
-/** What planning needs. */
+/** The parts that planning needs. */
 interface PlanParts {
   readonly limiter: Limiter;
   readonly retries: RetryBudgets;
@@ -72,7 +72,7 @@ export class CallPlan<Target extends Askable> {
   /** Of the next target that was not asked. */
   #index = 0;
   #calls = 0;
-  /** Retries of the same target, and the pauses before them. */
+  /** Retries of one target, and the pauses before them. */
   #retries = 0;
   #pausedMs = 0;
   /** The first target was asked although it is likely to fail: nothing better was there, so others like it may be asked, too. */
@@ -111,7 +111,7 @@ export class CallPlan<Target extends Askable> {
     return undefined;
   }
 
-  /** The same target once more; undefined: it has no room, or the budget is used up. */
+  /** Asks the target once more; undefined: it has no room, or the budget is used up. */
   again(target: Target, nowMs: number): Planned<Target> | undefined {
     const taken = this.#take(target, 'retry', nowMs);
     return typeof taken === 'string' ? undefined : taken;

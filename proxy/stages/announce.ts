@@ -5,15 +5,15 @@ import { rateLimitHeaders } from '../limits/headers.ts';
 import type { Allowance, ConsumerAllowance } from '../routing/limit-refusal.ts';
 import { droppedHeader } from '../translation/losses.ts';
 
-/** What there is to say of an accepted answer. */
+/** The facts of an accepted answer that its headers tell. */
 export interface Announced {
   readonly consumer: ConsumerAllowance;
   /** Under the rules of the target. */
   readonly allowance: Allowance;
   readonly surface: Surface;
-  /** What the client is told of the provider's head, by name. */
+  /** Headers of the provider that the client is told, by name. */
   readonly told: Readonly<Record<string, string>>;
-  /** What the provider was not told. */
+  /** Fields that the provider was not told. */
   readonly dropped: readonly string[];
 }
 

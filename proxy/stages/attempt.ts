@@ -37,7 +37,7 @@ const translatedBytes = 16 * 1024 * 1024;
 /** Longest reason that is told. Characters. */
 const mostWords = 500;
 
-/** What asking targets for a call needs. */
+/** The parts that asking targets for a call needs. */
 export interface AttemptParts extends LoopParts {
   readonly balance: Balance;
   readonly deadlines: Deadlines;
@@ -54,11 +54,11 @@ export interface ModelCall extends TargetCall<Target> {
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
   readonly speech: TargetSpeech;
-  /** What the first events of a stream say; undefined: they are not read. */
+  /** The first events of a stream; undefined: they are not read. */
   readonly opening: Opening | undefined;
   /** How the answer is translated; undefined: its bytes are the client's own dialect. */
   readonly reading: Reading | undefined;
-  /** What becomes of an answer whose form is not the one that was asked for; undefined: it is relayed as it comes. */
+  /** An answer in another form than was asked for, brought into that form; undefined: it is relayed as it comes. */
   reframed: Reframed | undefined;
 }
 
@@ -219,7 +219,7 @@ function isLong(answer: UpstreamAnswer): boolean {
   return !stream && complete && status < 400 && answer.body().length > shortBytes;
 }
 
-/** What is to be relayed of the call whose answer is used. No target is waited for any more. */
+/** The accepted answer of the call that won. No target is waited for any more. */
 export function accept({ call, endedAtMs }: Taken<ModelCall>, routed: RoutedCall, exchange: ModelRequest): Accepted {
   exchange.waiting = undefined;
   const { target, allowance, answer: come, reframed, key, spanId, injectedUsage, speech, reading, startedAtMs } = call;

@@ -21,7 +21,7 @@ export interface RoutedCall {
   readonly call: Call;
   readonly route: Route;
   readonly consumer: ConsumerAllowance;
-  /** What those targets are told that do not speak the client's dialect; undefined: all do. */
+  /** The translated call of each target that does not speak the client's dialect; undefined: all speak it. */
   readonly translated: ReadonlyMap<Target, Translated> | undefined;
   /** The mark of the only API key that it may be asked with, as long as that is configured; absent: any. */
   readonly keyMark?: string | undefined;
@@ -35,7 +35,7 @@ interface Attempt {
   readonly startedAtMs: number;
   /** When its answer could be relayed, or it had failed. */
   readonly endedAtMs: number;
-  /** What its span is called; undefined: no traces are made. */
+  /** The id of its span; undefined: no traces are made. */
   readonly spanId: string | undefined;
 }
 
@@ -44,17 +44,17 @@ export interface Accepted extends Attempt {
   readonly routed: RoutedCall;
   readonly refused: undefined;
   readonly answer: Answer;
-  /** What the request holds under the rules of its provider and model. */
+  /** The allowance of the request under the rules of its provider and model. */
   readonly allowance: Allowance;
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
-  /** What the bytes of the answer are. */
+  /** The form of the bytes of the answer. */
   readonly relayed: Relayed;
   /** Undefined: they are the client's own dialect. */
   readonly reading: Reading | undefined;
   /** The provider's id of the request, as it may be shown. */
   readonly upstreamId: string | undefined;
-  /** What the client is told of the provider's head, by name; that id is part of it. */
+  /** Headers of the provider that the client is told, by name; the id is one of them. */
   readonly told: Readonly<Record<string, string>>;
   /** How the answer calls itself, once that has come. */
   readonly named: Named;

@@ -15,7 +15,7 @@ export interface Principal {
   readonly keyId: string | undefined;
   /** The consumer whose rules apply, normalised and in lower case: what belongs to it is kept under this name. */
   readonly userPath: string;
-  /** The same in the letter case in which it was sent, or given to the key: what people see. */
+  /** The user path in the letter case in which it was sent, or given to the key: people see this one. */
   readonly shownPath: string;
   /** The models the caller is restricted to; undefined: any. */
   readonly allowedModels: ModelAccess | undefined;

@@ -27,7 +27,7 @@ export interface Candidates extends Pick<Guarded, 'call'> {
   readonly own: Answer | undefined;
 }
 
-/** What is asked for, and where. */
+/** The operation that is asked for, and its path. */
 interface Wanted {
   readonly operation: Operation;
   readonly path: string;
@@ -35,7 +35,7 @@ interface Wanted {
   readonly refusedAs: 'unsupported_operation' | 'endpoint_not_supported';
 }
 
-type Asked = Pick<Guarded, 'call' | 'home' | 'named'>;
+type RoutedAsk = Pick<Guarded, 'call' | 'home' | 'named'>;
 
 /**
  * Leaves out the targets that cannot be asked. `isEnabled`: the gateway keeps answers. Throws when none is left, or rejects with: 400
@@ -43,7 +43,7 @@ type Asked = Pick<Guarded, 'call' | 'home' | 'named'>;
  * `invalid_parameter` or `body_too_many_keys` for a body that cannot be translated at all. Nothing waits where the call is short.
  */
 export function candidates(
-  asked: Asked,
+  asked: RoutedAsk,
   wanted: Wanted,
   { isEnabled }: Pick<KeepingOfResponses, 'isEnabled'>,
 ): Candidates | Promise<Candidates> {
@@ -58,7 +58,7 @@ export function candidates(
 }
 
 function* translatable(
-  { call, home, named }: Asked,
+  { call, home, named }: RoutedAsk,
   { operation, path, refusedAs }: Wanted,
   obeyed: readonly string[],
 ): Slices<Candidates> {
@@ -106,7 +106,7 @@ export function payable<Named extends { readonly call: { readonly model: string 
 }
 
 /** Tokens are counted by targets that can count them, else estimated. */
-function* countable({ call, home, named }: Asked): Slices<Candidates> {
+function* countable({ call, home, named }: RoutedAsk): Slices<Candidates> {
   const counting = partOf(named, ({ speeches }) => speeches.count_tokens !== undefined);
   if (counting !== undefined)
     return { call, keyMark: keyMarkOf(home), route: counting, translated: undefined, own: undefined };
@@ -115,7 +115,7 @@ function* countable({ call, home, named }: Asked): Slices<Candidates> {
   return { call, keyMark: undefined, route: named, translated: undefined, own };
 }
 
-/** What no target can be asked, the gateway answers by itself. */
+/** The gateway answers this operation by itself where no target can be asked. */
 export function isEstimated(operation: Operation): boolean {
   return operation === 'count_tokens';
 }

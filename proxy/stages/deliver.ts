@@ -14,7 +14,7 @@ import { announce, idHeaders } from './announce.ts';
 import type { Accepted } from './attempts.ts';
 import type { Delivery } from './relay.ts';
 
-/** What is relayed, and what knows its cost when that is over. */
+/** The answer that is relayed, and the source of its cost when that is over. */
 export interface Delivered {
   readonly delivery: Delivery;
   readonly usage: UsageSource;
@@ -24,7 +24,7 @@ export interface Delivered {
 interface Asker {
   readonly principal: { readonly keyId: string | undefined } | undefined;
   readonly exchange: Pick<Exchange, 'id' | 'trace'>;
-  /** What guardrails left out of its request. */
+  /** Parts of its request that guardrails left out. */
   readonly guarding?: { readonly leftOut?: readonly string[] } | undefined;
 }
 
@@ -71,7 +71,7 @@ function choicesOf(call: Call): number {
   return Number.isSafeInteger(choices) && choices > 0 ? choices : 1;
 }
 
-/** What the gateway answers by itself. */
+/** An answer of the gateway itself. */
 export function ownDelivery(answer: Answer, surface: Surface, requestId: string): Delivery {
   return { answer, provider: undefined, taps: [], headers: idHeaders(surface, requestId), keyId: undefined };
 }

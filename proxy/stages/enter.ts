@@ -16,7 +16,7 @@ import { resolve } from './resolve.ts';
 interface Entering {
   readonly snapshot: Snapshot;
   readonly caller: Principal;
-  /** What it was admitted with. */
+  /** The allowance that it was admitted with. */
   consumer: ConsumerAllowance | undefined;
 }
 

@@ -25,7 +25,7 @@ interface GuardedTrip {
   readonly exchange: { readonly id: string; readonly gone: boolean };
   readonly principal: { readonly userPath: string } | undefined;
   readonly snapshot: Pick<Snapshot, 'guardrails' | 'audit'>;
-  /** What takes its bodies; undefined: they are not recorded. */
+  /** Records its bodies; undefined: they are not recorded. */
   readonly capture: BodyCapture | undefined;
   /** Whom guardrails may ask in its name. */
   readonly outside: Outside;
@@ -50,17 +50,17 @@ export function guarding(call: Pick<Call, 'model'>, named: Route, trip: GuardedT
   return new Guarding(holding, { requestId: exchange.id, userPath, model: call.model, outside, room }, row.operation);
 }
 
-/** The call, the same or revised. Throws, or rejects with, 400 `guardrail_blocked` and `duplicate_key`. Nothing waits where no guardrail does. */
+/** Gives the call, unchanged or revised. Throws, or rejects with, 400 `guardrail_blocked` and `duplicate_key`. Waits only for guardrails. */
 export function guard(guarded: Guarded, rails: Guarding | undefined): Guarded | Promise<Guarded> {
   return rails === undefined ? guarded : run(revised(guarded, rails));
 }
 
-/** The same of a call that refers to nothing. */
+/** Guards a call that refers to nothing. */
 export function guardCall(call: Call, rails: Guarding | undefined): Call | Promise<Call> {
   return rails === undefined ? call : run(revisedCall(call, rails));
 }
 
-/** What a request says stands under these: where one stood twice, a provider might obey the one that was not looked at. */
+/** The members that hold the words of a request: where one stood twice, a provider might obey the one that was not looked at. */
 const spoken = new Set(
   'messages system instructions input prompt prediction suffix query documents tools functions max_tokens max_completion_tokens max_output_tokens'.split(
     ' ',
@@ -98,7 +98,7 @@ function* revisedCall(call: Call, rails: Guarding): Flow<Call> {
 
 /** Who gets the answer. */
 type AnsweredTrip = Pick<GuardedTrip, 'exchange'> & { readonly guarding: Guarding | undefined };
-interface Parts {
+interface GuardParts {
   /** Tells the operator of an unexpected failure. */
   readonly reportFailure: (error: unknown, requestId: string) => void;
 }
@@ -107,7 +107,7 @@ interface Parts {
  * What guardrails leave of an answer, without what was masked in its request. Throws, or rejects with, 400 `guardrail_blocked`, and 502 for
  * one that cannot be checked.
  */
-export function guardAnswer(delivery: Delivery, trip: AnsweredTrip, parts: Parts): Delivery | Promise<Delivery> {
+export function guardAnswer(delivery: Delivery, trip: AnsweredTrip, parts: GuardParts): Delivery | Promise<Delivery> {
   const { guarding: rails, exchange } = trip;
   if (rails?.readsAnswer !== true || exchange.gone) return delivery;
   if (!delivery.answer.stream) return run(checked(delivery, rails));
@@ -123,7 +123,7 @@ export function guardAnswer(delivery: Delivery, trip: AnsweredTrip, parts: Parts
 export function putBack(
   delivery: Delivery,
   { guarding: rails, exchange }: AnsweredTrip,
-  parts: Parts,
+  parts: GuardParts,
 ): Delivery | Promise<Delivery> {
   const edits = rails?.puttingBack;
   const textsIn = rails?.texts.answer;

@@ -21,7 +21,7 @@ import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { Accepted } from './attempts.ts';
 import type { Delivery } from './relay.ts';
 
-interface Parts {
+interface KeepParts {
   /** Which providers keep the files and batches of callers. */
   readonly homes: KeptHomes;
   /** Tells the operator of an unexpected failure. */
@@ -30,7 +30,7 @@ interface Parts {
   readonly storedResponses: StoredResponses;
 }
 
-/** What stands in a call that has such tools, goes on with what they have made, or is to be gone on from. */
+/** Member of a call with such tools, of one that goes on with their results, and of one that is to be continued. */
 const threadWord = Buffer.from('"thread"');
 const keepWords = [threadWord, ...['code_execution', '"container"'].map((word) => Buffer.from(word))];
 
@@ -52,7 +52,7 @@ export function keepsItself({ translation, quirks }: Pick<TargetSpeech, 'transla
 }
 
 /** The delivery with taps nearest to the client: one that names the response it goes on from, and one where it is to be had later. */
-export function keep(delivery: Delivery, keeping: Keeping, parts: Parts): Delivery {
+export function keep(delivery: Delivery, keeping: Keeping, parts: KeepParts): Delivery {
   const { accepted, call, endpoint, snapshot } = keeping;
   if (accepted === undefined || call === undefined) return delivery;
   const { homes } = parts;
@@ -93,12 +93,12 @@ function withTap(delivery: Delivery, tap: Tap): Delivery {
   return { ...delivery, taps: [...delivery.taps, tap] };
 }
 
-/** What the answer holds that can be referred to later is its caller's, too. */
+/** Objects that the answer names belong to its caller. */
 function ownedTap(
   answer: Answer,
   family: 'response' | 'message' | 'thread_message',
   home: ResponseHome,
-  { principal, snapshot, homes }: Pick<Keeping, 'principal' | 'snapshot'> & Pick<Parts, 'homes'>,
+  { principal, snapshot, homes }: Pick<Keeping, 'principal' | 'snapshot'> & Pick<KeepParts, 'homes'>,
 ): Tap {
   const owner = principal === undefined ? '/' : ownerOf(principal);
   const made = (objects: readonly MadeObject[]): void => {
@@ -111,7 +111,7 @@ function ownedTap(
   return objectTap(answer, { family, isOld: family !== 'response', made });
 }
 
-/** What a request goes on from, where all that was said before has been put into it. */
+/** The response that a request continues, where all that was said before has been put into the request. */
 function previous(id: string | undefined): JsonObject {
   return id === undefined ? {} : { previous_response_id: id };
 }
@@ -134,7 +134,7 @@ interface Kept extends Pick<Keeping, 'principal' | 'exchange' | 'snapshot'> {
   readonly begun?: ResponseHome | undefined;
 }
 
-function tapOf(answer: Answer, { home: keeper, reading, routed, target }: Accepted, kept: Kept, parts: Parts): Tap {
+function tapOf(answer: Answer, { home: keeper, reading, routed, target }: Accepted, kept: Kept, parts: KeepParts): Tap {
   const { storedResponses, reportFailure } = parts;
   const { principal, exchange, call, begun } = kept;
   // A stream in the background is known by its first event; the provider that has begun one keeps it.
@@ -191,7 +191,7 @@ function* recordOf(
   return record && { ...record, further: further?.slice(-mostFurther) ?? [] };
 }
 
-/** What the model said is kept with its own response. */
+/** Keeps the words of the model with its own response. */
 function isOfClient({ type, role }: JsonObject): boolean {
   return type === 'message' ? role !== 'assistant' : (textOf(type) ?? '').endsWith('_output');
 }

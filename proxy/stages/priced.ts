@@ -20,7 +20,7 @@ export function pricedPart(route: Route, model: string, payer: Payer): Route {
   return part;
 }
 
-/** The same of a single model. `target` undefined, or without a price: none is known. */
+/** Throws `unpriced_model` where a budget of the payer refuses models without a price, and this one has none. `target` undefined: none is known. */
 export function requirePrice(target: { readonly price?: unknown } | undefined, model: string, payer: Payer): void {
   const subject = target?.price === undefined ? subjectOf(payer) : undefined;
   if (subject !== undefined) throw refusal('unpriced_model', { param: 'model', fill: { model, subject } });

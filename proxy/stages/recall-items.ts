@@ -9,7 +9,7 @@ import { inSlices } from '../pacing/slices.ts';
 const mark = Buffer.from('item_reference');
 /** Most items that one call names. */
 const mostNamed = 1_000;
-/** Look-ups of one call at the same time: an item may be long. */
+/** Concurrent look-ups of one call: an item may be long. */
 const atOnce = 4;
 
 /** Whose call it is, and how long it may become. Bytes. */

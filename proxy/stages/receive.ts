@@ -8,7 +8,7 @@ import { expectLength, readBody } from '../http/read-body.ts';
 const json = /^application\/json\s*(?:;|$)/i;
 const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i;
 
-/** What limits the bodies of model endpoints. */
+/** The setting that limits bodies of model endpoints. */
 const setting = 'server.body_limit';
 
 /** Checks what the head says of a JSON body. Throws 415 for other media types and for encodings, and 413 beyond the limit. */

@@ -35,7 +35,7 @@ export function isOdd({ status, stream, head }: UpstreamAnswer, wantsStream: boo
   return status >= 200 && status < 300 && (wantsStream ? !stream : head.heldEvents);
 }
 
-/** What becomes of such an answer; undefined: it is of an operation that has no streams, and passes as it is. */
+/** The answer in the form that was asked for; undefined: its operation has no streams, and it passes as it is. */
 export function reframedOf(odd: Odd): Reframed | undefined {
   return odd.relayed.eventReader === undefined ? undefined : new Reframed(odd);
 }

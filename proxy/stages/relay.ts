@@ -13,7 +13,7 @@ export interface Delivery {
   readonly answer: Answer;
   /** The provider whose answer it is; undefined: none's. */
   readonly provider: string | undefined;
-  /** What sees the bytes, the one nearest to the provider first. */
+  /** Each sees the bytes; the first is next to the provider. */
   readonly taps: readonly Tap[];
   /** Headers besides the answer's own, names and values in turn. */
   readonly headers: readonly string[];
@@ -31,7 +31,7 @@ export interface Ending {
   readonly refused: Refusal | undefined;
 }
 
-interface Parts {
+interface RelayParts {
   readonly keyStreams: KeyStreams;
   /** Tells the operator of an unexpected failure. */
   readonly reportFailure: (error: unknown, requestId: string) => void;
@@ -39,7 +39,7 @@ interface Parts {
 
 /** The end of an answer when the gateway itself fails in the middle of it. */
 const ownFailure: Failure = { code: 'internal_error', reason: '' };
-/** What ends the stream of a key that no longer lets in. */
+/** Ends the stream of a key that was revoked. */
 const keyRevoked: Failure = { code: 'key_revoked', reason: '' };
 
 /**
@@ -47,7 +47,7 @@ const keyRevoked: Failure = { code: 'key_revoked', reason: '' };
  * broke off. What fails unexpectedly while bytes flow is reported, and ends the answer without a word about the provider. A client that leaves
  * while a tap awaits more (the usage behind the last words of a stream) leaves the call open for a moment, its slots included.
  */
-export function relay(delivery: Delivery, exchange: Exchange, parts: Parts): Ending | Promise<Ending> {
+export function relay(delivery: Delivery, exchange: Exchange, parts: RelayParts): Ending | Promise<Ending> {
   const { answer, taps } = delivery;
   const { response } = exchange;
   if (exchange.gone) {
@@ -79,21 +79,21 @@ function isWhole({ answer, taps }: Delivery): boolean {
   return answer.complete && (!answer.stream || (answer.isOwn === true && taps.length === 0));
 }
 
-/** What passes of all bytes at once. */
+/** The bytes of a whole answer behind all taps. */
 export function passWhole(taps: readonly Tap[], body: Buffer): Buffer {
   let passed = body;
   for (const tap of taps) passed = tap.whole(passed);
   return passed;
 }
 
-/** So much of a stream passes its taps before other requests have their turn. Bytes. */
+/** Bytes of a stream that pass its taps before other requests have their turn. */
 const mostAtOnce = 64 * 1024;
 
 /** An open answer that flows to its client until it is over. The head has been written. */
 class Flow implements Sink, Waiting {
   readonly #delivery: Delivery;
   readonly #exchange: Exchange;
-  readonly #parts: Parts;
+  readonly #parts: RelayParts;
   readonly #ended: (status: number, refused: Refusal | undefined) => void;
   /** The first tap, or the client. */
   readonly #first: Sink;
@@ -109,7 +109,7 @@ class Flow implements Sink, Waiting {
   constructor(
     delivery: Delivery,
     exchange: Exchange,
-    parts: Parts,
+    parts: RelayParts,
     ended: (status: number, refused: Refusal | undefined) => void,
   ) {
     this.#delivery = delivery;

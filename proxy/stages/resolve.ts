@@ -23,7 +23,7 @@ export function resolve(
   return permittedPart(route, { model, routingMember }, snapshot, access);
 }
 
-/** What of a route a caller may use. Throws what `resolve` does for one that may use nothing of it. */
+/** The part of a route that a caller may use. Throws what `resolve` does when that is empty. */
 export function permittedPart(
   route: Route,
   { model, routingMember }: Pick<Call, 'model' | 'routingMember'>,

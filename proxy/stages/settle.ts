@@ -26,17 +26,17 @@ export interface SettledTrip extends RecordedTrip {
   readonly exchange: ModelRequest;
   readonly snapshot: Snapshot;
   readonly principal: Principal | undefined;
-  /** What the request held under the rules of its consumer. */
+  /** The allowance that the request held under the rules of its consumer. */
   readonly consumer: Allowance | undefined;
   readonly accepted: SettledAnswer | undefined;
-  /** The same target, where it is remembered how it answers. */
+  /** The target of the accepted answer, where it is remembered how it answers. */
   readonly remembered: Target | undefined;
   /** Knows what the accepted answer cost. */
   readonly usage: UsageSource | undefined;
   readonly ending: Ending;
 }
 
-/** What the settlement differs by between kinds of trips. */
+/** How kinds of trips differ in their settlement. */
 export interface Settling {
   /** A client sends it: it is one of the requests that are counted, and refused while memory is nearly full. */
   readonly isOfClient: boolean;

@@ -24,7 +24,7 @@ interface UsingTrip {
 
 interface Ended extends Omit<RecordedEnd, 'usage'> {
   readonly trip: UsingTrip;
-  /** What it used was counted as it came. */
+  /** Its tokens were counted as they came. */
   readonly isSession: boolean;
 }
 

@@ -18,7 +18,7 @@ const signallingAt: ReadonlyMap<string, SignallingDoor> = new Map(signallingDoor
 /** Begins the trip of a request. It answers by itself, whatever happens, and is counted when it is settled. False: the request is none. */
 export type BeginTrip = (exchange: Exchange, path: string) => boolean;
 
-/** What all kinds of trips need. */
+/** The parts that all kinds of trips need. */
 export type TripParts = ModelParts &
   OpaqueParts &
   SignallingParts & {

@@ -6,7 +6,7 @@ import type { Ending } from '../stages/relay.ts';
 import type { Settling } from '../stages/settle.ts';
 import type { Trip } from './trip.ts';
 
-/** What counts and bounds a trip. */
+/** The rules that count a trip, and whether a budget bounds it. */
 export interface Admission {
   /** The rules that count it. */
   readonly rules: Counting;
@@ -14,7 +14,7 @@ export interface Admission {
   readonly hasBudget: boolean;
 }
 
-/** What a request that is refused before its body asks for. */
+/** The model that a request asks for which is refused before its body. */
 export type AskedModel = Pick<Call, 'model' | 'routingMember'>;
 
 /** `Answer`: what stage 7 gives and stage 8 hands on. Each function may throw, or reject with, a Refusal. */

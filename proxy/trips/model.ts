@@ -38,7 +38,7 @@ import type { ServedRequest } from './question/question.ts';
 import { refuseClient } from './refuse-client.ts';
 import { Trip } from './trip.ts';
 
-/** What the stages need, and what a call is noted in when its caller is known. */
+/** The parts that the stages need, and those that count a call when its caller is known. */
 export type ModelParts = AuthenticateParts &
   AttemptParts &
   PipelineParts &
@@ -98,7 +98,7 @@ export class ModelTrip extends Trip<Exchange, Accepted, FailedAttempt, Guarding>
     return this.accepted?.target;
   }
 
-  /** What guardrails may ask for this request. */
+  /** The models and services that guardrails may ask for this request. */
   get outside(): Outside {
     return outsideOf(this.#served, this.#parts);
   }

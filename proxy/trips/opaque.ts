@@ -38,7 +38,7 @@ const patienceMs = 200;
 
 type Answered = SettledAnswer & Pick<AskedTarget, 'target'>;
 
-/** What the stages need, and what a call is noted in when its caller is known. */
+/** The parts that the stages need, and those that count a call when its caller is known. */
 export type OpaqueParts = AuthenticateParts &
   DoorParts &
   PipelineParts &
@@ -59,13 +59,13 @@ export class OpaqueTrip extends Trip<Exchange, Answered, FailedOpaque> implement
   short: Buffer | undefined;
   /** Stage 4: where it goes. */
   aim: Aim | undefined;
-  /** What a call asks for that has no aim. */
+  /** The model that was asked for, where no target was found. */
   asks: Aim['call'];
   /** Stage 7: undefined: no target was asked. */
   attempt: OpaqueAttempt | undefined;
   /** Stage 9. */
   isOver = false;
-  /** What went wrong on the client's side. */
+  /** The fault of the client; undefined: none. */
   fault: Refusal | undefined;
   readonly #broken = Promise.withResolvers<never>();
 
@@ -130,7 +130,7 @@ export class OpaqueTrip extends Trip<Exchange, Answered, FailedOpaque> implement
     return this.attempt !== undefined && !this.isOver;
   }
 
-  /** What is waited for; rejects when nothing more comes of the request. */
+  /** The work that is waited for; rejects when nothing more comes of the request. */
   async unlessBroken<Value>(value: Value | Promise<Value>): Promise<Value> {
     return value instanceof Promise ? await Promise.race([value, this.#broken.promise]) : value;
   }
@@ -246,7 +246,7 @@ function watched({ aim, capture }: OpaqueTrip, delivery: Delivery): Delivery {
   return { ...delivery, taps: [...delivery.taps, capture.tapOf(delivery.answer, aim?.operation)] };
 }
 
-/** What a body says as a call of a model; undefined: it is none. */
+/** The call of a model in a body; undefined: the body is none. */
 function callIn(body: Buffer): Call | undefined {
   try {
     return readCall(body);

@@ -8,7 +8,7 @@ import { type SettleParts, settle } from '../stages/settle.ts';
 import type { TripKind } from './kind.ts';
 import type { Trip } from './trip.ts';
 
-/** What the stages that are the same for all kinds need. */
+/** The parts of the stages that all kinds share. */
 export type PipelineParts = EnterParts & SettleParts & { readonly overload: Pick<Overload, 'isOverloaded'> };
 
 /**
@@ -47,7 +47,7 @@ export async function travel<Kind extends Trip, Answer>(
   close(trip, kind, parts);
 }
 
-/** What the head says is refused first; the record of that says who called, where it is known. */
+/** Refuses a request by its head first. The record names the caller, where it is known. */
 function checkHead<Kind extends Trip, Answer>(trip: Kind, kind: TripKind<Kind, Answer>): void {
   try {
     kind.checkHead(trip);

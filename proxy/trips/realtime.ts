@@ -17,7 +17,7 @@ import { Trip } from './trip.ts';
 
 export abstract class RealtimeTrip<Value> extends Trip<Exchange, Granted<Value>, AskedInVain> {
   readonly path: string;
-  /** What the access log says. */
+  /** Method and path, as the access log names them. */
   readonly asked: { readonly method: string; readonly path: string };
   /** Stage 3: the model, and the members of the query besides it. */
   call: { readonly model: string; readonly stream: boolean } | undefined;
@@ -49,7 +49,7 @@ export function identifyCaller(
   parts.keyUses.note(trip.principal.keyId, exchange.startedAtMs);
 }
 
-/** What of a request says where it leads. */
+/** The model that a session asks for, and the first parameter of its query that may route elsewhere. */
 export function askedOf(model: string, query: URLSearchParams): AskedModel {
   return { model, routingMember: [...query.keys()].find((name) => name !== 'model' && isRoutingMember(name)) };
 }

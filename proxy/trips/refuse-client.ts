@@ -3,7 +3,7 @@ import { answerRefusal } from '../http/answer-refusal.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Ending } from '../stages/relay.ts';
 
-interface Parts {
+interface RefusalParts {
   /** Milliseconds of the gateway's clock. */
   readonly nowMs: () => number;
   /** Tells the operator of an unexpected failure. */
@@ -11,7 +11,7 @@ interface Parts {
 }
 
 /** Answers with what went wrong. Where even that fails the connection is cut: a client must not wait for an answer. */
-export function refuseClient(exchange: Exchange, error: unknown, { nowMs, reportFailure }: Parts): Ending {
+export function refuseClient(exchange: Exchange, error: unknown, { nowMs, reportFailure }: RefusalParts): Ending {
   try {
     const refused = answerRefusal(error, exchange, nowMs());
     return { status: refused.status, headers: [], refused };

@@ -40,7 +40,7 @@ import { refuseClient } from './refuse-client.ts';
 /** Errors of providers are short. Bytes. */
 const longestError = 64 * 1024;
 
-/** What the stages need, and what a session is counted in and ended by. */
+/** The parts that the stages need, the counts of sessions, and the list that ends them. */
 export type SessionParts = Parameters<typeof identifyCaller>[1] &
   Parameters<typeof askTargets>[2] &
   PipelineParts & {
@@ -50,7 +50,7 @@ export type SessionParts = Parameters<typeof identifyCaller>[1] &
     readonly telemetry?: Telemetry | undefined;
   };
 
-/** What keeps all sessions. */
+/** The parts that all sessions have in common. */
 export interface SessionKeeper {
   readonly slots: SessionSlots;
   /** Throws what stands against any upgrade at this moment. */
@@ -65,7 +65,7 @@ export class SessionTrip extends RealtimeTrip<WebSocketConnection> {
   /** Stage 8. */
   session: Session | undefined;
   closing: Closing | undefined;
-  /** What responses have used so far. */
+  /** Tokens of the responses so far. */
   used: TokenUsage | undefined;
   /** Gives the place among the sessions of its caller back; undefined: it has none. */
   giveSlot: (() => void) | undefined;

@@ -38,7 +38,7 @@ const limit = { bytes: mostBytes, setting: '' };
 const callId = /^[A-Za-z0-9_-]{1,128}$/;
 const isJson = /\bjson\b/i;
 
-/** What the stages need, and how targets are reached. */
+/** The parts that the stages need, and those that reach the targets. */
 export type SignallingParts = Parameters<typeof identifyCaller>[1] &
   Parameters<typeof askTargets>[2] &
   Parameters<typeof claim>[2] &

@@ -27,11 +27,11 @@ export abstract class Trip<
   readonly snapshot: Snapshot;
   /** That of the endpoint, as metrics say it. */
   abstract readonly path: string;
-  /** What is asked for; the body is known of calls that were read as a whole. */
+  /** The call; its body is known where it was read as a whole. */
   abstract readonly call: RecordedTrip['call'];
   /** Stage 1: who calls. */
   principal: Principal | undefined;
-  /** What takes its bodies for the record; undefined: they are not recorded. */
+  /** Records its bodies; undefined: they are not recorded. */
   capture: BodyCapture | undefined;
   /** Stage 2: what it holds under the rules of its consumer. */
   consumer: ConsumerAllowance | undefined;

@@ -15,7 +15,7 @@ import { type SessionCounts, type SessionEnd, sessionEnds } from '../tallies/ses
 import { travel } from './pipeline.ts';
 import { type SessionParts, SessionTrip, sessionKind } from './session.ts';
 
-/** What a session needs, and what stands against any upgrade. */
+/** The parts that sessions need, and the check of every upgrade. */
 export type UpgradeParts = SessionParts & {
   /** The snapshot in force. */
   readonly current: () => Snapshot;

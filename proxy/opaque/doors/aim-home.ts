@@ -18,7 +18,7 @@ import { BatchResultsTap } from '../usage/batch-results-tap.ts';
 import { MessageBatchTap } from '../usage/message-batch-tap.ts';
 import { noBody, recordTaps, storeTarget } from './store-target.ts';
 
-/** What is kept under ids of a kind. */
+/** How objects of a kind are kept under their ids. */
 export interface KeptThing {
   readonly kind: 'file' | BatchKind;
   readonly store: StoreName;
@@ -107,7 +107,7 @@ export function aimHome(thing: KeptThing, action = ''): (knock: Knock, gateway: 
 /** States of a batch at work. */
 const atWork: ReadonlySet<string> = new Set(['validating', 'in_progress', 'finalizing', 'cancelling']);
 
-/** What a batch has used; nothing: it is not over, or says nothing. */
+/** Tokens that a batch has used; undefined: it is not over, or does not say. */
 export function usedBy(record: JsonObject): ReadBatch['used'] {
   const usage = atWork.has(textOf(record['status']) ?? '') ? undefined : tokenUsageOf(record['usage']);
   const requests = numberOf(objectOf(record['request_counts'])?.['completed']) ?? 1;

@@ -134,7 +134,7 @@ function shortRequest(request: Buffer, index: number): ReadRequest {
   });
 }
 
-/** The same with pauses for others. */
+/** Reads a long request when other requests have had their turn. */
 async function longRequest(request: Buffer, index: number): Promise<ReadRequest> {
   await othersTurn();
   const refuse = (error: unknown): never =>
@@ -163,7 +163,7 @@ function othersTurn(): Promise<void> {
   return new Promise((resume) => setImmediate(resume));
 }
 
-/** What is needed of a call: a batch has many. */
+/** The facts of a call that are needed: a batch has many calls. */
 function namedIn({ from, to, call, route }: PlacedCall, left: Call): NamedModel {
   const { body, model, modelStart, modelEnd } = left;
   if (left === call) return { start: from + modelStart, end: from + modelEnd, model, route, revised: undefined };
@@ -217,7 +217,7 @@ function editAt({ start, end, route, revised }: NamedModel, upstream: Upstream):
   return { start, end, bytes: splice(body, [{ start: modelStart, end: modelEnd, bytes }]) };
 }
 
-/** What is refused in a request names it, from 0 as in the list. */
+/** A refusal of one request names it, counted from 0 as in the list. */
 function inRequest<T>(index: number, read: () => T): T {
   try {
     return read();

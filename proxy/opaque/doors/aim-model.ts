@@ -18,18 +18,18 @@ import type { UpstreamAnswer } from '../../upstream/upstream-answer.ts';
 import type { Aim, Knock, ModelsOfDoor, OpaqueDoor, OpaqueTarget, Tapped } from '../door.ts';
 import { mediaUsage } from '../usage/media-usage.ts';
 
-/** What is asked. */
+/** The request of a model. */
 export interface MediaCall {
   readonly operation: MediaOperation;
   readonly model: string;
   readonly stream: boolean;
   /** Where its model leads. */
   readonly route: Route;
-  /** What may name its conversation. */
+  /** The text that may name its conversation. */
   readonly said: Said;
-  /** What it asks to be spoken; absent: nothing. */
+  /** The text that it asks to be spoken; absent: none. */
   readonly characters?: number | undefined;
-  /** What a target is sent, in which it is asked for by its own id. `isOnly`: no other target can be asked. */
+  /** The body for a target, with the model's own id in it. `isOnly`: no other target can be asked. */
   readonly bodyFor: (target: Target, isOnly: boolean) => OpaqueBody;
   /** Whether that can be sent once more; absent: it can. */
   readonly canSend?: () => boolean;
@@ -46,7 +46,7 @@ export function modelsOfMedia(operation: MediaOperation): ModelsOfDoor {
   return { canAsk, choice: 'strategy', refusedAs: 'unsupported_operation' };
 }
 
-/** What all doors of media have in common. */
+/** All doors of media have this in common. */
 export function mediaDoor(operation: MediaOperation): Omit<OpaqueDoor, 'bodySetting' | 'shortBytes' | 'aim'> {
   return {
     path: pathOfMedia(operation),
@@ -59,7 +59,7 @@ export function mediaDoor(operation: MediaOperation): Omit<OpaqueDoor, 'bodySett
   };
 }
 
-/** What says where a call goes. `routingMember`: the first member or field that may make a provider go elsewhere. */
+/** The model and the place that a call names. `routingMember`: the first member or field that may make a provider go elsewhere. */
 type MediaName = Pick<MediaCall, 'model' | 'stream'> & { readonly routingMember: string | undefined };
 
 /** Where the model of a call leads. Throws what `resolve` does. */

@@ -10,7 +10,7 @@ import type { StoredResponses } from '../../kept/responses/stored-responses.ts';
 import type { OutgoingStream } from '../../upstream/send-opaque.ts';
 import type { Aim, DoorParts, Knock, OpaqueDoor } from '../door.ts';
 
-interface Parts {
+interface GateParts {
   /** Which providers keep the files and batches of callers. */
   readonly homes: KeptHomes;
   /** Those that the gateway keeps, and where providers keep others. */
@@ -18,19 +18,19 @@ interface Parts {
 }
 
 /** Looks at JSON that is there; undefined: it names nothing. Rejects with 404 `kept_not_found`. `provider`: the only one that is asked; absent: it is not known. */
-export function claimBody(body: Buffer, knock: Knock, parts: Parts, provider?: string): Promise<void> | undefined {
+export function claimBody(body: Buffer, knock: Knock, parts: GateParts, provider?: string): Promise<void> | undefined {
   if (seesAll(knock.principal) || !mayRefer(body)) return undefined;
   return checkBody(body, gateOf(undefined, knock, parts, provider));
 }
 
 /** A form whose last piece passes when what it names is its caller's. */
-export function gatedForm(form: OutgoingStream, knock: Knock, parts: Parts, provider?: string): OutgoingStream {
+export function gatedForm(form: OutgoingStream, knock: Knock, parts: GateParts, provider?: string): OutgoingStream {
   if (seesAll(knock.principal)) return form;
   const gate = gateOf(knock.exchange.head.contentType, knock, parts, provider);
   return { ...form, stream: new GatedBody(form.stream, gate, (refused) => knock.body.fail(refused)) };
 }
 
-function gateOf(contentType: string | undefined, knock: Knock, parts: Parts, provider: string | undefined): Gate {
+function gateOf(contentType: string | undefined, knock: Knock, parts: GateParts, provider: string | undefined): Gate {
   const { principal, snapshot, body } = knock;
   return {
     reader: referencesOfBody(contentType),

@@ -14,7 +14,7 @@ import { withOwnResults } from '../usage/message-batch-tap.ts';
 import { findKept, type KeptThing, noteFiles } from './aim-home.ts';
 import { keepersOf, storeHeaders } from './store-target.ts';
 
-/** What is asked for. */
+/** The list that is asked for. */
 export interface ListQuestion {
   readonly thing: KeptThing;
   readonly limit: number;
@@ -53,20 +53,20 @@ export interface ListParts {
 const pageEntries = 100;
 const mostPages = 10;
 const mostBytes = 2 * 1024 * 1024;
-/** Most providers that are asked, and how many at the same time, for one list. */
+/** Most providers that are asked for one list, and how many of them at a time. */
 const mostKeepers = 32;
 const atOnce = 4;
-/** So that numbers stand in the order of their texts. Characters. */
+/** Digits of a number in a text: then the order of texts is that of numbers. */
 const longestSeconds = 15;
 
-/** A place in a list: by time, and among those of the same time by id. */
-interface Place {
+/** A position in a list: by time, then by id. */
+interface ListPosition {
   /** Later ones are greater. In one list all are of one format. */
   readonly at: string;
   readonly id: string;
 }
 
-interface Entry extends Place {
+interface Entry extends ListPosition {
   readonly record: JsonObject;
 }
 
@@ -92,7 +92,7 @@ export async function listKept(question: ListQuestion, parts: ListParts): Promis
 }
 
 /** Undefined: the list begins with the newest. */
-async function placeOf(question: ListQuestion, parts: ListParts): Promise<Place | undefined> {
+async function placeOf(question: ListQuestion, parts: ListParts): Promise<ListPosition | undefined> {
   const { thing, after } = question;
   if (after === undefined) return undefined;
   const { upstream, key } = await findKept(thing, after, question, parts);
@@ -104,7 +104,7 @@ async function placeOf(question: ListQuestion, parts: ListParts): Promise<Place 
 /** The caller's entries at a provider, as many as can be on the page. With several keys, each may be of another account. */
 async function entriesAt(
   upstream: Upstream,
-  after: Place | undefined,
+  after: ListPosition | undefined,
   question: ListQuestion,
   parts: ListParts,
 ): Promise<{ found: readonly Entry[]; isWhole: boolean }> {
@@ -118,7 +118,7 @@ async function entriesAt(
 
 interface Pages {
   readonly key: ApiKey;
-  readonly after: Place | undefined;
+  readonly after: ListPosition | undefined;
   readonly found: Map<string, Entry>;
 }
 
@@ -169,7 +169,7 @@ async function owned(
   });
 }
 
-interface Asked {
+interface AskedList {
   readonly key: ApiKey;
   readonly suffix: string;
   readonly parameters: readonly string[];
@@ -178,7 +178,7 @@ interface Asked {
 /** Undefined: the provider failed, or said something else. */
 async function ask(
   upstream: Upstream,
-  { key, suffix, parameters }: Asked,
+  { key, suffix, parameters }: AskedList,
   { thing: { store }, rawHeaders, requestId }: ListQuestion,
   { pools, deadlines, nowMs }: ListParts,
 ): Promise<JsonObject | undefined> {
@@ -201,7 +201,7 @@ function entryOf(record: JsonObject): Entry {
 }
 
 /** Below 0: the first stands before the second. */
-function newestFirst(one: Place, other: Place): number {
+function newestFirst(one: ListPosition, other: ListPosition): number {
   if (one.at !== other.at) return one.at > other.at ? -1 : 1;
   return one.id === other.id ? 0 : one.id > other.id ? -1 : 1;
 }

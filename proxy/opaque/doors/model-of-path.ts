@@ -1,7 +1,7 @@
 // What is known of an endpoint of a provider by its path alone: what it answers with, and the model where the path names it.
 import type { ClientDialectName } from '../../dialects/names.ts';
 
-/** What the gateway understands the answers of. */
+/** Operations whose answers the gateway understands. */
 type Understood = ClientDialectName | 'embeddings' | 'count_tokens';
 
 /** Endpoints whose answers are understood, by their path below the base URL. */
@@ -28,7 +28,7 @@ const modelInBody: ReadonlySet<string> = new Set([
   'responses/input_tokens',
 ]);
 
-/** Those that take it from the field `model` of a form, or from the same member of JSON. */
+/** Operations that take the model from the field `model` of a form, or from that member of JSON. */
 const modelInForm: ReadonlySet<string> = new Set([
   'audio/transcriptions',
   'audio/translations',
@@ -96,7 +96,7 @@ export function keepsItsBody(endpoint: string): boolean {
   return keepsBytes.some((pattern) => pattern.test(endpoint));
 }
 
-/** What is asked for; undefined: nothing that the gateway understands. */
+/** The operation that is asked for; undefined: none that the gateway understands. */
 export function operationOf(endpoint: string): Understood | undefined {
   const plain = plainPath(endpoint);
   const azure = /^(?:openai\/)?deployments\/[^/]+\/(.+)$/.exec(plain)?.[1];

@@ -4,7 +4,7 @@
 const ignored: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0x00, 0xef, 0xbb, 0xbf, 0xfe, 0xff]);
 const [openBrace, openBracket] = [0x7b, 0x5b];
 
-/** So many bytes are looked at. What has nothing else at its beginning may be JSON. */
+/** Bytes that are looked at. A body that begins with nothing else may be JSON. */
 const mostBytes = 1024;
 
 export function opensJson(bytes: Buffer): boolean {

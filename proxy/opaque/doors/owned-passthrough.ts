@@ -41,14 +41,14 @@ export function aimOwned(knock: Knock, parts: DoorParts): Aim | Promise<Aim> {
   return owned({ knock, parts, path, about }, aimed);
 }
 
-interface Asked {
+interface OwnedRequest {
   readonly knock: Knock;
   readonly parts: DoorParts;
   readonly path: ProviderPath;
   readonly about: PathObject;
 }
 
-async function owned(asked: Asked, aimed: Aim | Promise<Aim>): Promise<Aim> {
+async function owned(asked: OwnedRequest, aimed: Aim | Promise<Aim>): Promise<Aim> {
   const aim = await aimed;
   const [target] = aim.targets;
   if (target === undefined) throw new Error('a request behind /p/ goes nowhere');
@@ -65,7 +65,7 @@ async function owned(asked: Asked, aimed: Aim | Promise<Aim>): Promise<Aim> {
 }
 
 /** The target, with a body that is its caller's to send and with the key that its objects belong to. */
-async function checkedTarget({ knock, parts, path, about }: Asked, target: OpaqueTarget): Promise<OpaqueTarget> {
+async function checkedTarget({ knock, parts, path, about }: OwnedRequest, target: OpaqueTarget): Promise<OpaqueTarget> {
   const { principal, snapshot, exchange, body } = knock;
   const { upstream } = target;
   if (about.kind === 'operator') throw others('what is of the whole account');
@@ -93,7 +93,7 @@ async function checkedTarget({ knock, parts, path, about }: Asked, target: Opaqu
 }
 
 /** A provider that has answered a key of repetition gives the same answer again: to the same owner alone. */
-function withOwnRepeats({ knock: { principal } }: Asked, target: OpaqueTarget): OpaqueTarget {
+function withOwnRepeats({ knock: { principal } }: OwnedRequest, target: OpaqueTarget): OpaqueTarget {
   const headers = target.headers.map((value, index, all) => {
     const isKey = index % 2 === 1 && all[index - 1]?.toLowerCase() === 'idempotency-key';
     return isKey ? hash('sha256', `${ownerOf(principal)}\n${value}`) : value;
@@ -127,7 +127,7 @@ function evalReader(reader: ReferenceReader): ReferenceReader {
 }
 
 /** Of several keys, each may be of another account: what is made is asked for with the key that made it. */
-function boundTarget({ knock, parts, about }: Asked, target: OpaqueTarget): OpaqueTarget {
+function boundTarget({ knock, parts, about }: OwnedRequest, target: OpaqueTarget): OpaqueTarget {
   const { credentials } = target.upstream;
   if (target.key !== undefined || credentials.all.length < 2 || about.kind !== 'create' || knock.method !== 'POST')
     return target;
@@ -140,7 +140,7 @@ function keyOf(claimed: readonly Claimed[], { upstream: { credentials } }: Opaqu
 
 /** The family that an answer is of; `isOld`: it makes none of them. Undefined: it tells of no object. */
 function makesOf(
-  { knock: { method, short }, path }: Asked,
+  { knock: { method, short }, path }: OwnedRequest,
   about: PathObject,
   { upstream }: OpaqueTarget,
 ): { family: FamilyName; isOld: boolean } | undefined {
@@ -161,7 +161,7 @@ function makesOf(
 }
 
 function tapsOf(
-  { knock: { principal }, parts, about }: Asked,
+  { knock: { principal }, parts, about }: OwnedRequest,
   makes: { family: FamilyName; isOld: boolean } | undefined,
   { upstream, key }: OpaqueTarget,
   answer: UpstreamAnswer,

@@ -73,15 +73,15 @@ export function aimPassthrough(knock: Knock, parts: DoorParts): Aim | Promise<Ai
   return aimAt({ path, upstreams, knock }, parts);
 }
 
-/** What is asked, and of whom. */
-interface Asked {
+/** A request, and the provider that it asks. */
+interface PassthroughRequest {
   readonly path: ProviderPath;
   /** Those that are meant; at least one. */
   readonly upstreams: readonly Upstream[];
   readonly knock: Knock;
 }
 
-function aimAt(asked: Asked, parts: DoorParts): Aim | Promise<Aim> {
+function aimAt(asked: PassthroughRequest, parts: DoorParts): Aim | Promise<Aim> {
   const { path, upstreams, knock } = asked;
   const { exchange, short, body } = knock;
   if (mustSearch(asked, parts))
@@ -96,7 +96,10 @@ function aimAt(asked: Asked, parts: DoorParts): Aim | Promise<Aim> {
 }
 
 /** Whether what the body says decides: for a restricted caller, and where a rule on models may refuse the call. */
-function mustSearch({ path: { read }, upstreams, knock }: Asked, { limiter }: { readonly limiter: Limiter }): boolean {
+function mustSearch(
+  { path: { read }, upstreams, knock }: PassthroughRequest,
+  { limiter }: { readonly limiter: Limiter },
+): boolean {
   if (knock.principal.allowedModels !== undefined) return true;
   if (knock.short?.length === 0 || keepsItsBody(read) || modelOfPath(read) !== undefined) return false;
   const { name } = upstreams[0] as Upstream;
@@ -115,7 +118,7 @@ function asksGuardedModel(
 }
 
 /** For a restricted caller, a body of which no model can be read names none that it may use. */
-async function searchFor({ path: { read, query }, knock }: Asked): Promise<Searched> {
+async function searchFor({ path: { read, query }, knock }: PassthroughRequest): Promise<Searched> {
   const isRestricted = knock.principal.allowedModels !== undefined;
   const isNamed = modelOfPath(read) !== undefined;
   // By contract no other method asks a model.
@@ -137,7 +140,7 @@ function withQuery(found: Searched, inQuery: readonly string[]): Searched {
   return { ...found, model: found.model ?? inQuery[0] };
 }
 
-/** What is known of a request, and where it goes. */
+/** A request, and where it goes. */
 interface Passed {
   readonly path: ProviderPath;
   readonly upstream: Upstream;
@@ -210,7 +213,7 @@ function upstreamsOf(provider: string, { upstreams }: Snapshot): Upstream[] {
 }
 
 /** The first that the caller may ask for what it asks. */
-function granted({ path, upstreams, knock }: Asked, found: Said): Upstream {
+function granted({ path, upstreams, knock }: PassthroughRequest, found: Said): Upstream {
   const { allowedModels } = knock.principal;
   const { providers } = knock.snapshot;
   const first = upstreams[0] as Upstream;

@@ -2,13 +2,13 @@
 import { refusal } from '../../errors.ts';
 import type { Base } from '../../providers/paths.ts';
 
-/** What a client asks for behind `/p/`. */
+/** The path that a client asks for behind `/p/`. */
 export interface ProviderPath {
   /** As it is written. */
   readonly provider: string;
   /** Below the base path, without a slash at its beginning and without the version. */
   readonly endpoint: string;
-  /** The same as a provider reads it: without escapes, and without a slash at its end. */
+  /** The path as a provider reads it: without escapes, and without a slash at its end. */
   readonly read: string;
   /** Without `?`; empty: none. */
   readonly query: string;
@@ -52,7 +52,7 @@ export function pathBelow({ basePath, query: own }: Base, { endpoint, query }: P
   return `${basePath}/${endpoint}${all.length === 0 ? '' : `?${all.join('&')}`}`;
 }
 
-/** What stands between two slashes. Only the last one may be empty. */
+/** A segment between two slashes. Only the last one may be empty. */
 function checkSegment(segment: string, isLast: boolean): void {
   if (segment === '' && !isLast) throw unacceptable('it has two slashes in a row');
   const text = decodeURIComponent(segment);

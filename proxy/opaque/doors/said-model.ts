@@ -12,7 +12,7 @@ import { wholeBody } from '../whole-body.ts';
 import type { ModelContract } from './model-of-path.ts';
 import { opensJson } from './opens-json.ts';
 
-/** What a body says of who is asked. */
+/** The model and the place that a body names. */
 export interface Said {
   /** Undefined: it names no model. */
   readonly model: string | undefined;
@@ -25,11 +25,11 @@ export interface Said {
 export interface Searched extends Said {
   /** The plain text of it; undefined: it streams. */
   readonly text: Buffer | undefined;
-  /** What is sent. `mayRoute`: members and fields may make the provider go elsewhere. */
+  /** The body for a target. `mayRoute`: members and fields may make the provider go elsewhere. */
   readonly body: (mayRoute: boolean) => OpaqueBody;
 }
 
-/** So much is held of a form until its model comes, where `server.body_limit` is not smaller. Bytes. */
+/** Most bytes of a form that are held until its model comes, where `server.body_limit` is not smaller. */
 export const mostHeldOfForm = 32 * 1024 * 1024;
 /** Longest fields of a page: they are read at once. Bytes. */
 const mostFields = 32 * 1024;
@@ -118,7 +118,7 @@ function saidInFields(text: Buffer): Said {
   return { model: models[0], stream: false, routingMember };
 }
 
-/** The same of a short body, where nothing depends on it: what cannot be read says nothing. Throws only where two readers could understand it differently. */
+/** The model in a short body, where nothing depends on it; an unreadable body names none. Throws where two readers may read different models. */
 export function saidInShort(body: Buffer, contentEncoding: string | undefined): Call | undefined {
   if (encodingOf(contentEncoding) !== undefined) return undefined;
   try {

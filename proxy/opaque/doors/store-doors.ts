@@ -8,7 +8,7 @@ import { aimUpload } from './aim-upload.ts';
 
 const { file, batch, messageBatch } = keptThings;
 
-/** What all of them have. Reading and uploading count nothing. */
+/** All of them have this in common. Reading and uploading count nothing. */
 const plain = {
   methods: ['GET'],
   surface: 'openai',

@@ -13,7 +13,7 @@ import type { OpaqueBody } from '../../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream-answer.ts';
 import type { OpaqueTarget, Tapped } from '../door.ts';
 
-/** What is asked of a provider that keeps something. */
+/** A request to a provider that keeps objects. */
 export interface StoreQuestion {
   readonly upstream: Upstream;
   readonly place: StorePlace;

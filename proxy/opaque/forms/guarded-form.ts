@@ -34,7 +34,7 @@ type Piece = Buffer | { readonly name: string; readonly value: Buffer };
 class GuardedForm extends Transform implements FormTaker {
   readonly #guard: FormGuard;
   readonly #reader: FormReader;
-  /** What has come of the chunk that is taken. */
+  /** The output of the chunk that is being read. */
   #pieces: Piece[] = [];
   #part: PartHead | undefined;
   #field: Buffer[] = [];

@@ -9,7 +9,7 @@ import type { OutgoingStream } from '../../upstream/send-opaque.ts';
 import type { ClientBody } from '../client-body.ts';
 import { type ModelField, MultipartScanner } from './multipart-scanner.ts';
 
-/** So much waits for the provider. Bytes. */
+/** Bytes that wait for the provider. */
 const highWaterMark = 64 * 1024;
 /** Small chunks are put together: each takes more memory than its bytes. */
 const smallBytes = 4 * 1024;
@@ -17,7 +17,7 @@ const mostSmall = 1024;
 
 type Done = (error?: Error | null) => void;
 
-/** What bounds what is held. */
+/** The limits of the bytes that are held. */
 export interface Holding {
   readonly mostBytes: number;
   readonly held: HeldBody;
@@ -25,11 +25,11 @@ export interface Holding {
 
 /** How a form is sent. */
 export interface FormSending {
-  /** What stands in the place of the model's name; undefined: the name itself, or the form has none. */
+  /** The text in the place of the model's name; undefined: the name itself, or the form has none. */
   readonly id?: string;
   /** Fields may make the provider go elsewhere. */
   readonly mayRoute: boolean;
-  /** What is sent stays held, as far as there is room, so that it can be sent again. */
+  /** Bytes that were sent stay held, as far as there is room, so that they can be sent again. */
   readonly isKept: boolean;
 }
 
@@ -52,7 +52,7 @@ export class MultipartBody extends Writable implements StreamedBody {
   #hasEnded = false;
   /** Reads on; undefined: nothing waits for the target. */
   #readOn: Done | undefined;
-  /** What is sent at this moment, and how. */
+  /** The sending that is under way. */
   #copy: Readable | undefined;
   #sending: FormSending = { mayRoute: true, isKept: false };
 
@@ -81,7 +81,7 @@ export class MultipartBody extends Writable implements StreamedBody {
     return !this.#isForgotten && !this.destroyed;
   }
 
-  /** What is sent to a target, from the beginning on, in place of what was sent before. Only while `canSend`, and when the model was looked for. */
+  /** The body for a target, from the beginning on, in place of the one before. Only while `canSend`, and when the model was looked for. */
   send(sending: FormSending): OutgoingStream {
     if (!this.#isFound || !this.canSend)
       throw new Error('a form can be sent while all of it is held, when its model was looked for');
@@ -144,7 +144,7 @@ export class MultipartBody extends Writable implements StreamedBody {
     else this.#readOn = done;
   }
 
-  /** What is sent is held as well, if it may be and there is room. */
+  /** Holds the bytes that are sent, if they may be held and there is room. */
   #keep(chunk: Buffer): void {
     const { mostBytes } = this.#holding;
     if (!this.#sending.isKept || this.#heldBytes + chunk.length > mostBytes) {
@@ -197,7 +197,7 @@ export class MultipartBody extends Writable implements StreamedBody {
     this.#settle.resolve(model);
   }
 
-  /** What is wrong with the body before it is sent is told by `found`, later by its source. */
+  /** A fault of the body is told by `found` before it is sent, and by its source later. */
   #attempt(step: () => void): void {
     try {
       step();

@@ -59,7 +59,7 @@ export class MultipartScanner {
     if (this.#state !== 'end') throw malformed('it ends before its last boundary');
   }
 
-  /** What is left with what comes. The content of a file is not copied: only the seam is looked at. */
+  /** Joins the rest of the last chunk with the next one. The content of a file is not copied: only the seam is looked at. */
   #joined(chunk: Buffer): Buffer {
     const rest = this.#rest;
     const { length } = this.#delimiter;

@@ -2,7 +2,7 @@
 // provider must see the model that was checked here.
 import { refusal } from '../../errors.ts';
 
-/** What is known of a part by its head. */
+/** The facts of a part that its head tells. */
 export interface PartHead {
   /** The name of the field. */
   readonly name: string;

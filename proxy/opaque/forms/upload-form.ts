@@ -6,7 +6,7 @@ import { Refusal, refusal } from '../../errors.ts';
 import { type Flow, run } from '../../guardrails/flow.ts';
 import { BatchLines, isBatchLine, type LineReader } from '../batch-lines.ts';
 
-/** What is known when the file begins. */
+/** The facts that are known when the file begins. */
 export interface UploadStart {
   /** As the form names it before the file. */
   readonly provider: string | undefined;
@@ -18,14 +18,14 @@ export interface UploadOptions {
   readonly begun: (start: UploadStart) => LineReader;
   /** Throws the Refusal of a file that is no batch, if it may not pass unread. */
   readonly passesUnread: () => void;
-  /** What has come is of no use. */
+  /** The upload failed: bytes that have come are of no use. */
   readonly failed: (error: Refusal) => void;
 }
 
 /** Longest of all fields before the file together, and longest value that is looked at. Bytes. */
 const mostFieldBytes = 32 * 1024;
 const mostValueBytes = 256;
-/** So much of a file is looked at to see whether it is a batch, where its purpose is not said yet. Bytes. */
+/** Bytes of a file that are looked at to see whether it is a batch, where its purpose is not said yet. */
 const mostFirstLine = 1024 * 1024;
 
 /** How a file passes. `unknown`: its first line is awaited. */
@@ -41,7 +41,7 @@ export class UploadForm extends Transform implements FormTaker {
   #valueBytes = 0;
   #fieldBytes = 0;
   #lineReader: LineReader | undefined;
-  /** What is still to be read of the chunk that is taken, and what comes behind it. */
+  /** The rest of the chunk that is being read, and the chunks behind it. */
   #pending: (Buffer | Flow<Buffer>)[] = [];
   #passage: Passage = 'as_it_is';
   #lines: BatchLines | undefined;

@@ -43,7 +43,7 @@ export class EndUsage implements Tap, UsageSource {
   }
 }
 
-/** So many objects of a name are looked at: each may be as long as the end. */
+/** Most objects of a name that are looked at: each may be as long as the end. */
 const mostObjects = 16;
 
 /** The last object with this name of which `read` makes sense, `name` in its quotes; undefined: there is none. */

@@ -8,7 +8,7 @@ import { takeTurn } from './round-robin.ts';
 import { rankByThread } from './session-affinity.ts';
 import { Turns } from './turns.ts';
 
-/** What an order depends on besides the route. */
+/** The facts besides the route on which an order depends. */
 export interface BalanceContext {
   /** Unix milliseconds. */
   readonly nowMs: number;

@@ -16,7 +16,7 @@ const usualTargets = 16;
 /** Finding an order is synchronous, so one ballot serves every request. Its numbers stand in typed arrays, where none is an object. */
 export class Ballot {
   readonly states: TargetState[] = [];
-  /** What a strategy gives its usable targets: the least comes first, the first declared among equals. */
+  /** The score of each usable target: the least comes first, the first declared among equals. */
   keys = new Float64Array(usualTargets);
   /** A half-open breaker takes this request: it is not a turn of the others. */
   hasProbe = false;
@@ -47,7 +47,7 @@ export class Ballot {
     return this.#ranks[index] === usable;
   }
 
-  /** All targets in their order; the same list when that is the declared one. */
+  /** All targets in their order; the declared list itself when that is the order. */
   ordered(targets: readonly Target[]): readonly Target[] {
     const order = this.#order;
     let isDeclared = true;

@@ -105,7 +105,7 @@ class Late extends Error {
   override readonly name = 'Late';
 }
 
-/** What comes in time. Rejects with `Late`. */
+/** The value, if it comes in time. Rejects with `Late`. */
 async function within<Value>(ms: number, coming: Promise<Value> | undefined): Promise<Value | undefined> {
   const given = new AbortController();
   const late = pause(Math.max(1, ms), undefined, { signal: given.signal }).then(() => {

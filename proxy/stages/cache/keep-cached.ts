@@ -23,7 +23,7 @@ export interface Kept {
   readonly caching: Caching | undefined;
 }
 
-/** The same when it is over. */
+/** A request whose answer is kept, when it is over. */
 export interface Over extends Kept {
   readonly exchange: Pick<Exchange, 'id' | 'gone' | 'waiting' | 'response'>;
   readonly call: Call | undefined;
@@ -33,17 +33,17 @@ export interface Over extends Kept {
   readonly usage: Pick<UsageSource, 'heldBytes'> | undefined;
 }
 
-/** What is known of the end of a request whose answer is kept. */
+/** The end of a request whose answer is kept. */
 type KeptEnd = Pick<RecordedEnd, 'usage' | 'nowMs'>;
 
-interface Parts {
+interface KeepingParts {
   readonly cache: ResponseCache;
   /** Tells the operator of an unexpected failure. */
   readonly reportFailure: (error: unknown, requestId: string) => void;
 }
 
 /** The delivery with a tap nearest to the client, where the answer may be kept, and with a word about the cache. */
-export function takeForCache(delivery: Delivery, { row, caching }: Kept, { cache }: Parts): Delivery {
+export function takeForCache(delivery: Delivery, { row, caching }: Kept, { cache }: KeepingParts): Delivery {
   if (caching === undefined) return delivery;
   const { answer } = delivery;
   const { provider, keyId } = delivery;
@@ -56,7 +56,7 @@ export function takeForCache(delivery: Delivery, { row, caching }: Kept, { cache
 }
 
 /** The request is over: counts what the cache was to it, keeps its answer, and tells those that wait for it. `end` undefined: it could not be counted. */
-export function settleCache(trip: Over, end: KeptEnd | undefined, parts: Parts): void {
+export function settleCache(trip: Over, end: KeptEnd | undefined, parts: KeepingParts): void {
   const { row, caching } = trip;
   if (caching === undefined) return;
   const { cache } = parts;
@@ -84,10 +84,10 @@ function mayWait({ call, usage }: Over): boolean {
 }
 
 /** How the answer is kept. */
-interface Place {
+interface CachePlace {
   readonly key: string;
   readonly tap: AnswerTap;
-  /** Where it is found by requests that mean the same. */
+  /** The entry of the index of meanings. */
   readonly place: VectorPlace | undefined;
   readonly end: KeptEnd;
 }
@@ -95,10 +95,10 @@ interface Place {
 /** An answer that has passed, on its way into the cache. */
 class Keeping implements LatePut {
   readonly #trip: Over;
-  readonly #place: Place;
-  readonly #parts: Parts;
+  readonly #place: CachePlace;
+  readonly #parts: KeepingParts;
 
-  constructor(trip: Over, place: Place, parts: Parts) {
+  constructor(trip: Over, place: CachePlace, parts: KeepingParts) {
     this.#trip = trip;
     this.#place = place;
     this.#parts = parts;

@@ -23,7 +23,7 @@ import { keyOf } from './request-key.ts';
 /** Tells what the cache was to a request. */
 export const cacheHeader = 'x-gateway-cache';
 
-/** The same, with the answer that was found. */
+/** A call, and the answer that was found for it. */
 export interface Looked extends Guarded {
   kept?: Delivery;
 }
@@ -40,7 +40,7 @@ export interface Looking {
   route: Route | undefined;
 }
 
-interface Parts {
+interface LookUpParts {
   readonly cache: ResponseCache;
   /** Tells the operator of an unexpected failure. */
   readonly reportFailure: (error: unknown, requestId: string) => void;
@@ -50,7 +50,7 @@ interface Parts {
  * Looks for the answer; at once where nothing must be fetched. Guardrails are no part of its key: those of a request have changed its call
  * already, and those of an answer look at each one that is served, as the provider gave it.
  */
-export function lookUp(asked: Looked, trip: Looking, parts: Parts): Looked | Promise<Looked> {
+export function lookUp(asked: Looked, trip: Looking, parts: LookUpParts): Looked | Promise<Looked> {
   const { caching } = trip;
   if (caching === undefined) return asked;
   const { isFresh, isPrivate, maxAgeSeconds } = readCacheControl(
@@ -73,7 +73,7 @@ interface Sought {
   readonly caching: Caching;
   readonly key: string;
   readonly maxAgeSeconds: number;
-  readonly parts: Parts;
+  readonly parts: LookUpParts;
 }
 
 function judge(found: CachedAnswer | undefined, sought: Sought): Looked | Promise<Looked> {
@@ -100,7 +100,7 @@ function share(sought: Sought): Looked | Promise<Looked> {
   return followed(parts.cache.flights.join(key, trip.exchange, caching.settings.sharePatienceMs), landed);
 }
 
-/** An earlier request may mean the same. */
+/** Looks for an earlier request with this meaning. */
 function lookSimilar(sought: Sought): Looked | Promise<Looked> {
   const { asked, trip, caching, key, parts } = sought;
   const finding = caching.settings.semantic && findSimilar(caching.settings.semantic, sought);
@@ -115,7 +115,7 @@ function lookSimilar(sought: Sought): Looked | Promise<Looked> {
   });
 }
 
-/** The same as `serve`, unless there is no answer, or one that is older than the client takes. */
+/** Serves the answer, unless there is none, or it is older than the client takes. */
 function serveYoung(found: CachedAnswer | undefined, sought: Sought): boolean | Promise<boolean> {
   if (found === undefined) return false;
   const { maxAgeSeconds, parts } = sought;

@@ -41,7 +41,7 @@ export function decidingMembers(
   return isApart ? undefined : normalised.members;
 }
 
-/** What decides the answer beside the body, each part with a NUL behind it: no part has one, neither names of models, nor paths, nor headers. */
+/** The facts beside the body on which the answer depends, a NUL behind each: no name of a model, path or header contains one. */
 export function headOf({ call, named }: Guarded, { row, exchange, principal }: Asking, { settings }: Caching): string {
   const { scope, resets } = settings;
   const { text, models, forwarded } = routeIdentity(named, row.operation);
@@ -54,7 +54,7 @@ export function headOf({ call, named }: Guarded, { row, exchange, principal }: A
   return `${head}${headersIn(exchange, forwarded)}`;
 }
 
-/** What providers would see of the client's headers. */
+/** The headers of the client that providers see. */
 function headersIn({ request }: Exchange, names: readonly string[]): string {
   if (names.length === 0) return '';
   const headers: string[] = [];

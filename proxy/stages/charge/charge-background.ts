@@ -24,13 +24,13 @@ export interface ReadResponse {
   readonly principal: RecordedCaller;
 }
 
-interface Parts {
+interface ChargeParts {
   /** The snapshot in force; a request asks once. */
   readonly current: () => Snapshot;
   readonly limiter: Limiter;
   /** Monotonic milliseconds, anchored to wall time at start. */
   readonly nowMs: () => number;
-  /** What audit and usage know of requests. */
+  /** Takes the records of audit and usage. */
   readonly records: Records;
   /** Tells the operator of an unexpected failure. */
   readonly reportFailure: (error: unknown, requestId: string) => void;
@@ -39,7 +39,7 @@ interface Parts {
 }
 
 /** Once for each response that was begun in the background, whichever proxy reads it. Never rejects: the client has a right to its answer. */
-export async function chargeBackground(read: ReadResponse, parts: Parts): Promise<void> {
+export async function chargeBackground(read: ReadResponse, parts: ChargeParts): Promise<void> {
   const usage = findUsage(read.answer.body);
   if (usage === undefined) return;
   try {
@@ -53,7 +53,7 @@ export async function chargeBackground(read: ReadResponse, parts: Parts): Promis
 function charge(
   { id, home: { provider }, answer: { status }, path, exchange, principal }: ReadResponse,
   { model, usage }: { readonly model: string; readonly usage: TokenUsage },
-  parts: Parts,
+  parts: ChargeParts,
 ): void {
   const { limiter, nowMs } = parts;
   if (!recordLate({ id, provider, model, usage, status, path, exchange, principal }, parts)) return;

@@ -18,14 +18,14 @@ export interface ReadBatch extends Omit<LateCall, 'model' | 'usage'> {
   readonly used: readonly ModelUsage[];
 }
 
-interface Parts {
+interface ChargeParts {
   /** The snapshot in force; a request asks once. */
   readonly current: () => Snapshot;
   /** Which providers keep the files and batches of callers. */
   readonly homes: KeptHomes;
   /** Monotonic milliseconds, anchored to wall time at start. */
   readonly nowMs: () => number;
-  /** What audit and usage know of requests. */
+  /** Takes the records of audit and usage. */
   readonly records: Records;
   /** Tells the operator of an unexpected failure. */
   readonly reportFailure: (error: unknown, requestId: string) => void;
@@ -35,7 +35,7 @@ interface Parts {
 const usualShare = 0.5;
 
 /** Once for each batch, whichever proxy reads its end. No rule counts its tokens: it is one request. Never rejects. */
-export async function chargeBatch(batch: ReadBatch, parts: Parts): Promise<void> {
+export async function chargeBatch(batch: ReadBatch, parts: ChargeParts): Promise<void> {
   const { id, kind, used, provider, exchange, principal } = batch;
   if (used.length === 0) return;
   try {

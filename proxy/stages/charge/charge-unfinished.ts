@@ -19,7 +19,7 @@ export interface Unfinished {
   readonly isOutrun: boolean;
 }
 
-/** What charging needs. */
+/** The parts that charging needs. */
 export interface ChargeParts {
   readonly limiter: Limiter;
   readonly metrics: {

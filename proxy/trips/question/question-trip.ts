@@ -61,7 +61,7 @@ export class QuestionTrip extends Trip<ModelRequest, Accepted, FailedAttempt> {
     return this.accepted?.target;
   }
 
-  /** What has come is charged; what still comes is of no use. */
+  /** Ends the question. Tokens that have come are charged. */
   breakOff(reason: Refusal): void {
     if (this.left !== undefined) return;
     this.left = reason;

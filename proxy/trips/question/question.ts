@@ -34,11 +34,11 @@ export interface ServedRequest {
   readonly call: Call | undefined;
 }
 
-/** What the call needs. */
+/** The parts that a call needs. */
 export type AuxiliaryParts = AttemptParts &
   PipelineParts & { readonly metrics: Metrics; readonly records: Records; readonly telemetry?: Telemetry | undefined };
 
-/** The same caller, one floor below its path. */
+/** The caller, with a user path one level below its own. */
 export function callerOf(
   { purpose, name }: Pick<Question, 'purpose' | 'name'>,
   { principal }: Pick<ServedRequest, 'principal'>,
