@@ -128,3 +128,11 @@ await test('a refusal behind the body says all of it, an alias too', async (t) =
     alias_used: true,
   });
 });
+
+await test('the record of a call behind /p/ says that no alias was used', async (t) => {
+  t.match(await refused({ userPath: '/', path: '/p/fake/chat/completions', body: { model: 'm', messages: hello } }), {
+    status_code: 200,
+    requested_model: 'm',
+    alias_used: false,
+  });
+});
