@@ -11,7 +11,7 @@ import { join } from 'node:path';
 /** For each room the test files that hold its promises without processes of their own. Those that take least time come first. */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   'proxy/limits': [
-    'test/proxy/limits/{limiter,limiter.rules,limiter.figures,window,renew,headers,ietf-fields}.test.ts',
+    'test/proxy/limits/{span,report,rejection,renew,limiter,limiter.rules,limiter.figures,window,headers,ietf-fields}.test.ts',
     'test/proxy/limits/limiter.{stored,property,model}.test.ts',
   ],
   domain: ['test/domain/**/*.test.ts'],

@@ -118,8 +118,12 @@ await test('a template with many children is read a thousand at a time', (t) => 
   ask(limiter, '/c/1500');
   const steps = [...limiter.utilisationByRule(new Set([template.id]), start)];
   t.same(
-    steps.map(({ counters, figures }) => `${counters} ${figures.map(({ ratio }) => ratio).join()}`),
-    ['1000 ', '1000 ', '1 1'],
+    steps.map(({ counters, figures }) => [counters, figures.map(({ ratio }) => ratio)]),
+    [
+      [1_000, []],
+      [1_000, []],
+      [1, [1]],
+    ],
   );
   t.end();
 });
@@ -222,5 +226,48 @@ await test('of stored counters those that found no room are told, and no others'
   const children = ['/c/a', '/c/b', '/d/x', '/c/a'].map((child) => ({ ...row, child }));
   t.equal(limiter.restore(children, start), 1);
   t.equal(limiter.dropped, 1);
+  t.end();
+});
+
+await test('a whole subject has a counter from the start and after a reset, a template only those of its children', (t) => {
+  const window = ruleOf('user_path', '/', minute, { maxRequests: 9 });
+  const slots = ruleOf('provider', 'p', 0, { maxRequests: 9 });
+  const template = ruleOf('user_path', '/c', minute, { maxRequests: 9, perChild: true });
+  const limiter = limiterOf(window, slots, template);
+  t.equal(limiter.size, 2);
+  limiter.reconcile([{ ...window, epoch: 1 }, slots, { ...template, epoch: 1 }]);
+  t.equal(limiter.size, 2);
+  ask(limiter, '/');
+  t.equal(limiter.size, 2, 'it is the one that counts');
+  const path = limiter.forUserPath('/');
+  t.match(limiter.report(path, start), [{ requestsUsed: 1 }]);
+  limiter.reconcile([]);
+  t.equal(limiter.size, 0, 'slots that nobody holds go with their rule');
+  t.end();
+});
+
+await test('children share a counter only as long as their rule is a template', (t) => {
+  const template = ruleOf('user_path', '/c', minute, { maxRequests: 9, perChild: true });
+  const limiter = createLimiter();
+  limiter.reconcile([template], { maxChildren: 1 });
+  for (const child of ['a', 'b']) ask(limiter, `/c/${child}`);
+  t.match(limiter.overflows(), [{ requests: 1, isOverflowing: true }]);
+  limiter.reconcile([{ ...template, perChild: false }]);
+  t.match(limiter.overflows(), [{ requests: 1, isOverflowing: false }]);
+  t.end();
+});
+
+await test('the bytes of counters are used to the last one', (t) => {
+  const template = ruleOf('user_path', '/c', minute, { maxRequests: 9, perChild: true });
+  const ofOne = 1_300 + 2 * '/c/a'.length;
+  for (const [mostBytes, own] of [
+    [ofOne, 1],
+    [ofOne + 1, 2],
+  ] as const) {
+    const limiter = createLimiter({ mostBytes });
+    limiter.reconcile([template]);
+    for (const child of ['a', 'b']) ask(limiter, `/c/${child}`);
+    t.equal(limiter.overflows().length, 2 - own, `${mostBytes} bytes`);
+  }
   t.end();
 });

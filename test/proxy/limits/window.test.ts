@@ -219,3 +219,12 @@ await test('the memory of look-ups stays bounded and keeps what is in use', asyn
   t.equal(recent.get(500), undefined);
   t.equal(recent.get(999), 'v999');
 });
+
+await test('the memory of look-ups forgets the older half when the younger one is full', async (t) => {
+  const recent = new Recent<string, string>(2);
+  for (const key of ['a', 'b', 'c', 'd', 'e']) recent.set(key, key);
+  t.same(
+    ['a', 'b', 'c', 'd', 'e'].map((key) => recent.get(key)),
+    [undefined, undefined, 'c', 'd', 'e'],
+  );
+});

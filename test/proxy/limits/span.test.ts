@@ -1,0 +1,47 @@
+// How long the use of one rule lasts, read from a window by itself: only what a cap limits counts, as of the moment that is asked.
+import { test } from 'tap';
+import { windowEndMs, windowStartMs } from '../../../proxy/limits/span.ts';
+import { Tally } from '../../../proxy/limits/tally.ts';
+import { requests, SliceClock, tokens } from '../../../proxy/limits/window.ts';
+import { minute, start } from './limiter-calls.ts';
+import { ruleOf } from './rule-of.ts';
+
+/** A rule of a minute with these caps, which has counted a request at the start and tokens ten seconds later. */
+function used(caps: { readonly maxRequests?: number; readonly maxTokens?: number }) {
+  const clock = new SliceClock(minute);
+  const tally = new Tally(ruleOf('user_path', '/', minute, caps), {
+    changed: new Set(),
+    removed: new Set(),
+    maxChildren: Number.POSITIVE_INFINITY,
+    bytes: 0,
+    mostBytes: Number.POSITIVE_INFINITY,
+    clock: () => clock,
+    isExported: true,
+    tokensEnforced: true,
+  });
+  const counter = tally.open('');
+  counter.window?.add(requests, 1, start);
+  counter.window?.add(tokens, 5, start + 10_000);
+  return { caps: tally.caps, counter };
+}
+
+const spanAt = ({ caps, counter }: ReturnType<typeof used>, nowMs: number): number[] =>
+  [windowStartMs(caps, counter, nowMs), windowEndMs(caps, counter, nowMs)].map((momentMs) => (momentMs - start) / 1000);
+
+await test('what no cap limits has no part in the span', (t) => {
+  const soon = start + 20_000;
+  t.same(spanAt(used({ maxRequests: 9, maxTokens: 9 }), soon), [0, 71]);
+  t.same(spanAt(used({ maxRequests: 9 }), soon), [0, 61]);
+  t.same(spanAt(used({ maxTokens: 9 }), soon), [10, 71]);
+  t.end();
+});
+
+await test('what has left meanwhile is not counted, whoever asks first', (t) => {
+  const { caps, counter } = used({ maxRequests: 9, maxTokens: 9 });
+  t.equal(windowStartMs(caps, counter, start + 65_000), start + 10_000);
+  const other = used({ maxRequests: 9 });
+  t.equal(windowStartMs(other.caps, other.counter, start + 120_000), start + 120_000);
+  const last = used({ maxRequests: 9 });
+  t.equal(windowEndMs(last.caps, last.counter, start + 120_000), start + 180_000);
+  t.end();
+});
