@@ -128,6 +128,14 @@ await test('a snapshot from the future or the far past does no harm', async (t) 
   t.same(used(past, '/', start + 365 * 86_400_000), [0]);
 });
 
+await test('no row brings back slots', async (t) => {
+  const slots = ruleOf('user_path', '/c', 0, { maxRequests: 9, perChild: true });
+  const limiter = limiterOf(slots);
+  const row = { key: slots.key, epoch: 0, child: '/c/a', periodSeconds: 0, requests: [[0, 1]], tokens: [] } as const;
+  t.equal(limiter.restore([row], start), 0);
+  t.equal(limiter.size, 0);
+});
+
 await test('a child with unexported changes waits for the export', async (t) => {
   const limiter = limiterOf(ruleOf('user_path', '/c', minute, { maxRequests: 9, perChild: true }));
   const held = lease(limiter, '/c/a');
@@ -199,6 +207,27 @@ await test('an evicted child has one counter again, whichever path is asked firs
   t.ok(limiter.admit(first, later, 'reject').rejection);
   t.ok(limiter.admit(second, later, 'reject').rejection);
   t.equal(limiter.size, 1);
+});
+
+await test('a sweep visits as many children as it is told to, and whole subjects never', async (t) => {
+  const slots = ruleOf('user_path', '/', 0, { maxRequests: 9 });
+  const template = ruleOf('user_path', '/c', 0, { maxRequests: 9, perChild: true });
+  const limiter = limiterOf(slots, template);
+  const children = ['/c/a', '/c/b', '/c/c', '/c/d', '/c/e'].map((path) => lease(limiter, path));
+  for (const child of children) child.release();
+  // Slots are never stored: nothing of them waits to be exported.
+  limiter.exportAgain();
+  t.same(
+    [2, 2, 2, 2].map((visits) => limiter.sweep(start, visits)),
+    [2, 2, 1, 0],
+  );
+  t.equal(limiter.size, 1);
+  const held = lease(limiter, '/');
+  limiter.reconcile([]);
+  limiter.reconcile([slots]);
+  held.release();
+  limiter.sweep(start);
+  t.equal(limiter.size, 1, 'nor that of a rule that was away');
 });
 
 await test('the sweep survives reloads', async (t) => {

@@ -97,6 +97,24 @@ await test('a shadow rule counts what it would have let through, at both moments
   t.same(usedIn(limiter, start + 61_000), [0]);
 });
 
+await test('its own slot may be the last one, and caps that fell within its slice refuse nothing', async (t) => {
+  const limiter = limiterWith([minute, { ...slots, maxRequests: 1 }]);
+  const request = admitIn(limiter, start);
+  t.ok(request?.renew(start + 30_000));
+  limiter.reconcile([{ ...minute, maxRequests: 0 }, slots]);
+  t.ok(request?.renew(start + 30_500));
+  t.notOk(request?.renew(start + 31_000), 'after it they do');
+});
+
+await test('a shadow rule that would have refused the first admission stays out when it has room again', async (t) => {
+  const shadow = ruleOf('user_path', '/a', 3_600, { maxRequests: 1, mode: 'shadow' });
+  const limiter = limiterWith([{ ...minute, maxRequests: 9 }, shadow]);
+  const [first, second] = [admitIn(limiter, start), admitIn(limiter, start)];
+  first?.lease.refund(start + 1_000);
+  t.ok(second?.renew(start + 2_000));
+  t.same(usedIn(limiter, start + 2_000), [1, 0]);
+});
+
 interface Waiting {
   lease: Lease;
   renew(nowMs: number): boolean;
