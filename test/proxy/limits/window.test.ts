@@ -167,6 +167,17 @@ await test('the largest cap is counted to the last token', async (t) => {
   t.equal(window.used(tokens, start + 61 * 1_440_000), 0, 'and the total still comes down to nothing');
 });
 
+await test('full of tokens a window counts requests yet, and cleared it has nothing of either', async (t) => {
+  const window = windowOf(60);
+  window.add(tokens, Number.MAX_SAFE_INTEGER, start);
+  window.add(requests, 1, start);
+  t.same([window.used(requests, start), window.used(tokens, start)], [1, Number.MAX_SAFE_INTEGER]);
+  window.clear();
+  t.same([window.used(requests, start), window.used(tokens, start)], [0, 0]);
+  window.add(requests, 1, start);
+  t.same(window.pairs(requests), [[start / 1_000, 1]]);
+});
+
 await test('stored slices are added where they belong', async (t) => {
   const slice = start / 1_000;
   const window = windowOf(60);
