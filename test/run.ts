@@ -135,8 +135,8 @@ if (compiled !== undefined && readdirSync(compiled).length === 0) {
 t.register();
 t.setTimeout(0);
 if (!isWhole) t.pipe(brief()).pipe(process.stdout);
-// Much of a test is waiting for intervals of the product: with four at once, two cores are idle for two fifths of the time.
-t.jobs = availableParallelism() * 3;
+// Much of a test is waiting for intervals of the product: with four at once, two cores are idle for a third of the time.
+t.jobs = availableParallelism() + 3;
 t.ok(files.length > 0, `files: ${files.length}`);
 const parallel = files.filter((file) => !serial.includes(file));
 const isFault = (file: string): boolean => file.startsWith('test/faults/');
@@ -149,21 +149,17 @@ const byRow = Map.groupBy(
 const groups = [undefined, ...together].flatMap((row) => inPieces(byRow.get(row) ?? [], row?.[1] ?? 1));
 const runGroups = (some: readonly (readonly string[])[]): Promise<unknown> =>
   Promise.all(some.map((names) => (names.length > 1 ? runTogether(names) : run(names[0] ?? '', true))));
-// Most of a patient fault is waiting: these take turns with the groups, which keep the cores busy meanwhile.
+await runGroups(groups);
+// Faults have deadlines of seconds, which browsers beside them would use up.
 const faults = parallel.filter(isFault);
-const patient = inPieces(
-  faults.filter((file) => patientFaults.test(file)),
-  2,
-);
-await runGroups(groups.flatMap((group, index) => [group, ...patient.slice(index, index + 1)]));
-await runGroups(patient.slice(groups.length));
-// The others have deadlines of seconds, which browsers beside them would use up.
+const runFaults = (arePatient: boolean): Promise<unknown> => {
+  const some = faults.filter((file) => patientFaults.test(file) === arePatient);
+  return runGroups(inPieces(some, arePatient ? 2 : 4));
+};
+// Two cores are busy for half of the time with four of these at once: all begin, so that none is left alone at the end.
+t.jobs = availableParallelism() * 4;
+await runFaults(true);
 t.jobs = availableParallelism() + 2;
-await runGroups(
-  inPieces(
-    faults.filter((file) => !patientFaults.test(file)),
-    4,
-  ),
-);
+await runFaults(false);
 for (const file of files.filter((name) => serial.includes(name))) await run(file, false);
 t.end();

@@ -84,9 +84,13 @@ await test('a rule is made, moved with a warning, and a mistake is said at its f
   await dialog.getByText('its counters begin at zero').waitFor();
   await dialog.getByRole('button', { name: 'Store rule' }).click();
   await row.getByText('per hour').waitFor();
-  const listed = (await (await fleet.admin('/admin/rate-limits?user_path=/new')).json()) as { rate_limits: object[] };
-  t.match(listed.rate_limits, [{ period_label: 'hour', max_requests: 7, source: 'manual' }]);
-  t.equal(listed.rate_limits.length, 1, 'the old one is gone');
+  const listed = async () => {
+    const answer = await fleet.admin('/admin/rate-limits?user_path=/new');
+    return ((await answer.json()) as { rate_limits: object[] }).rate_limits;
+  };
+  // The new one is made before the old one goes.
+  await waitFor('the old one to be gone', async () => (await listed()).length === 1);
+  t.match(await listed(), [{ period_label: 'hour', max_requests: 7, source: 'manual' }]);
 });
 
 await test('a scoped operator limits a path of its subtree, sees the refusal, and is refused beyond it', async (t) => {

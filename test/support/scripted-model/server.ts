@@ -43,7 +43,8 @@ export async function startScriptedModel(
   firstNumber = 1,
 ): Promise<ScriptedModel> {
   const requests: Taken[] = [];
-  const server = createServer({ noDelay: true }, (request, response) => {
+  // A connection that it closed at the moment of a request would be a failure of the provider.
+  const server = createServer({ noDelay: true, keepAliveTimeout: 60_000 }, (request, response) => {
     void take(request, response);
   });
   t.teardown(() => {
