@@ -47,10 +47,10 @@ export interface TestBrowser {
   open(t: Teardown, options: OpenOptions): Promise<OpenPage>;
 }
 
-/** Until `t` ends. */
-export async function startBrowser(t: Teardown): Promise<TestBrowser> {
+/** Until `whole` ends. */
+export async function startBrowser(whole: Teardown): Promise<TestBrowser> {
   const browser = await chromium.launch({ executablePath: needProgram('chromium'), args: flags });
-  t.teardown(() => browser.close());
+  whole.teardown(() => browser.close());
   const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' });
   context.setDefaultTimeout(10_000);
   const first = await context.newPage();
