@@ -21,7 +21,7 @@ export function identityOf(plane: Plane, version: string, instance: string = hos
   return Object.freeze({ service: 'model-gateway', plane, instance, version });
 }
 
-/** The same process as instance `instance`. */
+/** The identity with another instance name. */
 export function asInstance(identity: Identity, instance: string): Identity {
   return Object.freeze({ ...identity, instance });
 }

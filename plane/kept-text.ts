@@ -6,8 +6,8 @@ export interface TextSource {
 }
 
 /**
- * The same source with a text that is at most `maxAgeMs` old. Calls during a rendering share its result, also when `maxAgeMs` is 0.
- * When the clock `nowMs` goes back, the text is rendered again.
+ * The source with a cached text, at most `maxAgeMs` milliseconds old. Calls during a rendering share its result, also
+ * when `maxAgeMs` is 0. When the clock `nowMs` goes back, the text is rendered again.
  */
 export function keepText<Source extends TextSource>(source: Source, maxAgeMs: number, nowMs: () => number): Source {
   let kept = '';

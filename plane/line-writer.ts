@@ -4,9 +4,9 @@ import { writeSync } from 'node:fs';
 
 /** Requests' lines wait this long for others. Milliseconds. */
 const batchMs = 100;
-/** So many bytes are written without waiting. */
+/** The number of bytes that are written without waiting. */
 const batchBytes = 64 * 1024;
-/** What is held for a reader that has stopped, in bytes: requests' lines may take the first half, events all of it. */
+/** The most bytes held for a reader that has stopped: lines of requests may take the first half, events all of it. */
 const mostHeld = 2 * 1024 * 1024;
 /** Pauses between two attempts to write, in milliseconds; each is twice the one before. */
 const shortestPauseMs = 1;
@@ -45,7 +45,7 @@ export class LineWriter {
   /** Full batches behind the one that is being written. */
   readonly #full: Batch[] = [];
   #fullBytes = 0;
-  /** What is left of the batch that is being written. */
+  /** The rest of the batch that is being written. */
   #batch: Batch | undefined;
   #told: Dropped = { requests: 0, events: 0 };
   #timer: NodeJS.Timeout | undefined;
@@ -97,7 +97,7 @@ export class LineWriter {
     }
   }
 
-  /** What was dropped since this was asked last, once the reader has caught up; undefined: nothing, or it has not. */
+  /** The lines dropped since the last call, once the reader has caught up; undefined: none, or it has not. */
   takeDropped(): Dropped | undefined {
     const { requests, events } = this.#told;
     const news = { requests: this.droppedRequests - requests, events: this.droppedEvents - events };

@@ -43,7 +43,7 @@ export function readOwnSecrets(
   };
 }
 
-/** What is wrong with a file that was read again. */
+/** The problems of a file that was read again. */
 const guessable = `holds a key of fewer than ${shortestMasterKey} characters, which can be guessed`;
 const notAnAddress = 'holds no address such as redis://user:password@host:6379/0';
 

@@ -20,7 +20,7 @@ import type { MetricDefinition } from '../schemas/metrics/limit-metrics.ts';
 
 export { Histogram, Registry };
 
-/** What a scrape shows of a counter or a gauge: its one value, or each of its samples. */
+/** The samples of a counter or a gauge at a scrape: its one value, or each sample. */
 export type Shown = number | Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
 
 /**

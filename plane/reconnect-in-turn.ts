@@ -1,6 +1,9 @@
 // A renewed address of Redis: the state store moves to it first, and once it works there, all else that keeps something in Redis.
 
-/** What has a connection to Redis. Resolves to whether the address is in use; `onTrouble` is told each time that it does not work yet. */
+/**
+ * A part with a connection to Redis. `reconnect` resolves to whether the address is in use; it calls `onTrouble` each
+ * time that the address does not work yet.
+ */
 export interface Reconnecting {
   reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
 }

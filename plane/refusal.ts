@@ -2,7 +2,7 @@
 // table, and its own form of the answer.
 import { type ErrorType, printable } from '../schemas/error-type.ts';
 
-/** What a refusal says where nothing more is known. `{x}` in the message is filled from the details. */
+/** The default content of a refusal. `{x}` in the message is filled from the details. */
 export interface ErrorEntry {
   readonly status: number;
   readonly type: ErrorType;

@@ -7,9 +7,9 @@ export type SecretName = 'GATEWAY_MASTER_KEY' | 'GATEWAY_PREVIOUS_MASTER_KEY' | 
 export interface SecretFile {
   readonly name: SecretName;
   readonly path: string;
-  /** What it held at the start. */
+  /** Its value at the start. */
   readonly value: string;
-  /** What is wrong with a value, as the end of a sentence about the file; undefined: nothing. */
+  /** The problem of a value, as the end of a sentence about the file; undefined: none. */
   readonly problemOf: (value: string) => string | undefined;
 }
 

@@ -13,7 +13,7 @@ interface Stored {
   content: string;
 }
 
-/** What was found: the content, nothing at all, or why it cannot be trusted (`it is damaged`). */
+/** The result of reading: the content, nothing, or the reason why it cannot be trusted (`it is damaged`). */
 export type Recalled = { content: string; distrust?: undefined } | { content?: undefined; distrust?: string };
 
 /** Puts `content` in the place of the older copy, readable by this user alone. Gives the reason when that fails; never throws. */

@@ -1,7 +1,7 @@
-// What the disk of a directory has left for what may wait or go: records and stored responses leave a reserve to rules, keys and counters.
+// The free room on the disk of a directory for data that may wait or go: records and stored responses leave a reserve to rules, keys and counters.
 import { statfsSync } from 'node:fs';
 
-/** What stays free for the state store, in bytes; on a small disk a tenth of it. */
+/** The reserve for the state store, in bytes; on a small disk a tenth of it. */
 const reserveBytes = 256 * 1024 * 1024;
 
 export interface DiskRoom {

@@ -1,6 +1,6 @@
 // Names of variables have no hyphens: SET_RATE_LIMIT_TEAM_B is /team_b, also where an operator meant /team-b.
 
-/** What to do about it. */
+/** The advice of the message. */
 export const hyphenAdvice =
   'an underscore in the name of a variable stays an underscore; limit paths with hyphens in the YAML files';
 

@@ -23,7 +23,7 @@ interface Answer {
 /** `loadFiles` in this thread for at most `inlineBytes` of files, otherwise in a worker thread. Never rejects. */
 export async function load(files: readonly SourceFile[], context: LoadContext, inlineBytes: number): Promise<Loaded> {
   const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0);
-  // What is loaded here or in a worker is compiled here.
+  // Configurations loaded here or in a worker are compiled here.
   if (mayHaveForms(files)) await loadFormCompiler();
   return bytes > inlineBytes ? loadOffThread(files, context) : loadFiles(files, context);
 }

@@ -28,13 +28,13 @@ export interface DeclaredPlaces extends Readonly<Record<ListSection, readonly Na
   readonly budgets: readonly NamedPlace[];
 }
 
-/** What the files hold, before variables replace rules, and before entries are left out. */
+/** The entries of the files, before variables replace rules, and before entries are left out. */
 export interface DeclaredEntries extends Config {
   /** In the order of the file. */
   readonly providerNames: readonly string[];
 }
 
-/** What variables hold. */
+/** The entries of variables. */
 export interface GivenEntries {
   readonly rules: readonly GivenRules[];
   readonly budgets: readonly GivenBudgets[];

@@ -10,10 +10,10 @@ export interface WrittenAlias extends Omit<Alias, 'targets'> {
   targets?: Alias['targets'];
 }
 
-/** What the files that could be read declare. */
+/** The names that the readable files declare. */
 export interface KnownNames {
   providers: Config['providers'];
-  /** Says what models cost. */
+  /** The prices of models. */
   usage: Config['usage'];
   aliases: readonly WrittenAlias[];
   /** Whether these are all providers; if not, nothing is said about providers and models that are missing. */

@@ -92,7 +92,10 @@ export function addressKind(address: string): AddressKind | undefined {
   return ofPrivateNetworks.check(bare, family) ? 'private' : 'open';
 }
 
-/** The same of the host of a URL, which has brackets around IPv6, and in which `new URL` has resolved all odd spellings of IPv4. */
+/**
+ * `addressKind` of the host of a URL, which has brackets around IPv6, and in which `new URL` has resolved all odd
+ * spellings of IPv4.
+ */
 export function hostKind(hostname: string): AddressKind | undefined {
   return addressKind(hostname.startsWith('[') ? hostname.slice(1, -1) : hostname);
 }

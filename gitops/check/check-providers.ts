@@ -20,7 +20,7 @@ const reservedHeaders = new Set(
   ).split(' '),
 );
 
-/** What to do instead, or the reason, for some of these headers. */
+/** The alternative, or the reason, for some of these headers. */
 const reservedHints: Readonly<Record<string, string>> = {
   authorization: '; use api_key',
   'accept-encoding': '; the gateway reads answers, so it asks for them uncompressed',

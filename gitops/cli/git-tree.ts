@@ -12,7 +12,7 @@ const patienceMs = 60_000;
 /** Of one command of git, a line for each file of the directory. Bytes. */
 const mostOutput = 64 * 1024 * 1024;
 
-/** What a hook that calls the checker may have set: here it would name another repository or index. */
+/** Variables that a calling hook may have set: here they would name another repository or index. */
 const ofCaller = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX', 'GIT_OBJECT_DIRECTORY', 'GIT_COMMON_DIR'];
 const offline = { GIT_NO_LAZY_FETCH: '1', GIT_TERMINAL_PROMPT: '0', GIT_LFS_SKIP_SMUDGE: '1' };
 /** No hook runs, and every file of the commit is written. */

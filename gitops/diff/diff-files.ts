@@ -103,7 +103,7 @@ function leavesOf(root: object): Map<string, Leaf> {
   return leaves;
 }
 
-/** What tells an entry of a list apart from the others. */
+/** The members that identify an entry of a list. */
 const naming = ['path', 'name', 'model', 'source', 'label', 'period', 'period_seconds'] as const;
 
 function nameOf(item: object): string | undefined {

@@ -114,8 +114,9 @@ function sayValue(value: string | number | boolean | undefined): string {
 }
 
 /**
- * What the change does, dimension by dimension; both effects when caps move in opposite directions. A mode decides alone: a rule in
- * shadow refuses nothing, whatever its caps. With counters for each child the whole may use more than with one for all.
+ * The effects of a change, dimension by dimension; both effects when caps move in opposite directions. A change of mode
+ * decides alone: a rule in shadow refuses nothing, whatever its caps. With a counter per child the whole may use more
+ * than with one for all.
  */
 function effectsOf(before: DeclaredRule, after: DeclaredRule): Set<Effect> {
   const [from, to] = [before.limit, after.limit];

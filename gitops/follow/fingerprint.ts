@@ -11,7 +11,7 @@ export interface DirectoryFingerprint {
   files: string;
   /** The real paths of all directories; none when the directory cannot be read. */
   directories: string[];
-  /** What the directories held. */
+  /** The content of the directories. */
   listings: ReadonlyMap<string, Listing>;
 }
 

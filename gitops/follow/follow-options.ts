@@ -1,4 +1,4 @@
-// What a follower of a configuration directory is given.
+// The options of a follower of a configuration directory.
 import type { AssembledConfig } from '../assemble/assembled.ts';
 import type { load } from '../assemble/load-off-thread.ts';
 import type { ConfigEvent } from './config-status.ts';

@@ -9,8 +9,8 @@ export const lookMs = 500;
 const mostFormer = 2;
 
 /**
- * What a look has changed. `renewed`: the file has another secret. `found`: it has one for the first time. `lost`: it cannot be used any
- * more. `back`: it has the last secret again.
+ * The change that a look found. `renewed`: the file has another secret. `found`: it has one for the first time. `lost`:
+ * it cannot be used any more. `back`: it has the last secret again.
  */
 export type Look = 'renewed' | 'found' | 'lost' | 'back';
 
@@ -22,7 +22,7 @@ export class FollowedSecret {
   former: readonly string[] = [];
   /** Why the file cannot be used now, as the end of a sentence: "is empty". */
   trouble: string | undefined;
-  /** What the last look found, when it differs from what is known: a file that is being written is read twice. */
+  /** The result of the last look, when it differs from the known one: a file that is being written is read twice. */
   #seen: string | undefined;
   readonly #problemOf: (key: string) => string | undefined;
   readonly #read: (path: string) => Promise<KeyReading>;

@@ -1,5 +1,5 @@
-// What providers have in files (`api_key_file`, `api_key_files`, `ca_file`): read with the configuration, and again every half second, so that
-// a rotated key needs no restart.
+// Follows the files of providers (`api_key_file`, `api_key_files`, `ca_file`): they are read with the configuration, and again every half
+// second, so that a rotated key needs no restart.
 import { quote } from '../../schemas/validation/path.ts';
 import type { AssembledConfig, KeyFile } from '../assemble/assembled.ts';
 import { leaveOut } from '../assemble/leave-out.ts';
@@ -8,7 +8,7 @@ import { certificateReader } from '../read/certificate-file.ts';
 import { type Problem, sortProblems } from '../read/problem.ts';
 import { FollowedSecret } from './followed-secret.ts';
 
-/** What one look at all files has changed. */
+/** The changes that one look at all files found. */
 export interface KeyChanges {
   readonly renewed: readonly KeyFile[];
   /** They became unreadable: the last key stays. */
@@ -138,7 +138,7 @@ function follow({ holds, path }: KeyFile): FollowedSecret {
   return new FollowedSecret(path, undefined, undefined, certificateReader());
 }
 
-/** What a file holds, as the start of the end of a sentence. */
+/** The content of a file, as the start of the end of a sentence. */
 function wordOf({ holds }: KeyFile): string {
   return holds === 'key' ? 'key stays' : 'certificates stay';
 }

@@ -111,7 +111,7 @@ function isOfInterest(name: string, stats: Stats | undefined): boolean {
   return !name.startsWith('.') && (stats === undefined || stats.isDirectory());
 }
 
-/** What it still learns of files that are gone would make it watch again for ever: chokidar 5 adds the last one once more. */
+/** News of removed files would make it watch again for ever: chokidar 5 adds the last one once more. */
 async function closeWatcher(watcher: FSWatcher | undefined): Promise<void> {
   if (watcher === undefined) return;
   watcher.add = () => watcher;

@@ -9,7 +9,7 @@ export interface DirectoryTree {
   directories: { real: string; identity: string }[];
   /** Directories that cannot be searched: path relative to the directory, empty for the directory itself. */
   problems: { name: string; message: string }[];
-  /** What each directory held, by its real path, for the next search. */
+  /** The content of each directory, by its real path, for the next search. */
   listings: ReadonlyMap<string, Listing>;
 }
 

@@ -3,8 +3,8 @@ import type { Path } from '../../schemas/validation/path.ts';
 import { isTree, type Tree } from '../../schemas/validation/value-at.ts';
 
 /**
- * What happens to variables. `error` and `warning` expand them; an unset variable is an error or a warning, and its text stays as
- * written. `keep` expands nothing.
+ * The treatment of variables. `error` and `warning` expand them; an unset variable is an error or a warning, and its
+ * text stays as written. `keep` expands nothing.
  */
 export type VariableMode = 'error' | 'warning' | 'keep';
 

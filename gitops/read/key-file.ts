@@ -37,7 +37,7 @@ export async function readBytes(
   }
 }
 
-/** The same at once, for the start of a process; never throws. */
+/** `readKeyFile` without waiting, for the start of a process. Never throws. */
 export function readKeyFileSync(path: string): KeyReading {
   try {
     const descriptor = openSync(path, flags);

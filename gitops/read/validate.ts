@@ -62,7 +62,7 @@ export function validateLimitList(value: unknown): { limits?: GivenLimits; sente
   return { sentences: sayComplaints(limitList.errors, value) };
 }
 
-/** The same for the budgets of an environment variable. */
+/** `validateLimitList` for the budgets of an environment variable. */
 export function validateBudgetList(value: unknown): { limits?: GivenBudgets; sentences: Sentence[] } {
   if (budgetList(value)) return { limits: value, sentences: [] };
   return { sentences: sayComplaints(budgetList.errors, value) };

@@ -13,7 +13,7 @@ export type BrowserSession =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'foreign' };
 
-/** What decides about sessions. */
+/** The settings of sessions. */
 export interface SessionAccess {
   /** Undefined: there are no sessions. */
   readonly masterKey: string | undefined;

@@ -29,7 +29,7 @@ export interface FailedLogins {
   fail(address: string | undefined, nowMs: number): void;
 }
 
-/** What is known of an address. */
+/** The failures of an address. */
 interface Attempts {
   /** The times of the failures since the last pause, oldest first. */
   moments: number[];

@@ -23,7 +23,7 @@ export type Query = Readonly<Record<string, string | readonly string[] | undefin
 
 const usualLimit = 20;
 const mostModels = 1_000;
-/** What Anthropic says of a model whose release is not known. */
+/** The release time that Anthropic gives for a model of unknown release. */
 const unknownTime = '1970-01-01T00:00:00Z';
 
 export function anthropicModel({ id }: ModelEntry): AnthropicModel {

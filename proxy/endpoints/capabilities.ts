@@ -1,4 +1,4 @@
-// What a name of a model can be used for, as far as it is known.
+// The known endpoints of a model's name.
 import type { Target } from '../snapshot/snapshot.ts';
 import { namingEndpoints } from './naming-endpoints.ts';
 

@@ -5,7 +5,6 @@ import type { FastifyPluginAsync } from 'fastify';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Readiness } from '../readiness.ts';
 
-/** What it needs. */
 export interface HealthParts {
   /** /metrics is served on a port of its own (GATEWAY_METRICS_PORT), not on the public one. */
   readonly isMetricsApart: boolean;

@@ -8,7 +8,6 @@ import { type ResponseParts, responses } from './responses.ts';
 import { type UsageParts, usage } from './usage.ts';
 import { basePaths, type WelcomeParts, welcome } from './welcome.ts';
 
-/** What the plugins need. */
 export type PluginParts = HealthParts & KeptListParts & ModelListParts & ResponseParts & UsageParts & WelcomeParts;
 
 export const plugins: readonly FastifyPluginAsync<{ gateway: PluginParts }>[] = [

@@ -15,11 +15,10 @@ const [defaultLimit, mostLimit] = [20, 100];
 /** The providers of which something may be missing, separated by commas. */
 const incompleteHeader = 'x-gateway-incomplete';
 
-/** What it needs. */
 export interface KeptListParts extends ListParts {
   /** The snapshot in force. */
   readonly current: () => Snapshot;
-  /** What audit and usage know of requests. */
+  /** The records for audit and usage. */
   readonly records: Records;
   /** Tells the operator of an unexpected failure. */
   readonly reportFailure: (error: unknown, requestId: string) => void;
@@ -84,7 +83,7 @@ function limitIn(query: URLSearchParams): number {
   return limit;
 }
 
-/** What cannot be had of several providers. */
+/** Refuses parameters that a list of several providers cannot serve. */
 function refuseOrder(query: URLSearchParams): void {
   if (query.get('order') === 'asc') throw invalid('order', 'must be "desc": the newest comes first');
   if (query.has('before_id')) throw invalid('before_id', 'is not served; go on with "after_id"');

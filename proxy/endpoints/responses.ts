@@ -1,4 +1,4 @@
-// What was answered at POST /v1/responses, later: reading, deleting and cancelling a response, and listing what was asked with. Of one
+// Reading, deleting and cancelling a response of POST /v1/responses, and listing its input items. One
 // that the gateway keeps it answers itself; for one that a provider keeps it asks there. None of it is counted by rate limits.
 
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';

@@ -18,7 +18,7 @@ import type { ClientDialect, EventReader, ProviderDialect } from '../dialects/tr
 import type { WatchedStream, WatchOptions } from '../tokens/watched-stream.ts';
 import type { Speakable } from './row.ts';
 
-/** What must be known of a provider's format to relay its bytes. */
+/** The parts of a provider's format that relaying its bytes needs. */
 export interface Relayed {
   /** Watches an event stream of an answer; nothing of it has passed. */
   watchStream(options: WatchOptions): WatchedStream;
@@ -72,7 +72,7 @@ export const clientDialects: Readonly<Partial<Record<ClientDialectName, ClientDi
   responses: responsesTranslation,
 };
 
-/** The same by operation: one of them mixes two formats. */
+/** The client dialects by operation: one of them mixes two formats. */
 export const translatedFrom: Readonly<Partial<Record<Operation, ClientDialect>>> = {
   ...clientDialects,
   chat_of_input: chatOfInput,

@@ -1,4 +1,4 @@
-// What a provider's error object holds besides the members of the envelope: it is passed on as far as it fits.
+// Further members of a provider's error object, which are passed on as far as they fit.
 import { redact, redactValue } from '../dialects/redact.ts';
 
 /** Most that further members of an error may take in the answer, in characters of JSON. */
@@ -7,7 +7,7 @@ const maxFurther = 8_192;
 /** Members that are the envelope's own, or that runtimes of clients may stumble over. */
 const ownMembers = new Set(['code', 'message', 'param', 'type', 'provider', 'provider_type', '__proto__']);
 
-/** What else the provider said, without its secrets; members that no longer fit are left out. */
+/** The further members without the provider's secrets; members that no longer fit are left out. */
 export function furtherMembers(
   given: Readonly<Record<string, unknown>>,
   secrets: readonly string[],

@@ -1,5 +1,5 @@
-// What a provider can be asked besides answers of models in text: speech, transcripts, images, moderation, ranking. Clients speak the format of
-// OpenAI there, or for ranking that of Cohere, and the words are passed on as they are.
+// Endpoints of providers besides answers of models in text: speech, transcripts, images, moderation, ranking. Clients use the format
+// of OpenAI there, or for ranking that of Cohere, and the words are passed on as they are.
 import { type Base, speechPath } from './paths.ts';
 import type { KeyStyle, MediaOperation, Row } from './row.ts';
 
@@ -15,10 +15,10 @@ export const mediaPaths = {
   rerank: '/rerank',
 } as const satisfies Record<MediaOperation, string>;
 
-/** What a provider is asked of these. */
+/** The media endpoints of a provider. */
 type Media = NonNullable<Row['media']>;
 
-/** What the config says that a server speaks, by its names there. */
+/** The operations by the names that the configuration declares. */
 const declarable = {
   audio: ['speech', 'transcriptions', 'translations'],
   images: ['image_generations', 'image_edits', 'image_variations'],
@@ -38,7 +38,7 @@ export function mediaAt(...operations: readonly MediaOperation[]): Media {
   return Object.fromEntries(operations.map((name) => [name, { path: mediaPaths[name] }]));
 }
 
-/** What is declared: as the row says it, else at the usual paths. */
+/** The declared endpoints, at the paths of the row, else at the usual paths. */
 export function declaredMedia({ media = {} }: Pick<Row, 'media'>, declared: readonly MediaDialect[]): Media {
   const names = declared.flatMap((name): readonly MediaOperation[] => declarable[name]);
   return Object.fromEntries(names.map((name) => [name, media[name] ?? { path: mediaPaths[name] }]));

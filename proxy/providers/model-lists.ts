@@ -1,4 +1,4 @@
-// What a provider says of its models → their ids, in each format of such a list. Pure.
+// Reads the model ids in a provider's list of models, in each format of such a list. Pure.
 import { readModels as readOpenAi } from '../dialects/chat/read/read-models.ts';
 import { listEntries } from '../dialects/json/list-entries.ts';
 import type { Slices } from '../pacing/slices.ts';

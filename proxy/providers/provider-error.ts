@@ -1,4 +1,4 @@
-// What a provider's error answer means for the client: status and type by one table, the provider's words without its secrets.
+// Maps a provider's error answer for the client: status and type by one table, the provider's words without its secrets.
 import { errorTypeOf, errorTypes } from '../../schemas/error-type.ts';
 import { dataOf, hasEvent, hasFrame } from '../bytes/events.ts';
 import { skipSpace } from '../bytes/json-tokens.ts';
@@ -15,7 +15,10 @@ import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import { furtherMembers } from './further-members.ts';
 import { providerHeaders, type ToldHead } from './upstream-id.ts';
 
-/** What these statuses mean is the same for every provider; with others the provider may say it, if it says it in our words. */
+/**
+ * Statuses with the same meaning at every provider; for others the provider's own type may decide, if it is one of
+ * ours.
+ */
 const clear: ReadonlySet<number> = new Set([403, 404, 429]);
 
 /** Of an error in an answer of success that does not say what kind it is. */
@@ -27,7 +30,7 @@ const speaksOfKey =
 
 /** Longest message of a provider that is passed on, in characters. */
 const maxMessage = 2000;
-/** So much of a body is searched for an error. Answers that are translated may be much longer. Bytes. */
+/** The number of bytes of a body that are searched for an error. Translated answers may be much longer. */
 const mostOfError = 64 * 1024;
 const isJson = /\bjson\b/i;
 /** An answer to a browser, whether its type says so or its text does. */
@@ -39,10 +42,10 @@ const beginsLikeError = /^\s*\{\s*"error"\s*:\s*["{[]/;
 const errorKey = Buffer.from('"error"');
 const pageTitle = /<title[^>]{0,200}>([^<]{1,200})</i;
 
-/** What is known of a provider that answers. */
+/** The facts of a provider that its errors need. */
 export interface Speaker {
   readonly name: string;
-  /** What no answer may tell, longest first. */
+  /** The secrets that no answer may contain, longest first. */
   readonly secrets: readonly string[];
   /** Its own words in the text of an error body, its secrets still in them. */
   readonly readError: (text: string) => ProviderWords;
@@ -83,7 +86,7 @@ export function rejectionOf(answer: UpstreamAnswer, speaker: Speaker, nowMs: () 
   return errorInside(answer, { speaker, nowMs });
 }
 
-/** The same for the error with which a stream begins, in the place of words. */
+/** The refusal for the error with which a stream begins. */
 export function openingRejection(
   said: ProviderWords,
   answer: Described,
@@ -95,7 +98,10 @@ export function openingRejection(
   return spokenWords(status ?? unsaidStatus, said, answer, { speaker, nowMs, saidStatus: status });
 }
 
-/** The same for an answer that was read whole: any status but those of success, and a body that is no JSON. */
+/**
+ * The refusal for an answer that was read whole: any status but those of success, and a body that is not JSON.
+ * Undefined: it is a success.
+ */
 export function wholeRejection(
   { status, head, body }: Pick<WholeAnswer, 'status' | 'head' | 'body'>,
   speaker: Speaker,
@@ -108,8 +114,8 @@ export function wholeRejection(
 }
 
 /**
- * The same for an answer of which nothing is understood: its status alone says whether it can be relayed. `isPassed`: the client asks the
- * provider itself, so every status is for it, but for one that refuses the key of the gateway.
+ * The refusal for an opaque answer, by its status alone. `isPassed`: the client addresses the provider itself, so every
+ * status is for it, except one that refuses the key of the gateway. Undefined: it is relayed.
  */
 export function statusRejection(
   answer: UpstreamAnswer,
@@ -125,7 +131,7 @@ function statusWords(status: number): string {
   return status >= 300 && status < 400 ? `it redirects elsewhere (status ${status})` : `its status is ${status}`;
 }
 
-/** What is known of an answer beside its body. */
+/** The facts of an answer besides its body. */
 type Described = Pick<UpstreamAnswer, 'head' | 'contentType'>;
 
 /** Where a provider's words come from, and when. */
@@ -138,7 +144,7 @@ interface Speaking {
   readonly saidStatus?: number | undefined;
 }
 
-/** What is held of the body as text, the data of its first event when it is a stream. */
+/** The held body as text; for a stream, the data of its first event. */
 function errorTextOf(answer: UpstreamAnswer): string {
   const text = answer.body().subarray(0, mostOfError);
   return (answer.stream && dataOf(text).split('\n', 1)[0]) || text.toString('utf8');

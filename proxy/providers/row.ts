@@ -1,14 +1,14 @@
-// What a provider type is: one row of data. Adding a type is adding a row and a recorded answer.
+// A provider type is one row of data. Adding a type is adding a row and a recorded answer.
 import type { DialectName } from '../dialects/names.ts';
 import type { Quirks } from '../dialects/quirks.ts';
 
 /** How a provider is told who asks. `none`: it is not; `aws`: the request is signed (SigV4). */
 export type KeyStyle = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'aws' | 'none';
 
-/** What a provider can be asked in a wire format of its own: an answer of a model in one of the dialects, or one of the other operations. */
+/** The wire formats of a provider: answers of a model in one of the dialects, or one of the other operations. */
 export type Speakable = DialectName | 'compact' | 'input_tokens' | 'embeddings' | 'count_tokens' | 'realtime';
 
-/** What else it can be asked, in the format of OpenAI; `rerank`: of Cohere. */
+/** Further operations, in the format of OpenAI; `rerank`: of Cohere. */
 export type MediaOperation =
   | 'speech'
   | 'transcriptions'
@@ -36,7 +36,7 @@ export interface Speech {
   readonly models?: readonly string[] | undefined;
 }
 
-/** What a provider keeps for its callers, apart from answers. */
+/** The kinds of objects that a provider keeps for its callers, apart from answers. */
 export type StoreName = 'files' | 'batches' | 'message_batches';
 
 /** Where things of a kind are kept. */
@@ -54,9 +54,9 @@ export interface Row {
   /** Base URL where the config names none; undefined: it has to. */
   readonly baseUrl: string | undefined;
   readonly keyStyle: KeyStyle;
-  /** What it speaks natively. A client's own dialect is preferred, and after it those that stand first. */
+  /** Its native dialects. A client's own dialect is preferred, then the first in this order. */
   readonly speeches: Readonly<Partial<Record<Speakable, Speech>>>;
-  /** What else it can be asked; absent: nothing. */
+  /** Its media endpoints; absent: none. */
   readonly media?: Readonly<Partial<Record<MediaOperation, Speech>>> | undefined;
   /** Where its models are listed; undefined: nowhere. */
   readonly models:
@@ -64,6 +64,6 @@ export interface Row {
     | undefined;
   /** Headers of every request, names and values in turn. */
   readonly headers?: readonly string[] | undefined;
-  /** What it keeps in the format of OpenAI (files, batches) or of Anthropic (batches of messages); absent: nothing. */
+  /** Its stores in the format of OpenAI (files, batches) or of Anthropic (batches of messages); absent: none. */
   readonly stores?: Readonly<Partial<Record<StoreName, StoreSpeech>>> | undefined;
 }

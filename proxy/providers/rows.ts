@@ -32,7 +32,7 @@ export const rows: Readonly<Record<ProviderType, Row>> = {
   vllm,
 };
 
-/** What the config says that a server speaks. */
+/** The dialects that the configuration declares for a server. */
 export type DeclaredDialects = readonly (TextDialect | MediaDialect)[];
 
 type TextDialect = DialectName | 'embeddings' | 'realtime';

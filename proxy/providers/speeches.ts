@@ -8,7 +8,7 @@ export const anthropicVersion: readonly string[] = ['anthropic-version', '2023-0
 /** A server that keeps no answers. Members of `POST /responses`. */
 export const stateless: readonly string[] = ['store', 'previous_response_id'];
 
-/** What is said of a server that is known to speak a dialect, and of which nothing else is known. */
+/** The endpoints of a server that is known to speak a dialect, with no further facts. */
 export const plainSpeeches = {
   chat: { path: '/chat/completions' },
   completions: { path: '/completions' },
@@ -28,7 +28,7 @@ export const plainSpeeches = {
   compact: { path: '/responses/compact' },
   input_tokens: { path: '/responses/input_tokens' },
   embeddings: { path: '/embeddings' },
-  // What else there is of realtime lies below it.
+  // The other endpoints of realtime are below it.
   realtime: { path: '/realtime' },
   count_tokens: { path: '/messages/count_tokens', headers: anthropicVersion },
 } as const satisfies Record<Speakable, Speech>;

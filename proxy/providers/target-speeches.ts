@@ -37,7 +37,7 @@ export function openingAt({ relayed: bytes, translation }: TargetSpeech): Openin
   return reader && new Opening({ eventReader: () => reader, readError: bytes.readError }, true);
 }
 
-/** What is not there cannot be asked. */
+/** By operation; a missing one is not available. */
 export type Speeches = Readonly<Partial<Record<Operation, TargetSpeech>>>;
 
 /** The provider of targets. */
@@ -48,7 +48,7 @@ export interface SpokenProvider {
   /** With its `?`; empty: none. */
   readonly query: string;
   readonly takesStreamOptions: boolean;
-  /** What no error may tell, longest first. */
+  /** The secrets that no error may contain, longest first. */
   readonly secrets: readonly string[];
 }
 

@@ -1,5 +1,5 @@
-// What a client is told of the head of a provider's answer: the id by which the provider knows the request, for a client that has to ask its
-// support, and what clients of that provider read.
+// The headers of a provider's answer that a client gets: the provider's id of the request, for questions to its support, and headers
+// that clients of that provider read.
 import type { AnswerHead } from '../upstream/answer-head.ts';
 
 /** The name of the header for the client. */
@@ -21,7 +21,7 @@ export function passableId(id: string | undefined, secrets: readonly string[]): 
   return id;
 }
 
-/** What an answer's head holds of that. */
+/** These parts of an answer's head. */
 export type ToldHead = Pick<AnswerHead, 'requestId' | 'told'>;
 
 /**

@@ -101,7 +101,7 @@ export class CallPlan<Target extends Askable> {
       const target = targets[this.#index] as Target;
       this.#index += 1;
       const usable = isUsable(target, nowMs);
-      // What is likely to fail, too, is asked only when nothing better was there from the start.
+      // A target that is likely to fail is asked only when no better one was there from the start.
       if (this.#calls === 0) this.#isLastResort = !usable;
       else if (!usable && !this.#isLastResort) continue;
       const taken = this.#take(target, kind, nowMs);
@@ -130,8 +130,8 @@ export class CallPlan<Target extends Askable> {
   }
 
   /**
-   * What follows a failure: a target that is asked now, or the pause after which the same one may be asked again, in milliseconds; undefined:
-   * nothing may be asked.
+   * The step after a failure: a target that is asked now, or the pause in milliseconds before the failed one is asked
+   * again; undefined: none may be asked.
    */
   after(failed: PlannedFailure<Target>, nowMs: number): Planned<Target> | number | undefined {
     const { target, kind, hasOtherKey, failure, answer, status } = failed;

@@ -47,7 +47,10 @@ export function withoutKeys(text: string): string {
   return mayHoldBearer(clean) ? clean.replace(bearer, `$1${mark}`) : clean;
 }
 
-/** The same of an address or what may hold one: also without these secrets, and what parameters of its query say of others. */
+/**
+ * `withoutKeys` for an address, or a text that may hold one: also without these secrets, and without the values of
+ * secret parameters in its query.
+ */
 export function withoutKeysOfQuery(text: string, secrets: readonly string[] = []): string {
   const clean = withoutSecrets(text, secrets);
   return clean.includes('=') ? clean.replace(parameters, `$1${mark}`) : clean;
@@ -61,8 +64,9 @@ export function withoutSecrets(text: string, secrets: readonly string[], isCut: 
 }
 
 /**
- * The same of a JSON text, which stays one, with its escapes where nothing is taken out. Undefined where it would not: a secret stands outside
- * of its texts. Takes time in proportion to its length, however many texts and escapes are in it.
+ * `withoutSecrets` for a JSON text, which stays valid JSON and keeps its escapes where nothing is removed. Undefined
+ * where a secret stands outside of its texts. Takes time in proportion to its length, however many texts and escapes
+ * are in it.
  */
 export function jsonWithoutSecrets(json: string, secrets: readonly string[]): string | undefined {
   if (!isEscaped(json) && !secrets.some((secret) => mayHold(json, secret))) return withoutKeys(json);
@@ -98,7 +102,7 @@ function mayHold(json: string, secret: string): boolean {
   return json.includes('\\/') || json.includes('\\u00') || json.includes(JSON.stringify(secret).slice(1, -1));
 }
 
-/** The same JSON, in which each character of ASCII is written as the engine writes it: as an escape only where it needs one. */
+/** The JSON with each ASCII character written as the engine writes it: as an escape only where it needs one. */
 function withoutEscapes(json: string): string {
   let plain = '';
   let from = 0;
@@ -116,7 +120,7 @@ function withoutEscapes(json: string): string {
   return plain + json.slice(from);
 }
 
-/** What four hexadecimal digits stand for. */
+/** The UTF-16 code of four hexadecimal digits. */
 function codeAt(json: string, at: number): number {
   let code = 0;
   for (let index = at; index < at + 4; index += 1) {

@@ -1,4 +1,4 @@
-// What the id of a model looks like, as the schema of a provider's `models` says.
+// The form of a model id, from the schema of a provider's `models`.
 import providers from '../config/providers.schema.json' with { type: 'json' };
 
 const { pattern, maxLength } = providers.$defs.model.properties.id;

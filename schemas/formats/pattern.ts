@@ -14,7 +14,7 @@ const unicodeClass = /\\[pP]/g;
 /** A pattern, or several together, would take too long. */
 export class PatternTooLarge extends RangeError {}
 
-/** What engines that go back and forth in the text can say, and this one cannot. */
+/** Constructs of backtracking engines that this engine does not have. */
 const unspeakable: readonly (readonly [form: RegExp, noun: string])[] = [
   [/\(\?<?[=!]/, 'a lookahead or lookbehind'],
   [/\\[1-9]|\\k[<{']/, 'a backreference'],

@@ -1,13 +1,13 @@
 // The contract of the response cache: answers by the key of their request, bounded in bytes, each with an end. It may lose an answer.
 import type { AttemptUsage } from '../../domain/records/usage.ts';
 
-/** What is told of an answer besides its bytes. */
+/** The facts of an answer besides its bytes. */
 export interface CachedFacts {
   /** Where it came from: the name and the type of the provider, and its id of the model. */
   readonly provider: string;
   readonly type: string;
   readonly model: string;
-  /** What it used and cost when it was made; absent: usage was not tracked. */
+  /** Its usage and cost when it was made; absent: usage was not tracked. */
   readonly usage?: AttemptUsage;
 }
 
@@ -20,7 +20,7 @@ export interface CachedAnswer {
   readonly body: Buffer;
 }
 
-/** What an engine holds and has done. What it does not know is 0. */
+/** The content and the counts of an engine; an unknown count is 0. */
 export interface CacheStatus {
   readonly entries: number;
   readonly bytes: number;
@@ -40,14 +40,14 @@ export interface AnswerCache {
   get(key: string, nowMs: number): CachedAnswer | undefined | Promise<CachedAnswer | undefined>;
   /** Puts it in the place of one with this key. Waits for nothing and never throws. */
   put(key: string, answer: CachedAnswer, nowMs: number): void;
-  /** What all answers may take from now on. */
+  /** Sets the most bytes for all answers. */
   resize(mostBytes: number): void;
   status(): CacheStatus;
-  /** What was put is written, or dropped, a moment later. */
+  /** Resolves soon: pending writes are finished or dropped. */
   close(): Promise<void>;
 }
 
-/** What an answer counts besides its bytes: its key, its facts and its places in indexes. */
+/** The bytes that an answer counts besides its own: its key, its facts and its places in indexes. */
 export const answerOverheadBytes = 512;
 
 export function sizeOfAnswer({ body }: Pick<CachedAnswer, 'body'>): number {

@@ -37,7 +37,7 @@ export class PlaceTable {
     let free = this.#slotOf(place);
     if (this.#slots[free * slotNumbers + 1] === 0) return;
     this.#size -= 1;
-    // What follows in the same run moves up, unless it stands before its first slot then.
+    // Entries behind it in the same run move up, except one that would then stand before its first slot.
     for (
       let slot = (free + 1) & this.#mask;
       this.#slots[slot * slotNumbers + 1] !== 0;

@@ -1,4 +1,4 @@
-// What Redis does in one step with a cached answer: it puts it, and makes room where there is too much.
+// The Redis script that stores an answer, and makes room where there is too much, in one step.
 import { script, words } from '../state/redis/scripts.ts';
 
 /**

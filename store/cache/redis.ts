@@ -30,7 +30,7 @@ export interface RedisCache extends AnswerCache {
 
 /** Deadline of writes and of signs of life. Milliseconds. */
 const timeoutMs = 1_000;
-/** So many look-ups in a row may be late before no request waits any more. */
+/** The number of late look-ups in a row after which no request waits any more. */
 const mostLate = 8;
 /** Between two questions whether a server answers in time again: one that is silent, and one that is only late. Milliseconds. */
 const probeMs = 200;
@@ -179,7 +179,10 @@ class RedisAnswers implements RedisCache {
 
 const late = Symbol('late');
 
-/** What comes within so many milliseconds, else `late`. What has arrived while this process was busy is read before it counts as late. */
+/**
+ * The value if it comes within `ms` milliseconds, else `late`. A value that arrived while this process was busy is read
+ * before it counts as late.
+ */
 function inTime<Value>(coming: Promise<Value>, ms: number): Promise<Value | typeof late> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => setImmediate(() => resolve(late)), ms);

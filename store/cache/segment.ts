@@ -121,7 +121,7 @@ export class Segment {
     return this.#words[at / Int32Array.BYTES_PER_ELEMENT + word] as number;
   }
 
-  /** What lies here is written over one day, and the client may still be reading then. */
+  /** A copy, because this place is overwritten later, perhaps while the client still reads. */
   #copyOfBody(at: number): Buffer {
     const from = at + headBytes + this.#word(at, words.keyBytes);
     const length = this.#word(at, words.bodyBytes);

@@ -3,7 +3,7 @@ import { alignment, type NewEntry, Segment, segmentBytes } from './segment.ts';
 
 /** Positions in one segment. */
 const segmentPositions = segmentBytes / alignment;
-/** So many have positions of 31 bits: 16 GiB. */
+/** The most segments with positions of 31 bits: 16 GiB. */
 export const mostSegments = 2 ** 31 / segmentPositions - 1;
 
 /** A position is a number: the index of a segment times its positions, and the position there. */

@@ -1,7 +1,7 @@
 // Ids of records: UUIDs of version 7, so that ids grow with time; in front of random bits a counter, because several are drawn in a millisecond.
 import { randomBytes } from 'node:crypto';
 
-/** The same bytes in all ids of this process: the variant and 62 random bits. */
+/** The bytes that all ids of this process share: the variant and 62 random bits. */
 const random = randomBytes(8);
 random[0] = ((random[0] as number) & 0x3f) | 0x80;
 const tail = random.toString('hex');

@@ -7,7 +7,7 @@ import type { Database } from './sql/database.ts';
 import { type OperationName, runOperation } from './sql/operations.ts';
 import type { PackedEntries } from './written-entries.ts';
 
-/** What a thread is asked. */
+/** The requests to a thread. */
 export type RecordRequest = OperationName | 'room';
 
 export interface ServedDatabase extends Database {

@@ -2,7 +2,7 @@
 import { pastAfter, placeOf } from './lineage.ts';
 import type { Change, Commit, CommitResult, Document, DocumentKey, StoredState, StorePosition } from './state-store.ts';
 
-/** What a commit has done to a document; undefined: it was deleted. */
+/** The change of a document by a commit; undefined: it was deleted. */
 interface Changed extends DocumentKey {
   readonly document: Document | undefined;
 }

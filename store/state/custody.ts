@@ -29,7 +29,7 @@ import type { StorePosition } from './state-store.ts';
 
 export type Standing = 'unread' | 'held' | 'behind' | 'replaced' | 'emptied' | 'lost' | 'undecided' | 'new';
 
-/** What the live proxies say of themselves, as their heartbeats were read last. */
+/** The reports of the live proxies, as their heartbeats were read last. */
 export interface Witnesses {
   /** When they were read. Unix milliseconds. */
   readonly atMs: number;
@@ -41,7 +41,10 @@ export interface Witnesses {
   readonly seen?: readonly StorePosition[];
 }
 
-/** What the process that owns the documents adds: it gives a new store its id, and writes the documents back into an emptied one. */
+/**
+ * The further duties of the process that owns the documents: it gives a new store its id, and writes the documents back
+ * into an emptied one.
+ */
 export interface StateOwner {
   /** Unix milliseconds. */
   readonly nowMs: () => number;
@@ -104,7 +107,7 @@ export function hasLost(standing: Standing | undefined): boolean {
   return standing === 'behind' || isEmptied(standing);
 }
 
-/** What a person can do about a `lost` store; `folder` is where the control plane keeps its copy. */
+/** The advice for a `lost` store; `folder` is where the control plane keeps its copy. */
 export function lostAdvice(folder: string): string {
   return `the state store is empty, but proxies know rules and keys from it, so it is neither read nor written: put its data back; or copy a proxy's last-good-state.json into ${folder} and restart the control plane; or, to begin with none, remove that file of every proxy and restart them`;
 }

@@ -142,7 +142,7 @@ class Following implements StateFollower {
     if (!this.#mustRead) return;
     const before = this.#current;
     const checked = await this.#options.store.open(before);
-    // What was read meanwhile is checked.
+    // A state that was read meanwhile is checked, too.
     if (this.#current === before) this.#putInForce(checked);
   }
 
@@ -237,7 +237,7 @@ class Following implements StateFollower {
   /** `found`: where the store stands; `stored`: what it says, unless it was emptied. */
   async #writeBack(found: StorePosition, stored: StoredState = { ...empty, ...found }): Promise<void> {
     const { owner, store } = this.#options;
-    // What a proxy cannot read may be sealed with a key that it does not know yet.
+    // An unreadable document may be sealed with a key that the proxy does not know yet.
     const isWhole = stored.skipped.length === 0 && this.#current.skipped.length === 0;
     if (owner === undefined && !(this.#custody.standing === 'behind' && isWhole)) return;
     if (!this.#pace.mayTry(owner === undefined ? proxyGraceMs : 0)) return;

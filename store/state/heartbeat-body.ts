@@ -1,4 +1,4 @@
-// What a proxy says of itself twice a second: what it enforces, what it rejected, and its live counters.
+// The body of a proxy's heartbeat, twice a second: what it enforces, what it rejected, and its live counters.
 
 import { areVerdictCounts, type CacheFacts, isCacheFacts, type VerdictCount } from './heartbeat-counts.ts';
 
@@ -10,7 +10,7 @@ export interface HeartbeatBody {
   readonly config_revision: string;
   /** `last-good` when the directory was not usable at the start. */
   readonly config_source: string;
-  /** What is wrong with the config directory now, one line each; empty when nothing is. */
+  /** The present problems of the config directory, one line each; empty when there are none. */
   readonly config_problems: readonly string[];
   readonly store_id: string | null;
   readonly state_revision: number;
@@ -70,7 +70,7 @@ export type AskedTarget = readonly [
   limits: readonly LearnedLimit[],
 ];
 
-/** What a provider said of a rate limit; `limit` null: it did not say. */
+/** A rate limit that a provider reported; `limit` null: it reported none. */
 export type LearnedLimit = readonly [dimension: string, remaining: number, limit: number | null];
 
 export type LiveCounter = readonly [
@@ -98,13 +98,13 @@ export const mostProblems = 20;
 /** Names of providers beyond these are left out of a heartbeat. */
 export const mostLeftOut = 500;
 
-/** The same of targets that are not usable. */
+/** The most targets that are not usable. */
 export const mostUnusableTargets = 100;
-/** The same of targets that were asked. */
+/** The most targets that were asked. */
 export const mostAskedTargets = 200;
 /** How long calls of targets are counted for. */
 export const callWindowSeconds = 60;
-/** The same of providers that are asked for their models. */
+/** The most providers that are asked for their models. */
 export const mostDiscovered = 100;
 
 /** A body as it was read from the store; undefined when it is not one. Members it does not know are ignored. */

@@ -1,4 +1,4 @@
-// What a proxy says of its response cache and of its guardrails since it has started; parts of a heartbeat.
+// The counts of the response cache and of guardrails since the start of a proxy; parts of a heartbeat.
 
 /** Where answers lie in Redis, all proxies say the same of what it holds. */
 export interface CacheFacts {
@@ -38,7 +38,7 @@ export function areVerdictCounts(value: unknown): value is readonly VerdictCount
   return Array.isArray(value) && value.every((each) => isRow(each, 3, 1));
 }
 
-/** So many texts, then so many counts. */
+/** Whether a value is a list of `texts` texts, then `counts` counts. */
 function isRow(value: unknown, texts: number, counts: number): boolean {
   if (!Array.isArray(value) || value.length !== texts + counts) return false;
   return value.every((each, index) => (index < texts ? typeof each === 'string' : isCount(each)));

@@ -1,7 +1,7 @@
 // Items with an end, such as stored responses: bounded in size, each for its owner alone. They are no documents: the store may lose one.
 import { StoreUnavailable } from './store-unavailable.ts';
 
-/** What names an item. All three texts are free; items of two owners never meet. */
+/** The name of an item. All three texts are free; items of two owners never meet. */
 export interface KeptKey {
   /** Such as `response`. */
   readonly kind: string;
@@ -41,7 +41,10 @@ export const keptLimits: KeptLimits = {
   all: 1024 * 1024 * 1024,
 };
 
-/** What an item counts besides its bytes: its names and its places in the indexes. Without it, millions of tiny items would fit. */
+/**
+ * The bytes that an item counts besides its own: its names and its places in the indexes. Without it, millions of tiny
+ * items would fit.
+ */
 export const keptOverheadBytes = 512;
 
 /** Items may be large: an operation on one may take so many times as long as others. */

@@ -5,7 +5,7 @@ type Past = ReadonlyMap<number, PastChange>;
 
 const noPast: Past = new Map();
 
-/** The same for the same document; texts are free. */
+/** The map key of a document; both texts are free. */
 export function placeOf({ kind, id }: DocumentKey): string {
   return `${kind}\n${id}`;
 }
@@ -65,12 +65,12 @@ export function deletionsOf(past: Past = noPast): ReadonlyMap<string, number> {
   return found;
 }
 
-/** What is remembered after one more change. */
+/** The past after one more change. */
 export function pastAfter(past: Past | undefined, revision: number, change: PastChange): Past {
   return newest(new Map(past).set(revision, change), revision);
 }
 
-/** What two lines of changes remember together, as of `revision`. */
+/** The past of two lines of changes together, as of `revision`. */
 export function joinedPast(one: Past = noPast, other: Past = noPast, revision: number): Past {
   const joined = new Map(one);
   for (const [number, { marks, deleted }] of other) {

@@ -1,4 +1,4 @@
-// What is written back into a store that went back: what was in force here, with what the store was told since it went back.
+// The state that is written back into a store that went back: the state in force here, with the changes that the store got since it went back.
 import { budgetResets, managedCacheResets, managedKeys, resets } from '../../domain/documents/kinds.ts';
 import { commonRevision, deletionsOf, joinedPast, placeOf } from './lineage.ts';
 import { type Document, newMark, type StoredState } from './state-store.ts';

@@ -16,7 +16,7 @@ export function openStateStore({ redisUrl, ...options }: StateStoreOptions): Sta
   return redisUrl === undefined ? openSqliteStore(options) : openRedisStore({ ...options, redisUrl });
 }
 
-/** What a plane's settings say of its store. */
+/** The settings of a plane's store. */
 export interface StoreSettings {
   readonly dataDirectory: string;
   /** Redis when there is one. */
@@ -32,7 +32,7 @@ export interface PlaneStore extends SealedStore {
   reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
 }
 
-/** What a plane hands its store besides; see `SealOptions`, and `KeptOptions` for the clock. */
+/** The further parts that a plane gives its store; see `SealOptions`, and `KeptOptions` for the clock. */
 export interface PlaneParts extends Pick<SealOptions, 'adoptsUnsigned' | 'isInUse'>, Pick<KeptOptions, 'nowMs'> {}
 
 /** The store of a plane with these settings, its documents and kept items sealed by the master key. */

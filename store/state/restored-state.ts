@@ -32,7 +32,7 @@ export function restoredState(current: StoredState, source: StoredState): Stored
   };
 }
 
-/** What a restore does to a document. */
+/** The effect of a restore on a document. */
 export interface Difference {
   readonly effect: 'added' | 'changed' | 'removed';
   readonly before: Document | undefined;

@@ -2,7 +2,7 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { DocumentKey } from './state-store.ts';
 
-/** What the key of seals is derived for: no other use of the master key gives the same. */
+/** The purpose for which the key of seals is derived: no other use of the master key gives the same key. */
 const purpose = 'model gateway: seals of stored documents, version 1';
 const version = 'v1.';
 

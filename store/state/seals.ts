@@ -30,7 +30,10 @@ const checkedAtOnce = 200;
 /** Keys that were renewed while the process ran and still count for seals. */
 const mostFormer = 2;
 
-/** What was found good, to be compared instead of computed again: the text, because the body may have been changed under its revision. */
+/**
+ * A verified document, compared instead of verified again by its text, because the body may have been changed under its
+ * revision.
+ */
 interface Checked {
   readonly text: string;
   readonly seal: string;
@@ -63,7 +66,7 @@ export class Seals {
     return this.#current?.mark;
   }
 
-  /** What items are sealed with, and what their seals are tried with. */
+  /** The keys that seal items, and those that verify their seals. */
   get itemKeys(): ItemKeys {
     const current = this.#current === undefined ? [] : [this.#current];
     const sealing = this.#awaited() ?? this.#current;
@@ -96,7 +99,7 @@ export class Seals {
     const sealing = this.#awaited() ?? this.#current;
     if (sealing === undefined) return body;
     if (!isObject(body)) throw new TypeError('the body of a document that is sealed must be an object');
-    // What JSON leaves out is not sealed either.
+    // Members that JSON leaves out are not sealed.
     const { [member]: _, ...plain } = JSON.parse(bodyText(body)) as Record<string, unknown>;
     return { ...plain, [member]: sealOf(sealing.key, key, plain) };
   }

@@ -1,4 +1,4 @@
-// What a follower of the managed state is given, and what it offers.
+// The options and the interface of a follower of the managed state.
 import type { StateOwner } from './custody.ts';
 import type { SealedStore } from './sealed-store.ts';
 import type { StateEvent, StateOrigin, StateStatus } from './state-status.ts';
@@ -16,7 +16,7 @@ export interface FollowStateOptions {
 }
 
 export interface StateFollower {
-  /** What is in force. */
+  /** The state in force. */
   state(): StoredState;
   status(): StateStatus;
   /**

@@ -1,4 +1,4 @@
-// What is said of the managed state while it is followed: events for the log, and where it stands for readiness, metrics and heartbeats.
+// The events and the status of the followed managed state: events for the log; the status for readiness, metrics and heartbeats.
 import type { Standing } from './custody.ts';
 import type { StorePosition } from './state-store.ts';
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { CounterRow } from '../../domain/rules/counter-row.ts';
 import type { KeptItems } from './kept-items.ts';
 
-/** What names a document: kinds are for example `rate_limit`, `reset_epoch`, `auth_key`; both texts are free. */
+/** The name of a document: kinds are for example `rate_limit`, `reset_epoch`, `auth_key`; both texts are free. */
 export interface DocumentKey {
   readonly kind: string;
   readonly id: string;
@@ -14,7 +14,7 @@ export interface Document extends DocumentKey {
   readonly body: unknown;
   /** The revision of the store that wrote it. */
   readonly revision: number;
-  /** What proves who wrote it; `sealDocuments` sets it, and the next member. */
+  /** The proof of its writer; `sealDocuments` sets it, and the next member. */
   readonly seal?: string;
   /** It is in force, and should be written again so that it gets a seal of the master key. */
   readonly isOutdated?: boolean;
@@ -32,13 +32,13 @@ export interface StorePosition {
   /** Raised by one with every change; 0 at first. */
   readonly revision: number;
   /**
-   * What the change that led to this revision is known by, drawn at random: a store that went back and on from there has the same number
-   * with another mark. Undefined: there was no change, or an older version of the gateway made it.
+   * The random mark of the change that led to this revision: a store that went back and on from there has the same
+   * number with another mark. Undefined: there was no change, or an older version of the gateway made it.
    */
   readonly mark?: string | undefined;
 }
 
-/** What the store remembers of one of its last changes. */
+/** The stored facts of one of the last changes. */
 export interface PastChange {
   /** Its mark; several where two lines of changes were put together. */
   readonly marks: readonly string[];
@@ -119,7 +119,7 @@ export interface DocumentUses {
   forget(kind: string, ids: readonly string[]): Promise<void>;
 }
 
-/** What in the settings of a store could lose documents. */
+/** Settings of a store that could lose documents. */
 export interface Inspection {
   /** A sentence each. */
   readonly warnings: readonly string[];

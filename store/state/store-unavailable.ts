@@ -1,4 +1,4 @@
-// What every operation of the state store rejects with when the store cannot do it now: a reason for code, a sentence for a person.
+// The error with which every operation of the state store rejects when the store cannot do it now: a reason for code, a sentence for a person.
 
 /**
  * `unreachable`: no server answers, or the file is missing. `timeout`: no answer in time. `garbled`: the answer is too large, or that to

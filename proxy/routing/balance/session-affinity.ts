@@ -1,4 +1,4 @@
-// The same thread goes to the same target, so that the prompt cache of the provider stays warm.
+// Sends a thread to one target, so that the prompt cache of the provider stays warm.
 import type { Route, Target } from '../../snapshot/snapshot.ts';
 import type { Ballot } from './ballot.ts';
 

@@ -1,4 +1,4 @@
-// What balancing remembers of a route between requests: whose turn it is.
+// The state of balancing per route between requests: whose turn it is.
 
 /** More routes than any config has. */
 const mostRemembered = 10_000;

@@ -3,7 +3,7 @@ import type { Neighbour } from './neighbours.ts';
 
 export type VectorOperation = 'nearest' | 'put' | 'forget';
 
-/** What goes to the thread with the bytes of a vector; what an operation does not need is empty. */
+/** The message to the thread beside the bytes of a vector; members that an operation does not need are empty. */
 export interface VectorInput {
   readonly partition: string;
   readonly key: string;

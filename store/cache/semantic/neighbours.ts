@@ -21,7 +21,7 @@ export interface Neighbour {
   readonly similarity: number;
 }
 
-/** What an engine holds and has done, as far as it knows. */
+/** The content and the counts of an engine, as far as it knows. */
 export interface NeighbourStatus {
   readonly entries: number;
   /** Vectors that were not put: too many waited, or the store failed. */
@@ -66,7 +66,7 @@ export class Puts {
   }
 }
 
-/** What a distance of 0 to 2 says of two vectors. */
+/** The similarity of two vectors, 1 to -1, from their distance of 0 to 2. */
 export function similarityOf(distance: number): number {
   return Math.round((1 - distance) * 1e6) / 1e6;
 }

@@ -13,7 +13,7 @@ export interface NeighbourSettings {
 }
 
 export interface NeighbourStores {
-  /** What an engine lacks in this process, as a sentence; undefined: nothing that shows without asking a server. */
+  /** A missing part of an engine in this process, as a sentence; undefined: none that shows without asking a server. */
   missing(engine: NeighbourEngine): string | undefined;
   open(settings: NeighbourSettings): Neighbours;
   /** The address of Redis may be renewed while the process runs; see `RedisStore`. Without Redis that changes nothing. */

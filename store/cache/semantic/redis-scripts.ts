@@ -1,4 +1,4 @@
-// What Redis does in one step for vectors: it makes room where there are too many, and forgets one.
+// Redis scripts for vectors: one makes room where there are too many, one forgets one.
 import { script, words } from '../../state/redis/scripts.ts';
 
 /** A member of `ends` is `<partition> <key>`; neither has a blank. */

@@ -20,8 +20,8 @@ export interface Taken extends Found, LinesRead {
 
 export interface SegmentReader {
   /**
-   * What is not stored, about as much as there is room for. `done`: it was removed, being stored, or another reader was quicker; `waiting`:
-   * more may come. Rejects with errors of the file system.
+   * Takes lines that are not stored yet, about as many as there is room for. `done`: the segment was removed, is being
+   * stored, or another reader was quicker; `waiting`: more may come. Rejects with errors of the file system.
    */
   take(found: Found, room: Pick<LineReading, 'lines' | 'bytes'>): Promise<Taken | 'done' | 'waiting'>;
   /** All that was taken is stored. Never rejects: what cannot be removed now is removed by the next `take`, or the reason told. */

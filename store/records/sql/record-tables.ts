@@ -40,8 +40,9 @@ export function recordTables({ text, countedId, givenId, clustered }: Dialect): 
 }
 
 /**
- * What free text is found by, instead of blocks of text. `search_segment`: some thousand entries whose numbers follow each other.
- * `search_gram`: in which of them three characters come one after the other, `source` 0: in the entry, 1: in its session.
+ * The tables of the search for free text, instead of blocks of text. `search_segment`: some thousand entries whose
+ * numbers follow each other. `search_gram`: the entries in which three characters follow each other, `source` 0: in the
+ * entry, 1: in its session.
  */
 export function searchTables({ text, givenId, clustered }: Dialect): readonly string[] {
   return [

@@ -28,7 +28,7 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   };
 }
 
-/** The same. Throws a TypeError for anything else. */
+/** `parseRedisUrl`, which throws a TypeError for any other text. */
 export function redisAddress(url: string): RedisAddress {
   const address = parseRedisUrl(url);
   if (address !== undefined) return address;

@@ -115,7 +115,7 @@ export class RedisConnection {
     this.#line = line;
     this.#settings = settings;
     this.#abandon = undefined;
-    // What has begun on it ends at its deadline.
+    // Operations on it end at their deadlines.
     void Promise.allSettled(this.#running).then(() => former?.client.disconnect());
   }
 
@@ -215,7 +215,7 @@ export class RedisConnection {
         end(() => reject(this.#lastError ?? problem));
         if (asked !== undefined) setTimeout(() => asked?.cut(problem), patience * deadlineMs).unref();
       };
-      // What has arrived while this process was busy is read before it counts as missing.
+      // An answer that arrived while this process was busy is read before it counts as missing.
       const timer = setTimeout(() => setImmediate(expire), deadlineMs);
       if (this.#line?.client.status === 'ready') begin(this.#line);
       else this.#awaitingReady.push(begin);

@@ -1,4 +1,4 @@
-// What Redis does in one step with kept items: each item lies in a key of its own, and its name in indexes that are changed with it.
+// Redis scripts for kept items: each item has a key of its own, and its name in indexes that are changed in the same step.
 import { script, words } from './scripts.ts';
 
 /** `drop` takes an item and its name out of everything, also one that has ended by itself. */

@@ -65,7 +65,10 @@ function scanned(answer: unknown): readonly [cursor: string, flat: readonly stri
   return [cursor, flat];
 }
 
-/** What `changesScript` gave, put into what was read in portions before: the fields as of the moment of the script. */
+/**
+ * Applies the result of `changesScript` to fields that were read in portions before: the fields as of the moment of the
+ * script. Throws an AbsurdAnswer for a result of any other form.
+ */
 export function withChanges(fields: ReadonlyMap<string, string>, answer: unknown): ReadonlyMap<string, string> {
   if (!Array.isArray(answer) || !answer.every((each) => typeof each === 'string')) {
     throw new AbsurdAnswer('it answered a script with something else');

@@ -1,4 +1,4 @@
-// What Redis does in one step, as fixed text: names of keys come as KEYS, everything else as ARGV. Each checks everything before it writes.
+// Redis scripts as fixed text: names of keys come as KEYS, everything else as ARGV. Each checks everything before it writes.
 import { createHash } from 'node:crypto';
 
 export interface RedisScript {
@@ -12,7 +12,10 @@ export function script(text: string): RedisScript {
   return { text, digest: createHash('sha1').update(text).digest('hex') };
 }
 
-/** What garbage in a number stands for; `state` belongs to a newer version; `unpack` takes a few thousand values at most. */
+/**
+ * Common functions of scripts: `number` reads a number, garbage included; `state` belongs to a newer version; `unpack`
+ * takes a few thousand values at most.
+ */
 export const words = `
 local function number(text)
   local found = tonumber(text)
@@ -107,9 +110,9 @@ return {'done'}
 `);
 
 /**
- * What has changed while the state was read in portions. KEYS: state. ARGV: the revision before, how many bytes of changes at most.
- * Gives the names of all fields, a line each, then names and values of those that are no documents or were written since; or `late`,
- * when that is more than the most. The gateway writes no name with a line break.
+ * Reads the changes since the state was read in portions. KEYS: state. ARGV: the revision before, the most bytes of
+ * changes. Returns the names of all fields, a line each, then names and values of those that are not documents or were
+ * written since; or `late` when that is more than the most. The gateway writes no name with a line break.
  */
 export const changesScript = script(`${words}
 local state, since, most = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])

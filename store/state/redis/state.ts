@@ -18,7 +18,7 @@ export function fieldOf({ kind, id }: DocumentKey): string {
   return documentField + JSON.stringify([kind, id]);
 }
 
-/** What `parsePosition` is made of, in its order. */
+/** The fields that `parsePosition` reads, in its order. */
 export const positionFields = ['version', 'store_id', 'revision', 'mark'] as const;
 
 /** The position, or why there is none. */
@@ -79,7 +79,7 @@ export function fieldsOf(state: StoredState & { storeId: string }): string[] {
   return flat;
 }
 
-/** What is stored of a change. */
+/** The stored text of a change. */
 export function changeText({ marks, deleted }: PastChange): string {
   return JSON.stringify({ marks, deleted: deleted.map(({ kind, id }) => [kind, id]) });
 }

@@ -32,7 +32,7 @@ import { type RedisWatch, watchRedis } from './watch.ts';
 export interface RedisStoreOptions extends KeptOptions {
   /** As `parseRedisUrl` takes it. */
   readonly redisUrl: string;
-  /** What all keys begin with, in braces; default `gateway`. */
+  /** The prefix of all keys, in braces; default `gateway`. */
   readonly prefix?: string;
   /** Deadline of every operation, four times as long for reading everything; default 250. */
   readonly timeoutMs?: number;
@@ -42,7 +42,10 @@ export interface RedisStoreOptions extends KeptOptions {
 
 /** A document has up to 16 KiB, a heartbeat up to 1 MB: each portion stays below half of the largest answer. */
 const [documentsAtOnce, heartbeatsAtOnce] = [500, 8];
-/** What has changed while a state was read is asked for at the end; when it is more than this, the state is read again so often. */
+/**
+ * The most bytes of changes that are read after a state was read in portions; beyond it the state is read again,
+ * `mostReadings` times at most.
+ */
 const mostChangedBytes = 4 * 1024 * 1024;
 const mostReadings = 3;
 const version = String(keysVersion);

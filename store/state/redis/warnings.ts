@@ -2,7 +2,7 @@
 import type { Inspection } from '../state-store.ts';
 import type { RedisCommand } from './connection.ts';
 
-/** What is known of a server: settings as CONFIG GET gives them, facts as INFO gives them; as far as they may be read. */
+/** The facts of a server: settings as CONFIG GET gives them, facts as INFO gives them; as far as they may be read. */
 export type ServerFacts = ReadonlyMap<string, string>;
 
 /** Looks at a server again and again. */
@@ -15,7 +15,7 @@ export class RedisInspector {
     this.#ask = ask;
   }
 
-  /** What a user may not read gives no warning. */
+  /** Reads the settings; one that the user may not read gives no warning. */
   async look(): Promise<Inspection> {
     const facts = new Map<string, string>();
     for (const section of ['server', 'memory', 'stats']) {

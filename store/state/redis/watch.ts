@@ -7,7 +7,7 @@ export interface RedisWatch {
   close(): Promise<void>;
 }
 
-/** What a watcher was told last, when the store gave no position. */
+/** The last notice to a watcher when the store gave no position. */
 const failing = 'failing';
 
 /** Calls `onChange` when `position` gives another one than last time, when it begins to fail or works again, and at first. */

@@ -1,4 +1,4 @@
-// What the two database files of the embedded store have in common: made for the owner alone, switched to write-ahead logging, told from another in their place.
+// The common part of the two database files of the embedded store: made for the owner alone, switched to write-ahead logging, told from another file in their place.
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';

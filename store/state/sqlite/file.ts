@@ -50,7 +50,7 @@ export class StateFile {
     } catch (error) {
       const explained = explainFailure(this.path, error);
       const isFull = explained instanceof StoreUnavailable && explained.reason === 'full';
-      // What it was taken for. There is none the next time.
+      // The ballast is for this case. There is none the next time.
       if (isFull && releaseBallast(dirname(this.path))) return this.use(work, mayCreate);
       const isLasting = explained instanceof StoreUnavailable && !['timeout', 'full'].includes(explained.reason);
       if (isLasting) this.close();

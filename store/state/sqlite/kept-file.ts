@@ -10,7 +10,10 @@ import { transact } from './operations.ts';
 
 /** The next access on the same connection may succeed. */
 const passing: readonly StoreFailure[] = ['timeout', 'full'];
-/** What the log of changes is cut to after it was written back, in bytes; otherwise it keeps the size of the largest change. */
+/**
+ * The size, in bytes, to which the log of changes is cut after it was written back; otherwise it keeps the size of the
+ * largest change.
+ */
 const mostLogBytes = 16 * 1024 * 1024;
 
 /** Where the kept items lie in the gateway's data directory. */

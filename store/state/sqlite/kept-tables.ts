@@ -1,4 +1,4 @@
-// What each operation on kept items does in SQL; every method is one transaction on an open database.
+// The operations on kept items in SQL; every method is one transaction on an open database.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type KeptKey, keptOverheadBytes } from '../kept-items.ts';
 import type { KeyInput, PutInput, SweepInput } from './kept-messages.ts';

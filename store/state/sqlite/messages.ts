@@ -2,7 +2,7 @@
 import type { StoredCounts } from '../../../domain/rules/counter-row.ts';
 import type { StoreFailure } from '../store-unavailable.ts';
 
-/** What the thread is started with. */
+/** The settings of the thread at its start. */
 export interface ThreadSettings {
   readonly directory: string;
   /** Of a store on a server. */

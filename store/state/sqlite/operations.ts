@@ -1,4 +1,4 @@
-// What each operation of the embedded state store does in SQL; every method is one transaction on an open database.
+// The operations of the embedded state store in SQL; every method is one transaction on an open database.
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { decodeCounts } from '../../../domain/rules/counter-row.ts';

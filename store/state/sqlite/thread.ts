@@ -4,18 +4,18 @@ import { type StoreFailure, StoreUnavailable } from '../store-unavailable.ts';
 import type { Answer, OperationName, Request, ThreadSettings } from './messages.ts';
 
 export interface ThreadOptions {
-  /** What messages call it; default: the state store. */
+  /** Its name in messages; default: the state store. */
   readonly store?: string;
   readonly directory: string;
   readonly timeoutMs: number;
   readonly pollMs: number;
-  /** What the thread may hold at most: a bound against a flood, not what it takes. Default 512. */
+  /** The memory limit of the thread in MiB: a bound against a flood, not its usual size. Default 512. */
   readonly memoryMb?: number;
   /** The program of the thread; default: that of the state. */
   readonly program?: URL;
   /** More operations than this waiting at once are refused; default 64: a plane has a handful. */
   readonly mostWaiting?: number;
-  /** So many operations are at work at once; default 1. With more, the thread says of each answer whose it is. */
+  /** The number of operations at work at once; default 1. With more, the thread says of each answer whose it is. */
   readonly mostAtWork?: number;
   /** Where the store is, for messages; default: in its directory. */
   readonly place?: string;
@@ -23,7 +23,7 @@ export interface ThreadOptions {
   readonly databaseUrl?: string;
 }
 
-/** What an operation gives: text, and for some of them bytes. */
+/** The result of an operation: text, and for some of them bytes. */
 export interface Output {
   readonly output: string;
   readonly bytes?: Uint8Array;
@@ -37,7 +37,7 @@ interface Job extends Request<string> {
 }
 
 const stateProgram = new URL('worker.ts', import.meta.url);
-/** What starting a thread may take besides, on a machine that is busy. */
+/** The additional time for starting a thread on a busy machine, in milliseconds. */
 const startMs = 5_000;
 /** A thread that died is missed by watchers for this long. */
 const restartMs = 500;
@@ -183,7 +183,7 @@ export class SqliteThread<Name extends string = OperationName> {
     }
   }
 
-  /** What was at work fails; so does what waited, when the thread did not even start. */
+  /** Fails the operations at work; also the waiting ones when the thread did not even start. */
   #gone(why: string): void {
     const failed = this.#isOnline ? [] : this.#waiting.splice(0);
     failed.push(...this.#atWork.values());

@@ -21,13 +21,13 @@ import type { StateTables } from './operations.ts';
 
 type Operation = Exclude<OperationName, 'watch' | 'close'>;
 
-/** So often it is looked whether room that was given back can be taken again. */
+/** The number of polls between two attempts to take the ballast's room again. */
 const pollsPerBallast = 50;
 
-/** What a watcher was told last, when the store gave no position. */
+/** The last notice to a watcher when the store gave no position. */
 const failing = 'failing';
 
-/** What each operation does with open tables and its input; the output is JSON. */
+/** The operations on open tables; input and output are JSON. */
 const operations: Readonly<Record<Operation, (tables: StateTables, input: string) => string>> = {
   read: (tables) => tables.read(),
   revision: (tables) => JSON.stringify(tables.position()),
@@ -63,7 +63,7 @@ const operations: Readonly<Record<Operation, (tables: StateTables, input: string
 function serve(port: MessagePort, settings: ThreadSettings): void {
   const file = new StateFile(settings.directory, settings.busyMs, settings.wasOpen);
   let timer: NodeJS.Timeout | undefined;
-  /** What a watcher was told last; undefined: whatever is found is news. */
+  /** The last notice to a watcher; undefined: any finding is new. */
   let told: string | undefined;
   let seen = { openings: -1, dataVersion: -1 };
   let polls = 0;

@@ -36,8 +36,8 @@ export const rollups = {
 } as const satisfies Readonly<Record<string, Rollup>>;
 
 /**
- * What is summed. `entries`: usage records; `requests` of clients; `attempts`: calls of providers. Of records without a price only `unpriced`
- * counts them as such; their costs are 0.
+ * The summed measures. `entries`: usage records; `requests` of clients; `attempts`: calls of providers. Of records
+ * without a price only `unpriced` counts them as such; their costs are 0.
  */
 export const measures = [
   'entries',
