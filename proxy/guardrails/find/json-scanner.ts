@@ -1,7 +1,18 @@
 // The same for the text of a JSON value, such as the arguments of a tool: its strings and its numbers are looked at, and it stays JSON.
-import type { TextScanner } from './text-scanner.ts';
 
-const stops = /["\\]/g;
+/** Reads one text piece by piece, and says what stands there in the end. */
+export interface TextReader {
+  /** Takes what comes next, and gives what is certain. */
+  push(text: string): string;
+  /** A text that comes as a whole, and is the only one. */
+  whole(text: string): string;
+  /** The text is over: gives the rest. */
+  end(): string;
+}
+
+/** The rest of a string, but for an escape that has not ended; and one escape. */
+const inString = /(?:[^"\\]+|\\u.{4}|\\[^u])*/sy;
+const escapes = /\\(?:u.{4}|[^u])/gs;
 /** What stands in a number, and what else stands between values. */
 const inNumber = /[-+.0-9eE]*/y;
 const betweenValues = /[\s{}[\]:,truefalsn]*/y;
@@ -16,11 +27,13 @@ const longestNumber = 1_024;
  * other escapes may be written otherwise than before. From where a text is no JSON, all of it is looked at as it stands.
  */
 export class JsonScanner {
-  readonly #open: () => TextScanner;
+  readonly #open: () => TextReader;
   /** The string that has not ended yet. */
-  #string: TextScanner | undefined;
+  #string: TextReader | undefined;
+  /** It is read from its beginning. */
+  #isFresh = false;
   /** The number that has not ended yet, and is too long for one. */
-  #longNumber: TextScanner | undefined;
+  #longNumber: TextReader | undefined;
   /** A number that has not ended yet; empty: there is none. */
   #number = '';
   /** Blanks behind it: it is none if something else follows than the end of a value. */
@@ -28,11 +41,11 @@ export class JsonScanner {
   /** An escape of which not all has come. */
   #escape = '';
   /** Reads what is no JSON. */
-  #plain: TextScanner | undefined;
+  #plain: TextReader | undefined;
   /** What is certain of the piece that is read. */
   #told = '';
 
-  constructor(open: () => TextScanner) {
+  constructor(open: () => TextReader) {
     this.#open = open;
   }
 
@@ -75,27 +88,24 @@ export class JsonScanner {
     if (piece[next] !== '"') return this.#goOnPlainly(next);
     this.#told += '"';
     this.#string = this.#open();
+    this.#isFresh = true;
     return next + 1;
   }
 
   /** Within a string. Gives how far it was read. */
-  #within(string: TextScanner, piece: string, at: number): number {
-    stops.lastIndex = at;
-    const stop = stops.exec(piece)?.index ?? piece.length;
-    if (stop > at) this.#told += escaped(string.push(piece.slice(at, stop)));
-    if (stop === piece.length) return stop;
+  #within(string: TextReader, piece: string, at: number): number {
+    const stop = endOf(inString, piece, at);
+    const read = unescaped(piece.slice(at, stop));
+    const isWhole = this.#isFresh && piece[stop] === '"';
+    this.#isFresh = false;
+    this.#told += escaped(isWhole ? string.whole(read) : string.push(read));
     if (piece[stop] === '"') {
-      this.#told += `${escaped(string.end())}"`;
+      this.#told += isWhole ? '"' : `${escaped(string.end())}"`;
       this.#string = undefined;
       return stop + 1;
     }
-    const length = piece[stop + 1] === 'u' ? 6 : 2;
-    if (stop + length > piece.length) {
-      this.#escape = piece.slice(stop);
-      return piece.length;
-    }
-    this.#told += escaped(string.push(unescaped(piece.slice(stop, stop + length))));
-    return stop + length;
+    this.#escape = piece.slice(stop);
+    return piece.length;
   }
 
   /** It is no JSON: what looked like a number is the beginning of something else. */
@@ -168,11 +178,17 @@ function escaped(text: string): string {
   return text === '' ? '' : JSON.stringify(text).slice(1, -1);
 }
 
-/** What an escape stands for; what is none stays. */
+/** What a part of a string stands for; what is no escape stays. */
 function unescaped(written: string): string {
+  return written.includes('\\')
+    ? (parsed(written) ?? written.replaceAll(escapes, (one) => parsed(one) ?? one))
+    : written;
+}
+
+function parsed(written: string): string | undefined {
   try {
     return JSON.parse(`"${written}"`) as string;
   } catch {
-    return written;
+    return undefined;
   }
 }

@@ -1,5 +1,6 @@
 // Reads a text piece by piece, and puts something in the place of what is found. What it gives does not depend on where the pieces end.
 import { codeAt, codeBefore, type Finder, type Follower, type Found, widthOf } from './finder.ts';
+import type { TextReader } from './json-scanner.ts';
 
 /** What comes in the place of what was found. */
 export type Replace = (found: Found, value: string) => string;
@@ -10,7 +11,7 @@ const mostReadings = 4;
 const freeReadings = 65_536;
 
 /** Holds back what may be the beginning of something, at most the window of its finder. */
-export class TextScanner {
+export class TextScanner implements TextReader {
   readonly #finder: Finder;
   readonly #replace: Replace;
   readonly #follower: Follower;
@@ -32,7 +33,6 @@ export class TextScanner {
     this.#follower.reset(-1);
   }
 
-  /** Takes what comes next, and gives what is certain. */
   push(text: string): string {
     this.#held += text;
     let told = '';
@@ -52,12 +52,10 @@ export class TextScanner {
     return told + this.#release(Math.min(first - this.#base, this.#at));
   }
 
-  /** A text that comes as a whole, and is the only one. */
   whole(text: string): string {
     return this.#finder.mayFind(text) ? this.push(text) + this.end() : text;
   }
 
-  /** The text is over: gives the rest. */
   end(): string {
     let told = '';
     const view = this.#before + this.#held;

@@ -3,6 +3,7 @@ import type { SaidText, TextForm } from '../../dialects/texts.ts';
 import { atOnce, followed, inSlices, type Slices } from '../../pacing/slices.ts';
 import type { Finder, Found } from '../find/finder.ts';
 import { JsonScanner } from '../find/json-scanner.ts';
+import { Lookout } from '../find/lookout.ts';
 import { type Replace, TextScanner } from '../find/text-scanner.ts';
 import { type CheckContext, type Checks, pass, type Released, type StreamCheck, type Verdict } from '../guardrail.ts';
 
@@ -76,8 +77,8 @@ function lengthOf({ length }: string): number {
 const mayHide = /\\|\d[eE]/;
 
 /** Whether there may be something: false is certain. Something within the window lies within two slices that overlap. */
-function* hasAny(finder: Finder, text: string, form: TextForm): Generator<undefined, boolean, undefined> {
-  if (form === 'json' && mayHide.test(text)) return true;
+function* hasAny(finder: Finder, text: string, form: TextForm): Slices<boolean> {
+  if (form === 'json' && mayHide.test(text)) return yield* hasHidden(finder, text);
   const margin = finder.window + 2;
   // A shorter slice than its margins would mostly read these.
   const slice = Math.max(finder.slice, margin);
@@ -87,6 +88,21 @@ function* hasAny(finder: Finder, text: string, form: TextForm): Generator<undefi
     yield;
   }
   return false;
+}
+
+/** The same for the text of a JSON value, its escapes read. */
+function* hasHidden(finder: Finder, text: string): Slices<boolean> {
+  let isFound = false;
+  const tell = (): void => {
+    isFound = true;
+  };
+  const scanner = new JsonScanner(() => new Lookout(finder, tell));
+  for (let start = 0; start < text.length && !isFound; start += finder.slice) {
+    if (start > 0) yield;
+    scanner.push(text.slice(start, start + finder.slice));
+  }
+  scanner.end();
+  return isFound;
 }
 
 function* scanned(text: string, scanner: Scanner, slice: number): Slices<string> {

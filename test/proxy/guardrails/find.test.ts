@@ -13,6 +13,8 @@ import { TextScanner } from '../../../proxy/guardrails/find/text-scanner.ts';
 import { WordFinder } from '../../../proxy/guardrails/find/words.ts';
 import { run } from '../../../proxy/guardrails/flow.ts';
 import { Guarding } from '../../../proxy/guardrails/guarding.ts';
+import { foundChecks } from '../../../proxy/guardrails/kinds/found-checks.ts';
+import { Masks } from '../../../proxy/guardrails/masks.ts';
 import type { Guardrail } from '../../../schemas/types.ts';
 import { extent } from '../../support/extent.ts';
 import { longestBlock } from '../../support/longest-block.ts';
@@ -58,6 +60,7 @@ const patterns = [
   '[^a]b',
   '(?s)a.*?b',
 ];
+const context = { requestId: 'r', userPath: '/', model: 'm', phase: 'input', masks: new Masks() } as const;
 const words = ['ab', 'abc', 'b c', 'cab', 'É', 'a😀', 'bca'];
 const finders: readonly Finder[] = [
   ...patterns.map((pattern) => new PatternFinder([pattern], 64, 'p')),
@@ -113,6 +116,34 @@ await test('JSON in pieces stays the JSON that it is, but for what was found in 
     { numRuns: 2000 },
   );
   t.end();
+});
+
+await test('JSON with escapes is looked at like its strings, however long they are', async (t) => {
+  const parts = fc.oneof(letters, fc.constantFrom('"', '\\', '\n', ' '.repeat(70), 'd'.repeat(70)));
+  const strings = fc.array(parts, { maxLength: 12 }).map((each) => each.join(''));
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...finders), strings, strings, fc.nat(400), async (found, one, other, cut) => {
+      const { window } = found;
+      const finder: Finder = {
+        window,
+        slice: 50,
+        mayFind: (text) => found.mayFind(text),
+        find: (text, from) => found.find(text, from),
+        follow: () => found.follow(),
+      };
+      const whole = JSON.stringify(['a', one, other]).replaceAll('a', '\\u0061');
+      const json = cut > 300 ? whole.slice(0, -cut % 7) : whole;
+      const { texts } = foundChecks({ finder, action: 'redact', replacementOf: ({ reason }) => replaced(reason) });
+      const verdict = await texts?.([{ role: 'user', form: 'json', text: json }], context);
+      const reading = new JsonScanner(() => scanner(finder));
+      const told = reading.push(json) + reading.end();
+      const isFound = told.includes('<');
+      if (!isFound) return verdict?.outcome === 'pass';
+      return verdict?.outcome === 'revise' && verdict.texts?.[0] === told;
+    }),
+    { numRuns: 3000 },
+  );
+  t.pass();
 });
 
 await test('a number in JSON is looked at as a whole, wherever it is cut, and one that is taken out becomes a string', (t) => {

@@ -1,0 +1,43 @@
+// Looks out for something in a text that comes in pieces, and gives nothing of it: much faster than reading it character by character.
+import type { Finder } from './finder.ts';
+import type { TextReader } from './json-scanner.ts';
+
+export class Lookout implements TextReader {
+  readonly #finder: Finder;
+  /** There may be something. */
+  readonly #tell: () => void;
+  /** What is to be looked at, and before it what something may have begun with. */
+  #held = '';
+  /** So much of it was looked at. */
+  #seen = 0;
+
+  constructor(finder: Finder, tell: () => void) {
+    this.#finder = finder;
+    this.#tell = tell;
+  }
+
+  push(text: string): string {
+    this.#held += text;
+    // More than its margin, so that this is not mostly read again.
+    const margin = this.#finder.window + 2;
+    if (this.#held.length - this.#seen < Math.max(margin, this.#finder.slice)) return '';
+    this.#look();
+    this.#held = this.#held.slice(-margin);
+    this.#seen = this.#held.length;
+    return '';
+  }
+
+  whole(text: string): string {
+    if (this.#finder.mayFind(text)) this.#tell();
+    return text;
+  }
+
+  end(): string {
+    this.#look();
+    return '';
+  }
+
+  #look(): void {
+    if (this.#finder.mayFind(this.#held)) this.#tell();
+  }
+}
