@@ -12,7 +12,7 @@ import { answerTexts as responseAnswer } from '../dialects/responses/answer-text
 import { eventTexts as responseEvents } from '../dialects/responses/event-texts.ts';
 import { requestTexts as responseRequest } from '../dialects/responses/request-texts.ts';
 import type { AnswerTexts, RequestTexts, StreamTexts } from '../dialects/texts.ts';
-import type { MediaOperation } from '../providers/row.ts';
+import { type MediaOperation, mediaPaths } from '../providers/row.ts';
 
 /** What is asked for. */
 export type GuardedOperation = Operation | MediaOperation;
@@ -37,6 +37,11 @@ const responses = {
   repeats: 'instructions',
 };
 
+/** All that is said in the body of a request to media is looked at. */
+const media = Object.fromEntries(Object.keys(mediaPaths).map((name) => [name, { request: inputTexts }])) as Readonly<
+  Record<MediaOperation, OperationTexts>
+>;
+
 /** Those that guardrails look at. */
 export const textsOf: { readonly [Name in GuardedOperation]?: OperationTexts } = {
   chat,
@@ -48,12 +53,5 @@ export const textsOf: { readonly [Name in GuardedOperation]?: OperationTexts } =
   messages: { request: (body) => messageRequest(body), answer: messageAnswer, events: messageEvents },
   count_tokens: { request: (body) => messageRequest(body, []) },
   embeddings: { request: inputTexts },
-  moderations: { request: inputTexts },
-  rerank: { request: inputTexts },
-  speech: { request: inputTexts },
-  image_generations: { request: inputTexts },
-  image_edits: { request: inputTexts },
-  image_variations: { request: inputTexts },
-  transcriptions: { request: inputTexts },
-  translations: { request: inputTexts },
+  ...media,
 };

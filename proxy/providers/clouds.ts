@@ -1,7 +1,7 @@
 // Provider types of clouds, where each customer has an address of its own, and where it says what can be asked there.
 import { defaultAddresses } from '../../schemas/provider-addresses.ts';
-import { mediaAt, mediaPaths } from './media.ts';
-import type { Row, Speech } from './row.ts';
+import { mediaAt } from './media.ts';
+import { mediaPaths, type Row, type Speech } from './row.ts';
 import { plainSpeeches, plainStores, speechWith } from './speeches.ts';
 
 const { compact, completions, embeddings, input_tokens, realtime } = plainSpeeches;

@@ -1,19 +1,7 @@
 // Endpoints of providers besides answers of models in text: speech, transcripts, images, moderation, ranking. Clients use the format
 // of OpenAI there, or for ranking that of Cohere, and the words are passed on as they are.
 import { type Base, speechPath } from './paths.ts';
-import type { KeyStyle, MediaOperation, Row } from './row.ts';
-
-/** Where each is asked, below a base URL that ends with the version of the API. Clients ask the gateway at the same paths below `/v1`. */
-export const mediaPaths = {
-  speech: '/audio/speech',
-  transcriptions: '/audio/transcriptions',
-  translations: '/audio/translations',
-  image_generations: '/images/generations',
-  image_edits: '/images/edits',
-  image_variations: '/images/variations',
-  moderations: '/moderations',
-  rerank: '/rerank',
-} as const satisfies Record<MediaOperation, string>;
+import { type KeyStyle, type MediaOperation, mediaPaths, type Row } from './row.ts';
 
 /** The media endpoints of a provider. */
 type Media = NonNullable<Row['media']>;

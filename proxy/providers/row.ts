@@ -8,16 +8,21 @@ export type KeyStyle = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | '
 /** The wire formats of a provider: answers of a model in one of the dialects, or one of the other operations. */
 export type Speakable = DialectName | 'compact' | 'input_tokens' | 'embeddings' | 'count_tokens' | 'realtime';
 
-/** Further operations, in the format of OpenAI; `rerank`: of Cohere. */
-export type MediaOperation =
-  | 'speech'
-  | 'transcriptions'
-  | 'translations'
-  | 'image_generations'
-  | 'image_edits'
-  | 'image_variations'
-  | 'moderations'
-  | 'rerank';
+/**
+ * Further operations in the format of OpenAI (`rerank`: of Cohere), and their paths below a base URL that ends with the version of the
+ * API. Clients ask the gateway at the same paths below `/v1`.
+ */
+export const mediaPaths = {
+  speech: '/audio/speech',
+  transcriptions: '/audio/transcriptions',
+  translations: '/audio/translations',
+  image_generations: '/images/generations',
+  image_edits: '/images/edits',
+  image_variations: '/images/variations',
+  moderations: '/moderations',
+  rerank: '/rerank',
+} as const;
+export type MediaOperation = keyof typeof mediaPaths;
 
 /** Where and how something is asked. */
 export interface Speech {

@@ -1,7 +1,6 @@
 // What sees the cost of an answer that passes through and is none of text: sound, images, and what the own formats of Gemini and Bedrock say.
 import type { Tap } from '../../answer.ts';
-import { mediaPaths } from '../../providers/media.ts';
-import type { MediaOperation } from '../../providers/row.ts';
+import { type MediaOperation, mediaPaths } from '../../providers/row.ts';
 import type { TokenUsage, UsageSource } from '../../tokens/token-usage.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream-answer.ts';
 import { converseUsage, headerUsage, invokedStreamUsage } from './bedrock-usage.ts';
