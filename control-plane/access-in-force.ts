@@ -1,4 +1,4 @@
-// What authentication asks of the process: keys, master key and settings as they are in force at each request.
+// The parts of the process that authentication reads: keys, master key and settings as they are in force at each request.
 import type { StateStatus } from '../store/state/state-status.ts';
 import type { AccessParts } from './authenticate.ts';
 import type { DocumentsInForce } from './documents-in-force.ts';

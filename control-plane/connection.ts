@@ -20,7 +20,7 @@ const openRequests = new WeakMap<Socket, number>();
 
 /** Counts a request until its answer is sent. False: the connection has too many open requests and is closed. */
 export function admitRequest({ socket, headers }: IncomingMessage, response: ServerResponse): boolean {
-  // What came with it behind its end is lost with Node's parser: the client must send that again.
+  // Node's parser loses the bytes behind an upgrade request: the client must send them again.
   if (headers.upgrade !== undefined) response.shouldKeepAlive = false;
   const open = (openRequests.get(socket) ?? 0) + 1;
   if (open > mostOpenRequests || socket.destroyed) {

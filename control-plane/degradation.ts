@@ -1,4 +1,4 @@
-// What is degraded and since when: of this plane, and of every proxy as far as its heartbeat says.
+// The degraded parts and their start: of this plane, and of every proxy as far as its heartbeat shows.
 import type { Desired, Fleet, ProxyView } from './fleet.ts';
 import type { Readiness } from './readiness.ts';
 

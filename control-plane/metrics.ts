@@ -74,7 +74,7 @@ function planeReaders(facts: ObservedFacts) {
   } satisfies Partial<Readers>;
 }
 
-/** What became of records, and what room they take. */
+/** The outcomes of records, and the room that they take. */
 function recordReaders({ records, room }: Pick<ObservedFacts, 'records' | 'room'>) {
   return {
     recordStoreUp: () => flag(records().trouble === undefined),
@@ -93,7 +93,10 @@ function recordReaders({ records, room }: Pick<ObservedFacts, 'records' | 'room'
   } satisfies Partial<Readers>;
 }
 
-/** What was spent as of the last answer of the record store. Ids of budgets are bounded by the configuration, and the number of series besides. */
+/**
+ * The spend as of the last answer of the record store. Ids of budgets are bounded by the configuration, and the number
+ * of series besides.
+ */
 function budgetReaders({ standings }: Pick<BudgetWatch, 'standings'>) {
   const enforced = () => standings().filter(({ budget }) => budget.enforced);
   return {

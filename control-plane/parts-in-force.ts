@@ -60,6 +60,6 @@ export function documentParts(
 export interface DocumentReaders {
   /** See `createKeyPathWarnings`. */
   readonly warnOfKeyPaths: (documents: readonly StoredDocument[]) => void;
-  /** What ends by itself may be other rules now. */
+  /** Call it when the rules with an end may have changed. */
   readonly expiryChanged: () => void;
 }

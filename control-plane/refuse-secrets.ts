@@ -20,7 +20,7 @@ export function secretInBody(body: unknown, secrets: readonly string[]): Refusal
   });
 }
 
-/** The same for the path and the query of a request. */
+/** The refusal for a secret in the path or the query of a request; undefined: there is none. */
 export function secretInUrl(url: string, secrets: readonly string[]): Refusal | undefined {
   const isFound = holdsSecret(url, secrets) || holdsSecret(decoded(url), secrets);
   return isFound ? refusal('secret_in_request', { fill: { where: 'The address of the request' } }) : undefined;

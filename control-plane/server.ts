@@ -50,7 +50,7 @@ declare module 'fastify' {
     operator: Operator;
     /** When it came. */
     begun: Pick<AdminWrite, 'startedMs' | 'clientAddress'>;
-    /** What the write has changed, once it is done. */
+    /** The change of the write, once it is done. */
     change: AdminChange | undefined;
     /** The error that it is answered with. */
     refused: Refusal | undefined;

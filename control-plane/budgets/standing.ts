@@ -1,4 +1,4 @@
-// What each budget has spent of its present window, and which ones are used up. Pure.
+// Computes the spend of each budget in its present window, and the used-up budgets. Pure.
 import type { MergedBudget } from '../../domain/budgets/merge-budgets.ts';
 import { type BudgetVerdict, type BudgetVerdicts, mostVerdicts } from '../../domain/budgets/verdicts.ts';
 import { type Anchors, type BudgetWindow, budgetWindow } from '../../domain/budgets/window.ts';
@@ -12,12 +12,15 @@ export interface AskedBudget {
   readonly question: SpendQuestion;
 }
 
-/** The same with what was spent. */
+/** A budget with its spend. */
 export interface BudgetStanding extends AskedBudget {
   readonly spend: Spend;
 }
 
-/** What to ask of each budget: its spend since the window began, or since its last reset. `nowMs`: Unix milliseconds. */
+/**
+ * The questions for the spend of each budget since its window began, or since its last reset. `nowMs`: Unix
+ * milliseconds.
+ */
 export function questionsOf(budgets: readonly MergedBudget[], anchors: Anchors, nowMs: number): AskedBudget[] {
   return budgets.map((budget) => {
     const window = budgetWindow(budget.periodSeconds, anchors, nowMs);

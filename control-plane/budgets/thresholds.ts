@@ -9,7 +9,7 @@ import { type BudgetStanding, highestSpend, placeOfBudget } from './standing.ts'
 /** Shares of the amount, rising. */
 const thresholds = [0.8, 1] as const;
 
-/** What was said of a budget, in which window. */
+/** The reported thresholds of a budget, in one window. */
 interface Told {
   readonly startMs: number;
   /** How many of the thresholds. */

@@ -40,7 +40,7 @@ export interface BudgetWatch {
   recordsArrived(): void;
   /** Budgets or the beginnings of their windows have changed. */
   changed(): void;
-  /** What was spent, asked for after this call. Rejects when the record store does not answer. */
+  /** Reads the spend anew. Rejects when the record store does not answer. */
   refresh(): Promise<BudgetFigures>;
   /** From when on usage counts for a budget; Infinity: there is none. Unix milliseconds. */
   countedSinceMs(): number;

@@ -92,7 +92,7 @@ function inEncodings(identity: Buffer): Asset['bytes'] {
 class Building {
   readonly byAddress = new Map<string, Asset>();
   readonly #modules = new Map<string, Asset>();
-  /** What each module imports at once, by name. */
+  /** The static imports of each module, by name. */
   readonly #statics = new Map<string, readonly string[]>();
   readonly #files = new Set(
     readdirSync(room, { recursive: true, encoding: 'utf8' }).map((path) => path.replaceAll('\\', '/')),

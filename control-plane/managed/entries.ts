@@ -34,7 +34,7 @@ export interface EntryParts extends ManagedParts {
 
 /** All entries of a kind at one moment, by name. */
 export interface KnownEntries<Value> extends Known<Value, ManualEntry<Value>> {
-  /** What names of models mean. */
+  /** The names of providers and aliases. */
   readonly names: EntryNames;
 }
 

@@ -60,7 +60,10 @@ export function readExpiry({ expires_at: at, expires_in: length }: GivenExpiry, 
   return expiresAtMs;
 }
 
-/** What an operator writes for others to read: without keys, because it is stored, listed and logged. Undefined when nothing is said. */
+/**
+ * The words of an operator for other people: without keys, because they are stored, listed and logged. Undefined when
+ * there are none.
+ */
 export function readWords(words: string | null | undefined): string | undefined {
   return words === undefined || words === null || words === '' ? undefined : withoutKeys(words);
 }

@@ -18,7 +18,7 @@ export interface DrainStatus {
   readonly storedRecords: number;
   /** Lines of the journal that are no records, and records that the store can never take. */
   readonly lostRecords: number;
-  /** What is wrong now, undefined: nothing. */
+  /** The present problem; undefined: none. */
   readonly trouble: string | undefined;
 }
 

@@ -28,7 +28,7 @@ export interface RecordRetention {
   readonly usage: { readonly retention: string };
 }
 
-/** What the configuration in force says of records. */
+/** The settings of records in force. */
 export interface RecordPolicy {
   readonly retention: RecordRetention;
   /** Of the embedded store, such as `20GiB`. */
@@ -93,7 +93,10 @@ export function keepRecords(
   };
 }
 
-/** What is older is removed; but a budget that was spent stays spent until its window ends, so usage that counts for one is kept. */
+/**
+ * The times before which records are removed, in Unix milliseconds. A budget that was spent stays spent until its
+ * window ends, so usage that counts for one is kept.
+ */
 export function beginnings({ audit, usage }: RecordRetention, nowMs: number, countedSinceMs: number): Retention {
   return {
     auditBeforeMs: nowMs - retentionMs(audit.retention),

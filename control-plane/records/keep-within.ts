@@ -70,7 +70,7 @@ export function keepWithin({ store, mostBytes, nowMs, log }: RoomParts): RoomKee
 
   async function run(): Promise<void> {
     while (!closing.signal.aborted) {
-      // What is wrong with the store is said by those who fill it.
+      // Writers of the store report its problems.
       await look().catch(() => undefined);
       await setTimeout(everyMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
     }

@@ -7,7 +7,7 @@ import { recordId } from '../../store/records/record-id.ts';
 import type { Operator } from '../authenticate.ts';
 import type { Refusal } from '../errors.ts';
 
-/** What a finished write has changed. */
+/** The change of a finished write. */
 export interface AdminChange {
   /** Its subject: a rule by its title, a key by its id. */
   readonly about: string;

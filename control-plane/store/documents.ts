@@ -13,7 +13,7 @@ import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 const standingPollMs = 50;
 const mostPolls = (2 * heartbeatLifeMs) / standingPollMs;
 
-/** What a commit rejects with that may have been done all the same. */
+/** The error of a commit that may have been done all the same. */
 export class WriteInDoubt extends StoreUnavailable {}
 
 /**
@@ -31,7 +31,7 @@ export function guardDocuments(
   const reading = singleFlight(async () => {
     const position = await store.revision();
     if (!isSamePosition(position, follower.state()) || !isSound(follower.status())) await follower.refresh();
-    // What the follower could not find out, the store itself must say, or why it cannot.
+    // The store itself answers for a follower that is not sound, or gives the reason why it cannot.
     return isSound(follower.status()) ? follower.state() : store.read();
   });
   return {

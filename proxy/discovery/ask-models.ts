@@ -31,7 +31,7 @@ export interface AskingParts {
   readonly nowMs: () => number;
 }
 
-/** What it says, or a sentence that says why not: never with an address, a header or a body. */
+/** The list of models, or a sentence with the reason why there is none: never with an address, a header or a body. */
 export type Told = (ModelList & { readonly trouble?: undefined }) | { readonly trouble: string };
 
 /** The longest list that is read. Bytes. */

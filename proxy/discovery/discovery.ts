@@ -7,7 +7,7 @@ import { sourceOf } from './source.ts';
 
 /** How the models of a provider are found out. */
 export interface DiscoveryPlan {
-  /** What its inventory belongs to (source.ts). */
+  /** The identity of its inventory (source.ts). */
   readonly source: string;
   readonly refreshMs: number;
   readonly accepts: ModelFilter;
@@ -32,7 +32,7 @@ export interface DiscoveryParts {
   readonly nowMs: () => number;
 }
 
-/** What is known of the models of one provider. */
+/** The known models of one provider. */
 export interface Discovered {
   readonly provider: string;
   /** Behind the filters. */
@@ -60,7 +60,7 @@ interface Watched {
   provider: DiscoveringProvider;
   plan: DiscoveryPlan;
   inventory: Inventory | undefined;
-  /** What passes the filters. */
+  /** The models that pass the filters. */
   offered: readonly string[];
   /** Why the last answer could not be used. */
   trouble: string | undefined;
@@ -124,7 +124,7 @@ export class Discovery {
     }
   }
 
-  /** What is known of each provider that is asked. */
+  /** The known models of each provider that is asked. */
   known(): Discovered[] {
     return [...this.#watched].map(([provider, { offered, inventory, failures }]) => {
       return { provider, count: offered.length, atMs: inventory?.atMs, failures };
@@ -152,7 +152,7 @@ export class Discovery {
   }
 
   #renew(watched: Watched, provider: DiscoveringProvider, plan: DiscoveryPlan, isOther: boolean): void {
-    // The same object when only rules or keys of clients have changed.
+    // The object is unchanged when only rules or keys of clients have changed.
     if (watched.provider === provider) return;
     const isPaced = watched.plan.refreshMs !== plan.refreshMs;
     watched.provider = provider;

@@ -3,7 +3,7 @@
 import { isModelId } from '../../schemas/formats/model-id.ts';
 import { keepCopy, recallCopy } from '../../store/checksummed-file.ts';
 
-/** What a provider said of its models. */
+/** The models that a provider reported. */
 export interface Inventory {
   /** Sorted, each once; before the filters. */
   readonly ids: readonly string[];

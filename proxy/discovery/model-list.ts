@@ -1,4 +1,4 @@
-// What a provider says of its models → the ids that can be used. Pure.
+// Reads the usable ids in a provider's list of models. Pure.
 import { isModelId } from '../../schemas/formats/model-id.ts';
 import type { Slices } from '../pacing/slices.ts';
 

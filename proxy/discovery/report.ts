@@ -1,4 +1,4 @@
-// What a heartbeat says of providers that are asked for their models.
+// The discovered models in a heartbeat.
 import { type HeartbeatBody, mostDiscovered } from '../../store/state/heartbeat-body.ts';
 import type { Discovery } from './discovery.ts';
 

@@ -1,4 +1,4 @@
-// What an inventory belongs to: a provider of a type at an address. On disk only a digest of it stands, because an address may hold a secret.
+// The identity of an inventory: a provider of a type at an address. Only its digest is stored, because an address may hold a secret.
 import { createHash } from 'node:crypto';
 import type { Provider } from '../../schemas/types.ts';
 

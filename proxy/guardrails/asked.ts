@@ -4,7 +4,7 @@ import type { SaidText } from '../dialects/texts.ts';
 import type { CheckContext, Checks, FailedVerdict, Verdict } from './guardrail.ts';
 import { windowed } from './windowed.ts';
 
-/** What is asked for a verdict about texts. Rejects with a CheckFailure. */
+/** Asks for a verdict about texts. Rejects with a CheckFailure. */
 export type Ask = (texts: readonly SaidText[], context: CheckContext) => Promise<Verdict>;
 
 /** Why there is no verdict: a category, for records and metrics. */
@@ -45,7 +45,7 @@ export function askedChecks(ask: Ask, { fail, window }: AskedSettings): Checks {
   return { texts: (said, context) => asked(whole, said, context), stream };
 }
 
-/** What is told to a tool as JSON must stay so. Throws a CheckFailure. */
+/** Checks that texts for tools are still JSON after a revision. Throws a CheckFailure. */
 function keepsForms(verdict: Verdict, said: readonly SaidText[]): Verdict {
   if (verdict.outcome !== 'revise') return verdict;
   const isBroken = verdict.texts?.some(

@@ -12,7 +12,7 @@ import {
   type Verdict,
 } from './guardrail.ts';
 
-/** What looks at a text, and what becomes of what it says. */
+/** A check of a text, and the treatment of its verdict. */
 export interface Stage {
   readonly check: StreamCheck;
   /** Gives what goes on, of what the check was given and lets out. Throws 400 `guardrail_blocked`. */
@@ -44,7 +44,7 @@ export class Chain {
     this.#stages = stages;
   }
 
-  /** What may be told when this comes next. Throws 400 `guardrail_blocked`. */
+  /** The text that may pass when `text` comes next. Throws 400 `guardrail_blocked`. */
   *push(text: string): Flow<string> {
     let told = text;
     for (const stage of this.#stages) told = yield* through(stage, told);

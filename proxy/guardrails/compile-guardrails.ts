@@ -12,7 +12,7 @@ import { answerFormChecks } from './kinds/answer-form.ts';
 import { foundChecks } from './kinds/found-checks.ts';
 import { limitsChecks, systemPromptChecks } from './kinds/request-checks.ts';
 
-/** What a guardrail looks at in each phase. */
+/** The checks of a guardrail in each phase. */
 type Phases = Partial<Record<Phase, Checks>> & Pick<Guardrail, 'hook'>;
 
 /** Makes what each kind looks at, whichever phases it is for. Throws for what `check-config` refuses. */

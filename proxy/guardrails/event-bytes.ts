@@ -14,7 +14,7 @@ export interface StreamedEvent {
   readonly bytes: Buffer;
 }
 
-/** What an event says. */
+/** The content of an event. */
 export interface ReadEvent {
   /** Undefined: it has none. */
   readonly name: string | undefined;
@@ -37,7 +37,7 @@ export function* readEvent(bytes: Buffer): Flow<ReadEvent> {
   return { name: named.exec(bytes.toString('utf8'))?.[1], body, isDone: data.trim() === done };
 }
 
-/** So many lines are read in one step. */
+/** The number of lines that are read in one step. */
 const stepLines = 10_000;
 
 function* readLong(bytes: Buffer): Slices<ReadEvent> {

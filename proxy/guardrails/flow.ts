@@ -2,7 +2,7 @@
 
 export type Flow<Result> = Generator<Promise<unknown>, Result, unknown>;
 
-/** What a value is, or will be. */
+/** The value, or that of the promise. */
 export function* settled<Value>(value: Value | Promise<Value>): Flow<Value> {
   return value instanceof Promise ? ((yield value) as Value) : value;
 }

@@ -6,13 +6,13 @@ import { type Flow, run } from './flow.ts';
 import type { Guarding } from './guarding.ts';
 import { type AnswerEdits, mostLength, StreamEditor } from './stream-editor.ts';
 
-/** What is told before others have their turn: bytes, and each piece counts as some more. A few milliseconds. */
+/** The work between two pauses: bytes, where each piece counts as `pieceLength` more. A few milliseconds. */
 const stepLength = 32 * 1024;
 const pieceLength = 64;
-/** Bytes that are passed on together: what the next one looks at without a pause. */
+/** The most bytes that are passed on together; the next tap reads them without a pause. */
 const longestPiece = 256 * 1024;
 
-/** What cuts an answer into pieces, and what makes of each what may be told. */
+/** Cuts an answer into pieces, and turns each into the bytes that may pass. */
 export interface Pieces<Piece extends { readonly bytes: Buffer }> {
   readonly cutter: {
     /** Bytes of a piece that has not ended. */
@@ -31,7 +31,7 @@ export interface Pieces<Piece extends { readonly bytes: Buffer }> {
   };
 }
 
-/** What an answer is guarded with while it flows. */
+/** The guard of an answer while it flows. */
 export interface PiecesGuard<Piece extends { readonly bytes: Buffer }> {
   readonly open: () => Pieces<Piece>;
   /** The guardrail that refuses, and why. */
@@ -41,10 +41,10 @@ export interface PiecesGuard<Piece extends { readonly bytes: Buffer }> {
   readonly report: (error: unknown) => void;
 }
 
-/** What a stream is guarded with. */
+/** The guard of a stream. */
 export interface StreamGuard extends Pick<PiecesGuard<StreamedEvent>, 'answer' | 'report'> {
   readonly guarding: Pick<Guarding, 'refused' | 'texts'>;
-  /** What changes it. */
+  /** The edits of the answer. */
   readonly edits: AnswerEdits;
 }
 
@@ -87,17 +87,17 @@ class GuardedStream<Piece extends { readonly bytes: Buffer }> implements Sink {
   readonly #cutter: Pieces<Piece>['cutter'];
   readonly #editor: Pieces<Piece>['editor'];
   readonly #queue: Piece[] = [];
-  /** So many at its beginning are told. */
+  /** The number of pieces at its beginning that have passed. */
   #told = 0;
   #queuedBytes = 0;
   /** A verdict is waited for. */
   #isWaiting = false;
-  /** What was told last found room. */
+  /** Whether the sink took the last piece without asking for a pause. */
   #isFlowing = true;
   #broken: Failure | undefined;
-  /** The answer has ended so; undefined: it has not. */
+  /** The end of the answer; undefined while it goes on. */
   #ended: { readonly failure: Failure | undefined } | undefined;
-  /** What was held back at the end is told, or on its way. */
+  /** Whether the held end has passed, or is on its way. */
   #hasRest = false;
   #isOver = false;
 
@@ -190,7 +190,7 @@ class GuardedStream<Piece extends { readonly bytes: Buffer }> implements Sink {
     if (!this.#isWaiting && this.#isFlowing && !this.#isOver) this.#guard.answer.resume();
   }
 
-  /** What is long goes on in pieces, because what comes next looks at it, too. */
+  /** Writes long bytes in pieces, because the next tap reads them, too. */
   #write(events: readonly Buffer[]): void {
     const [first] = events;
     if (first === undefined || this.#broken !== undefined) return;

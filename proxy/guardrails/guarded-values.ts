@@ -30,7 +30,10 @@ export function* writtenValues(body: EditableObject, length: number): Flow<Buffe
 /** Letters and signs of ASCII that are written as escapes. */
 const plainEscapes = /\\u00[2-7]/;
 
-/** What finds the placeholders that the client itself says: as they are written, or with escapes. Long bodies are searched now. */
+/**
+ * Returns a function with the placeholders in the client's own words, plain or with escapes. Long bodies are searched
+ * at once.
+ */
 export function* findTaken(bytes: Buffer): Flow<() => ReadonlySet<string>> {
   if (bytes.length > shortBytes) {
     const found = yield* settled(inSlices(takenInLong(bytes)));

@@ -26,7 +26,7 @@ export interface GuardedCaller {
   readonly model: string;
   /** The services and models that guardrails may ask for it; absent: none. */
   readonly outside?: Outside | undefined;
-  /** What is held of the bodies that are made, for the record; absent: nothing. */
+  /** The memory for revised bodies, for the record; absent: none. */
   readonly room?: RevisionRoom | undefined;
 }
 
@@ -57,7 +57,7 @@ export class Guarding {
     return this.#verdicts.all;
   }
 
-  /** What was made of the request, in order. */
+  /** The revisions of the request, in order. */
   get revisions(): readonly Revised[] {
     return this.#revisions.all;
   }
@@ -67,7 +67,7 @@ export class Guarding {
     return this.#verdicts.refused?.reason;
   }
 
-  /** The same with the code of the refusal. */
+  /** The failure with the code of the refusal. */
   get refused(): Failure | undefined {
     return this.#verdicts.refused;
   }
@@ -88,7 +88,7 @@ export class Guarding {
     return this.guardrails.some(({ mode, output }) => mode === 'enforce' && output !== undefined);
   }
 
-  /** What the client gets back in the answer; undefined: nothing. */
+  /** The texts that are put back into the client's answer; undefined: none. */
   get puttingBack(): PutBack | undefined {
     const { repeats } = this.texts;
     const repeated = repeats === undefined || this.#repeated === undefined ? undefined : { repeats, ...this.#repeated };
@@ -100,7 +100,7 @@ export class Guarding {
     return { ...this.#caller, phase, masks: this.#masks };
   }
 
-  /** What a guardrail in shadow masks is put back nowhere: nothing is masked. */
+  /** A guardrail in shadow masks nothing, so it gets masks of its own. */
   #contextOf({ mode }: Guardrail): CheckContext {
     const context = this.context('input');
     return mode === 'shadow' ? { ...context, masks: new Masks() } : context;
@@ -171,7 +171,7 @@ export class Guarding {
     return yield* this.onTexts(answer(body).texts);
   }
 
-  /** The same for texts of an answer. */
+  /** Checks the texts of an answer. */
   *onTexts(texts: readonly EditableText[]): Flow<boolean> {
     let isChanged = false;
     for (const guardrail of this.guardrails) {

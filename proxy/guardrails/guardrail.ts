@@ -10,9 +10,9 @@ import type { Outside } from './outside.ts';
 export type Phase = 'input' | 'output';
 
 /**
- * What a guardrail says. `reason` is a category, such as `card`: it is told to clients and recorded, so it never holds what was found.
- * revise: `texts` are as many as it was given, in the same order; undefined where they were changed where they stand. `leftOut`: members of
- * the request that its provider is not told.
+ * The verdict of a guardrail. `reason` is a category, such as `card`: clients and records get it, so it never has the
+ * found text. revise: `texts` are as many as the guardrail got, in the same order; undefined where it changed them in
+ * place. `leftOut`: members of the request that its provider does not get.
  */
 export type Verdict =
   | { readonly outcome: 'pass' }
@@ -49,13 +49,13 @@ export interface CheckContext {
   readonly userPath: string;
   /** As the client asks for it. */
   readonly model: string;
-  /** What was masked in this request. */
+  /** The masked values of this request. */
   readonly masks: Masks;
   /** The services and models that guardrails may ask; absent: none. */
   readonly outside?: Outside | undefined;
 }
 
-/** What came of a part of a stream: what may be told now, and what there is to say about it. */
+/** The result for a part of a stream: the text that may pass now, and the verdict on it. */
 export interface Released {
   readonly text: string;
   /** Undefined: nothing was found. Behind `block` nothing is told any more. */
@@ -69,7 +69,7 @@ export interface StreamCheck {
   end(): Released | Promise<Released>;
 }
 
-/** What a kind of guardrail can look at. It gives what it can judge; the line asks the one that fits. */
+/** The checks of a kind of guardrail. It offers those that it can do; the pipeline uses the one that fits. */
 export interface Checks {
   /** A request as a whole; it may change it where it stands. */
   readonly request?: (request: RequestTexts, context: CheckContext) => Verdict | Promise<Verdict>;
@@ -101,7 +101,7 @@ export interface Guardrail {
   readonly models: ReadonlySet<string> | undefined;
 }
 
-/** What a guardrail said of a request, for records and metrics. */
+/** The verdict of a guardrail on a request, for records and metrics. */
 export interface Finding {
   readonly name: string;
   readonly kind: GuardrailKind;

@@ -1,4 +1,4 @@
-// What was masked in one request: a placeholder for each value, and the value behind each placeholder.
+// The masks of one request: a placeholder for each value, and the value behind each placeholder.
 
 /** The form of a placeholder, in the syntax of RE2. */
 export const placeholderForm = '\\[[A-Z_]{1,32}_[0-9]{1,16}\\]';
@@ -50,7 +50,7 @@ export class Masks {
     return placeholder;
   }
 
-  /** What a placeholder stands for; undefined: it is none of this request. */
+  /** The value of a placeholder; undefined: it is none of this request. */
   valueOf(placeholder: string): string | undefined {
     return this.#values.get(placeholder);
   }

@@ -1,4 +1,4 @@
-// What a model answers when it was asked for JSON: found among whatever else it says. Whatever is not clear is no verdict.
+// Reads the verdict in a model's answer, which should be JSON among other text. An unclear answer is no verdict.
 import { isObject, type JsonObject, listOf, objectOf, parseObject, textOf } from '../dialects/json/json.ts';
 import type { Verdict } from './guardrail.ts';
 import { readReason } from './reason.ts';
@@ -17,7 +17,7 @@ function verdictOf({ verdict, reason: said }: JsonObject): Verdict | undefined {
   const name = textOf(verdict)?.trim().toLowerCase();
   if (name === 'pass') return { outcome: 'pass' };
   if (name !== 'block' && name !== 'flag') return undefined;
-  // What is no category may be words of the text.
+  // A reason that is not a category may be a part of the text.
   return { outcome: name, reason: readReason(said) ?? 'judged' };
 }
 
@@ -30,7 +30,7 @@ export function readModelTexts(answer: JsonObject, count: number): readonly stri
   return lists.length === 1 ? lists[0] : undefined;
 }
 
-/** What a chat completion says, if it says all of it: one that was cut, filtered, or calls a tool, is none. */
+/** The text of a complete chat completion; empty for one that was cut, filtered, or calls a tool. */
 function wordsOf(answer: JsonObject): string {
   const choice = objectOf(listOf(answer['choices'])?.[0]);
   const finish = choice?.['finish_reason'];

@@ -1,4 +1,4 @@
-// What guardrails can ask: a service of the operator, or a model. The pipeline gives it to them, for one request.
+// The services that guardrails can ask: one of the operator, or a model. The pipeline provides them for one request.
 import type { JsonObject } from '../dialects/json/json.ts';
 import type { Hook, HookReply } from '../upstream/hooks.ts';
 

@@ -1,4 +1,4 @@
-// What a client gets back in an answer, behind all guardrails and behind what is recorded: what was masked in its request, and its own system
+// Puts texts back into an answer, behind all guardrails and behind the record: the masked values of its request, and its own system
 // prompt where an answer repeats that.
 import type { EditableObject } from '../dialects/editing.ts';
 import type { JsonValue } from '../dialects/json/json.ts';
@@ -67,7 +67,7 @@ export class PutBack {
   }
 }
 
-/** So much is searched in one step. Characters. */
+/** The number of characters that are searched in one step. */
 const stepLength = 64 * 1024;
 
 function* unmasked(text: string, check: Unmasking): Slices<string> {

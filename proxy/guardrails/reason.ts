@@ -2,7 +2,7 @@
 
 const category = /^[A-Za-z0-9](?:[A-Za-z0-9 _.-]{0,62}[A-Za-z0-9])?$/;
 
-/** The same; undefined for what is none: 1 to 64 letters, digits, blanks, dots, underscores and hyphens. */
+/** The category; undefined unless it is 1 to 64 letters, digits, blanks, dots, underscores and hyphens. */
 export function readReason(said: unknown): string | undefined {
   return typeof said === 'string' && category.test(said) ? said : undefined;
 }

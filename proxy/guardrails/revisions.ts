@@ -1,9 +1,9 @@
-// What guardrails have made of a request, one after the other: for its record, and for a trial.
+// The revisions of a request by guardrails, in order: for its record, and for a trial.
 import type { RequestRevision } from '../../domain/records/request-record.ts';
 import { estimateInput } from '../tokens/estimate.ts';
 import type { Guardrail, Verdict } from './guardrail.ts';
 
-/** What may be held of the bodies that guardrails make. */
+/** The memory for revised bodies. */
 export interface RevisionRoom {
   /** Whether so many bytes may be held in all. */
   readonly hasRoom: (bytes: number) => boolean;
@@ -14,7 +14,7 @@ export interface RevisionRoom {
 /** A revision with what only its record says. */
 export interface Revised extends RequestRevision {
   readonly verdict: Verdict;
-  /** What was made of the request; undefined: nothing was, or it is not held. */
+  /** The revised body; undefined: unchanged, or not held. */
   readonly made: Buffer | undefined;
 }
 
@@ -58,7 +58,7 @@ export class Revisions {
     return true;
   }
 
-  /** What was made so far holds what was taken out now, or is refused for. */
+  /** Drops the revised bodies so far, which hold the text that was just removed or refused. */
   forgetMade(): void {
     if (this.#room?.hasOriginals === true) return;
     for (const [index, revised] of this.#all.entries()) this.#all[index] = { ...revised, made: undefined };

@@ -7,13 +7,13 @@ import { readEvent, type StreamedEvent, writeEvent } from './event-bytes.ts';
 import { type Flow, settled } from './flow.ts';
 import { writtenValues } from './guarded-values.ts';
 
-/** What changes an answer: the guardrails, or what puts back what was masked. */
+/** The edits of an answer: by guardrails, or by putting masked values back. */
 export interface AnswerEdits {
   /** Of a text of its own. */
   chain(form: StreamedText['form']): Chain;
   /** Changes texts where they stand. False: they are as they were. */
   onTexts(texts: readonly EditableText[]): Flow<boolean>;
-  /** The same of the system prompt that an answer repeats. */
+  /** Changes the system prompt that an answer repeats. False: it is unchanged. */
   repeatAsked(answer: EditableObject | undefined): boolean;
 }
 
@@ -33,10 +33,13 @@ const longestKnown = 1_024;
 
 /** Most of one answer: characters of its texts, and bytes that wait for a verdict or for the end of their event. */
 export const mostLength = 16 * 1024 * 1024;
-/** What a text counts as beside its characters: each open one is looked at with every event, and each is remembered. */
+/**
+ * The fixed length that a text counts besides its characters: an open one is checked with every event, and each one is
+ * remembered.
+ */
 const openLength = mostLength / 1_024;
 const overLength = 512;
-/** So many pieces of one event are looked at before others have their turn. */
+/** The number of pieces of one event between two pauses. */
 const stepPieces = 100;
 
 export class StreamEditor {
@@ -104,7 +107,7 @@ export class StreamEditor {
     return told;
   }
 
-  /** What is told of a text: all of it has come, or all comes here. */
+  /** The text that repeats the pieces of a channel, or is its only source. */
   *#repeat({ channel: key, form, text }: StreamedText): Flow<string> {
     const known = this.#channels.get(key);
     if (known !== undefined) return known.told;

@@ -14,7 +14,7 @@ import { requestTexts as responseRequest } from '../dialects/responses/request-t
 import type { AnswerTexts, RequestTexts, StreamTexts } from '../dialects/texts.ts';
 import { type MediaOperation, mediaPaths } from '../providers/row.ts';
 
-/** What is asked for. */
+/** The operations whose texts are guarded. */
 export type GuardedOperation = Operation | MediaOperation;
 
 /** The texts of an operation. */

@@ -3,7 +3,7 @@ import { skipText } from '../bytes/json-tokens.ts';
 
 const [quote, comma, backslash] = [0x22, 0x2c, 0x5c];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
-/** So much is read without a pause, in some milliseconds. Bytes. */
+/** The number of bytes that are read without a pause, in some milliseconds. */
 const sliceBytes = 256 * 1024;
 
 /** The name of the first one, at any depth; undefined: there is none. `body` is valid JSON. */

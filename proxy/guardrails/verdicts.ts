@@ -1,4 +1,4 @@
-// What the guardrails said of one request: for its records, for metrics, and for the refusal.
+// The verdicts of the guardrails on one request: for its records, for metrics, and for the refusal.
 import type { Failure } from '../answer.ts';
 import { refusal } from '../errors.ts';
 import {

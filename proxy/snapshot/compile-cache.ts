@@ -6,7 +6,7 @@ import type { Config } from '../../schemas/types.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { CacheSettings, SemanticSettings } from './snapshot.ts';
 
-/** What is asked at each endpoint, by its path and by its former name. */
+/** The operations of each endpoint, by its path and by its former name. */
 const operationsOf: Readonly<Record<Config['cache']['endpoints'][number], readonly Operation[]>> = {
   '/v1/chat/completions': ['chat', 'chat_of_input'],
   '/v1/completions': ['completions'],

@@ -25,7 +25,7 @@ export interface LoadedConfig {
   readonly rules: readonly Rule[];
 }
 
-/** What is put in force beside a snapshot. */
+/** The settings that are put in force beside a snapshot. */
 export interface Standing {
   readonly rules: readonly Rule[];
   readonly prerequisites: RulePrerequisites;
@@ -38,11 +38,11 @@ export interface Standing {
   readonly aliases: readonly MergedAlias[];
 }
 
-/** What a config is compiled with besides. */
+/** The further inputs of compiling a config. */
 export interface CompileSettings extends Pick<RulePrerequisites, 'hasTemplates' | 'usageEnabled'> {
-  /** What is remembered of the keys of providers. */
+  /** The state of the keys of providers. */
   readonly providerKeys: ProviderKeys;
-  /** What a provider without a list of models says it has. */
+  /** The models that a provider without a list of models reported. */
   readonly modelsOf: (name: string, provider: Provider) => readonly string[];
   readonly resetsOfCache: CacheResets;
 }

@@ -13,7 +13,7 @@ import type { Alias, Model, Pricing } from '../../schemas/types.ts';
 import { type FamilyRoutes, type NamedRoute, plainRoute, RouteTable } from './route-table.ts';
 import type { Route, Routes, Snapshot, Target, Upstream } from './snapshot.ts';
 
-/** What names are made of. */
+/** The parts of a config that names are made of. */
 export type OfferedConfig = ModelOffer & Pick<AssembledConfig, 'aliases' | 'providers' | 'usage'>;
 
 /** The routes of all names, those of families included. An alias that is not enabled has no route, and none that leads nowhere. */
@@ -103,7 +103,7 @@ class ListedTarget implements Target {
   }
 }
 
-/** What OpenAI asks where a moderation names no model ("Create moderation" in its reference). */
+/** OpenAI's model for a moderation that names none ("Create moderation" in its reference). */
 export const moderationModel = 'omni-moderation-latest';
 
 /** The providers that know this model, although their lists need not name it. */

@@ -21,7 +21,7 @@ import type { HttpProxy } from '../upstream/dial/tunnel.ts';
 import { type AwsSigner, awsSigner } from '../upstream/sign-aws.ts';
 import type { Upstream } from './snapshot.ts';
 
-/** What the files of a provider hold or held. */
+/** The present and former content of a provider's files. */
 export interface FromFiles {
   /** Keys that were in force before, which are secrets as well. */
   readonly formerKeys: readonly string[];

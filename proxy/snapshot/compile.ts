@@ -93,7 +93,7 @@ function compileCrossOrigin(origins: readonly string[]): CrossOrigin | undefined
   return Object.freeze({ every: origins.includes('*'), origins: Object.freeze(new Set(origins)) });
 }
 
-/** The same config with other keys, and other resets of the cache. */
+/** The snapshot with other keys, and other resets of the cache. */
 export function withDocuments(snapshot: Snapshot, credentials: Credentials, resets: CacheResets): Snapshot {
   const { cache } = snapshot;
   return Object.freeze({ ...snapshot, credentials, cache: Object.freeze({ ...cache, resets }) });

@@ -1,4 +1,4 @@
-// What is in force in the words of those who wrote it, for explanations: a snapshot has only what a request needs.
+// The configuration in force as it is written, for explanations: a snapshot has only what a request needs.
 
 import type { MergedAlias } from '../../domain/aliases/merge-aliases.ts';
 import type { MergedRule } from '../../domain/rules/merge.ts';

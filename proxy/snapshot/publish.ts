@@ -34,7 +34,7 @@ import { type CompileSettings, compileManaged, type LoadedConfig, type Standing 
 import type { InForce } from './in-force.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** What is put in force together. */
+/** The parts that are put in force together. */
 export interface Publication {
   readonly snapshot: Snapshot;
   readonly rules: readonly Rule[];
@@ -47,9 +47,9 @@ export interface PublishOptions {
   readonly hasTemplates: boolean;
   /** Tokens are counted. */
   readonly usageEnabled: boolean;
-  /** What is remembered of the keys of providers; by default nothing yet. */
+  /** The state of the keys of providers; default: none. */
   readonly providerKeys?: ProviderKeys;
-  /** What providers without a list of models say they have; by default nothing. */
+  /** The models that providers without a list of models reported; default: none. */
   readonly modelsOf?: CompileSettings['modelsOf'];
   /** Puts it in force everywhere, or throws and changes nothing. */
   readonly put: (next: Publication) => void;
@@ -71,7 +71,7 @@ export interface Publisher {
   documents(state: Pick<StoredState, 'documents' | 'kinds' | 'storeId'>, origin: StateOrigin): void;
   /** Another master key lets in from now on, and the one before no longer. */
   renewMasterKey(masterKey: string | undefined): void;
-  /** What was put in force last, as it is written. Throws before there is anything. */
+  /** The configuration in force as it is written. Throws before there is any. */
   inForce(): InForce;
 }
 

@@ -18,13 +18,13 @@ export interface NamedRoute {
 /** The names of a family. */
 export interface FamilyRoutes {
   readonly alias: Alias;
-  /** What stands behind the slash of its names. */
+  /** The models behind the slash of its names. */
   readonly models: ReadonlySet<string>;
   /** Where a name leads; undefined: nowhere. */
   readonly flatten: (name: string) => Flattened | undefined;
 }
 
-/** What names are made of. */
+/** The parts that names are made of. */
 export interface RouteParts {
   readonly targets: Routes['targets'];
   readonly names: ModelNames;

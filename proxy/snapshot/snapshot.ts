@@ -27,7 +27,7 @@ import type { RetryPolicy } from './retry-policy.ts';
 /** Which requests have a line. `failures`: those with a status from 400 on, clients that left (499), and answers that broke off. */
 export type AccessLogScope = Config['server']['access_log'];
 
-/** What the configuration says of responses that clients ask to store. */
+/** The settings of responses that clients ask to store. */
 export interface KeepingOfResponses {
   /** Whether the gateway keeps responses. It remembers in any case which provider keeps one. */
   readonly isEnabled: boolean;
@@ -49,7 +49,7 @@ export interface Upstream extends Origin {
   readonly speechesOf: (model: string) => Speeches;
   /** Where a model of it is asked for what is passed on as it is; undefined: nowhere. */
   readonly mediaOf: (operation: MediaOperation, model: string) => MediaPlace | undefined;
-  /** What becomes of what it cannot be told. */
+  /** The policy for members that it cannot receive. */
   readonly unsupported: UnsupportedPolicy;
   /** Configured headers of every request, names and values in turn. */
   readonly headers: readonly string[];
@@ -57,11 +57,11 @@ export interface Upstream extends Origin {
   readonly forwarded: readonly string[] | undefined;
   /** Its API keys, each with the headers of every request. */
   readonly credentials: ApiKeys;
-  /** What must never be shown to a client: the keys and the values of configured headers. */
+  /** The secrets that no client may see: the keys and the values of configured headers. */
   readonly secrets: readonly string[];
   /** Callers restricted to some models may send members that make this provider go elsewhere. */
   readonly allowsRoutingMembers: boolean;
-  /** What its answers say of its own limits steers balancing. */
+  /** Whether the limits that its answers report steer balancing. */
   readonly learnsLimits: boolean;
   /** Failures make others be asked first. */
   readonly hasBreaker: boolean;
@@ -84,7 +84,7 @@ export interface Target {
   readonly model: string;
   readonly modelJson: Buffer;
   readonly speeches: Speeches;
-  /** What its use costs there; undefined: unknown. */
+  /** The price of its use there; undefined: unknown. */
   readonly price?: Price | undefined;
 }
 
@@ -94,7 +94,7 @@ export type Strategy = (typeof strategies)[number];
 
 /** Where a model name leads: one target, or those of an alias or a bare id in declared order, none twice. */
 export interface Route {
-  /** The same as long as the route means the same, across reloads: what balancing remembers hangs on it. */
+  /** Equal for equal routes, across reloads: the state of balancing belongs to it. */
   readonly name: string;
   readonly targets: readonly Target[];
   /**
@@ -139,7 +139,7 @@ export interface Routes {
   inAnyCase(name: string): Route | undefined;
   /** Every name, each once. */
   keys(): Iterable<string>;
-  /** What GET /v1/models lists for those who may use everything, sorted by id. Always the same list. */
+  /** The list of GET /v1/models for callers without restrictions, sorted by id. Always the same list. */
   entries(): Slices<readonly ModelEntry[]>;
 }
 
@@ -153,7 +153,7 @@ export interface ServerTimeouts {
   readonly keepAliveMs: number;
 }
 
-/** What holds for sessions over WebSocket that begin now. */
+/** The settings of sessions over WebSocket that begin now. */
 export interface SessionSettings {
   /** Of one message. Bytes. */
   readonly frameLimitBytes: number;
@@ -167,7 +167,7 @@ export interface SessionSettings {
   readonly mostSessions: number;
 }
 
-/** What is recorded of requests. */
+/** The settings of records. */
 export interface AuditSettings {
   readonly isEnabled: boolean;
   readonly hasBodies: boolean;
@@ -210,7 +210,7 @@ export interface CacheSettings {
   readonly onlyDeterministic: boolean;
   /** Equal requests wait for one call. */
   readonly sharesCalls: boolean;
-  /** So long the client of a call may hold up those that wait for it. */
+  /** How long the client of a call may delay those that wait for it, in milliseconds. */
   readonly sharePatienceMs: number;
   /** Undefined: as the process has it. */
   readonly engine: 'memory' | 'redis' | undefined;
@@ -218,7 +218,7 @@ export interface CacheSettings {
   readonly semantic: SemanticSettings | undefined;
   /** Nothing is kept of these user paths and of all below them. */
   readonly without: readonly string[];
-  /** What operators have reset. */
+  /** The resets by operators. */
   readonly resets: CacheResets;
 }
 
@@ -267,6 +267,6 @@ export interface Snapshot {
   readonly upstreams: readonly Upstream[];
   /** The names of all configured providers, folded; those that are left out included. */
   readonly providers: ReadonlySet<string>;
-  /** What keys are checked against; the same object as long as no key changes. */
+  /** The keys in force; the same object as long as no key changes. */
   readonly credentials: Credentials;
 }

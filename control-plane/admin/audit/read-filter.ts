@@ -38,7 +38,7 @@ const names = [
 /** Spec, Other constants. */
 const usualLimit = 25;
 
-/** What a request for entries says besides its query. */
+/** A request for entries: its query, headers and operator. */
 export interface Asking {
   readonly query: unknown;
   readonly headers: IncomingHttpHeaders;
@@ -60,7 +60,9 @@ export function readEntryQuestion(asking: Asking, nowMs: number): EntryQuestion 
   return questionOf(readFilled(asking.query, names), asking, nowMs);
 }
 
-/** The same for sessions, whose pages may also begin behind one that was seen. */
+/**
+ * Reads a request for sessions, whose pages may also begin behind a known one. Throws a Refusal for an invalid query.
+ */
 export function readSessionQuestion(asking: Asking, nowMs: number): SessionQuestion {
   const { after, ...given } = readFilled(asking.query, [...names, 'after']);
   if (after !== undefined && !isRecordId(after))

@@ -3,7 +3,7 @@ import { bucketsOf, type Days, hourEdges } from '../../../domain/records/buckets
 import { timestamp } from '../../../domain/timestamp.ts';
 import type { AuditStats } from '../../../store/records/record-store.ts';
 
-/** So many days are shown hour by hour. */
+/** The most days that are shown hour by hour. */
 const mostHourlyDays = 3;
 
 /** How the days are cut: into hours or days of their time zone. */

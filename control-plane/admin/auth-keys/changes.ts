@@ -27,13 +27,13 @@ export interface View {
   readonly operator: Operator;
   /** Unsorted. */
   readonly keys: readonly AuthKey[];
-  /** What entries of `allowed_models` mean. */
+  /** The names that decide the meaning of entries of `allowed_models`. */
   readonly names: EntryNames;
   /** Labels that carry a budget. */
   readonly budgetLabels: ReadonlySet<string>;
 }
 
-/** What the configuration has to do with keys. */
+/** The parts of the configuration that concern keys. */
 export interface KeySurroundings extends Pick<View, 'names'> {
   /** The budgets that it declares. */
   readonly budgets: readonly Pick<Budget, 'key'>[];
@@ -64,7 +64,7 @@ export function findKey({ keys }: View, id: string): AuthKey {
   return key;
 }
 
-/** What a new key is made of. */
+/** The parts of a new key. */
 export interface Making {
   readonly id: string;
   readonly secret: string;

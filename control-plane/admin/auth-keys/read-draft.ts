@@ -53,7 +53,7 @@ export function readDraft(body: unknown, known: KnownModels, nowMs: number): Key
   };
 }
 
-/** What a PATCH changes of a key; absent members stay. A member that is there and undefined is removed. */
+/** The changes of a PATCH; absent members stay. A member that is present and undefined is removed. */
 export type KeyChange = Partial<
   Pick<KeyDraft, 'name' | 'description' | 'userPath' | 'labels' | 'allowedModels' | 'expiresAtMs'>
 >;

@@ -5,7 +5,7 @@ import { timestamp } from '../../../domain/timestamp.ts';
 
 const hourMs = 3_600_000;
 
-/** What a record shows beside the stored key. */
+/** The facts of a record besides the stored key. */
 export interface RecordFacts {
   /** Unix milliseconds; `active` is as of this time. */
   readonly nowMs: number;
@@ -27,7 +27,10 @@ export function keyRecord(key: AuthKey, { nowMs, isStale = false, usedHour }: Re
   };
 }
 
-/** What the log says of a key: what it may do and for how long, and nothing of its secret. Null: there is none, or it cannot be read. */
+/**
+ * The fields of a log line about a key: its rights and its end, never its secret. Null: there is no key, or it cannot
+ * be read.
+ */
 export function keyFacts(key: AuthKey | undefined, nowMs: number): object | null {
   if (key === undefined) return null;
   const { digest: _, redacted_value: __, created_at: ___, updated_at: ____, ...said } = authKeyBody(key);

@@ -18,7 +18,7 @@ export interface BudgetParts extends ManagedParts {
   configBudgets(): Pick<BudgetListingParts, 'declared' | 'places' | 'anchors' | 'unpriced'> & {
     readonly budgets: readonly Budget[];
   };
-  /** What was spent, as of now, by the budgets in force. Rejects with `StoreUnavailable`. */
+  /** The present spend of the budgets in force. Rejects with `StoreUnavailable`. */
   figures(): Promise<BudgetFigures>;
   /** The limits on what operators may store. */
   quotas(): Quotas;

@@ -1,4 +1,4 @@
-// What the response cache has done, summed up from the heartbeats of all live proxies. Pure.
+// The counts of the response cache, summed over the heartbeats of all live proxies. Pure.
 import { timestamp } from '../../../domain/timestamp.ts';
 import type { Cache } from '../../../schemas/types.ts';
 import type { CacheFacts } from '../../../store/state/heartbeat-counts.ts';
@@ -28,7 +28,7 @@ export function cacheListing({ settings, storeEngine, proxies, nowMs }: CacheSou
     isLive && body.cache !== undefined ? [{ instance, startedMs: body.started_at_ms, facts: body.cache }] : [],
   );
   const sum = (of: (facts: CacheFacts) => number): number => said.reduce((total, { facts }) => total + of(facts), 0);
-  // What lies in Redis is the same for all.
+  // The content of Redis is the same for all proxies.
   const held = (of: (facts: CacheFacts) => number): number =>
     engine === 'redis' ? Math.max(0, ...said.map(({ facts }) => of(facts))) : sum(of);
   return {

@@ -19,7 +19,7 @@ export interface CacheParts extends Pick<CacheSources, 'storeEngine'> {
   readonly store: DocumentStore;
   /** The section of the configuration in force. */
   readonly settings: () => CacheSources['settings'];
-  /** What names of models mean. */
+  /** The names of providers and aliases. */
   readonly known: () => EntryNames;
   readonly fleet: Pick<Fleet, 'refresh' | 'proxies'>;
   /** Unix milliseconds. */

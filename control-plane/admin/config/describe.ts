@@ -69,7 +69,10 @@ function rowsOfProviders({ declared: { providers }, places }: ShownConfig, fleet
   });
 }
 
-/** What cannot hold a secret. The path and query of the address may, and so may a part of it that a variable fills in. */
+/**
+ * The members of a provider that cannot hold a secret. The path and query of the address may, and so may a part of it
+ * that a variable fills in.
+ */
 function describeProvider(provider: Provider): object {
   const { type, base_url: baseUrl, forward_headers: forwarded = [], timeouts } = provider;
   // A reference to a variable is no part of a host, so an address whose origin has one cannot be parsed.

@@ -28,6 +28,6 @@ export function delegateGuardrail(
     if (llm !== undefined && !reaches(operator, llm.model, names))
       throw beyondModels(`write a guardrail that asks the model ${JSON.stringify(llm.model)}`, 'llm.model');
   }
-  // What cannot be read may be about anything.
+  // An unreadable guardrail may concern anything.
   if (known.unreadable.has(name)) throw beyondModels('replace a guardrail that cannot be read', 'name');
 }

@@ -23,11 +23,11 @@ export interface Joined {
   left(): void;
 }
 
-/** So many entries are read at once. */
+/** The number of entries that are read at once. */
 const batchSize = 100;
-/** So many that a client has missed are sent to it again; with more, it has to read lists. */
+/** The most missed entries that are sent again to a client; with more, it has to read lists. */
 const mostReplayed = 1_000;
-/** So many readings follow each other without a pause; what is left then waits for the next turn. */
+/** The number of readings without a pause; the rest waits for the next turn. */
 const mostRounds = 50;
 
 /** All work is done in turns, one after the other: a turn reads what has come in for all, then lets new listeners catch up. */
@@ -117,7 +117,7 @@ export class LiveFeed {
     for (const listener of this.#listeners) listener.say(unavailableEvent);
   }
 
-  /** What has come in, to all who listen already. */
+  /** Sends the new entries to all listeners. */
   async #advance(): Promise<void> {
     for (let round = 0; round < mostRounds; round += 1) {
       const { entries, cursor } = await this.#arrived(this.#cursor);

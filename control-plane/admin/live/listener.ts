@@ -5,7 +5,7 @@ import { entryEvent, type ResetReason, resetEvent } from './events.ts';
 /** The connection of a client. */
 export interface Sink {
   write(text: string): void;
-  /** What was written and not yet taken. Bytes. */
+  /** The bytes that were written and not yet taken. */
   waitingBytes(): number;
   /** Whether the client may see the entry. */
   sees(entry: AuditEntry): boolean;
@@ -27,7 +27,7 @@ export class Listener {
   readonly sink: Sink;
   #isBehind = false;
   #missed = 0;
-  /** What it was sent in advance of the others, until they are at the cursor. */
+  /** The entries that it got before the others, until they are at the cursor. */
   #ahead: { readonly ids: ReadonlySet<string>; readonly cursor: number } | undefined;
 
   constructor(sink: Sink, resumesAt: number | undefined) {
@@ -42,7 +42,7 @@ export class Listener {
 
   /** Entries that were read together, up to `cursor`. */
   deliver(entries: readonly AuditEntry[], cursor: number): void {
-    // What is written in one go waits at first for every client, so only what is left of earlier entries counts.
+    // Every write waits at first for every client, so only the rest of earlier entries counts.
     this.#isBehind ||= this.sink.waitingBytes() > mostWaitingBytes;
     const ahead = this.#ahead;
     const seen = entries.filter((entry) => ahead?.ids.has(entry.id) !== true && this.sink.sees(entry));

@@ -12,7 +12,7 @@ import { type FeedParts, LiveFeed } from './feed.ts';
 import type { Sink } from './listener.ts';
 
 export interface LiveParts extends FeedParts {
-  /** What is in force: a stream ends with the authority that opened it. */
+  /** The authorities in force: a stream ends with the one that opened it. */
   readonly access: Pick<AccessParts, 'credentials' | 'nowMs'>;
 }
 
@@ -89,7 +89,7 @@ function sinkOf(raw: ServerResponse, operator: Operator, access: LiveParts['acce
       present = operatorNow(operator, access);
       return present !== undefined;
     },
-    // What a client does not read would never be sent.
+    // Bytes that a client does not read would never be sent.
     end: () => void (raw.writableLength > 0 ? raw.destroy() : raw.end()),
   };
 }

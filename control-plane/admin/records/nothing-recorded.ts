@@ -1,7 +1,7 @@
 // The record store of a gateway without recording: lists are empty, sums are zero.
 import type { RecordStore, UsageTotals } from '../../../store/records/record-store.ts';
 
-/** What the admin API asks of the record store. */
+/** The operations of the record store that the admin API uses. */
 export type ReadableRecords = Omit<RecordStore, 'add' | 'spend' | 'prune' | 'relieve' | 'room' | 'close'>;
 
 const noTotals: UsageTotals = {

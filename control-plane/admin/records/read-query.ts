@@ -3,7 +3,7 @@ import { isWithin, normaliseUserPath } from '../../../domain/user-path.ts';
 import { isInScope, type Operator } from '../../authenticate.ts';
 import { invalidQuery, readQuery } from '../../managed/read-query.ts';
 
-/** What an empty value would mean is not clear for these; everywhere else it counts as absent, as forms send it. */
+/** An empty value of these has no clear meaning; of others it counts as absent, as forms send it. */
 const neverEmpty: ReadonlySet<string> = new Set(['limit', 'offset', 'log_id', 'cursor']);
 
 /** The longest page of a listing (spec, Other constants). */

@@ -15,7 +15,7 @@ export interface RecordRouteParts {
   readonly log: Log;
 }
 
-/** What was recorded is shown, whether more is recorded now or not. */
+/** Shows the records, also while nothing more is recorded. */
 export const recordRoutes: FastifyPluginAsync<{ readonly parts: RecordRouteParts }> = async (app, { parts }) => {
   const { store, access, nowMs, log } = parts;
   const readable = {

@@ -1,6 +1,6 @@
 // Writes rows as CSV (RFC 4180), so that a spreadsheet takes no cell for a formula. Pure.
 
-/** What spreadsheets take for the beginning of a formula, also behind a tab or a line break. */
+/** The start of a formula for spreadsheets, also behind a tab or a line break. */
 const formula = /^[=+\-@\t\r\n]/;
 const plainNumber = /^-?\d+(\.\d+)?$/;
 

@@ -21,7 +21,7 @@ type FilterName = (typeof filterNames)[number];
 
 const cacheModes = ['uncached', 'cached', 'all'] as const;
 
-/** What a request for usage says besides its path. */
+/** A request for usage. */
 export interface Asking {
   readonly query: unknown;
   readonly headers: IncomingHttpHeaders;

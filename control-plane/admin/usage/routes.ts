@@ -96,7 +96,7 @@ function addRows(app: FastifyInstance, { nowMs }: UsageParts, recordsFor: Record
   }
 }
 
-/** What a row is of. */
+/** The identity of a row. */
 function nameOf(row: Row, dimension: string): string {
   return JSON.stringify([row[dimension], row['provider'], row['provider_name']]);
 }

@@ -1,4 +1,4 @@
-// What the whole window shows: the login, or the frame with a page in it.
+// The whole window: the login, or the frame with a page in it.
 import { useEffect } from 'preact/hooks';
 import { probe } from './api.ts';
 import { useCell } from './cell.ts';

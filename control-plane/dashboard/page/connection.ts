@@ -4,7 +4,7 @@ import { nowMs } from './time.ts';
 
 export interface Connection {
   readonly isUp: boolean;
-  /** What is wrong, for people; empty while it is up. */
+  /** The problem, for people; empty while it is up. */
   readonly problem: string;
   /** Since when it is so. Unix milliseconds. */
   readonly sinceMs: number;

@@ -2,9 +2,9 @@
 import htm from 'htm';
 import { type ComponentChildren, h, type VNode } from 'preact';
 
-/** What a component draws. */
+/** The result of a component. */
 export type View = VNode | null;
-/** What may stand inside of an element. */
+/** The possible children of an element. */
 export type Inside = ComponentChildren;
 
 type Tag = (strings: TemplateStringsArray, ...values: unknown[]) => VNode;

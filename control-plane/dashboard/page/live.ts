@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { findSession } from './session.ts';
 
-/** What a listener hears. `reset`: entries were left out, so lists have to be read again. */
+/** The callbacks of a listener. `reset`: entries were left out, so lists have to be read again. */
 export interface LiveListener<Entry> {
   readonly entry: (entry: Entry) => void;
   /** Entries come from here on. */

@@ -1,7 +1,7 @@
 // Every page, one row each: its address, its name, who may see it, and the module that draws it, which is loaded when it is shown.
 import type { FunctionComponent } from 'preact';
 
-/** What a module of `pages/` exports. */
+/** The exports of a module of `pages/`. */
 export interface PageModule {
   readonly view: FunctionComponent;
 }

@@ -28,7 +28,7 @@ export interface State {
   readonly steps: Map<number, Step>;
 }
 
-/** What one character does. */
+/** The transition of one character. */
 export interface Step {
   readonly to: State;
   /** Of each thread of `to`, which one it was; the number of them all: it begins with this character. */

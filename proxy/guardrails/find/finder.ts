@@ -3,7 +3,7 @@
 /** Characters that most finders read in some milliseconds. */
 export const usualSlice = 32_768;
 
-/** What was found, from `start` to before `end`: offsets in the text. */
+/** A finding, from `start` to before `end`: offsets in the text, in UTF-16 code units. */
 export interface Found {
   readonly start: number;
   readonly end: number;
@@ -15,7 +15,7 @@ export interface Found {
 export interface Finder {
   /** Something found spans so many characters at most; of a longer one the first part is found. */
   readonly window: number;
-  /** So many characters are read without a pause: some milliseconds, in the worst case some tens of them. */
+  /** The number of characters that are read without a pause: some milliseconds, in the worst case some tens of them. */
   readonly slice: number;
   /** Whether there may be something in the text; false is certain. Fast. */
   mayFind(text: string): boolean;

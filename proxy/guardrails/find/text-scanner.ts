@@ -2,12 +2,12 @@
 import { codeAt, codeBefore, type Finder, type Follower, type Found, widthOf } from './finder.ts';
 import type { TextReader } from './json-scanner.ts';
 
-/** What comes in the place of what was found. */
+/** The replacement of a finding. */
 export type Replace = (found: Found, value: string) => string;
 
 /** Characters may be read again so many times on average, after what began like something and was nothing. */
 const mostReadings = 4;
-/** So many may be read again in any text. */
+/** The number of characters that may be read again in any text. */
 const freeReadings = 65_536;
 
 /** Holds back what may be the beginning of something, at most the window of its finder. */
@@ -20,7 +20,7 @@ export class TextScanner implements TextReader {
   #held = '';
   /** The offset in the whole text where it begins. */
   #base = 0;
-  /** So much of it has been followed. */
+  /** The number of characters that were followed. */
   #at = 0;
   /** Characters that were followed, some of them several times. */
   #readings = 0;
@@ -69,7 +69,7 @@ export class TextScanner implements TextReader {
     return told + view.slice(from);
   }
 
-  /** What begins at `first` is complete, or too long. */
+  /** Decides about the match at `first`, which is complete or too long. */
   #decide(first: number): string {
     const view = this.#before + this.#held.slice(0, this.#at);
     const shift = this.#before.length;
@@ -97,7 +97,7 @@ export class TextScanner implements TextReader {
     this.#follower.reset(codeBefore(this.#before, this.#before.length));
   }
 
-  /** So many of the characters that are held are not needed any more. */
+  /** Releases the first `length` held characters. */
   #release(length: number): string {
     if (length === 0) return '';
     const told = this.#held.slice(0, length);

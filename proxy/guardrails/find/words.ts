@@ -44,7 +44,7 @@ export class WordFinder implements Finder {
         if (code < 128) this.begins[code] = 1;
       }
     }
-    // What can be found is never longer, so nothing is cut.
+    // No finding is longer, so nothing is cut.
     this.window = Math.max(...settings.words.map((word) => word.length)) + 2;
   }
 
@@ -177,7 +177,7 @@ function automatonOf({ words, areWhole, isCaseSensitive }: WordSettings): Node {
   return root;
 }
 
-/** What the automaton reads for a word, each with the characters of the word up to there. */
+/** The symbols of a word for the automaton, each with the number of characters of the word up to it. */
 function* symbolsOf(word: string, areWhole: boolean, isCaseSensitive: boolean): Iterable<[number, number]> {
   let depth = 0;
   let before: number | undefined;

@@ -9,15 +9,15 @@ import { type CheckContext, type Checks, pass, type Released, type StreamCheck, 
 
 export type FoundAction = 'block' | 'redact' | 'flag';
 
-/** What is looked for, and what becomes of it. */
+/** A search, and the action on findings. */
 export interface Search {
   readonly finder: Finder;
   readonly action: FoundAction;
-  /** What comes in the place of what was found, for `redact`. */
+  /** The replacement of a finding, for `redact`. */
   readonly replacementOf: (found: Found, value: string, context: CheckContext) => string;
 }
 
-/** What reads a text of a form piece by piece. */
+/** Reads a text of a form piece by piece. */
 interface Scanner {
   push(text: string): string;
   end(): string;
@@ -119,7 +119,7 @@ function* pushed(text: string, scanner: Scanner, slice: number): Slices<string> 
   return told;
 }
 
-/** What a few guardrails read of an event together is to take no longer than a slice. */
+/** The number of guardrails that read an event without a pause. */
 const stagesInTurn = 4;
 
 /** One text of a streamed answer. */

@@ -18,7 +18,7 @@ const names = ['user_path', 'model', 'key_id', 'endpoint', 'stream', 'thread'] a
 /** With more keys than this, the id is typed. */
 const mostOptions = 200;
 
-/** What was refused is not asked for again: the same question gets the same answer. */
+/** Loads an explanation. A refused question is not sent again, because the same question gets the same answer. */
 function useExplained<Body>(path: string | undefined): Load<Body> {
   const [refused, setRefused] = useState<string | undefined>(undefined);
   const loaded = useLoad<Body>(path, refused === path ? undefined : everyMs);

@@ -31,9 +31,9 @@ export function Dialog({ title, onClose, children }: DialogProps): View {
 
 export interface ConfirmProps {
   readonly title: string;
-  /** What the button says: `Reset all counters`. */
+  /** The text of the button: `Reset all counters`. */
   readonly action: string;
-  /** What must be typed; absent: nothing. */
+  /** The word that must be typed; absent: none. */
   readonly word?: string;
   readonly onConfirm: () => Promise<void>;
   readonly onClose: () => void;
@@ -78,7 +78,7 @@ export function ConfirmDialog({ title, action, word, onConfirm, onClose, childre
   </${Dialog}>`;
 }
 
-/** What stands in the field of an event. */
+/** The text in the field of an event. */
 export function fieldText({ currentTarget }: Event): string {
   const isField = currentTarget instanceof HTMLInputElement || currentTarget instanceof HTMLSelectElement;
   return isField || currentTarget instanceof HTMLTextAreaElement ? currentTarget.value : '';

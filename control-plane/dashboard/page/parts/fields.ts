@@ -10,7 +10,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** What is wrong in the form around a field. */
+/** The mistake in the form around a field. */
 export const FieldProblem = createContext<Problem | undefined>(undefined);
 
 interface FieldProps {
@@ -77,7 +77,7 @@ export interface CheckFieldProps {
   readonly value: boolean;
   readonly onChange: (value: boolean) => void;
   readonly isFixed?: boolean;
-  /** What it says. */
+  /** Its text. */
   readonly children?: ComponentChildren;
 }
 
@@ -125,7 +125,7 @@ interface Marked {
   readonly isRequired?: boolean;
 }
 
-/** What the element of a field has. */
+/** The attributes of a field's element. */
 function useMarks(id: string, { name, hint, isFixed = false, isRequired = false }: Marked): object {
   const isWrong = useContext(FieldProblem)?.field === name;
   const noted = useNotes(id, name, hint);
@@ -153,7 +153,7 @@ interface NotesProps {
   readonly hint?: ComponentChildren;
 }
 
-/** What is wrong with a field, and its hint. */
+/** The mistake in a field, and its hint. */
 export function Notes({ id, name, hint }: NotesProps): View {
   const problem = useContext(FieldProblem);
   return html`${problem?.field === name && html`<p class="small problem" role="alert" id=${`${id}-problem`}>${problem.message}</p>`}

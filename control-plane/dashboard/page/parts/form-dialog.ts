@@ -6,7 +6,7 @@ import { html, type View } from '../html.ts';
 import { Dialog } from './dialog.ts';
 import { FieldProblem, type Problem } from './fields.ts';
 
-/** What was written cannot be sent: thrown by `onSubmit`. */
+/** A mistake in a field, thrown by `onSubmit`. */
 export class FieldMistake extends Error {
   readonly field: string;
 
@@ -19,7 +19,7 @@ export class FieldMistake extends Error {
 
 export interface FormDialogProps {
   readonly title: string;
-  /** What the button says: `Create key`. */
+  /** The text of the button: `Create key`. */
   readonly action: string;
   /** Resolves when it is stored; rejects with `FieldMistake`, or with `ApiError` whose `param` is the name of a field. */
   readonly onSubmit: () => Promise<void>;

@@ -5,7 +5,7 @@ import { html, type View } from '../html.ts';
 export interface MeterProps {
   readonly used: number;
   readonly cap: number;
-  /** What is counted: `requests`. */
+  /** The counted unit: `requests`. */
   readonly unit: string;
   /** Of what, for screen readers: `/team-a, minute`. */
   readonly label: string;

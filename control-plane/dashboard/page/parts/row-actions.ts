@@ -8,7 +8,7 @@ export type ManagedAction = 'edit' | 'override' | 'yaml' | 'reset' | 'delete';
 export interface RowActionsProps {
   /** The configuration is not changed here, but overridden. */
   readonly source: 'manual' | 'config';
-  /** What the row shows, for screen readers. */
+  /** The title of the row, for screen readers. */
   readonly title: string;
   readonly act: (action: ManagedAction) => void;
 }

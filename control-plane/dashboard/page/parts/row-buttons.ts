@@ -2,7 +2,7 @@
 import { html, type View } from '../html.ts';
 
 export interface RowButtonsProps<Action extends string> {
-  /** What the row is, for screen readers. */
+  /** The name of the row, for screen readers. */
   readonly name: string;
   readonly offered: readonly (readonly [action: Action, text: string])[];
   readonly onChoose: (action: Action) => void;

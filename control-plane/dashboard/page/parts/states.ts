@@ -1,4 +1,4 @@
-// What stands where data would be: it is on its way, there is none, it cannot be had. Each says what to do.
+// The view in place of missing data: it is loading, there is none, or it failed. Each gives advice.
 import type { ComponentChildren } from 'preact';
 import { html, type View } from '../html.ts';
 import type { Load } from '../load.ts';

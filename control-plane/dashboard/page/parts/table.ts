@@ -15,7 +15,7 @@ export interface Column<Row> {
 }
 
 export interface TableProps<Row> {
-  /** What the rows are, for screen readers. */
+  /** The name of the rows, for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
@@ -41,7 +41,7 @@ export interface TablePart {
   readonly onView: (first: number, last: number) => void;
 }
 
-/** So many rows are drawn without a window. */
+/** The most rows that are drawn without a window. */
 const mostWhole = 60;
 /** Drawn above and below those in view, so that the keyboard finds the next one. */
 const spareRows = 8;

@@ -11,7 +11,7 @@ interface Convergence {
 
 interface Write {
   readonly id: number;
-  /** What it does: `Override of /team-a`. */
+  /** The effect of the write: `Override of /team-a`. */
   readonly what: string;
   readonly standing: 'waiting' | 'done' | 'late';
   readonly live: number;

@@ -11,7 +11,7 @@ import { type Budget, titleOf } from './budget.ts';
 import { bodyOf, type Draft, draftOf, mistakeIn, periods, yamlOf } from './draft.ts';
 
 export interface BudgetDialogProps {
-  /** What it begins with; absent: a new budget. */
+  /** The budget to edit; absent: a new one. */
   readonly budget?: Budget;
   /** Of the operator; a new budget begins there. */
   readonly userPath: string;

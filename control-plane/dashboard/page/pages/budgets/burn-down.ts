@@ -1,4 +1,4 @@
-// What is left of a budget over its window: how it went, how it should have gone, and where it leads at this pace.
+// The rest of a budget over its window: its past, the even pace, and the forecast.
 import { useId } from 'preact/hooks';
 import { dollars } from '../../format.ts';
 import { html, type View } from '../../html.ts';
@@ -53,7 +53,7 @@ export function BurnDown({ budget, nowMs }: BurnDownProps): View {
   return html`<${Curve} budget=${budget} nowMs=${nowMs} points=${pointsOf(usage.body, budget, nowMs)} />`;
 }
 
-/** What was left at the end of each hour, from the start of the window until now. */
+/** The rest at the end of each hour, from the start of the window until now. */
 function pointsOf(buckets: readonly Bucket[], budget: Budget, nowMs: number): Point[] {
   const [startMs] = spanOf(budget);
   const points: Point[] = [{ ms: startMs, left: budget.amount }];

@@ -48,7 +48,7 @@ export function secondsOf({ period, seconds }: Draft): number {
   return periods.find(([value]) => value === period)?.[2] ?? Number(seconds);
 }
 
-/** What is wrong before anything is sent; undefined: nothing. */
+/** The first mistake, found before anything is sent; undefined: none. */
 export function mistakeIn(draft: Draft): readonly [field: keyof Draft, message: string] | undefined {
   const { subject, period, seconds, amount, end, endAt } = draft;
   if (subject.trim() === '') return ['subject', 'Say whose spending it limits.'];

@@ -1,4 +1,4 @@
-// What the API says of the response cache, and the words for it. Pure.
+// The API's data of the response cache, and the words for it. Pure.
 
 export interface Counts {
   readonly hits: number;

@@ -1,4 +1,4 @@
-// What is on disk against what is in force: the mistakes that keep it out, and every value that would change.
+// The configuration on disk compared with the one in force: the mistakes that keep it out, and every value that would change.
 import { plural } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';

@@ -1,4 +1,4 @@
-// What each proxy has in force, and what keeps it behind.
+// The configuration in force at each proxy, and the reason when it is behind.
 import { duration } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';

@@ -1,4 +1,4 @@
-// What became of a request that asked for its explanation (X-Gateway-Explain: 1).
+// The outcome of a request that asked for its explanation (X-Gateway-Explain: 1).
 import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';
 import { TimeText } from '../../parts/time-text.ts';

@@ -49,7 +49,7 @@ const emptyDraft: Draft = {
   settings: newSettings('keywords'),
 };
 
-/** What is wrong before anything is sent: the field and a sentence. */
+/** The first mistake, found before anything is sent: the field and a sentence. */
 export function mistakeIn({
   name,
   order,

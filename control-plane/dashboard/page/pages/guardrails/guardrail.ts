@@ -39,7 +39,7 @@ export const kindWords: Readonly<Record<Kind, string>> = {
   llm: 'Judging model',
 };
 
-/** What it does, in a few words. */
+/** A short summary of its effect. */
 export function summaryOf({ kind, settings }: Pick<Guardrail, 'kind' | 'settings'>): string {
   const list = (name: string): readonly unknown[] =>
     Array.isArray(settings[name]) ? (settings[name] as unknown[]) : [];

@@ -14,18 +14,18 @@ export function fieldsOf(kind: Kind, asJson: readonly string[]): readonly (reado
   ]);
 }
 
-/** What a new guardrail of a kind begins with. */
+/** The initial texts of a new guardrail of a kind. */
 export function beginningOf(kind: Kind): Texts {
   return Object.fromEntries(fieldsOf(kind, []).map(([name, { begin = '' }]) => [name, begin]));
 }
 
 export interface Written {
   readonly texts: Texts;
-  /** What its field cannot say, such as an entry with a line break. */
+  /** The settings that their fields cannot show, such as an entry with a line break. */
   readonly asJson: readonly string[];
 }
 
-/** What the fields of a guardrail that is there begin with. */
+/** The initial texts of an existing guardrail. */
 export function writtenOf(kind: Kind, settings: Readonly<Record<string, unknown>>): Written {
   const given = fieldsOf(kind, []).filter(([name]) => settings[name] !== undefined);
   const isSaid = ([name, field]: (typeof given)[number]): boolean =>
@@ -41,7 +41,7 @@ export function settingsOf(kind: Kind, { texts, asJson }: Written): Readonly<Rec
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
-/** What is wrong before anything is sent: the name of the setting and a sentence. */
+/** The first mistake, found before anything is sent: the name of the setting and a sentence. */
 export function mistakeInSettings(
   kind: Kind,
   { texts, asJson }: Written,

@@ -10,7 +10,7 @@ export interface SettingField {
   readonly hint?: string;
   readonly placeholder?: string;
   readonly isRequired?: true;
-  /** What a new guardrail begins with, as text. */
+  /** The initial value of a new guardrail, as text. */
   readonly begin?: string;
 }
 

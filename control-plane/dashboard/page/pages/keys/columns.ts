@@ -7,7 +7,7 @@ import { Countdown, TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
 import { type Key, standingOf } from './key.ts';
 
-/** What can be done with a key. */
+/** The actions on a key. */
 export type KeyAction = 'edit' | 'rotate' | 'deactivate' | 'delete';
 
 export function columnsFor(act: (action: KeyAction, key: Key) => void): readonly Column<Key>[] {

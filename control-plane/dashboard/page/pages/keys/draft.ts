@@ -41,7 +41,7 @@ export function draftOf(key: Key | undefined, userPath: string): Draft {
   };
 }
 
-/** What is wrong before anything is sent: the field and a sentence. */
+/** The first mistake, found before anything is sent: the field and a sentence. */
 export function mistakeIn({ name, end, endAt }: Draft): readonly [field: string, message: string] | undefined {
   if (name.trim() === '') return ['name', 'Give the key a name, so that others know what it is for.'];
   if (end === 'at' && Number.isNaN(parseLocal(endAt))) return ['endAt', 'Say when the key expires.'];

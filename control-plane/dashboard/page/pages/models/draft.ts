@@ -42,7 +42,7 @@ export function draftOf(alias: Alias | undefined): Draft {
   };
 }
 
-/** What is wrong before anything is sent: the field and a sentence. */
+/** The first mistake, found before anything is sent: the field and a sentence. */
 export function mistakeIn({ source, targets }: Draft): readonly [field: string, message: string] | undefined {
   if (source.trim() === '') return ['source', 'Say the name that clients ask for.'];
   if (targets.every(({ model }) => model.trim() === '')) return ['targets', 'Say at least one model that it leads to.'];

@@ -1,4 +1,4 @@
-// What the API says of providers, targets and aliases, and what follows from it for a view. Pure.
+// The API's data of providers, targets and aliases, and the derived data of a view. Pure.
 
 export interface Provider {
   readonly name: string;
@@ -13,7 +13,7 @@ export interface Provider {
 
 export type Breaker = 'closed' | 'half_open' | 'open';
 
-/** What one proxy knows of a target. */
+/** The state of a target at one proxy. */
 export interface TargetView {
   readonly instance: string;
   readonly breaker: Breaker;
@@ -101,7 +101,7 @@ export function highFirstByte({ proxies }: Target): number | undefined {
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
-/** What is left of a limit according to the proxy that has seen the least: each learns of it from its own answers. */
+/** The remaining amount of each limit by the proxy with the smallest one: each learns it from its own answers. */
 export function learnedLimits({ proxies }: Target): readonly LearnedLimit[] {
   const least = new Map<string, LearnedLimit>();
   for (const limit of proxies.flatMap(({ limits }) => limits)) {

@@ -1,4 +1,4 @@
-// What is seen of a target: its breaker, its calls, its speed, the limits of its provider.
+// The cells of a target: its breaker, its calls, its speed, the limits of its provider.
 import { compact, latency, share } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { Badge, type Tone } from '../../parts/badge.ts';

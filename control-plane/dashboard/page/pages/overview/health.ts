@@ -35,7 +35,7 @@ interface Status {
   readonly store: { readonly engine: string; readonly status: 'up' | 'down' | 'emptied' | 'behind' };
 }
 
-/** What it means, and what to do. */
+/** The meaning of each problem, and the advice. */
 const words: Readonly<Record<string, string>> = {
   config_last_good: 'The configuration on disk was not usable at the start, so the last good one is in force.',
   config_rejected: 'The configuration on disk has mistakes, so the one before it stays in force.',

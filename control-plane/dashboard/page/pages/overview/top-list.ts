@@ -3,7 +3,7 @@ import { html, type View } from '../../html.ts';
 
 export interface TopRow {
   readonly name: string;
-  /** What the bar shows. */
+  /** The value of the bar. */
   readonly size: number;
   readonly text: string;
   /** Where it is looked into. */

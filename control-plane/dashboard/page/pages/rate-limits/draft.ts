@@ -90,7 +90,7 @@ export function bodyOf(draft: Draft, over: Rule | undefined): object {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** What to correct before it can be sent: the field, and a sentence. The API checks the rest. */
+/** The first mistake, found before anything is sent: the field, and a sentence. The API checks the rest. */
 export function mistakeIn(draft: Draft): readonly [field: keyof Draft, problem: string] | undefined {
   const { subject, period, seconds, maxRequests, maxTokens, end, endAt } = draft;
   const isCap = (text: string): boolean => text.trim() === '' || /^\d{1,16}$/.test(text.trim());

@@ -6,7 +6,7 @@ import type { RuleListing } from './rule.ts';
 const everyMs = 1_000;
 /** Of a page: more than a high window shows. */
 const pageLength = 100;
-/** So many rows before those in view are asked for, too. */
+/** The number of rows before those in view that are loaded, too. */
 const leadRows = 30;
 
 /** The parameters of the API by those of the address that have another name. */
@@ -23,7 +23,7 @@ export interface Listed extends Load<ListedRules> {
   readonly onView: (first: number, last: number) => void;
 }
 
-/** What the API is asked for with this query of the address. */
+/** The API's query for this query of the address. */
 export function apiFilter(query: URLSearchParams, names: readonly string[]): string {
   const given = names.flatMap((name) => {
     const value = query.get(name) ?? '';

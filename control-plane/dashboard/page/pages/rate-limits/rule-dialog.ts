@@ -12,7 +12,7 @@ import { keyOf, type Rule, scopeWords, titleOf } from './rule.ts';
 import { yamlOf } from './yaml.ts';
 
 export interface RuleDialogProps {
-  /** What it begins with; absent: a new rule. */
+  /** The rule to edit; absent: a new one. */
   readonly rule?: Rule;
   /** Of the operator; a new rule begins there. */
   readonly userPath: string;

@@ -2,7 +2,7 @@
 import { yamlScalar } from '../../parts/yaml-text.ts';
 import type { Scope } from './rule.ts';
 
-/** What a rule says. */
+/** The content of a rule. */
 export interface Declared {
   readonly scope: Scope;
   readonly subject: string;

@@ -38,7 +38,7 @@ export function statusWords({ status_code, error_type, data }: Entry): string {
   return code === undefined ? String(status_code) : `${status_code} ${code}`;
 }
 
-/** What it is about, in a line. */
+/** The title of an entry, in one line. */
 export function titleOf({ path, requested_model }: Entry): string {
   return requested_model ?? path;
 }

@@ -45,7 +45,7 @@ export const moreFields: readonly FilterField[] = [
 
 const names = [...fields, ...moreFields].map(({ name }) => name);
 
-/** What the API is asked, of the query of the page. */
+/** The API's query for the query of the page. */
 export function apiQuery(query: URLSearchParams): URLSearchParams {
   return new URLSearchParams(
     names.flatMap((name) => {

@@ -15,7 +15,7 @@ import { type Entry, type EntryPage, type EntryRow, newestFirst, type SessionPag
 import { apiQuery, fields, filterOf, moreFields } from './filters.ts';
 
 const pageLength = 100;
-/** So many are kept in the window while they come in. */
+/** The most entries that are kept while new ones come in. */
 const mostRows = 2_000;
 
 export function RequestList(): View {
@@ -29,7 +29,7 @@ export function RequestList(): View {
   const isLive = query.get('live') !== 'off' && offset === 0 && !query.has('end_date');
   const fresh = useFresh(query, filter, isLive, list);
   const isFirst = useRef(true);
-  // What was on page 3 of other filters is not on page 3 of these.
+  // Another filter begins at its first page.
   useEffect(() => {
     if (!isFirst.current) setQuery({ offset: undefined });
     isFirst.current = false;
@@ -59,7 +59,7 @@ function Switcher({ isSingle }: { readonly isSingle: boolean }): View {
   </div>`;
 }
 
-/** What came in since the list was read, the newest first. */
+/** The entries since the list was read, the newest first. */
 function useFresh(
   query: URLSearchParams,
   filter: string,
@@ -74,7 +74,7 @@ function useFresh(
       entry: (entry) => {
         if (matches(entry)) setFresh((before) => [entry, ...before].slice(0, mostRows));
       },
-      // What came in between the list and the stream is in neither.
+      // Entries between the list and the start of the stream are in neither.
       ready: reload,
       reset: () => {
         setFresh([]);

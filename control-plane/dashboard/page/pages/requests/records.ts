@@ -1,4 +1,4 @@
-// What is recorded of a request besides its facts: revisions on its way, bodies, headers. All of it is foreign text.
+// The recorded revisions, bodies and headers of a request. All of it is foreign text.
 import type { GuardrailRecord } from '../../../../../domain/records/request-record.ts';
 import { count, latency } from '../../format.ts';
 import { html, type View } from '../../html.ts';
@@ -102,7 +102,7 @@ interface UsageLog {
   readonly entries: readonly { readonly total_cost: number | null; readonly request_id: string }[];
 }
 
-/** What all calls of the request cost together, in US dollars; null: there is no price. Undefined: not known yet. */
+/** The cost of all calls of the request together, in US dollars; null: there is no price. Undefined: not known yet. */
 export function useCost({ request_id, timestamp, usage, duration_ns }: Entry): number | null | undefined {
   const begunMs = parseTime(timestamp);
   const query = new URLSearchParams({

@@ -1,4 +1,4 @@
-// What was said in a conversation, read out of recorded bodies of every dialect. Bodies are foreign: any member may be missing or of another type. Pure.
+// The turns of a conversation, read from recorded bodies of every dialect. Bodies are foreign: any member may be missing or of another type. Pure.
 
 export interface Turn {
   /** `system`, `user`, `assistant`, `tool`, or what the body says. */
@@ -26,7 +26,7 @@ function wordsOf(value: unknown): string {
   return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
 }
 
-/** What a request says: its instructions, then its messages. */
+/** The turns of a request: its instructions, then its messages. */
 export function turnsOfRequest(body: unknown): Turn[] {
   const { system, instructions, messages, input, prompt } = fieldsOf(body);
   const opening = [system, instructions].flatMap((each) => turnOf('system', each));
@@ -34,7 +34,7 @@ export function turnsOfRequest(body: unknown): Turn[] {
   return [...opening, ...said];
 }
 
-/** What its answer says. */
+/** The turns of an answer. */
 export function turnsOfAnswer(body: unknown): Turn[] {
   const { choices, content, output, error } = fieldsOf(body);
   if (error !== undefined) return turnOf('error', fieldsOf(error)['message'] ?? error);
@@ -92,7 +92,7 @@ function textsIn(content: unknown): string {
     .join('\n');
 }
 
-/** What a request adds to the one before it: clients send the whole conversation again each time. */
+/** The new turns of a request: clients send the whole conversation again each time. */
 export function newTurns(before: readonly Turn[], turns: readonly Turn[]): readonly Turn[] {
   let known = 0;
   while (known < before.length && known < turns.length && isSame(before[known], turns[known])) known += 1;

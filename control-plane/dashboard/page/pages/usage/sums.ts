@@ -28,7 +28,7 @@ export interface UsageRow extends UsageSums {
 /** A row of the table. */
 export interface NamedSums extends UsageSums {
   readonly name: string;
-  /** What stands below the name, smaller. */
+  /** The small text below the name. */
   readonly note?: string;
   /** Where a click on the name leads: changes of the query. */
   readonly query?: Readonly<Record<string, string | undefined>>;
