@@ -42,6 +42,21 @@ await test('of two caps that are used up the longer wait counts', (t) => {
   t.end();
 });
 
+await test('what was counted for a cap that is gone is told no more', (t) => {
+  const both = ruleOf('user_path', '/', minute, { maxRequests: 3, maxTokens: 9 });
+  for (const cap of ['maxRequests', 'maxTokens'] as const) {
+    const limiter = limiterOf(both);
+    const path = limiter.forUserPath('/');
+    limiter.admit(path, start);
+    limiter.charge(path, 5, start);
+    const { [cap]: _gone, ...left } = both;
+    limiter.reconcile([left]);
+    const used = cap === 'maxRequests' ? { requestsUsed: 0, tokensUsed: 5 } : { requestsUsed: 1, tokensUsed: 0 };
+    t.match(limiter.report(path, start), [used], cap);
+  }
+  t.end();
+});
+
 await test('without use a window begins now, a child that nobody has seen included', (t) => {
   const unused = { ...window, windowStartMs: 30, windowEndMs: 90, resetsInSeconds: 60, requestsUsed: 0, tokensUsed: 0 };
   const caps = { maxRequests: 2, maxTokens: 9, perChild: true };

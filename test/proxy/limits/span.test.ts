@@ -6,8 +6,8 @@ import { requests, SliceClock, tokens } from '../../../proxy/limits/window.ts';
 import { minute, start } from './limiter-calls.ts';
 import { ruleOf } from './rule-of.ts';
 
-/** A rule of a minute with these caps, which has counted a request at the start and tokens ten seconds later. */
-function used(caps: { readonly maxRequests?: number; readonly maxTokens?: number }) {
+/** A rule of a minute with these caps, which has counted a request and tokens so many seconds after the start. */
+function used(caps: { readonly maxRequests?: number; readonly maxTokens?: number }, [asked, charged] = [0, 10]) {
   const clock = new SliceClock(minute);
   const tally = new Tally(ruleOf('user_path', '/', minute, caps), {
     changed: new Set(),
@@ -20,8 +20,14 @@ function used(caps: { readonly maxRequests?: number; readonly maxTokens?: number
     tokensEnforced: true,
   });
   const counter = tally.open('');
-  counter.window?.add(requests, 1, start);
-  counter.window?.add(tokens, 5, start + 10_000);
+  const uses = [
+    { lane: requests, afterSeconds: asked },
+    { lane: tokens, afterSeconds: charged },
+  ] as const;
+  // The clock never goes back.
+  for (const { lane, afterSeconds } of uses.toSorted((one, other) => one.afterSeconds - other.afterSeconds)) {
+    counter.window?.add(lane, 1, start + afterSeconds * 1000);
+  }
   return { caps: tally.caps, counter };
 }
 
@@ -33,6 +39,8 @@ await test('what no cap limits has no part in the span', (t) => {
   t.same(spanAt(used({ maxRequests: 9, maxTokens: 9 }), soon), [0, 71]);
   t.same(spanAt(used({ maxRequests: 9 }), soon), [0, 61]);
   t.same(spanAt(used({ maxTokens: 9 }), soon), [10, 71]);
+  t.same(spanAt(used({ maxRequests: 9 }, [10, 0]), soon), [10, 71]);
+  t.same(spanAt(used({ maxTokens: 9 }, [10, 0]), soon), [0, 61]);
   t.end();
 });
 
