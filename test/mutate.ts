@@ -3,6 +3,7 @@
 //   npm run mutate                            all rooms, one after the other: hours
 //   npm run mutate -- proxy/limits            one room
 //   npm run mutate -- proxy/limits/window.ts  one file
+// test/proxy/limits/surviving-mutants.md explains those of proxy/limits that no test finds.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
