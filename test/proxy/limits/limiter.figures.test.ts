@@ -213,8 +213,12 @@ await test('a lease is dated when a window counts it in a slice that is over, or
   const reset = lease(limiter, '/');
   limiter.reconcile([{ ...window, epoch: 1 }]);
   t.equal(reset.isDated(start + 1), true);
-  const slots = limiterOf(ruleOf('user_path', '/', 0, { maxRequests: 9 }));
-  t.equal(lease(slots, '/').isDated(start + 60_000), false, 'slots have no slices');
+  const rule = ruleOf('user_path', '/', 0, { maxRequests: 9 });
+  const slots = limiterOf(rule);
+  const open = lease(slots, '/');
+  t.equal(open.isDated(start + 60_000), false, 'slots have no slices');
+  slots.reconcile([{ ...rule, perChild: true }]);
+  t.equal(open.isDated(start + 60_000), false);
   t.end();
 });
 
