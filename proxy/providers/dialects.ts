@@ -40,20 +40,20 @@ const responsesBytes: Relayed = {
   readError: responsesTranslation.readError,
 };
 
-/** Of formats that are never relayed, errors alone are read. */
-export const relayed: Readonly<Record<Speakable, Relayed>> = {
+const relayed: Readonly<Partial<Record<Speakable, Relayed>>> = {
   chat: chatEvents,
   completions: { ...chatBytes, eventReader: () => new CompletionReader() },
-  embeddings: chatBytes,
-  realtime: chatBytes,
   responses: { ...responsesBytes, eventReader: () => responsesTranslation.eventReader() },
   compact: responsesBytes,
   input_tokens: responsesBytes,
   messages: { ...messagesBytes, eventReader: () => messagesTranslation.eventReader() },
   count_tokens: messagesBytes,
-  gemini: chatBytes,
-  bedrock: chatBytes,
 };
+
+/** Any other format has errors as chat has; one that is never relayed needs nothing else. */
+export function relayedOf(format: Speakable): Relayed {
+  return relayed[format] ?? chatBytes;
+}
 
 /** The formats that providers are translated to. */
 export const providerDialects: Readonly<Partial<Record<Speakable, ProviderDialect>>> = {

@@ -1,4 +1,5 @@
 // A provider type is one row of data. Adding a type is adding a row and a recorded answer.
+import type { Operation } from '../dialects/dialect.ts';
 import type { DialectName } from '../dialects/names.ts';
 import type { Quirks } from '../dialects/quirks.ts';
 
@@ -6,7 +7,7 @@ import type { Quirks } from '../dialects/quirks.ts';
 export type KeyStyle = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'aws' | 'none';
 
 /** The wire formats of a provider: answers of a model in one of the dialects, or one of the other operations. */
-export type Speakable = DialectName | 'compact' | 'input_tokens' | 'embeddings' | 'count_tokens' | 'realtime';
+export type Speakable = DialectName | Exclude<Operation, 'chat_of_input'>;
 
 /**
  * Further operations in the format of OpenAI (`rerank`: of Cohere), and their paths below a base URL that ends with the version of the

@@ -3,7 +3,7 @@ import type { Operation } from '../dialects/dialect.ts';
 import { Opening } from '../dialects/opening.ts';
 import type { Quirks } from '../dialects/quirks.ts';
 import type { ProviderDialect } from '../dialects/translation.ts';
-import { providerDialects, type Relayed, relayed } from './dialects.ts';
+import { providerDialects, type Relayed, relayedOf } from './dialects.ts';
 import { speechPath } from './paths.ts';
 import type { Speaker } from './provider-error.ts';
 import type { KeyStyle, Row, Speakable, Speech } from './row.ts';
@@ -54,14 +54,6 @@ export interface SpokenProvider {
 
 /** Formats that a client's words can be translated to and from. */
 const translated = ['chat', 'chat_of_input', 'completions', 'responses', 'messages'] as const;
-const operations: readonly Operation[] = [
-  ...translated,
-  'compact',
-  'input_tokens',
-  'embeddings',
-  'count_tokens',
-  'realtime',
-];
 /** The format in which nothing of a call is lost, where it is not the one of its own name. */
 const closest: Readonly<Partial<Record<Operation, Speakable>>> = { chat_of_input: 'responses' };
 const askUsage: ReadonlySet<Speakable> = new Set(['chat', 'completions']);
@@ -83,18 +75,16 @@ type Spoken = readonly (readonly [Speakable, Speech])[];
 
 function speechesOf(spoken: Spoken, place: SpokenProvider, model: string): Speeches {
   const usable = spoken.filter(([, { models }]) => models?.some((prefix) => model.startsWith(prefix)) ?? true);
-  const speeches: Partial<Record<Operation, TargetSpeech>> = {};
-  for (const operation of operations) {
-    const native = usable.find(([name, { quirks }]) => name === operation && takesBytes(quirks));
-    const other = isTranslated(operation) ? translatedTo(usable, closest[operation]) : undefined;
-    if (native !== undefined) speeches[operation] = targetSpeech(native, place, model, undefined);
-    else if (other !== undefined) speeches[operation] = targetSpeech(other, place, model, providerDialects[other[0]]);
+  const speeches: Partial<Record<Operation | Speakable, TargetSpeech>> = {};
+  for (const speech of usable) {
+    const [name, { quirks }] = speech;
+    if (takesBytes(quirks)) speeches[name] = targetSpeech(speech, place, model, undefined);
+  }
+  for (const operation of translated) {
+    const other = translatedTo(usable, closest[operation]);
+    if (other !== undefined) speeches[operation] ??= targetSpeech(other, place, model, providerDialects[other[0]]);
   }
   return Object.freeze(speeches);
-}
-
-function isTranslated(operation: Operation): boolean {
-  return translated.some((name) => name === operation);
 }
 
 /** The format to translate to: the best one where it is spoken, else the first. */
@@ -115,7 +105,7 @@ function targetSpeech(
   translation: ProviderDialect | undefined,
 ): TargetSpeech {
   const { quirks = {}, headers = [], keyStyle } = speech;
-  const { readError } = translation ?? relayed[format];
+  const { readError } = translation ?? relayedOf(format);
   const knowsOptions = quirks.without?.includes('stream_options') !== true;
   return Object.freeze({
     format,
@@ -126,7 +116,7 @@ function targetSpeech(
     keyStyle,
     quirks: place.takesStreamOptions ? quirks : withoutStreamOptions(quirks),
     takesStreamOptions: place.takesStreamOptions && knowsOptions && askUsage.has(format),
-    relayed: relayed[format],
+    relayed: relayedOf(format),
     speaker: Object.freeze({ name: place.name, secrets: place.secrets, readError }),
     translation,
   });

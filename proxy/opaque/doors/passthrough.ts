@@ -7,7 +7,7 @@ import { Refusal, refusal } from '../../errors.ts';
 import { alwaysGuarded, guardsModel } from '../../guardrails/applying.ts';
 import { noWebSocket } from '../../http/known-routes.ts';
 import type { Limiter } from '../../limits/limiter.ts';
-import { relayed } from '../../providers/dialects.ts';
+import { relayedOf } from '../../providers/dialects.ts';
 import type { Speaker } from '../../providers/provider-error.ts';
 import { SecretsTap } from '../../providers/secrets-tap.ts';
 import { knownSecrets } from '../../records/known-secrets.ts';
@@ -153,7 +153,7 @@ function aimWith({ path, upstream, found, knock }: Passed, parts: DoorParts): Ai
   const { opaque, headers: configured, name, secrets } = upstream;
   const { userPathHeader } = snapshot;
   const operation = operationOf(path.read);
-  const speech = relayed[operation ?? (upstream.type === 'anthropic' ? 'messages' : 'chat')];
+  const speech = relayedOf(operation ?? (upstream.type === 'anthropic' ? 'messages' : 'chat'));
   const speaker: Speaker = { name, secrets, readError: speech.readError };
   // It is what the client says, and only told of.
   const clean = (text: string): string => withoutSecrets(text, [...knownSecrets({ exchange }), ...secrets]);

@@ -3,7 +3,7 @@ import { addForwarded } from '../../call/forwarded-headers.ts';
 import { isNamed } from '../../call/head.ts';
 import type { JsonObject } from '../../dialects/json/json.ts';
 import { responseTap } from '../../kept/responses/response-tap.ts';
-import { relayed } from '../../providers/dialects.ts';
+import { relayedOf } from '../../providers/dialects.ts';
 import { type StorePlace, storePath } from '../../providers/paths.ts';
 import type { StoreName } from '../../providers/row.ts';
 import { SecretsTap } from '../../providers/secrets-tap.ts';
@@ -38,7 +38,7 @@ export const noBody = (): Buffer => nothing;
 export function storeTarget(question: StoreQuestion): OpaqueTarget {
   const { upstream, place, store, key, suffix, contentType, body } = question;
   const { name, opaque, secrets } = upstream;
-  const { readError } = relayed[store === 'message_batches' ? 'messages' : 'chat'];
+  const { readError } = relayedOf(store === 'message_batches' ? 'messages' : 'chat');
   const headers = storeHeaders(question);
   if (contentType !== undefined) headers.push('content-type', contentType);
   return {
