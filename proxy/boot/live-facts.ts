@@ -1,10 +1,8 @@
 // The present facts in a heartbeat: the figures of rules, targets, discovered models, and counts of the cache and of guardrails.
-
-import type { HeartbeatBody } from '../../store/state/heartbeat-body.ts';
+import { type HeartbeatBody, mostDiscovered } from '../../store/state/heartbeat-body.ts';
 import { mostVerdictCounts } from '../../store/state/heartbeat-counts.ts';
 import type { ResponseCache } from '../cache/response-cache.ts';
 import type { Discovery } from '../discovery/discovery.ts';
-import { reportDiscovered } from '../discovery/report.ts';
 import type { GuardrailTally } from '../guardrails/tally.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { OwnFacts } from '../store/heartbeat.ts';
@@ -50,4 +48,11 @@ function reportCounts({ cache, observed: { guardrails } }: CountedParts): Pick<H
       .slice(0, mostVerdictCounts)
       .map(({ guardrail, phase, outcome, count }) => [guardrail, phase, outcome, count] as const),
   };
+}
+
+/** The first hundred; nothing when there are none. */
+function reportDiscovered(discovery: Pick<Discovery, 'known'>): Pick<HeartbeatBody, 'discovered_models'> {
+  const known = discovery.known().slice(0, mostDiscovered);
+  if (known.length === 0) return {};
+  return { discovered_models: known.map(({ provider, count, atMs = null }) => [provider, count, atMs] as const) };
 }

@@ -6,7 +6,6 @@ import { ScanError } from '../bytes/scan-error.ts';
 import { skipValue } from '../bytes/skip-value.ts';
 import { spells } from '../bytes/spells.ts';
 import type { Call } from './call.ts';
-import { unmarked } from './unmarked.ts';
 
 /** The members that may hold the messages: the first of them that is a list. */
 const conversations = ['messages', 'input'];
@@ -114,4 +113,23 @@ function firstUserEnd(list: Buffer): number {
 function isOfUser(message: Buffer): boolean {
   const role = memberNamed(message, scanObject(message), 'role');
   return role !== undefined && role.valueEnd - role.valueStart === 6 && spells(message, role.valueStart, '"user"');
+}
+
+const mark = Buffer.from('"cache_control"');
+const textKey = Buffer.from('"text"');
+/** Within a text its quotes would be escaped. */
+const marks = /,\s*"cache_control"\s*:\s*(?:null|\{[^{}]*\})|"cache_control"\s*:\s*(?:null|\{[^{}]*\})\s*,?/g;
+const text = /"[^"\\]*(?:\\.[^"\\]*)*"/.source;
+const type = /"type"\s*:\s*"text"/.source;
+const block = `\\{\\s*(?:${type}\\s*,\\s*"text"\\s*:\\s*(${text})|"text"\\s*:\\s*(${text})\\s*,\\s*${type})\\s*\\}`;
+const listOfOne = new RegExp(`\\[\\s*${block}\\s*\\]`, 'gs');
+
+/**
+ * JSON, which may end early, without members `cache_control`, and with each list of one text as that text: a text that is marked has to be
+ * written as a list. What has neither is given back as it is.
+ */
+function unmarked(json: Buffer): Buffer {
+  if (!json.includes(mark) && !json.includes(textKey)) return json;
+  const written = json.toString('latin1').replace(marks, '').replace(listOfOne, '$1$2');
+  return Buffer.from(written, 'latin1');
 }

@@ -1,17 +1,20 @@
 // Explains what would become of a request, and sends nothing. Pure: it takes no turn, counts nothing, and asks no clock.
+import { dollarsOf } from '../../domain/budgets/money.ts';
+import { budgetPeriodLabel } from '../../domain/budgets/period.ts';
 import { isActive } from '../../domain/keys/auth-key.ts';
 import { timestamp } from '../../domain/timestamp.ts';
-import { rulesOfConsumer } from '../limits/counted-rules.ts';
-import { countedAt } from './counted.ts';
-import type { AskedKey, Explanation, ForeseenRefusal, TargetStep } from './explanation.ts';
+import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
+import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
+import { type Counting, rulesOfConsumer } from '../limits/counted-rules.ts';
+import { budgetWaitSeconds } from '../stages/budget.ts';
+import type { AskedKey, Counted, Explanation, ForeseenRefusal, SpentBudget, TargetStep } from './explanation.ts';
 import { foreseenRefusal } from './foreseen-refusal.ts';
 import { guardrailSteps } from './guardrail-steps.ts';
 import { matchingRules } from './matching-rules.ts';
 import { nearNames } from './near-names.ts';
 import { nearRules } from './near-rules.ts';
-import { countingOf, type ExplainParts, type Question } from './question.ts';
+import { countingOf, type ExplainParts, type Question, sees } from './question.ts';
 import { resolveName } from './resolution.ts';
-import { spentBudgets } from './spent-budgets.ts';
 import { targetSteps } from './target-steps.ts';
 
 /** The most near misses of rules, and of names. */
@@ -94,4 +97,46 @@ function outcomeOf(
   }
   const behind = others.length === 0 ? '' : `; when that fails, to ${others.join(', then ')}`;
   return `It would be sent to ${first}${behind}.`;
+}
+
+const countedRules = { everything: 'all', user_paths: 'user_paths', nothing: 'none' } as const satisfies Record<
+  Counting,
+  Counted['rules']
+>;
+
+function countedAt({ counts, slot }: Pick<NamingEndpoint, 'counts' | 'slot'>): Counted {
+  return { rules: countedRules[counts], slot, says: countedSentence(counts, slot) };
+}
+
+/** Spec, Limits 1, 9 and 10. */
+function countedSentence(counts: Counting, slot: NamingEndpoint['slot']): string {
+  if (counts === 'nothing') return 'No rule counts it, and none refuses it.';
+  if (counts === 'user_paths')
+    return 'A batch is one request under the rules on the user path, whatever is in it. It holds no slot, and no rule on a provider or model counts it.';
+  const under = 'under every rule on the user path, the provider and the model';
+  if (slot === 'session') return `A session is one request ${under}, and holds one slot until it ends.`;
+  return `It is one request ${under}, and holds one slot until its answer has ended.`;
+}
+
+/** None where nothing is counted. */
+function spentBudgets(userPath: string, question: Question, budgets: Pick<BudgetsInForce, 'covering'>): SpentBudget[] {
+  if (countingOf(question) === 'nothing') return [];
+  const { nowMs, key } = question;
+  return budgets.covering(userPath, key?.labels, nowMs).map((verdict) => {
+    const { id, scope, subject, effectiveSubject, perChild, mode, periodSeconds, amount, spent, endMs } = verdict;
+    const isSeen = sees(question, scope === 'user_path' ? subject : undefined);
+    return {
+      id,
+      scope,
+      subject,
+      effective_subject: effectiveSubject,
+      per_child: perChild,
+      mode,
+      period_label: budgetPeriodLabel(periodSeconds),
+      period_seconds: periodSeconds,
+      period_end: timestamp(endMs),
+      retry_after_seconds: budgetWaitSeconds(verdict, nowMs),
+      ...(isSeen ? { amount: dollarsOf(amount), spent: dollarsOf(spent) } : {}),
+    };
+  });
 }

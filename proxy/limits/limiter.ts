@@ -7,7 +7,6 @@ import type { Enforcement, LimiterOptions } from './enforcement.ts';
 import type { Lease } from './lease.ts';
 import { type LiveFigures, liveFigures } from './live.ts';
 import { liveCounter, type Matches, RuleIndex, RuleLookup } from './match.ts';
-import { type Overflow, overflowOf } from './overflow.ts';
 import { type RuleReport, reportMatched } from './report.ts';
 import { restoreRow, takeChanged } from './stored-windows.ts';
 import { Sweeper } from './sweeper.ts';
@@ -260,4 +259,18 @@ export class Limiter {
     const wanted = [...this.#tallies.values()].filter(({ caps }) => isWanted(caps.rule));
     return wanted.sort((a, b) => compareRules(a.caps.rule, b.caps.rule));
   }
+}
+
+/** A template with more children than may have counters of their own. */
+export interface Overflow {
+  readonly rule: Rule;
+  /** The number of requests counted on the shared counter so far. */
+  readonly requests: number;
+  /** Whether children share a counter now. */
+  readonly isOverflowing: boolean;
+}
+
+/** One entry for a template whose children have shared a counter, else none. */
+function overflowOf({ caps, overflowed, isOverflowing }: Tally): Overflow[] {
+  return overflowed === 0 ? [] : [{ rule: caps.rule, requests: overflowed, isOverflowing }];
 }

@@ -10,8 +10,7 @@ import type { Delivery } from '../stages/relay.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import { passableHeaders } from './answer-headers.ts';
 import type { AskedTarget } from './attempt-opaque.ts';
-import type { Aim, OpaqueDoor, Tapped } from './door.ts';
-import { withOwnLocation } from './doors/own-location.ts';
+import type { Aim, OpaqueDoor, OpaqueTarget, Tapped } from './door.ts';
 
 /** Who gets it. */
 interface Receiver {
@@ -43,4 +42,33 @@ export function deliverOpaque(
   const tapped: Tapped = hasBody ? aim.tap(answer, target) : { taps: [], usage: undefined };
   const { taps, usage, answer: told = answer } = tapped;
   return { delivery: { answer: told, provider, taps, headers, keyId: principal?.keyId }, usage };
+}
+
+type Redirecting = Pick<OpaqueTarget, 'path'> & {
+  readonly upstream: Pick<OpaqueTarget['upstream'], 'name' | 'origin'> & {
+    readonly opaque: Pick<OpaqueTarget['upstream']['opaque'], 'basePath'>;
+  };
+};
+
+/** Headers, names and values in turn: a `location` at the provider is one of the gateway, any other is left out. */
+function withOwnLocation(headers: readonly string[], target: Redirecting): string[] {
+  const own: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const [name = '', value = ''] = headers.slice(index, index + 2);
+    const isLocation = name.toLowerCase() === 'location';
+    const shown = isLocation ? ownLocation(value, target) : value;
+    if (shown !== undefined) own.push(name, shown);
+  }
+  return own;
+}
+
+/** Undefined: it is none at the provider, below its base path. */
+function ownLocation(value: string, { path, upstream }: Redirecting): string | undefined {
+  const { name, origin, opaque } = upstream;
+  const url = URL.parse(value, `${origin}${path}`);
+  const below = `${opaque.basePath}/`;
+  if (url?.origin !== origin || url.username !== '' || !url.pathname.startsWith(below)) return undefined;
+  const endpoint = url.pathname.slice(below.length);
+  // A version at the beginning is taken off there.
+  return `/p/${name}/${endpoint.startsWith('v1/') ? 'v1/' : ''}${endpoint}${url.search}`;
 }

@@ -1,5 +1,4 @@
 // Reads the model ids in a provider's list of models, in each format of such a list. Pure.
-import { readModels as readOpenAi } from '../dialects/chat/read/read-models.ts';
 import { listEntries } from '../dialects/json/list-entries.ts';
 import type { Slices } from '../pacing/slices.ts';
 import type { ModelListFormat } from './row.ts';
@@ -36,4 +35,9 @@ function* readNames(
 /** Requests name a model without the `models/` that lists have (ai.google.dev/api/models). */
 function withoutPrefix(name: unknown): unknown {
   return typeof name === 'string' ? name.replace(/^models\//, '') : name;
+}
+
+/** In steps: the ids in their order, whatever they are; undefined when the text is no such list. Throws what `listEntries` throws. */
+function readOpenAi(text: Buffer): Generator<undefined, readonly unknown[] | undefined, undefined> {
+  return listEntries(text, 'data', (entry) => (entry as { id?: unknown } | null | undefined)?.id);
 }

@@ -4,7 +4,7 @@ import { dataOf, hasEvent, hasFrame } from '../bytes/events.ts';
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { scanObject } from '../bytes/scan.ts';
 import type { ProviderWords } from '../dialects/dialect.ts';
-import { redact } from '../dialects/redact.ts';
+import { redact, redactValue } from '../dialects/redact.ts';
 import { statusSaid } from '../dialects/said-status.ts';
 import { mayNameError } from '../dialects/stream-secrets.ts';
 import { type Refusal, refusal, upstreamRefusal } from '../errors.ts';
@@ -12,7 +12,6 @@ import type { UpstreamFailure } from '../upstream/failure.ts';
 import type { WholeAnswer } from '../upstream/read-whole.ts';
 import { retryHeaders } from '../upstream/retry-headers.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
-import { furtherMembers } from './further-members.ts';
 import { providerHeaders, type ToldHead } from './upstream-id.ts';
 
 /**
@@ -281,4 +280,24 @@ export function invalid(
 ): Refusal {
   const failure = { code: 'upstream_invalid_response', reason } as const;
   return failureRefusal({ failure }, upstream, head);
+}
+
+/** Most that further members of an error may take in the answer, in characters of JSON. */
+const maxFurther = 8_192;
+
+/** Members that are the envelope's own, or that runtimes of clients may stumble over. */
+const ownMembers = new Set(['code', 'message', 'param', 'type', 'provider', 'provider_type', '__proto__']);
+
+/** The further members without the provider's secrets; members that no longer fit are left out. */
+function furtherMembers(given: Readonly<Record<string, unknown>>, secrets: readonly string[]): Record<string, unknown> {
+  const kept: [string, unknown][] = [];
+  let room = maxFurther;
+  for (const [name, value] of Object.entries(given)) {
+    const [key, clean] = [redact(name, secrets), redactValue(value, secrets)];
+    const size = JSON.stringify([key, clean]).length;
+    if (ownMembers.has(key) || size > room) continue;
+    room -= size;
+    kept.push([key, clean]);
+  }
+  return Object.fromEntries(kept);
 }

@@ -26,6 +26,10 @@ export type TripParts = ModelParts &
     readonly current: () => Snapshot;
   };
 
+/**
+ * Returns the function that begins the trip of a request; it returns false for a path without an endpoint. A failed
+ * trip is answered, never thrown.
+ */
 export function createTrips(parts: TripParts): BeginTrip {
   const ofModel = modelKind(parts);
   const ofOpaque = opaqueKind(parts);

@@ -122,6 +122,7 @@ export class ModelTrip extends Trip<Exchange, Accepted, FailedAttempt, Guarding>
   }
 }
 
+/** The spec of calls of models. Its functions throw, or reject with, a Refusal. */
 export function modelKind(parts: ModelParts): TripKind<ModelTrip, Delivery> {
   const readBody = (trip: ModelTrip): Promise<Buffer> =>
     received(trip.exchange, trip.snapshot.bodyLimitBytes, memoryOf(trip));

@@ -136,6 +136,7 @@ export class OpaqueTrip extends Trip<Exchange, Answered, FailedOpaque> implement
   }
 }
 
+/** The spec of opaque calls. Its functions throw, or reject with, a Refusal. */
 export function opaqueKind(parts: OpaqueParts): TripKind<OpaqueTrip, Delivery> {
   const gather = (trip: OpaqueTrip): Promise<Buffer | undefined> =>
     trip.unlessBroken(trip.body.gather(trip.door.shortBytes, patienceMs));

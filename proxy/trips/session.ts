@@ -91,6 +91,7 @@ export class SessionTrip extends RealtimeTrip<WebSocketConnection> {
 
 type Opened = Granted<WebSocketConnection>;
 
+/** The spec of sessions over WebSocket. Its functions throw, or reject with, a Refusal. */
 export function sessionKind(keeper: SessionKeeper, parts: SessionParts): TripKind<SessionTrip, Opened> {
   return {
     isOfClient: true,

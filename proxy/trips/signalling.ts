@@ -69,6 +69,7 @@ export class SignallingTrip extends RealtimeTrip<WholeAnswer> {
 
 type Answered = Granted<WholeAnswer>;
 
+/** The spec of signalling. Its functions throw, or reject with, a Refusal. */
 export function signallingKind(parts: SignallingParts): TripKind<SignallingTrip, Answered> {
   return {
     isOfClient: true,

@@ -42,6 +42,7 @@ export function isUpgrade(request: IncomingMessage): boolean {
   return asksForWebSocket(request) && (path === sessionPath || (!path.startsWith('/') && path.endsWith(sessionPath)));
 }
 
+/** Returns the part that takes, counts and ends sessions over WebSocket. */
 export function createUpgrades(gateway: UpgradeParts): Upgrades {
   const open = new Set<SessionTrip>();
   const ended = Object.fromEntries(sessionEnds.map((end) => [end, 0])) as Record<SessionEnd, number>;

@@ -1,5 +1,5 @@
 // Reads the stream of a Gemini model. Each chunk holds whole parts; text and thoughts go on in the next chunk, all else does not.
-import type { ConversationUsage } from '../conversation/conversation.ts';
+import type { ConversationUsage, FinishReason } from '../conversation/conversation.ts';
 import type { OpenedPart, PartDelta, StreamEvent } from '../conversation/stream-event.ts';
 import {
   isObject,
@@ -15,8 +15,6 @@ import {
 import { type EventReader, InvalidAnswer, type RawEvent } from '../translation.ts';
 import { readCitations } from './read-citations.ts';
 import { wordsOf } from './read-error.ts';
-import { readFinish } from './read-finish.ts';
-import { readLogprobs } from './read-logprobs.ts';
 import { readWholePart } from './read-part.ts';
 import { readUsage } from './read-usage.ts';
 
@@ -232,4 +230,37 @@ function firstCandidate(chunk: JsonObject): JsonObject | undefined {
 
 function isSpoken(part: JsonObject): boolean {
   return textOf(part['text']) !== undefined && part['thought'] !== true;
+}
+
+/** Reasons that are not named here mean that the model was done, or that nothing better is known (OTHER, RECITATION, MALFORMED_FUNCTION_CALL). */
+const reasons: ReadonlyMap<string, FinishReason> = new Map([
+  ['MAX_TOKENS', 'length'],
+  ['SAFETY', 'filtered'],
+  ['PROHIBITED_CONTENT', 'filtered'],
+  ['BLOCKLIST', 'filtered'],
+  ['SPII', 'filtered'],
+  ['LANGUAGE', 'filtered'],
+  ['MODEL_ARMOR', 'filtered'],
+  ['IMAGE_SAFETY', 'filtered'],
+  ['IMAGE_PROHIBITED_CONTENT', 'filtered'],
+]);
+
+/** `hasToolCall`: the answer calls a tool, for which Gemini has no reason of its own. */
+function readFinish(reason: string, hasToolCall: boolean): FinishReason {
+  return reasons.get(reason) ?? (hasToolCall ? 'tool_calls' : 'stop');
+}
+
+/** Reads a `logprobsResult`: one entry per chosen token, with its alternatives. */
+function readLogprobs(result: JsonObject): readonly JsonValue[] {
+  const alternatives = listOf(result['topCandidates']) ?? [];
+  return (listOf(result['chosenCandidates']) ?? []).map((chosen, index) => {
+    const others = listOf(objectOf(alternatives[index])?.['candidates']) ?? [];
+    return { ...tokenOf(chosen), top_logprobs: others.map(tokenOf) };
+  });
+}
+
+function tokenOf(candidate: JsonValue): JsonObject {
+  const { token, logProbability } = objectOf(candidate) ?? {};
+  const text = textOf(token) ?? '';
+  return { token: text, logprob: logProbability ?? 0, bytes: [...Buffer.from(text)] };
 }

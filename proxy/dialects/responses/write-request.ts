@@ -1,12 +1,11 @@
 // Writes a request in the Responses format.
 import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
 import { fieldName } from '../field-names.ts';
-import { type JsonObject, numberOf } from '../json/json.ts';
+import { isObject, type JsonObject, type JsonValue, numberOf } from '../json/json.ts';
 import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { longestUser } from '../usual-settings.ts';
 import { writeInput } from './write-items.ts';
-import { withMembers } from './write-own.ts';
 import { writeReasoning, writeSampling, writeText } from './write-settings.ts';
 import { writeTools } from './write-tools.ts';
 
@@ -108,4 +107,36 @@ function withQuirks(
     return false;
   });
   return { ...target.quirks.adds, ...Object.fromEntries(kept) };
+}
+
+type Placed = Pick<OwnMember, 'path' | 'value'>;
+
+/** The body with each member at its path. Lists on the way keep their other entries, and `include` those that stand there. */
+function withMembers(body: JsonObject, members: readonly Placed[]): JsonObject {
+  const placed = new Map<string, JsonValue>();
+  const inner = new Map<string, Placed[]>();
+  for (const { path, value } of members) {
+    const [key = '', ...rest] = path;
+    if (rest.length === 0) placed.set(key, joined(key, value, body));
+    else {
+      const within = inner.get(key) ?? [];
+      within.push({ path: rest, value });
+      inner.set(key, within);
+    }
+  }
+  const nested = [...inner].map(([key, within]): [string, JsonValue] => [key, withNested(body[key], within)]);
+  return { ...body, ...Object.fromEntries(nested), ...Object.fromEntries(placed) };
+}
+
+function joined(key: string, value: JsonValue, body: JsonObject): JsonValue {
+  const before = key === 'include' ? body[key] : undefined;
+  return Array.isArray(before) && Array.isArray(value)
+    ? [...(value as JsonValue[]), ...(before as JsonValue[])]
+    : value;
+}
+
+function withNested(before: JsonValue | undefined, members: readonly Placed[]): JsonValue {
+  if (!Array.isArray(before)) return withMembers(isObject(before) ? before : {}, members);
+  const entries = Object.fromEntries((before as readonly JsonValue[]).entries());
+  return Object.values(withMembers(entries, members)) as JsonValue[];
 }

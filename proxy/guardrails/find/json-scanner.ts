@@ -1,4 +1,4 @@
-// The same for the text of a JSON value, such as the arguments of a tool: its strings and its numbers are looked at, and it stays JSON.
+// The scanner for the text of a JSON value, such as the arguments of a tool: it checks its strings and its numbers, and keeps it JSON.
 
 /** Reads one text piece by piece, and says what stands there in the end. */
 export interface TextReader {
@@ -13,7 +13,7 @@ export interface TextReader {
 /** The rest of a string, but for an escape that has not ended; and one escape. */
 const inString = /(?:[^"\\]+|\\u.{4}|\\[^u])*/sy;
 const escapes = /\\(?:u.{4}|[^u])/gs;
-/** What stands in a number, and what else stands between values. */
+/** The characters of a number, and those between values. */
 const inNumber = /[-+.0-9eE]*/y;
 const betweenValues = /[\s{}[\]:,truefalsn]*/y;
 const beginsNumber = /[-0-9]/;
@@ -42,7 +42,7 @@ export class JsonScanner {
   #escape = '';
   /** Reads what is no JSON. */
   #plain: TextReader | undefined;
-  /** What is certain of the piece that is read. */
+  /** The certain text of the piece that is read. */
   #told = '';
 
   constructor(open: () => TextReader) {
@@ -178,7 +178,7 @@ function escaped(text: string): string {
   return text === '' ? '' : JSON.stringify(text).slice(1, -1);
 }
 
-/** What a part of a string stands for; what is no escape stays. */
+/** The text of a part of a string, its escapes decoded. */
 function unescaped(written: string): string {
   return written.includes('\\')
     ? (parsed(written) ?? written.replaceAll(escapes, (one) => parsed(one) ?? one))

@@ -72,6 +72,7 @@ export class QuestionTrip extends Trip<ModelRequest, Accepted, FailedAttempt> {
   readonly leave = (): void => this.breakOff(refusal('client_left'));
 }
 
+/** The spec of questions of the gateway itself. Its functions throw, or reject with, a Refusal. */
 export function questionKind(parts: AuxiliaryParts): TripKind<QuestionTrip, Delivery> {
   return {
     isOfClient: false,

@@ -1,10 +1,10 @@
 // What becomes of a provider's list of models, hostile lists included, and of the filters.
 import { gzipSync } from 'node:zlib';
 import { type Test, test } from 'tap';
-import { readModels } from '../../../proxy/dialects/chat/read/read-models.ts';
 import { modelFilter } from '../../../proxy/discovery/model-filter.ts';
 import { usableModels } from '../../../proxy/discovery/model-list.ts';
 import { atOnce } from '../../../proxy/pacing/slices.ts';
+import { modelLists } from '../../../proxy/providers/model-lists.ts';
 import { createDeadlines } from '../../../proxy/upstream/deadlines.ts';
 import { createPools } from '../../../proxy/upstream/pools.ts';
 import { readWhole } from '../../../proxy/upstream/read-whole.ts';
@@ -14,7 +14,7 @@ import { patience } from '../short-patience.ts';
 
 const listOf = (...ids: unknown[]): string => JSON.stringify({ object: 'list', data: ids.map((id) => ({ id })) });
 
-const idsIn = (text: string) => atOnce(readModels(Buffer.from(text)));
+const idsIn = (text: string) => atOnce(modelLists.openai(Buffer.from(text)));
 
 await test('a list of models is read in both shapes; anything else is no list', async (t) => {
   t.same(idsIn(listOf('b', 'a')), ['b', 'a']);
