@@ -23,7 +23,7 @@ function ruleOf(provider: string): StoredDocument {
   return { kind: manualRules.kind, id: ruleKey('provider', provider, 60), body };
 }
 
-test('problems of rules are logged when they change', (t) => {
+await test('problems of rules are logged when they change', async (t) => {
   const lines: string[] = [];
   const log = { warn: (text: string) => void lines.push(text), error: (text: string) => void lines.push(text) };
   const warn = createRuleWarnings(log);
@@ -38,5 +38,4 @@ test('problems of rules are logged when they change', (t) => {
   t.equal(look('gone', 'lost'), 2);
   t.equal(look('openai'), 0);
   t.equal(look('gone'), 1);
-  t.end();
 });

@@ -24,19 +24,17 @@ function afterMove(): {
   return { connections, old, current };
 }
 
-test('a connection to a former address ends with its call', (t) => {
+await test('a connection to a former address ends with its call', async (t) => {
   const { connections, old } = afterMove();
   t.notOk(old.isClosed);
   connections.push(old as never);
   t.ok(old.isClosed);
   t.equal(connections.length, 0);
-  t.end();
 });
 
-test('a connection to a present address is kept, while another one is to be closed', (t) => {
+await test('a connection to a present address is kept, while another one is to be closed', async (t) => {
   const { connections, current } = afterMove();
   connections.push(current as never);
   t.notOk(current.isClosed);
   t.equal(connections.pop(), current);
-  t.end();
 });
