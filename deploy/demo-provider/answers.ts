@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { lastQuestion, type Part, type Turn, wordsIn } from './conversation.ts';
 import { describeMedia, type Media } from './media/media.ts';
 
-/** What a picture or a document costs, whatever its size. */
+/** The tokens of a picture or a document of any size. */
 const mediaTokens = 85;
 const openings: readonly [string, ...string[]] = [
   'Good question.',
@@ -62,7 +62,7 @@ export function composeAnswer(model: string, turns: readonly Turn[]): string {
   return [...sentences, closing].join(' ');
 }
 
-/** What the tools gave back, quoted, in the order of the results. `names` are those of the calls, by id. */
+/** The quoted results of tools, in order. `names`: the names of the calls, by id. */
 export function quoteResults(results: readonly Part[], names: ReadonlyMap<string, string>): string {
   const sentences = results.flatMap((part) => {
     if (part.kind !== 'result') return [];

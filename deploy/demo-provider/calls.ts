@@ -1,4 +1,4 @@
-// What the demo provider answers to a JSON call, by endpoint. Batches make the same calls.
+// The demo provider's answers to JSON calls, by endpoint. Batches make the same calls.
 
 import { digest } from './answers.ts';
 import { type MessageStyle, writeMessage } from './messages/messages.ts';
@@ -31,17 +31,17 @@ export const calls: Readonly<Record<string, (body: Body) => object>> = {
   '/realtime/client_secrets': (body) => mintSecret(body, Date.now()),
 };
 
-/** What the demo model says to chat completions. */
+/** The answer to chat completions. */
 export function answerChat(body: Body): Answer {
   return answer(readChat(requireModel(body['model'], chatModels), body));
 }
 
-/** What it says to responses. */
+/** The answer to responses. */
 export function answerResponses(body: Body): Answer {
   return answer(readResponses(requireModel(body['model'], chatModels), body));
 }
 
-/** What it says to messages. */
+/** The answer to messages. */
 export function answerMessages(body: Body): Answer {
   return answer(readMessages(requireModel(body['model'], chatModels), body, 'answer'));
 }

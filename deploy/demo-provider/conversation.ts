@@ -23,7 +23,7 @@ export type ToolChoice = {
   readonly names?: readonly string[] | undefined;
 };
 
-/** What the text of the answer is: words, any JSON object, or an instance of a JSON Schema. */
+/** The form of the answer's text: words, any JSON object, or an instance of a JSON Schema. */
 export type Output =
   | { readonly kind: 'text' }
   | { readonly kind: 'json' }

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendJson } from './http.ts';
 
-/** What providers tell about an account, and what is theirs alone; a gateway keeps the first to itself. */
+/** The headers of an answer: those of an account, which a gateway must not pass on, and the provider's own. */
 const answerHeaders = {
   'set-cookie': 'demo_session=1; HttpOnly',
   'openai-organization': 'demo-organization',

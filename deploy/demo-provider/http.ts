@@ -17,7 +17,7 @@ export type Streamed = { readonly data: object; readonly isToken?: boolean };
 export type StreamStyle = {
   /** Each event has the `type` of its data as a name. */
   readonly isNamed: boolean;
-  /** What follows the last event. */
+  /** The text after the last event. */
   readonly end: string;
 };
 

@@ -3,7 +3,7 @@ import { isList, isObject } from './requests.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What strings and numbers of an instance are taken from, in order. */
+/** The strings and numbers for an instance, in order. */
 export type Material = { readonly texts: readonly string[]; readonly numbers: readonly number[] };
 
 type Making = { readonly root: unknown; readonly material: Material; texts: number; numbers: number; values: number };
@@ -33,8 +33,8 @@ const formats: Readonly<Record<string, string>> = {
 const samples = ['a', 'A', '1', 'demo', 'Demo', '12', '123', '12345', ...Object.values(formats)];
 
 /**
- * What a text offers: quoted words first, then names (words with a capital, joined when they follow one another); where it has neither,
- * its longer words. `without` lists words that are no material, such as names of tools.
+ * The material of a text: quoted words first, then names (words with a capital, joined when they follow one another);
+ * where it has neither, its longer words. `without` lists words that are no material, such as names of tools.
  */
 export function materialOf(text: string, without: readonly string[]): Material {
   const rest = without.reduce((left, name) => left.replaceAll(name, ' '), text);

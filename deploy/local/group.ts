@@ -52,7 +52,7 @@ export function createGroup(env: NodeJS.ProcessEnv): Group {
 
   function hear(name: string, line: string): void {
     const level = parseLogLine(line)?.level;
-    // What is no log line is always shown.
+    // Text that is not a log line is always shown.
     if (level !== undefined && (ranks[level] ?? 0) < quietBelow) return;
     const kept = lines.get(name) ?? [];
     kept.push(renderLogLine(name, line));

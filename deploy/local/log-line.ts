@@ -6,7 +6,7 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** What every line has; the terminal shows the name of the process instead. */
+/** The members of every line; the terminal shows the name of the process instead. */
 const framing = new Set(['level', 'msg', 'time', 'name', 'service', 'plane', 'instance', 'version']);
 /** The place of a problem of the config, and how its message begins then. */
 const place = new Set(['file', 'line', 'column', 'path']);

@@ -73,8 +73,8 @@ export class ResponseCache {
   }
 
   /**
-   * Changes nothing; throws where an engine is missing. The function that it returns puts the settings in force and does not throw.
-   * What is switched off forgets what was in memory.
+   * Changes nothing; throws an Error where an engine is missing. The function that it returns puts the settings in
+   * force and does not throw. An engine that is switched off loses its answers in memory.
    */
   prepare(settings: CacheSettings): () => void {
     const commitSemantic = this.semantic.prepare(settings);

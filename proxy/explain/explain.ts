@@ -13,14 +13,14 @@ import { guardrailSteps } from './guardrail-steps.ts';
 import { matchingRules } from './matching-rules.ts';
 import { nearNames } from './near-names.ts';
 import { nearRules } from './near-rules.ts';
-import { countingOf, type ExplainParts, type Question, sees } from './question.ts';
+import { countingOf, type ExplainSources, type Question, sees } from './question.ts';
 import { resolveName } from './resolution.ts';
 import { targetSteps } from './target-steps.ts';
 
 /** The most near misses of rules, and of names. */
 const mostNear = 10;
 
-export function explainRequest(question: Question, parts: ExplainParts): Explanation {
+export function explainRequest(question: Question, parts: ExplainSources): Explanation {
   const { model, stream, endpoint, thread, key, nowMs } = question;
   const { snapshot, inForce, limiter } = parts;
   const allowed = consumerOf(question);

@@ -14,7 +14,7 @@ import { closedToGuarded } from '../realtime/closed-to-guarded.ts';
 import type { Route } from '../snapshot/snapshot.ts';
 import { budgetRefusal, budgetWaitSeconds } from '../stages/budget.ts';
 import type { ForeseenRefusal } from './explanation.ts';
-import { countingOf, type ExplainParts, type Question } from './question.ts';
+import { countingOf, type ExplainSources, type Question } from './question.ts';
 import type { Resolved } from './resolution.ts';
 
 /** The facts of a request after its route is resolved. */
@@ -28,7 +28,7 @@ export interface Way {
 export function foreseenRefusal(
   { userPath, resolved }: Way,
   question: Question,
-  { limiter, budgets, snapshot }: Pick<ExplainParts, 'limiter' | 'budgets' | 'snapshot'>,
+  { limiter, budgets, snapshot }: Pick<ExplainSources, 'limiter' | 'budgets' | 'snapshot'>,
 ): ForeseenRefusal | undefined {
   const { key, nowMs, authorityMs, before, endpoint } = question;
   if (key !== undefined && !isActive(key, authorityMs)) return said(refusal('invalid_api_key'));

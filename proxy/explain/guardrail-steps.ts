@@ -3,14 +3,14 @@ import { guardrailsFor } from '../guardrails/applying.ts';
 import type { Guardrail } from '../guardrails/guardrail.ts';
 import type { Route } from '../snapshot/snapshot.ts';
 import type { GuardrailStep } from './explanation.ts';
-import { type ExplainParts, type Question, sees } from './question.ts';
+import { type ExplainSources, type Question, sees } from './question.ts';
 
 /** None where the name leads nowhere. At every endpoint requests are looked at, or refused where a guardrail is enforced. */
 export function guardrailSteps(
   question: Question,
   userPath: string,
   route: Route | undefined,
-  { snapshot }: Pick<ExplainParts, 'snapshot'>,
+  { snapshot }: Pick<ExplainSources, 'snapshot'>,
 ): GuardrailStep[] {
   if (route === undefined) return [];
   return guardrailsFor(snapshot.guardrails, userPath, question.model, route).map((guardrail) =>

@@ -6,13 +6,13 @@ import type { Matches } from '../limits/match.ts';
 import type { RuleReport } from '../limits/report.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { MatchingRule, Source } from './explanation.ts';
-import { type ExplainParts, type Question, sees } from './question.ts';
+import { type ExplainSources, type Question, sees } from './question.ts';
 
 /** In the order in which they are checked. */
 export function matchingRules(
   matches: Matches,
   question: Question,
-  { limiter, inForce }: Pick<ExplainParts, 'limiter' | 'inForce'>,
+  { limiter, inForce }: Pick<ExplainSources, 'limiter' | 'inForce'>,
 ): MatchingRule[] {
   return limiter.report(matches, question.nowMs).map((report) => {
     const known = sees(question, pathOf(report.rule)) ? { ...counters(report), ...origin(report.rule, inForce) } : {};

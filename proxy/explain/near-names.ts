@@ -3,7 +3,7 @@ import { nearness } from '../../schemas/validation/nearness.ts';
 import { visibleRoute } from '../stages/resolve.ts';
 import type { NearMiss } from './explanation.ts';
 import { differences } from './near-rules.ts';
-import { type ExplainParts, type Question, sees } from './question.ts';
+import { type ExplainSources, type Question, sees } from './question.ts';
 import { aliasSource, type Resolved } from './resolution.ts';
 
 /**
@@ -13,7 +13,7 @@ import { aliasSource, type Resolved } from './resolution.ts';
 export function nearNames(
   resolved: Resolved,
   question: Question & { readonly consumer: string },
-  parts: ExplainParts,
+  parts: ExplainSources,
   most: number,
 ): NearMiss[] {
   const found = sees(question, undefined) ? uncounted(resolved, question, parts) : [];
@@ -27,7 +27,7 @@ export function nearNames(
   return found;
 }
 
-function uncounted({ hidden }: Resolved, { model }: Question, { inForce }: ExplainParts): NearMiss[] {
+function uncounted({ hidden }: Resolved, { model }: Question, { inForce }: ExplainSources): NearMiss[] {
   const others = hidden.map((name): NearMiss => {
     const says = 'it is for other user paths';
     return { kind: 'alias', name, reason: 'alias_of_other_user_paths', says, ...aliasSource(name, inForce) };

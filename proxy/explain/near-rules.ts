@@ -9,7 +9,7 @@ import type { InForce } from '../snapshot/in-force.ts';
 import type { Target } from '../snapshot/snapshot.ts';
 import type { NearMiss, NearMissReason } from './explanation.ts';
 import { pathOf, ruleSource } from './matching-rules.ts';
-import { type ExplainParts, type Question, sees } from './question.ts';
+import { type ExplainSources, type Question, sees } from './question.ts';
 
 /** The subjects of a request that rules are compared with. */
 export interface Subjects {
@@ -34,7 +34,7 @@ interface Missed {
 export function nearRules(
   subjects: Subjects,
   question: Question,
-  { inForce }: Pick<ExplainParts, 'inForce'>,
+  { inForce }: Pick<ExplainSources, 'inForce'>,
   most: number,
 ): NearMiss[] {
   const found: NearMiss[] = [];

@@ -34,7 +34,7 @@ export interface Question {
 }
 
 /** The sources of the answer. None of them is changed. */
-export interface ExplainParts {
+export interface ExplainSources {
   readonly snapshot: Snapshot;
   readonly inForce: InForce;
   readonly limiter: Pick<Limiter, 'forUserPath' | 'forTarget' | 'report' | 'unlimited' | 'windowsForUserPath'>;

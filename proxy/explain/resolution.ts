@@ -9,7 +9,7 @@ import type { Route } from '../snapshot/snapshot.ts';
 import { grantedPart, visibleRoute } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
 import type { AliasStep, Resolution, Source } from './explanation.ts';
-import { type ExplainParts, type Question, sees } from './question.ts';
+import { type ExplainSources, type Question, sees } from './question.ts';
 
 /** Where a name leads. */
 export interface Resolved {
@@ -25,7 +25,7 @@ export interface Resolved {
 }
 
 /** `userPath`: the consumer's. */
-export function resolveName(question: Question, userPath: string, { snapshot, inForce }: ExplainParts): Resolved {
+export function resolveName(question: Question, userPath: string, { snapshot, inForce }: ExplainSources): Resolved {
   const { model, key, endpoint } = question;
   const route = visibleRoute(snapshot, model, userPath);
   const access = key?.modelAccess;

@@ -12,7 +12,7 @@ import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import type { TargetReason, TargetStep } from './explanation.ts';
 import { matchingRules } from './matching-rules.ts';
-import { countingOf, type ExplainParts, type Question, sees } from './question.ts';
+import { countingOf, type ExplainSources, type Question, sees } from './question.ts';
 import { type Resolved, tableOf } from './resolution.ts';
 
 const words: Readonly<Record<TargetReason, string>> = {
@@ -32,7 +32,7 @@ const words: Readonly<Record<TargetReason, string>> = {
 export function targetSteps(
   { route, granted, able, resolution }: Resolved,
   question: Question,
-  parts: ExplainParts,
+  parts: ExplainSources,
 ): TargetStep[] {
   const steps = able === undefined ? [] : askable(able, question, parts);
   const known = new Set(able?.targets);
@@ -55,7 +55,7 @@ export function targetSteps(
   ];
 }
 
-function askable(able: Route, question: Question, parts: ExplainParts): TargetStep[] {
+function askable(able: Route, question: Question, parts: ExplainSources): TargetStep[] {
   const { choice = 'strategy' } = question.endpoint ?? {};
   const most = mostCalls(able.policy, able.targets.length);
   const attempts = { strategy: most, first: 1, keeper: Number.POSITIVE_INFINITY }[choice];
@@ -104,7 +104,7 @@ interface Judged {
   readonly until: number | undefined;
 }
 
-function judge(target: Target, state: TargetState, question: Question, parts: ExplainParts): Judged {
+function judge(target: Target, state: TargetState, question: Question, parts: ExplainSources): Judged {
   const { nowMs, endpoint } = question;
   const waitSeconds = waitOf(rulesOfTarget(countingOf(question), target, parts.limiter), nowMs);
   if (waitSeconds > 0) return { would: 'skip', reason: 'saturated', until: nowMs + waitSeconds * 1000 };
@@ -151,7 +151,7 @@ function skipped(target: string, reason: TargetReason): TargetStep {
   return { target, would: 'skip', reason, says: words[reason], rules: [] };
 }
 
-function rulesOf(target: Target, question: Question, parts: ExplainParts) {
+function rulesOf(target: Target, question: Question, parts: ExplainSources) {
   return matchingRules(rulesOfTarget(countingOf(question), target, parts.limiter), question, parts);
 }
 

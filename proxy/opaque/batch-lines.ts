@@ -14,8 +14,8 @@ export type NameModel = (call: Call) => Buffer;
 export interface LineReader {
   readonly nameModel: NameModel;
   /**
-   * What guardrails leave of a call; undefined: none may hold. `url`: where the call goes, as its line says it; `where`: the line, for
-   * messages. Throws, or rejects with, a Refusal that says where.
+   * The call after guardrails; undefined: none may apply. `url`: the endpoint of the call in its line; `where`: the
+   * line, for messages. Throws, or rejects with, a Refusal that names the line.
    */
   readonly guard: ((call: Call, url: string, where: string) => Call | Promise<Call>) | undefined;
 }

@@ -1,4 +1,4 @@
-// What guardrails leave of the results of a batch.
+// Applies guardrails to the results of a batch.
 import { type Answer, ReheadedAnswer, type Tap } from '../answer.ts';
 import { refusal } from '../errors.ts';
 import { changesAnswers } from '../guardrails/applying.ts';

@@ -1,4 +1,4 @@
-// What an event of a provider says about tokens: a response that is over, and a transcript of what the client said.
+// The tokens that a provider's event reports: of a response that is over, and of a transcript of the client's words.
 import { objectOf, parseObject } from '../dialects/json/json.ts';
 import { type TokenUsage, tokenUsageOf } from '../tokens/token-usage.ts';
 

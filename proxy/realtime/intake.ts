@@ -1,4 +1,4 @@
-// What comes over the connection of one end of a session: how much of an unfinished message is in memory, and how long it may stay so.
+// The bytes that arrive at one end of a session: it bounds how much of an unfinished message is in memory, and for how long.
 import type { WebSocketConnection } from '../http/web-socket.ts';
 import { FrameMeter } from './frame-meter.ts';
 

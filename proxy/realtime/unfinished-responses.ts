@@ -1,4 +1,4 @@
-// What responses of a session have used that are not over when the session ends: their provider does not tell that any more.
+// The usage of responses that are not over when their session ends: their provider does not report it any more.
 import { parseObject, textOf } from '../dialects/json/json.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 

@@ -1,4 +1,4 @@
-// What a client is told beside an answer: its limits, what the provider's head says for it, and what the provider could not be told.
+// The headers beside an answer: its limits, those of the provider's answer, and the members that the provider did not get.
 import type { Surface } from '../dialects/dialect.ts';
 import { anthropicLimitHeaders } from '../dialects/messages/limit-headers.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';

@@ -1,4 +1,4 @@
-// What becomes of asking targets: the calls that failed, and the one whose answer is relayed.
+// The outcome of asking targets: the calls that failed, and the one whose answer is relayed.
 import type { Answer } from '../answer.ts';
 import type { Call } from '../call/call.ts';
 import type { Operation, Surface } from '../dialects/dialect.ts';

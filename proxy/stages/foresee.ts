@@ -17,8 +17,9 @@ export function isShort({ head }: Exchange): boolean {
 }
 
 /**
- * What a request asks for that is refused before its body, as `read` reads it. Undefined when it cannot be read, or does not come at once: the
- * limits of its sender answer first. Rejects where the client has left, or sends what is no HTTP.
+ * The subject of a request that is refused before its body, as `read` returns it. Undefined when it cannot be read, or
+ * does not come at once: the limits of its sender then answer first. Rejects when the client has left, or sends bytes
+ * that are not HTTP.
  */
 export async function foreseen<Asked>(
   exchange: Exchange,

@@ -104,8 +104,8 @@ interface GuardParts {
 }
 
 /**
- * What guardrails leave of an answer, without what was masked in its request. Throws, or rejects with, 400 `guardrail_blocked`, and 502 for
- * one that cannot be checked.
+ * The answer after guardrails, without the masked values of its request. Throws, or rejects with, 400
+ * `guardrail_blocked`, and 502 for an answer that cannot be checked.
  */
 export function guardAnswer(delivery: Delivery, trip: AnsweredTrip, parts: GuardParts): Delivery | Promise<Delivery> {
   const { guarding: rails, exchange } = trip;

@@ -1,4 +1,4 @@
-// What is sent to one target: path, headers and body, in the words of its provider.
+// The request to one target: path, headers and body, in the format of its provider.
 import { addForwarded } from '../call/forwarded-headers.ts';
 import { nativeBody } from '../dialects/native-body.ts';
 import type { ModelRequest } from '../http/exchange.ts';

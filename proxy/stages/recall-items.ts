@@ -37,7 +37,7 @@ export async function withItems(
   const named = [...new Set(input.flatMap((item) => referenceIn(item) ?? []))];
   if (named.length === 0) return call;
   if (named.length > mostNamed) throw refusal('too_many_objects');
-  // What the call itself says is known without asking.
+  // Items in the call itself need no look-up.
   const known = new Map<string, JsonObject>();
   for (const item of input) {
     const id = isObject(item) && referenceIn(item) === undefined ? textOf(item['id']) : undefined;

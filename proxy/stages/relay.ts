@@ -206,7 +206,7 @@ function headersOf(
   { id, request, response }: Exchange,
   length: string | undefined,
 ): string[] {
-  // What the client still sends is not waited for, so the connection cannot carry another request.
+  // The rest of an unfinished request is not read, so the connection cannot carry another request.
   if (!request.complete) response.shouldKeepAlive = false;
   const headers = ['x-request-id', id, ...fixedHeaderList, ...given];
   const { contentType, contentLength, status, stream } = answer;

@@ -1,4 +1,4 @@
-// What differs between the kinds of trips. The order in which it is used is in pipeline.ts.
+// The spec of a kind of trips: the parts in which kinds differ. The order in which they are used is in pipeline.ts.
 import type { Call } from '../call/call.ts';
 import type { Counting } from '../limits/counted-rules.ts';
 import type { RecordedEnd } from '../records/record-of-trip.ts';

@@ -67,7 +67,7 @@ function refuse<Kind extends Trip, Answer>(
   error: unknown,
   { nowMs, reportFailure }: PipelineParts,
 ): Ending {
-  // What it has paid is given back where no target was asked; else the loop over targets knows.
+  // The lease is refunded where no target was asked; else the loop over targets decides.
   if (!trip.isAsked) trip.consumer?.lease.refund(Math.floor(nowMs()));
   if (!(error instanceof Refusal)) reportFailure(error, trip.exchange.id);
   return kind.refuse(trip, error);

@@ -1,4 +1,4 @@
-// What trips of the realtime API have in common: a session over WebSocket, and what sessions begin with that are held elsewhere.
+// The common part of trips of the realtime API: sessions over WebSocket, and the signalling of sessions that are held elsewhere.
 import type { KeyUses } from '../../plane/access/key-uses.ts';
 import { isRoutingMember } from '../call/call.ts';
 import { refusal } from '../errors.ts';

@@ -1,4 +1,4 @@
-// What is known of a request on its way. Each fact is written once, by the stage that finds it out, in this order.
+// The facts of a request on its way. Each fact is written once, by the stage that finds it out, in this order.
 import type { BodyCapture } from '../capture/body-capture.ts';
 import type { HeldBody } from '../http/body-budget.ts';
 import type { ModelRequest } from '../http/exchange.ts';

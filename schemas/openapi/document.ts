@@ -14,7 +14,7 @@ import { streamExamples } from './stream-examples.ts';
 /** The version of the programmatic interface (spec, Versioning 1). */
 const version = '1.0';
 
-/** What a request needs: one of these. */
+/** The credentials of an operation: one of these. */
 const securityOf: Readonly<Record<Operation['access'], readonly object[]>> = {
   client: [{ bearer: [] }, { apiKey: [] }, { azureApiKey: [] }, { googleApiKey: [] }],
   operator: [{ bearer: [] }, { session: [] }],

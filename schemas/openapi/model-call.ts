@@ -1,4 +1,4 @@
-// What all operations have that ask a model.
+// The common part of all operations that call a model.
 import type { ParameterName, Refusals } from './operation.ts';
 
 export const modelCallParameters = ['UserPath', 'Explain', 'CacheControl'] as const satisfies readonly ParameterName[];
@@ -35,13 +35,13 @@ export const modelCallRefusals: Refusals = {
   504: ['upstream_timeout'],
 };
 
-/** The same, and that of a model whose provider has nothing like it. */
+/** The refusals of a model call, and that of a model whose provider does not have the endpoint. */
 export const nativeRefusals: Refusals = withMistakes('unsupported_operation');
 
-/** The same of a request in words. */
+/** The refusals of a call with text, which guardrails check. */
 export const guardedRefusals: Refusals = guarded('unsupported_operation');
 
-/** The same, and those of a request that is translated for a provider that speaks another dialect. */
+/** The refusals of a call with text that may be translated for a provider with another dialect. */
 export const translatedRefusals: Refusals = guarded(
   'invalid_parameter',
   'unsupported_parameter',

@@ -4,7 +4,7 @@ import { limitHeaders, type Operation } from './operation.ts';
 
 const methods = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
 
-/** What a body cannot be refused for, because it is not read as a model call. */
+/** The refusals of a model call that remain for a passed body, which is not read as one. */
 const { 408: late, 413: tooLarge, 429: limited, 502: broken, 504: slow } = modelCallRefusals;
 
 export const passthroughOperations: readonly Operation[] = methods.map((method) => ({

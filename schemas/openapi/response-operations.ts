@@ -14,7 +14,7 @@ const storedRefusals: Refusals = {
   504: ['upstream_timeout'],
 };
 
-/** What only a provider that speaks Responses has, asked with what a response is asked with. */
+/** The operations of providers with the Responses format only; their request is that of a response. */
 const native = {
   ...responses,
   method: 'post',

@@ -11,7 +11,7 @@ const mostParts = 1_000;
 const mostPatterns = 100;
 const mostDepth = 64;
 
-/** What is wrong with a schema, and where in it. */
+/** A mistake in a schema, and its place. */
 export class SchemaMistake extends Error {
   readonly place: Path;
 

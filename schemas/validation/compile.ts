@@ -24,7 +24,7 @@ export function createCompiler({ findsAll }: { readonly findsAll: boolean }): Aj
   });
   for (const [name, isValid] of Object.entries(formats)) ajv.addFormat(name, isValid);
   ajv.addKeyword({ keyword: 'x-assembled', schemaType: 'string' });
-  // What a pattern means, in words: for the sentence about a text that does not match.
+  // The meaning of a pattern, in words: for the sentence about a text that does not match.
   ajv.addKeyword({ keyword: 'x-form', schemaType: 'string' });
   ajv.addKeyword({
     keyword: 'x-unit',

@@ -18,7 +18,7 @@ export interface Schema {
   readonly [word: string]: unknown;
   readonly type?: string | readonly string[];
   readonly description?: string;
-  /** What its pattern means; continues "must be". */
+  /** The meaning of its pattern; continues "must be". */
   readonly 'x-form'?: string;
   readonly examples?: readonly unknown[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -32,7 +32,7 @@ export interface Wording {
   /** Names of expected types by their JSON Schema name, and of found values other than text, numbers and booleans. */
   readonly kinds: Readonly<Record<'array' | 'boolean' | 'integer' | 'null' | 'number' | 'object' | 'string', string>>;
   readonly found: Readonly<Record<'null' | 'array' | 'object', string>>;
-  /** What to write instead of a value of the wrong type; begins with a semicolon, or is empty. */
+  /** The correct form for a value of the wrong type; begins with a semicolon, or is empty. */
   typeHint(schema: Schema, found: unknown): string;
   /** The purpose of a value, to append to a sentence about it; may be empty. */
   purpose(schema: Schema | undefined): string;

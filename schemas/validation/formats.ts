@@ -30,7 +30,7 @@ const ranges: Readonly<Record<string, Range>> & { readonly duration: Range } = {
   space: { amountOf: sizeBytes, most: largestSpaceBytes, says: '1MiB to 1048576GiB' },
 };
 
-/** What a text of this unit may say. */
+/** The range of a unit, in words. */
 export function rangeOf(unit: unknown): string {
   return (ranges[String(unit)] ?? ranges.duration).says;
 }

@@ -9,7 +9,7 @@ import { drawPng, type PictureSize } from './png.ts';
 
 export const imageModel = 'demo-image';
 
-/** What is to be drawn. `seed`: what the pictures depend on; `given`: how many pictures came with the request. */
+/** The pictures to draw. `seed` decides their content; `given`: the number of pictures in the request. */
 type Order = {
   readonly kind: 'image_generation' | 'image_edit';
   readonly seed: string;
@@ -29,7 +29,7 @@ type Settings = {
 const mostPictures = 10;
 const [leastPixels, mostPixels] = [16, 2048];
 const mostPartial = 3;
-/** What a picture costs, that of the answer and that of the request. */
+/** The tokens of a picture of the answer, and of one of the request. */
 const [drawnTokens, givenTokens] = [272, 85];
 const longestPrompt = 32_000;
 

@@ -5,7 +5,7 @@ import { frameSamples, type Heard, type Note, sampleRate } from './sound.ts';
 const frameBytes = 24;
 /** Sync, MPEG-2 layer III without checksum; 8 kbit/s at 24 kHz; one channel. */
 const frameHead = '11111111111100110001010011000100';
-/** What the one line is multiplied with: 2 ^ ((gain - 210) / 4). */
+/** The gain of the one line, a factor of 2 ^ ((gain - 210) / 4). */
 const gain = 203;
 /** The Huffman table 1: codes of the pairs (0,0), (0,1) and (1,0); a sign follows each 1. */
 const codes = { none: '1', second: '001', first: '01' } as const;
@@ -14,7 +14,7 @@ const bitRates = {
   one: [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
   two: [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
 } as const;
-/** What stands before the words in the tag: UTF-8, and a name. */
+/** The bytes before the words in the tag: UTF-8, and a name. */
 const wordsHead = Buffer.from('\u0003demo-words\0');
 
 /** A melody as an MP3 file, in pieces: a tag with the words, and a piece for each note. */
@@ -72,7 +72,7 @@ function tagOf(words: string): Buffer {
   return Buffer.concat([Buffer.from('ID3\u0004\0\0'), synchsafe(frame.length), frame]);
 }
 
-/** What the frame TXXX with our name holds, in the body of a tag. */
+/** The content of the frame TXXX with our name, in the body of a tag. */
 function wordsIn(tag: Buffer): string | undefined {
   let at = 0;
   while (at + 10 <= tag.length) {

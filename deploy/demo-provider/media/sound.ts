@@ -10,7 +10,7 @@ export const frameSeconds = frameSamples / sampleRate;
 /** A tone; `frames` says how long it is. */
 export type Note = { readonly hertz: number; readonly frames: number };
 
-/** What a sound file says of itself. `words`: those that the demo model spoke into it. */
+/** The facts of a sound file. `words`: those that the demo model spoke into it. */
 export type Heard = { readonly seconds: number; readonly words: string | undefined };
 
 const bytesPerSample = 2;

@@ -17,7 +17,7 @@ const formats: Readonly<Record<string, Format>> = {
   pcm: { type: 'audio/pcm', pieces: (notes) => notes.map(samplesOf) },
 };
 const mostCharacters = 4096;
-/** What OpenAI's models of speech count for a second. */
+/** The tokens that OpenAI's models of speech count per second. */
 const tokensPerSecond = 20;
 
 /** Answers a request for speech. Refuses (400) formats that the demo model does not write. */

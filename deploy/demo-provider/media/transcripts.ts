@@ -9,7 +9,7 @@ import { readWav } from './sound.ts';
 
 export const transcriptionModel = 'demo-transcribe';
 
-/** What a client wants to know. `translate`: in English. */
+/** The task of a request. `translate`: into English. */
 type Task = 'transcribe' | 'translate';
 type Transcript = { readonly text: string; readonly seconds: number; readonly language: string };
 /** A part of a transcript; times in seconds. */
@@ -18,9 +18,9 @@ type Span = { readonly start: number; readonly end: number; readonly text: strin
 /** Those of OpenAI. */
 const endings = ['flac', 'm4a', 'mp3', 'mp4', 'mpeg', 'mpga', 'oga', 'ogg', 'wav', 'webm'];
 const leastSeconds = 0.1;
-/** What a sound of another format is taken for: 128 kbit/s. Bytes per second. */
+/** The assumed rate of a sound of another format, 128 kbit/s, in bytes per second. */
 const usualRate = 16_000;
-/** What OpenAI's models count for a second of sound. */
+/** The tokens that OpenAI's models count per second of sound. */
 const tokensPerSecond = 10;
 
 /** Answers a form with a sound. */

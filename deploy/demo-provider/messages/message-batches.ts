@@ -11,7 +11,7 @@ type MessageBatch = Thing & { readonly record: BatchRecord; readonly results: Bu
 type BatchRecord = { readonly id: string; readonly processing_status: string; readonly [member: string]: unknown };
 export type MessageBatches = Kept<MessageBatch>;
 type Request = { readonly customId: string; readonly params: Body };
-/** What a batch is made of. `address`: where its results will be, but for the id. */
+/** The parts of batches. `address`: the address of results, without the id. */
 type MessageBatchParts = {
   readonly batches: MessageBatches;
   readonly add: (work: Work) => void;

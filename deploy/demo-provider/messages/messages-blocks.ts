@@ -54,7 +54,7 @@ function readBlock(block: Body, path: string): Part[] {
       verifyThoughts(block, path);
       return [];
     default:
-      // What tools of the provider left behind has no words of the conversation.
+      // Blocks of the provider's tools hold no text of the conversation.
       if (/^server_tool_use$|_tool_result$|^container_upload$/.test(String(type))) return [];
       throw refuse(
         path,

@@ -5,7 +5,7 @@ import { mostRequests } from './batch-queue.ts';
 
 export type Line = { readonly customId: string; readonly body: Body };
 
-/** What is wrong with a line, as the record of a batch that failed tells it. */
+/** A mistake in a line, as the record of a failed batch shows it. */
 type Problem = {
   readonly code: string;
   readonly line: number;

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../requests.ts';
 
-/** What became of a request of a batch. `line` goes to its results. */
+/** The outcome of a request of a batch. `line` goes to its results. */
 export type Result = { readonly isGood: boolean; readonly line: object };
 
 export type Work = {

@@ -11,7 +11,7 @@ import { addFile, type Files, type KeptFile, requireFile } from './files.ts';
 
 export type Batches = Kept<Thing & { readonly record: BatchRecord }>;
 type BatchRecord = { readonly id: string; readonly status: string; readonly [member: string]: unknown };
-/** What a batch is made of. */
+/** The parts of batches. */
 type BatchParts = { readonly files: Files; readonly batches: Batches; readonly add: (work: Work) => void };
 
 const endpoints = ['/v1/chat/completions', '/v1/responses', '/v1/embeddings', '/v1/moderations'];

@@ -11,7 +11,7 @@ type NewFile = Pick<KeptFile, 'name' | 'purpose' | 'content'>;
 
 const bounds = { things: 1000, bytes: 64 * 1024 * 1024 };
 const purposes = ['assistants', 'batch', 'fine-tune', 'vision', 'user_data', 'evals'];
-/** What OpenAI has on a page. */
+/** OpenAI's page of files. */
 const pageStyle = { after: 'after', usual: 10_000, most: 10_000 } as const;
 
 /** At most 1000 files of 64 MiB together. */

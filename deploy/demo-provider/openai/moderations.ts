@@ -4,7 +4,7 @@ import { type Body, isList, isObject, Refusal, requireModel } from '../requests.
 
 export const moderationModel = 'demo-moderation';
 
-/** What one result is about. */
+/** The input of one result. */
 type Input = { readonly text: string; readonly hasImage: boolean };
 
 /** The categories of OpenAI, each with words that belong to it. */

@@ -1,4 +1,4 @@
-// What chat completions and responses have in common: tools, choices, formats and media, and the words that refuse them.
+// The common part of chat completions and responses: tools, choices, formats and media, and the words that refuse them.
 import { findBrokenPair, type Output, type Part, type Tool, type ToolChoice, type Turn } from '../conversation.ts';
 import { mediaFromBase64, mediaFromId, mediaFromUrl, type Noun } from '../media/media.ts';
 import { type Body, isList, isObject, optionalText, Refusal } from '../requests.ts';

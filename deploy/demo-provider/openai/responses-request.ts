@@ -72,7 +72,7 @@ function readInput(input: unknown): Turn[] {
   return items.flatMap((item, index) => readItem(item, `input[${index}]`));
 }
 
-/** What an item says; none for what has no words. `param`: where it stands. */
+/** The turns of an item; none for one without text. `param`: its place. */
 export function readItem(item: Body, param: string): Turn[] {
   const type = item['type'] ?? 'message';
   switch (type) {
@@ -96,7 +96,7 @@ export function readItem(item: Body, param: string): Turn[] {
     case 'item_reference':
       throw new Refusal(404, `Item with id '${String(item['id'])}' not found.`, 'input');
     default:
-      // What tools of the provider left behind has no words of the conversation.
+      // Items of the provider's tools hold no text of the conversation.
       if (/_call(_output)?$|^(mcp_|compaction)/.test(optionalText(type) ?? '')) return [];
       throw unknownValue(`${param}.type`, type, "'message', 'function_call', 'function_call_output', and 'reasoning'");
   }

@@ -21,7 +21,7 @@ export function refuseEvent(event: Body | undefined, known: readonly string[]): 
   return unknownValue('type', type, known.map((name) => `'${name}'`).join(', '));
 }
 
-/** What `session` changes; refuses another kind of session, and another model than that of the session. */
+/** The changes in `session`. Refuses another kind of session, and another model than that of the session. */
 export function readSession(session: unknown, model: string): Body {
   if (!isObject(session)) throw missing('session');
   const { type, model: asked = model } = session;

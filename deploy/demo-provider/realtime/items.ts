@@ -78,7 +78,7 @@ export function indexOf(items: Items, id: unknown): number {
   throw invalid('item_id', message, 'item_not_found');
 }
 
-/** What the items say; a call whose result is missing says nothing. */
+/** The turns of the items; a call without a result has none. */
 export function turnsOf(items: Items): Turn[] {
   const answered = new Set(
     items.flatMap(({ item }) => (item.type === 'function_call_output' ? [item['call_id']] : [])),

@@ -143,7 +143,7 @@ function describe(responding: Responding, status: Status, output: readonly Item[
   };
 }
 
-/** What it cost, by kind; a sound and a picture have so many tokens whatever their size. */
+/** The usage by kind; a sound and a picture have a fixed number of tokens. */
 function usageOf(conversation: Conversation, { modality }: Settings, output: number): object {
   const input = countInput(conversation);
   const without = (noun: Noun): number =>

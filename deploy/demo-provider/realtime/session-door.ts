@@ -17,7 +17,7 @@ export type Realtime = {
 const mostSessions = 100;
 /** Of one event of a client. Bytes. */
 const frameLimit = 1024 * 1024;
-/** What a client may leave unread before it is cut off. Bytes. */
+/** The most bytes that a client may leave unread before it is cut off. */
 const mostUnread = 4 * 1024 * 1024;
 const longestSeconds = 3600;
 /** How long an end that is told of the close may take to answer. Milliseconds. */

@@ -166,7 +166,7 @@ export class RealtimeSession {
     });
   }
 
-  /** What the model reads: the items of a response of its own, or the conversation. */
+  /** The turns that the model reads: the items of a response of its own, or the conversation. */
   #turnsFor(input: unknown): Turn[] {
     if (!isList(input)) return turnsOf(this.#items);
     return input.flatMap((item, index) => readNewItem(item, this.#nextId('item'), `response.input[${index}]`).turns);

@@ -6,7 +6,7 @@ import { type Body, isList, isObject } from '../requests.ts';
 
 export type Settings = {
   readonly instructions: string;
-  /** What an answer is. `audio`: sound, and its transcript. */
+  /** The form of an answer. `audio`: sound, and its transcript. */
   readonly modality: 'text' | 'audio';
   readonly voice: string;
   /** As the client wrote them. */

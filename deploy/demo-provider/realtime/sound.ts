@@ -1,4 +1,4 @@
-// What the demo model sounds like: a tone, as long as it has words.
+// The voice of the demo model: a tone, as long as it has words.
 
 /** Samples in a second, each of two bytes. */
 export const sampleRate = 24_000;

@@ -6,9 +6,9 @@ export class Lookout implements TextReader {
   readonly #finder: Finder;
   /** There may be something. */
   readonly #tell: () => void;
-  /** What is to be looked at, and before it what something may have begun with. */
+  /** The text to search, and before it the possible beginning of a match. */
   #held = '';
-  /** So much of it was looked at. */
+  /** The number of characters that were searched. */
   #seen = 0;
 
   constructor(finder: Finder, tell: () => void) {

@@ -90,7 +90,7 @@ function* hasAny(finder: Finder, text: string, form: TextForm): Slices<boolean> 
   return false;
 }
 
-/** The same for the text of a JSON value, its escapes read. */
+/** Searches the text of a JSON value, its escapes decoded. */
 function* hasHidden(finder: Finder, text: string): Slices<boolean> {
   let isFound = false;
   const tell = (): void => {

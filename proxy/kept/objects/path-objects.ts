@@ -1,5 +1,5 @@
-// What a path of a provider is about: one object, all of a family, one to be made, or nothing that belongs to a caller. Paths are read as the
-// most lenient server would, because what is missed here reaches a provider.
+// Finds the subject of a provider's path: one object, all of a family, one to be made, or nothing that belongs to a caller. Paths are
+// read as the most lenient server would, because a missed object reaches a provider.
 import { type FamilyName, families, freePlaces, modelPlace, modelVerbs, operatorPlaces } from './families.ts';
 
 export type PathObject =

@@ -53,7 +53,7 @@ export async function aimBatch(knock: Knock, gateway: DoorParts): Promise<Aim> {
   if (!home.isBatchInput) throw unusable(`must be one uploaded with the purpose "batch", which "${fileId}" was not`);
   for (const model of home.models ?? [])
     requirePrice(findTarget(upstream, model, knock.snapshot), `${upstream.name}/${model}`, knock);
-  // What was read is what is sent: two readers must not find different files.
+  // The parsed body is sent, because two readers must not find different files.
   const body = Buffer.from(writeJson(batch));
   knock.capture?.takeGuarded(body);
   const { rawHeaders } = exchange.request;

@@ -1,4 +1,4 @@
-// What a caller's file or batch is asked for later: it goes to the provider that keeps it, with the key that it belongs to.
+// Aims later requests for a caller's file or batch: they go to the provider that keeps it, with the key that it belongs to.
 
 import { pathOf } from '../../call/head.ts';
 import { type JsonObject, numberOf, objectOf, textOf } from '../../dialects/json/json.ts';

@@ -97,7 +97,7 @@ async function placeOf(question: ListQuestion, parts: ListParts): Promise<ListPo
   if (after === undefined) return undefined;
   const { upstream, key } = await findKept(thing, after, question, parts);
   const record = await ask(upstream, { key, suffix: `/${after}`, parameters: [] }, question, parts);
-  // What its provider no longer has is behind nothing.
+  // Nothing is listed behind an object that its provider no longer has.
   return record === undefined ? { at: '', id: '' } : entryOf(record);
 }
 

@@ -1,4 +1,4 @@
-// What is known of an endpoint of a provider by its path alone: what it answers with, and the model where the path names it.
+// The facts of a provider's endpoint by its path alone: the format of its answers, and the model where the path names it.
 import type { ClientDialectName } from '../../dialects/names.ts';
 
 /** Operations whose answers the gateway understands. */

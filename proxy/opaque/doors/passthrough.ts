@@ -58,7 +58,7 @@ const webSocket = /^\s*websocket\b/i;
  */
 export function aimPassthrough(knock: Knock, parts: DoorParts): Aim | Promise<Aim> {
   const { exchange, principal, snapshot, short } = knock;
-  // What is passed through cannot be read, so it cannot be guarded.
+  // Passed bodies are not read, so guardrails cannot check them.
   if (alwaysGuarded(snapshot.guardrails, principal.userPath)) throw refusal('guardrails_prevent_passthrough');
   if (webSocket.test(exchange.request.headers.upgrade ?? '')) throw noWebSocket(pathOf(exchange.request.url ?? ''));
   const path = readProviderPath(exchange.request.url ?? '');

@@ -41,10 +41,11 @@ const readable: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'asc
 const nothing: Said = { model: undefined, stream: false, routingMember: undefined };
 
 /**
- * What the body says. `contract`: where a body at this endpoint names its model; undefined: that is not known, and there may be none.
- * Rejects with a Refusal for a body that two readers could understand differently, and at a known endpoint for one that names no model: 400
- * `invalid_json`, `invalid_model`, `duplicate_key`, `malformed_multipart` and `model_too_late`, 413 `body_too_large`, 415
- * `unsupported_media_type` and `unsupported_encoding`, 503 `overloaded`.
+ * Reads the model and its place in the body. `contract`: the place of the model at this endpoint; undefined: unknown,
+ * and there may be none. Rejects with a Refusal for a body that two readers could understand differently, and at a
+ * known endpoint for one that names no model: 400 `invalid_json`, `invalid_model`, `duplicate_key`,
+ * `malformed_multipart` and `model_too_late`, 413 `body_too_large`, 415 `unsupported_media_type` and
+ * `unsupported_encoding`, 503 `overloaded`.
  */
 export async function searchBody(knock: Knock, contract: ModelContract | undefined): Promise<Searched> {
   const { exchange, held, snapshot } = knock;

@@ -57,7 +57,7 @@ export class MultipartBody extends Writable implements StreamedBody {
   #sending: FormSending = { mayRoute: true, isKept: false };
 
   constructor(source: ClientBody, boundary: string, holding: Holding) {
-    // What has come is needed until the request is over.
+    // The received bytes are needed until the request is over.
     super({ highWaterMark, autoDestroy: false });
     this.#source = source;
     this.#holding = holding;

@@ -1,5 +1,5 @@
-// What an answer in a format of Bedrock has cost: Converse says it in its words, InvokeModel in those of the model, in headers, or at the end
-// of a stream.
+// The usage of an answer in a format of Bedrock: Converse reports it in its members, InvokeModel in those of the model, in headers, or
+// at the end of a stream.
 import { readUsage } from '../../dialects/bedrock/read-usage.ts';
 import { objectOf, parseObject } from '../../dialects/json/json.ts';
 import type { TokenUsage } from '../../tokens/token-usage.ts';

@@ -1,4 +1,4 @@
-// What an answer in the format of Gemini has cost.
+// The usage of an answer in the format of Gemini.
 import { readUsage } from '../../dialects/gemini/read-usage.ts';
 import type { TokenUsage } from '../../tokens/token-usage.ts';
 import { reportedUsage } from '../../translation/translated-usage.ts';

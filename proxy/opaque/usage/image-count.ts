@@ -39,7 +39,7 @@ export class ImageCount implements Tap {
     for (const key of keys) {
       for (let at = bytes.indexOf(key); at !== -1; at = bytes.indexOf(key, at + key.length)) {
         const value = textAfter(bytes, at + key.length);
-        // What ended before this chunk was counted with the one before.
+        // An image that ended before this chunk was counted with the chunk before.
         if (value !== -1 && value >= seen) this.count += 1;
       }
     }

@@ -1,4 +1,4 @@
-// What an answer of the media endpoints used: what its provider says of tokens and seconds, and what is billed otherwise.
+// The usage of an answer of the media endpoints: the tokens and seconds that its provider reports, and amounts that are billed otherwise.
 import type { Answer, Tap } from '../../answer.ts';
 import { parseObject, textOf } from '../../dialects/json/json.ts';
 import type { MediaOperation } from '../../providers/row.ts';
@@ -19,8 +19,8 @@ const imageOperations: ReadonlySet<MediaOperation> = new Set<MediaOperation>([
 const json = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 /**
- * What is known of an answer to `operation`: what the provider reports, and the images it holds. Speech is billed by the characters that it
- * says, where its provider reports nothing: those of the request, `characters`. They are counted here, so they are an estimate of the bill.
+ * The usage of an answer to `operation`: the provider's report, and the number of images in it. Speech without a report
+ * is billed by the `characters` of its request; the gateway counts them, so they are an estimate.
  */
 export function mediaUsage(operation: MediaOperation, characters: number | undefined, answer: Answer): MediaUsage {
   const reported = tellsUsage(answer) ? new ReportedUsage() : undefined;

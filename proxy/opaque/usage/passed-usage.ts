@@ -1,4 +1,4 @@
-// What sees the cost of an answer that passes through and is none of text: sound, images, and what the own formats of Gemini and Bedrock say.
+// Measures the usage of a passed answer that is not text: sound, images, and the own formats of Gemini and Bedrock.
 import type { Tap } from '../../answer.ts';
 import { type MediaOperation, mediaPaths } from '../../providers/row.ts';
 import type { TokenUsage, UsageSource } from '../../tokens/token-usage.ts';

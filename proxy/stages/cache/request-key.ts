@@ -1,4 +1,4 @@
-// What decides the answer to a request, as the cache tells requests apart.
+// The parts of a request that decide its answer: the cache key.
 import type { Member } from '../../bytes/scan.ts';
 import { cacheKey } from '../../cache/cache-key.ts';
 import type { Caching } from '../../cache/caching.ts';

@@ -1,4 +1,4 @@
-// What a response costs that its provider has made in the background: it is told with the response, so it is charged when that is first read.
+// Charges a response that its provider made in the background: its usage comes with the response, so it is charged at the first read.
 
 import type { Exchange } from '../../http/exchange.ts';
 import type { ResponseHome } from '../../kept/kept-responses.ts';

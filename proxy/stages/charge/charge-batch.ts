@@ -1,4 +1,4 @@
-// What a batch has cost: its provider tells it at its end, so it is recorded when that is first read.
+// Records the cost of a batch: its provider reports it at the end, so it is recorded at the first read.
 
 import type { Price } from '../../../domain/prices/price.ts';
 import type { Cost } from '../../../domain/records/usage.ts';

@@ -1,4 +1,4 @@
-// What a call has used that gave no answer to relay, although its provider was at work on it: it was outrun, took too long, or broke off.
+// Charges a call without an answer whose provider was at work on it: it was outrun, took too long, or broke off.
 import type { Limiter } from '../../limits/limiter.ts';
 import type { Allowance } from '../../routing/limit-refusal.ts';
 import type { Target } from '../../snapshot/snapshot.ts';

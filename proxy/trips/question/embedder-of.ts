@@ -1,4 +1,4 @@
-// What the semantic cache asks a model for, in the name of one request.
+// Calls an embedding model for the semantic cache, in the name of one request.
 import type { Embedder } from '../../cache/embedding.ts';
 import { routeIdentity } from '../../cache/route-identity.ts';
 import type { Exchange } from '../../http/exchange.ts';

@@ -1,4 +1,4 @@
-// What the guardrails of one request may ask others for, in its name.
+// The services and models that the guardrails of one request may ask, in its name.
 
 import { readTraceContext, writeTraceContext } from '../../call/trace-context.ts';
 import type { Outside } from '../../guardrails/outside.ts';

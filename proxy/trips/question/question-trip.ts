@@ -85,7 +85,7 @@ export function questionKind(parts: AuxiliaryParts): TripKind<QuestionTrip, Deli
         trip.leave();
         throw refusal('client_left');
       }
-      // What guardrails ask is what the client said, before they have let it through.
+      // A guardrail's question holds the client's words before guardrails have passed them.
       const isOriginal = question.purpose === 'guardrails' && !snapshot.audit.hasOriginals;
       trip.capture = isOriginal ? undefined : parts.records.capture(snapshot, caller.userPath);
       trip.call = readCall(Buffer.from(writeJson({ ...question.body, stream: undefined })));

@@ -1,4 +1,4 @@
-// What the gateway asks a model for, and the request of a client that it serves by that.
+// A question of the gateway itself to a model, and the client's request that it serves.
 
 import { foldUserPath } from '../../../domain/user-path.ts';
 import type { Call } from '../../call/call.ts';
