@@ -170,6 +170,10 @@ await test('the history of a rule ends with it, with its last slot where it has 
   limiter.sweep(start);
   limiter.reconcile([window, slots]);
   t.same(limiter.decisions(), []);
+  lease(limiter, '/').release();
+  limiter.reconcile([]);
+  limiter.reconcile([window, slots]);
+  t.same(limiter.decisions(), [], 'nobody held a slot');
   t.end();
 });
 
