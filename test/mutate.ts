@@ -16,7 +16,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'test/proxy/limits/limiter.{stored,property,model}.test.ts',
   ],
   domain: ['test/domain/**/*.test.ts'],
-  'proxy/bytes': ['test/proxy/{canonical-json,read-pieces,scan}.test.ts'],
+  'proxy/bytes': ['test/proxy/bytes/*.test.ts', 'test/proxy/{read-pieces,scan,canonical-json}.test.ts'],
 };
 
 const words = process.argv.slice(2);
