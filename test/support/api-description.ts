@@ -8,7 +8,7 @@ ajv.addSchema({ ...JSON.parse(JSON.stringify(describeApi())), $id: 'openapi.json
 /** Each is compiled once. */
 const validators = new Map<string, ValidateFunction>();
 
-/** What is wrong with a body under a component schema such as `RateLimits`; a sentence each. */
+/** The mistakes in a body under a component schema such as `RateLimits`; a sentence each. */
 export function componentProblems(component: string, body: unknown): string[] {
   const validate = validators.get(component) ?? ajv.compile({ $ref: `openapi.json#/components/schemas/${component}` });
   validators.set(component, validate);

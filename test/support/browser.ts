@@ -25,14 +25,14 @@ export interface OpenOptions {
   readonly size?: { readonly width: number; readonly height: number };
   /** The key to log in with beforehand; null: no login. Default: the master key. */
   readonly key?: string | null;
-  /** What the console may say. */
+  /** The expected words of the console. */
   readonly expected?: RegExp;
 }
 
 export interface OpenPage {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the page has complained of since it was asked last: errors, warnings, what the content policy has blocked. */
+  /** The complaints of the page since the last call: errors, warnings, and what the content policy has blocked. */
   readonly complaints: () => string[];
   /** The rules of accessibility (WCAG 2.2 AA and good practice) that the page breaks now, with the elements. */
   readonly barriers: () => Promise<string[]>;

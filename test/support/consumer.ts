@@ -51,7 +51,7 @@ export async function ask(
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** So many model requests of a consumer, one after the other; their statuses. */
+/** Sends `times` model requests of a consumer, one after the other; returns their statuses. */
 export async function statusesOf(proxy: Pick<Gateway, 'fetch'>, userPath: string, times: number): Promise<number[]> {
   const found: number[] = [];
   for (let count = 0; count < times; count += 1) found.push((await ask(proxy, userPath)).status);

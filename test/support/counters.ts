@@ -41,7 +41,7 @@ export async function askOnce(
   return { status, tokens: usage?.total_tokens ?? 0, retryAfter: Number(headers.get('retry-after') ?? 0) };
 }
 
-/** So many calls, one after the other; what they have cost. */
+/** Makes `times` calls, one after the other; returns their cost. */
 export async function askTimes(gateway: Gateway, times: number, userPath?: string): Promise<Sum> {
   let sum = nothing;
   for (let count = 0; count < times; count += 1) {
@@ -52,7 +52,7 @@ export async function askTimes(gateway: Gateway, times: number, userPath?: strin
   return sum;
 }
 
-/** What the window of that period has counted. */
+/** The counts in the window of that period. */
 export async function usedOf(gateway: Gateway, periodSeconds = 3_600, userPath?: string): Promise<Sum> {
   const row = (await usageOf(gateway, userPath)).find(({ period_seconds: seconds }) => seconds === periodSeconds);
   if (row === undefined) throw new Error(`no rule of ${periodSeconds} s`);

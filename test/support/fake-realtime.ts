@@ -8,7 +8,10 @@ import { createServer } from '../../plane/http.ts';
 import { listen } from './ports.ts';
 import type { Teardown } from './teardown.ts';
 
-/** What it does with a handshake: opens a session, never answers, or writes these bytes; `accept`: what accepts it. */
+/**
+ * The treatment of a handshake: it opens a session, never answers, or writes these bytes; `accept`: the value of
+ * `Sec-WebSocket-Accept`.
+ */
 export type Greeting = 'open' | 'hang' | { readonly bytes: string | ((accept: string) => string) };
 
 export interface FakeRealtime {
@@ -20,7 +23,7 @@ export interface FakeRealtime {
   /** Its ends of the sessions that were opened, in their order. */
   readonly sessions: WebSocket[];
   greet(greeting: Greeting): void;
-  /** What becomes of a session that opens; the default speaks as OpenAI does. */
+  /** Sets the behaviour of a session that opens; the default speaks as OpenAI does. */
   behave(session: (end: WebSocket, request: IncomingMessage) => void): void;
   /** How requests that are no handshakes are answered. */
   answer(with_: (response: ServerResponse) => void): void;

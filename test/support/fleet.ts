@@ -133,7 +133,7 @@ interface Ready {
   readonly reasons: readonly string[];
 }
 
-/** What is not well; asked of every part. */
+/** The problems that the parts report. */
 async function complaints(controlPlane: string, proxies: readonly Gateway[], agent: Agent): Promise<string[]> {
   const read = async (url: string): Promise<unknown> => {
     const headers = { authorization: `Bearer ${masterKey}` };

@@ -141,7 +141,7 @@ function get(path: string, padding: number): string {
   return `GET ${path} HTTP/1.1\r\n${host}${header}\r\n`;
 }
 
-/** What each write sends: as much as fits into one, where the kernel sets the pace. */
+/** The bytes of each write: as much as fits into one, where the kernel sets the pace. */
 function pieces({ repeat, everyMs }: Behaviour): () => Buffer {
   if (typeof repeat !== 'string') return () => Buffer.from(repeat(), 'latin1');
   const times = everyMs === undefined && repeat !== '' ? Math.ceil(writeBytes / repeat.length) : 1;

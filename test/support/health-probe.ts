@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Teardown } from './teardown.ts';
 
-/** What came of the probe since the last look. Milliseconds. */
+/** The figures of the probe since the last look, in milliseconds. */
 export interface ProbeFigures {
   readonly answers: number;
   /** Answers that were not 200, and connections that broke. */

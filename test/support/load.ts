@@ -8,10 +8,10 @@ import type { Teardown } from './teardown.ts';
 import { Pool, request } from './undici.ts';
 import { waitFor } from './wait-for.ts';
 
-/** What came of a load. */
+/** The figures of a load. */
 export interface LoadFigures {
   readonly answered: number;
-  /** What came instead of an answer with status 200, and how often. */
+  /** The results other than an answer with status 200, and their counts. */
   readonly failures: Readonly<Record<string, number>>;
   /** Not sent, because too many were under way. */
   readonly leftOut: number;
@@ -170,7 +170,7 @@ export async function underLoad(
   }
 }
 
-/** What the load comes to from now on for so many milliseconds. */
+/** The figures of the load for the next `ms` milliseconds. */
 export async function measured(load: Load, ms: number): Promise<LoadFigures> {
   load.look();
   const endMs = performance.now() + ms;

@@ -8,7 +8,7 @@ import { createMeter, type Measured, quickestOf } from './turn-meter.ts';
 
 export { type Measured, mostMs } from './turn-meter.ts';
 
-/** What the providers answer. */
+/** The answer of the providers. */
 export interface Answered {
   readonly type: string;
   readonly body: Buffer;
@@ -20,7 +20,7 @@ export interface MeasuredGateway {
   readonly gateway: Gateway;
   /** Sends a request and reads its answer; gives the status, and the longest turn that the gateway took meanwhile. */
   measure(sent: Sent, answered: Answered): Promise<Measured>;
-  /** The same of the quickest of a few tries, as soon as one is quick enough. */
+  /** `measure` for the quickest of a few tries, as soon as one is quick enough. */
   quickest(sent: Sent, answered: Answered): Promise<Measured>;
 }
 

@@ -17,7 +17,7 @@ export function findProgram(name: string): string | undefined {
     });
 }
 
-/** The same. A test that needs a program and has none fails: skipping it would hide what it is for. */
+/** The path of a program. A test that needs a program and has none fails: skipping it would hide what it is for. */
 export function needProgram(name: string, debianPackage: string = name): string {
   const path = findProgram(name);
   if (path !== undefined) return path;

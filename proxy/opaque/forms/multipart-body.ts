@@ -1,5 +1,5 @@
 // A form on its way to a provider: it is held until its model is known, and streams from then on, with the provider's id in place of the name.
-// What is still held can be sent again.
+// The held bytes can be sent again.
 import { Readable, Writable } from 'node:stream';
 import { routesElsewhere } from '../../call/call.ts';
 import { Refusal, refusal } from '../../errors.ts';

@@ -1,7 +1,7 @@
-// What a rule of the house is, and makers of its checks.
+// The rules of the architecture, and makers of their checks.
 import { codeOf, type File, importsOf } from './source-files.ts';
 
-/** What is wrong with one file, in words; empty when nothing is. */
+/** The mistakes in one file, in words; empty when there are none. */
 export type Check = (file: File) => string[];
 
 export interface Rule {
@@ -13,7 +13,7 @@ export interface Rule {
   readonly good?: readonly (readonly [path: string, text: string])[];
 }
 
-/** What matches `wanted` may be imported only by files whose path matches `home`. */
+/** Modules that match `wanted` may be imported only by files whose path matches `home`. */
 export function livesIn(wanted: RegExp, home: RegExp): Check {
   return (file) =>
     home.test(file.path)

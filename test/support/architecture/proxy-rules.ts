@@ -8,7 +8,7 @@ const order =
     ' ',
   );
 
-/** So many parts an interface may name. */
+/** The most parts that an interface may name. */
 const mostParts = 15;
 
 /** The number of members of the largest interface whose name ends with `Parts`. */

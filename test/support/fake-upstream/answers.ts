@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 export interface AnswerOptions {
-  /** What the assistant says; a token per word. */
+  /** The words of the assistant; a token per word. */
   content?: string;
   /** Reported instead of the counted tokens. */
   usage?: Usage;

@@ -6,7 +6,7 @@ import { fin, type Gate, pause, rst, type Step, silence } from '../steps.ts';
 import { type Answer, type AnswerOptions, believableAnswer, failure } from './answers.ts';
 import type { Entry, Field } from './entry.ts';
 
-/** What happens at the port, before any request. Holds until the next `behave`; cannot stand in a list. */
+/** The behaviour of the port, before any request. Holds until the next `behave`; cannot stand in a list. */
 export type PortBehaviour =
   /** The port is closed. Open connections are cut. */
   | { kind: 'refused' }

@@ -25,7 +25,7 @@ export interface Entry {
   readonly receivedAtMs: number;
   /** The body as it came, in pieces that reading `body` joins, transfer coding removed. */
   readonly bodyPieces: Buffer[];
-  /** What has arrived of the body so far. */
+  /** The bytes of the body so far. */
   readonly body: Buffer;
   bodyComplete: boolean;
   trailers: readonly Field[];
