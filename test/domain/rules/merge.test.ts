@@ -229,3 +229,18 @@ await test('the next expiry is the first one that lies ahead', async (t) => {
     nowMs + 1_000,
   );
 });
+
+await test('a rule that may only tighten takes the stricter of each cap, and neither mode nor kind from the operator', async (t) => {
+  const limits = [{ name: 'of all', period: 'minute' as const, max_requests: 10, mode: 'enforce' as const }];
+  const user_paths = [{ path: '/a', per_child: true, limits }];
+  const declared = compileRules({ enabled: true, user_paths, providers: [], models: [] });
+  const merged = (more: Partial<ManualRule>, rules = declared): Rule | undefined =>
+    merge(rules, [{ ...manual('/a', { mode: 'shadow' }), ...more }])[0];
+  const bound = { name: 'of all', mode: 'enforce', perChild: true };
+  t.match(merged({ tightens: true }), { ...bound, maxRequests: 3, maxTokens: undefined });
+  t.match(merged({ tightens: true, maxRequests: 50, maxTokens: 7 }), { ...bound, maxRequests: 10, maxTokens: 7 });
+  t.match(merged({}), { mode: 'shadow', perChild: false, maxRequests: 3 }, 'others replace it');
+  t.match(merged({ tightens: true }, []), { mode: 'shadow', perChild: false }, 'nothing binds it');
+  const shadow = declared.map((rule): Rule => ({ ...rule, mode: 'shadow' }));
+  t.match(merged({ tightens: true }, shadow), { mode: 'shadow' });
+});

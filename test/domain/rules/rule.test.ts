@@ -1,7 +1,15 @@
 // From a validated rate_limits section to rules: identity, order, ids.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { compareRules, compileRules, type RuleLists } from '../../../domain/rules/rule.ts';
+import {
+  compareRules,
+  compileRules,
+  periodOf,
+  type RuleLists,
+  ruleKey,
+  ruleLabel,
+  userPathOfKey,
+} from '../../../domain/rules/rule.ts';
 import { ruleId, uniqueRuleIds } from '../../../domain/rules/rule-id.ts';
 import type { Limit } from '../../../schemas/types.ts';
 
@@ -148,4 +156,17 @@ await test('ids that collide are kept apart by the order of the keys', async (t)
   const idOf = (key: string): string => (key.startsWith('x') ? 'same' : 'other');
   t.same(uniqueRuleIds(['x2', 'a', 'x1', 'x3'], idOf), ['same-2', 'other', 'same', 'same-3']);
   t.same(uniqueRuleIds(['x3', 'x1', 'a', 'x2'], idOf), ['same-3', 'same', 'other', 'same-2']);
+});
+
+await test('a key tells the period, and the path where it is that of a path', async (t) => {
+  const keys = [ruleKey('user_path', '/a b', 3_600), ruleKey('provider', 'p', 60), 'no key'];
+  t.same(keys.map(periodOf), [3_600, 60, undefined]);
+  t.same(keys.map(userPathOfKey), ['/a b', undefined, undefined]);
+});
+
+await test('a rule goes by its name, else by its id', async (t) => {
+  const limits: Limit[] = [perMinute, { ...perMinute, period: 'hour', name: 'per hour' }];
+  const rules = compileRules(section({ providers: [{ name: 'p', limits }] }));
+  t.same(rules.map(ruleLabel), [rules[0]?.id, 'per hour']);
+  t.notOk(rules.some((rule) => 'maxTokens' in rule));
 });
