@@ -2,18 +2,22 @@
 import type { Finder } from './finder.ts';
 import type { TextReader } from './json-scanner.ts';
 
+/** Whether there may be something in a text. */
+export interface Sighting {
+  isMade: boolean;
+}
+
 export class Lookout implements TextReader {
   readonly #finder: Finder;
-  /** There may be something. */
-  readonly #tell: () => void;
+  readonly #sighting: Sighting;
   /** The text to search, and before it the possible beginning of a match. */
   #held = '';
   /** The number of characters that were searched. */
   #seen = 0;
 
-  constructor(finder: Finder, tell: () => void) {
+  constructor(finder: Finder, sighting: Sighting) {
     this.#finder = finder;
-    this.#tell = tell;
+    this.#sighting = sighting;
   }
 
   push(text: string): string {
@@ -28,7 +32,7 @@ export class Lookout implements TextReader {
   }
 
   whole(text: string): string {
-    if (this.#finder.mayFind(text)) this.#tell();
+    if (this.#finder.mayFind(text)) this.#sighting.isMade = true;
     return text;
   }
 
@@ -38,6 +42,6 @@ export class Lookout implements TextReader {
   }
 
   #look(): void {
-    if (this.#finder.mayFind(this.#held)) this.#tell();
+    if (this.#finder.mayFind(this.#held)) this.#sighting.isMade = true;
   }
 }

@@ -92,17 +92,14 @@ function* hasAny(finder: Finder, text: string, form: TextForm): Slices<boolean> 
 
 /** Searches the text of a JSON value, its escapes decoded. */
 function* hasHidden(finder: Finder, text: string): Slices<boolean> {
-  let isFound = false;
-  const tell = (): void => {
-    isFound = true;
-  };
-  const scanner = new JsonScanner(() => new Lookout(finder, tell));
-  for (let start = 0; start < text.length && !isFound; start += finder.slice) {
+  const sighting = { isMade: false };
+  const scanner = new JsonScanner(() => new Lookout(finder, sighting));
+  for (let start = 0; start < text.length && !sighting.isMade; start += finder.slice) {
     if (start > 0) yield;
     scanner.push(text.slice(start, start + finder.slice));
   }
   scanner.end();
-  return isFound;
+  return sighting.isMade;
 }
 
 function* scanned(text: string, scanner: Scanner, slice: number): Slices<string> {
