@@ -8,6 +8,8 @@ import {
   parseJson,
   writeJson,
 } from './json/json.ts';
+import { readingJson } from './json/read-json.ts';
+import { jsonPieces } from './json/write-json.ts';
 import { otherTexts, type RequestedPlace, requestedTexts } from './other-texts.ts';
 import type { EditableText, Role, StreamedText, TextForm } from './texts.ts';
 
@@ -73,7 +75,7 @@ export class TextList {
   value(object: EditableObject, key: string, said: Said): void {
     const value = object[key];
     const isHolder = isObject(value) || Array.isArray(value);
-    if (isHolder && Object.keys(value).length > 0) this.texts.push(valueAt(object, key, said));
+    if (isHolder && Object.keys(value).length > 0) this.texts.push(new ValueAt(object, key, said));
   }
 }
 
@@ -93,14 +95,23 @@ export class RequestedList extends TextList {
   }
 
   override others(object: EditableObject, said: Said, known: ReadonlySet<string> = nothing): void {
+    for (const place of this.rest(object, said, known)) this.leave(place.holder, place.at.key);
+  }
+
+  /** The same, and nothing is read after it. */
+  rest(object: EditableObject, said: Said, known: ReadonlySet<string>): readonly RequestedPlace[] {
+    // An object may have tens of thousands of members: what was read of it is looked up once.
+    let latest: EditableObject | undefined;
+    let read: string[] | Set<string> | undefined;
     const isRead = (holder: EditableObject, key: string): boolean => {
-      const read = this.#read.get(holder);
-      return Array.isArray(read) ? read.includes(key) : read?.has(key) === true;
+      if (holder !== latest) read = this.#read.get(holder);
+      latest = holder;
+      if (read === undefined) return false;
+      return Array.isArray(read) ? read.includes(key) : read.has(key);
     };
-    for (const place of requestedTexts(object, known, isRead)) {
-      this.leave(place.holder, place.at.key);
-      this.texts.push(new TextOfPlace(place, said));
-    }
+    const places = requestedTexts(object, known, isRead);
+    for (const place of places) this.texts.push(new TextOfPlace(place, said));
+    return places;
   }
 
   /** A member that nothing more is to be read of. */
@@ -232,20 +243,57 @@ function rename({ holder, at }: RequestedPlace, given: string): void {
   at.key = name;
 }
 
-function valueAt(object: EditableObject, key: string, { role, changed }: Said): EditableText {
-  let text = writeJson(object[key] as JsonValue);
-  return {
-    role,
-    form: 'json',
-    get text(): string {
-      return text;
-    },
-    replace(given) {
-      text = given;
-      object[key] = parseJson(given);
-      changed?.();
-    },
-  };
+/** By value: its JSON text, where it was written in steps. */
+const writtenTexts = new WeakMap<object, string>();
+/** The size of a step, in characters. */
+const stepLength = 1024 * 1024;
+
+/** A member that holds a JSON value. */
+class ValueAt implements EditableText {
+  readonly role: Role;
+  readonly form = 'json';
+  readonly #object: EditableObject;
+  readonly #key: string;
+  readonly #value: JsonValue & object;
+  readonly #changed: (() => void) | undefined;
+  #text: string | undefined;
+
+  constructor(object: EditableObject, key: string, { role, changed }: Said) {
+    this.role = role;
+    this.#object = object;
+    this.#key = key;
+    this.#value = object[key] as JsonValue & object;
+    this.#changed = changed;
+  }
+
+  get text(): string {
+    this.#text ??= writtenTexts.get(this.#value) ?? writeJson(this.#value);
+    return this.#text;
+  }
+
+  *writing(): Generator<undefined, void, undefined> {
+    if (writtenTexts.has(this.#value)) return;
+    let text = '';
+    for (const piece of jsonPieces(this.#value, stepLength)) {
+      if (text !== '') yield;
+      text += piece;
+    }
+    writtenTexts.set(this.#value, text);
+  }
+
+  replace(given: string): void {
+    this.#put(given, parseJson(given));
+  }
+
+  *replacing(given: string): Generator<undefined, void, undefined> {
+    this.#put(given, (yield* readingJson(given)) as JsonValue);
+  }
+
+  #put(text: string, value: JsonValue): void {
+    this.#text = text;
+    this.#object[this.#key] = value;
+    this.#changed?.();
+  }
 }
 
 /** The largest of these members, in tokens; Infinity when one is not a number; undefined when none is present. */

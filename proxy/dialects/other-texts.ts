@@ -74,6 +74,12 @@ export function otherTexts(object: EditableObject, known: ReadonlySet<string> = 
   return places;
 }
 
+/** Of members of requests: one look for each. */
+const mannersInRequests: ReadonlyMap<string, Manner> = new Map([
+  ...[...settings, ...choices].map((key) => [key, 'setting'] as const),
+  ...[...signs, ...keys].map((key) => [key, 'left'] as const),
+]);
+
 /**
  * All texts that a model may read below an object of a request, so that a member is left out only for its value, not
  * for its name alone. `isRead`: whether a member was read before.
@@ -87,8 +93,10 @@ export function requestedTexts(
   let named: RequestedPlace | undefined;
   walk(object, known, {
     mannerOf(holder, key) {
-      if (signs.has(key) || keys.has(key) || isRead(holder, key)) return 'left';
-      return settings.has(key) || choices.has(key) || isOfSign.test(key) ? 'setting' : 'words';
+      // The entries of a list have numbers.
+      const manner = Array.isArray(holder) ? undefined : mannersInRequests.get(key);
+      if (manner === 'left' || isRead(holder, key)) return 'left';
+      return manner ?? (key.endsWith('_id') || key.endsWith('_ids') ? 'setting' : 'words');
     },
     named(holder, key) {
       if (isPlainKey.test(key) || Array.isArray(holder)) return;

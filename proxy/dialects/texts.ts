@@ -21,6 +21,10 @@ export interface SaidText {
 export interface EditableText extends SaidText {
   /** Puts another text in its place. */
   replace(text: string): void;
+  /** Writes a text that may be long in steps, before it is read. Absent: it is there. */
+  writing?(): Generator<undefined, void, undefined>;
+  /** `replace` in steps. */
+  replacing?(text: string): Generator<undefined, void, undefined>;
 }
 
 /** Where the words of an operator go in the system prompt. */

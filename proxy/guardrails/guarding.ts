@@ -5,6 +5,7 @@ import type { EditableObject } from '../dialects/editing.ts';
 import { type JsonValue, parseJson, writeJson } from '../dialects/json/json.ts';
 import type { EditableText, RequestTexts, TextForm } from '../dialects/texts.ts';
 import { refusal } from '../errors.ts';
+import { atOnce, inSlices, type Slices } from '../pacing/slices.ts';
 import { Chain, guardedStages } from './chain.ts';
 import { type Flow, settled } from './flow.ts';
 import { findTaken, requestValues, shortBytes, writtenValues } from './guarded-values.ts';
@@ -125,7 +126,7 @@ export class Guarding {
     let current = bytes;
     try {
       for (const guardrail of checking) {
-        const verdict = yield* this.#checkRequest(guardrail, request);
+        const verdict = yield* this.#checkRequest(guardrail, request, bytes.length > shortBytes);
         this.#verdicts.note(guardrail, 'input', verdict);
         if (guardrail.mode === 'shadow') continue;
         const before = current;
@@ -154,30 +155,31 @@ export class Guarding {
     return { said: typeof said === 'string' || !isChanged ? said : parseJson(writeJson(said)) };
   }
 
-  *#checkRequest(guardrail: Guardrail, request: RequestTexts): Flow<Verdict> {
+  *#checkRequest(guardrail: Guardrail, request: RequestTexts, isLong: boolean): Flow<Verdict> {
     const { input, mode, roles } = guardrail;
     const context = this.#contextOf(guardrail);
     if (input?.request !== undefined) {
       return yield* settled(input.request(mode === 'shadow' ? unchanging(request) : request, context));
     }
     const texts = request.texts.filter(({ role }) => roles.has(role));
-    return yield* checkTexts(input, texts, context, mode === 'enforce');
+    return yield* checkTexts(input, texts, context, { isEnforced: mode === 'enforce', isLong });
   }
 
   /** Checks and changes an answer where it stands. False: it is as it was. Throws 400 `guardrail_blocked`. */
-  *onAnswer(body: EditableObject): Flow<boolean> {
+  *onAnswer(body: EditableObject, isLong: boolean = false): Flow<boolean> {
     const { answer } = this.texts;
     if (answer === undefined) return false;
-    return yield* this.onTexts(answer(body).texts);
+    return yield* this.onTexts(answer(body).texts, isLong);
   }
 
-  /** Checks the texts of an answer. */
-  *onTexts(texts: readonly EditableText[]): Flow<boolean> {
+  /** Checks the texts of an answer. `isLong`: they may be long. */
+  *onTexts(texts: readonly EditableText[], isLong: boolean = false): Flow<boolean> {
     let isChanged = false;
     for (const guardrail of this.guardrails) {
       const { output, mode } = guardrail;
       if (output === undefined) continue;
-      const verdict = yield* checkTexts(output, texts, this.context('output'), mode === 'enforce');
+      const isEnforced = mode === 'enforce';
+      const verdict = yield* checkTexts(output, texts, this.context('output'), { isEnforced, isLong });
       this.note(guardrail, verdict);
       isChanged ||= mode === 'enforce' && verdict.outcome === 'revise';
     }
@@ -215,17 +217,36 @@ function* checkTexts(
   checks: Checks | undefined,
   texts: readonly EditableText[],
   context: CheckContext,
-  isEnforced: boolean,
+  { isEnforced, isLong }: { readonly isEnforced: boolean; readonly isLong: boolean },
 ): Flow<Verdict> {
   if (checks?.texts === undefined) return { outcome: 'pass' };
+  if (isLong) yield* settled(inSlices(writing(texts)));
   const verdict = yield* settled(checks.texts(texts, context));
   if (verdict.outcome !== 'revise' || !isEnforced) return verdict;
-  for (const [index, text] of texts.entries()) replace(text, verdict.texts?.[index] ?? text.text);
+  const replaced = replacing(texts, verdict.texts ?? [], isLong);
+  if (isLong) yield* settled(inSlices(replaced));
+  else atOnce(replaced);
   return verdict;
 }
 
-function replace(text: EditableText, words: string): void {
-  if (words !== text.text) text.replace(words);
+/** Texts that are written or replaced in one step, where they are short. */
+const stepTexts = 1_000;
+
+function* writing(texts: readonly EditableText[]): Slices<void> {
+  for (const [index, text] of texts.entries()) {
+    if (index % stepTexts === stepTexts - 1) yield;
+    if (text.writing !== undefined) yield* text.writing();
+  }
+}
+
+function* replacing(texts: readonly EditableText[], words: readonly string[], isLong: boolean): Slices<void> {
+  for (const [index, text] of texts.entries()) {
+    const given = words[index] ?? text.text;
+    if (isLong && index % stepTexts === stepTexts - 1) yield;
+    if (given === text.text) continue;
+    if (isLong && text.replacing !== undefined) yield* text.replacing(given);
+    else text.replace(given);
+  }
 }
 
 /** The request for a guardrail that must not change it. */

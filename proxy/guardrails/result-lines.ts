@@ -6,7 +6,7 @@ import { anthropicErrorType } from '../dialects/messages/kind-of-error.ts';
 import { Refusal } from '../errors.ts';
 import { type Flow, settled } from './flow.ts';
 import type { Pieces } from './guarded-stream.ts';
-import { answerValues, writtenValues } from './guarded-values.ts';
+import { answerValues, shortBytes, writtenValues } from './guarded-values.ts';
 import type { Guarding } from './guarding.ts';
 
 /** A line with its end. */
@@ -70,7 +70,9 @@ function* editLine({ bytes }: ResultLine, guardingOf: (operation: Operation) => 
   if (line === undefined || answer === undefined) return [bytes];
   const guarding = guardingOf(operationOf(answer));
   try {
-    return (yield* guarding.onAnswer(answer)) ? [yield* writtenValues(line, bytes.length), lineEnd] : [bytes];
+    return (yield* guarding.onAnswer(answer, bytes.length > shortBytes))
+      ? [yield* writtenValues(line, bytes.length), lineEnd]
+      : [bytes];
   } catch (error) {
     if (guarding.refused === undefined || !(error instanceof Refusal)) throw error;
     return [yield* writtenValues(refusedLine(line, error), 0), lineEnd];

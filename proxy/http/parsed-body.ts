@@ -1,4 +1,5 @@
 // The body of a request as values, and values as bytes: at once where it is short, in slices where it is long.
+import { isAscii } from 'node:buffer';
 import { isObject, type JsonObject, type JsonValue, parseJson, writeJson } from '../dialects/json/json.ts';
 import { readingJson, TooManyValues } from '../dialects/json/read-json.ts';
 import { writingJson } from '../dialects/json/write-json.ts';
@@ -39,8 +40,9 @@ function* parsedText(bytes: Buffer): Slices<JsonValue> {
 /** The number of bytes that are decoded in one step. */
 const stepBytes = 2 * 1024 * 1024;
 
-/** The text of long UTF-8. */
+/** The text of long UTF-8: of ASCII in one copy, which is as fast as it can be; of anything else in parts. */
 function* decodedText(bytes: Buffer): Slices<string> {
+  if (isAscii(bytes)) return bytes.toString('latin1');
   let text = '';
   for (let from = 0; from < bytes.length; ) {
     let end = Math.min(bytes.length, from + stepBytes);
@@ -50,7 +52,12 @@ function* decodedText(bytes: Buffer): Slices<string> {
     from = end;
     yield;
   }
-  return text;
+  return joined(text);
+}
+
+/** The same text. The engine joins the parts of a text when it is first looked into, which takes some tens of milliseconds. */
+function joined(text: string): string {
+  return Number.isNaN(text.charCodeAt(0)) ? '' : text;
 }
 
 /** JSON as bytes. `isLong`: it may be long. */

@@ -156,7 +156,7 @@ function* checked(delivery: Delivery, rails: Guarding): Flow<Delivery> {
   const bytes = passWhole(taps, answer.body());
   if (!rails.checksAnswer) return withBody(delivery, bytes);
   const body = yield* objectIn(bytes, provider);
-  const isChanged = yield* rails.onAnswer(body);
+  const isChanged = yield* rails.onAnswer(body, bytes.length > shortBytes);
   return withBody(delivery, isChanged ? yield* writtenValues(body, bytes.length) : bytes);
 }
 

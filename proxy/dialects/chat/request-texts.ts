@@ -71,7 +71,7 @@ function textsIn(body: EditableObject): TextList['texts'] {
   for (const key of ['tools', 'functions']) list.definitions(body, key, isOwnTool);
   const format = editable(body['response_format']);
   if (format !== undefined) list.value(format, 'json_schema', { role: 'system' });
-  list.others(body, { role: 'user' }, settingsOfRequest);
+  list.rest(body, { role: 'user' }, settingsOfRequest);
   return list.texts;
 }
 

@@ -23,7 +23,7 @@ function textsIn(body: EditableObject, capped: readonly string[]): RequestTexts 
     get texts() {
       const list = new RequestedList();
       for (const key of words) list.words(body, key, { role: 'user' });
-      list.others(body, { role: 'user' }, settingsOfRequest);
+      list.rest(body, { role: 'user' }, settingsOfRequest);
       return list.texts;
     },
     tools: [],

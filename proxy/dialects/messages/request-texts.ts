@@ -50,7 +50,7 @@ function textsIn(body: EditableObject): TextList['texts'] {
     list.others(message, { role });
   }
   list.definitions(body, 'tools', isOwnTool);
-  list.others(body, { role: 'user' }, settingsOfRequest);
+  list.rest(body, { role: 'user' }, settingsOfRequest);
   return list.texts;
 }
 

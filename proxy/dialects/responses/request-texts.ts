@@ -62,7 +62,7 @@ function textsIn(body: EditableObject): TextList['texts'] {
   if (format !== undefined) list.value(format, 'schema', { role: 'system' });
   const reasoning = editable(body['reasoning']);
   for (const key of ['summary', 'generate_summary']) if (isOneWord(reasoning?.[key])) list.leave(reasoning ?? {}, key);
-  list.others(body, { role: 'user' }, settingsOfRequest);
+  list.rest(body, { role: 'user' }, settingsOfRequest);
   return list.texts;
 }
 

@@ -164,13 +164,15 @@ await test('words that are written as numbers of tokens do not pass where words 
   }
 });
 
-await test('what is masked is sent masked, in the place and the form in which it stood', async (t) => {
+await test('what is masked is sent masked, in the place and the form in which it stood, also in a long request', async (t) => {
   const masked = places('to [EMAIL_1]');
-  for (const [place, [operation, body]] of Object.entries(places(`to ${mail}`))) {
-    const { text, body: told } = await sent(operation, body, { pii: { kinds: ['email'] } });
-    t.notMatch(text, mail, place);
-    const [, expected] = masked[place] ?? [];
-    t.same(told, expected, place);
+  for (const more of [{}, { padding: 'word '.repeat(60_000) }]) {
+    for (const [place, [operation, body]] of Object.entries(places(`to ${mail}`))) {
+      const { text, body: told } = await sent(operation, { ...body, ...more }, { pii: { kinds: ['email'] } });
+      t.notMatch(text, mail, place);
+      const [, expected] = masked[place] ?? [];
+      t.same(told, { ...expected, ...more }, place);
+    }
   }
 });
 
