@@ -17,6 +17,8 @@ export interface Finder {
   readonly window: number;
   /** The number of characters that are read without a pause: some milliseconds, in the worst case some tens of them. */
   readonly slice: number;
+  /** It may find something only where a text begins or ends, so each string of JSON is searched by itself. */
+  readonly isAnchored: boolean;
   /** Whether there may be something in the text; false is certain. Fast. */
   mayFind(text: string): boolean;
   /** The first at or behind `from`; undefined: none. The text ends where it ends. */

@@ -8,11 +8,14 @@ import { PatternFollower } from './pattern-follower.ts';
 /** Characters times instructions of a slice. In the worst case each character costs a step of each thread, some 0.1 µs. */
 const sliceSteps = 1_000_000;
 const shortestSlice = 256;
+/** The beginning or end of a text or line; `[^` opens a class. */
+const anchor = /\\[AzZ]|\$|(?<!(?<!\\)\[)\^/;
 
 /** The leftmost match of any of them; of several that begin there, that of the first pattern. Empty matches are none. */
 export class PatternFinder implements Finder {
   readonly window: number;
   readonly slice: number;
+  readonly isAnchored: boolean;
   readonly #reason: string;
   readonly #pattern: RE2JS;
   readonly #automaton: Automaton;
@@ -21,6 +24,7 @@ export class PatternFinder implements Finder {
   constructor(patterns: readonly string[], window: number, reason: string) {
     this.window = window;
     this.#reason = reason;
+    this.isAnchored = patterns.some((pattern) => anchor.test(pattern));
     this.#pattern = compilePatterns(patterns);
     const steps = Math.floor(sliceSteps / this.#pattern.programSize());
     this.slice = Math.max(shortestSlice, Math.min(usualSlice, steps));

@@ -30,6 +30,7 @@ export interface WordSettings {
 export class WordFinder implements Finder {
   readonly slice = usualSlice;
   readonly window: number;
+  readonly isAnchored = false;
   readonly settings: WordSettings;
   readonly root: Node;
   /** Characters of ASCII with which a word begins, in any case where that counts. */

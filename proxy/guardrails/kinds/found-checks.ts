@@ -78,7 +78,7 @@ const mayHide = /\\|\d[eE]/;
 
 /** Whether there may be something: false is certain. Something within the window lies within two slices that overlap. */
 function* hasAny(finder: Finder, text: string, form: TextForm): Slices<boolean> {
-  if (form === 'json' && mayHide.test(text)) return yield* hasHidden(finder, text);
+  if (form === 'json' && (finder.isAnchored || mayHide.test(text))) return yield* hasHidden(finder, text);
   const margin = finder.window + 2;
   // A shorter slice than its margins would mostly read these.
   const slice = Math.max(finder.slice, margin);

@@ -127,6 +127,7 @@ await test('JSON with escapes is looked at like its strings, however long they a
       const finder: Finder = {
         window,
         slice: 50,
+        isAnchored: found.isAnchored,
         mayFind: (text) => found.mayFind(text),
         find: (text, from) => found.find(text, from),
         follow: () => found.follow(),
@@ -144,6 +145,19 @@ await test('JSON with escapes is looked at like its strings, however long they a
     { numRuns: 3000 },
   );
   t.pass();
+});
+
+await test('a pattern finds the beginning and the end of each string in JSON', async (t) => {
+  for (const pattern of ['^b', 'b$', '\\Ab', 'b\\z']) {
+    const finder = new PatternFinder([pattern], 64, 'p');
+    const { texts } = foundChecks({ finder, action: 'block', replacementOf: () => '' });
+    const verdict = await texts?.([{ role: 'user', form: 'json', text: '{"a":"b"}' }], context);
+    t.equal(verdict?.outcome, 'block', pattern);
+  }
+  // In `[^b]` the mark excludes characters; behind an escaped bracket it is an anchor.
+  t.equal(new PatternFinder(['[^b]c'], 64, 'p').isAnchored, false);
+  t.equal(new PatternFinder(['\\[?^b'], 64, 'p').isAnchored, true);
+  t.equal(new PatternFinder(['\\[^b'], 64, 'p').isAnchored, true);
 });
 
 await test('a number in JSON is looked at as a whole, wherever it is cut, and one that is taken out becomes a string', (t) => {
