@@ -72,8 +72,9 @@ export function attemptOpaque(
   caller: OpaqueCaller,
   parts: OpaqueAttemptParts,
 ): OpaqueAttempt {
-  const loop = new TargetLoop(new OpaqueErrand(aim, consumer, caller, parts), parts);
-  return { answered: loop.run().then(({ call, endedAtMs }) => ({ ...call, endedAtMs })), cancel: () => loop.gone() };
+  const errand = new OpaqueErrand(aim, consumer, caller, parts);
+  const loop = new TargetLoop(errand, parts, ({ call, endedAtMs }): AskedTarget => ({ ...call, endedAtMs }));
+  return { answered: loop.run(), cancel: () => loop.gone() };
 }
 
 class OpaqueErrand implements Errand<OpaqueTarget, OpaqueCall> {

@@ -7,7 +7,7 @@ import type { Matches } from '../limits/match.ts';
 import type { Balance } from '../routing/balance/balance.ts';
 import type { Allowance, ConsumerAllowance } from '../routing/limit-refusal.ts';
 import type { BegunCall, CallAnswer, Errand, FailedCall, TargetCall } from '../routing/target-call.ts';
-import { type LoopParts, TargetLoop } from '../routing/target-loop.ts';
+import { type LoopParts, type Taken, TargetLoop } from '../routing/target-loop.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import { type AnswerHead, noHead } from '../upstream/answer-head.ts';
@@ -61,21 +61,23 @@ export interface Granted<Value> {
  * Rejects with the last word of the targets. Those that were asked in vain are added to `failed`; they hold nothing any more, and neither does
  * the consumer when none was asked.
  */
-export async function askTargets<Value>(
+export function askTargets<Value>(
   question: Question<Value>,
   failed: AskedInVain[],
   parts: SessionAttemptParts,
 ): Promise<Granted<Value>> {
   const { exchange } = question;
-  const loop = new TargetLoop(new GrantErrand(question, failed, parts), parts);
+  const errand = new GrantErrand(question, failed, parts);
+  const loop = new TargetLoop(errand, parts, ({ call, endedAtMs }: Taken<GrantCall<Value>>): Granted<Value> => {
+    exchange.waiting = undefined;
+    const { target, startedAtMs, allowance, spanId, answer } = call;
+    parts.metrics.upstream.ended(target, 'success', (endedAtMs - startedAtMs) / 1000);
+    const { status, head, value } = answer.granted;
+    const asked = { target, startedAtMs, endedAtMs, answer: { status }, spanId, head, allowance };
+    return { ...asked, refused: undefined, value };
+  });
   exchange.waiting = loop;
-  const { call, endedAtMs } = await loop.run();
-  exchange.waiting = undefined;
-  const { target, startedAtMs, allowance, spanId, answer } = call;
-  parts.metrics.upstream.ended(target, 'success', (endedAtMs - startedAtMs) / 1000);
-  const { status, head, value } = answer.granted;
-  const asked = { target, startedAtMs, endedAtMs, answer: { status }, spanId, head, allowance };
-  return { ...asked, refused: undefined, value };
+  return loop.run();
 }
 
 /** The answer of a target that is read, or dialled, by the one who asks. */

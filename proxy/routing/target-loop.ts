@@ -47,18 +47,25 @@ const tooLate: UpstreamFailure = { failure: outrun, sent: true, isStale: false }
 /** A target of the config, or a place that stands for one. */
 type Remembering = Askable & { readonly remembered?: ModelTarget | undefined };
 
-export class TargetLoop<Target extends Remembering, Call extends TargetCall<Target>> implements Waiting {
+export class TargetLoop<Target extends Remembering, Call extends TargetCall<Target>, Answer> implements Waiting {
   readonly #errand: Errand<Target, Call>;
   readonly #parts: LoopParts;
   readonly #plan: CallPlan<Target>;
-  readonly #outcome = Promise.withResolvers<Taken<Call>>();
+  readonly #outcome = Promise.withResolvers<Answer>();
+  readonly #accept: (taken: Taken<Call>) => Answer | Promise<Answer>;
   readonly #race = new Race<Call>();
   /** A target has refused the request for what it says, or may have done the work: no other is asked. */
   #final: Refusal | undefined;
   #pause: NodeJS.Timeout | undefined;
 
-  constructor(errand: Errand<Target, Call>, parts: LoopParts) {
+  /** `accept`: makes the answer of the call that is used; what it throws ends the request. */
+  constructor(
+    errand: Errand<Target, Call>,
+    parts: LoopParts,
+    accept: (taken: Taken<Call>) => Answer | Promise<Answer>,
+  ) {
     this.#errand = errand;
+    this.#accept = accept;
     this.#parts = parts;
     this.#plan = new CallPlan(
       {
@@ -77,7 +84,7 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
    * the consumer gets back what it paid. When the client leaves while a provider works, the unfinished answer is taken, because it has cost
    * something.
    */
-  run(): Promise<Taken<Call>> {
+  run(): Promise<Answer> {
     // One moment for all that are asked without a pause: what was used up a moment ago must still be so in the answer.
     const { route, fault, isLeft, startedAtMs: now } = this.#errand;
     try {
@@ -190,7 +197,7 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
       noteAnswered(call, endedAtMs, isLeft, metrics.upstream);
       this.#race.done(call);
       this.#race.end();
-      this.#outcome.resolve({ call, endedAtMs });
+      this.#take({ call, endedAtMs });
       return;
     }
     const isOutrun = failure !== undefined && isOver;
@@ -203,6 +210,15 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
     if (isOutrun) noteOutrun(call, endedAtMs, errand.isStream);
     this.#race.done(call);
     this.#failed(call, { ...consequence, refused, failure, endedAtMs });
+  }
+
+  #take(taken: Taken<Call>): void {
+    try {
+      this.#outcome.resolve(this.#accept(taken));
+    } catch (reason) {
+      taken.call.answer.cancel();
+      this.#outcome.reject(reason);
+    }
   }
 
   #failed(call: Call, verdict: Verdict): void {

@@ -63,16 +63,20 @@ export interface ModelCall extends TargetCall<Target> {
 }
 
 /**
- * Sends the call to the targets of its route until one gives an answer that can be relayed: what `accept` takes. Rejects with the last word of
- * the targets, or with an unexpected error. Those that fail are added to `failed`.
+ * Sends the call to the targets of its route until one gives an answer that can be relayed, and gives what `accept` makes of that. Rejects with
+ * the last word of the targets, or with an unexpected error. Those that fail are added to `failed`.
  */
-export function attempt(
+export function attempt<Answer>(
   routed: RoutedCall,
-  exchange: ModelRequest,
+  { exchange, failed }: { readonly exchange: ModelRequest; readonly failed: FailedAttempt[] },
   parts: AttemptParts,
-  failed: FailedAttempt[],
-): Promise<Taken<ModelCall>> {
-  const loop = new TargetLoop(new ModelErrand(routed, exchange, parts, failed), parts);
+  accept: (accepted: Accepted) => Answer | Promise<Answer>,
+): Promise<Answer> {
+  const errand = new ModelErrand(routed, exchange, parts, failed);
+  const loop = new TargetLoop(errand, parts, (taken: Taken<ModelCall>) => {
+    exchange.waiting = undefined;
+    return accept(acceptedOf(taken, routed));
+  });
   exchange.waiting = loop;
   return loop.run();
 }
@@ -219,9 +223,8 @@ function isLong(answer: UpstreamAnswer): boolean {
   return !stream && complete && status < 400 && answer.body().length > shortBytes;
 }
 
-/** The accepted answer of the call that won. No target is waited for any more. */
-export function accept({ call, endedAtMs }: Taken<ModelCall>, routed: RoutedCall, exchange: ModelRequest): Accepted {
-  exchange.waiting = undefined;
+/** The accepted answer of the call that won. */
+function acceptedOf({ call, endedAtMs }: Taken<ModelCall>, routed: RoutedCall): Accepted {
   const { target, allowance, answer: come, reframed, key, spanId, injectedUsage, speech, reading, startedAtMs } = call;
   const answer = reframed?.answer ?? come;
   const told = providerHeaders(come.head, target.upstream.secrets);

@@ -15,7 +15,7 @@ import { followed } from '../pacing/slices.ts';
 import type { Records } from '../records/records.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { renew } from '../stages/admit.ts';
-import { type AttemptParts, accept, attempt } from '../stages/attempt.ts';
+import { type AttemptParts, attempt } from '../stages/attempt.ts';
 import type { Accepted, FailedAttempt } from '../stages/attempts.ts';
 import { type AuthenticateParts, authenticate } from '../stages/authenticate.ts';
 import { settleCache, takeForCache } from '../stages/cache/keep-cached.ts';
@@ -206,20 +206,22 @@ function findRoute(trip: ModelTrip, parts: ModelParts): void | Promise<void> {
 }
 
 /** Throws 429 `rate_limit_exceeded` when the body took so long that the windows of its consumer have no room for it any more. */
-async function askTargets(trip: ModelTrip, parts: ModelParts): Promise<Delivery> {
-  const { admitted: consumer, exchange, guarding: rails, row, snapshot } = trip;
-  const found = candidates(payable(guardedOf(trip), trip), row, snapshot.storedResponses);
-  const { call, keyMark, route, translated, own } = found instanceof Promise ? await found : found;
-  trip.route = route;
-  trip.isAsked = true;
-  renew(consumer, route, parts);
-  if (own !== undefined) return ownDelivery(own, row.surface, exchange.id);
-  const routed = { ...row, call, keyMark, route, translated, consumer, guarding: rails };
-  const accepted = accept(await attempt(routed, exchange, parts, trip.failed), routed, exchange);
-  trip.accepted = accepted;
-  const { delivery, usage } = deliver(accepted, trip, parts);
-  trip.usage = usage;
-  return guardAnswer(takeForCache(delivery, trip, parts), trip, parts);
+function askTargets(trip: ModelTrip, parts: ModelParts): Delivery | Promise<Delivery> {
+  const { admitted: consumer, exchange, failed, guarding: rails, row, snapshot } = trip;
+  return followed(candidates(payable(guardedOf(trip), trip), row, snapshot.storedResponses), (asked) => {
+    const { call, keyMark, route, translated, own } = asked;
+    trip.route = route;
+    trip.isAsked = true;
+    renew(consumer, route, parts);
+    if (own !== undefined) return ownDelivery(own, row.surface, exchange.id);
+    const routed = { ...row, call, keyMark, route, translated, consumer, guarding: rails };
+    return attempt(routed, { exchange, failed }, parts, (accepted) => {
+      trip.accepted = accepted;
+      const { delivery, usage } = deliver(accepted, trip, parts);
+      trip.usage = usage;
+      return guardAnswer(takeForCache(delivery, trip, parts), trip, parts);
+    });
+  });
 }
 
 function relayAnswer(trip: ModelTrip, delivery: Delivery, parts: ModelParts): Ending | Promise<Ending> {

@@ -21,7 +21,7 @@ import { RetryBudgets } from '../../proxy/routing/retry/retry-budgets.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
 import type { Route } from '../../proxy/snapshot/snapshot.ts';
 import { admit } from '../../proxy/stages/admit.ts';
-import { accept, attempt } from '../../proxy/stages/attempt.ts';
+import { attempt } from '../../proxy/stages/attempt.ts';
 import type { Accepted, FailedAttempt, RoutedCall } from '../../proxy/stages/attempts.ts';
 import type { SessionCounts } from '../../proxy/tallies/session-counts.ts';
 import { TargetStates } from '../../proxy/targets/target-states.ts';
@@ -163,11 +163,11 @@ export function routedOf(call: Call, route: Route, consumer: ConsumerAllowance):
 export const held = () => new BodyBudget(2 ** 30).open('/', { bodyLimitBytes: 2 ** 20, bodyBudgetBytes: undefined });
 
 /** The accepted answer of `attempt`; rejects when it refuses. */
-export async function attempted(
+export function attempted(
   routed: RoutedCall,
   failed: FailedAttempt[],
   exchange: Exchange,
   parts: ReturnType<typeof partsOf>,
 ): Promise<Accepted> {
-  return accept(await attempt(routed, exchange, parts, failed), routed, exchange);
+  return attempt(routed, { exchange, failed }, parts, (accepted) => accepted);
 }

@@ -6,7 +6,7 @@ import { type ModelRow, modelEndpoints } from '../../endpoints/model-endpoints.t
 import { asRefusal, type Refusal, refusal } from '../../errors.ts';
 import type { ModelRequest } from '../../http/exchange.ts';
 import type { Target } from '../../snapshot/snapshot.ts';
-import { accept, attempt } from '../../stages/attempt.ts';
+import { attempt } from '../../stages/attempt.ts';
 import type { Accepted, FailedAttempt } from '../../stages/attempts.ts';
 import { candidates } from '../../stages/candidates.ts';
 import { deliver } from '../../stages/deliver.ts';
@@ -123,7 +123,7 @@ export function questionKind(parts: AuxiliaryParts): TripKind<QuestionTrip, Deli
 }
 
 async function askTargets(trip: QuestionTrip, parts: AuxiliaryParts): Promise<Delivery> {
-  const { admitted: consumer, caller, capture, call: asked, exchange, row, snapshot } = trip;
+  const { admitted: consumer, caller, capture, call: asked, exchange, failed, row, snapshot } = trip;
   if (asked === undefined) throw new Error('a question was asked before it was written');
   const named = resolve(asked, snapshot, undefined, caller.userPath);
   const { call, route, translated } = await candidates(
@@ -134,17 +134,13 @@ async function askTargets(trip: QuestionTrip, parts: AuxiliaryParts): Promise<De
   trip.route = route;
   trip.isAsked = true;
   const routed = { ...row, call, route, consumer, translated };
-  const accepted = accept(await attempt(routed, exchange, parts, trip.failed), routed, exchange);
-  try {
+  return attempt(routed, { exchange, failed }, parts, (accepted) => {
     trip.accepted = accepted;
     const { delivery, usage } = deliver(accepted, trip, parts);
     trip.usage = usage;
     if (capture === undefined) return delivery;
     return { ...delivery, taps: [...delivery.taps, capture.tapOf(delivery.answer, row.operation)] };
-  } catch (error) {
-    accepted.answer.cancel();
-    throw error;
-  }
+  });
 }
 
 /** Rejects where the answer broke off, is not needed any more, or is no JSON object. */
