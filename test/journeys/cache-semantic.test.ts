@@ -258,7 +258,7 @@ await test('equal requests at once share the answer to one that means the same',
 
 await test('an embedder that fails or is slow costs a moment, and after a few times nothing', async (t) => {
   const say = talk();
-  await inForce({ cache: { ...cache, semantic: { ...semantic, timeout_ms: 100 } } });
+  await inForce({ cache: { ...cache, semantic: { ...semantic, timeout_ms: 300 } } });
   const gate = createGate();
   await embedder.behave({ kind: 'hold', gate });
   const tookMs = watchTime();
