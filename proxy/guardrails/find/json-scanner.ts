@@ -10,8 +10,9 @@ export interface TextReader {
   end(): string;
 }
 
-/** The rest of a string, but for an escape that has not ended; and one escape. */
-const inString = /(?:[^"\\]+|\\u.{4}|\\[^u])*/sy;
+/** The rest of a string, but for an escape that has not ended: at most so many parts, because V8 needs its stack for each. */
+const inString = /(?:[^"\\]+|\\u.{4}|\\[^u]){0,50000}/sy;
+const oneInString = /[^"\\]|\\u.{4}|\\[^u]/sy;
 const escapes = /\\(?:u.{4}|[^u])/gs;
 /** The characters of a number, and those between values. */
 const inNumber = /[-+.0-9eE]*/y;
@@ -104,6 +105,7 @@ export class JsonScanner {
       this.#string = undefined;
       return stop + 1;
     }
+    if (endOf(oneInString, piece, stop) > stop) return stop;
     this.#escape = piece.slice(stop);
     return piece.length;
   }

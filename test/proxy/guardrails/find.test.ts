@@ -147,6 +147,15 @@ await test('JSON with escapes is looked at like its strings, however long they a
   t.pass();
 });
 
+await test('a string of two million escapes is read in one piece', (t) => {
+  const json = `{"a":"${'\\u00e4'.repeat(2_000_000)}secret"}`;
+  const reading = new JsonScanner(() => scanner(new PatternFinder(['secret'], 64, 'p')));
+  const told = reading.push(json) + reading.end();
+  t.ok(told.endsWith('<p>"}'));
+  t.equal(told.length, '{"a":"'.length + 2_000_000 + '<p>"}'.length);
+  t.end();
+});
+
 await test('a pattern finds the beginning and the end of each string in JSON', async (t) => {
   for (const pattern of ['^b', 'b$', '\\Ab', 'b\\z']) {
     const finder = new PatternFinder([pattern], 64, 'p');
