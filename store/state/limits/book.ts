@@ -13,68 +13,9 @@ import {
   type LimitNotice,
   type LimitView,
 } from '../../../domain/limits/exchange.ts';
-import { buryHeld, type Counter, newestOf, oldestOf, turn } from './counter.ts';
+import { buryHeld, newestOf, oldestOf, turn } from './counter.ts';
 import { Exchanging } from './exchanging.ts';
-
-/** What is known of all counters together. */
-export interface LimitMeta {
-  readonly version: number;
-  /** Drawn when the store was empty: another one says that all was lost. */
-  readonly generation: string;
-  /** Added to the clock, which never seems to go back. */
-  offsetMs: number;
-  /** The last moment that was told. */
-  lastMs: number;
-  /** Time in which the store was in use: it ages sessions, so that an outage buries none. */
-  runningMs: number;
-  nextSession: number;
-  /** Raised with each burial. */
-  graves: number;
-  live: number;
-  /** The run of the server of the last attach. */
-  server: string;
-  /** While it recovers: until when at most, in running time; 0: it does not. */
-  recoveringUntilMs: number;
-  /** While it recovers: of how many sessions it is waited for, and how many have told. */
-  awaited: number;
-  told: number;
-}
-
-/** One run of one proxy. */
-export interface LimitSession {
-  readonly instance: string;
-  readonly boot: string;
-  connection: number;
-  sequence: number;
-  /** Its last message: in running time, and on the clock. */
-  seenMs: number;
-  contactMs: number;
-  /** It has told since the store began to recover. */
-  hasTold: boolean;
-}
-
-/** A session that is over: what it held counts as used at `usedMs`. */
-export interface LimitGrave {
-  readonly usedMs: number;
-  readonly sequence: number;
-  readonly instance: string;
-  readonly boot: string;
-}
-
-/** Where it is kept. Objects that are read are changed in place and put back. */
-export interface LimitTables {
-  meta(): LimitMeta | undefined;
-  putMeta(meta: LimitMeta): void;
-  session(id: number): LimitSession | undefined;
-  putSession(id: number, session: LimitSession | undefined): void;
-  sessions(): Iterable<readonly [id: number, session: LimitSession]>;
-  grave(id: number): LimitGrave | undefined;
-  /** It may be forgotten `graveMs` later. */
-  putGrave(id: number, grave: LimitGrave): void;
-  counter(key: string): Counter | undefined;
-  /** It may be forgotten after `expiresInMs`. */
-  putCounter(key: string, counter: Counter, expiresInMs: number): void;
-}
+import type { LimitGrave, LimitMeta, LimitSession, LimitTables } from './tables.ts';
 
 /** A session that was silent for so long, in running time, is buried. */
 export const burialMs = 10_000;
@@ -165,7 +106,7 @@ function formerOf(tables: LimitTables, id: number | undefined, { instance, boot 
 
 /** Ends the former sessions of the instance: a lock proves that their process is gone. */
 function buryOthers(tables: LimitTables, meta: LimitMeta, instance: string, own: number | undefined): void {
-  for (const [id, session] of [...tables.sessions()]) {
+  for (const [id, session] of tables.sessions()) {
     if (session.instance === instance && id !== own) bury(tables, meta, { id, session });
   }
 }
@@ -189,7 +130,7 @@ function bury(
 function beginRecovery(tables: LimitTables, meta: LimitMeta, known: number, all: boolean): void {
   let sessions = 0;
   let told = 0;
-  for (const [id, session] of [...tables.sessions()]) {
+  for (const [id, session] of tables.sessions()) {
     sessions += 1;
     if (all && session.hasTold) tables.putSession(id, { ...session, hasTold: false });
     else if (session.hasTold) told += 1;
@@ -249,7 +190,7 @@ export function exchange(
 }
 
 function burySilent(tables: LimitTables, meta: LimitMeta): void {
-  for (const [id, session] of [...tables.sessions()]) {
+  for (const [id, session] of tables.sessions()) {
     if (meta.runningMs - session.seenMs > burialMs) bury(tables, meta, { id, session });
   }
 }

@@ -53,7 +53,7 @@ export function turn(counter: Counter, nowMs: number): void {
 export function buryHeld(counter: Counter, graves: number, graveOf: FindGrave): void {
   if (counter.graves === graves) return;
   counter.graves = graves;
-  for (const session of [...counter.sessions.keys()]) {
+  for (const session of counter.sessions.keys()) {
     const grave = graveOf(session);
     if (grave === undefined) continue;
     const units = heldBy(counter, session);

@@ -1,6 +1,5 @@
 // The counters of one exchange: what the session reports is booked first, then the requests that wait are granted units, in order, then spare ones.
 import type { ExchangeMessage, LimitAnswer, LimitItem, LimitNotice } from '../../../domain/limits/exchange.ts';
-import type { LimitMeta, LimitTables } from './book.ts';
 import {
   buryHeld,
   type Counter,
@@ -13,6 +12,7 @@ import {
   turn,
   use,
 } from './counter.ts';
+import type { LimitMeta, LimitTables } from './tables.ts';
 
 /** How long others are given time to give back, and the least time between two calls to do so. */
 export const recallMs = 20;
