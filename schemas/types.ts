@@ -543,6 +543,10 @@ export interface RateLimits {
    */
   max_children: number;
   /**
+   * What an open request sets aside under each token cap that counts it, so that requests at the same time see each other: its prompt as estimated, and for its answer the length that 50 % (p50) or 90 % (p90) of the model's answers to this consumer did not exceed, at most its max_tokens; or its max_tokens (max). What it has used replaces that when it ends. With p50 and p90 a request goes whatever it may take while no other one is open; with max only where it is larger than the whole cap. none: only what has ended counts.
+   */
+  reserve_tokens: 'none' | 'p50' | 'p90' | 'max';
+  /**
    * Rules for consumers. A rule on a path covers the path and everything below it.
    */
   user_paths: UserPathLimits[];

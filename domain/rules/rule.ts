@@ -37,7 +37,7 @@ export interface Rule {
 }
 
 /** The part of `rate_limits` that declares rules. */
-export type RuleLists = Omit<RateLimits, 'max_children'>;
+export type RuleLists = Omit<RateLimits, 'max_children' | 'reserve_tokens'>;
 
 /** One limit of the configuration with its subject and its place in `rate_limits`. */
 export interface DeclaredRule {

@@ -153,11 +153,24 @@ function diffSettings(before: AssembledConfig, after: AssembledConfig): ConfigCh
     if (isDeepStrictEqual(from, to)) return [];
     const sides = { ...(from === undefined ? {} : { before: from }), ...(to === undefined ? {} : { after: to }) };
     const detail = `${sayValue(from)} → ${sayValue(to)}`;
-    if (name !== 'rate_limits.enabled' && name !== 'budgets.enabled')
-      return [describeChange({ kind: 'setting', name, change: 'changed', ...sides }, detail)];
-    const effect = to === true ? 'tightened' : 'loosened';
+    const effect = effectOfSetting(name, from, to);
+    if (effect === undefined) return [describeChange({ kind: 'setting', name, change: 'changed', ...sides }, detail)];
     return [describeChange({ kind: 'setting', name, change: effect, effect, ...sides }, detail)];
   });
+}
+
+/** Settings that bound consumers more or less, with their values from the loosest. */
+const bounding: ReadonlyMap<string, readonly unknown[]> = new Map<string, readonly unknown[]>([
+  ['rate_limits.enabled', [false, true]],
+  ['budgets.enabled', [false, true]],
+  ['rate_limits.reserve_tokens', ['none', 'p50', 'p90', 'max']],
+]);
+
+/** What a changed setting is to consumers; undefined: it does not bound them. */
+function effectOfSetting(name: string, from: unknown, to: unknown): 'tightened' | 'loosened' | undefined {
+  const values = bounding.get(name);
+  if (values === undefined) return undefined;
+  return values.indexOf(to) > values.indexOf(from) ? 'tightened' : 'loosened';
 }
 
 /** Every value that is not a mapping, by its keys joined with dots. */

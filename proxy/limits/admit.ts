@@ -9,8 +9,16 @@ export type Admission =
   | { readonly lease: Lease; readonly rejection?: undefined }
   | { readonly lease?: undefined; readonly rejection: Rejection };
 
-/** Admits under all of `matches` or under none; see `Limiter.admit`. `nowMs` in Unix milliseconds. Does not throw. */
-export function admitMatched(matches: Matches, nowMs: number, rejectedAs: 'reject' | 'skip_target'): Admission {
+/**
+ * Admits under all of `matches` or under none, and sets `wanted` tokens aside; see `Limiter.admit`. `nowMs` in Unix milliseconds. Does not
+ * throw.
+ */
+export function admitMatched(
+  matches: Matches,
+  nowMs: number,
+  rejectedAs: 'reject' | 'skip_target',
+  wanted: number,
+): Admission {
   let matched = matches.matched();
   if (matched.length === 0) return nothingTaken;
   let isShadowing = false;
@@ -18,14 +26,16 @@ export function admitMatched(matches: Matches, nowMs: number, rejectedAs: 'rejec
   for (const match of matched) {
     const counter = liveCounter(match);
     isOpen &&= counter !== undefined && counter === match.counter;
-    if (!isExhausted(match.caps, counter, nowMs)) continue;
-    if (!match.caps.shadow) return { rejection: reject(matched, nowMs, rejectedAs) };
+    if (!isExhausted(match.caps, counter, nowMs, wanted)) continue;
+    if (!match.caps.shadow) return { rejection: reject(matched, nowMs, rejectedAs, wanted) };
     isShadowing = true;
   }
   if (!isOpen) matched = matches.opened();
-  if (isShadowing) matched = matched.filter((match) => !isShadowed(match, nowMs));
+  if (isShadowing) matched = matched.filter((match) => !isShadowed(match, nowMs, wanted));
   take(matched, nowMs);
-  return { lease: new Lease(matched, nowMs) };
+  const lease = new Lease(matched, nowMs);
+  if (wanted >= 1) for (const match of matched) lease.reserve(match, wanted);
+  return { lease };
 }
 
 /** Without a matching rule there is nothing to give back, so all such requests share one lease. */
@@ -58,8 +68,8 @@ export function takeWindow(caps: Caps, counter: Counter | undefined, nowMs: numb
  * Whether a rule would refuse the request now; each used-up cap counts a `shadow_reject`. Call it after admission: only
  * shadow rules can then answer true.
  */
-export function isShadowed(match: MatchedCounter, nowMs: number): boolean {
-  const exhausted = exhaustedOf(match, nowMs);
+export function isShadowed(match: MatchedCounter, nowMs: number, wanted: number = 0): boolean {
+  const exhausted = exhaustedOf(match, nowMs, wanted);
   for (const { tally, dimension } of exhausted) tally.decisions.note(dimension, 'shadow_reject');
   return exhausted.length > 0;
 }

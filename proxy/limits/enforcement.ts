@@ -12,8 +12,13 @@ export interface LimiterOptions {
   readonly mostBytes?: number;
 }
 
+/** What requests set aside under token rules while they are open: nothing, a quantile of what answers take, or the most that one can take. */
+export type ReserveTokens = 'none' | 'p50' | 'p90' | 'max';
+
 /** The settings that apply to all rules. */
 export interface Enforcement {
+  /** Default `p90`. */
+  readonly reserveTokens?: ReserveTokens;
   /** False while rate limits are switched off: nothing is checked and counted, and what was counted is kept. Default true. */
   readonly isEnforced?: boolean;
   /** Most children of one template with counters of their own; further ones share one counter. Default: no bound. */

@@ -2,9 +2,11 @@
 import { periodLabel } from '../../domain/rules/period.ts';
 import { ruleLabel } from '../../domain/rules/rule.ts';
 import { addIetfFields, type LimitState } from './ietf-fields.ts';
-import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches, subjectOf } from './match.ts';
+import type { Lease } from './lease.ts';
+import { liveCounter, type MatchedCounter, type Matches, subjectOf } from './match.ts';
 import type { Exhausted } from './rejection.ts';
 import { capOf, resetSeconds } from './span.ts';
+import type { Counter } from './tally.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
 /**
@@ -24,15 +26,22 @@ export interface ToldLimits {
 /** The families that are sent where the configuration names none. */
 export const openaiOnly: ToldLimits = { openai: true, ietf: false };
 
+/** The rules that a request counts under, and what it holds itself: of that, its headers show nothing. */
+export interface Holding {
+  readonly matches: Matches;
+  readonly lease?: Lease | undefined;
+}
+
 /**
  * Rate limit headers of an answer, names and values in turn. Call it after admission, so that the request itself is
  * counted. Each dimension (requests, tokens) shows the enforcing window with the least remaining, the first in the
- * order of rules among equals; a dimension that no matching rule limits has no headers. `target` is undefined where
+ * order of rules among equals; a dimension that no matching rule limits has no headers. Tokens that other open requests have set aside do not
+ * remain; those of this request do, so that a client with one request at a time notices nothing of them. `target` is undefined where
  * only rules on user paths apply; `nowMs` in Unix milliseconds. Does not throw.
  */
 export function rateLimitHeaders(
-  target: Matches | undefined,
-  userPath: Matches,
+  target: Holding | undefined,
+  userPath: Holding,
   nowMs: number,
   told: ToldLimits = openaiOnly,
 ): string[] {
@@ -135,29 +144,36 @@ interface Tightest {
 }
 
 function tightestOfBoth(
-  target: Matches | undefined,
-  userPath: Matches,
+  target: Holding | undefined,
+  userPath: Holding,
   lane: Lane,
   nowMs: number,
 ): Tightest | undefined {
   // Models and providers come before user paths in the order of rules.
-  const first = target && tightestOf(target.matched(), lane, nowMs);
-  const second = tightestOf(userPath.matched(), lane, nowMs);
+  const first = target && tightestOf(target, lane, nowMs);
+  const second = tightestOf(userPath, lane, nowMs);
   return first !== undefined && (second === undefined || first.remaining <= second.remaining) ? first : second;
 }
 
 /** The enforcing rule with the least remaining, the first among equals. */
-function tightestOf(matched: MatchedCounters, lane: Lane, nowMs: number): Tightest | undefined {
+function tightestOf({ matches, lease }: Holding, lane: Lane, nowMs: number): Tightest | undefined {
   let best: MatchedCounter | undefined;
   let least = Number.POSITIVE_INFINITY;
-  for (const match of matched) {
+  for (const match of matches.matched()) {
     if (match.caps.shadow) continue;
     const cap = capOf(match.caps, lane);
     if (cap === Number.POSITIVE_INFINITY) continue;
-    const remaining = Math.max(0, cap - (liveCounter(match)?.window?.used(lane, nowMs) ?? 0));
+    const counter = liveCounter(match);
+    const used = counter?.window?.used(lane, nowMs) ?? 0;
+    const others = counter === undefined || lane === requests ? 0 : reservedByOthers(counter, lease);
+    const remaining = Math.max(0, cap - used - others);
     if (remaining >= least) continue;
     least = remaining;
     best = match;
   }
   return best && { match: best, remaining: least };
+}
+
+function reservedByOthers(counter: Counter, own: Lease | undefined): number {
+  return counter.reserved === 0 ? 0 : counter.reserved - (own?.reservedOn(counter) ?? 0);
 }

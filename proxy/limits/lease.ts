@@ -1,7 +1,8 @@
-// The holdings of an admitted request: its slots until it ends, and its count until a provider was called.
+// The holdings of an admitted request: its slots and the tokens set aside for it until it ends, and its count until a provider was called.
 import { sliceAt } from '../../domain/rules/slice.ts';
-import type { MatchedCounters } from './match.ts';
-import type { Tally } from './tally.ts';
+import type { MatchedCounter, MatchedCounters } from './match.ts';
+import { giveBack, type SetAside, setAside } from './set-aside.ts';
+import type { Counter, Tally } from './tally.ts';
 import { requests } from './window.ts';
 
 /**
@@ -16,6 +17,7 @@ export class Lease {
   #atMs: number;
   #isCounted = true;
   #isHeld = true;
+  #reserved: SetAside[] = nothingReserved;
 
   /** `matched` holds exactly the counters that were taken from. */
   constructor(matched: MatchedCounters, atMs: number) {
@@ -24,17 +26,36 @@ export class Lease {
     this.#atMs = atMs;
   }
 
-  /** Gives the slots back; call it when the request has ended, in every case. A second call does nothing. */
+  /** Gives back the slots and what is set aside; call it when the request has ended, in every case. A second call does nothing. */
   release(): void {
     if (!this.#isHeld) return;
     this.#isHeld = false;
     for (const { counter } of this.#slots) {
       if (counter !== undefined && counter.window === undefined) counter.inFlight -= 1;
     }
+    for (const reserved of this.#reserved) giveBack(reserved);
+    this.#reserved = nothingReserved;
   }
 
   /**
-   * Removes the request from the windows and gives the slots back: it was not carried out. A second call does nothing.
+   * Sets tokens aside under a token rule that has room for them and a counter, until `release`. Other rules are left out, and a lease that
+   * was released takes nothing.
+   */
+  reserve({ caps, counter }: MatchedCounter, tokens: number): void {
+    if (!this.#isHeld || counter?.window === undefined || caps.tokensCap === Number.POSITIVE_INFINITY) return;
+    if (this.#reserved === nothingReserved) this.#reserved = [];
+    this.#reserved.push(setAside(caps, counter, tokens));
+  }
+
+  /** The tokens that this request has set aside on a counter. */
+  reservedOn(wanted: Counter): number {
+    let sum = 0;
+    for (const { counter, tokens } of this.#reserved) if (counter === wanted) sum += tokens;
+    return sum;
+  }
+
+  /**
+   * Removes the request from the windows and gives back all else that it holds: it was not carried out. A second call does nothing.
    */
   refund(nowMs: number): void {
     this.release();
@@ -64,11 +85,14 @@ export class Lease {
   uncount(nowMs: number): void {
     if (!this.#isCounted) return;
     this.#isCounted = false;
-    for (const { caps, counter } of this.#windows) {
-      if (counter?.window === undefined || counter.retired || caps.requestsCap === Number.POSITIVE_INFINITY) continue;
-      counter.window.refund(requests, 1, this.#atMs, nowMs);
-      counter.touch();
-    }
+    for (const match of this.#windows) uncountIn(match, this.#atMs, nowMs);
+  }
+
+  /** Removes the request from the windows of one rule, under which it counts no more. */
+  leave(tally: Tally, nowMs: number): void {
+    const left = this.#windows.filter(({ caps }) => caps.tally === tally);
+    if (this.#isCounted) for (const match of left) uncountIn(match, this.#atMs, nowMs);
+    this.#windows = this.#windows.filter(({ caps }) => caps.tally !== tally);
   }
 
   /** Notes that the caller has counted the request again at `atMs` (Unix milliseconds), in exactly these windows. */
@@ -77,4 +101,12 @@ export class Lease {
     this.#atMs = atMs;
     this.#isCounted = true;
   }
+}
+
+const nothingReserved: SetAside[] = [];
+
+function uncountIn({ caps, counter }: MatchedCounter, atMs: number, nowMs: number): void {
+  if (counter?.window === undefined || counter.retired || caps.requestsCap === Number.POSITIVE_INFINITY) return;
+  counter.window.refund(requests, 1, atMs, nowMs);
+  counter.touch();
 }

@@ -3,7 +3,7 @@ import type { CounterRow } from '../../domain/rules/counter-row.ts';
 import { compareRules, type Rule } from '../../domain/rules/rule.ts';
 import { type Admission, admitMatched } from './admit.ts';
 import type { DecisionCount } from './decisions.ts';
-import type { Enforcement, LimiterOptions } from './enforcement.ts';
+import type { Enforcement, LimiterOptions, ReserveTokens } from './enforcement.ts';
 import type { Lease } from './lease.ts';
 import { type LiveFigures, liveFigures } from './live.ts';
 import { liveCounter, type Matches, RuleIndex, RuleLookup } from './match.ts';
@@ -31,6 +31,7 @@ export class Limiter {
   readonly #lookup = new RuleLookup();
   readonly #sweeper = new Sweeper(this.#tallies);
   #isEnforced = true;
+  #reserveTokens: ReserveTokens = 'p90';
   #dropped = 0;
 
   constructor({ tokensEnforced = true, isExported = true, mostBytes = Number.POSITIVE_INFINITY }: LimiterOptions) {
@@ -40,6 +41,7 @@ export class Limiter {
       removed: new Set(),
       tokensEnforced,
       isExported,
+      areBounds: false,
       maxChildren: Number.POSITIVE_INFINITY,
       bytes: 0,
       mostBytes,
@@ -69,6 +71,8 @@ export class Limiter {
 
   #reconcile(wanted: ReadonlyMap<string, Rule>, enforcement: Enforcement): void {
     this.#isEnforced = enforcement.isEnforced ?? true;
+    this.#reserveTokens = enforcement.reserveTokens ?? 'p90';
+    this.#unsaved.areBounds = this.#reserveTokens === 'max';
     this.#unsaved.maxChildren = enforcement.maxChildren ?? Number.POSITIVE_INFINITY;
     for (const [key, tally] of this.#tallies) {
       if (wanted.has(key)) continue;
@@ -111,16 +115,27 @@ export class Limiter {
   /**
    * Checks every rule, then takes from all of them or from none (spec, Limits 5). A shadow rule that would have refused
    * counts a `shadow_reject` and takes nothing, so that its counts equal those of an enforced rule. A refusal is
-   * counted as `rejectedAs`. `nowMs` in Unix milliseconds. Does not throw.
+   * counted as `rejectedAs`. Every token rule must have room for `wanted` tokens, which are set aside until the lease is released; with 0,
+   * it must only not be used up. `nowMs` in Unix milliseconds. Does not throw.
    */
-  admit(matches: Matches, nowMs: number, rejectedAs: 'reject' | 'skip_target' = 'reject'): Admission {
-    return admitMatched(matches, nowMs, rejectedAs);
+  admit(
+    matches: Matches,
+    nowMs: number,
+    rejectedAs: 'reject' | 'skip_target' = 'reject',
+    wanted: number = 0,
+  ): Admission {
+    return admitMatched(matches, nowMs, rejectedAs, wanted);
   }
 
   /** Whether `charge` would count anything: a matching rule limits tokens. */
   countsTokens(matches: Matches): boolean {
     for (const { caps } of matches.matched()) if (caps.tokensCap !== Number.POSITIVE_INFINITY) return true;
     return false;
+  }
+
+  /** What requests set aside under token rules from now on. */
+  get reserveTokens(): ReserveTokens {
+    return this.#reserveTokens;
   }
 
   /**

@@ -4,8 +4,15 @@ import type { Tally } from './tally.ts';
 
 /** The figures of all rules. `counters` and `windows` leave templates out and have the same order. */
 export interface LiveFigures {
-  /** Rule key, epoch, requests used, tokens used, requests in flight; a rule without any is left out. */
-  readonly counters: [key: string, epoch: number, requests: number, tokens: number, inFlight: number][];
+  /** Rule key, epoch, requests used, tokens used, requests in flight, tokens set aside; a rule without any is left out. */
+  readonly counters: [
+    key: string,
+    epoch: number,
+    requests: number,
+    tokens: number,
+    inFlight: number,
+    reserved: number,
+  ][];
   /**
    * Start of the oldest slice with use and end of the newest one's period, in Unix milliseconds; null for a concurrency
    * rule.
@@ -24,9 +31,9 @@ export function liveFigures(tallies: Iterable<Tally>, nowMs: number): LiveFigure
     if (refused > 0) live.refused.push([caps.rule.key, refused]);
     const counter = caps.rule.perChild ? undefined : tally.find('');
     if (counter === undefined || counter.isIdle(nowMs)) continue;
-    const { window, inFlight } = counter;
+    const { window, inFlight, reserved } = counter;
     const { key, epoch } = caps.rule;
-    live.counters.push([key, epoch, window?.requestsUsed ?? 0, window?.tokensUsed ?? 0, inFlight]);
+    live.counters.push([key, epoch, window?.requestsUsed ?? 0, window?.tokensUsed ?? 0, inFlight, reserved]);
     live.windows.push(window ? [windowStartMs(caps, counter, nowMs), windowEndMs(caps, counter, nowMs)] : null);
   }
   return live;

@@ -2,9 +2,10 @@
 import { compareRules, type Rule } from '../../domain/rules/rule.ts';
 import type { Dimension, Outcome } from './decisions.ts';
 import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches, subjectOf } from './match.ts';
-import { slotSeconds, waitSeconds } from './span.ts';
+import { hasTokenRoom } from './set-aside.ts';
+import { slotSeconds, tokenSeconds, waitSeconds } from './span.ts';
 import type { Caps, Counter, Tally } from './tally.ts';
-import { requests, tokens } from './window.ts';
+import { requests } from './window.ts';
 
 /** One cap that is used up. */
 export interface Exhausted {
@@ -28,36 +29,44 @@ export interface Rejection extends Exhausted {
 }
 
 /**
- * Whether a cap of the rule is used up at `nowMs` (Unix milliseconds). Without a counter, only a cap of 0 is used up.
+ * Whether a cap of the rule is used up at `nowMs` (Unix milliseconds), or has no room for `wanted` tokens. Without a counter, only a cap of 0
+ * is used up.
  */
-export function isExhausted(caps: Caps, counter: Counter | undefined, nowMs: number): boolean {
+export function isExhausted(caps: Caps, counter: Counter | undefined, nowMs: number, wanted: number = 0): boolean {
   if (counter === undefined) return caps.isBlock;
   const { window } = counter;
   if (window === undefined) return counter.inFlight >= caps.slotsCap;
   window.advance(nowMs);
-  return window.requestsUsed >= caps.requestsCap || window.tokensUsed >= caps.tokensCap;
+  return window.requestsUsed >= caps.requestsCap || !hasTokenRoom(caps, counter, wanted);
 }
 
-/** Every used-up cap of one rule, an enforced or a shadow one. */
-export function exhaustedOf(match: MatchedCounter, nowMs: number): Exhausted[] {
+/** `isExhausted` for the token cap alone. */
+export function isOutOfTokens(caps: Caps, counter: Counter | undefined, nowMs: number, wanted: number): boolean {
+  if (counter === undefined) return caps.isBlock;
+  counter.window?.advance(nowMs);
+  return !hasTokenRoom(caps, counter, wanted);
+}
+
+/** Every used-up cap of one rule, an enforced or a shadow one, for a request of so many tokens. */
+export function exhaustedOf(match: MatchedCounter, nowMs: number, wanted: number): Exhausted[] {
   const found: Exhausted[] = [];
-  collect(found, match, nowMs);
+  collect(found, match, nowMs, wanted);
   return found;
 }
 
 /** Every used-up cap of the enforcing rules, in the order of rules. */
-function exhaustedIn(matched: MatchedCounters, nowMs: number): Exhausted[] {
+function exhaustedIn(matched: MatchedCounters, nowMs: number, wanted: number): Exhausted[] {
   const found: Exhausted[] = [];
-  for (const match of matched) if (!match.caps.shadow) collect(found, match, nowMs);
+  for (const match of matched) if (!match.caps.shadow) collect(found, match, nowMs, wanted);
   return found;
 }
 
-function collect(found: Exhausted[], match: MatchedCounter, nowMs: number): void {
+function collect(found: Exhausted[], match: MatchedCounter, nowMs: number, wanted: number): void {
   const { caps } = match;
   const counter = liveCounter(match);
   add('concurrent', caps.slotsCap, slotSeconds(caps, counter, nowMs));
   add('requests', caps.requestsCap, waitSeconds(caps, counter, requests, nowMs));
-  add('tokens', caps.tokensCap, waitSeconds(caps, counter, tokens, nowMs));
+  add('tokens', caps.tokensCap, tokenSeconds(caps, counter, wanted, nowMs));
 
   function add(dimension: Dimension, cap: number, retryAfterSeconds: number): void {
     if (retryAfterSeconds === 0) return;
@@ -67,11 +76,11 @@ function collect(found: Exhausted[], match: MatchedCounter, nowMs: number): void
 }
 
 /**
- * Builds the rejection and counts it as `rejectedAs` for each used-up cap. Throws an Error when no enforcing rule of
- * `matched` is used up.
+ * Builds the rejection of a request that wants so many tokens, and counts it as `rejectedAs` for each used-up cap. Throws an Error when no
+ * enforcing rule of `matched` is used up.
  */
-export function reject(matched: MatchedCounters, nowMs: number, rejectedAs: Outcome): Rejection {
-  const exhausted = exhaustedIn(matched, nowMs);
+export function reject(matched: MatchedCounters, nowMs: number, rejectedAs: Outcome, wanted: number = 0): Rejection {
+  const exhausted = exhaustedIn(matched, nowMs, wanted);
   for (const { tally, dimension } of exhausted) tally.decisions.note(dimension, rejectedAs);
   return decide(exhausted);
 }
@@ -80,23 +89,23 @@ export function reject(matched: MatchedCounters, nowMs: number, rejectedAs: Outc
  * Builds the rejection of a request that its consumer's rules and its targets' rules refuse together, and counts
  * nothing. The wait is the first whole second at which the consumer's rules and all rules of one target admit: per
  * target the longest wait counts, of the targets the shortest of these, then the longer of that and the consumer's. The
- * consumer must hold nothing of the request; undefined leaves its rules out. When nothing is used up any more, returns
- * `before`; throws an Error when `before` is undefined.
+ * consumer must hold nothing of the request; undefined leaves its rules out. `wanted`: the tokens that the request will probably take. When
+ * nothing is used up any more, returns `before`; throws an Error when `before` is undefined.
  */
 export function explain(
   targets: readonly Matches[],
   consumer: Matches | undefined,
   nowMs: number,
-  before?: Rejection,
+  { before, wanted = 0 }: { readonly before?: Rejection; readonly wanted?: number } = {},
 ): Rejection {
-  const ofConsumer = consumer === undefined ? [] : exhaustedIn(consumer.matched(), nowMs);
-  const exhausted = [...soonestOf(targets, nowMs), ...ofConsumer];
+  const ofConsumer = consumer === undefined ? [] : exhaustedIn(consumer.matched(), nowMs, wanted);
+  const exhausted = [...soonestOf(targets, nowMs, wanted), ...ofConsumer];
   return exhausted.length === 0 && before !== undefined ? before : decide(exhausted);
 }
 
-/** Whole seconds until all enforcing rules admit a request; 0 when they admit it now. */
-export function waitOf(matches: Matches, nowMs: number): number {
-  const exhausted = exhaustedIn(matches.matched(), nowMs);
+/** Whole seconds until all enforcing rules admit a request of so many tokens; 0 when they admit it now. */
+export function waitOf(matches: Matches, nowMs: number, wanted: number = 0): number {
+  const exhausted = exhaustedIn(matches.matched(), nowMs, wanted);
   return exhausted.length === 0 ? 0 : decide(exhausted).retryAfterSeconds;
 }
 
@@ -104,17 +113,22 @@ export function waitOf(matches: Matches, nowMs: number): number {
  * Builds the rejection of a request whose targets were all skipped, as `explain` does, and counts a `reject` for each
  * used-up cap of the target that has room first. Throws an Error when nothing is used up.
  */
-export function rejectTargets(targets: readonly Matches[], consumer: Matches, nowMs: number): Rejection {
+export function rejectTargets(
+  targets: readonly Matches[],
+  consumer: Matches,
+  nowMs: number,
+  wanted: number = 0,
+): Rejection {
   // A single target was rejected instead of skipped, and that was counted.
   if (targets.length > 1) {
-    for (const { tally, dimension } of soonestOf(targets, nowMs)) tally.decisions.note(dimension, 'reject');
+    for (const { tally, dimension } of soonestOf(targets, nowMs, wanted)) tally.decisions.note(dimension, 'reject');
   }
-  return explain(targets, consumer, nowMs);
+  return explain(targets, consumer, nowMs, { wanted });
 }
 
 /** The used-up caps of the target that has room first; none when one has room now. */
-function soonestOf(targets: readonly Matches[], nowMs: number): readonly Exhausted[] {
-  const all = targets.map((matches) => exhaustedIn(matches.matched(), nowMs));
+function soonestOf(targets: readonly Matches[], nowMs: number, wanted: number): readonly Exhausted[] {
+  const all = targets.map((matches) => exhaustedIn(matches.matched(), nowMs, wanted));
   if (all.some((exhausted) => exhausted.length === 0)) return [];
   return all.map(decide).sort(bySeconds)[0]?.exhausted ?? [];
 }

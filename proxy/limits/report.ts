@@ -1,9 +1,9 @@
 // The live state of the rules that concern one request, as plain numbers: for GET /v1/usage.
 import type { Rule } from '../../domain/rules/rule.ts';
 import { liveCounter, type MatchedCounters, subjectOf } from './match.ts';
-import { secondsUntil, waitSeconds, windowEndMs, windowStartMs } from './span.ts';
+import { secondsUntil, tokenSeconds, waitSeconds, windowEndMs, windowStartMs } from './span.ts';
 import type { Caps, Counter } from './tally.ts';
-import { requests, tokens } from './window.ts';
+import { requests } from './window.ts';
 
 /** The state of one rule. A cap that the rule does not have shows 0 used and no remaining. */
 export interface RuleReport {
@@ -14,6 +14,8 @@ export interface RuleReport {
   /** For a concurrency rule, the number of free slots. */
   readonly requestsRemaining?: number;
   readonly tokensUsed: number;
+  /** What open requests have set aside; it is not in `tokensUsed`, and not in `tokensRemaining`. */
+  readonly tokensReserved: number;
   readonly tokensRemaining?: number;
   readonly inFlight: number;
   /**
@@ -43,21 +45,23 @@ function reportCounter(caps: Caps, counter: Counter | undefined, subject: string
     const inFlight = counter?.inFlight ?? 0;
     const requestsRemaining = Math.max(0, (maxRequests ?? 0) - inFlight);
     const exhausted = requestsRemaining === 0;
-    return { rule, subject, requestsUsed: 0, requestsRemaining, tokensUsed: 0, inFlight, exhausted };
+    return { rule, subject, requestsUsed: 0, requestsRemaining, tokensUsed: 0, tokensReserved: 0, inFlight, exhausted };
   }
   counter?.window?.advance(nowMs);
   const requestsUsed = maxRequests === undefined ? 0 : (counter?.window?.requestsUsed ?? 0);
   const tokensUsed = caps.tokensCap === Number.POSITIVE_INFINITY ? 0 : (counter?.window?.tokensUsed ?? 0);
+  const tokensReserved = caps.tokensCap === Number.POSITIVE_INFINITY ? 0 : (counter?.reserved ?? 0);
   const endMs = windowEndMs(caps, counter, nowMs);
-  const wait = Math.max(waitSeconds(caps, counter, requests, nowMs), waitSeconds(caps, counter, tokens, nowMs));
+  const wait = Math.max(waitSeconds(caps, counter, requests, nowMs), tokenSeconds(caps, counter, 0, nowMs));
   const requestsRemaining = Math.max(0, (maxRequests ?? 0) - requestsUsed);
-  const tokensRemaining = Math.max(0, (maxTokens ?? 0) - tokensUsed);
+  const tokensRemaining = Math.max(0, (maxTokens ?? 0) - tokensUsed - tokensReserved);
   return {
     rule,
     subject,
     requestsUsed,
     ...(maxRequests === undefined ? {} : { requestsRemaining }),
     tokensUsed,
+    tokensReserved,
     ...(maxTokens === undefined ? {} : { tokensRemaining }),
     inFlight: 0,
     windowStartMs: windowStartMs(caps, counter, nowMs),

@@ -1,5 +1,6 @@
 // How long the use of a rule's window lasts: what clients see as the start and the end of the window, and the seconds to its reset.
 import { sliceCount, sliceStartMs } from '../../domain/rules/slice.ts';
+import { hasTokenRoom, neededTokens } from './set-aside.ts';
 import type { Caps, Counter } from './tally.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
@@ -29,19 +30,34 @@ export function windowEndMs(caps: Caps, counter: Counter | undefined, nowMs: num
 
 /**
  * Whole seconds, at least 1, to the reset of a dimension: until its cap admits again when it is used up, else until all
- * use of the rule has left.
+ * use of the rule has left. What is set aside does not lengthen it.
  */
 export function resetSeconds(caps: Caps, counter: Counter | undefined, lane: Lane, nowMs: number): number {
   return waitSeconds(caps, counter, lane, nowMs) || secondsUntil(windowEndMs(caps, counter, nowMs), nowMs);
 }
 
 /**
- * Whole seconds until this cap alone admits a request; 0 when it admits one now. A cap of 0 admits when its block ends.
+ * Whole seconds until the use of this cap alone admits a request; 0 when it admits one now. A cap of 0 admits when its block ends.
  */
 export function waitSeconds(caps: Caps, counter: Counter | undefined, lane: Lane, nowMs: number): number {
   const cap = capOf(caps, lane);
   if (cap === 0) return blockSeconds(caps, nowMs);
   return counter?.window?.retryAfterSeconds(lane, cap, nowMs) ?? 0;
+}
+
+/**
+ * Whole seconds until a token cap alone has room for `wanted` tokens; 0 when it has room now. Where only what open requests have set aside is
+ * in the way, the wait is that until use has made room for the wish, and at least 1: the end of a request cannot be foreseen.
+ */
+export function tokenSeconds(caps: Caps, counter: Counter | undefined, wanted: number, nowMs: number): number {
+  const { tokensCap } = caps;
+  if (tokensCap === 0) return blockSeconds(caps, nowMs);
+  const { window } = counter ?? {};
+  if (counter === undefined || window === undefined || tokensCap === Number.POSITIVE_INFINITY) return 0;
+  window.advance(nowMs);
+  if (hasTokenRoom(caps, counter, wanted)) return 0;
+  const needed = neededTokens(caps, counter, wanted);
+  return Math.max(1, window.retryAfterSeconds(tokens, tokensCap - needed + 1, nowMs));
 }
 
 /**

@@ -17,6 +17,8 @@ export interface Unsaved {
   readonly changed: Set<Counter>;
   /** Keys of rules whose counters were dropped since the last `exportRemoved`. */
   readonly removed: Set<string>;
+  /** Whether the tokens that requests set aside are the most that they can take, not what they will probably take. */
+  areBounds: boolean;
   /** The most children of one template that may have counters of their own. */
   maxChildren: number;
   /** The estimated heap of all counters in bytes, and its bound. Beyond the bound, new children share a counter. */
@@ -57,6 +59,9 @@ export class Counter {
    * falls below 0. Never stored.
    */
   inFlight = 0;
+  /** The tokens that open requests have set aside under a token cap, and the number of those requests: see set-aside.ts. Never stored. */
+  reserved = 0;
+  reservers = 0;
   /** No longer the counter of its rule and child: a holder must find the live one. */
   retired = false;
   /** Whether the stored row was added, which may happen once. */
@@ -87,7 +92,7 @@ export class Counter {
     return (this.window ? windowBytes : slotsBytes) + characterBytes * this.child.length;
   }
 
-  /** Takes the counter out of service. A lease may still release its slot here, which changes no live counter. */
+  /** Takes the counter out of service. A lease may still give back here what it holds, which changes no live counter. */
   retire(): void {
     this.tally.unsaved.bytes -= this.bytes;
     this.retired = true;
@@ -96,11 +101,11 @@ export class Counter {
   }
 
   /**
-   * Whether the counter may be evicted at `nowMs`: it has no use and, where changes are exported, no unexported change,
-   * because a stored row would outlive it.
+   * Whether the counter may be evicted at `nowMs`: it has no use, no open request holds anything of it and, where changes are exported, it
+   * has no unexported change, because a stored row would outlive it.
    */
   isIdle(nowMs: number): boolean {
-    if (this.#changed && this.tally.unsaved.isExported) return false;
+    if (this.reservers > 0 || (this.#changed && this.tally.unsaved.isExported)) return false;
     return this.window ? this.window.isEmpty(nowMs) : this.inFlight === 0;
   }
 }

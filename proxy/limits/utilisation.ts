@@ -15,6 +15,8 @@ export interface Utilisation {
   readonly ratio: number;
   /** For a concurrency rule, the requests in flight of all children together; else 0. */
   readonly inFlight: number;
+  /** For a token cap, the tokens that open requests of all children together have set aside; else 0. */
+  readonly reserved: number;
 }
 
 /** One step of reading a rule. Only the last step has figures. */
@@ -37,8 +39,9 @@ export function* utilisationOf(tally: Tally, nowMs: number): Generator<Utilisati
   let mostTokens = 0;
   let mostSlots = 0;
   let inFlight = 0;
+  let reserved = 0;
   let counters = 0;
-  for (const { window, inFlight: slots } of tally.counters()) {
+  for (const { window, inFlight: slots, reserved: setAside } of tally.counters()) {
     if (counters === countersAtOnce) {
       yield { figures: [], counters };
       counters = 0;
@@ -50,12 +53,13 @@ export function* utilisationOf(tally: Tally, nowMs: number): Generator<Utilisati
       continue;
     }
     mostRequests = Math.max(mostRequests, window.used(requests, nowMs));
+    reserved += setAside;
     mostTokens = Math.max(mostTokens, window.used(tokens, nowMs));
   }
   const found: Utilisation[] = [
-    { rule, dimension: 'requests', ratio: usedShare(mostRequests, requestsCap), inFlight: 0 },
-    { rule, dimension: 'tokens', ratio: usedShare(mostTokens, tokensCap), inFlight: 0 },
-    { rule, dimension: 'concurrent', ratio: usedShare(mostSlots, slotsCap), inFlight },
+    { rule, dimension: 'requests', ratio: usedShare(mostRequests, requestsCap), inFlight: 0, reserved: 0 },
+    { rule, dimension: 'tokens', ratio: usedShare(mostTokens, tokensCap), inFlight: 0, reserved },
+    { rule, dimension: 'concurrent', ratio: usedShare(mostSlots, slotsCap), inFlight, reserved: 0 },
   ];
   const limits = [requestsCap, tokensCap, slotsCap];
   yield { figures: found.filter((_, index) => limits[index] !== Number.POSITIVE_INFINITY), counters };

@@ -7,6 +7,7 @@ import { rejectTargets } from '../limits/rejection.ts';
 import type { Target as ModelTarget, Route } from '../snapshot/snapshot.ts';
 import type { UpstreamTally } from '../tallies/upstream-tally.ts';
 import type { TargetStates } from '../targets/target-states.ts';
+import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { Deadlines } from '../upstream/deadlines.ts';
 import { outrun, type UpstreamFailure } from '../upstream/failure.ts';
 import { CallPlan, type Planned } from './call-plan.ts';
@@ -233,11 +234,9 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
         this.#send({ target, allowance }, now, true);
         return;
       }
-      // A provider that was never reached has executed nothing; of one that closed both connections that is only likely.
-      if (failure?.sent === false && !failure.isStale) allowance.lease.refund(now);
-      else allowance.lease.release();
-      const usage = this.#errand.usageOf(call, failure, isOver, now);
       const isSent = failure?.sent !== false;
+      // What it has cost is counted before its lease gives room back.
+      const usage = this.#usageOf(call, failure, now);
       this.#errand.noteFailed({ target, startedAtMs, endedAtMs, spanId, refused, answer, isSent, usage });
       if (isOver) return;
       if (kind === undefined) this.#final ??= refused;
@@ -246,6 +245,18 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
       else if (this.#final === undefined && this.#plan.mayAskOn(kind, now)) this.#askBeside('failover');
     } catch (reason) {
       this.#giveUp(reason, now);
+    }
+  }
+
+  /** The usage that is charged for a failed call, whose lease is given back. */
+  #usageOf(call: Call, failure: UpstreamFailure | undefined, nowMs: number): TokenUsage | undefined {
+    const { lease } = call.allowance;
+    try {
+      return this.#errand.usageOf(call, failure, this.#race.isOver, nowMs);
+    } finally {
+      // A provider that was never reached has executed nothing; of one that closed both connections that is only likely.
+      if (failure?.sent === false && !failure.isStale) lease.refund(nowMs);
+      else lease.release();
     }
   }
 

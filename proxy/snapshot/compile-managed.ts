@@ -14,6 +14,7 @@ import type { Rule } from '../../domain/rules/rule.ts';
 import type { RuleProblem } from '../../domain/rules/unenforced.ts';
 import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
 import type { Provider } from '../../schemas/types.ts';
+import type { ReserveTokens } from '../limits/enforcement.ts';
 import type { ProviderKeys } from '../upstream/api-keys.ts';
 import { compile, withDocuments } from './compile.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -30,6 +31,7 @@ export interface Standing {
   readonly rules: readonly Rule[];
   readonly prerequisites: RulePrerequisites;
   readonly maxChildren: number;
+  readonly reserveTokens: ReserveTokens;
   /** Of aliases of operators. */
   readonly problems: readonly RuleProblem[];
   /** As it was loaded. */
@@ -59,13 +61,14 @@ export function compileManaged(
   const merged = mergeAliases(config.aliases, managed.of(manualAliases), models);
   const mergedGuardrails = mergeGuardrails(config.guardrails, managed.of(manualGuardrails));
   const whole = { ...config, inventories, aliases: aliasesInForce(merged), mergedGuardrails };
-  const { enabled, max_children: maxChildren } = whole.rate_limits;
+  const { enabled, max_children: maxChildren, reserve_tokens: reserveTokens } = whole.rate_limits;
   const prerequisites = { ...switches, enabled, known: knownModels(whole) };
   const problems = [...aliasProblems(merged), ...sayUndiscovered(whole.aliases, models)].map(
     (text): RuleProblem => ({ level: 'warn', text }),
   );
+  const standing = { rules, prerequisites, maxChildren, reserveTokens, problems, config, aliases: merged };
   const snapshot = withDocuments(compile(whole, revision, credentials, providerKeys), credentials, resetsOfCache);
-  return { snapshot, standing: { rules, prerequisites, maxChildren, problems, config, aliases: merged } };
+  return { snapshot, standing };
 }
 
 function inventoriesOf({ providers }: AssembledConfig, modelsOf: CompileSettings['modelsOf']): Inventories {

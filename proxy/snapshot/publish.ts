@@ -108,7 +108,7 @@ export function createPublisher(options: PublishOptions): Publisher {
       return;
     }
     const { managed, compiled } = next;
-    const { rules, prerequisites, maxChildren, problems, ...written } = compiled.standing;
+    const { rules, prerequisites, maxChildren, reserveTokens, problems, ...written } = compiled.standing;
     const now = nowMs();
     const manual = managed.of(manualRules);
     const epochs = resetEpochs(managed.of(resets));
@@ -120,7 +120,7 @@ export function createPublisher(options: PublishOptions): Publisher {
       snapshot: Object.freeze({ ...compiled.snapshot, budgeted }),
       // Also while rate limits are switched off: their counters are kept for as long as their windows.
       rules: merged.filter((rule) => rule.counted),
-      enforcement: { isEnforced: prerequisites.enabled, maxChildren },
+      enforcement: { isEnforced: prerequisites.enabled, maxChildren, reserveTokens },
     });
     sources = { ...next, inForce: { ...written, rules: merged, prerequisites } };
     tell(allProblems);

@@ -23,7 +23,7 @@ export function announce(
   requestId: string,
   nowMs: number,
 ): string[] {
-  const headers = rateLimitHeaders(allowance.matches, consumer.matches, nowMs, consumer.told);
+  const headers = rateLimitHeaders(allowance, consumer, nowMs, consumer.told);
   if (surface === 'anthropic') headers.push(...anthropicLimitHeaders(headers, nowMs / 1000));
   headers.push(...idHeaders(surface, requestId));
   for (const name in told) headers.push(name, told[name] as string);

@@ -55,7 +55,11 @@ export function refusalOf(
   const { rejection, matches, told } = rejected;
   const route = asked === undefined || !limiter.limitsTargets ? undefined : routeOf(asked, trip);
   if (route === undefined) return limitRefusal(rejection, told, metrics);
-  return limitRefusal(explain(targetRules(route, limiter), matches, Math.floor(nowMs()), rejection), told, metrics);
+  return limitRefusal(
+    explain(targetRules(route, limiter), matches, Math.floor(nowMs()), { before: rejection }),
+    told,
+    metrics,
+  );
 }
 
 /** Where the request would lead. Undefined when it would be refused for another reason, too. */

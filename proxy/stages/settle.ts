@@ -75,21 +75,25 @@ const observers: readonly Observer[] = [
   ({ guarding }, _end, { metrics }) => {
     if (guarding !== undefined) metrics.guardrails.note(guarding.findings);
   },
-  charge,
   (trip, end, { accessLog }) => accessLog.trip(trip, end),
   (trip, end, { records }) => records.trip(trip, end),
   (trip, end, { telemetry }) => telemetry?.trip(trip, end),
 ];
 
-/** Gives the slots back, and tells every observer. */
+/** Charges the tokens, gives back what the request holds, and tells every observer. */
 export function settle(trip: SettledTrip, kind: Settling, parts: SettleParts): RecordedEnd {
   const { exchange, consumer, accepted, ending } = trip;
-  // Whatever fails behind this, no slot stays taken.
   exchange.waiting = undefined;
-  consumer?.lease.release();
-  accepted?.allowance.lease.release();
   const status = kind.isOfClient && exchange.gone ? 499 : ending.status;
   const end = new TripEnd({ trip, isSession: kind.isSession, status, nowMs: parts.nowMs() }, parts);
+  try {
+    // First: room that was set aside is not free before what was used of it is counted.
+    charge(trip, end, parts, kind);
+  } finally {
+    // Whatever fails, nothing stays taken.
+    consumer?.lease.release();
+    accepted?.allowance.lease.release();
+  }
   if (kind.isOfClient) countRequest(trip, end, parts);
   for (const observe of observers) observe(trip, end, parts, kind);
   return end;

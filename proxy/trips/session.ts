@@ -254,7 +254,7 @@ function answerHeaders(
   parts: SessionParts,
 ): string[] {
   const headers = ['x-request-id', exchange.id, ...fixedHeaderList];
-  headers.push(...rateLimitHeaders(allowance.matches, admitted.matches, Math.floor(parts.nowMs()), admitted.told));
+  headers.push(...rateLimitHeaders(allowance, admitted, Math.floor(parts.nowMs()), admitted.told));
   headers.push(...Object.entries(providerHeaders(head, target.upstream.secrets)).flat());
   return headers;
 }

@@ -183,7 +183,7 @@ function answer(
 ): Ending {
   const { admitted, caller, door, exchange } = trip;
   const headers = ['x-request-id', exchange.id, ...fixedHeaderList];
-  headers.push(...rateLimitHeaders(allowance.matches, admitted.matches, Math.floor(parts.nowMs()), admitted.told));
+  headers.push(...rateLimitHeaders(allowance, admitted, Math.floor(parts.nowMs()), admitted.told));
   if (head.contentType !== undefined) headers.push('content-type', head.contentType);
   headers.push('content-length', String(body.length));
   const id = head.location?.split('?', 1)[0]?.split('/').at(-1) ?? '';

@@ -27,7 +27,7 @@ export interface HeartbeatBody {
   readonly secret_problems?: readonly string[];
   /** Providers that it has left out, because they have no key; absent when there are none. */
   readonly left_out_providers?: readonly string[];
-  /** Rules that are no templates: rule key, epoch, requests used, tokens used, requests in flight. */
+  /** Rules that are no templates: rule key, epoch, requests used, tokens used, requests in flight, tokens set aside by open requests. */
   readonly counters: readonly LiveCounter[];
   /** Of each of `counters`, in their order; absent in the heartbeat of an older proxy. */
   readonly windows?: readonly (LiveWindow | null)[];
@@ -79,6 +79,8 @@ export type LiveCounter = readonly [
   requestsUsed: number,
   tokensUsed: number,
   inFlight: number,
+  /** Absent in the heartbeat of an older proxy. */
+  tokensReserved?: number,
 ];
 
 export type RefusedCount = readonly [key: string, count: number];
@@ -151,7 +153,7 @@ export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
 }
 
 function isCounter(value: unknown): value is LiveCounter {
-  return Array.isArray(value) && value.length >= 5 && isText(value[0]) && value.slice(1, 5).every(isNumber);
+  return Array.isArray(value) && value.length >= 5 && isText(value[0]) && value.slice(1, 6).every(isNumber);
 }
 
 function isRefused(value: unknown): value is RefusedCount {

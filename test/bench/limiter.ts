@@ -69,7 +69,7 @@ const works: Record<string, (subject: Subject, index: number) => void> = {
     const target = limiter.forTarget('OpenAI', 'gpt-4o');
     const first = limiter.admit(path, nowMs, 'reject');
     const second = limiter.admit(target, nowMs, 'skip_target');
-    rateLimitHeaders(target, path, nowMs);
+    rateLimitHeaders({ matches: target }, { matches: path }, nowMs);
     limiter.charge(path, 100, nowMs);
     limiter.charge(target, 100, nowMs);
     first.lease?.release();

@@ -109,7 +109,7 @@ await test('aliases, providers and settings say what changed in them', async (t)
   const after = file(
     'models: [a, c], timeouts: { total: 5m }',
     '{ source: x, targets: [{ model: z/m, weight: 3 }, { model: openai/a }] }, { source: new, target: z/m }',
-    'server: { body_limit: 8MiB }\nrate_limits: { max_children: 5 }\n',
+    'server: { body_limit: 8MiB }\nrate_limits: { max_children: 5, reserve_tokens: p50 }\n',
   );
   t.same(words(before, after), [
     'changed: provider openai: models +c, -b, timeouts.total 60m → 5m',
@@ -117,6 +117,7 @@ await test('aliases, providers and settings say what changed in them', async (t)
     'added: alias new: z/m',
     'changed: alias x: z/m → z/m (weight 3), openai/a (weight 1)',
     'changed: setting rate_limits.max_children: 100000 → 5',
+    'loosened: setting rate_limits.reserve_tokens: p90 → p50',
     'changed: setting server.body_limit: 32MiB → 8MiB',
   ]);
   const [first, second] = ['a', 'b'].map((name) => `${name}: { type: openai, models: [m] }`);

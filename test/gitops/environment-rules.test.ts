@@ -213,6 +213,7 @@ await test('a hundred thousand limits are the most a directory may hold', async 
         {
           enabled: true,
           max_children: 100_000,
+          reserve_tokens: 'p90',
           user_paths: [...paths, { path: '/last', per_child: false, limits: limits(count - 99_900) }],
           providers: [],
           models: [],

@@ -22,7 +22,7 @@ function answer(limiter: Limiter, path: string, nowMs: number = start): string[]
   const target = limiter.forTarget('p', 'm');
   limiter.admit(user, nowMs, 'reject');
   limiter.admit(target, nowMs, 'skip_target');
-  return trios(rateLimitHeaders(target, user, nowMs));
+  return trios(rateLimitHeaders(target && { matches: target }, { matches: user }, nowMs));
 }
 
 function sentence(rejection: Exhausted): string {
@@ -52,7 +52,7 @@ await test('headers say what remains after this request, and when all that is us
   const limiter = limiterOf(ruleOf('user_path', '/', 60, { maxRequests: 10, maxTokens: 100 }));
   t.same(answer(limiter, '/a', start + 15_001), ['requests 10 9 61', 'tokens 100 100 61']);
   const path = limiter.forUserPath('/');
-  const told = (nowMs: number): string[] => trios(rateLimitHeaders(undefined, path, nowMs));
+  const told = (nowMs: number): string[] => trios(rateLimitHeaders(undefined, { matches: path }, nowMs));
   limiter.charge(path, 30, start + 16_000);
   t.same(told(start + 30_000), ['requests 10 9 47', 'tokens 100 70 47'], 'the newest use decides');
   t.same(told(start + 76_999), ['requests 10 10 1', 'tokens 100 70 1'], 'at least one second');
@@ -82,14 +82,18 @@ await test('among equals the first in the order of rules is chosen', async (t) =
     ruleOf('model', 'm', 86_400, { maxRequests: 5 }),
   );
   t.same(answer(limiter, '/'), ['requests 5 4 87840']);
-  t.same(trios(rateLimitHeaders(undefined, limiter.forUserPath('/'), start)), ['requests 5 4 61'], 'without a target');
+  t.same(
+    trios(rateLimitHeaders(undefined, { matches: limiter.forUserPath('/') }, start)),
+    ['requests 5 4 61'],
+    'without a target',
+  );
 });
 
 await test('when nothing remains the reset is the wait until the cap admits again', async (t) => {
   const limiter = limiterOf(ruleOf('user_path', '/', 60, { maxRequests: 1, maxTokens: 10 }));
   t.same(answer(limiter, '/', start + 20_000), ['requests 1 0 61', 'tokens 10 10 61']);
   limiter.charge(limiter.forUserPath('/'), 25, start + 30_000);
-  t.same(trios(rateLimitHeaders(undefined, limiter.forUserPath('/'), start + 50_500)), [
+  t.same(trios(rateLimitHeaders(undefined, { matches: limiter.forUserPath('/') }, start + 50_500)), [
     'requests 1 0 31',
     'tokens 10 0 41',
   ]);
@@ -112,7 +116,7 @@ await test('token headers are absent while usage tracking is off', async (t) => 
 
 await test('a child that has used nothing has all that its template gives', async (t) => {
   const limiter = limiterOf(ruleOf('user_path', '/c', 60, { maxRequests: 2, perChild: true }));
-  t.same(trios(rateLimitHeaders(undefined, limiter.forUserPath('/c/x'), start)), ['requests 2 2 60']);
+  t.same(trios(rateLimitHeaders(undefined, { matches: limiter.forUserPath('/c/x') }, start)), ['requests 2 2 60']);
   t.equal(limiter.size, 0);
 });
 
@@ -204,7 +208,11 @@ await test('when every target is used up the wait is the first moment that suits
   t.same(limiter.decisions(), before, 'to explain is not to refuse');
   t.throws(() => rejectTargets([open], free, start), 'nothing stands in its way');
   const rejected = refusal(limiter, '/slow');
-  t.equal(explain([open], slow, start + 610_000, rejected), rejected, 'nothing does any more: what did before is told');
+  t.equal(
+    explain([open], slow, start + 610_000, { before: rejected }),
+    rejected,
+    'nothing does any more: what did before is told',
+  );
 });
 
 await test('clients are asked not to sleep through a wait of more than two minutes', async (t) => {

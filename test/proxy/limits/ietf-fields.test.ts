@@ -30,16 +30,22 @@ await test('each dimension speaks of its own limit, with a partition where a use
   limiter.admit(path, start, 'reject');
   limiter.charge(target, 400, start);
   const partition = `:${Buffer.from('/team').toString('base64')}:`;
-  t.same(rateLimitHeaders(target, path, start, ietf), [
+  t.same(rateLimitHeaders({ matches: target }, { matches: path }, start, ietf), [
     'ratelimit-policy',
     `"requests-per-300s";q=5;w=300;pk=${partition}, "tokens-per-hour";q=1000;qu="tokens";w=3600`,
     'ratelimit',
     `"requests-per-300s";r=4;t=305;pk=${partition}, "tokens-per-hour";r=600;t=3660`,
   ]);
-  const both = rateLimitHeaders(target, path, start, { openai: true, ietf: true });
-  t.same(both, [...rateLimitHeaders(target, path, start), ...rateLimitHeaders(target, path, start, ietf)]);
-  t.same(rateLimitHeaders(target, path, start, { openai: false, ietf: false }), []);
-  t.same(rateLimitHeaders(limiter.forTarget('q', 'm'), limiter.forUserPath('/x'), start, ietf), []);
+  const both = rateLimitHeaders({ matches: target }, { matches: path }, start, { openai: true, ietf: true });
+  t.same(both, [
+    ...rateLimitHeaders({ matches: target }, { matches: path }, start),
+    ...rateLimitHeaders({ matches: target }, { matches: path }, start, ietf),
+  ]);
+  t.same(rateLimitHeaders({ matches: target }, { matches: path }, start, { openai: false, ietf: false }), []);
+  t.same(
+    rateLimitHeaders({ matches: limiter.forTarget('q', 'm') }, { matches: limiter.forUserPath('/x') }, start, ietf),
+    [],
+  );
 });
 
 await test('a refusal tells of what ran out, slots included', async (t) => {

@@ -74,8 +74,8 @@ await test('the figures of a heartbeat: what is used and held, and how often eac
   t.equal(ask(limiter, '/c/x'), false);
   t.same(limiter.live(start), {
     counters: [
-      [slots.key, 0, 0, 0, 1],
-      [window.key, 4, 2, 7, 0],
+      [slots.key, 0, 0, 0, 1, 0],
+      [window.key, 4, 2, 7, 0, 0],
     ],
     windows: [null, [start, start + 61_000]],
     refused: [
@@ -96,9 +96,9 @@ await test('how full the rules are is told of those that are asked for, in their
   t.same(
     steps.flatMap(({ figures }) => figures).map(({ rule, ...figure }) => ({ key: rule.key, ...figure })),
     [
-      { key: first.key, dimension: 'requests', ratio: 0.75, inFlight: 0 },
-      { key: first.key, dimension: 'tokens', ratio: 1.5, inFlight: 0 },
-      { key: slots.key, dimension: 'concurrent', ratio: 1, inFlight: 3 },
+      { key: first.key, dimension: 'requests', ratio: 0.75, inFlight: 0, reserved: 0 },
+      { key: first.key, dimension: 'tokens', ratio: 1.5, inFlight: 0, reserved: 0 },
+      { key: slots.key, dimension: 'concurrent', ratio: 1, inFlight: 3, reserved: 0 },
     ],
   );
   t.same(

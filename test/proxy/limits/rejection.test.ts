@@ -35,8 +35,8 @@ await test('what is used up now comes before what was told before; the consumer 
   const { soon, consumer, hour } = spent();
   const before = explain([hour], undefined, start);
   t.equal(before.subject, 'hour');
-  t.equal(explain([soon], undefined, start, before).subject, 'minute');
-  t.equal(explain([soon], undefined, start + 61_000, before), before, 'it has room again');
+  t.equal(explain([soon], undefined, start, { before }).subject, 'minute');
+  t.equal(explain([soon], undefined, start + 61_000, { before }), before, 'it has room again');
   t.equal(explain([], consumer, start).subject, '/', 'without targets the consumer alone');
   t.equal(explain([soon], consumer, start).subject, '/', 'the longer wait of both');
   t.throws(() => explain([], undefined, start), /nothing is used up/);

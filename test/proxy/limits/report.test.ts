@@ -20,7 +20,14 @@ function reported(rule: Rule, { isAsked = true, tokens = 0 } = {}): Omit<RuleRep
   return { ...figures, windowStartMs: (windowStartMs - start) / 1000, windowEndMs: (windowEndMs - start) / 1000 };
 }
 
-const window = { inFlight: 0, windowStartMs: 0, windowEndMs: 91, resetsInSeconds: 61, exhausted: false };
+const window = {
+  tokensReserved: 0,
+  inFlight: 0,
+  windowStartMs: 0,
+  windowEndMs: 91,
+  resetsInSeconds: 61,
+  exhausted: false,
+};
 
 await test('a window tells of the caps that it has, and until when what is used up stays so', (t) => {
   const requests = (maxRequests: number) => ruleOf('user_path', '/', minute, { maxRequests });
@@ -67,7 +74,7 @@ await test('without use a window begins now, a child that nobody has seen includ
 
 await test('slots have no window', (t) => {
   const slots = (maxRequests: number) => ruleOf('user_path', '/', 0, { maxRequests });
-  const held = { requestsUsed: 0, tokensUsed: 0, inFlight: 2 };
+  const held = { requestsUsed: 0, tokensUsed: 0, tokensReserved: 0, inFlight: 2 };
   t.same(reported(slots(3)), { ...held, requestsRemaining: 1, exhausted: false });
   t.same(reported(slots(2)), { ...held, requestsRemaining: 0, exhausted: true });
   t.end();

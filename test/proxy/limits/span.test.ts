@@ -12,6 +12,7 @@ function used(caps: { readonly maxRequests?: number; readonly maxTokens?: number
   const tally = new Tally(ruleOf('user_path', '/', minute, caps), {
     changed: new Set(),
     removed: new Set(),
+    areBounds: false,
     maxChildren: Number.POSITIVE_INFINITY,
     bytes: 0,
     mostBytes: Number.POSITIVE_INFINITY,

@@ -251,7 +251,7 @@ export class World {
       const all = visible.flatMap((report) => report[key] ?? []);
       return all.length === 0 ? [] : [String(Math.min(...all))];
     };
-    const headers = rateLimitHeaders(target, path, this.#nowMs);
+    const headers = rateLimitHeaders({ matches: target }, { matches: path }, this.#nowMs);
     const shown = headers.filter((_, index) => headers[index - 1]?.includes('remaining') ?? false);
     deepEqual(shown, [...remaining('requestsRemaining'), ...remaining('tokensRemaining')]);
     for (const value of headers.filter((_, index) => index % 2 === 1)) ok(/^(0|[1-9][0-9]*)$/.test(value), value);

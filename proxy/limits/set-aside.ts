@@ -1,0 +1,43 @@
+// Tokens that open requests have set aside: the one place that says whether there is room for more, takes them and gives them back.
+import type { Caps, Counter } from './tally.ts';
+
+/** Tokens that one request has set aside on one counter. */
+export interface SetAside {
+  readonly counter: Counter;
+  readonly tokens: number;
+}
+
+/** Whether a token cap has room for a request that will probably take `wanted` tokens. Call it after `window.advance`. */
+export function hasTokenRoom(caps: Caps, counter: Counter, wanted: number): boolean {
+  const { tokensCap } = caps;
+  return (counter.window?.tokensUsed ?? 0) + counter.reserved + neededTokens(caps, counter, wanted) <= tokensCap;
+}
+
+/**
+ * The tokens that must be free for a request: its wish, at least 1 and at most the whole cap. Where no open request has set anything aside,
+ * one may go as soon as a token is free, so that a client that sends one request after the other notices nothing; where estimates are
+ * bounds, only one that is larger than the cap, which would be refused for ever.
+ */
+export function neededTokens({ tokensCap, tally }: Caps, counter: Counter, wanted: number): number {
+  const mayGo = counter.reservers === 0 && (!tally.unsaved.areBounds || wanted > tokensCap);
+  return mayGo ? 1 : boundedWish(tokensCap, wanted);
+}
+
+function boundedWish(tokensCap: number, wanted: number): number {
+  return Math.min(tokensCap, Math.max(1, wanted));
+}
+
+/** Sets aside `wanted` tokens where `hasTokenRoom` was true: all that is free, where it is less. Call it after `window.advance`. */
+export function setAside({ tokensCap }: Caps, counter: Counter, wanted: number): SetAside {
+  const free = tokensCap - (counter.window?.tokensUsed ?? 0) - counter.reserved;
+  const tokens = Math.min(boundedWish(tokensCap, wanted), Math.max(0, free));
+  counter.reserved += tokens;
+  counter.reservers += 1;
+  return { counter, tokens };
+}
+
+/** Gives back what `setAside` returned; call it once for each. */
+export function giveBack({ counter, tokens }: SetAside): void {
+  counter.reserved -= tokens;
+  counter.reservers -= 1;
+}
