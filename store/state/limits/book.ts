@@ -13,7 +13,7 @@ import {
   type LimitNotice,
   type LimitView,
 } from '../../../domain/limits/exchange.ts';
-import { buryHeld, newestOf, oldestOf, turn } from './counter.ts';
+import { buryHeld, copyOf, newestOf, oldestOf, turn } from './counter.ts';
 import { Exchanging } from './exchanging.ts';
 import type { LimitGrave, LimitMeta, LimitSession, LimitTables } from './tables.ts';
 
@@ -208,8 +208,9 @@ export function detach(tables: LimitTables, { session: id, connection }: DetachM
 /** Reads a counter; changes nothing. */
 export function look(tables: LimitTables, key: string, clockMs: number): LimitView {
   const meta = tables.meta();
-  const counter = meta && tables.counter(key);
-  if (meta === undefined || counter === undefined) return { used: 0, held: 0, oldest: -1, newest: -1, sessions: [] };
+  const found = meta && tables.counter(key);
+  if (meta === undefined || found === undefined) return { used: 0, held: 0, oldest: -1, newest: -1, sessions: [] };
+  const counter = copyOf(found);
   const nowMs = Math.max(meta.lastMs, clockMs + meta.offsetMs);
   turn(counter, nowMs);
   buryHeld(counter, meta.graves, (id) => tables.grave(id));

@@ -38,6 +38,11 @@ export function emptyCounter(period: number, graves: number): Counter {
   };
 }
 
+/** Apart from it, so that a reader can turn it. */
+export function copyOf(counter: Counter): Counter {
+  return { ...counter, sessions: new Map(counter.sessions), slices: new Map(counter.slices) };
+}
+
 /** Drops the slices that have left the trailing period at `nowMs`. */
 export function turn(counter: Counter, nowMs: number): void {
   if (counter.period === 0) return;
