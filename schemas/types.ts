@@ -1841,7 +1841,11 @@ export interface RateLimitsAnswer {
      */
     tokens_used?: number;
     /**
-     * What is left of max_tokens.
+     * Where tokens have a cap: what open requests have set aside on all live proxies. It is not in tokens_used.
+     */
+    tokens_reserved?: number;
+    /**
+     * What is left of max_tokens, beside what is used and what is set aside.
      */
     tokens_remaining?: number;
     /**
@@ -2325,6 +2329,10 @@ export interface ExplanationAnswer {
      */
     tokens_used?: number;
     /**
+     * Where tokens have a cap: what open requests have set aside. It is not in tokens_used.
+     */
+    tokens_reserved?: number;
+    /**
      * Tokens left.
      */
     tokens_remaining?: number;
@@ -2524,6 +2532,10 @@ export interface ExplanationAnswer {
        * Tokens in the period.
        */
       tokens_used?: number;
+      /**
+       * Where tokens have a cap: what open requests have set aside. It is not in tokens_used.
+       */
+      tokens_reserved?: number;
       /**
        * Tokens left.
        */

@@ -94,6 +94,7 @@ function item(report: RuleReport): object {
     requests_remaining: report.requestsRemaining,
     requests_usage_ratio: ratio(periodSeconds === 0 ? inFlight : requestsUsed, maxRequests),
     tokens_used: tokensUsed,
+    tokens_reserved: maxTokens === undefined ? undefined : report.tokensReserved,
     tokens_remaining: report.tokensRemaining,
     tokens_usage_ratio: ratio(tokensUsed, maxTokens),
     in_flight: inFlight,

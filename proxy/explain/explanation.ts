@@ -82,6 +82,8 @@ export interface MatchingRule extends Source {
   readonly requests_used?: number;
   readonly requests_remaining?: number;
   readonly tokens_used?: number;
+  /** Set aside by open requests; absent: it has no token cap. */
+  readonly tokens_reserved?: number;
   readonly tokens_remaining?: number;
   readonly in_flight?: number;
   readonly resets_in_seconds?: number;

@@ -55,12 +55,13 @@ function shape({ rule, subject, exhausted, resetsInSeconds }: RuleReport): Match
 }
 
 function counters(report: RuleReport): Partial<MatchingRule> {
-  const { requestsUsed, requestsRemaining, tokensUsed, tokensRemaining, inFlight, resetsInSeconds } = report;
+  const { requestsUsed, requestsRemaining, tokensUsed, tokensReserved, tokensRemaining, inFlight } = report;
+  const { resetsInSeconds } = report;
   return {
     requests_used: requestsUsed,
     ...(requestsRemaining === undefined ? {} : { requests_remaining: requestsRemaining }),
     tokens_used: tokensUsed,
-    ...(tokensRemaining === undefined ? {} : { tokens_remaining: tokensRemaining }),
+    ...(tokensRemaining === undefined ? {} : { tokens_reserved: tokensReserved, tokens_remaining: tokensRemaining }),
     in_flight: inFlight,
     ...(resetsInSeconds === undefined ? {} : { resets_in_seconds: resetsInSeconds }),
   };

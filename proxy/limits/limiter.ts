@@ -2,6 +2,7 @@
 import type { CounterRow } from '../../domain/rules/counter-row.ts';
 import { compareRules, type Rule } from '../../domain/rules/rule.ts';
 import { type Admission, admitMatched } from './admit.ts';
+import { AnswerLengths } from './answer-lengths.ts';
 import type { DecisionCount } from './decisions.ts';
 import type { Enforcement, LimiterOptions, ReserveTokens } from './enforcement.ts';
 import type { Lease } from './lease.ts';
@@ -24,6 +25,8 @@ export function createLimiter(options: LimiterOptions = {}): Limiter {
  * back. Nothing here throws for what a client sends.
  */
 export class Limiter {
+  /** The lengths of answers so far, by which requests set tokens aside. */
+  readonly lengths = new AnswerLengths();
   readonly #unsaved: Unsaved;
   readonly #tallies = new Map<string, Tally>();
   /** Concurrency rules that are gone, while requests hold slots under them. */

@@ -4,6 +4,7 @@ import { periodLabel } from '../../domain/rules/period.ts';
 import type { Rule } from '../../domain/rules/rule.ts';
 import { Histogram, type Registry, registerReaders } from '../../plane/prometheus.ts';
 import { mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics/limit-metrics.ts';
+import type { Basis } from '../limits/answer-lengths.ts';
 import type { DecisionCount } from '../limits/decisions.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Utilisation } from '../limits/utilisation.ts';
@@ -14,6 +15,8 @@ import type { TokenUsage } from '../tokens/token-usage.ts';
 export interface LimitMetrics {
   /** Tokens were charged. */
   tokens(source: TokenUsage['source'], count: number): void;
+  /** An answer has used this share of what was set aside for it. `basis`: how its length was known before. */
+  usedOfReserved(basis: Basis, share: number): void;
   /** A request was refused with this Retry-After. */
   retryAfter(seconds: number): void;
   /** Samples of the rules and what they decided. Made in small steps; one call at a time. */
@@ -22,7 +25,7 @@ export interface LimitMetrics {
 
 /** Registers the metrics of `schemas/metrics/limit-metrics.ts` that have few samples; the others are `rulesText`. `nowMs`: whole milliseconds of the limiter's clock. */
 export function observeLimits(registry: Registry, limiter: Limiter, nowMs: () => number): LimitMetrics {
-  const { retryAfter } = rateLimitMetrics;
+  const { retryAfter, usedOfReserved } = rateLimitMetrics;
   const labelled = new Set<string>();
   const others = createOthers();
   // Counted in plain numbers, because prom-client hashes the labels of every count.
@@ -35,7 +38,9 @@ export function observeLimits(registry: Registry, limiter: Limiter, nowMs: () =>
   registerReaders<keyof typeof readers>(registry, rateLimitMetrics, readers);
   const { name, help, buckets } = retryAfter;
   const waits = new Histogram({ name, help, buckets: [...buckets], registers: [registry] });
+  const shares = sharesOf(registry, usedOfReserved);
   return {
+    usedOfReserved: (basis, share) => shares[basis].observe(share),
     tokens: (source, count) => void charged.set(source, (charged.get(source) ?? 0) + count),
     retryAfter: (seconds) => waits.observe(seconds),
     async rulesText() {
@@ -50,6 +55,21 @@ export function observeLimits(registry: Registry, limiter: Limiter, nowMs: () =>
       return exposition.text();
     },
   };
+}
+
+/** A histogram of each basis: they are found once, because prom-client hashes the labels at every look-up. */
+function sharesOf(
+  registry: Registry,
+  { name, help, labelNames, buckets }: typeof rateLimitMetrics.usedOfReserved,
+): Readonly<Record<Basis, { observe(share: number): void }>> {
+  const shares = new Histogram({
+    name,
+    help,
+    labelNames: [...labelNames],
+    buckets: [...buckets],
+    registers: [registry],
+  });
+  return { asked: shares.labels('asked'), learned: shares.labels('learned'), usual: shares.labels('usual') };
 }
 
 async function writeRules(to: Exposition, rules: readonly Rule[], labelled: ReadonlySet<string>): Promise<void> {
@@ -81,22 +101,29 @@ async function writeDecisions(
   for (const sum of others.sums()) write(sum);
 }
 
-/** How full the caps are, and what is in flight. Of a template, every child is read. */
+/** How full the caps are, what is in flight and what is set aside. Of a template, every child is read. */
 async function writeUse(to: Exposition, limiter: Limiter, labelled: ReadonlySet<string>, nowMs: number): Promise<void> {
-  const { utilization, inFlight } = rateLimitMetrics;
+  const { utilization, inFlight, reserved } = rateLimitMetrics;
   to.metric(utilization);
   const slots: Utilisation[] = [];
+  const setAside: Utilisation[] = [];
   for (const { figures, counters } of limiter.utilisationByRule(labelled, nowMs)) {
     for (const figure of figures) {
       const { rule, dimension, ratio } = figure;
       to.sample(utilization.name, { rule: rule.id, scope: rule.scope, dimension }, ratio);
       if (dimension === 'concurrent') slots.push(figure);
+      if (dimension === 'tokens') setAside.push(figure);
     }
     await to.pause(1 + counters);
   }
   to.metric(inFlight);
   for (const { rule, inFlight: open } of slots) {
     to.sample(inFlight.name, { rule: rule.id, scope: rule.scope }, open);
+    await to.pause();
+  }
+  to.metric(reserved);
+  for (const { rule, reserved: tokens } of setAside) {
+    to.sample(reserved.name, { rule: rule.id, scope: rule.scope }, tokens);
     await to.pause();
   }
 }

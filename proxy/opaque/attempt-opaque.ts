@@ -11,6 +11,7 @@ import type { Allowance, ConsumerAllowance } from '../routing/limit-refusal.ts';
 import type { BegunCall, Errand, FailedCall, TargetCall } from '../routing/target-call.ts';
 import { type LoopParts, TargetLoop } from '../routing/target-loop.ts';
 import type { Route } from '../snapshot/snapshot.ts';
+import { type Expected, wantedAt } from '../stages/expect.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import type { Deadlines } from '../upstream/deadlines.ts';
@@ -39,6 +40,8 @@ export interface OpaqueCaller {
   readonly method: OpaqueMethod;
   readonly exchange: Exchange;
   readonly door: Pick<OpaqueDoor, 'counts'>;
+  /** What it will probably take; undefined: nothing is set aside for it. */
+  readonly expected: Expected | undefined;
   /** The fault of the client while a provider was asked; undefined: none. */
   readonly fault: Refusal | undefined;
   /** The targets that were asked in vain are added here. */
@@ -120,6 +123,10 @@ class OpaqueErrand implements Errand<OpaqueTarget, OpaqueCall> {
 
   matchesOf(target: OpaqueTarget): Matches {
     return rulesOfTarget(this.#caller.door.counts, target, this.#parts.limiter);
+  }
+
+  wantedAt(target: OpaqueTarget): number {
+    return wantedAt(target, this.matchesOf(target), this.#caller.expected, this.#parts.limiter);
   }
 
   stateOf(target: OpaqueTarget): TargetState {

@@ -166,6 +166,11 @@ class GrantErrand<Value> implements Errand<Target, GrantCall<Value>> {
     return this.#parts.limiter.forTarget(upstream.name, model);
   }
 
+  /** How much a session will take cannot be foreseen: its tokens count as they come. */
+  wantedAt(): number {
+    return 0;
+  }
+
   stateOf(target: Target): TargetState {
     return this.#parts.targets.of(target);
   }

@@ -26,6 +26,8 @@ export interface Planning<Target> {
   readonly route: Pick<Route, 'source' | 'policy' | 'hedge'>;
   /** The rules that count a call of a target. */
   readonly matchesOf: (target: Target) => Matches;
+  /** The tokens that a call of a target sets aside under its rules; 0: none. */
+  readonly wantedAt: (target: Target) => number;
   /** Whether nothing speaks against a target now. */
   readonly isUsable: (target: Target, nowMs: number) => boolean;
   /** When the first one is asked. Milliseconds of the gateway's clock, as all moments here. */
@@ -152,10 +154,11 @@ export class CallPlan<Target extends Askable> {
 
   /** Takes one request from the rules of a target, and a further call from the budget. */
   #take(target: Target, kind: RetryKind, nowMs: number): Planned<Target> | 'no room' | 'no budget' {
-    const { targets, route, matchesOf } = this.#planning;
+    const { targets, route, matchesOf, wantedAt } = this.#planning;
     const { limiter, retries } = this.#parts;
     const matches = matchesOf(target);
-    const { lease } = limiter.admit(matches, nowMs, targets.length === 1 ? 'reject' : 'skip_target');
+    const refusedAs = targets.length === 1 ? 'reject' : 'skip_target';
+    const { lease } = limiter.admit(matches, nowMs, refusedAs, wantedAt(target));
     if (lease === undefined) return 'no room';
     if (this.#calls > 0 && !retries.take(route, kind, nowMs)) {
       lease.refund(nowMs);

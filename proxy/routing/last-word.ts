@@ -20,6 +20,8 @@ interface RefusedTarget {
 interface RoutedRequest {
   readonly route: Route;
   readonly consumer: ConsumerAllowance;
+  /** The tokens that it sets aside at a target; 0: none. */
+  readonly wanted: number;
 }
 
 /**
@@ -58,10 +60,10 @@ interface LastWordInput {
  */
 function honest(last: Refusal, failed: readonly RefusedTarget[], asked: LastWordInput): Refusal {
   const { routed, parts, nowMs } = asked;
-  const { route, consumer } = routed;
+  const { route, consumer, wanted } = routed;
   const soonest = route.targets.map((target) => waitFor(target, failed, asked)).reduce(sooner);
   const { ruleSeconds, ownSeconds, refused = last, target } = soonest;
-  // At least 1, which is the wait for a slot of the consumer: this request still holds one, and must not stand in its own way.
+  // At least 1, which is the wait for what open requests of the consumer hold: this one still does, and must not stand in its own way.
   const seconds = Math.max(ruleSeconds, ownSeconds, 1);
   const { limiter, metrics } = parts;
   if (waitOf(consumer.matches, nowMs) > seconds) {
@@ -69,17 +71,17 @@ function honest(last: Refusal, failed: readonly RefusedTarget[], asked: LastWord
   }
   if (ruleSeconds > ownSeconds) {
     const rules = limiter.forTarget(target.upstream.name, target.model);
-    return limitRefusal(explain([rules], consumer.matches, nowMs), consumer.told, metrics);
+    return limitRefusal(explain([rules], undefined, nowMs, { wanted }), consumer.told, metrics);
   }
   return withRetryAfter(refused, seconds);
 }
 
-function waitFor(target: Target, failed: readonly RefusedTarget[], { parts, nowMs }: LastWordInput): Wait {
+function waitFor(target: Target, failed: readonly RefusedTarget[], { routed, parts, nowMs }: LastWordInput): Wait {
   const refused = failed.findLast((attempt) => attempt.target === target)?.refused;
   const told = refused?.status === 429 ? (toldSeconds(refused) ?? 1) : undefined;
   // One that was not asked because it is left alone is asked when that ends.
   const aloneSeconds = Math.ceil((parts.targets.of(target).usableAtMs(nowMs) - nowMs) / 1000);
-  const ruleSeconds = waitOf(parts.limiter.forTarget(target.upstream.name, target.model), nowMs);
+  const ruleSeconds = waitOf(parts.limiter.forTarget(target.upstream.name, target.model), nowMs, routed.wanted);
   // One that failed in another way gives no hope for a date.
   const isLost = refused !== undefined && refused.status !== 429;
   const ownSeconds = isLost ? Number.POSITIVE_INFINITY : (told ?? aloneSeconds);

@@ -96,6 +96,8 @@ export interface Errand<Target extends Askable, Call extends TargetCall<Target>>
   noteFailed(failed: FailedCall<Target> & { readonly answer: Call['answer'] }): void;
   /** The rules that count a call of the target. */
   matchesOf(target: Target): Matches;
+  /** The tokens that a call of the target sets aside under these rules; 0: none. */
+  wantedAt(target: Target): number;
   /** The state of the target. */
   stateOf(target: Target): TargetState;
   /** The only key to ask with; undefined: the next one of the provider. */

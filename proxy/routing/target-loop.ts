@@ -73,6 +73,7 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
         targets: errand.targets,
         route: errand.route ?? once,
         matchesOf: (target) => errand.matchesOf(target),
+        wantedAt: (target) => errand.wantedAt(target),
         isUsable: (target, nowMs) => errand.stateOf(target).isUsable(nowMs),
         startedAtMs: errand.startedAtMs,
       },
@@ -123,11 +124,18 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
       // Else its own request would stand in its way.
       consumer.lease.refund(nowMs);
       const rules = targets.map((target) => this.#errand.matchesOf(target));
-      return limitRefusal(rejectTargets(rules, consumer.matches, nowMs), consumer.told, this.#parts.metrics);
+      const rejection = rejectTargets(rules, consumer.matches, nowMs, this.#mostWanted);
+      return limitRefusal(rejection, consumer.told, this.#parts.metrics);
     }
     if (route === undefined) return last.refused;
     const refusals = failed.map(({ target, refused }) => ({ target: target.remembered ?? target, refused }));
-    return lastWord(refusals, { route, consumer }, this.#parts, nowMs);
+    return lastWord(refusals, { route, consumer, wanted: this.#mostWanted }, this.#parts, nowMs);
+  }
+
+  /** The most tokens that it would set aside at a target. */
+  get #mostWanted(): number {
+    const { targets } = this.#errand;
+    return targets.reduce((most, target) => Math.max(most, this.#errand.wantedAt(target)), 0);
   }
 
   #send({ target, allowance }: Planned<Target>, startedAtMs: number, isFresh: boolean): void {

@@ -27,6 +27,7 @@ import { send } from '../upstream/send.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import type { Accepted, FailedAttempt, RoutedCall } from './attempts.ts';
 import { chargeUnfinished } from './charge/charge-unfinished.ts';
+import { wantedAt } from './expect.ts';
 import { keepsItself } from './keep.ts';
 import { headersOf, prepare } from './prepare.ts';
 import { isOdd, type Reframed, reframedOf } from './reframe.ts';
@@ -122,6 +123,10 @@ class ModelErrand implements Errand<Target, ModelCall> {
   matchesOf({ upstream, model }: Target): Matches {
     const { limiter } = this.#parts;
     return this.#routed.isCounted ? limiter.forTarget(upstream.name, model) : limiter.unlimited;
+  }
+
+  wantedAt(target: Target): number {
+    return wantedAt(target, this.matchesOf(target), this.#routed.expected, this.#parts.limiter);
   }
 
   stateOf(target: Target): TargetState {

@@ -11,6 +11,7 @@ import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { Reading } from '../translation/reading.ts';
 import type { Translated } from '../translation/translated.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
+import type { Expected } from './expect.ts';
 
 /** A call, where it may go, and what its consumer was allowed. */
 export interface RoutedCall {
@@ -21,6 +22,8 @@ export interface RoutedCall {
   readonly call: Call;
   readonly route: Route;
   readonly consumer: ConsumerAllowance;
+  /** What it will probably take; absent: nothing is set aside for it. */
+  readonly expected?: Expected | undefined;
   /** The translated call of each target that does not speak the client's dialect; undefined: all speak it. */
   readonly translated: ReadonlyMap<Target, Translated> | undefined;
   /** The mark of the only API key that it may be asked with, as long as that is configured; absent: any. */

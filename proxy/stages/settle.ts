@@ -1,5 +1,6 @@
 // Stage 9: what a trip took is given back, what it cost is charged, and how it ended is counted, exactly once.
 import type { ModelRequest } from '../http/exchange.ts';
+import type { Basis } from '../limits/answer-lengths.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { AccessLog } from '../records/access-log.ts';
 import type { RecordedEnd, RecordedTrip } from '../records/record-of-trip.ts';
@@ -11,8 +12,9 @@ import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { relayedOutcome } from '../tallies/attempt-outcome.ts';
 import { usualCall } from '../targets/breaker.ts';
 import type { TargetStates } from '../targets/target-states.ts';
-import type { UsageSource } from '../tokens/token-usage.ts';
+import type { TokenUsage, UsageSource } from '../tokens/token-usage.ts';
 import type { Principal } from './authenticate.ts';
+import type { Expected } from './expect.ts';
 import type { Ending } from './relay.ts';
 import { TripEnd, type TripEndParts } from './trip-end.ts';
 
@@ -29,6 +31,8 @@ export interface SettledTrip extends RecordedTrip {
   /** The allowance that the request held under the rules of its consumer. */
   readonly consumer: Allowance | undefined;
   readonly accepted: SettledAnswer | undefined;
+  /** What it would probably take; undefined: nothing was set aside for it. */
+  readonly expected: Expected | undefined;
   /** The target of the accepted answer, where it is remembered how it answers. */
   readonly remembered: Target | undefined;
   /** Knows what the accepted answer cost. */
@@ -49,6 +53,8 @@ export interface SettleParts extends TripEndParts {
   readonly limiter: Pick<Limiter, 'charge' | 'countsTokens'>;
   readonly metrics: TripEndParts['metrics'] & {
     readonly requests: RequestCounts;
+    /** An answer has used this share of what was set aside for it; `basis`: how its length was known before. */
+    usedOfReserved(basis: Basis, share: number): void;
     readonly guardrails: { note(findings: NonNullable<RecordedTrip['guarding']>['findings']): void };
   };
   /** Milliseconds of the gateway's clock. */
@@ -128,17 +134,23 @@ function countAnswer(
  * Charges tokens to every rule that the request was admitted under. What no rule counts is read with the record, which each answer has whose
  * tokens are counted: it is cheaper there.
  */
-function charge(
-  { consumer, accepted }: SettledTrip,
-  end: TripEnd,
-  { limiter, usageEnabled }: SettleParts,
-  { isSession }: Settling,
-): void {
+function charge(trip: SettledTrip, end: TripEnd, parts: SettleParts, { isSession }: Settling): void {
   if (isSession) return;
+  const { consumer, accepted } = trip;
+  const { limiter, usageEnabled } = parts;
   const allowances = [consumer, accepted?.allowance].filter((one) => one !== undefined);
   const isCharged = allowances.some(({ matches }) => limiter.countsTokens(matches));
   if (!isCharged && usageEnabled && accepted !== undefined) return;
   const { usage } = end;
   if (usage === undefined) return;
   for (const { matches, lease } of allowances) limiter.charge(matches, usage.totalTokens, Math.floor(end.nowMs), lease);
+  if (isCharged) learn(trip, usage, parts);
+}
+
+/** Remembers how long a whole answer was, where its provider has told it. */
+function learn({ accepted, ending, expected }: SettledTrip, usage: TokenUsage, { metrics }: SettleParts): void {
+  if (accepted === undefined || expected === undefined || ending.refused !== undefined) return;
+  const { target } = accepted;
+  metrics.usedOfReserved(expected.outputAt(target).basis, usage.totalTokens / expected.at(target));
+  if (usage.source === 'reported') expected.learn(target, usage.outputTokens);
 }

@@ -22,6 +22,7 @@ import { settleCache, takeForCache } from '../stages/cache/keep-cached.ts';
 import { lookUp } from '../stages/cache/look-up.ts';
 import { candidates, payable } from '../stages/candidates.ts';
 import { deliver, ownDelivery } from '../stages/deliver.ts';
+import { type Expected, expectedOf } from '../stages/expect.ts';
 import { foreseen, isShort } from '../stages/foresee.ts';
 import { type Guarded, guard, guardAnswer, guarding, putBack } from '../stages/guard.ts';
 import { keep } from '../stages/keep.ts';
@@ -212,9 +213,10 @@ function askTargets(trip: ModelTrip, parts: ModelParts): Delivery | Promise<Deli
     const { call, keyMark, route, translated, own } = asked;
     trip.route = route;
     trip.isAsked = true;
-    renew(consumer, route, parts);
+    if (own === undefined) trip.expected = expectedOfCall(trip, call, parts);
+    renew(consumer, { route, expected: trip.expected }, parts);
     if (own !== undefined) return ownDelivery(own, row.surface, exchange.id);
-    const routed = { ...row, call, keyMark, route, translated, consumer, guarding: rails };
+    const routed = { ...row, call, keyMark, route, translated, consumer, guarding: rails, expected: trip.expected };
     return attempt(routed, { exchange, failed }, parts, (accepted) => {
       trip.accepted = accepted;
       const { delivery, usage } = deliver(accepted, trip, parts);
@@ -222,6 +224,13 @@ function askTargets(trip: ModelTrip, parts: ModelParts): Delivery | Promise<Deli
       return guardAnswer(takeForCache(delivery, trip, parts), trip, parts);
     });
   });
+}
+
+/** Undefined: it costs nothing, or what it costs is told later. */
+function expectedOfCall(trip: ModelTrip, call: Call, { limiter }: ModelParts): Expected | undefined {
+  const { caller, isFree: costsNothing, costsLater, row } = trip;
+  if (costsNothing || costsLater) return undefined;
+  return expectedOf({ operation: row.operation, body: call, consumer: caller.userPath }, limiter);
 }
 
 function relayAnswer(trip: ModelTrip, delivery: Delivery, parts: ModelParts): Ending | Promise<Ending> {

@@ -1,6 +1,8 @@
 // Trips to the doors whose words are passed on as they are, while they still come: what each stage of the line does for them.
 
 import type { KeyUses } from '../../plane/access/key-uses.ts';
+import { type Member, scanObject } from '../bytes/scan.ts';
+import { ScanError } from '../bytes/scan-error.ts';
 import { type Call, readCall } from '../call/call.ts';
 import { checkPath, pathOf } from '../call/head.ts';
 import { isTextType } from '../capture/text-type.ts';
@@ -8,6 +10,8 @@ import { Refusal, refusal } from '../errors.ts';
 import type { BodyBudget } from '../http/body-budget.ts';
 import type { Exchange, Waiting } from '../http/exchange.ts';
 import { expectLength } from '../http/read-body.ts';
+import { rulesOfTarget } from '../limits/counted-rules.ts';
+import type { Matches } from '../limits/match.ts';
 import {
   type AskedTarget,
   attemptOpaque,
@@ -17,9 +21,11 @@ import {
 } from '../opaque/attempt-opaque.ts';
 import { ClientBody } from '../opaque/client-body.ts';
 import { deliverOpaque } from '../opaque/deliver-opaque.ts';
-import type { Aim, DoorParts, OpaqueDoor } from '../opaque/door.ts';
+import type { Aim, DoorParts, OpaqueDoor, OpaqueTarget } from '../opaque/door.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
+import { reserve } from '../stages/admit.ts';
 import { type AuthenticateParts, authenticate } from '../stages/authenticate.ts';
+import { type Expected, expectedOf } from '../stages/expect.ts';
 import { isShort } from '../stages/foresee.ts';
 import { type Delivery, relay } from '../stages/relay.ts';
 import { asksForAlias } from '../stages/resolve.ts';
@@ -227,6 +233,9 @@ async function takeAim(trip: OpaqueTrip, parts: OpaqueParts): Promise<void> {
 async function askTargets(trip: OpaqueTrip, parts: OpaqueParts): Promise<Delivery> {
   const { admitted, aim } = trip;
   if (aim === undefined) throw new Error('a call was made before it had an aim');
+  trip.expected = expectedOfPassed(trip, aim, parts);
+  const matchesOf = (target: OpaqueTarget): Matches => rulesOfTarget(trip.door.counts, target, parts.limiter);
+  reserve(admitted, { targets: aim.targets, matchesOf, expected: trip.expected }, parts);
   trip.isAsked = true;
   trip.attempt = attemptOpaque(aim, admitted, trip, parts);
   const { reply, ...asked } = await trip.attempt.answered;
@@ -237,6 +246,34 @@ async function askTargets(trip: OpaqueTrip, parts: OpaqueParts): Promise<Deliver
     return watched(trip, delivery);
   } catch (error) {
     reply.answer.cancel();
+    throw error;
+  }
+}
+
+/** Undefined: it costs nothing, or what it costs is told later. Of a body that is still coming, its announced length is known. */
+function expectedOfPassed(trip: OpaqueTrip, aim: Aim, { limiter }: OpaqueParts): Expected | undefined {
+  if (trip.isFree || trip.costsLater) return undefined;
+  const { caller, door, exchange, short } = trip;
+  const { contentLength, contentType } = exchange.head;
+  const members = short === undefined || short.length === 0 ? undefined : membersOf(short);
+  return expectedOf(
+    {
+      operation: aim.operation ?? door.path.slice(door.path.lastIndexOf('/') + 1),
+      body: short === undefined || members === undefined ? undefined : { body: short, members },
+      length: short?.length ?? contentLength ?? 0,
+      isText: contentType === undefined || isTextType(contentType),
+      consumer: caller.userPath,
+    },
+    limiter,
+  );
+}
+
+/** Undefined: the body is no JSON object. */
+function membersOf(body: Buffer): Member[] | undefined {
+  try {
+    return scanObject(body);
+  } catch (error) {
+    if (error instanceof ScanError) return undefined;
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import type { RecordedTrip } from '../records/record-of-trip.ts';
 import type { ConsumerAllowance } from '../routing/limit-refusal.ts';
 import type { Route, Snapshot, Target } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
+import type { Expected } from '../stages/expect.ts';
 import type { Ending } from '../stages/relay.ts';
 import type { SettledAnswer, SettledTrip } from '../stages/settle.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
@@ -41,6 +42,8 @@ export abstract class Trip<
   route: Route | undefined;
   /** Stage 5: what guardrails say of it; undefined: none holds for it. */
   guarding: Rails | undefined;
+  /** Stage 7: what it will probably take; undefined: nothing is set aside for it. */
+  expected: Expected | undefined;
   /** Stage 7: targets may have been asked, so what they were asked for is paid. */
   isAsked = false;
   readonly failed: Failed[] = [];

@@ -38,6 +38,19 @@ export const rateLimitMetrics = {
     help: 'Requests in flight under a concurrency rule, all children added up.',
     labelNames: ['rule', 'scope'],
   },
+  reserved: {
+    name: 'gateway_rate_limit_reserved_tokens',
+    type: 'gauge',
+    help: 'Tokens that open requests have set aside under a token cap, all children added up.',
+    labelNames: ['rule', 'scope'],
+  },
+  usedOfReserved: {
+    name: 'gateway_rate_limit_used_of_reserved_ratio',
+    type: 'histogram',
+    help: 'Tokens that an answer has used, divided by those that were set aside for it, where a token cap counted it. Basis: what the length of the answer was expected from: asked (the request says no more), learned (from answers before it), usual (1,024 tokens).',
+    labelNames: ['basis'],
+    buckets: [0.1, 0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.5, 2, 4],
+  },
   counters: {
     name: 'gateway_rate_limit_counters',
     type: 'gauge',

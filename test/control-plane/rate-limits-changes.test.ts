@@ -8,7 +8,6 @@ import {
   resetEveryRule,
   resetRule,
 } from '../../control-plane/admin/rate-limits/changes.ts';
-import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { listing } from '../../control-plane/admin/rate-limits/listing.ts';
 import { readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
 import { Refusal } from '../../control-plane/errors.ts';
@@ -16,9 +15,6 @@ import { dateRules } from '../../control-plane/managed/declared-dates.ts';
 import { mergeRules } from '../../domain/rules/merge.ts';
 import { resetEpochs } from '../../domain/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../domain/rules/rule.ts';
-import type { HeartbeatBody, LiveCounter } from '../../store/state/heartbeat-body.ts';
-import type { Heartbeat } from '../../store/state/state-store.ts';
-import { sampleHeartbeat } from '../support/managed-state.ts';
 import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 import { config, key, start, world } from './rate-limits-world.ts';
 
@@ -237,44 +233,6 @@ await test('there is a largest number of rules, which updates do not count again
   t.equal(putRule(full, write('/team'), 'master_key', true).length, 1, 'an override is not one more');
 });
 
-function heartbeat(
-  instance: string,
-  atMs: number,
-  counters: readonly LiveCounter[],
-  windows?: HeartbeatBody['windows'],
-): Heartbeat {
-  return { instance, atMs, body: sampleHeartbeat({ counters, ...(windows === undefined ? {} : { windows }) }) };
-}
-
-await test('live counters are the sum over live proxies, for one epoch', async (t) => {
-  const live = liveCounters(
-    [
-      heartbeat('a', start, [[key, 1, 2, 30, 4]], [[start - 9, start + 5]]),
-      heartbeat(
-        'b',
-        start - 2_999,
-        [
-          ['other', 0, 1, 1, 1],
-          [key, 1, 5, 60, 7],
-        ],
-        [null, [start - 4, start + 8]],
-      ),
-      heartbeat('c', start, [[key, 0, 100, 100, 100]]),
-      heartbeat('d', start - 3_000, [[key, 1, 1_000, 1_000, 1_000]], [[start - 99, start + 99]]),
-      { instance: 'e', atMs: start, body: { counters: [[key, 1, 'x', 0, 0]] } },
-      { instance: 'f', atMs: start, body: null },
-    ],
-    start,
-  );
-  const never = { startMs: Number.POSITIVE_INFINITY, endMs: Number.NEGATIVE_INFINITY };
-  t.same(live.of(key, 1), { requestsUsed: 7, tokensUsed: 90, startMs: start - 9, endMs: start + 8 });
-  t.same(live.of(key, 0), { requestsUsed: 100, tokensUsed: 100, ...never }, 'an older proxy does not say when');
-  t.same(live.of(key, 2), { requestsUsed: 0, tokensUsed: 0, ...never });
-  t.equal(live.inFlight(key), 111, 'slots do not know epochs');
-  t.same(live.of('unknown', 0), { requestsUsed: 0, tokensUsed: 0, ...never });
-  t.equal(live.inFlight('unknown'), 0);
-});
-
 await test('the listing shows exactly what each kind of rule has', async (t) => {
   const limits = [
     { period: 'minute' as const, max_requests: 10, mode: 'enforce' as const },
@@ -297,7 +255,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     prerequisites: rulePrerequisites(),
   });
   const live = {
-    of: () => ({ requestsUsed: 12, tokensUsed: 20, startMs: start + 1_000, endMs: start + 62_000 }),
+    of: () => ({ requestsUsed: 12, tokensUsed: 20, tokensReserved: 7, startMs: start + 1_000, endMs: start + 62_000 }),
     inFlight: () => 1,
     refused: () => 4,
   };
@@ -360,13 +318,19 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     tokens_used: 0,
     in_flight: 1,
   });
-  t.match(item('OpenAI', '7s'), { mode: 'shadow', requests_used: 0, tokens_used: 20, tokens_remaining: 30 });
+  t.match(item('OpenAI', '7s'), {
+    mode: 'shadow',
+    requests_used: 0,
+    tokens_used: 20,
+    tokens_reserved: 7,
+    tokens_remaining: 23,
+  });
   t.notOk('requests_remaining' in item('OpenAI', '7s'));
   for (const label of ['minute', 'concurrent', '7s']) {
     const template = item('/children', label);
     t.match(template, { per_child: true, requests_used: 0, tokens_used: 0, in_flight: 0 }, label);
     t.same(
-      Object.keys(template).filter((name) => /remaining|window|effective/.test(name)),
+      Object.keys(template).filter((name) => /remaining|reserved|window|effective/.test(name)),
       [],
       `${label}: no aggregate`,
     );

@@ -20,7 +20,7 @@ const rules: readonly [Scope, string][] = [
   ['model', 'openai/gpt-4o'],
 ];
 
-const usedOnce = { requestsUsed: 1, tokensUsed: 0, startMs: 0, endMs: 0 };
+const usedOnce = { requestsUsed: 1, tokensUsed: 0, tokensReserved: 0, startMs: 0, endMs: 0 };
 
 const chosen = (query: object): string[] =>
   rules

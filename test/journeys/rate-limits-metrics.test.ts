@@ -104,6 +104,7 @@ await test('a known sequence gives known figures', async (t) => {
       utilization(id.kids, 'user_path', 'requests', 0),
       utilization(id.app, 'user_path', 'requests', 0),
       [`in_flight{rule="${id.slots}",scope="user_path"}`, 0],
+      [`reserved_tokens{rule="${id.team}",scope="user_path"}`, 0],
       ['counters', 5],
       ['counters_dropped_total', 0],
     ]),
@@ -122,6 +123,8 @@ await test('a known sequence gives known figures', async (t) => {
   const during = samplesOf(await gateway.metrics());
   t.equal(during[`in_flight{rule="${id.slots}",scope="user_path"}`], 1);
   t.equal(during[`utilization_ratio{rule="${id.slots}",scope="user_path",dimension="concurrent"}`], 0.25);
+  const setAside = during[`reserved_tokens{rule="${id.team}",scope="user_path"}`] ?? 0;
+  t.equal(setAside, 1_040 - 5 * 13, 'all that is left: the estimate is larger');
   gate.release();
   t.equal((await held).status, 200);
   const asKid = (name: string) => askFor('two/fake-small', `/secret-kids/${name}`);
@@ -155,14 +158,18 @@ await test('a known sequence gives known figures', async (t) => {
     utilization(id.kids, 'user_path', 'requests', 1),
     utilization(id.app, 'user_path', 'requests', 1),
     [`in_flight{rule="${id.slots}",scope="user_path"}`, 0],
+    [`reserved_tokens{rule="${id.team}",scope="user_path"}`, 0],
     ['counters', 7],
     ['counters_dropped_total', 0],
     ['tokens_total{source="reported"}', 8 * 13],
   ]);
   t.strictSame(
-    Object.fromEntries(Object.entries(samples).filter(([name]) => !name.startsWith('retry_after'))),
+    Object.fromEntries(Object.entries(samples).filter(([name]) => !/^(retry_after|used_of_reserved)/.test(name))),
     expected,
   );
+  t.equal(samples['used_of_reserved_ratio_count{basis="usual"}'], 6);
+  const share = samples['used_of_reserved_ratio_sum{basis="usual"}'] ?? 0;
+  t.ok(share > 0 && share < 6 * (13 / 1_000), `13 tokens of 1,024 and a prompt, each time: ${share}`);
 
   t.equal(samples['retry_after_seconds_count'], 3);
   t.equal(samples['retry_after_seconds_sum'], direct.seconds + ann.seconds + ben.seconds);

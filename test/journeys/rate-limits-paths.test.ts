@@ -21,6 +21,7 @@ interface Listed {
   readonly user_path: string;
   readonly requests_used: number;
   readonly requests_remaining?: number;
+  readonly tokens_reserved?: number;
 }
 
 async function usage(userPath?: string, header = 'x-gateway-user-path', from = gateway) {
@@ -162,6 +163,8 @@ await test('GET /v1/usage fits its schema, shows the own child, and costs nothin
   await waitFor('a held request', () => gate.waiting === 1);
 
   const { rate_limits } = await valid('/clients/alice/app');
+  const setAside = rate_limits[0]?.tokens_reserved ?? 0;
+  t.ok(setAside > 1_024 && setAside < 1_100, `the prompt, and 1,024 for an answer of unknown length: ${setAside}`);
   const expected = [
     {
       subject: '/',
@@ -177,7 +180,8 @@ await test('GET /v1/usage fits its schema, shows the own child, and costs nothin
       requests_remaining: 998,
       requests_usage_ratio: 0.002,
       tokens_used: 13,
-      tokens_remaining: 49_987,
+      tokens_reserved: setAside,
+      tokens_remaining: 49_987 - setAside,
       tokens_usage_ratio: 0.000_26,
       in_flight: 0,
       exhausted: false,
@@ -225,10 +229,11 @@ await test('GET /v1/usage fits its schema, shows the own child, and costs nothin
       max_tokens: 20,
       requests_used: 0,
       tokens_used: 0,
-      tokens_remaining: 20,
+      tokens_reserved: 20,
+      tokens_remaining: 0,
       tokens_usage_ratio: 0,
       in_flight: 0,
-      exhausted: false,
+      exhausted: true,
     },
   ];
   const windows = rate_limits as (Listed & Record<string, unknown>)[];

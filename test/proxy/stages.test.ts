@@ -304,6 +304,7 @@ function tripOf(exchange: Exchange, ending: Ending): SettledTrip {
     route: undefined,
     failed: [],
     accepted: undefined,
+    expected: undefined,
     remembered: undefined,
     usage: undefined,
     ending,

@@ -14,6 +14,8 @@ export interface LiveCounters {
 export interface Used {
   readonly requestsUsed: number;
   readonly tokensUsed: number;
+  /** What open requests have set aside. */
+  readonly tokensReserved: number;
   /** When the current usage began on the earliest proxy, in Unix milliseconds; Infinity without usage. */
   readonly startMs: number;
   /** When all usage will have left the window on every proxy, in Unix milliseconds; -Infinity without usage. */
@@ -23,6 +25,7 @@ export interface Used {
 const unused: Used = {
   requestsUsed: 0,
   tokensUsed: 0,
+  tokensReserved: 0,
   startMs: Number.POSITIVE_INFINITY,
   endMs: Number.NEGATIVE_INFINITY,
 };
@@ -45,12 +48,13 @@ export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): L
     if (nowMs - atMs >= heartbeatLifeMs) continue;
     const { counters = [], windows = [], refused = [] } = readHeartbeatBody(body) ?? {};
     for (const [key, count] of refused) refusals.set(key, (refusals.get(key) ?? 0) + count);
-    for (const [index, [key, epoch, requestsUsed, tokensUsed, inFlight]] of counters.entries()) {
+    for (const [index, [key, epoch, requestsUsed, tokensUsed, inFlight, tokensReserved = 0]] of counters.entries()) {
       const place = placeOf(key, epoch);
       const before = used.get(place) ?? unused;
       used.set(place, {
         requestsUsed: before.requestsUsed + requestsUsed,
         tokensUsed: before.tokensUsed + tokensUsed,
+        tokensReserved: before.tokensReserved + tokensReserved,
         startMs: Math.min(before.startMs, windows[index]?.[0] ?? unused.startMs),
         endMs: Math.max(before.endMs, windows[index]?.[1] ?? unused.endMs),
       });

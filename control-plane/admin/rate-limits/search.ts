@@ -63,6 +63,6 @@ function isUsedUp(
   if (perChild || live === undefined) return false;
   const { maxRequests = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = caps;
   if (periodSeconds === 0) return live.inFlight(key) >= maxRequests;
-  const { requestsUsed, tokensUsed } = live.of(key, epoch);
-  return requestsUsed >= maxRequests || tokensUsed >= maxTokens;
+  const { requestsUsed, tokensUsed, tokensReserved } = live.of(key, epoch);
+  return requestsUsed >= maxRequests || tokensUsed + tokensReserved >= maxTokens;
 }

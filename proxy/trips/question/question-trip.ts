@@ -10,6 +10,7 @@ import { attempt } from '../../stages/attempt.ts';
 import type { Accepted, FailedAttempt } from '../../stages/attempts.ts';
 import { candidates } from '../../stages/candidates.ts';
 import { deliver } from '../../stages/deliver.ts';
+import { expectedOf } from '../../stages/expect.ts';
 import type { Delivery, Ending } from '../../stages/relay.ts';
 import { resolve } from '../../stages/resolve.ts';
 import type { AuxiliaryOutcome } from '../../tallies/auxiliary-tally.ts';
@@ -133,7 +134,8 @@ async function askTargets(trip: QuestionTrip, parts: AuxiliaryParts): Promise<De
   );
   trip.route = route;
   trip.isAsked = true;
-  const routed = { ...row, call, route, consumer, translated };
+  trip.expected = expectedOf({ operation: row.operation, body: call, consumer: caller.userPath }, parts.limiter);
+  const routed = { ...row, call, route, consumer, translated, expected: trip.expected };
   return attempt(routed, { exchange, failed }, parts, (accepted) => {
     trip.accepted = accepted;
     const { delivery, usage } = deliver(accepted, trip, parts);

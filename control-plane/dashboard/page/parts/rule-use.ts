@@ -49,13 +49,14 @@ function periodWords(label: string): string {
 }
 
 function Uses({ rule }: { readonly rule: RuleFacts }): View {
-  const { max_requests, max_tokens, requests_used, tokens_used = 0, in_flight = 0, period_seconds } = rule;
+  const { max_requests, max_tokens, requests_used, tokens_used = 0, tokens_reserved, in_flight = 0 } = rule;
+  const { period_seconds } = rule;
   const label = `${rule.effective_subject ?? rule.subject}, ${periodWords(rule.period_label)}`;
   if (requests_used === undefined) return html`<p class="small quiet">What is used of it is not shown here.</p>`;
   const [used, unit] = period_seconds === 0 ? [in_flight, 'in flight'] : [requests_used, 'requests'];
   return html`<div class="rule-meters">
     ${max_requests !== undefined && html`<${Meter} used=${used} cap=${max_requests} unit=${unit} label=${label} />`}
-    ${max_tokens !== undefined && html`<${Meter} used=${tokens_used} cap=${max_tokens} unit="tokens" label=${label} />`}
+    ${max_tokens !== undefined && html`<${Meter} used=${tokens_used} reserved=${tokens_reserved} cap=${max_tokens} unit="tokens" label=${label} />`}
   </div>`;
 }
 

@@ -43,7 +43,7 @@ function Subject({ rule }: OfRule): View {
 }
 
 function Use({ rule }: OfRule): View {
-  const { per_child, period_seconds, max_requests, max_tokens, requests_used, tokens_used, in_flight } = rule;
+  const { per_child, period_seconds, max_requests, max_tokens, requests_used, tokens_used, tokens_reserved } = rule;
   const label = titleOf(rule);
   if (per_child || requests_used === undefined) {
     const caps = [
@@ -53,11 +53,11 @@ function Use({ rule }: OfRule): View {
     const why = per_child ? 'for each child' : 'use is not known now';
     return html`<span>${caps.join(', ')} <span class="quiet small">${why}</span></span>`;
   }
-  const used = period_seconds === 0 ? in_flight : requests_used;
+  const used = period_seconds === 0 ? rule.in_flight : requests_used;
   const unit = period_seconds === 0 ? 'in flight' : 'requests';
   return html`<div class="cell">
     ${max_requests !== undefined && html`<${Meter} used=${used ?? 0} cap=${max_requests} unit=${unit} label=${label} />`}
-    ${max_tokens !== undefined && html`<${Meter} used=${tokens_used ?? 0} cap=${max_tokens} unit="tokens" label=${label} />`}
+    ${max_tokens !== undefined && html`<${Meter} used=${tokens_used ?? 0} reserved=${tokens_reserved} cap=${max_tokens} unit="tokens" label=${label} />`}
   </div>`;
 }
 

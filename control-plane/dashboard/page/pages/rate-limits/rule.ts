@@ -37,6 +37,6 @@ export function isFull({ per_child, max_requests, max_tokens, ...used }: Rule): 
   const requests = used.period_seconds === 0 ? used.in_flight : used.requests_used;
   return (
     (max_requests !== undefined && (requests ?? 0) >= max_requests) ||
-    (max_tokens !== undefined && (used.tokens_used ?? 0) >= max_tokens)
+    (max_tokens !== undefined && (used.tokens_used ?? 0) + (used.tokens_reserved ?? 0) >= max_tokens)
   );
 }
