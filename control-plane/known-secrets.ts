@@ -1,6 +1,7 @@
 // The secrets of the gateway that the control plane knows: none of them may be typed into what operators write.
 import type { PlaneSettings } from '../plane/environment.ts';
 import type { Provider } from '../schemas/types.ts';
+import { parseRedisUrl } from '../store/state/redis/address.ts';
 
 export interface SecretSources {
   readonly environment: Pick<PlaneSettings, 'masterKey' | 'previousMasterKey' | 'redisUrl'> & {
@@ -12,12 +13,13 @@ export interface SecretSources {
   readonly config: { readonly providers: { readonly [name: string]: Pick<Provider, 'api_key' | 'api_keys'> } };
 }
 
-/** Master keys, passwords of the stores, and keys of providers that the configuration holds as they are. */
+/** Master keys, passwords of the stores and of their sentinels, and keys of providers that the configuration holds as they are. */
 export function knownSecrets({ environment, managed, config }: SecretSources): readonly string[] {
   const { masterKey, previousMasterKey, redisUrl, databaseUrl } = environment;
   const ofProviders = Object.values(config.providers).flatMap(({ api_key, api_keys = [] }) => [api_key, ...api_keys]);
   const written = ofProviders.filter((key) => key?.includes('${') === false);
-  const passwords = [redisUrl, databaseUrl].map(passwordOf);
+  const redis = redisUrl === undefined ? undefined : parseRedisUrl(redisUrl);
+  const passwords = [redis?.password, redis?.sentinelLogin.password, passwordOf(databaseUrl)];
   const all = [managed.masterKey, masterKey, previousMasterKey, ...passwords, ...written];
   return all.filter((secret) => secret !== undefined);
 }

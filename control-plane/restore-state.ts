@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { managedKeys, managedKinds } from '../domain/documents/kinds.ts';
 import { recallState } from '../store/state/last-good-state.ts';
 import { openStateStore, type StoreSettings } from '../store/state/open.ts';
-import { parseRedisUrl } from '../store/state/redis/address.ts';
+import { accessOf, parseRedisUrl } from '../store/state/redis/address.ts';
 import { type Difference, differences, restoredState } from '../store/state/restored-state.ts';
 import { type SealedStore, sealDocuments } from '../store/state/sealed-store.ts';
 import { stateFilePath } from '../store/state/sqlite/file.ts';
@@ -76,7 +76,11 @@ async function restore(store: SealedStore, read: StoredState | undefined, isMean
 /** Undefined: the store itself. Throws an error that says what is wrong with the source. */
 async function readSource(name: string, settings: StoreSettings, from: string): Promise<StoredState | undefined> {
   if (name === 'store') return undefined;
-  if (parseRedisUrl(name) !== undefined) return readOnce({ ...settings, redisUrl: name });
+  if (parseRedisUrl(name) !== undefined) {
+    // What lets in to the one Redis, such as certificates, is tried on the other, too.
+    const access = settings.redisUrl === undefined ? {} : accessOf(settings.redisUrl);
+    return readOnce({ ...settings, redisUrl: { ...access, url: name } });
+  }
   const path = resolve(from, name);
   if (!existsSync(path)) throw new Error(`there is no file ${path}`);
   const folder = mkdtempSync(join(tmpdir(), 'restore-state-'));

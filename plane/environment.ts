@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { parseFlag, parseList, type Variables } from '../schemas/variables.ts';
+import type { RedisUrl } from '../store/state/redis/address.ts';
 import { ownNames } from './access/own-names.ts';
 import { readOwnSecrets } from './own-secrets.ts';
 import { readSecret, type SecretFile, type SecretName } from './secret-variable.ts';
@@ -32,7 +33,7 @@ export interface PlaneSettings {
   /** Maximum age of the text of /metrics. Milliseconds. */
   readonly metricsMaxAgeMs: number;
   /** Address of Redis as the state store; absent: the store is a file in `dataDirectory`. */
-  readonly redisUrl: string | undefined;
+  readonly redisUrl: RedisUrl | undefined;
   /** Prefix of the names of all keys in Redis. */
   readonly redisPrefix: string;
   /** The files that hold secrets of these settings: they may change while the process runs. */

@@ -2,6 +2,7 @@
 // be used changes nothing: the last good value stays in force, and one line of the log says why, without the content.
 import { setTimeout } from 'node:timers/promises';
 import { FollowedSecret, lookMs } from '../gitops/follow/followed-secret.ts';
+import type { RedisUrl } from '../store/state/redis/address.ts';
 import type { MasterKeys } from '../store/state/seals.ts';
 import type { PlaneSettings } from './environment.ts';
 import type { Log } from './log-events.ts';
@@ -18,7 +19,7 @@ export interface FollowedSecrets {
   /** Puts other master keys in force. */
   readonly renewKeys: (keys: MasterKeys) => void;
   /** See `PlaneStore`. */
-  readonly reconnect: (redisUrl: string, onTrouble: (trouble: Error) => void) => Promise<boolean>;
+  readonly reconnect: (redisUrl: RedisUrl, onTrouble: (trouble: Error) => void) => Promise<boolean>;
   readonly log: Log;
 }
 

@@ -1,11 +1,11 @@
 // The gateway's own secrets from its variables: the master keys and the address of Redis, and the files that hold them.
-import { parseRedisUrl } from '../store/state/redis/address.ts';
+import { parseRedisUrl, type RedisUrl } from '../store/state/redis/address.ts';
 import { readSecret, type Secret, type SecretFile, type SecretName } from './secret-variable.ts';
 
 export interface OwnSecrets {
   readonly masterKey: string | undefined;
   readonly previousMasterKey: string | undefined;
-  readonly redisUrl: string | undefined;
+  readonly redisUrl: RedisUrl | undefined;
   readonly secretFiles: readonly SecretFile[];
   /** Sentences about secrets that work but should be changed. */
   readonly warnings: readonly string[];

@@ -3,16 +3,17 @@ import type { Log } from '../../plane/log-events.ts';
 import { reconnectInTurn } from '../../plane/reconnect-in-turn.ts';
 import { cacheStores } from '../../store/cache/open.ts';
 import { neighbourStores } from '../../store/cache/semantic/open.ts';
+import type { RedisUrl } from '../../store/state/redis/address.ts';
 import { ResponseCache, type ResponseCacheOptions } from '../cache/response-cache.ts';
 import { SemanticLayer } from '../cache/semantic-layer.ts';
 
 export interface OpenCache {
   readonly cache: ResponseCache;
-  readonly reconnect: (redisUrl: string, onTrouble: (trouble: Error) => void) => Promise<boolean>;
+  readonly reconnect: (redisUrl: RedisUrl, onTrouble: (trouble: Error) => void) => Promise<boolean>;
 }
 
 export interface OpenCacheSettings extends Pick<ResponseCacheOptions, 'captures' | 'nowMs'> {
-  readonly redisUrl: string | undefined;
+  readonly redisUrl: RedisUrl | undefined;
   readonly redisPrefix: string;
   readonly databaseUrl: string | undefined;
 }

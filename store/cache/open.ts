@@ -1,4 +1,6 @@
 // Opens the response cache a proxy is configured for. The choice of the engine is made only here.
+
+import type { RedisUrl } from '../state/redis/address.ts';
 import type { AnswerCache } from './answer-cache.ts';
 import { openMemoryCache } from './memory.ts';
 import { openRedisCache, type RedisCache } from './redis.ts';
@@ -7,11 +9,11 @@ export interface CacheStores {
   /** `engine` undefined: Redis where there is one. Without one it is memory, whatever is asked for. */
   open(engine: 'memory' | 'redis' | undefined, mostBytes: number): AnswerCache;
   /** The address of Redis may be renewed while the process runs; see `RedisStore`. Without Redis that changes nothing. */
-  reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
+  reconnect(redisUrl: RedisUrl, onTrouble: (trouble: Error) => void): Promise<boolean>;
 }
 
 export function cacheStores(settings: {
-  readonly redisUrl: string | undefined;
+  readonly redisUrl: RedisUrl | undefined;
   readonly redisPrefix: string;
 }): CacheStores {
   const { redisPrefix: prefix } = settings;

@@ -1,7 +1,7 @@
 // The response cache in Redis, for all proxies. A look-up that is late is a miss; a server that is late again and again is not used until
 // it answers in time.
 
-import { redisAddress } from '../state/redis/address.ts';
+import { type RedisUrl, redisAddress } from '../state/redis/address.ts';
 import type { ConnectionSettings } from '../state/redis/client.ts';
 import { RedisConnection } from '../state/redis/connection.ts';
 import { type RedisKeys, redisKeys } from '../state/redis/keys.ts';
@@ -15,7 +15,7 @@ import {
 import { putScript } from './redis-scripts.ts';
 
 export interface RedisCacheOptions {
-  readonly redisUrl: string;
+  readonly redisUrl: RedisUrl;
   readonly prefix: string;
   /** Of all answers. */
   readonly mostBytes: number;
@@ -25,7 +25,7 @@ export interface RedisCacheOptions {
 
 /** The connections move to a renewed address; see `RedisStore`. */
 export interface RedisCache extends AnswerCache {
-  reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
+  reconnect(redisUrl: RedisUrl, onTrouble: (trouble: Error) => void): Promise<boolean>;
 }
 
 /** Deadline of writes and of signs of life. Milliseconds. */
@@ -50,6 +50,7 @@ export function openRedisCache(options: RedisCacheOptions): RedisCache {
 
 class RedisAnswers implements RedisCache {
   readonly #keys: RedisKeys;
+  readonly #prefix: string;
   readonly #patienceMs: number;
   // Long answers that are written must not delay those that are waited for.
   readonly #reading: RedisConnection;
@@ -65,10 +66,11 @@ class RedisAnswers implements RedisCache {
 
   constructor({ redisUrl, prefix, mostBytes, patienceMs = 5 }: RedisCacheOptions) {
     this.#keys = redisKeys(prefix);
+    this.#prefix = prefix;
     this.#patienceMs = patienceMs;
     this.#most = mostBytes;
-    this.#reading = new RedisConnection(settingsOf(redisUrl));
-    this.#writing = new RedisConnection(settingsOf(redisUrl));
+    this.#reading = new RedisConnection(settingsOf(redisUrl, prefix));
+    this.#writing = new RedisConnection(settingsOf(redisUrl, prefix));
     this.#findOut();
   }
 
@@ -113,8 +115,8 @@ class RedisAnswers implements RedisCache {
     return this.#status;
   }
 
-  async reconnect(url: string, onTrouble: (trouble: Error) => void): Promise<boolean> {
-    const settings = settingsOf(url);
+  async reconnect(url: RedisUrl, onTrouble: (trouble: Error) => void): Promise<boolean> {
+    const settings = settingsOf(url, this.#prefix);
     const both = [this.#reading.renew(settings, onTrouble), this.#writing.renew(settings, () => undefined)];
     return (await Promise.all(both)).every(Boolean);
   }
@@ -190,8 +192,8 @@ function inTime<Value>(coming: Promise<Value>, ms: number): Promise<Value | type
   });
 }
 
-function settingsOf(redisUrl: string): ConnectionSettings {
-  return { address: redisAddress(redisUrl), timeoutMs, mostAtOnce };
+function settingsOf(redisUrl: RedisUrl, prefix: string): ConnectionSettings {
+  return { address: redisAddress(redisUrl), timeoutMs, mostAtOnce, prefix };
 }
 
 const lineFeed = 0x0a;

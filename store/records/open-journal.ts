@@ -1,5 +1,6 @@
 // Opens the journal a plane is configured for. The choice of the engine is made only here.
-import { redisAddress } from '../state/redis/address.ts';
+import { type RedisUrl, redisAddress } from '../state/redis/address.ts';
+import type { ConnectionSettings } from '../state/redis/client.ts';
 import { RedisConnection } from '../state/redis/connection.ts';
 import { redisKeys } from '../state/redis/keys.ts';
 import { openFileReader } from './file/reader.ts';
@@ -14,13 +15,13 @@ import { bufferLines, type WaitingOptions } from './waiting-lines.ts';
 export interface JournalSettings {
   readonly dataDirectory: string;
   /** Redis when there is one, otherwise files in the data directory. */
-  readonly redisUrl: string | undefined;
+  readonly redisUrl: RedisUrl | undefined;
   readonly redisPrefix: string;
 }
 
 /** The address of Redis may be renewed while the process runs; see `RedisStore`. Without Redis that changes nothing. */
 export interface Reconnecting {
-  readonly reconnect: (redisUrl: string, onTrouble: (trouble: Error) => void) => Promise<boolean>;
+  readonly reconnect: (redisUrl: RedisUrl, onTrouble: (trouble: Error) => void) => Promise<boolean>;
 }
 
 export interface JournalOptions extends WaitingOptions, StreamBounds, Omit<SegmentOptions, 'directory'> {
@@ -42,7 +43,7 @@ export function openJournal(
     const directory = journalDirectory(dataDirectory, instance);
     return { ...bufferLines(segmentSink({ ...options, directory }), options), reconnect: async () => false };
   }
-  const { connection, reconnect } = connect(redisUrl, options.timeoutMs);
+  const { connection, reconnect } = connect(redisUrl, redisPrefix, options.timeoutMs);
   return { ...bufferLines(streamSink(connection, redisKeys(redisPrefix), options), options), reconnect };
 }
 
@@ -52,15 +53,17 @@ export function openJournalReader(
   options: JournalReaderOptions = {},
 ): JournalReader & Reconnecting {
   if (redisUrl === undefined) return { ...openFileReader(dataDirectory), reconnect: async () => false };
-  const { connection, reconnect } = connect(redisUrl, options.timeoutMs);
+  const { connection, reconnect } = connect(redisUrl, redisPrefix, options.timeoutMs);
   return { ...openStreamReader(connection, redisKeys(redisPrefix), options), reconnect };
 }
 
 /** A connection of its own: portions of records do not delay counters and documents. */
-function connect(redisUrl: string, timeoutMs = 2_000): Reconnecting & { readonly connection: RedisConnection } {
-  const connection = new RedisConnection({ address: redisAddress(redisUrl), timeoutMs });
-  return {
-    connection,
-    reconnect: async (url, onTrouble) => connection.renew({ address: redisAddress(url), timeoutMs }, onTrouble),
-  };
+function connect(
+  redisUrl: RedisUrl,
+  prefix: string,
+  timeoutMs = 2_000,
+): Reconnecting & { readonly connection: RedisConnection } {
+  const settings = (url: RedisUrl): ConnectionSettings => ({ address: redisAddress(url), timeoutMs, prefix });
+  const connection = new RedisConnection(settings(redisUrl));
+  return { connection, reconnect: async (url, onTrouble) => connection.renew(settings(url), onTrouble) };
 }

@@ -1,5 +1,6 @@
 // Opens the state store a plane is configured for. The choice of the engine is made only here.
 import type { KeptOptions } from './kept-items.ts';
+import type { RedisUrl } from './redis/address.ts';
 import { openRedisStore, type RedisStoreOptions } from './redis/store.ts';
 import { type SealedStore, sealDocuments } from './sealed-store.ts';
 import type { SealOptions } from './seals.ts';
@@ -20,7 +21,7 @@ export function openStateStore({ redisUrl, ...options }: StateStoreOptions): Sta
 export interface StoreSettings {
   readonly dataDirectory: string;
   /** Redis when there is one. */
-  readonly redisUrl: string | undefined;
+  readonly redisUrl: RedisUrl | undefined;
   readonly redisPrefix: string;
   readonly masterKey: string | undefined;
   readonly previousMasterKey: string | undefined;
@@ -29,7 +30,7 @@ export interface StoreSettings {
 /** The store of a plane, whose secrets may be renewed while it runs. */
 export interface PlaneStore extends SealedStore {
   /** See `RedisStore`. Without Redis it changes nothing. */
-  reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
+  reconnect(redisUrl: RedisUrl, onTrouble: (trouble: Error) => void): Promise<boolean>;
 }
 
 /** The further parts that a plane gives its store; see `SealOptions`, and `KeptOptions` for the clock. */

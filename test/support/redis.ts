@@ -23,10 +23,21 @@ export interface RedisServerOptions {
   password?: string;
   /** Lines of an ACL file, for example `user gateway on >secret ~{gateway}:* +@all`. */
   users?: readonly string[];
-  /** TLS only, with a certificate of a separate authority. */
-  tls?: boolean;
+  /** TLS only, with a certificate of a separate authority, or with those given; `mutual`: clients must show one, too. */
+  tls?: boolean | 'mutual' | TlsFiles;
+  /** The configuration of a sentinel, as a file that it may write to. */
+  sentinel?: string;
   /** More arguments of redis-server, for example `--maxmemory`, `2mb`. */
   args?: readonly string[];
+}
+
+/** Certificates of a separate authority for 127.0.0.1, as files of a directory and as texts in PEM. */
+export interface TlsFiles {
+  readonly directory: string;
+  readonly ca: string;
+  /** Of a client, and its key. */
+  readonly cert: string;
+  readonly key: string;
 }
 
 export interface RedisServer {
@@ -35,6 +46,7 @@ export interface RedisServer {
   readonly url: string;
   /** The certificate of the authority, when it speaks TLS. */
   readonly authority: string | undefined;
+  readonly tls: TlsFiles | undefined;
   readonly pid: number;
   /** What it has logged in all its runs. */
   readonly log: () => string;
@@ -55,7 +67,8 @@ export interface RedisServer {
 export async function startRedis(t: Teardown, options: RedisServerOptions = {}): Promise<RedisServer> {
   const binary = needProgram('redis-server');
   const directory = temporaryDirectory(t, 'gateway-redis');
-  const authority = options.tls === true ? createCertificates(directory) : undefined;
+  const { tls: wanted = false } = options;
+  const tls = typeof wanted === 'object' ? wanted : wanted ? createCertificates(directory) : undefined;
   if (options.users !== undefined) writeFileSync(join(directory, 'users.acl'), `${options.users.join('\n')}\n`);
   let log = '';
   let child: ChildProcess | undefined;
@@ -76,8 +89,9 @@ export async function startRedis(t: Teardown, options: RedisServerOptions = {}):
       return child?.pid ?? -1;
     },
     port,
-    url: `${options.tls === true ? 'rediss' : 'redis'}://127.0.0.1:${port}`,
-    authority,
+    url: `${tls === undefined ? 'redis' : 'rediss'}://127.0.0.1:${port}`,
+    authority: tls?.ca,
+    tls,
     log: () => log,
     client(username, password = options.password) {
       const client = new Redis({
@@ -85,7 +99,7 @@ export async function startRedis(t: Teardown, options: RedisServerOptions = {}):
         host: '127.0.0.1',
         ...(username === undefined ? {} : { username }),
         ...(password === undefined ? {} : { password }),
-        ...(authority === undefined ? {} : { tls: { ca: authority } }),
+        ...(tls === undefined ? {} : { tls: { ca: tls.ca, cert: tls.cert, key: tls.key } }),
       });
       client.on('error', () => undefined);
       t.teardown(() => client.disconnect());
@@ -103,7 +117,7 @@ export async function startRedis(t: Teardown, options: RedisServerOptions = {}):
 
   async function run(): Promise<void> {
     const started = log.length;
-    const server = spawn(binary, argumentsOf(options, directory, port), { stdio: ['ignore', 'pipe', 'pipe'] });
+    const server = spawn(binary, argumentsOf(options, { directory, port, tls }), { stdio: ['ignore', 'pipe', 'pipe'] });
     child = server;
     alive.add(server);
     server.once('exit', () => alive.delete(server));
@@ -115,7 +129,7 @@ export async function startRedis(t: Teardown, options: RedisServerOptions = {}):
     }
     await waitFor('redis-server to be ready', () => {
       if (hasEnded(server)) throw new Error(`redis-server did not start:\n${log.slice(started)}`);
-      return log.includes('Ready to accept connections', started);
+      return /Ready to accept connections|Sentinel ID is/.test(log.slice(started));
     });
   }
 
@@ -138,35 +152,61 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-function argumentsOf(options: RedisServerOptions, directory: string, port: number): string[] {
-  const { appendOnly = false, password, users, tls = false, args = [] } = options;
+interface Place {
+  readonly directory: string;
+  readonly port: number;
+  readonly tls: TlsFiles | undefined;
+}
+
+function argumentsOf(options: RedisServerOptions, { directory, port, tls }: Place): string[] {
+  const { appendOnly = false, password, users, sentinel, args = [] } = options;
+  const files = tls === undefined ? '' : `${tls.directory}/`;
+  const isMutual = options.tls === 'mutual' || typeof options.tls === 'object';
+  const secure = [
+    '--port',
+    '0',
+    '--tls-port',
+    `${port}`,
+    '--tls-replication',
+    'yes',
+    '--tls-ca-cert-file',
+    `${files}ca.crt`,
+  ];
+  const shown = ['--tls-cert-file', `${files}server.crt`, '--tls-key-file', `${files}server.key`];
+  const place = ['--bind', '127.0.0.1', '--dir', directory];
+  const ports =
+    tls === undefined ? ['--port', `${port}`] : [...secure, ...shown, '--tls-auth-clients', isMutual ? 'yes' : 'no'];
+  if (sentinel !== undefined) return [sentinel, '--sentinel', ...ports, ...place, ...args];
   // Every write goes to the file before its answer, however slow the disk is: with `everysec` it waits for a flush that takes long.
   const file = appendOnly ? ['--appendonly', 'yes', '--appendfsync', 'no'] : ['--appendonly', 'no'];
-  const local = ['--bind', '127.0.0.1', '--dir', directory, '--save', '', ...file];
-  const secure = ['--port', '0', '--tls-port', `${port}`, '--tls-auth-clients', 'no'];
-  const files = ['--tls-cert-file', 'server.crt', '--tls-key-file', 'server.key', '--tls-ca-cert-file', 'ca.crt'];
   return [
-    ...(tls ? [...secure, ...files] : ['--port', `${port}`]),
-    ...local,
+    ...ports,
+    ...place,
+    '--save',
+    '',
+    ...file,
     ...(password === undefined ? [] : ['--requirepass', password]),
     ...(users === undefined ? [] : ['--aclfile', join(directory, 'users.acl')]),
     ...args,
   ];
 }
 
-/** An authority and a server certificate for 127.0.0.1 signed by it, as files; gives the authority's certificate. */
-function createCertificates(directory: string): string {
+/** An authority, a server certificate for 127.0.0.1 and a client certificate signed by it. */
+export function createCertificates(directory: string): TlsFiles {
   mkdirSync(directory, { recursive: true });
   const openssl = (...args: string[]): void => {
     execFileSync(needProgram('openssl'), args, { cwd: directory, stdio: 'pipe' });
   };
+  const read = (name: string): string => readFileSync(join(directory, name), 'utf8');
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   openssl('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.crt', '-days', '2', '-subj', '/CN=Test authority');
-  openssl('req', ...key, '-keyout', 'server.key', '-out', 'server.csr', '-subj', '/CN=localhost');
   writeFileSync(join(directory, 'names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost\n');
   const signing = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names'];
-  openssl('x509', '-req', '-in', 'server.csr', '-out', 'server.crt', '-days', '2', ...signing);
-  return readFileSync(join(directory, 'ca.crt'), 'utf8');
+  for (const name of ['server', 'client']) {
+    openssl('req', ...key, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`);
+    openssl('x509', '-req', '-in', `${name}.csr`, '-out', `${name}.crt`, '-days', '2', ...signing);
+  }
+  return { directory, ca: read('ca.crt'), cert: read('client.crt'), key: read('client.key') };
 }
 
 export interface Detour {

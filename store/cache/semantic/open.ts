@@ -1,5 +1,6 @@
 // Opens the semantic cache that is configured. The engines and what each needs are known only here.
 import { getLoadablePath } from 'sqlite-vec';
+import type { RedisUrl } from '../../state/redis/address.ts';
 import { openEmbeddedNeighbours } from './embedded.ts';
 import type { Neighbours } from './neighbours.ts';
 import { openPostgresNeighbours } from './postgres.ts';
@@ -17,7 +18,7 @@ export interface NeighbourStores {
   missing(engine: NeighbourEngine): string | undefined;
   open(settings: NeighbourSettings): Neighbours;
   /** The address of Redis may be renewed while the process runs; see `RedisStore`. Without Redis that changes nothing. */
-  reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
+  reconnect(redisUrl: RedisUrl, onTrouble: (trouble: Error) => void): Promise<boolean>;
 }
 
 /** Deadline of a question. Milliseconds. */
@@ -25,7 +26,7 @@ const timeoutMs = 1_000;
 
 export function neighbourStores(settings: {
   readonly databaseUrl: string | undefined;
-  readonly redisUrl: string | undefined;
+  readonly redisUrl: RedisUrl | undefined;
   readonly redisPrefix: string;
 }): NeighbourStores {
   const { databaseUrl, redisPrefix: prefix } = settings;

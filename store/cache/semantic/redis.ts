@@ -1,5 +1,5 @@
 // The semantic cache in Redis, for all proxies: a vector set for each partition, which Redis has since version 8.
-import { type RedisAddress, redisAddress } from '../../state/redis/address.ts';
+import { placeOf, type RedisAddress, type RedisUrl, redisAddress } from '../../state/redis/address.ts';
 import { RedisConnection } from '../../state/redis/connection.ts';
 import { type RedisKeys, redisKeys } from '../../state/redis/keys.ts';
 import type { RedisScript } from '../../state/redis/scripts.ts';
@@ -16,7 +16,7 @@ import {
 import { announceVectorScript, forgetVectorScript } from './redis-scripts.ts';
 
 export interface RedisNeighbourOptions {
-  readonly redisUrl: string;
+  readonly redisUrl: RedisUrl;
   readonly prefix: string;
   readonly mostEntries: number;
   /** Deadline of a question. */
@@ -25,7 +25,7 @@ export interface RedisNeighbourOptions {
 
 /** The connections move to a renewed address; see `RedisStore`. */
 export interface RedisNeighbours extends Neighbours {
-  reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean>;
+  reconnect(redisUrl: RedisUrl, onTrouble: (trouble: Error) => void): Promise<boolean>;
 }
 
 /** Vectors that one put drops at most: each holds the server up for some 0.4 ms. */
@@ -39,6 +39,7 @@ export function openRedisNeighbours(options: RedisNeighbourOptions): RedisNeighb
 
 class VectorSets implements RedisNeighbours {
   readonly #keys: RedisKeys;
+  readonly #prefix: string;
   readonly #timeoutMs: number;
   // Vectors that are put take milliseconds each, and must not delay those that are asked for.
   readonly #reading: RedisConnection;
@@ -50,6 +51,7 @@ class VectorSets implements RedisNeighbours {
 
   constructor({ redisUrl, prefix, mostEntries, timeoutMs }: RedisNeighbourOptions) {
     this.#keys = redisKeys(prefix);
+    this.#prefix = prefix;
     this.#most = mostEntries;
     this.#timeoutMs = timeoutMs;
     this.#address = redisAddress(redisUrl);
@@ -87,7 +89,7 @@ class VectorSets implements RedisNeighbours {
     return { entries: this.#entries, dropped: this.#puts.dropped };
   }
 
-  async reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean> {
+  async reconnect(redisUrl: RedisUrl, onTrouble: (trouble: Error) => void): Promise<boolean> {
     this.#address = redisAddress(redisUrl);
     const settings = this.#settings();
     const both = [this.#reading.renew(settings, onTrouble), this.#writing.renew(settings, () => undefined)];
@@ -118,7 +120,7 @@ class VectorSets implements RedisNeighbours {
   }
 
   #settings() {
-    return { address: this.#address, timeoutMs: this.#timeoutMs, mostAtOnce };
+    return { address: this.#address, timeoutMs: this.#timeoutMs, mostAtOnce, prefix: this.#prefix };
   }
 
   /** An older server does not know the commands. */
@@ -127,10 +129,9 @@ class VectorSets implements RedisNeighbours {
       return await asked;
     } catch (error) {
       if (!(error instanceof StoreUnavailable) || !/unknown command/i.test(error.message)) throw error;
-      const place = `${this.#address.host}:${this.#address.port}`;
       throw new StoreUnavailable(
         'denied',
-        `the semantic cache on ${place} needs Redis 8 or newer: its vector sets`,
+        `the semantic cache on ${placeOf(this.#address)} needs Redis 8 or newer: its vector sets`,
         error,
       );
     }

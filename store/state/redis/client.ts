@@ -1,15 +1,19 @@
-// The client of Redis with its settings: it reports errors instead of hiding them, refuses replies of absurd length, and can be cut off.
-import { connect as connectPlain, type Socket } from 'node:net';
-import { connect as connectSecure } from 'node:tls';
-import type { Redis } from 'ioredis';
-import type { RedisAddress } from './address.ts';
-import { AbsurdAnswer, ReplyGuard } from './guard.ts';
+// The client of Redis with its settings: it reports errors instead of hiding them, refuses replies of absurd length, can be cut off, and
+// follows the primary of a replicated server or cluster. `Cluster` and the sentinels of ioredis are not used: with one hash tag there is
+// one node to talk to, and this connector keeps the checks of every reply and the cut the same for all kinds of addresses.
+import { Socket } from 'node:net';
+import type { AbstractConnector, Redis } from 'ioredis';
+import { nodeText, type RedisAddress, type RedisNode } from './address.ts';
+import { findNode, type Ioredis } from './find-node.ts';
+import { openSocket } from './socket.ts';
 
 export interface ConnectionSettings {
   readonly address: RedisAddress;
   readonly timeoutMs: number;
   /** More operations than this at once are refused; default 64: a plane has a handful. */
   readonly mostAtOnce?: number;
+  /** The prefix of the keys that are asked for, by which a cluster is searched; default `gateway`. A wrong one costs a redirection. */
+  readonly prefix?: string;
 }
 
 /** One client, whatever its connection is at the moment. */
@@ -22,48 +26,38 @@ export interface RedisLine {
 }
 
 const longestPauseMs = 1_000;
+/** Nodes of a cluster that are asked at once who owns our keys. */
+const mostAsked = 3;
+
+/** The node did nothing of what it was asked, because another one is the primary: the next connection may lead to that one. */
+export function isElsewhere({ kind }: RedisAddress, error: unknown): boolean {
+  const [word] = (error instanceof Error && /^(READONLY|MOVED|CLUSTERDOWN|MASTERDOWN)\b/.exec(error.message)) || [];
+  return word !== undefined && (word !== 'MOVED' || kind === 'cluster');
+}
 
 /**
- * A client that reconnects for ever: soon at first, later once a second. The package is loaded here, because it takes 20 MB that a
- * gateway without Redis need not pay.
+ * A client that reconnects for ever: soon at first, later once a second, each time to the node that is the primary then. The package
+ * is loaded here, because it takes 20 MB that a gateway without Redis need not pay.
  */
-export async function connectRedis(
-  { address, timeoutMs }: ConnectionSettings,
-  onError: (error: Error) => void,
-): Promise<RedisLine> {
+export async function connectRedis(settings: ConnectionSettings, onError: (error: Error) => void): Promise<RedisLine> {
+  const { address, timeoutMs } = settings;
   const ioredis = await import('ioredis');
+  const route = new Route(ioredis, settings);
   let socket: Socket | undefined;
   let whyCut: Error | undefined;
 
-  function openSocket(): Socket {
-    const target = { host: address.host, port: address.port };
-    const opened: Socket = address.isTls ? connectSecure(target) : connectPlain(target);
-    guard(opened, (problem) => {
+  const Connector = connectorOn(ioredis, route, {
+    ...settings,
+    onError,
+    onOpen(opened) {
+      socket = opened;
+    },
+    onAbsurdAnswer(problem) {
       whyCut = problem;
-    });
-    socket = opened;
-    return opened;
-  }
-
-  class Connector extends ioredis.AbstractConnector {
-    constructor() {
-      super(timeoutMs);
-    }
-
-    connect(): Promise<Socket> {
-      this.connecting = true;
-      this.stream = openSocket();
-      this.stream.once('error', (error: Error) => {
-        this.firstError = error;
-      });
-      return Promise.resolve(this.stream);
-    }
-  }
-
+    },
+  });
   const client = new ioredis.Redis({
     Connector,
-    host: address.host,
-    port: address.port,
     db: address.database,
     ...(address.username === undefined ? {} : { username: address.username }),
     ...(address.password === undefined ? {} : { password: address.password }),
@@ -79,10 +73,13 @@ export async function connectRedis(
     autoResubscribe: false,
     disableClientInfo: true,
     retryStrategy: (attempt) => Math.min(25 * 2 ** Math.min(attempt, 10), longestPauseMs),
-    // After a failover the same name may lead to the new primary.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    // After a failover the same address may lead to the new primary.
+    reconnectOnError: (error) => {
+      route.follow(error);
+      return isElsewhere(address, error);
+    },
   });
-  client.on('error', onError);
+  client.on('error', (error: Error) => onError(route.at(error)));
   client.on('ready', () => {
     whyCut = undefined;
   });
@@ -96,16 +93,116 @@ export async function connectRedis(
   };
 }
 
-/** Bytes that the guard rejects never reach the socket's stream, so they cannot be read. */
-function guard(socket: Socket, onRefusal: (problem: Error) => void): void {
-  const replies = new ReplyGuard();
-  const push = socket.push.bind(socket);
-  socket.push = (chunk: Uint8Array | null, encoding) => {
-    const problem = chunk === null ? undefined : replies.take(chunk);
-    if (problem === undefined) return push(chunk, encoding);
-    const error = new AbsurdAnswer(problem);
-    onRefusal(error);
-    socket.destroy(error);
-    return false;
+interface ConnectorParts extends ConnectionSettings {
+  readonly onError: (error: Error) => void;
+  readonly onOpen: (socket: Socket) => void;
+  readonly onAbsurdAnswer: (problem: Error) => void;
+}
+
+/** The class by which a client opens its sockets: each to the node that is the right one then. */
+function connectorOn(ioredis: Ioredis, route: Route, parts: ConnectorParts): new () => AbstractConnector {
+  const { address, timeoutMs, onError } = parts;
+  return class extends ioredis.AbstractConnector {
+    constructor() {
+      super(timeoutMs);
+    }
+
+    async connect(): Promise<Socket> {
+      this.connecting = true;
+      const opened = await this.#open();
+      // The client was closed meanwhile: it knows this sentence.
+      if (!this.connecting) {
+        opened.destroy();
+        throw new Error('Connection is closed.');
+      }
+      this.stream = opened;
+      parts.onOpen(opened);
+      return opened;
+    }
+
+    async #open(): Promise<Socket> {
+      const opened = await route.next().then(
+        (node) => openSocket(node, address, parts.onAbsurdAnswer),
+        (error: Error) => {
+          this.firstError = error;
+          // The client tries again after a socket that failed, not without one.
+          return new Socket().destroy();
+        },
+      );
+      opened.once('error', (error: Error) => {
+        this.firstError = error;
+      });
+      return opened;
+    }
+
+    /** A replica gives no primary's answers; an old view of a failover may have led to it. */
+    override check(info: { readonly role?: string }): boolean {
+      const isMeant = address.kind === 'server' || info.role !== 'slave';
+      if (!isMeant) onError(new Error(`${route.text} is a replica; the primary is searched for`));
+      return isMeant;
+    }
   };
+}
+
+/** Where the next connection goes. */
+class Route {
+  readonly #ioredis: Ioredis;
+  readonly #address: RedisAddress;
+  readonly #tag: string;
+  /** Those that the cluster has named. */
+  #known: readonly RedisNode[] = [];
+  #searches = 0;
+  #redirected: RedisNode | undefined;
+  #last: RedisNode;
+
+  constructor(ioredis: Ioredis, { address, prefix = 'gateway' }: ConnectionSettings) {
+    this.#ioredis = ioredis;
+    this.#address = address;
+    this.#tag = prefix;
+    this.#last = address.nodes[0];
+  }
+
+  /** The node that was connected to last. */
+  get text(): string {
+    return nodeText(this.#last);
+  }
+
+  async next(): Promise<RedisNode> {
+    this.#last = this.#redirected ?? (await this.#find());
+    this.#redirected = undefined;
+    return this.#last;
+  }
+
+  /** Goes where a node of the cluster says: `MOVED <slot> <host>:<port>`, without the host when it is its own. */
+  follow({ message }: Error): void {
+    const [, host, port] = /^MOVED [0-9]+ (.*):([0-9]+)$/.exec(message) ?? [];
+    if (this.#address.kind !== 'cluster' || host === undefined) return;
+    this.#redirected = { host: host || this.#last.host, port: Number(port) };
+  }
+
+  /** The error, with the node that a refusal came from where the address does not name it. */
+  at(error: Error): Error {
+    return error.name === 'ReplyError' && this.#address.kind !== 'server'
+      ? Object.assign(error, { node: this.text })
+      : error;
+  }
+
+  async #find(): Promise<RedisNode> {
+    const { kind, nodes } = this.#address;
+    if (kind === 'server') return nodes[0];
+    const search = { address: this.#address, tag: this.#tag };
+    const asked = kind === 'sentinel' ? nodes : this.#some();
+    const { node, known } = await findNode(this.#ioredis, { ...search, nodes: asked });
+    this.#known = known;
+    return node;
+  }
+
+  /** Others each time: with one that does not answer, or knows only what was, the next search succeeds. */
+  #some(): readonly RedisNode[] {
+    const all = new Map([...this.#address.nodes, ...this.#known].map((node) => [nodeText(node), node]));
+    const list = [...all.values()];
+    const first = (this.#searches * mostAsked) % list.length;
+    this.#searches += 1;
+    return [...list.slice(first), ...list.slice(0, first)].slice(0, mostAsked);
+  }
 }

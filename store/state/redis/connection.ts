@@ -1,6 +1,6 @@
 // One connection to Redis with a deadline for every operation: no operation waits for ever or is sent twice, and few wait at a time.
 import { StoreUnavailable } from '../store-unavailable.ts';
-import { type ConnectionSettings, connectRedis, type RedisLine } from './client.ts';
+import { type ConnectionSettings, connectRedis, isElsewhere, type RedisLine } from './client.ts';
 import { explainRedisFailure, redisFailure } from './failure.ts';
 import { AbsurdAnswer } from './guard.ts';
 import type { RedisScript } from './scripts.ts';
@@ -186,6 +186,8 @@ export class RedisConnection {
     return new Promise((resolve, reject) => {
       let isOver = false;
       let asked: RedisLine | undefined;
+      /** What a node said that is not the primary any more: it has done nothing, so another is asked, once. */
+      let refused: Error | undefined;
       const end = (then: () => void): void => {
         isOver = true;
         clearTimeout(timer);
@@ -201,8 +203,10 @@ export class RedisConnection {
           },
           (error: unknown) => {
             asked = undefined;
+            const isMoved = refused === undefined && isElsewhere(this.#settings.address, error);
+            if (isMoved) refused = error as Error;
             // The connection was lost a moment ago: the next one may be there before the deadline.
-            if (wasNotSent(error) && !isOver) this.#awaitingReady.push(begin);
+            if ((isMoved || wasNotSent(error)) && !isOver) this.#awaitingReady.push(begin);
             else end(() => reject(error));
           },
         );
@@ -212,7 +216,7 @@ export class RedisConnection {
         this.#awaitingReady = this.#awaitingReady.filter((waiting) => waiting !== begin);
         const problem = redisFailure(this.#settings.address, 'timeout');
         // Why there is no connection says more than that there was no answer.
-        end(() => reject(this.#lastError ?? problem));
+        end(() => reject(this.#lastError ?? refused ?? problem));
         if (asked !== undefined) setTimeout(() => asked?.cut(problem), patience * deadlineMs).unref();
       };
       // An answer that arrived while this process was busy is read before it counts as missing.

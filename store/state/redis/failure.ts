@@ -1,7 +1,9 @@
 // Turns what Redis, its client and the network throw into a reason and a sentence that says what to do, without credentials.
 import { type StoreFailure, StoreUnavailable } from '../store-unavailable.ts';
-import type { RedisAddress } from './address.ts';
+import { placeOf, type RedisAddress } from './address.ts';
+import { NodeNotFound } from './find-node.ts';
 import { AbsurdAnswer } from './guard.ts';
+import { wordsOf } from './socket.ts';
 
 /** The first word of what a server answers. */
 const replies: ReadonlyMap<string, StoreFailure> = new Map([
@@ -29,6 +31,28 @@ const advice: Readonly<Record<StoreFailure, string>> = {
   newer_schema: 'was written to by a newer version of the gateway; run that version, or another Redis database',
 };
 
+/** What helps, by the words or the code of an error. */
+const hints: readonly (readonly [RegExp, string])[] = [
+  [/^(MOVED|ASK) /, 'it is a node of a cluster: write redis-cluster:// in REDIS_URL'],
+  [/^(CLUSTERDOWN|TRYAGAIN)/, 'the cluster is electing a primary, or moves our keys to another node'],
+  [/^CROSSSLOT/, 'it does not know hash tags: all our keys have one'],
+  [/cluster support disabled/i, 'it is no cluster: write redis:// in REDIS_URL'],
+  [/^NOPERM .*cluster/i, 'the user needs the right +cluster|slots'],
+  [
+    /^sentinel .*(NOAUTH|WRONGPASS)/,
+    'sentinels have a login of their own: REDIS_SENTINEL_USERNAME and REDIS_SENTINEL_PASSWORD',
+  ],
+  [/unknown command.*SENTINEL/i, 'it is no sentinel: check the port'],
+  [/SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/, 'name the authority of its certificate in REDIS_CA_FILE'],
+  [/ALTNAME_INVALID/, 'the certificate must have the name or address by which the server is reached'],
+  [/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/, 'renew the certificate of the server'],
+  [
+    /ALERT_(CERTIFICATE|BAD_CERTIFICATE|UNKNOWN_CA|HANDSHAKE|UNSUPPORTED_CERTIFICATE)|CERTIFICATE_REQUIRED/,
+    'it wants a certificate that it trusts: check REDIS_CERT_FILE and REDIS_KEY_FILE',
+  ],
+  [/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/, 'it does not speak TLS on this port'],
+];
+
 /** The failure as a `StoreUnavailable`; a mistake in this program is returned as it is. */
 export function explainRedisFailure(address: RedisAddress, thrown: unknown): Error {
   if (thrown instanceof StoreUnavailable || thrown instanceof TypeError || thrown instanceof RangeError) return thrown;
@@ -36,17 +60,25 @@ export function explainRedisFailure(address: RedisAddress, thrown: unknown): Err
   return redisFailure(address, reasonOf(error), error);
 }
 
-/** Host, port and what to do about it. */
+/** What REDIS_URL names, and what to do about it. */
 export function redisFailure(address: RedisAddress, reason: StoreFailure, error?: Error): StoreUnavailable {
   const broke = error?.name === 'MaxRetriesPerRequestError' ? 'the connection broke' : undefined;
-  const detail = error === undefined ? '' : ` (${broke ?? withoutSecrets(address, error.message)})`;
-  const message = `the state store on ${address.host}:${address.port} ${advice[reason]}${detail}`;
+  const detail = error === undefined ? '' : ` (${broke ?? withoutSecrets(address, saidBy(error))})`;
+  const message = `the state store on ${placeOf(address)} ${advice[reason]}${detail}`;
   return new StoreUnavailable(reason, message, error === undefined ? undefined : bare(address, error));
+}
+
+/** The words of an error, with the node it came from and what helps. */
+function saidBy(error: Error): string {
+  const { code, node } = error as { code?: unknown; node?: unknown };
+  const from = typeof node === 'string' ? `${node}: ` : '';
+  const [, hint] = hints.find(([pattern]) => pattern.test(error.message) || pattern.test(String(code))) ?? [];
+  return `${from}${wordsOf(error)}${hint === undefined ? '' : `; ${hint}`}`;
 }
 
 function reasonOf(error: Error): StoreFailure {
   if (error instanceof AbsurdAnswer) return 'garbled';
-  const { message } = error;
+  const message = (error instanceof NodeNotFound ? error.reply : undefined) ?? error.message;
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL/.test(code)) return 'denied';
   const reply = replies.get(/^[A-Z]+/.exec(message)?.[0] ?? '');
@@ -58,14 +90,15 @@ function reasonOf(error: Error): StoreFailure {
 /** The client's errors carry the command with its arguments, and those of a login are its password: only the words are kept. */
 function bare(address: RedisAddress, error: Error): Error {
   const { code } = error as { code?: unknown };
-  const copy = new Error(withoutSecrets(address, error.message));
+  const copy = new Error(withoutSecrets(address, wordsOf(error)));
   return typeof code === 'string' ? Object.assign(copy, { code }) : copy;
 }
 
 /** An old server repeats a login it does not understand, password included. */
-function withoutSecrets({ password, username }: RedisAddress, text: string): string {
+function withoutSecrets({ password, username, sentinelLogin }: RedisAddress, text: string): string {
   let clean = text;
-  for (const secret of [password, username]) if (secret !== undefined) clean = clean.replaceAll(secret, '***');
+  for (const secret of [password, sentinelLogin.password, username, sentinelLogin.username])
+    if (secret !== undefined) clean = clean.replaceAll(secret, '***');
   return clean;
 }
 

@@ -14,7 +14,7 @@ import {
   type StoredState,
   type StorePosition,
 } from '../state-store.ts';
-import { redisAddress } from './address.ts';
+import { type RedisUrl, redisAddress } from './address.ts';
 import type { ConnectionSettings } from './client.ts';
 import { type RedisCommand, RedisConnection } from './connection.ts';
 import { redisCounters } from './counters.ts';
@@ -31,7 +31,7 @@ import { type RedisWatch, watchRedis } from './watch.ts';
 
 export interface RedisStoreOptions extends KeptOptions {
   /** As `parseRedisUrl` takes it. */
-  readonly redisUrl: string;
+  readonly redisUrl: RedisUrl;
   /** The prefix of all keys, in braces; default `gateway`. */
   readonly prefix?: string;
   /** Deadline of every operation, four times as long for reading everything; default 250. */
@@ -53,7 +53,7 @@ const version = String(keysVersion);
 /** Opens the store. Throws a TypeError for options that make no sense; what is wrong besides is said by the first operation. */
 export function openRedisStore(options: RedisStoreOptions): RedisStore {
   const { redisUrl, prefix = 'gateway', timeoutMs = 250 } = options;
-  return new RedisStore({ address: redisAddress(redisUrl), timeoutMs }, redisKeys(prefix), options);
+  return new RedisStore({ address: redisAddress(redisUrl), timeoutMs, prefix }, redisKeys(prefix), options);
 }
 
 /** The documents, counters and heartbeats of one prefix in a database of Redis. */
@@ -167,7 +167,7 @@ export class RedisStore implements StateStore {
    * works; until then it is tried for ever. `onTrouble` is called once, when the first try fails. Resolves to true when the new one
    * is in use, to false when another call or `close` came first. Throws a TypeError for what is no address.
    */
-  async reconnect(redisUrl: string, onTrouble: (trouble: Error) => void): Promise<boolean> {
+  async reconnect(redisUrl: RedisUrl, onTrouble: (trouble: Error) => void): Promise<boolean> {
     const settings = { ...this.#settings, address: redisAddress(redisUrl) };
     if (!(await this.#connection.renew(settings, onTrouble))) return false;
     this.#settings = settings;
@@ -193,7 +193,7 @@ export class RedisStore implements StateStore {
 
   #keptSettings(): ConnectionSettings {
     const timeoutMs = keptPatience * this.#settings.timeoutMs;
-    return { address: this.#settings.address, timeoutMs, mostAtOnce: mostKeptAtOnce };
+    return { ...this.#settings, timeoutMs, mostAtOnce: mostKeptAtOnce };
   }
 
   #watch(onChange: () => void): RedisWatch {

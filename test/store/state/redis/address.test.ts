@@ -1,25 +1,28 @@
 // REDIS_URL: what is understood, what is not, and that keys and fields made of any text can be told apart again.
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { parseRedisUrl } from '../../../../store/state/redis/address.ts';
+import { parseRedisUrl, placeOf, redisAddress } from '../../../../store/state/redis/address.ts';
 import { counterField, parseCounterField, redisKeys } from '../../../../store/state/redis/keys.ts';
 import { character } from '../../../support/character.ts';
 
 await test('an address is taken apart', async (t) => {
+  const none = { username: undefined, password: undefined };
   const plain = {
-    host: 'cache',
-    port: 6_379,
+    kind: 'server',
+    nodes: [{ host: 'cache', port: 6_379 }],
+    master: '',
     isTls: false,
-    username: undefined,
-    password: undefined,
+    ...none,
     database: 0,
+    sentinelLogin: none,
+    certificates: {},
   };
   t.same(parseRedisUrl('redis://cache'), plain);
   t.same(parseRedisUrl('redis://cache/'), plain);
-  t.same(parseRedisUrl('redis://cache:7000/3'), { ...plain, port: 7_000, database: 3 });
+  t.same(parseRedisUrl('redis://cache:7000/3'), { ...plain, nodes: [{ host: 'cache', port: 7_000 }], database: 3 });
   t.same(parseRedisUrl('rediss://:p%40ss%2Fword@cache'), { ...plain, isTls: true, password: 'p@ss/word' });
   t.same(parseRedisUrl('redis://us%3Aer:secret@cache'), { ...plain, username: 'us:er', password: 'secret' });
-  t.same(parseRedisUrl('redis://[::1]:7000'), { ...plain, host: '::1', port: 7_000 });
+  t.same(parseRedisUrl('redis://[::1]:7000'), { ...plain, nodes: [{ host: '::1', port: 7_000 }] });
   for (const text of [
     '',
     'cache',
@@ -35,9 +38,48 @@ await test('an address is taken apart', async (t) => {
     'redis://cache#part',
     'redis://user@cache',
     'redis://:%zz@cache',
+    'redis://one,two',
+    'redis-sentinel://cache',
+    'redis-sentinel://cache/',
+    'redis-sentinel://cache/main/x',
+    'redis-sentinel://cache,/main',
+    'redis-cluster://cache/1',
+    'redis-cluster://',
+    'redis-proxy://cache',
   ]) {
     t.equal(parseRedisUrl(text), undefined, text);
   }
+});
+
+await test('an address of sentinels or of a cluster names several nodes', async (t) => {
+  const [a, b] = [
+    { host: 'a', port: 26_379 },
+    { host: '::1', port: 7_000 },
+  ];
+  t.match(parseRedisUrl('redis-sentinel://us:p%2Cw@a,[::1]:7000/my-master/2'), {
+    kind: 'sentinel',
+    nodes: [a, b],
+    master: 'my-master',
+    database: 2,
+    isTls: false,
+    username: 'us',
+    password: 'p,w',
+  });
+  t.match(parseRedisUrl('rediss+sentinel://a/main'), { kind: 'sentinel', nodes: [a], database: 0, isTls: true });
+  t.match(parseRedisUrl('rediss-cluster://:pw@a,b:1/'), {
+    kind: 'cluster',
+    nodes: [
+      { host: 'a', port: 6_379 },
+      { host: 'b', port: 1 },
+    ],
+    isTls: true,
+    password: 'pw',
+  });
+  const beside = { url: 'redis-sentinel://a/main', sentinelPassword: 'canary', certificates: { ca: 'PEM' } };
+  const address = redisAddress(beside);
+  t.match(address, { sentinelLogin: { password: 'canary' }, certificates: { ca: 'PEM' } });
+  t.equal(placeOf(address), 'the master main of the sentinels a:26379');
+  t.equal(placeOf(redisAddress('redis-cluster://:pw@a,[::1]')), 'the cluster a:6379, [::1]:6379');
 });
 
 await test('all keys share one hash tag, and no prefix breaks it', async (t) => {

@@ -1,0 +1,112 @@
+// Redis Cluster: all our keys are on one of its nodes, which is found from any node, and followed when another one takes its place.
+import { t as suite, type Test, test } from 'tap';
+import { openRedisCache } from '../../store/cache/redis.ts';
+import { openJournal, openJournalReader } from '../../store/records/open-journal.ts';
+import { redisAddress } from '../../store/state/redis/address.ts';
+import { RedisConnection } from '../../store/state/redis/connection.ts';
+import { slotOf } from '../../store/state/redis/find-node.ts';
+import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../store/state/redis/store.ts';
+import { startRedis } from '../support/redis.ts';
+import { startCluster } from '../support/redis-fleet.ts';
+import { change, ids, refusal } from '../support/store-calls.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+suite.setTimeout(60_000);
+
+const cluster = await startCluster(suite);
+const { url: redisUrl, owner, replica, other } = cluster;
+
+function open(t: Test, more: Partial<RedisStoreOptions> = {}): RedisStore {
+  const store = openRedisStore({ redisUrl, timeoutMs: 500, nowMs: () => Date.now(), ...more });
+  t.teardown(() => store.close());
+  return store;
+}
+
+const worked = (work: () => Promise<unknown>): Promise<boolean> =>
+  work().then(
+    () => true,
+    () => false,
+  );
+
+/** From the moment that the cluster has another primary until everything works there. Milliseconds. */
+const goesOnMs = 1_500;
+
+await test('the slot of our keys is counted as the server does', async (t) => {
+  const client = other.client();
+  for (const tag of ['gateway', 'a', 'my.gateway-1_a', 'x'.repeat(64), '0']) {
+    t.equal(slotOf(tag), await client.call('CLUSTER', 'KEYSLOT', `{${tag}}:state`), tag);
+  }
+});
+
+await test('every kind of data is on the node that owns our slot, whichever node is named', async (t) => {
+  const store = open(t, { pollMs: 60_000 });
+  const settings = { dataDirectory: '/nonexistent', redisUrl, redisPrefix: 'gateway' };
+  const [journal, reader] = [openJournal({ ...settings, instance: 'a' }), openJournalReader(settings)];
+  const cache = openRedisCache({ redisUrl, prefix: 'gateway', mostBytes: 1e6, patienceMs: 100 });
+  t.teardown(() => Promise.all([journal.close(), reader.close(), cache.close()]));
+  let calls = 0;
+  store.watch(() => {
+    calls += 1;
+  });
+  await change(store, 'a');
+  await store.writeHeartbeat({ instance: 'i', atMs: 1, body: 1 });
+  await store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows: [] });
+  await store.kept.put({ kind: 'response', id: 'a', owner: '/' }, Buffer.from('kept'), Date.now() + 60_000);
+  t.equal(String(await store.kept.get({ kind: 'response', id: 'a', owner: '/' })), 'kept');
+  journal.append('{"id":"a-1"}');
+  await waitFor('the record', () => reader.backlog().catch(() => 0));
+  await waitFor('the cache', () => !cache.isAway);
+  await waitFor('the subscription', async () =>
+    Number((await owner.client().pubsub('NUMSUB', '{gateway}:changed'))[1]),
+  );
+  const told = calls;
+  await change(open(t), 'b');
+  await waitFor('the watch', () => calls > told);
+  t.ok((await owner.client().keys('{gateway}:*')).length >= 5);
+  for (const prefix of ['one', 'two', 'three', 'four']) {
+    const elsewhere = open(t, { prefix });
+    await change(elsewhere, prefix);
+    t.same(await ids(elsewhere), [prefix], 'each prefix has a slot of its own');
+  }
+});
+
+await test('a connection that guessed wrong is led to the right node without a failure', async (t) => {
+  const connection = new RedisConnection({ address: redisAddress(redisUrl), timeoutMs: 1_000 });
+  t.teardown(() => connection.close());
+  for (const key of ['{one}:x', '{two}:x', '{three}:x', '{gateway}:x']) {
+    t.equal(await connection.ask(['SET', key, '1', 'PX', '1000']), 'OK', key);
+  }
+});
+
+await test('what is no cluster, and what is one, is said', async (t) => {
+  const server = await startRedis(t);
+  const single = await refusal(
+    open(t, { redisUrl: server.url.replace('redis:', 'redis-cluster:'), timeoutMs: 800 }).read(),
+  );
+  t.match(single.message, /node 127\.0\.0\.1:\d+: .*cluster support disabled.*write redis:\/\/ in REDIS_URL/);
+  const node = await refusal(open(t, { redisUrl: other.url, timeoutMs: 800 }).read());
+  t.match(node.message, /MOVED .*; it is a node of a cluster: write redis-cluster:\/\/ in REDIS_URL/);
+});
+
+await test('an owner that hands its slot over, and one that dies, cost no restart', async (t) => {
+  const store = open(t);
+  await change(store, 'c');
+  const before = await ids(store);
+  const role = async (): Promise<string> => String(/role:(\w+)/.exec(await replica.client().info('replication'))?.[1]);
+  await replica.client().call('CLUSTER', 'FAILOVER');
+  await waitFor('the hand-over', async () => (await role()) === 'master');
+  await change(store, 'd');
+  t.same((await ids(store)).sort(), [...before, 'd'].sort(), 'the first write after it is led on');
+
+  await waitFor('the former owner to follow', async () =>
+    /master_link_status:up/.test(await owner.client().info('replication')),
+  );
+  const ownerRole = async (): Promise<string> =>
+    String(/role:(\w+)/.exec(await owner.client().info('replication'))?.[1]);
+  await replica.kill();
+  await waitFor('the election', async () => (await ownerRole()) === 'master');
+  const startedMs = performance.now();
+  await waitFor('a write', () => worked(() => change(store, 'e')), goesOnMs);
+  t.comment(`a write after ${Math.round(performance.now() - startedMs)} ms`);
+  t.same((await ids(store)).sort(), [...before, 'd', 'e'].sort());
+});

@@ -1,0 +1,147 @@
+// Redis behind sentinels: everything that lies there goes on at the promoted replica, and what is wrong is said by its name.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { t as suite, type Test, test } from 'tap';
+import { openRedisCache } from '../../store/cache/redis.ts';
+import { openJournal, openJournalReader } from '../../store/records/open-journal.ts';
+import type { RedisUrl } from '../../store/state/redis/address.ts';
+import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../store/state/redis/store.ts';
+import { createCertificates, type RedisServer, startRedis } from '../support/redis.ts';
+import { startSentinels } from '../support/redis-fleet.ts';
+import { change, ids, refusal } from '../support/store-calls.ts';
+import { temporaryDirectory } from '../support/teardown.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+suite.setTimeout(60_000);
+
+function open(t: Test, redisUrl: RedisUrl, more: Partial<RedisStoreOptions> = {}): RedisStore {
+  const store = openRedisStore({ redisUrl, timeoutMs: 500, nowMs: () => Date.now(), ...more });
+  t.teardown(() => store.close());
+  return store;
+}
+
+const worked = (work: () => Promise<unknown>): Promise<boolean> =>
+  work().then(
+    () => true,
+    () => false,
+  );
+
+/** From the moment that the sentinels name the promoted server until everything works there. Milliseconds. */
+const goesOnMs = 1_500;
+
+await test('a promoted replica is used within a second and a half, by everything that lies in Redis', async (t) => {
+  const fleet = await startSentinels(t);
+  const [primary, replica] = fleet.servers;
+  const { url: redisUrl } = fleet;
+  // Only a notification makes this watch ask soon.
+  const store = open(t, redisUrl, { pollMs: 60_000 });
+  const settings = { dataDirectory: '/nonexistent', redisUrl, redisPrefix: 'gateway' };
+  const [journal, reader] = [openJournal({ ...settings, instance: 'a' }), openJournalReader(settings)];
+  const cache = openRedisCache({ redisUrl, prefix: 'gateway', mostBytes: 1e6, patienceMs: 100 });
+  t.teardown(() => Promise.all([journal.close(), reader.close(), cache.close()]));
+  let calls = 0;
+  store.watch(() => {
+    calls += 1;
+  });
+  await change(store, 'a');
+  await store.kept.put({ kind: 'response', id: 'a', owner: '/' }, Buffer.from('kept'), Date.now() + 60_000);
+  await waitFor('the cache', () => !cache.isAway);
+  const offset = async (server: RedisServer): Promise<string> =>
+    String(/master_repl_offset:(\d+)/.exec(await server.client().info('replication'))?.[1]);
+  await waitFor('the replication', async () => (await offset(primary)) === (await offset(replica)));
+
+  await primary.kill();
+  await fleet.isPrimary(replica);
+  const startedMs = performance.now();
+  await waitFor('a write', () => worked(() => change(store, 'b')), goesOnMs);
+  t.comment(`a write after ${Math.round(performance.now() - startedMs)} ms`);
+  t.same(await ids(store), ['a', 'b'], 'nothing that was replicated is lost');
+  t.equal(String(await store.kept.get({ kind: 'response', id: 'a', owner: '/' })), 'kept');
+  const facts = { status: 200, contentType: 'application/json', dialect: 'openai', bytes: 1 };
+  const answer = { storedAtMs: 1, expiresAtMs: Date.now() + 60_000, facts: facts as never, body: Buffer.from('x') };
+  await waitFor('the cache', async () => {
+    cache.put('key', answer, Date.now());
+    return (await cache.get('key', Date.now())) !== undefined;
+  });
+  journal.append('{"id":"a-1"}');
+  await waitFor('the record', () => reader.backlog().catch(() => 0));
+  await waitFor('the watch to subscribe there', async () =>
+    Number((await replica.client().pubsub('NUMSUB', '{gateway}:changed'))[1]),
+  );
+  const told = calls;
+  await change(store, 'c');
+  await waitFor('the watch', () => calls > told);
+
+  // The former primary comes back, and an operator makes it the primary again.
+  await primary.restart();
+  await primary.client().call('REPLICAOF', '127.0.0.1', replica.port);
+  await waitFor('it to follow', async () => (await offset(primary)) === (await offset(replica)));
+  await waitFor('the sentinels to take it', () => worked(() => fleet.failOver()));
+  await fleet.isPrimary(primary);
+  await waitFor('a write', () => worked(() => change(store, 'd')), goesOnMs);
+  t.match(await primary.client().info('replication'), /role:master/);
+  t.same((await ids(store)).sort(), ['a', 'b', 'c', 'd']);
+});
+
+await test('sentinels and servers with TLS, client certificates and logins of their own', async (t) => {
+  const certificates = createCertificates(temporaryDirectory(t, 'gateway-tls'));
+  const { ca, cert, key } = certificates;
+  const fleet = await startSentinels(t, {
+    server: { tls: certificates, password: 'canary-server', args: ['--masterauth', 'canary-server'] },
+    lines: [
+      'user default off',
+      'user watcher on >canary-sentinel allchannels +@all',
+      'sentinel sentinel-user watcher',
+      'sentinel sentinel-pass canary-sentinel',
+    ],
+    sentinelLogin: ['watcher', 'canary-sentinel'],
+  });
+  const url = fleet.url.replace('redis-sentinel://', 'rediss-sentinel://:canary-server@');
+  const access = {
+    url,
+    sentinelUsername: 'watcher',
+    sentinelPassword: 'canary-sentinel',
+    certificates: { ca, cert, key },
+  };
+  const store = open(t, access);
+  await change(store, 'a');
+  const [first] = fleet.sentinels;
+  const said = async (given: RedisUrl): Promise<string> => {
+    const error = await refusal(open(t, given, { timeoutMs: 800 }).read());
+    t.notMatch(inspect(error, { depth: 10, showHidden: true }), /canary/);
+    return `${error.reason}: ${error.message}`;
+  };
+  const wrongPassword = url.replace('canary-server', 'canary-wrong');
+  const [sentinel, server, name, shown, authority] = await Promise.all([
+    said({ ...access, sentinelPassword: 'canary-wrong' }),
+    said({ ...access, url: wrongPassword }),
+    said({ ...access, url: url.replace('/main', '/mian') }),
+    said({ ...access, certificates: { ca } }),
+    said({ ...access, certificates: { cert, key } }),
+  ]);
+  t.match(sentinel, /^denied: .*sentinel 127\.0\.0\.1:\d+: WRONGPASS.*REDIS_SENTINEL_PASSWORD/);
+  t.match(server, `denied: the state store on the master main of the sentinels 127.0.0.1:${first?.port}, `);
+  t.match(server, `(127.0.0.1:${fleet.servers[0].port}: WRONGPASS`);
+  t.match(name, /sentinel .* knows no master with the name mian/);
+  t.match(shown, /^denied: .*alert certificate required.*check REDIS_CERT_FILE and REDIS_KEY_FILE/);
+  t.match(authority, /^denied: .*REDIS_CA_FILE/);
+  await first?.kill();
+  const other = open(t, access);
+  await change(other, 'b');
+  t.same(await ids(store), ['a', 'b'], 'one sentinel less is no loss');
+});
+
+await test('sentinels that cannot be used are named', async (t) => {
+  const server = await startRedis(t);
+  const file = join(temporaryDirectory(t, 'gateway-sentinels'), 'sentinel.conf');
+  writeFileSync(file, `sentinel monitor main 127.0.0.1 ${server.port} 1\n`);
+  const sentinel = await startRedis(t, { sentinel: file });
+  const dead = `redis-sentinel://127.0.0.1:1,127.0.0.1:${server.port}/main`;
+  const error = await refusal(open(t, dead, { timeoutMs: 800 }).read());
+  t.match(error.message, 'sentinel 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1; ');
+  t.match(error.message, new RegExp(`sentinel 127\\.0\\.0\\.1:${server.port}: .*; it is no sentinel`));
+  const store = open(t, `redis-sentinel://127.0.0.1:1,127.0.0.1:${sentinel.port}/main`);
+  await change(store, 'a');
+  t.same(await ids(store), ['a']);
+});
