@@ -248,7 +248,7 @@ await test('every example is complete, reachable from the README, and all of its
 
 await test('every module can be imported by itself', async (t) => {
   // Programs start when imported: the two planes, and the worker, which needs its thread.
-  const programs = new Set(['gitops/assemble/load-worker.ts']);
+  const programs = new Set(['gitops/assemble/load-worker.ts', 'proxy/serve.ts']);
   const modules = files.filter(
     ({ path }) =>
       /^(schemas|domain|store|gitops|plane|proxy|control-plane)\/(?!dashboard\/page\/)/.test(path) &&

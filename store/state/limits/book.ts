@@ -13,9 +13,9 @@ import {
   type LimitNotice,
   type LimitView,
 } from '../../../domain/limits/exchange.ts';
-import { buryHeld, newestOf, oldestOf, turn } from './counter.ts';
+import { buryHeld, copyOf, newestOf, oldestOf, turn } from './counter.ts';
 import { Exchanging } from './exchanging.ts';
-import type { LimitGrave, LimitMeta, LimitSession, LimitTables } from './tables.ts';
+import { type LimitGrave, type LimitMeta, type LimitSession, type LimitTables, lastUseMs } from './tables.ts';
 
 /** A session that was silent for so long, in running time, is buried. */
 export const burialMs = 10_000;
@@ -28,9 +28,15 @@ export const graveMs = 90_000_000;
 /** The time that one message may add to the running time. */
 const longestStepMs = 1_000;
 
+/** Whether a newer version of the gateway writes to the store: then this one must not. */
+export function isNewer(tables: LimitTables): boolean {
+  return (tables.meta()?.version ?? 0) > exchangeVersion;
+}
+
 /** Begins a session, or goes on with one. `clockMs`: the store's clock, in whole Unix milliseconds. */
 export function attach(tables: LimitTables, message: AttachMessage, clockMs: number): AttachAnswer {
   const meta = tables.meta() ?? newMeta(message, clockMs);
+  meta.version = exchangeVersion;
   const nowMs = advance(meta, clockMs);
   const isForeign = message.generation !== undefined && message.generation !== meta.generation;
   const former = formerOf(tables, isForeign ? undefined : message.session, message);
@@ -128,16 +134,18 @@ function bury(
  * seconds; or the one that has just come, which knew another store. `known`: how many sessions that one knew.
  */
 function beginRecovery(tables: LimitTables, meta: LimitMeta, known: number, all: boolean): void {
-  let sessions = 0;
+  const isUnderWay = isRecovering(meta) && !all;
+  let untold = 0;
   let told = 0;
   for (const [id, session] of tables.sessions()) {
-    sessions += 1;
     if (all && session.hasTold) tables.putSession(id, { ...session, hasTold: false });
-    else if (session.hasTold) told += 1;
+    if (all || !session.hasTold) untold += 1;
+    else told += 1;
   }
-  const isUnderWay = isRecovering(meta) && !all;
-  meta.awaited = Math.max(sessions, known, isUnderWay ? meta.awaited : 0);
-  meta.told = isUnderWay ? meta.told : told;
+  // One that began behind the loss has nothing to tell, and does not stand for one that has.
+  if (isUnderWay) told = meta.told;
+  meta.awaited = Math.max(untold + told, known, isUnderWay ? meta.awaited : 0);
+  meta.told = told;
   if (!isUnderWay) meta.recoveringUntilMs = meta.runningMs + recoveryMs;
 }
 
@@ -208,11 +216,12 @@ export function detach(tables: LimitTables, { session: id, connection }: DetachM
 /** Reads a counter; changes nothing. */
 export function look(tables: LimitTables, key: string, clockMs: number): LimitView {
   const meta = tables.meta();
-  const counter = meta && tables.counter(key);
-  if (meta === undefined || counter === undefined) return { used: 0, held: 0, oldest: -1, newest: -1, sessions: [] };
+  const found = meta && tables.counter(key);
+  if (meta === undefined || found === undefined) return { used: 0, held: 0, oldest: -1, newest: -1, sessions: [] };
+  const counter = copyOf(found);
   const nowMs = Math.max(meta.lastMs, clockMs + meta.offsetMs);
   turn(counter, nowMs);
-  buryHeld(counter, meta.graves, (id) => tables.grave(id));
+  buryHeld(counter, meta.graves, (id) => lastUseMs(tables, id, nowMs));
   const { used, held, sessions } = counter;
   const names = [...sessions].map(([id, units]) => [tables.session(id)?.instance ?? '', units] as const);
   return { used, held, oldest: oldestOf(counter), newest: newestOf(counter), sessions: names };

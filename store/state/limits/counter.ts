@@ -21,8 +21,8 @@ export interface Counter {
   readonly slices: Map<number, number>;
 }
 
-/** What a session that is over has held counts as used from then on. */
-export type FindGrave = (session: number) => { readonly usedMs: number } | undefined;
+/** The last moment at which a session that is over can have used what it held, in milliseconds; undefined: it is not over. */
+export type LastUse = (session: number) => number | undefined;
 
 export function emptyCounter(period: number, graves: number): Counter {
   return {
@@ -38,6 +38,11 @@ export function emptyCounter(period: number, graves: number): Counter {
   };
 }
 
+/** Apart from it, so that a reader can turn it. */
+export function copyOf(counter: Counter): Counter {
+  return { ...counter, sessions: new Map(counter.sessions), slices: new Map(counter.slices) };
+}
+
 /** Drops the slices that have left the trailing period at `nowMs`. */
 export function turn(counter: Counter, nowMs: number): void {
   if (counter.period === 0) return;
@@ -50,15 +55,15 @@ export function turn(counter: Counter, nowMs: number): void {
 }
 
 /** Counts what buried sessions held as used; without a ring it is free. */
-export function buryHeld(counter: Counter, graves: number, graveOf: FindGrave): void {
+export function buryHeld(counter: Counter, graves: number, lastUse: LastUse): void {
   if (counter.graves === graves) return;
   counter.graves = graves;
   for (const session of counter.sessions.keys()) {
-    const grave = graveOf(session);
-    if (grave === undefined) continue;
+    const usedMs = lastUse(session);
+    if (usedMs === undefined) continue;
     const units = heldBy(counter, session);
     hold(counter, session, 0);
-    if (counter.period !== 0) use(counter, sliceAt(grave.usedMs, counter.period), units);
+    if (counter.period !== 0) use(counter, sliceAt(usedMs, counter.period), units);
   }
 }
 

@@ -12,7 +12,7 @@ import {
   turn,
   use,
 } from './counter.ts';
-import type { LimitMeta, LimitTables } from './tables.ts';
+import { type LimitMeta, type LimitTables, lastUseMs } from './tables.ts';
 
 /** How long others are given time to give back, and the least time between two calls to do so. */
 export const recallMs = 20;
@@ -60,8 +60,8 @@ export class Exchanging {
     const { graves } = this.#meta;
     const counter = this.#tables.counter(item.key) ?? emptyCounter(item.period, graves);
     turn(counter, nowMs);
-    buryHeld(counter, graves, (id) => this.#tables.grave(id));
     const before = counter.used + counter.held;
+    buryHeld(counter, graves, (id) => lastUseMs(this.#tables, id, nowMs));
     for (const [slice, units] of item.uses) use(counter, slice, units);
     for (const [low, high, units] of item.refunds) refund(counter, low, high, units);
     hold(counter, this.#message.session, item.held);
@@ -84,7 +84,7 @@ export class Exchanging {
     const rows = needs.map(([index, units, kept, alone]) => ({ row: this.#rows[index] as Row, units, kept, alone }));
     for (const { row, units, kept, alone } of rows) {
       const room = Math.max(0, free(row)) + kept;
-      const fits = Math.floor(room / units);
+      const fits = units === 0 ? requests : Math.floor(room / units);
       admitted = Math.min(admitted, fits === 0 && alone === 1 && this.#isAlone(row, kept) ? 1 : fits);
     }
     for (const { row, units, kept } of rows) {

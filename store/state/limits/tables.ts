@@ -3,7 +3,8 @@ import type { Counter } from './counter.ts';
 
 /** What is known of all counters together. */
 export interface LimitMeta {
-  readonly version: number;
+  /** The newest version of the messages that a proxy has spoken. */
+  version: number;
   /** Drawn when the store was empty: another one says that all was lost. */
   readonly generation: string;
   /** Added to the clock, which never seems to go back. */
@@ -20,7 +21,7 @@ export interface LimitMeta {
   server: string;
   /** While it recovers: until when at most, in running time; 0: it does not. */
   recoveringUntilMs: number;
-  /** While it recovers: of how many sessions it is waited for, and how many have told. */
+  /** While it recovers: for how many sessions it waits, and how many of them have told. */
   awaited: number;
   told: number;
 }
@@ -60,4 +61,12 @@ export interface LimitTables {
   counter(key: string): Counter | undefined;
   /** It may be forgotten after `expiresInMs`. */
   putCounter(key: string, counter: Counter, expiresInMs: number): void;
+}
+
+/**
+ * The last moment at which a session that is over can have used what it held; undefined: it is not over. A counter may outlast the grave:
+ * then its units count from now on, because it is not known when they were used.
+ */
+export function lastUseMs(tables: LimitTables, id: number, nowMs: number): number | undefined {
+  return tables.grave(id)?.usedMs ?? (tables.session(id) === undefined ? nowMs : undefined);
 }

@@ -1,0 +1,257 @@
+// One proxy, as a program: environment → parts → state → config → listen → drain. The only place that wires.
+import { join } from 'node:path';
+import manifest from '../package.json' with { type: 'json' };
+import { authorityClock } from '../plane/access/authority-clock.ts';
+import { createFailedLogins } from '../plane/access/failed-logins.ts';
+import { keepKeyUses } from '../plane/access/keep-key-uses.ts';
+import { KeyUses } from '../plane/access/key-uses.ts';
+import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
+import { createExpiryLines } from '../plane/expired-rules.ts';
+import { followSecrets } from '../plane/follow-secrets.ts';
+import { asInstance, identityOf } from '../plane/identity.ts';
+import { keepTickShape } from '../plane/keep-tick-shape.ts';
+import { keepText } from '../plane/kept-text.ts';
+import { createKeyPathWarnings } from '../plane/key-path-warnings.ts';
+import { logSettings, openLog } from '../plane/log.ts';
+import { putInForce } from '../plane/put-in-force.ts';
+import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
+import { reloadOnHangUp } from '../plane/signals.ts';
+import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
+import { endOnUncaught } from '../plane/uncaught.ts';
+import { openPlaneStore } from '../store/state/open.ts';
+import { controlPlaneLink } from './admin/control-plane-link.ts';
+import { watchControlPlane } from './admin/control-plane-watch.ts';
+import { endOnSignals } from './boot/end-on-signals.ts';
+import { Lifecycle } from './boot/lifecycle.ts';
+import { keepLimiter, limiterSettings, logRuleProblems } from './boot/limit-upkeep.ts';
+import { liveFacts } from './boot/live-facts.ts';
+import { followManagedState } from './boot/managed-state.ts';
+import { guardMemory } from './boot/memory-guard.ts';
+import { openCache } from './boot/open-cache.ts';
+import { openKept } from './boot/open-kept.ts';
+import { openTelemetry } from './boot/open-telemetry.ts';
+import { partsInForce } from './boot/parts-in-force.ts';
+import { createRefusedAddressLog, logRefusedKeys } from './boot/refused-logs.ts';
+import { keepTargetLines } from './boot/target-lines.ts';
+import { followVerdicts } from './budgets/follow-verdicts.ts';
+import { openDiscovery } from './discovery/open.ts';
+import { readEnvironment } from './environment.ts';
+import { type ConnectionCounts, roomOfProcess } from './http/connections.ts';
+import { KeptExplanations } from './kept/kept-explanations.ts';
+import { createKeyStreams } from './kept/key-streams.ts';
+import { createLimiter } from './limits/limiter.ts';
+import { createMetrics } from './metrics/metrics.ts';
+import { listenForMetrics } from './metrics/metrics-server.ts';
+import type { Readiness } from './readiness.ts';
+import { createAccessLog } from './records/access-log.ts';
+import { openRecords } from './records/open-records.ts';
+import { createBalance } from './routing/balance/balance.ts';
+import { Turns } from './routing/balance/turns.ts';
+import { RetryBudgets } from './routing/retry/retry-budgets.ts';
+import { createProxyServer } from './server.ts';
+import { createCurrent } from './snapshot/current.ts';
+import { createPublisher } from './snapshot/publish.ts';
+import { claimInstance } from './store/claim-instance.ts';
+import { keepCounters } from './store/counters.ts';
+import { startHeartbeats } from './store/heartbeat.ts';
+import type { SessionCounts } from './tallies/session-counts.ts';
+import { TargetStates } from './targets/target-states.ts';
+import { ProviderKeys } from './upstream/api-keys.ts';
+import { createDeadlines } from './upstream/deadlines.ts';
+import { Hooks } from './upstream/hooks.ts';
+import { createPools } from './upstream/pools.ts';
+
+const anyProxy = identityOf('proxy', manifest.version);
+const environment = settingsOrExit(anyProxy, readEnvironment());
+const { host, port, metricsPort, instance, ownNames, usageEnabled, variables } = environment;
+const identity = asInstance(anyProxy, instance);
+const { log, output } = openLog(identity, environment.logLevel);
+// Wall time at start, then monotonic: a clock step changes nothing.
+const originMs = performance.timeOrigin;
+const nowMs = (): number => originMs + performance.now();
+const tickMs = (): number => Math.floor(nowMs());
+const authorityMs = authorityClock(Date.now, nowMs);
+const ownFolder = join(environment.dataDirectory, instance);
+const flushIntervalMs = environment.flushIntervalSeconds * 1000;
+const lock = claimInstance({ identity, directory: environment.dataDirectory, former: environment.formerInstance }, log);
+const lifecycle = new Lifecycle({ startedAtMs: tickMs(), environment: environmentFingerprint(variables) }, log);
+keepTickShape();
+endOnUncaught(
+  log,
+  () => lifecycle.counters?.flush(),
+  () => recording.close(),
+);
+const current = createCurrent();
+const pools = createPools(roomOfProcess().most, { refused: createRefusedAddressLog(log, nowMs) });
+const providerKeys = new ProviderKeys(logRefusedKeys(log));
+const limiter = createLimiter(limiterSettings(usageEnabled, flushIntervalMs > 0));
+const targets = new TargetStates();
+const turns = new Turns();
+const deadlines = createDeadlines(nowMs);
+const discovery = await openDiscovery({
+  path: join(ownFolder, 'models.json'),
+  pools,
+  deadlines,
+  nowMs,
+  changed: () => publisher.models(),
+  log,
+});
+lifecycle.discovery = discovery;
+const store = openPlaneStore(environment, { nowMs });
+const budgets = await followVerdicts(store);
+const keyUses = new KeyUses();
+const kept = openKept({ store, snapshot: () => current.get(), nowMs, log });
+let { masterKey } = environment;
+const controlPlane = controlPlaneLink(environment, () => masterKey);
+const { overload, bodies, captures } = guardMemory(variables['NODE_OPTIONS'], log);
+const answers = openCache({ ...environment, captures, nowMs }, log);
+const recording = openRecords({ ...environment, captures }, log);
+const telemetry = await openTelemetry(environment, manifest.version, log);
+const publisher = createPublisher({
+  masterKey: environment.masterKey,
+  hasTemplates: environment.entitlements.has('quota_templates'),
+  usageEnabled,
+  providerKeys,
+  modelsOf: (name, provider) => discovery.modelsOf(name, provider),
+  // Nothing is published before all of them are there.
+  put: (next) => putInForce(published, next),
+  warn: logRuleProblems(log),
+  tellExpired: createExpiryLines(log),
+  nowMs: () => Math.floor(authorityMs()),
+});
+const connections = (): ConnectionCounts => server.connections();
+const sessions = (): SessionCounts => server.sessions();
+const readiness = (): Readiness => lifecycle.readiness(overload.isOverloaded());
+const failedLogins = createFailedLogins();
+const retries = new RetryBudgets();
+const observed = createMetrics({
+  ...lifecycle.sources,
+  version: manifest.version,
+  readiness,
+  failedLogins,
+  limiter,
+  targets,
+  discovery,
+  bodies,
+  budgets,
+  cache: answers.cache,
+  connections,
+  sessions,
+  output,
+  retries,
+  storedResponses: kept.storedResponses,
+  recording,
+  spans: telemetry.spans,
+  nowMs: tickMs,
+});
+const metrics = keepText(observed, environment.metricsMaxAgeMs, nowMs);
+const server = await createProxyServer({
+  budgets,
+  cache: answers.cache,
+  accessLog: createAccessLog(identity, output, Date.now),
+  records: recording.records,
+  telemetry: telemetry.telemetry,
+  limiter,
+  pools,
+  hooks: new Hooks(pools, deadlines),
+  metrics,
+  usageEnabled,
+  controlPlane,
+  managedState: () => stateFollower,
+  overload,
+  bodies,
+  nowMs,
+  authorityMs,
+  current: () => current.get(),
+  retries,
+  keptExplanations: new KeptExplanations(),
+  inForce: () => publisher.inForce(),
+  instance,
+  balance: createBalance(targets, turns),
+  foretell: createBalance(targets, { of: (route) => turns.copyOf(route) }),
+  targets,
+  deadlines,
+  servesAdmin: environment.servesAdmin,
+  isMetricsApart: metricsPort !== undefined,
+  failedLogins,
+  ownNames,
+  keyStreams: createKeyStreams(() => current.get(), authorityMs),
+  keyUses,
+  storedResponses: kept.storedResponses,
+  homes: kept.homes,
+  readiness,
+  reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
+});
+const published = partsInForce({
+  cache: answers.cache,
+  pools,
+  controlPlane,
+  providerKeys,
+  discovery,
+  server,
+  observed,
+  targets,
+  limiter,
+  current,
+  lifecycle,
+});
+reloadOnHangUp(() => lifecycle.configFollower?.reload());
+const stateFollower = await followManagedState({
+  store,
+  ownFolder,
+  publisher,
+  limiter,
+  keyUses,
+  warnOfKeyPaths: createKeyPathWarnings(variables, log),
+  log,
+});
+lifecycle.stateFollower = stateFollower;
+lifecycle.secrets = followSecrets({
+  settings: environment,
+  reconnect: reconnectInTurn(store, recording, answers),
+  log,
+  renewKeys(keys) {
+    ({ masterKey } = keys);
+    store.renewKeys(keys);
+    publisher.renewMasterKey(keys.masterKey);
+    void stateFollower.recheckSeals();
+  },
+});
+lifecycle.configFollower = await followConfigOrExit(identity, {
+  settings: environment,
+  variables: 'expand',
+  ownFolder,
+  nowMs,
+  log,
+  apply: (config, revision) => publisher.config(config, revision),
+});
+lifecycle.counters = await keepCounters({
+  store,
+  limiter,
+  instance,
+  intervalMs: flushIntervalMs,
+  nowMs: tickMs,
+  onTrouble: (trouble) => lifecycle.countersTaken(trouble),
+  warn: (sentence) => log.warn(sentence),
+});
+lifecycle.keyUses = keepKeyUses(keyUses, store.uses);
+keepLimiter(limiter, tickMs, log);
+keepTargetLines(targets, tickMs, log);
+const graceMs = (): number => current.get().shutdownGraceMs;
+endOnSignals({ log, server, lifecycle, graceMs, kept, ...answers, recording, telemetry, stateFollower, store, lock });
+
+if (metricsPort !== undefined) await listenForMetrics(metrics, { identity, host, port: metricsPort, ownNames }, log);
+const address = await listenOrExit(identity, { host, port, prefix: 'GATEWAY' }, server.listen(host, port));
+lifecycle.phase = 'serving';
+const live = { limiter, targets, discovery, ...answers, observed };
+lifecycle.heartbeats = startHeartbeats({
+  store,
+  instance,
+  body: () => lifecycle.heartbeat(liveFacts(live, tickMs()), store.keyMark()),
+  nowMs,
+  onOutcome: (trouble) => lifecycle.heartbeatTaken(trouble),
+  log,
+});
+lifecycle.controlPlaneWatch = watchControlPlane(pools, controlPlane, log);
+log.info({ address, config_revision: current.get().revision }, 'listening');
+logSettings(log, environment, 'every client is let in');
