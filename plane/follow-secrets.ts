@@ -6,6 +6,7 @@ import type { RedisUrl } from '../store/state/redis/address.ts';
 import type { MasterKeys } from '../store/state/seals.ts';
 import type { PlaneSettings } from './environment.ts';
 import type { Log } from './log-events.ts';
+import { isMismatched, mismatch, renewedAccess } from './redis-access.ts';
 import type { SecretFile, SecretName } from './secret-variable.ts';
 
 export interface SecretsFollower {
@@ -15,7 +16,7 @@ export interface SecretsFollower {
 }
 
 export interface FollowedSecrets {
-  readonly settings: Pick<PlaneSettings, 'secretFiles' | 'masterKey' | 'previousMasterKey'>;
+  readonly settings: Pick<PlaneSettings, 'secretFiles' | 'masterKey' | 'previousMasterKey' | 'redisUrl'>;
   /** Puts other master keys in force. */
   readonly renewKeys: (keys: MasterKeys) => void;
   /** See `PlaneStore`. */
@@ -38,14 +39,14 @@ class Following implements SecretsFollower {
   readonly #parts: FollowedSecrets;
   readonly #files: readonly Followed[];
   readonly #closing = new AbortController();
-  /** Why the address of Redis in the file is not in use. */
+  /** Why what the files say about Redis is not in use. */
   #unreached: string | undefined;
   #reconnections = 0;
 
   constructor(parts: FollowedSecrets) {
     this.#parts = parts;
-    this.#files = parts.settings.secretFiles.map(({ name, path, value, problemOf }) => {
-      return { name, secret: new FollowedSecret(path, value, problemOf) };
+    this.#files = parts.settings.secretFiles.map(({ name, path, value, problemOf, read }) => {
+      return { name, secret: new FollowedSecret(path, value, problemOf, read) };
     });
   }
 
@@ -84,7 +85,8 @@ class Following implements SecretsFollower {
     }
     // Both are renewed at once where both have changed.
     if (renewed.has('GATEWAY_MASTER_KEY') || renewed.has('GATEWAY_PREVIOUS_MASTER_KEY')) this.#renewKeys();
-    if (renewed.has('REDIS_URL')) this.#reconnect();
+    const ofRedis = [...renewed].filter((name) => name.startsWith('REDIS_'));
+    if (ofRedis.length > 0) this.#reconnect(ofRedis.map((name) => `${name}_FILE`).join(', '));
   }
 
   #renewKeys(): void {
@@ -95,18 +97,21 @@ class Following implements SecretsFollower {
     log.info('the renewed master key is in force');
   }
 
-  #reconnect(): void {
-    const redisUrl = this.#valueOf('REDIS_URL');
-    if (redisUrl === undefined) return;
-    const { reconnect, log } = this.#parts;
+  /** `files`: the variables of those that have changed. */
+  #reconnect(files: string): void {
+    const { reconnect, log, settings } = this.#parts;
+    if (settings.redisUrl === undefined) return;
+    const access = renewedAccess(settings.redisUrl, (name) => this.#valueOf(name));
     this.#reconnections += 1;
     const number = this.#reconnections;
     const onTrouble = (trouble: Error): void => {
       if (number !== this.#reconnections) return;
-      this.#unreached = `REDIS_URL_FILE names a file with an address that does not work yet; the connection before stays in use, and the new one is tried again: ${trouble.message}`;
+      this.#unreached = `${files} names what does not work yet; the connection before stays in use, and the new one is tried again: ${trouble.message}`;
       log.error(this.#unreached);
     };
-    reconnect(redisUrl, onTrouble).then((isInUse) => {
+    // The other one of the pair is written a moment later.
+    const trying = isMismatched(access) ? Promise.reject(new Error(mismatch)) : reconnect(access, onTrouble);
+    trying.then((isInUse) => {
       if (number !== this.#reconnections) return;
       this.#unreached = undefined;
       if (isInUse) log.info('the renewed address of Redis is in use');

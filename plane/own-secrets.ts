@@ -1,5 +1,6 @@
 // The gateway's own secrets from its variables: the master keys and the address of Redis, and the files that hold them.
-import { parseRedisUrl, type RedisUrl } from '../store/state/redis/address.ts';
+import type { RedisUrl } from '../store/state/redis/address.ts';
+import { readRedisAccess } from './redis-access.ts';
 import { readSecret, type Secret, type SecretFile, type SecretName } from './secret-variable.ts';
 
 export interface OwnSecrets {
@@ -25,27 +26,23 @@ export function readOwnSecrets(
   const keys = { key: masterKey.value, previousKey: previousMasterKey.value };
   const checked = checkMasterKey({ ...keys, insecure, host, file: masterKey.path });
   problems.push(...checked.problems);
-  const redisUrl = readSecret('REDIS_URL', get, problems);
-  if (redisUrl.value !== undefined && parseRedisUrl(redisUrl.value) === undefined) {
-    problems.push('REDIS_URL must look like redis://user:password@host:6379/0, or rediss:// for TLS');
-  }
+  const redis = readRedisAccess(get, problems);
   const isGuessable = (value: string): boolean => value.length < shortestMasterKey && !isLoopback(host);
   return {
     masterKey: masterKey.value,
     previousMasterKey: previousMasterKey.value,
-    redisUrl: redisUrl.value,
+    redisUrl: redis.redisUrl,
     secretFiles: [
       ...fileOf('GATEWAY_MASTER_KEY', masterKey, (value) => (isGuessable(value) ? guessable : undefined)),
       ...fileOf('GATEWAY_PREVIOUS_MASTER_KEY', previousMasterKey, () => undefined),
-      ...fileOf('REDIS_URL', redisUrl, (value) => (parseRedisUrl(value) === undefined ? notAnAddress : undefined)),
+      ...redis.secretFiles,
     ],
     warnings: checked.warnings,
   };
 }
 
-/** The problems of a file that was read again. */
+/** The problem of a file that was read again. */
 const guessable = `holds a key of fewer than ${shortestMasterKey} characters, which can be guessed`;
-const notAnAddress = 'holds no address such as redis://user:password@host:6379/0';
 
 function fileOf(name: SecretName, { value, path }: Secret, problemOf: SecretFile['problemOf']): SecretFile[] {
   return value === undefined || path === undefined ? [] : [{ name, path, value, problemOf }];

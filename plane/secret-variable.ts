@@ -1,7 +1,9 @@
 // A variable that holds a secret: the value itself, or, under the name with _FILE, a file that holds it.
-import { readKeyFileSync } from '../gitops/read/key-file.ts';
+import { type KeyReading, readKeyFileSync } from '../gitops/read/key-file.ts';
 
-export type SecretName = 'GATEWAY_MASTER_KEY' | 'GATEWAY_PREVIOUS_MASTER_KEY' | 'REDIS_URL' | 'DATABASE_URL';
+/** What lets in to Redis. The last three are in files alone. */
+export type RedisSecretName = 'REDIS_URL' | 'REDIS_SENTINEL_PASSWORD' | 'REDIS_CA' | 'REDIS_CERT' | 'REDIS_KEY';
+export type SecretName = 'GATEWAY_MASTER_KEY' | 'GATEWAY_PREVIOUS_MASTER_KEY' | RedisSecretName | 'DATABASE_URL';
 
 /** A file that holds a secret of the gateway. */
 export interface SecretFile {
@@ -11,6 +13,8 @@ export interface SecretFile {
   readonly value: string;
   /** The problem of a value, as the end of a sentence about the file; undefined: none. */
   readonly problemOf: (value: string) => string | undefined;
+  /** How it is read again; default: as a line of text. */
+  readonly read?: (path: string) => Promise<KeyReading>;
 }
 
 /** A secret, and the file it came from. */

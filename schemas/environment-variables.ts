@@ -112,12 +112,42 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   {
     name: 'REDIS_URL',
     readBy: both,
-    says: 'The state store: `redis://user:password@host:6379/0`, or `rediss://` for TLS. Without it, the state store is a file in `GATEWAY_DATA`.',
+    says: 'The state store: `redis://user:password@host:6379/0`, `redis-sentinel://user:password@host1:26379,host2:26379/master/0` or `redis-cluster://user:password@host1:6379,host2:6379`; with `rediss` in place of `redis` for TLS. Without it, the state store is a file in `GATEWAY_DATA`.',
   },
   {
     name: 'REDIS_URL_FILE',
     readBy: both,
     says: 'A file that holds the address, in place of `REDIS_URL`. It is read again when it changes: the connection is made anew, and the one before serves until the new one works.',
+  },
+  {
+    name: 'REDIS_SENTINEL_USERNAME',
+    readBy: both,
+    says: 'The user of the sentinels, when they have users. The user of `REDIS_URL` is that of the servers.',
+  },
+  {
+    name: 'REDIS_SENTINEL_PASSWORD',
+    readBy: both,
+    says: 'The password of the sentinels.',
+  },
+  {
+    name: 'REDIS_SENTINEL_PASSWORD_FILE',
+    readBy: both,
+    says: 'A file that holds the password of the sentinels, in place of `REDIS_SENTINEL_PASSWORD`. It is read again when it changes.',
+  },
+  {
+    name: 'REDIS_CA_FILE',
+    readBy: both,
+    says: 'A file with the certificates (PEM) of the authorities that may have issued those of Redis and its sentinels, in place of the authorities of the system. It is read again when it changes.',
+  },
+  {
+    name: 'REDIS_CERT_FILE',
+    readBy: both,
+    says: 'A file with the certificate (PEM) that the gateway shows to Redis and its sentinels. It is read again when it changes.',
+  },
+  {
+    name: 'REDIS_KEY_FILE',
+    readBy: both,
+    says: 'A file with the private key (PEM, without a password) of `REDIS_CERT_FILE`. It is read again when it changes.',
   },
   {
     name: 'GATEWAY_REDIS_PREFIX',

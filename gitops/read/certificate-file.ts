@@ -1,10 +1,11 @@
-// Reads a file of certificates (PEM): bounded, each of them readable.
-import { X509Certificate } from 'node:crypto';
-import { type KeyReading, readBytes } from './key-file.ts';
+// Reads files of certificates and of a private key (PEM): bounded, each of them readable. No message holds their content.
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { type KeyReading, readBytes, readBytesSync } from './key-file.ts';
 
 /** Longest file: that of a whole system has 250 KiB. Bytes. */
 const mostBytes = 1024 * 1024;
 const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+const privateBlock = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----[^-]*-----END (?:[A-Z]+ )?PRIVATE KEY-----/;
 
 /** A reader that looks at the certificates only when the content has changed. It never rejects. */
 export function certificateReader(): (path: string) => Promise<KeyReading> {
@@ -18,6 +19,36 @@ export function certificateReader(): (path: string) => Promise<KeyReading> {
     lastBytes = bytes;
     return last;
   };
+}
+
+/** What a file in PEM may hold, and how that is read: without waiting for the start of a process, and later. They never throw. */
+export interface PemReader {
+  readonly now: (path: string) => KeyReading;
+  readonly later: (path: string) => Promise<KeyReading>;
+}
+
+export const certificates: PemReader = pemReader(certificatesIn);
+/** One private key without a password. */
+export const privateKey: PemReader = pemReader(privateKeyIn);
+
+function pemReader(parse: (bytes: Buffer) => KeyReading): PemReader {
+  const parsed = (reading: ReturnType<typeof readBytesSync>): KeyReading =>
+    'trouble' in reading ? reading : parse(reading.bytes);
+  return {
+    now: (path) => parsed(readBytesSync(path, mostBytes)),
+    later: async (path) => parsed(await readBytes(path, mostBytes)),
+  };
+}
+
+function privateKeyIn(bytes: Buffer): KeyReading {
+  const [pem] = privateBlock.exec(bytes.toString('latin1')) ?? [];
+  if (pem === undefined) return { trouble: 'holds no private key (PEM)' };
+  try {
+    createPrivateKey(pem);
+    return { key: pem };
+  } catch {
+    return { trouble: 'holds a private key that is broken, or has a password' };
+  }
 }
 
 function certificatesIn(bytes: Buffer): KeyReading {

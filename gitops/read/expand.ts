@@ -22,10 +22,11 @@ const reference = /\$\$|\$\{([^}]*)(\}?)|\$([A-Za-z_][A-Za-z0-9_]*)/g;
 const inside = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([^$]*))?$/;
 
 /**
- * The gateway's own secrets: its master key, the addresses of its stores, which hold passwords, and the headers for its collector of
+ * The gateway's own secrets: its master key, the addresses of its stores, which hold passwords, the password of sentinels, and the headers for its collector of
  * traces. Client libraries of PostgreSQL read the names with PG. In any letter case, because names of variables ignore case on some systems.
  */
-const ownVariable = /^(GATEWAY_.*|REDIS_URL|DATABASE_URL|PGPASSWORD|PGPASSFILE|OTEL_EXPORTER_OTLP_.*)$/i;
+const ownVariable =
+  /^(GATEWAY_.*|REDIS_URL|REDIS_SENTINEL_PASSWORD|DATABASE_URL|PGPASSWORD|PGPASSFILE|OTEL_EXPORTER_OTLP_.*)$/i;
 
 /** The keys of a provider that may hold a variable: their texts are sent upstream and never shown to a client. */
 const openKeys: ReadonlySet<unknown> = new Set(['api_key', 'api_keys', 'base_url', 'proxy_url', 'headers']);

@@ -39,12 +39,18 @@ export async function readBytes(
 
 /** `readKeyFile` without waiting, for the start of a process. Never throws. */
 export function readKeyFileSync(path: string): KeyReading {
+  const reading = readBytesSync(path, mostBytes);
+  return 'trouble' in reading ? reading : keyOf(reading.bytes);
+}
+
+/** `readBytes` without waiting, for the start of a process. Never throws. */
+export function readBytesSync(path: string, most: number): { readonly bytes: Buffer } | { readonly trouble: string } {
   try {
     const descriptor = openSync(path, flags);
     try {
       if (!fstatSync(descriptor).isFile()) return notRegular;
-      const buffer = Buffer.alloc(mostBytes + 1);
-      return keyOf(buffer.subarray(0, readSync(descriptor, buffer, 0, buffer.length, 0)));
+      const buffer = Buffer.alloc(most + 1);
+      return { bytes: buffer.subarray(0, readSync(descriptor, buffer, 0, buffer.length, 0)) };
     } finally {
       closeSync(descriptor);
     }

@@ -123,6 +123,6 @@ export const logEventsDroppedMetric = {
 export const secretFilesMetric = {
   name: 'gateway_secret_files_unusable',
   type: 'gauge',
-  help: 'Files of GATEWAY_MASTER_KEY_FILE, GATEWAY_PREVIOUS_MASTER_KEY_FILE and REDIS_URL_FILE that do not hold what is in force: they cannot be read, hold no such secret, or an address that does not work. The last good value stays in force.',
+  help: 'Files of GATEWAY_MASTER_KEY_FILE, GATEWAY_PREVIOUS_MASTER_KEY_FILE, REDIS_URL_FILE and the other files for Redis that do not hold what is in force: they cannot be read, hold no such secret, or an address or certificate that does not work. The last good value stays in force.',
   labelNames: [],
 } as const satisfies MetricDefinition;

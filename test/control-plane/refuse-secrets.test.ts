@@ -104,10 +104,10 @@ await test('what the control plane knows: master keys, passwords of stores, keys
   const environment = {
     masterKey: 'first',
     previousMasterKey: 'before',
-    redisUrl: 'redis://user:p%40ss@host:6379',
+    redisUrl: { url: 'redis-sentinel://user:p%40ss@one:26379,two/main', sentinelPassword: 'watching' },
     databaseUrl: 'postgresql://host/name',
   };
   const providers = { a: { api_key: 'literal' }, b: { api_keys: ['\u0024{KEY}', 'second'] }, c: {} };
   const known = knownSecrets({ environment, managed: { masterKey: 'renewed' }, config: { providers } });
-  t.same(known.filter(Boolean), ['renewed', 'first', 'before', 'p@ss', 'literal', 'second']);
+  t.same(known.filter(Boolean), ['renewed', 'first', 'before', 'p@ss', 'watching', 'literal', 'second']);
 });

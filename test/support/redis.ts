@@ -38,6 +38,8 @@ export interface TlsFiles {
   /** Of a client, and its key. */
   readonly cert: string;
   readonly key: string;
+  /** Another certificate of a client. */
+  issue(name: string): { readonly cert: string; readonly key: string };
 }
 
 export interface RedisServer {
@@ -202,11 +204,13 @@ export function createCertificates(directory: string): TlsFiles {
   openssl('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.crt', '-days', '2', '-subj', '/CN=Test authority');
   writeFileSync(join(directory, 'names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost\n');
   const signing = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names'];
-  for (const name of ['server', 'client']) {
+  const issue: TlsFiles['issue'] = (name) => {
     openssl('req', ...key, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`);
     openssl('x509', '-req', '-in', `${name}.csr`, '-out', `${name}.crt`, '-days', '2', ...signing);
-  }
-  return { directory, ca: read('ca.crt'), cert: read('client.crt'), key: read('client.key') };
+    return { cert: read(`${name}.crt`), key: read(`${name}.key`) };
+  };
+  issue('server');
+  return { directory, ca: read('ca.crt'), ...issue('client'), issue };
 }
 
 export interface Detour {

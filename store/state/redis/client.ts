@@ -120,19 +120,18 @@ function connectorOn(ioredis: Ioredis, route: Route, parts: ConnectorParts): new
       return opened;
     }
 
+    /** Never rejects: the client tries again after a socket that failed, not without one. */
     async #open(): Promise<Socket> {
-      const opened = await route.next().then(
-        (node) => openSocket(node, address, parts.onAbsurdAnswer),
-        (error: Error) => {
+      try {
+        const opened = openSocket(await route.next(), address, parts.onAbsurdAnswer);
+        opened.once('error', (error: Error) => {
           this.firstError = error;
-          // The client tries again after a socket that failed, not without one.
-          return new Socket().destroy();
-        },
-      );
-      opened.once('error', (error: Error) => {
-        this.firstError = error;
-      });
-      return opened;
+        });
+        return opened;
+      } catch (error) {
+        this.firstError = error as Error;
+        return new Socket().destroy();
+      }
     }
 
     /** A replica gives no primary's answers; an old view of a failover may have led to it. */

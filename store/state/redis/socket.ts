@@ -15,11 +15,11 @@ export function openSocket(
   return socket;
 }
 
-/** The words of an error. Those of OpenSSL come with numbers and places in its source. */
+/** The words of an error. Those of OpenSSL come with numbers and places in its source, and Node adds advice on its own options. */
 export function wordsOf(error: Error): string {
   const { code, reason } = error as { code?: unknown; reason?: unknown };
   const isOfTls = typeof code === 'string' && code.startsWith('ERR_SSL');
-  return isOfTls && typeof reason === 'string' ? reason : error.message;
+  return isOfTls && typeof reason === 'string' ? reason : error.message.replace(/; if the root CA is .*$/, '');
 }
 
 /** Made once for all connections of an address. */

@@ -1,11 +1,13 @@
 // The Redis store when the server does not let it in, or holds what the store has not written: poisoned, newer, or of others.
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { inspect } from 'node:util';
 import type { Redis } from 'ioredis';
 import { test } from 'tap';
 import { parseRedisUrl } from '../../../../store/state/redis/address.ts';
 import { explainRedisFailure } from '../../../../store/state/redis/failure.ts';
 import { openRedisStore } from '../../../../store/state/redis/store.ts';
+import { certificate } from '../../../support/certificate.ts';
+import { listen } from '../../../support/ports.ts';
 import { startRedis } from '../../../support/redis.ts';
 import { change, commitAnyhow, ids, refusal } from '../../../support/store-calls.ts';
 import { waitFor } from '../../../support/wait-for.ts';
@@ -87,6 +89,30 @@ await test('TLS is used, and its certificate checked', async (t) => {
   const told = calls();
   await change(store, 'b');
   await waitFor('the watch', () => calls() > told);
+});
+
+await test('what is wrong with a certificate is said with what helps', async (t) => {
+  const said = async (from: number, to: number, name: string, trusts: boolean): Promise<string> => {
+    const own = certificate(from, to, name);
+    const server = createServer({ ...own });
+    const port = await listen(server);
+    t.teardown(() => server.close());
+    const certificates = trusts ? { ca: own.cert } : {};
+    const redisUrl = { url: `rediss://:canary@localhost:${port}`, certificates };
+    const store = openRedisStore({ redisUrl, ...refused });
+    t.teardown(() => store.close());
+    const { reason, message } = await refusal(store.read());
+    t.notMatch(message, /canary|BEGIN/);
+    return `${reason}: ${message}`;
+  };
+  const [expired, other, selfSigned] = await Promise.all([
+    said(2_000, 2_001, 'localhost', true),
+    said(2_000, 2_100, 'other.test', true),
+    said(2_000, 2_100, 'localhost', false),
+  ]);
+  t.match(expired, /^denied: .*certificate has expired; renew the certificate of the server/);
+  t.match(other, /^denied: .*other\.test; the certificate must have the name/);
+  t.match(selfSigned, /^denied: .*self-signed certificate; name the authority of its certificate in REDIS_CA_FILE/);
 });
 
 await test('keys of another type cost no more than they must', async (t) => {
