@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:f
 import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
 import { type KeptKey, keptLimits } from '../../store/state/kept-items.ts';
-import { KeptFile, keptFilePath } from '../../store/state/sqlite/kept-file.ts';
+import { keptFile, keptFilePath } from '../../store/state/sqlite/kept-file.ts';
 import { openSqliteStore } from '../../store/state/sqlite/store.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
@@ -114,7 +114,7 @@ await test('expired items leave the file with later puts, and their room is used
 });
 
 await test('expired items are removed in portions, one portion at a time', async (t) => {
-  const file = new KeptFile(temporaryDirectory(t), 1_000);
+  const file = keptFile(temporaryDirectory(t), 1_000);
   t.teardown(() => file.close());
   const nowMs = 1_000;
   const put = (id: string, expiresAtMs: number): void =>

@@ -1,4 +1,4 @@
-// The common part of the two database files of the embedded store: made for the owner alone, switched to write-ahead logging, told from another file in their place.
+// The common part of the database files of the embedded store: made for the owner alone, switched to write-ahead logging, told from another file in their place.
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';

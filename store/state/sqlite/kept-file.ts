@@ -1,132 +1,22 @@
-// The file of kept items: made at the first use, made anew when it is gone, and put aside when it is damaged, because nothing in it is needed.
-import { existsSync, renameSync, rmSync } from 'node:fs';
+// The file of kept items.
 import { join } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { type StoreFailure, StoreUnavailable } from '../store-unavailable.ts';
-import { createFile, identityOf, switchToWal, versionOf } from './database-file.ts';
-import { explainFailure, failure } from './failure.ts';
 import { createKept, KeptTables, keptVersion } from './kept-tables.ts';
-import { transact } from './operations.ts';
-
-/** The next access on the same connection may succeed. */
-const passing: readonly StoreFailure[] = ['timeout', 'full'];
-/**
- * The size, in bytes, to which the log of changes is cut after it was written back; otherwise it keeps the size of the
- * largest change.
- */
-const mostLogBytes = 16 * 1024 * 1024;
+import { SpareFile } from './spare-file.ts';
 
 /** Where the kept items lie in the gateway's data directory. */
 export function keptFilePath(directory: string): string {
   return join(directory, 'kept.sqlite');
 }
 
-interface Opened {
-  readonly database: DatabaseSync;
-  readonly tables: KeptTables;
-  readonly identity: string | undefined;
-  readonly version: StatementSync;
-}
-
-/** The one connection of this process. Every access first checks that the file is still the one that was opened. */
-export class KeptFile {
-  readonly path: string;
-  readonly #busyMs: number;
-  #open: Opened | undefined;
-  /** The file that was worked with last. */
-  #identity: string | undefined;
-
-  constructor(directory: string, busyMs: number) {
-    this.path = keptFilePath(directory);
-    this.#busyMs = busyMs;
-  }
-
-  /**
-   * Runs `work` on the open tables. Throws `StoreUnavailable`; a damaged file is put aside then, and the next access makes a new one.
-   */
-  use<Result>(work: (tables: KeptTables) => Result): Result {
-    const tables = this.#tables();
-    try {
-      return work(tables);
-    } catch (error) {
-      throw this.#explained(error);
-    }
-  }
-
-  close(): void {
-    const database = this.#open?.database;
-    this.#open = undefined;
-    try {
-      database?.close();
-    } catch {
-      // A database that cannot be closed is given up; the operation that failed reports the cause.
-    }
-  }
-
-  #tables(): KeptTables {
-    try {
-      if (identityOf(this.path) === undefined) createFile(this.path);
-      this.#identity = identityOf(this.path);
-      if (this.#open?.identity !== this.#identity) this.close();
-      this.#open ??= this.#connect();
-      if (Number(this.#open.version.get()?.['user_version']) > keptVersion) throw failure(this.path, 'newer_schema');
-      return this.#open.tables;
-    } catch (error) {
-      throw this.#explained(error);
-    }
-  }
-
-  #connect(): Opened {
-    const database = new DatabaseSync(this.path, { timeout: this.#busyMs });
-    try {
-      if (versionOf(database) > keptVersion) throw failure(this.path, 'newer_schema');
-      switchToWal(database, Math.ceil(this.#busyMs / 5));
-      database.exec(`PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = ${mostLogBytes}`);
-      this.#createTables(database);
-      return {
-        database,
-        tables: new KeptTables(database),
-        identity: this.#identity,
-        version: database.prepare('PRAGMA user_version'),
-      };
-    } catch (error) {
-      database.close();
-      throw error;
-    }
-  }
-
-  #createTables(database: DatabaseSync): void {
-    if (versionOf(database) !== 0) return;
-    transact(database, 'IMMEDIATE', () => {
-      if (versionOf(database) === 0) database.exec(createKept);
-    });
-  }
-
-  /** The failure as it is told. Whatever lasts closes the file, and one that is damaged or has tables that are not ours is put aside. */
-  #explained(error: unknown): Error {
-    const explained = explainFailure(this.path, error);
-    if (!(explained instanceof StoreUnavailable) || passing.includes(explained.reason)) return explained;
-    this.close();
-    return explained.reason === 'corrupt' ? this.#putAside(explained) : explained;
-  }
-
-  /** Over one that was put aside before. Only the file that was found damaged: another process may have been faster. */
-  #putAside(cause: Error): StoreUnavailable {
-    const aside = `${this.path}.damaged`;
-    try {
-      if (identityOf(this.path) !== this.#identity) {
-        return new StoreUnavailable('corrupt', `the kept items in ${this.path} were damaged; ask again`, cause);
-      }
-      // The side files first: they would be taken for those of the next file.
-      for (const side of ['-wal', '-shm']) {
-        rmSync(aside + side, { force: true });
-        if (existsSync(this.path + side)) renameSync(this.path + side, aside + side);
-      }
-      renameSync(this.path, aside);
-      const what = `the kept items in ${this.path} are damaged; they were put aside as ${aside}, and a new file is begun`;
-      return new StoreUnavailable('corrupt', what, cause);
-    } catch (error) {
-      return failure(this.path, 'corrupt', error instanceof Error ? error : cause);
-    }
-  }
+/** Opened at its first use. `busyMs`: how long a statement waits for a lock of another process. */
+export function keptFile(directory: string, busyMs: number): SpareFile<KeptTables> {
+  return new SpareFile({
+    path: keptFilePath(directory),
+    what: 'the kept items',
+    create: createKept,
+    version: keptVersion,
+    prepare: (database) => new KeptTables(database),
+    busyMs,
+    synchronous: 'NORMAL',
+  });
 }

@@ -3,7 +3,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { noRoom } from '../../disk-room.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { failure } from './failure.ts';
-import { KeptFile } from './kept-file.ts';
+import { keptFile } from './kept-file.ts';
 import type { KeptOperation, KeyInput, PutInput, SweepInput } from './kept-messages.ts';
 import type { KeptTables } from './kept-tables.ts';
 import type { Answer, Request, ThreadSettings } from './messages.ts';
@@ -31,7 +31,7 @@ function said(output: boolean | null): Output {
 }
 
 function serve(port: MessagePort, { directory, busyMs }: ThreadSettings): void {
-  const file = new KeptFile(directory, busyMs);
+  const file = keptFile(directory, busyMs);
   port.on('message', ({ name, input, bytes = noBytes }: KeptMessage) => {
     if (name !== 'close') {
       say(answer((tables) => operations[name](tables, JSON.parse(input), bytes), name === 'put'));
