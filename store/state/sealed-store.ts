@@ -52,6 +52,7 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
     removeHeartbeat: (...given) => store.removeHeartbeat(...given),
     uses: store.uses,
     kept: sealItems(store.kept, () => seals.itemKeys),
+    limits: store.limits,
     close: () => store.close(),
   };
 

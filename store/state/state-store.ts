@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { CounterRow } from '../../domain/rules/counter-row.ts';
 import type { KeptItems } from './kept-items.ts';
+import type { LimitStore } from './limits/limit-store.ts';
 
 /** The name of a document: kinds are for example `rate_limit`, `reset_epoch`, `auth_key`; both texts are free. */
 export interface DocumentKey {
@@ -176,6 +177,8 @@ export interface StateStore {
   readonly uses: DocumentUses;
   /** They begin with their first use. */
   readonly kept: KeptItems;
+  /** Nothing is opened for them before `connect` or `look`. */
+  readonly limits: LimitStore;
   /** Finishes what was asked for before; later operations reject. */
   close(): Promise<void>;
 }

@@ -16,12 +16,17 @@ export interface LimitCopy {
   readonly counters: ReadonlyMap<string, KeptCounter>;
 }
 
-/** Counters are forgotten when their time is over, by the last moment that the store has told. */
 export class MemoryTables implements LimitTables {
+  readonly #forgets: boolean;
   #meta: LimitMeta | undefined;
   #sessions = new Map<number, LimitSession>();
   #graves = new Map<number, LimitGrave>();
   #counters = new Map<string, KeptCounter>();
+
+  /** Counters are forgotten when their time is over, by the last moment that the store has told; unless `forgets` is false. */
+  constructor({ forgets = true }: { readonly forgets?: boolean } = {}) {
+    this.#forgets = forgets;
+  }
 
   meta(): LimitMeta | undefined {
     return this.#meta;
@@ -54,7 +59,7 @@ export class MemoryTables implements LimitTables {
 
   counter(key: string): Counter | undefined {
     const kept = this.#counters.get(key);
-    if (kept === undefined || kept.endsMs > this.#nowMs()) return kept?.counter;
+    if (kept === undefined || !this.#forgets || kept.endsMs > this.#nowMs()) return kept?.counter;
     this.#counters.delete(key);
     return undefined;
   }

@@ -223,6 +223,7 @@ export function look(tables: LimitTables, key: string, clockMs: number): LimitVi
   turn(counter, nowMs);
   buryHeld(counter, meta.graves, (id) => lastUseMs(tables, id, nowMs));
   const { used, held, sessions } = counter;
-  const names = [...sessions].map(([id, units]) => [tables.session(id)?.instance ?? '', units] as const);
+  const holders = [...sessions].sort(([one], [other]) => one - other);
+  const names = holders.map(([id, units]) => [tables.session(id)?.instance ?? '', units] as const);
   return { used, held, oldest: oldestOf(counter), newest: newestOf(counter), sessions: names };
 }

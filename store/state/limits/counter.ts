@@ -70,7 +70,7 @@ export function buryHeld(counter: Counter, graves: number, lastUse: LastUse): vo
 /** Counts used units in their slice; a slice later than now is now. Units that have left the trailing period count for nothing. */
 export function use(counter: Counter, slice: number, units: number): void {
   const place = Math.min(slice, counter.head);
-  if (units === 0 || place <= counter.head - sliceCount) return;
+  if (counter.period === 0 || units === 0 || place <= counter.head - sliceCount) return;
   counter.slices.set(place, (counter.slices.get(place) ?? 0) + units);
   counter.used += units;
 }
@@ -120,8 +120,8 @@ export function newestOf(counter: Counter): number {
   return counter.slices.size === 0 ? -1 : Math.max(...counter.slices.keys());
 }
 
-/** How long it is kept without a message: as long as its use counts and 20 s, an hour longer while something is held; slots for a day. */
+/** How long it is kept without a message: as long as its use counts and 20 s; while something is held, an hour longer, slots for a day. */
 export function expiresInMs({ period, held }: Counter): number {
-  if (period === 0) return held === 0 ? 1_000 : 86_400_000;
+  if (period === 0) return held === 0 ? 20_000 : 86_400_000;
   return Math.ceil((period * 1000 * sliceCount) / 60) + 20_000 + (held === 0 ? 0 : 3_600_000);
 }

@@ -18,9 +18,9 @@ import { type LimitMeta, type LimitTables, lastUseMs } from './tables.ts';
 export const recallMs = 20;
 export const recallEveryMs = 100;
 /** A session is given at most this share of its even part of what is free, as spare units. */
-const spread = 2;
+export const spread = 2;
 /** The spare units of a session are at most this share of its even part of the cap. */
-const spareShare = 10;
+export const spareShare = 10;
 
 interface Row {
   readonly item: LimitItem;

@@ -37,5 +37,10 @@ export interface LimitStore {
   close(): Promise<void>;
 }
 
+export interface LimitOptions {
+  /** Whole milliseconds since 1970, instead of the clock of the engine: for tests that move it. */
+  readonly limitClockMs?: (() => number) | undefined;
+}
+
 /** A connection whose answers stay out for so long is cut, in milliseconds. */
 export const patienceMs = 2_000;

@@ -44,6 +44,18 @@ export interface RedisKeys {
   readonly journal: string;
   /** A number beside it: bytes of its records. */
   readonly journalBytes: string;
+  /**
+   * Hashes of shared limits, by every proxy: facts of all counters; sessions; graves, with a sorted set beside them: session → when it was
+   * buried. What each field holds stands in `limit-words.ts`.
+   */
+  readonly limits: string;
+  readonly limitSessions: string;
+  readonly limitGraves: string;
+  readonly limitGraveTimes: string;
+  /** A hash of the counter with that name, as `counterKey` gives it, by every proxy. It ends by itself. */
+  limit(name: string): string;
+  /** A channel, by every proxy: `r` and the name of a counter whose spare units are wanted back, `f` and that of one that may have room. */
+  readonly limitNotices: string;
 }
 
 /** Kept in the field `version`. Raise it with every change of what lies in the keys. */
@@ -78,6 +90,12 @@ export function redisKeys(prefix: string): RedisKeys {
     placedEnds: key('placed-ends'),
     journal: key('journal'),
     journalBytes: key('journal-bytes'),
+    limits: key('limits'),
+    limitSessions: key('limit-sessions'),
+    limitGraves: key('limit-graves'),
+    limitGraveTimes: key('limit-grave-times'),
+    limit: (name) => key(`limit:${name}`),
+    limitNotices: key('limit-notices'),
   };
 }
 

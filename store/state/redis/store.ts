@@ -1,6 +1,7 @@
 // The state store in Redis, for gateways on several machines.
 import { randomUUID } from 'node:crypto';
 import { type ClosingItems, type KeptOptions, keptItems, keptPatience, mostKeptAtOnce } from '../kept-items.ts';
+import type { LimitOptions } from '../limits/limit-store.ts';
 import {
   bodyText,
   type Commit,
@@ -22,6 +23,7 @@ import { explainRedisFailure, ofAnotherType, redisFailure } from './failure.ts';
 import { type HeartbeatAsking, redisHeartbeats } from './heartbeats.ts';
 import { redisKept } from './kept.ts';
 import { keysVersion, kindField, type RedisKeys, redisKeys } from './keys.ts';
+import { type RedisLimitOptions, RedisLimits } from './limits.ts';
 import { type HashFields, type HashReading, readHash, withChanges } from './portions.ts';
 import { changesScript, commitScript, initialiseScript, type RedisScript, rewriteScript } from './scripts.ts';
 import { changeText, fieldOf, fieldsOf, parsePosition, parseState, positionFields } from './state.ts';
@@ -29,7 +31,7 @@ import { type Asking, redisUses } from './uses.ts';
 import { RedisInspector } from './warnings.ts';
 import { type RedisWatch, watchRedis } from './watch.ts';
 
-export interface RedisStoreOptions extends KeptOptions {
+export interface RedisStoreOptions extends KeptOptions, LimitOptions {
   /** As `parseRedisUrl` takes it. */
   readonly redisUrl: RedisUrl;
   /** The prefix of all keys, in braces; default `gateway`. */
@@ -70,13 +72,14 @@ export class RedisStore implements StateStore {
   readonly heartbeats: StateStore['heartbeats'];
   readonly removeHeartbeat: StateStore['removeHeartbeat'];
   readonly kept: ClosingItems;
+  readonly limits: RedisLimits;
   readonly #inspector: RedisInspector;
   #keptConnection: RedisConnection | undefined;
 
   constructor(
     settings: ConnectionSettings,
     keys: RedisKeys,
-    { pollMs = 500, ...keptOptions }: Omit<RedisStoreOptions, 'redisUrl'>,
+    { pollMs = 500, limitClockMs: clockMs, ...keptOptions }: Omit<RedisStoreOptions, 'redisUrl'>,
   ) {
     this.#settings = settings;
     this.#connection = new RedisConnection(settings);
@@ -98,6 +101,8 @@ export class RedisStore implements StateStore {
       () => redisKept(this.#openKept(), { keys, newer: () => redisFailure(this.#settings.address, 'newer_schema') }),
       keptOptions,
     );
+    const read: RedisLimitOptions['read'] = (...given) => this.#connection.script(...given);
+    this.limits = new RedisLimits({ address: settings.address, keys, read, clockMs });
   }
 
   async read(): Promise<StoredState> {
@@ -176,13 +181,14 @@ export class RedisStore implements StateStore {
       each.watch = this.#watch(onChange);
       return watch.close();
     });
-    await Promise.all([...replaced, this.#keptConnection?.renew(this.#keptSettings(), () => undefined)]);
+    const kept = this.#keptConnection?.renew(this.#keptSettings(), () => undefined);
+    await Promise.all([...replaced, kept, this.limits.renew(settings.address)]);
     return true;
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#watches.map(({ watch }) => watch.close()));
-    await Promise.all([this.#connection.close(), this.kept.close()]);
+    await Promise.all([this.#connection.close(), this.kept.close(), this.limits.close()]);
   }
 
   /** A connection of its own: large items do not delay counters and documents. */

@@ -48,5 +48,5 @@ const onlyInMemory =
 function evictionOf(policy: string | undefined, evicted: number): string | undefined {
   if (policy === 'noeviction' || (policy === undefined && evicted === 0)) return undefined;
   const what = evicted > 0 ? `has evicted ${evicted} keys` : 'evicts keys when its memory is full';
-  return `Redis ${what} (maxmemory-policy ${policy ?? 'unknown'}) and could drop every rule and key, so it gets no new ones; set maxmemory-policy to noeviction`;
+  return `Redis ${what} (maxmemory-policy ${policy ?? 'unknown'}) and could drop every rule and key, so it gets no new ones, and what shared limits have counted; set maxmemory-policy to noeviction`;
 }

@@ -1,6 +1,7 @@
 // The state store as a file of this machine: every process of it opens the same one, and a thread does the work.
 import { encodeCounts, expiresAtMs, rowOf } from '../../../domain/rules/counter-row.ts';
 import { type ClosingItems, type KeptOptions, keptItems, keptPatience } from '../kept-items.ts';
+import type { LimitOptions, LimitStore } from '../limits/limit-store.ts';
 import {
   bodyText,
   type Commit,
@@ -19,6 +20,7 @@ import {
   type StorePosition,
 } from '../state-store.ts';
 import { sqliteKept } from './kept.ts';
+import { sqliteLimits } from './limits.ts';
 import type {
   CommitInput,
   CommitOutput,
@@ -35,8 +37,8 @@ import type {
 } from './messages.ts';
 import { SqliteThread } from './thread.ts';
 
-export interface SqliteStoreOptions extends KeptOptions {
-  /** The files `state.sqlite` and, once something is kept, `kept.sqlite` lie in it; it is made when it does not exist. */
+export interface SqliteStoreOptions extends KeptOptions, LimitOptions {
+  /** The file `state.sqlite` lies in it, `kept.sqlite` once something is kept, and `limits.sqlite` once limits are shared; it is made when it does not exist. */
   readonly directory: string;
   /** Deadline of every operation; default 1,000. */
   readonly timeoutMs?: number;
@@ -48,7 +50,8 @@ export interface SqliteStoreOptions extends KeptOptions {
 export function openSqliteStore(options: SqliteStoreOptions): StateStore {
   const { directory, timeoutMs = 1_000, pollMs = 200 } = options;
   const kept = keptItems((nowMs) => sqliteKept({ directory, timeoutMs: keptPatience * timeoutMs, nowMs }), options);
-  return new SqliteStore(new SqliteThread({ directory, timeoutMs, pollMs }), kept);
+  const limits = sqliteLimits({ directory, clockMs: options.limitClockMs });
+  return new SqliteStore(new SqliteThread({ directory, timeoutMs, pollMs }), kept, limits);
 }
 
 class SqliteStore implements StateStore {
@@ -67,10 +70,12 @@ class SqliteStore implements StateStore {
   };
 
   readonly kept: ClosingItems;
+  readonly limits: LimitStore;
 
-  constructor(thread: SqliteThread, kept: ClosingItems) {
+  constructor(thread: SqliteThread, kept: ClosingItems, limits: LimitStore) {
     this.#thread = thread;
     this.kept = kept;
+    this.limits = limits;
   }
 
   async read(): Promise<StoredState> {
@@ -172,7 +177,7 @@ class SqliteStore implements StateStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#thread.close(), this.kept.close()]);
+    await Promise.all([this.#thread.close(), this.kept.close(), this.limits.close()]);
   }
 
   /** The text comes from this program's own thread: it is not checked again. */

@@ -105,7 +105,8 @@ export class SqliteThread<Name extends string = OperationName> {
         ...(bytes === undefined ? {} : { bytes }),
       };
       const patienceMs = this.#options.timeoutMs + (this.#isOnline ? 0 : startMs);
-      job.timer = setTimeout(() => this.#expire(job), patienceMs);
+      // An answer that arrived while this process was busy or stopped is read before it counts as missing.
+      job.timer = setTimeout(() => setImmediate(() => this.#expire(job)), patienceMs);
       this.#waiting.push(job);
       this.#next();
     });

@@ -1,0 +1,279 @@
+// The Lua of one counter of shared limits, and of what is granted under it; it stands behind the session's part of a script.
+import { recallEveryMs, recallMs, spareShare, spread } from '../limits/exchanging.ts';
+
+/**
+ * A counter is a hash: `h` the newest slice, `t` used, `H` held by all, `g` burials seen, `d` 1 when somebody was told that it is dry, `x`
+ * when others were last asked to give back, `s<session>` held, `<slice>` used. What is not read is not written: most exchanges
+ * touch few of its fields.
+ *
+ * Uses of the script: `id` and `own`, the session as text and number; `now`; `facts`, `text`, `number`, `parseGrave`.
+ */
+export const counterWords = `
+local function sliceAt(time, period) return math.floor((time * 3) / (50 * period)) end
+local fields = {'h', 't', 'H', 'g', 'd', 'x', 's' .. id}
+
+-- What a field says. Where somebody else has written garbage, the field is removed, and the sums are made anew.
+local function read(counter, field, value)
+  local units = number(value)
+  if value and units == 0 and value ~= '0' then
+    counter.isDamaged = true
+    counter.changed[field] = 0
+  end
+  return units
+end
+
+-- Everything that the hash holds; what has been changed meanwhile stays.
+local function readAll(counter)
+  if counter.isWhole then return end
+  counter.isWhole = true
+  if counter.isForeign then return end
+  local flat = call('HGETALL', counter.key)
+  for at = 1, #flat, 2 do
+    local session = string.match(flat[at], '^s(%d+)$')
+    local slice = string.match(flat[at], '^%d+$') and tonumber(flat[at])
+    if session and counter.sessions[session] == nil then
+      counter.sessions[session] = read(counter, flat[at], flat[at + 1])
+    elseif slice and counter.slices[slice] == nil then
+      counter.slices[slice] = read(counter, flat[at], flat[at + 1])
+    end
+  end
+end
+
+local function usedIn(counter, slice)
+  if counter.slices[slice] == nil then
+    local field = text(slice)
+    counter.slices[slice] = counter.isWhole and 0 or read(counter, field, call('HGET', counter.key, field))
+  end
+  return counter.slices[slice]
+end
+local function setUsed(counter, slice, units)
+  counter.used = counter.used + units - usedIn(counter, slice)
+  counter.slices[slice] = units
+  counter.changed[text(slice)] = units
+end
+local function hold(counter, session, units)
+  counter.held = counter.held + units - (counter.sessions[session] or 0)
+  counter.sessions[session] = units
+  counter.changed['s' .. session] = units
+end
+
+local function use(counter, slice, units)
+  local place = math.min(slice, counter.head)
+  if counter.period == 0 or units == 0 or place <= counter.head - 61 then return end
+  setUsed(counter, place, usedIn(counter, place) + units)
+end
+local function refund(counter, low, high, units)
+  local left = units
+  readAll(counter)
+  for slice = math.max(low, counter.head - 60), math.min(high, counter.head) do
+    local counted = usedIn(counter, slice)
+    local taken = math.min(left, counted)
+    if taken > 0 then
+      setUsed(counter, slice, counted - taken)
+      left = left - taken
+    end
+  end
+end
+
+local function turn(counter)
+  if counter.period == 0 then return end
+  local former = counter.head
+  counter.head = sliceAt(now, counter.period)
+  if former >= counter.head then return end
+  if counter.head - former <= 4 then
+    for slice = former - 60, counter.head - 61 do
+      if usedIn(counter, slice) > 0 then setUsed(counter, slice, 0) end
+    end
+    return
+  end
+  readAll(counter)
+  for slice, units in pairs(counter.slices) do
+    if slice <= counter.head - 61 and units > 0 then setUsed(counter, slice, 0) end
+  end
+end
+
+local function buryHeld(counter)
+  if counter.graves == facts.graves then return end
+  counter.graves = facts.graves
+  readAll(counter)
+  for session, units in pairs(counter.sessions) do
+    if units > 0 then
+      local grave = parseGrave(call('HGET', gravesKey, session) or '')
+      local used = grave and grave.used
+      if not grave and call('HEXISTS', sessionsKey, session) == 0 then used = now end
+      if used then
+        hold(counter, session, 0)
+        if counter.period ~= 0 then use(counter, sliceAt(used, counter.period), units) end
+      end
+    end
+  end
+end
+
+local function mend(counter)
+  readAll(counter)
+  counter.isDamaged, counter.used, counter.held = false, 0, 0
+  for _, units in pairs(counter.slices) do counter.used = counter.used + units end
+  for _, units in pairs(counter.sessions) do counter.held = counter.held + units end
+end
+
+local function load(key, period)
+  local counter = {key = key, period = period, slices = {}, sessions = {}, changed = {}}
+  local found = redis.pcall('HMGET', key, unpack(fields))
+  counter.isForeign = found.err ~= nil
+  counter.isWhole = counter.isForeign or not found[1]
+  if counter.isWhole then
+    counter.before, counter.graves, counter.isDry = {}, facts.graves, false
+    counter.head, counter.used, counter.held, counter.recalled, counter.sessions[id] = 0, 0, 0, 0, 0
+  else
+    counter.before, counter.graves, counter.isDry, counter.recalled = found, number(found[4]), found[5] == '1', number(found[6])
+    counter.sessions[id] = read(counter, fields[7], found[7])
+    counter.head, counter.used, counter.held = number(found[1]), number(found[2]), number(found[3])
+    if text(counter.used) ~= found[2] or text(counter.held) ~= found[3] then counter.isDamaged = true end
+    if counter.isDamaged then mend(counter) end
+  end
+  turn(counter)
+  return counter
+end
+
+local function save(counter)
+  if counter.isDamaged then mend(counter) end
+  local values, gone = {}, {}
+  local numbers = {counter.head, counter.used, counter.held, counter.graves, counter.isDry and 1 or 0, counter.recalled}
+  for at, value in ipairs(numbers) do
+    local written = text(value)
+    if counter.before[at] ~= written then
+      values[#values + 1] = fields[at]
+      values[#values + 1] = written
+    end
+  end
+  for field, units in pairs(counter.changed) do
+    if units == 0 then
+      gone[#gone + 1] = field
+    else
+      values[#values + 1] = field
+      values[#values + 1] = text(units)
+    end
+  end
+  if counter.isForeign then call('DEL', counter.key) end
+  if #values > 0 then call('HSET', counter.key, unpack(values)) end
+  if #gone > 0 then call('HDEL', counter.key, unpack(gone)) end
+  local expires = 20000
+  if counter.period > 0 then
+    expires = expires + math.ceil(counter.period * 61000 / 60) + (counter.held == 0 and 0 or 3600000)
+  elseif counter.held > 0 then
+    expires = 86400000
+  end
+  call('PEXPIRE', counter.key, text(expires))
+end
+
+local function tell(kind, key)
+  redis.pcall('PUBLISH', ARGV[5], kind .. string.sub(key, tonumber(ARGV[6]) + 1))
+end
+
+local function book(key, item)
+  local counter = load(key, item[1])
+  local before = counter.used + counter.held
+  buryHeld(counter)
+  for _, each in ipairs(item[7]) do use(counter, each[1], each[2]) end
+  for _, each in ipairs(item[8]) do refund(counter, each[1], each[2], each[3]) end
+  if counter.sessions[id] ~= item[3] then hold(counter, id, item[3]) end
+  if counter.isDry and counter.used + counter.held < before then
+    counter.isDry = false
+    tell('f', key)
+  end
+  return {counter = counter, cap = item[2], spare = item[4], wish = item[5], least = item[6], granted = 0, lacking = 0, recall = 0}
+end
+
+local function free(row) return row.cap - row.counter.used - row.counter.held end
+local function give(row, units)
+  if units == 0 then return end
+  hold(row.counter, id, row.counter.sessions[id] + units)
+  row.granted = row.granted + units
+end
+
+-- A request lacks units. What others hold is called back; for a moment it is worth waiting for.
+local function lack(row, units)
+  local counter = row.counter
+  row.lacking = math.max(row.lacking, units)
+  counter.isDry = true
+  row.recall = 0
+  if counter.held == counter.sessions[id] then return end
+  if now - counter.recalled >= ${recallEveryMs} then
+    counter.recalled = now
+    tell('r', counter.key)
+  end
+  row.recall = math.max(0, ${recallMs} - (now - counter.recalled))
+end
+
+-- As many requests as all their counters have room for. A need: item, units, kept, alone.
+local function admit(rows, requests, needs)
+  local admitted = requests
+  for _, need in ipairs(needs) do
+    local row, units, kept = rows[need[1] + 1], need[2], need[3]
+    local fits = requests
+    if units > 0 then fits = math.floor((math.max(0, free(row)) + kept) / units) end
+    if fits == 0 and need[4] == 1 and row.counter.held == kept and row.counter.used < row.cap then fits = 1 end
+    admitted = math.min(admitted, fits)
+  end
+  for _, need in ipairs(needs) do
+    local row, units, kept = rows[need[1] + 1], need[2], need[3]
+    give(row, math.min(math.max(0, admitted * units - kept), math.max(0, free(row))))
+    local left = math.max(0, kept - admitted * units)
+    if admitted < requests and free(row) + left < units then lack(row, units - left) end
+  end
+  return admitted
+end
+
+local function addSpare(row)
+  if row.wish == 0 then return end
+  local most = math.max(row.least, math.ceil(row.cap / (${spareShare} * facts.live))) - row.spare
+  local part = math.floor(math.max(0, free(row)) / (${spread} * facts.live))
+  local granted = math.max(0, math.min(row.wish, most, part))
+  give(row, granted)
+  if granted > 0 or row.lacking > 0 or free(row) > 0 then return end
+  row.lacking = 1
+  row.counter.isDry = true
+  row.recall = row.counter.held > row.counter.sessions[id] and -1 or 0
+end
+
+local function freeIn(row)
+  if row.lacking == 0 then return 0 end
+  local counter, room = row.counter, free(row)
+  if room >= row.lacking then return 0 end
+  readAll(counter)
+  if counter.period == 0 then return -1 end
+  for slice = counter.head - 60, counter.head do
+    room = room + (counter.slices[slice] or 0)
+    if room >= row.lacking then return math.max(1, math.ceil((slice + 61) * 50 * counter.period / 3) - now) end
+  end
+  return -1
+end
+
+local function finish(row)
+  local counter = row.counter
+  save(counter)
+  return string.format('[%.0f,%.0f,%.0f,%.0f,%.0f,%.0f]', row.granted, free(row), counter.used,
+    counter.held - counter.sessions[id], freeIn(row), row.recall)
+end
+
+local function view(key, period)
+  local counter = load(key, period)
+  buryHeld(counter)
+  readAll(counter)
+  local oldest, newest, holders = -1, -1, {}
+  for slice, units in pairs(counter.slices) do
+    if units > 0 then
+      if oldest < 0 or slice < oldest then oldest = slice end
+      if slice > newest then newest = slice end
+    end
+  end
+  for session, units in pairs(counter.sessions) do
+    local of = units > 0 and parseSession(call('HGET', sessionsKey, session) or '')
+    if units > 0 then holders[#holders + 1] = {number(session), of and of.instance or '', units} end
+  end
+  table.sort(holders, function(one, other) return one[1] < other[1] end)
+  local parts = {text(counter.used), text(counter.held), text(oldest), text(newest)}
+  for _, each in ipairs(holders) do parts[#parts + 1] = '[' .. cjson.encode(each[2]) .. ',' .. text(each[3]) .. ']' end
+  return '[' .. table.concat(parts, ',') .. ']'
+end
+`;

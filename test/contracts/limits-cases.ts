@@ -1,0 +1,151 @@
+// The contract of shared limits as cases for any engine: it answers as the book does, and says when it comes and goes.
+import { type Test, test } from 'tap';
+import type { LimitNotice } from '../../domain/limits/exchange.ts';
+import { attach, detach, exchange, look } from '../../store/state/limits/book.ts';
+import type { LimitLine } from '../../store/state/limits/limit-store.ts';
+import { attachMessage, exchangeMessage, limitGroup, limitItem } from '../support/limit-messages.ts';
+import { MemoryTables } from '../support/limit-tables.ts';
+import { createRandom } from '../support/random.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { Heard, type LimitEngine } from './limits-engines.ts';
+import { LimitWorld, worldKeys } from './limits-world.ts';
+import { rejection } from './state-store-case-tools.ts';
+
+const seeds = process.env['RUNS'] === 'full' ? 60 : 4;
+const messages = 250;
+
+/** One random world on the engine, through two connections, and on the model: each answer must be the same. */
+async function playWorld(t: Test, engine: LimitEngine, seed: number): Promise<void> {
+  const place = await engine.start(t);
+  const random = createRandom(seed);
+  const world = new LimitWorld(random);
+  const heard = [new Heard(place.open(() => world.nowMs)), new Heard(place.open(() => world.nowMs))];
+  const lines = await Promise.all(heard.map((each) => each.line()));
+  const reader = place.open(() => world.nowMs);
+  const tables = new MemoryTables({ forgets: engine.forgetsByOwnTime });
+  const notices: LimitNotice[] = [];
+  const compare = (found: unknown, wanted: unknown, what: string): void => {
+    if (JSON.stringify(found) !== JSON.stringify(wanted)) t.same(found, wanted, `seed ${seed}, ${what}`);
+  };
+  const played = { done: 0, stale: 0, unknown: 0, buried: 0, recovering: 0, admitted: 0 };
+  for (let step = 0; step < messages; step += 1) {
+    const said = world.next();
+    const line = lines[Math.floor(random() * 2)] as LimitLine;
+    const what = `message ${step}: ${JSON.stringify(said)}`;
+    if (said.kind === 'attach') {
+      const wanted = attach(tables, said.message, world.nowMs);
+      compare(await line.attach(said.message), wanted, what);
+      said.taken(wanted.session, wanted.former === 'known' ? wanted.sequence : 0);
+      world.knows(wanted.generation);
+      if (wanted.former === 'buried') played.buried += 1;
+    } else if (said.kind === 'detach') {
+      detach(tables, said.message, world.nowMs);
+      await line.detach(said.message);
+    } else {
+      const wanted = exchange(tables, said.message, world.nowMs, (notice) => notices.push(notice));
+      compare(await line.exchange(said.message), wanted, what);
+      played[wanted.status] += 1;
+      if (wanted.status === 'unknown') said.refused();
+      if (wanted.status === 'done') {
+        said.granted(wanted.answers.map(({ granted }) => granted));
+        if (wanted.recovering) played.recovering += 1;
+        played.admitted += wanted.admitted.filter((requests) => requests > 0).length;
+      }
+    }
+    if (step % 10 === 0) {
+      const wanted = worldKeys.map((key) => look(tables, key, world.nowMs));
+      compare(await reader.look(worldKeys), wanted, `counters after message ${step}`);
+    }
+    if (!t.passing()) return;
+  }
+  for (const { lost } of heard) t.same(lost, []);
+  for (const [index, line] of lines.entries()) {
+    // One that neither holds nor waits need not hear anything.
+    const { session } = await line.attach(attachMessage(`last ${index}`));
+    await line.exchange(exchangeMessage(session, { items: [limitItem('last', { held: 1 })] }));
+    const { notices: found = [] } = heard[index] ?? {};
+    await waitFor('all notices', () => found.length >= notices.length);
+    t.same(sorted(found), sorted(notices), `seed ${seed}, notices to connection ${index}`);
+  }
+  t.ok(played.done > 100 && played.stale > 0 && played.buried > 0 && played.admitted > 10, JSON.stringify(played));
+}
+
+function sorted(notices: readonly LimitNotice[]): string[] {
+  return notices.map(({ kind, key }) => `${kind} ${key}`).sort();
+}
+
+type LimitCase = (t: Test, engine: LimitEngine) => Promise<void>;
+
+const cases: Readonly<Record<string, LimitCase>> = {
+  async 'random proxies are answered as by the book'(t, engine) {
+    for (let seed = 1; seed <= seeds && t.passing(); seed += 1) await playWorld(t, engine, seed);
+  },
+
+  async 'the clock of the engine is that of this machine, in whole milliseconds'(t, engine) {
+    const place = await engine.start(t);
+    const line = await new Heard(place.open()).line();
+    const before = Date.now();
+    const { now } = await line.attach(attachMessage('a'));
+    t.ok(Number.isInteger(now) && now >= before && now <= Date.now(), String(now));
+  },
+
+  async 'what is told reaches every listener while it holds something or waits, and no other key'(t, engine) {
+    const place = await engine.start(t);
+    const [one, other] = [new Heard(place.open()), new Heard(place.open())];
+    const [first, second] = [await one.line(), await other.line()];
+    const { session: a } = await first.attach(attachMessage('a'));
+    const { session: b } = await second.attach(attachMessage('b'));
+    await second.exchange(
+      exchangeMessage(b, { items: [limitItem('k', { held: 100 }), limitItem('quiet', { held: 1 })] }),
+    );
+    const asking = { items: [limitItem('k')], groups: [limitGroup(1, [0])] };
+    await first.exchange(exchangeMessage(a, asking));
+    for (const { notices } of [one, other]) {
+      await waitFor('the call to give back', () => notices.length > 0);
+      t.same(notices, [{ kind: 'return', key: 'k' }]);
+    }
+    await second.exchange(exchangeMessage(b, { sequence: 2, items: [limitItem('k', { held: 90 })] }));
+    for (const { notices } of [one, other]) {
+      await waitFor('the news of room', () => notices.length > 1);
+      t.same(notices.at(-1), { kind: 'room', key: 'k' });
+    }
+  },
+
+  async 'a store that is emptied makes itself known by another generation'(t, engine) {
+    const place = await engine.start(t);
+    const heard = new Heard(place.open());
+    const line = await heard.line();
+    const former = await line.attach(attachMessage('a'));
+    await line.exchange(exchangeMessage(former.session, { items: [limitItem('k', { held: 5 })] }));
+    await place.empty();
+    const said = await line
+      .exchange(exchangeMessage(former.session, { sequence: 2 }))
+      .catch(() => ({ status: 'lost' }));
+    t.match(said.status, /^(unknown|lost)$/);
+    const next = said.status === 'lost' ? await heard.line(2) : line;
+    const knows = { session: former.session, generation: former.generation, live: 1, connection: 2 };
+    const again = await next.attach(attachMessage('a', { ...knows, fresh: 'new', server: next.server }));
+    t.match(again, { generation: 'new', former: 'unknown', recovering: true });
+  },
+
+  async 'a store that was opened answers nothing after its end, and opens nothing'(t, engine) {
+    const place = await engine.start(t);
+    const store = place.open();
+    const heard = new Heard(store);
+    const line = await heard.line();
+    await store.close();
+    t.match(await rejection(line.attach(attachMessage('a'))), { name: 'StoreUnavailable', reason: 'unreachable' });
+    t.match(await rejection(store.look(['60:k'])), { name: 'StoreUnavailable' });
+    t.same(heard.lost, [], 'it was closed, not lost');
+  },
+
+  async 'counters that nobody has spoken of are empty'(t, engine) {
+    const place = await engine.start(t);
+    const empty = { used: 0, held: 0, oldest: -1, newest: -1, sessions: [] };
+    t.same(await place.open().look(['60:a', '0:b']), [empty, empty]);
+  },
+};
+
+export async function testLimits(engine: LimitEngine): Promise<void> {
+  for (const [claim, run] of Object.entries(cases)) await test(`${engine.name}: ${claim}`, (t) => run(t, engine));
+}
