@@ -543,6 +543,18 @@ export interface RateLimits {
    */
   max_children: number;
   /**
+   * fleet: a cap holds for all proxies on one state store together; each holds some of it in advance, so that few requests wait for the store. replica: each proxy counts for itself, so N proxies admit N times the cap. Without it: fleet with REDIS_URL or several workers, else replica.
+   */
+  scope?: 'fleet' | 'replica';
+  /**
+   * What holds under fleet scope while the state store does not answer. share: each proxy admits its part of the cap. closed: nothing is admitted (503). open: each proxy admits the whole cap.
+   */
+  on_store_loss: 'share' | 'closed' | 'open';
+  /**
+   * How long a request waits at most for the state store, where this proxy holds nothing of a cap. Behind it the store counts as lost until it answers.
+   */
+  lease_wait: string;
+  /**
    * What an open request sets aside under each token cap that counts it, so that requests at the same time see each other: its prompt as estimated, and for its answer the length that 50 % (p50) or 90 % (p90) of the model's answers to this consumer did not exceed, at most its max_tokens; or its max_tokens (max). What it has used replaces that when it ends. With p50 and p90 a request goes whatever it may take while no other one is open; with max only where it is larger than the whole cap. none: only what has ended counts.
    */
   reserve_tokens: 'none' | 'p50' | 'p90' | 'max';
@@ -604,6 +616,10 @@ export interface Limit {
    * enforce refuses requests over the cap; shadow only counts and reports them.
    */
   mode: 'enforce' | 'shadow';
+  /**
+   * on_store_loss of this limit alone.
+   */
+  on_store_loss?: 'share' | 'closed' | 'open';
 }
 /**
  * The limits of one provider.

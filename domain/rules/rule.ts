@@ -31,13 +31,15 @@ export interface Rule {
   /** When a block ends, in Unix milliseconds: present when a cap is 0. */
   readonly blockedUntilMs?: number;
   readonly mode: 'enforce' | 'shadow';
+  /** What holds while the store is lost; absent: as for all rules. */
+  readonly onStoreLoss?: 'share' | 'closed' | 'open';
   readonly source: 'config' | 'manual';
   /** Generation of the counters: a higher epoch clears them (reset, deletion, change between shared and template). */
   readonly epoch: number;
 }
 
 /** The part of `rate_limits` that declares rules. */
-export type RuleLists = Omit<RateLimits, 'max_children' | 'reserve_tokens'>;
+export type RuleLists = Pick<RateLimits, 'enabled' | 'user_paths' | 'providers' | 'models'>;
 
 /** One limit of the configuration with its subject and its place in `rate_limits`. */
 export interface DeclaredRule {
@@ -143,6 +145,7 @@ function compileRule({ scope, subject, perChild, periodSeconds: seconds, limit }
     ...(limit.max_requests === undefined ? {} : { maxRequests: limit.max_requests }),
     ...(limit.max_tokens === undefined ? {} : { maxTokens: limit.max_tokens }),
     mode: limit.mode,
+    ...(limit.on_store_loss === undefined ? {} : { onStoreLoss: limit.on_store_loss }),
     source: 'config',
     epoch: 0,
   };

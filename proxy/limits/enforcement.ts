@@ -23,4 +23,13 @@ export interface Enforcement {
   readonly isEnforced?: boolean;
   /** Most children of one template with counters of their own; further ones share one counter. Default: no bound. */
   readonly maxChildren?: number;
+  /** Caps hold over the whole fleet, not for each proxy; needs `Limiter.share`. Default false. */
+  readonly isShared?: boolean;
+  /** What holds under shared caps while the state store is lost. Default `share`. */
+  readonly onStoreLoss?: OnStoreLoss;
+  /** How long a request waits for the state store at most, in milliseconds. Default 250. */
+  readonly leaseWaitMs?: number;
 }
+
+/** What is decided while the store is lost: by this proxy's part of the cap; nothing is admitted; or by the whole cap. */
+export type OnStoreLoss = 'share' | 'closed' | 'open';

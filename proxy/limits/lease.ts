@@ -1,5 +1,6 @@
 // The holdings of an admitted request: its slots and the tokens set aside for it until it ends, and its count until a provider was called.
-import { sliceAt } from '../../domain/rules/slice.ts';
+import { sliceAt, sliceCount } from '../../domain/rules/slice.ts';
+import type { Moment } from './fleet/fleet.ts';
 import type { MatchedCounter, MatchedCounters } from './match.ts';
 import { giveBack, type SetAside, setAside } from './set-aside.ts';
 import type { Counter, Tally } from './tally.ts';
@@ -15,12 +16,15 @@ export class Lease {
   /** The counters in whose windows the request is counted, and since when. */
   #windows: MatchedCounters;
   #atMs: number;
+  /** When that was for the state store, if the fleet shares a window. */
+  #moment: Moment | undefined;
   #isCounted = true;
   #isHeld = true;
   #reserved: SetAside[] = nothingReserved;
 
   /** `matched` holds exactly the counters that were taken from. */
-  constructor(matched: MatchedCounters, atMs: number) {
+  constructor(matched: MatchedCounters, atMs: number, moment?: Moment) {
+    this.#moment = moment;
     this.#slots = matched;
     this.#windows = matched;
     this.#atMs = atMs;
@@ -31,7 +35,9 @@ export class Lease {
     if (!this.#isHeld) return;
     this.#isHeld = false;
     for (const { counter } of this.#slots) {
-      if (counter !== undefined && counter.window === undefined) counter.inFlight -= 1;
+      if (counter === undefined || counter.window !== undefined) continue;
+      counter.inFlight -= 1;
+      counter.shared?.release('slots', 1);
     }
     for (const reserved of this.#reserved) giveBack(reserved);
     this.#reserved = nothingReserved;
@@ -41,10 +47,10 @@ export class Lease {
    * Sets tokens aside under a token rule that has room for them and a counter, until `release`. Other rules are left out, and a lease that
    * was released takes nothing.
    */
-  reserve({ caps, counter }: MatchedCounter, tokens: number): void {
+  reserve({ caps, counter }: MatchedCounter, tokens: number, nowMs: number): void {
     if (!this.#isHeld || counter?.window === undefined || caps.tokensCap === Number.POSITIVE_INFINITY) return;
     if (this.#reserved === nothingReserved) this.#reserved = [];
-    this.#reserved.push(setAside(caps, counter, tokens));
+    this.#reserved.push(setAside(caps, counter, tokens, nowMs));
   }
 
   /** The tokens that this request has set aside on a counter. */
@@ -76,6 +82,14 @@ export class Lease {
     return false;
   }
 
+  /** Whether the window of the rule still counts the request: counting it now instead takes no more of its cap. */
+  isCountedIn({ caps, counter }: MatchedCounter, nowMs: number): boolean {
+    const { periodSeconds } = caps.rule;
+    const own = this.#windows.find((match) => match.counter === counter);
+    if (own === undefined || counter === undefined || counter.retired) return false;
+    return sliceAt(nowMs, periodSeconds) - sliceAt(this.#atMs, periodSeconds) < sliceCount - 1;
+  }
+
   /** Whether the request is counted under the rule of this tally. */
   counts(tally: Tally): boolean {
     return this.#windows.some(({ caps }) => caps.tally === tally);
@@ -85,18 +99,26 @@ export class Lease {
   uncount(nowMs: number): void {
     if (!this.#isCounted) return;
     this.#isCounted = false;
-    for (const match of this.#windows) uncountIn(match, this.#atMs, nowMs);
+    for (const match of this.#windows) this.#uncountIn(match, nowMs);
   }
 
   /** Removes the request from the windows of one rule, under which it counts no more. */
   leave(tally: Tally, nowMs: number): void {
     const left = this.#windows.filter(({ caps }) => caps.tally === tally);
-    if (this.#isCounted) for (const match of left) uncountIn(match, this.#atMs, nowMs);
+    if (this.#isCounted) for (const match of left) this.#uncountIn(match, nowMs);
     this.#windows = this.#windows.filter(({ caps }) => caps.tally !== tally);
   }
 
+  #uncountIn({ caps, counter }: MatchedCounter, nowMs: number): void {
+    if (counter?.window === undefined || counter.retired || caps.requestsCap === Number.POSITIVE_INFINITY) return;
+    counter.window.refund(requests, 1, this.#atMs, nowMs);
+    if (this.#moment !== undefined) counter.shared?.refund(this.#moment, nowMs);
+    counter.touch();
+  }
+
   /** Notes that the caller has counted the request again at `atMs` (Unix milliseconds), in exactly these windows. */
-  recount(windows: MatchedCounters, atMs: number): void {
+  recount(windows: MatchedCounters, atMs: number, moment?: Moment): void {
+    this.#moment = moment;
     this.#windows = windows;
     this.#atMs = atMs;
     this.#isCounted = true;
@@ -104,9 +126,3 @@ export class Lease {
 }
 
 const nothingReserved: SetAside[] = [];
-
-function uncountIn({ caps, counter }: MatchedCounter, atMs: number, nowMs: number): void {
-  if (counter?.window === undefined || counter.retired || caps.requestsCap === Number.POSITIVE_INFINITY) return;
-  counter.window.refund(requests, 1, atMs, nowMs);
-  counter.touch();
-}

@@ -1,19 +1,21 @@
 // The engine: admits or rejects, counts, refunds. Pure and synchronous, so a decision and its booking are one step; the clock is an argument.
 import type { CounterRow } from '../../domain/rules/counter-row.ts';
 import { compareRules, type Rule } from '../../domain/rules/rule.ts';
-import { type Admission, admitMatched } from './admit.ts';
+import { type Admission, type Admitting, admitMatched, admitNow } from './admit.ts';
 import { AnswerLengths } from './answer-lengths.ts';
 import type { DecisionCount } from './decisions.ts';
 import type { Enforcement, LimiterOptions, ReserveTokens } from './enforcement.ts';
+import type { Fleet } from './fleet/fleet.ts';
+import type { OwnUse } from './fleet/tell-again.ts';
 import type { Lease } from './lease.ts';
 import { type LiveFigures, liveFigures } from './live.ts';
 import { liveCounter, type Matches, RuleIndex, RuleLookup } from './match.ts';
 import { type RuleReport, reportMatched } from './report.ts';
 import { restoreRow, takeChanged } from './stored-windows.ts';
 import { Sweeper } from './sweeper.ts';
-import { Tally, type Unsaved } from './tally.ts';
+import { type Counter, Tally, type Unsaved } from './tally.ts';
 import { type UtilisationStep, utilisationOf } from './utilisation.ts';
-import { SliceClock, tokens as tokenLane } from './window.ts';
+import { requests as requestLane, SliceClock, tokens as tokenLane } from './window.ts';
 
 /** Creates a limiter without rules, which admits every request until `reconcile` gives it rules. */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
@@ -45,6 +47,9 @@ export class Limiter {
       tokensEnforced,
       isExported,
       areBounds: false,
+      fleet: undefined,
+      isShared: false,
+      onStoreLoss: 'share',
       maxChildren: Number.POSITIVE_INFINITY,
       bytes: 0,
       mostBytes,
@@ -54,6 +59,18 @@ export class Limiter {
         return clock;
       },
     };
+  }
+
+  /** Counts shared caps with the fleet from now on; call it once, before there are rules. */
+  share(fleet: Fleet): void {
+    this.#unsaved.fleet = fleet;
+  }
+
+  /** All that this proxy has counted under shared caps in the trailing periods. */
+  *ownUses(nowMs: number): Generator<OwnUse, void> {
+    for (const tally of this.#tallies.values()) {
+      for (const counter of tally.counters()) yield* ownUsesOf(counter, nowMs);
+    }
   }
 
   /**
@@ -75,6 +92,9 @@ export class Limiter {
   #reconcile(wanted: ReadonlyMap<string, Rule>, enforcement: Enforcement): void {
     this.#isEnforced = enforcement.isEnforced ?? true;
     this.#reserveTokens = enforcement.reserveTokens ?? 'p90';
+    this.#unsaved.isShared = enforcement.isShared === true && this.#unsaved.fleet !== undefined;
+    this.#unsaved.onStoreLoss = enforcement.onStoreLoss ?? 'share';
+    if (this.#unsaved.fleet !== undefined) this.#unsaved.fleet.leaseWaitMs = enforcement.leaseWaitMs ?? 250;
     this.#unsaved.areBounds = this.#reserveTokens === 'max';
     this.#unsaved.maxChildren = enforcement.maxChildren ?? Number.POSITIVE_INFINITY;
     for (const [key, tally] of this.#tallies) {
@@ -119,7 +139,8 @@ export class Limiter {
    * Checks every rule, then takes from all of them or from none (spec, Limits 5). A shadow rule that would have refused
    * counts a `shadow_reject` and takes nothing, so that its counts equal those of an enforced rule. A refusal is
    * counted as `rejectedAs`. Every token rule must have room for `wanted` tokens, which are set aside until the lease is released; with 0,
-   * it must only not be used up. `nowMs` in Unix milliseconds. Does not throw.
+   * it must only not be used up. Where a fleet shares a rule, it is decided with what this proxy holds. `nowMs` in Unix milliseconds. Does
+   * not throw.
    */
   admit(
     matches: Matches,
@@ -127,7 +148,15 @@ export class Limiter {
     rejectedAs: 'reject' | 'skip_target' = 'reject',
     wanted: number = 0,
   ): Admission {
-    return admitMatched(matches, nowMs, rejectedAs, wanted);
+    return admitNow(matches, nowMs, { rejectedAs, wanted });
+  }
+
+  /**
+   * `admit`, which asks the state store where a fleet shares a rule and this proxy holds nothing of it: a promise then. It resolves within
+   * the time that requests may wait for the store.
+   */
+  admitSoon(matches: Matches, nowMs: number, admitting: Admitting): Admission | Promise<Admission> {
+    return admitMatched(matches, nowMs, admitting);
   }
 
   /** Whether `charge` would count anything: a matching rule limits tokens. */
@@ -154,6 +183,7 @@ export class Limiter {
       if (tokensCap === Number.POSITIVE_INFINITY || (shadow && lease?.counts(tally) !== true)) continue;
       const counter = liveCounter(match) ?? tally.open(match.child);
       counter.window?.add(tokenLane, count, nowMs);
+      counter.shared?.charge(count, nowMs);
       counter.touch();
     }
   }
@@ -277,6 +307,16 @@ export class Limiter {
     const wanted = [...this.#tallies.values()].filter(({ caps }) => isWanted(caps.rule));
     return wanted.sort((a, b) => compareRules(a.caps.rule, b.caps.rule));
   }
+}
+
+function* ownUsesOf({ window, shared, tally }: Counter, nowMs: number): Generator<OwnUse, void> {
+  if (window === undefined || shared === undefined) return;
+  window.advance(nowMs);
+  const { requestsCap, tokensCap } = tally.caps;
+  if (requestsCap !== Number.POSITIVE_INFINITY)
+    yield { stock: shared.stock('requests', nowMs), pairs: window.pairs(requestLane) };
+  if (tokensCap !== Number.POSITIVE_INFINITY)
+    yield { stock: shared.stock('tokens', nowMs), pairs: window.pairs(tokenLane) };
 }
 
 /** A template with more children than may have counters of their own. */

@@ -2,9 +2,9 @@
 import { compareRules, type Rule } from '../../domain/rules/rule.ts';
 import type { Dimension, Outcome } from './decisions.ts';
 import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches, subjectOf } from './match.ts';
-import { hasTokenRoom } from './set-aside.ts';
+import { lanesOf, roomOf } from './room.ts';
 import { slotSeconds, tokenSeconds, waitSeconds } from './span.ts';
-import type { Caps, Counter, Tally } from './tally.ts';
+import type { Tally } from './tally.ts';
 import { requests } from './window.ts';
 
 /** One cap that is used up. */
@@ -17,7 +17,11 @@ export interface Exhausted {
   readonly cap: number;
   /** Whole seconds, at least 1, until this cap alone would admit a request. */
   readonly retryAfterSeconds: number;
+  /** It is not known whether it is used up: the state store is lost, and the rule admits nothing without it. */
+  readonly isStoreLost: boolean;
 }
+
+const dimensionOf = { slots: 'concurrent', requests: 'requests', tokens: 'tokens' } as const;
 
 /**
  * The decision to reject. It names the used-up cap with the longest wait, because only after that wait a retry would be
@@ -26,25 +30,6 @@ export interface Exhausted {
 export interface Rejection extends Exhausted {
   /** Every used-up cap of an enforcing rule, in the order of rules. */
   readonly exhausted: readonly Exhausted[];
-}
-
-/**
- * Whether a cap of the rule is used up at `nowMs` (Unix milliseconds), or has no room for `wanted` tokens. Without a counter, only a cap of 0
- * is used up.
- */
-export function isExhausted(caps: Caps, counter: Counter | undefined, nowMs: number, wanted: number = 0): boolean {
-  if (counter === undefined) return caps.isBlock;
-  const { window } = counter;
-  if (window === undefined) return counter.inFlight >= caps.slotsCap;
-  window.advance(nowMs);
-  return window.requestsUsed >= caps.requestsCap || !hasTokenRoom(caps, counter, wanted);
-}
-
-/** `isExhausted` for the token cap alone. */
-export function isOutOfTokens(caps: Caps, counter: Counter | undefined, nowMs: number, wanted: number): boolean {
-  if (counter === undefined) return caps.isBlock;
-  counter.window?.advance(nowMs);
-  return !hasTokenRoom(caps, counter, wanted);
 }
 
 /** Every used-up cap of one rule, an enforced or a shadow one, for a request of so many tokens. */
@@ -67,11 +52,14 @@ function collect(found: Exhausted[], match: MatchedCounter, nowMs: number, wante
   add('concurrent', caps.slotsCap, slotSeconds(caps, counter, nowMs));
   add('requests', caps.requestsCap, waitSeconds(caps, counter, requests, nowMs));
   add('tokens', caps.tokensCap, tokenSeconds(caps, counter, wanted, nowMs));
+  if (roomOf(caps, counter, nowMs, { wanted }) !== 'closed') return;
+  const [lane] = lanesOf(caps, wanted);
+  if (lane !== undefined) add(dimensionOf[lane.lane], lane.cap, 1, true);
 
-  function add(dimension: Dimension, cap: number, retryAfterSeconds: number): void {
+  function add(dimension: Dimension, cap: number, retryAfterSeconds: number, isStoreLost: boolean = false): void {
     if (retryAfterSeconds === 0) return;
     const { rule, tally } = caps;
-    found.push({ rule, tally, subject: subjectOf(match), dimension, cap, retryAfterSeconds });
+    found.push({ rule, tally, subject: subjectOf(match), dimension, cap, retryAfterSeconds, isStoreLost });
   }
 }
 

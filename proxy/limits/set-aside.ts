@@ -1,4 +1,5 @@
 // Tokens that open requests have set aside: the one place that says whether there is room for more, takes them and gives them back.
+import type { FleetCounter } from './fleet/fleet-counter.ts';
 import type { Caps, Counter } from './tally.ts';
 
 /** Tokens that one request has set aside on one counter. */
@@ -28,9 +29,23 @@ function boundedWish(tokensCap: number, wanted: number): number {
 }
 
 /** Sets aside `wanted` tokens where `hasTokenRoom` was true: all that is free, where it is less. Call it after `window.advance`. */
-export function setAside({ tokensCap }: Caps, counter: Counter, wanted: number): SetAside {
+export function setAside({ tokensCap }: Caps, counter: Counter, wanted: number, nowMs: number): SetAside {
+  if (counter.shared !== undefined) return setAsideShared(tokensCap, counter, wanted, nowMs);
   const free = tokensCap - (counter.window?.tokensUsed ?? 0) - counter.reserved;
   const tokens = Math.min(boundedWish(tokensCap, wanted), Math.max(0, free));
+  counter.reserved += tokens;
+  counter.reservers += 1;
+  return { counter, tokens };
+}
+
+/** The same of what the fleet shares: from what this proxy holds; while the store is lost, of what nobody granted. */
+function setAsideShared(tokensCap: number, counter: Counter, wanted: number, nowMs: number): SetAside {
+  const shared = counter.shared as FleetCounter;
+  const stock = shared.stock('tokens', nowMs);
+  const wish = boundedWish(tokensCap, wanted);
+  const tokens = shared.fleet.isValid(nowMs) ? Math.min(wish, Math.max(0, stock.units)) : wish;
+  shared.hold('tokens', tokens, nowMs);
+  stock.isAlone = false;
   counter.reserved += tokens;
   counter.reservers += 1;
   return { counter, tokens };
@@ -40,4 +55,5 @@ export function setAside({ tokensCap }: Caps, counter: Counter, wanted: number):
 export function giveBack({ counter, tokens }: SetAside): void {
   counter.reserved -= tokens;
   counter.reservers -= 1;
+  counter.shared?.release('tokens', tokens);
 }

@@ -1,5 +1,7 @@
 // How long the use of a rule's window lasts: what clients see as the start and the end of the window, and the seconds to its reset.
+import type { LimitLane } from '../../domain/limits/exchange.ts';
 import { sliceCount, sliceStartMs } from '../../domain/rules/slice.ts';
+import { capWithoutStore, laneRoom, lanesOf } from './room.ts';
 import { hasTokenRoom, neededTokens } from './set-aside.ts';
 import type { Caps, Counter } from './tally.ts';
 import { type Lane, requests, tokens } from './window.ts';
@@ -42,6 +44,8 @@ export function resetSeconds(caps: Caps, counter: Counter | undefined, lane: Lan
 export function waitSeconds(caps: Caps, counter: Counter | undefined, lane: Lane, nowMs: number): number {
   const cap = capOf(caps, lane);
   if (cap === 0) return blockSeconds(caps, nowMs);
+  if (counter?.shared !== undefined)
+    return sharedSeconds(caps, counter, { of: lane === requests ? 'requests' : 'tokens' }, nowMs);
   return counter?.window?.retryAfterSeconds(lane, cap, nowMs) ?? 0;
 }
 
@@ -54,6 +58,7 @@ export function tokenSeconds(caps: Caps, counter: Counter | undefined, wanted: n
   if (tokensCap === 0) return blockSeconds(caps, nowMs);
   const { window } = counter ?? {};
   if (counter === undefined || window === undefined || tokensCap === Number.POSITIVE_INFINITY) return 0;
+  if (counter.shared !== undefined) return sharedSeconds(caps, counter, { of: 'tokens', wanted }, nowMs);
   window.advance(nowMs);
   if (hasTokenRoom(caps, counter, wanted)) return 0;
   const needed = neededTokens(caps, counter, wanted);
@@ -66,7 +71,44 @@ export function tokenSeconds(caps: Caps, counter: Counter | undefined, wanted: n
  */
 export function slotSeconds(caps: Caps, counter: Counter | undefined, nowMs: number): number {
   if (caps.slotsCap === 0) return blockSeconds(caps, nowMs);
+  if (counter?.shared !== undefined) return Math.min(1, sharedSeconds(caps, counter, { of: 'slots' }, nowMs));
   return (counter?.inFlight ?? 0) >= caps.slotsCap ? 1 : 0;
+}
+
+/**
+ * The same for a lane that the fleet shares: as the store said, or while it is lost by this proxy's part. 0 also while the store has to be
+ * asked.
+ */
+function sharedSeconds(
+  caps: Caps,
+  counter: Counter,
+  { of, wanted = 0 }: { readonly of: LimitLane; readonly wanted?: number },
+  nowMs: number,
+): number {
+  const lane = lanesOf(caps, wanted).find((found) => found.lane === of);
+  if (lane === undefined || laneRoom(caps, counter, lane, nowMs) !== 'none') return 0;
+  const { dryUntilMs = -1 } = counter.shared?.known(of) ?? {};
+  if (dryUntilMs > nowMs || counter.window === undefined) return secondsUntil(dryUntilMs, nowMs);
+  const most = capWithoutStore(caps, counter, lane.cap);
+  return Math.max(
+    1,
+    counter.window.retryAfterSeconds(of === 'requests' ? requests : tokens, most - lane.units + 1, nowMs),
+  );
+}
+
+/** What is used of a lane in the trailing period: by the fleet as the store said last, and by this proxy since; or by this proxy alone. */
+export function usedOf(counter: Counter | undefined, lane: Lane, nowMs: number): number {
+  const own = counter?.window?.used(lane, nowMs) ?? 0;
+  const stock = counter?.shared?.known(lane === requests ? 'requests' : 'tokens');
+  if (stock?.view === undefined) return own;
+  const { view, untold, underWay } = stock;
+  const isOld = nowMs - view.atMs > (stock.of.periodSeconds * 1000 * sliceCount) / 60;
+  return Math.max(own, isOld ? 0 : view.used + untold + underWay);
+}
+
+/** Requests in flight under a concurrency rule: of the fleet, as the store said last, what others hold in advance included. */
+export function inFlightOf(counter: Counter | undefined): number {
+  return (counter?.inFlight ?? 0) + (counter?.shared?.known('slots')?.view?.others ?? 0);
 }
 
 function blockSeconds({ rule }: Caps, nowMs: number): number {

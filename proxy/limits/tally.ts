@@ -1,6 +1,9 @@
 // The counters of one rule. Rules are data and are replaced; their tallies stay.
 import type { Rule } from '../../domain/rules/rule.ts';
 import { type DecisionCount, Decisions, dimensions, refusalsOf } from './decisions.ts';
+import type { OnStoreLoss } from './enforcement.ts';
+import type { Fleet } from './fleet/fleet.ts';
+import { FleetCounter } from './fleet/fleet-counter.ts';
 import { type SliceClock, Window } from './window.ts';
 
 /**
@@ -19,6 +22,12 @@ export interface Unsaved {
   readonly removed: Set<string>;
   /** Whether the tokens that requests set aside are the most that they can take, not what they will probably take. */
   areBounds: boolean;
+  /** What this proxy holds of limits that a fleet shares; undefined: it counts alone. */
+  fleet: Fleet | undefined;
+  /** The rules count over the fleet, not for each proxy. */
+  isShared: boolean;
+  /** What holds while the store is lost, where a rule does not say it. */
+  onStoreLoss: OnStoreLoss;
   /** The most children of one template that may have counters of their own. */
   maxChildren: number;
   /** The estimated heap of all counters in bytes, and its bound. Beyond the bound, new children share a counter. */
@@ -45,6 +54,9 @@ export interface Caps {
   /** Some cap is 0: nothing is admitted, even without a counter. */
   readonly isBlock: boolean;
   readonly shadow: boolean;
+  /** They are counted over the fleet. */
+  readonly isShared: boolean;
+  readonly onStoreLoss: OnStoreLoss;
 }
 
 /** The window or the slots of a whole subject, or of one child of a template. */
@@ -62,6 +74,8 @@ export class Counter {
   /** The tokens that open requests have set aside under a token cap, and the number of those requests: see set-aside.ts. Never stored. */
   reserved = 0;
   reservers = 0;
+  /** What this proxy holds of it, while it is counted over the fleet. */
+  #shared: FleetCounter | undefined;
   /** No longer the counter of its rule and child: a holder must find the live one. */
   retired = false;
   /** Whether the stored row was added, which may happen once. */
@@ -72,6 +86,18 @@ export class Counter {
     this.tally = tally;
     this.child = child;
     this.window = clock && new Window(clock);
+  }
+
+  /** Undefined: this proxy counts alone. */
+  get shared(): FleetCounter | undefined {
+    const { caps, unsaved } = this.tally;
+    if (!caps.isShared || unsaved.fleet === undefined) return undefined;
+    if (this.#shared === undefined) {
+      const { key, epoch, periodSeconds } = caps.rule;
+      const open = (): number => (this.window === undefined ? this.inFlight : this.reserved);
+      this.#shared = new FleetCounter(unsaved.fleet, { key, epoch, periodSeconds, child: this.child, open });
+    }
+    return this.#shared;
   }
 
   /** Marks the counter for the next export. */
@@ -97,6 +123,7 @@ export class Counter {
     this.tally.unsaved.bytes -= this.bytes;
     this.retired = true;
     this.window?.clear();
+    this.#shared?.end();
     this.collect();
   }
 
@@ -106,6 +133,7 @@ export class Counter {
    */
   isIdle(nowMs: number): boolean {
     if (this.reservers > 0 || (this.#changed && this.tally.unsaved.isExported)) return false;
+    if (this.#shared?.isIdle === false) return false;
     return this.window ? this.window.isEmpty(nowMs) : this.inFlight === 0;
   }
 }
@@ -240,6 +268,8 @@ export class Tally {
       tokensText: String(tokensCap),
       isBlock: Math.min(requestsCap, tokensCap, slotsCap) === 0,
       shadow: rule.mode === 'shadow',
+      isShared: this.unsaved.isShared,
+      onStoreLoss: rule.onStoreLoss ?? this.unsaved.onStoreLoss,
     };
   }
 }

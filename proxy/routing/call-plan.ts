@@ -1,7 +1,9 @@
 // The rules by which the targets of a call are asked, one after the other: which one comes next, whether one more may be asked, and when the
 // same one again. Model calls and calls that are passed on share them.
+import type { Lease } from '../limits/lease.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Matches } from '../limits/match.ts';
+import { followed } from '../pacing/slices.ts';
 import { mostCalls, type RetryReason } from '../snapshot/retry-policy.ts';
 import type { Route, Upstream } from '../snapshot/snapshot.ts';
 import type { AnswerHead } from '../upstream/answer-head.ts';
@@ -56,6 +58,17 @@ export interface PlannedFailure<Target> {
   readonly endedAtMs: number;
 }
 
+type MaybePlanned<Target> = Planned<Target> | undefined;
+type NextStep<Target> = Planned<Target> | number | undefined;
+type Taken<Target> = Planned<Target> | 'no room' | 'no budget';
+
+/** A target, and what its rules have admitted; no lease: nothing. */
+interface Admitted<Target> {
+  readonly target: Target;
+  readonly lease: Lease | undefined;
+  readonly matches: Matches;
+}
+
 /** The parts that planning needs. */
 interface PlanParts {
   readonly limiter: Limiter;
@@ -96,8 +109,11 @@ export class CallPlan<Target extends Askable> {
     return this.#index >= this.#planning.targets.length || this.#calls >= this.#mostCalls;
   }
 
-  /** The next target that has room; undefined: there is none, or the budget is used up. */
-  next(kind: RetryKind, nowMs: number): Planned<Target> | undefined {
+  /**
+   * The next target that has room; undefined: there is none, or the budget is used up. A promise where the state store has to be asked for a
+   * rule that the fleet shares.
+   */
+  next(kind: RetryKind, nowMs: number): MaybePlanned<Target> | Promise<MaybePlanned<Target>> {
     const { targets, isUsable } = this.#planning;
     while (this.#index < targets.length) {
       const target = targets[this.#index] as Target;
@@ -107,16 +123,29 @@ export class CallPlan<Target extends Askable> {
       if (this.#calls === 0) this.#isLastResort = !usable;
       else if (!usable && !this.#isLastResort) continue;
       const taken = this.#take(target, kind, nowMs);
-      if (taken === 'no budget') this.#index -= 1;
-      if (taken !== 'no room') return taken === 'no budget' ? undefined : taken;
+      if (taken instanceof Promise)
+        return taken.then((known) =>
+          known === 'no room' ? this.next(kind, this.#nowMs()) : this.#withinBudget(known),
+        );
+      if (taken !== 'no room') return this.#withinBudget(taken);
     }
     return undefined;
   }
 
+  /** Undefined: no further call may be made; the target may be asked another time. */
+  #withinBudget(taken: Planned<Target> | 'no budget'): MaybePlanned<Target> {
+    if (taken !== 'no budget') return taken;
+    this.#index -= 1;
+    return undefined;
+  }
+
+  #nowMs(): number {
+    return Math.floor(this.#parts.nowMs());
+  }
+
   /** Asks the target once more; undefined: it has no room, or the budget is used up. */
-  again(target: Target, nowMs: number): Planned<Target> | undefined {
-    const taken = this.#take(target, 'retry', nowMs);
-    return typeof taken === 'string' ? undefined : taken;
+  again(target: Target, nowMs: number): MaybePlanned<Target> | Promise<MaybePlanned<Target>> {
+    return followed(this.#take(target, 'retry', nowMs), (taken) => (typeof taken === 'string' ? undefined : taken));
   }
 
   /** Whether another call may be made behind a failure of this kind. */
@@ -135,11 +164,17 @@ export class CallPlan<Target extends Askable> {
    * The step after a failure: a target that is asked now, or the pause in milliseconds before the failed one is asked
    * again; undefined: none may be asked.
    */
-  after(failed: PlannedFailure<Target>, nowMs: number): Planned<Target> | number | undefined {
-    const { target, kind, hasOtherKey, failure, answer, status } = failed;
+  after(failed: PlannedFailure<Target>, nowMs: number): NextStep<Target> | Promise<NextStep<Target>> {
+    const { target, kind, hasOtherKey } = failed;
     if (!this.mayAskOn(kind, nowMs)) return undefined;
-    const planned = (hasOtherKey ? this.again(target, nowMs) : undefined) ?? this.next('failover', nowMs);
-    if (planned !== undefined) return planned;
+    const same = hasOtherKey ? this.again(target, nowMs) : undefined;
+    const planned = followed(same, (found) => found ?? this.next('failover', nowMs));
+    return followed<MaybePlanned<Target>, NextStep<Target>>(planned, (found) => found ?? this.#pauseOf(failed));
+  }
+
+  /** The pause before the failed target is asked again; undefined: it may not be. Milliseconds. */
+  #pauseOf(failed: PlannedFailure<Target>): number | undefined {
+    const { target, failure, answer, status } = failed;
     const { head } = answer;
     const isQuick = failed.endedAtMs - failed.startedAtMs < target.upstream.connectTimeoutMs;
     const { attempts } = this.#planning.route.policy;
@@ -153,12 +188,19 @@ export class CallPlan<Target extends Askable> {
   }
 
   /** Takes one request from the rules of a target, and a further call from the budget. */
-  #take(target: Target, kind: RetryKind, nowMs: number): Planned<Target> | 'no room' | 'no budget' {
-    const { targets, route, matchesOf, wantedAt } = this.#planning;
-    const { limiter, retries } = this.#parts;
+  #take(target: Target, kind: RetryKind, nowMs: number): Taken<Target> | Promise<Taken<Target>> {
+    const { targets, matchesOf, wantedAt } = this.#planning;
     const matches = matchesOf(target);
-    const refusedAs = targets.length === 1 ? 'reject' : 'skip_target';
-    const { lease } = limiter.admit(matches, nowMs, refusedAs, wantedAt(target));
+    const rejectedAs = targets.length === 1 ? 'reject' : 'skip_target';
+    const admission = this.#parts.limiter.admitSoon(matches, nowMs, { rejectedAs, wanted: wantedAt(target) });
+    if (admission instanceof Promise)
+      return admission.then(({ lease }) => this.#call({ target, lease, matches }, kind, this.#nowMs()));
+    return this.#call({ target, lease: admission.lease, matches }, kind, nowMs);
+  }
+
+  #call({ target, lease, matches }: Admitted<Target>, kind: RetryKind, nowMs: number): Taken<Target> {
+    const { route } = this.#planning;
+    const { retries } = this.#parts;
     if (lease === undefined) return 'no room';
     if (this.#calls > 0 && !retries.take(route, kind, nowMs)) {
       lease.refund(nowMs);

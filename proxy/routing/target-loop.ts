@@ -92,9 +92,10 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
     try {
       if (isLeft) throw fault ?? refusal('client_left');
       if (route !== undefined) this.#parts.retries.note(route, now);
-      const first = this.#plan.next('failover', now);
-      if (first === undefined) throw this.#lastWord(now);
-      this.#send(first, now, false);
+      this.#whenPlanned(this.#plan.next('failover', now), now, (first, nowMs) => {
+        if (first === undefined) throw this.#lastWord(nowMs);
+        this.#send(first, nowMs, false);
+      });
     } catch (reason) {
       this.#giveUp(reason, now);
     }
@@ -165,7 +166,9 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
     const now = Math.floor(this.#parts.nowMs());
     try {
       const other = this.#plan.hasTimeAndCalls(now) ? this.#plan.next(kind, now) : undefined;
-      if (other !== undefined) this.#send(other, now, false);
+      this.#whenPlanned(other, now, (planned, nowMs) => {
+        if (planned !== undefined) this.#send(planned, nowMs, false);
+      });
     } catch (reason) {
       this.#giveUp(reason, now);
     }
@@ -273,9 +276,37 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
     const { isLeft, canSend } = this.#errand;
     const isOver = isLeft || !canSend || this.#final !== undefined;
     const next = isOver ? undefined : this.#plan.after({ ...call, ...verdict }, nowMs);
-    if (next === undefined) throw this.#lastWord(nowMs);
-    if (typeof next === 'number') this.#askAgain(call.target, next);
-    else this.#send(next, nowMs, false);
+    this.#whenPlanned(next, nowMs, (step, now) => {
+      if (step === undefined) throw this.#lastWord(now);
+      if (typeof step === 'number') this.#askAgain(call.target, step);
+      else this.#send(step, now, false);
+    });
+  }
+
+  /** Takes a step; where a target's rules have to be asked for first, then, unless the request is over. What it throws ends the request. */
+  #whenPlanned<Step extends Planned<Target> | number | undefined>(
+    planned: Step | Promise<Step>,
+    nowMs: number,
+    take: (step: Step, nowMs: number) => void,
+  ): void {
+    if (!(planned instanceof Promise)) {
+      take(planned, nowMs);
+      return;
+    }
+    void planned.then((step) => {
+      const now = Math.floor(this.#parts.nowMs());
+      const { isLeft, fault } = this.#errand;
+      try {
+        if (!this.#race.isOver && !isLeft) {
+          take(step, now);
+          return;
+        }
+        if (typeof step === 'object') step.allowance.lease.refund(now);
+        if (this.#race.isIdle && !this.#race.isOver) throw fault ?? refusal('client_left');
+      } catch (reason) {
+        this.#giveUp(reason, now);
+      }
+    });
   }
 
   /** Asks the same target once more, after a pause. */
@@ -284,9 +315,10 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
       this.#pause = undefined;
       const now = Math.floor(this.#parts.nowMs());
       try {
-        const again = this.#plan.again(target, now);
-        if (again === undefined) throw this.#lastWord(now);
-        this.#send(again, now, false);
+        this.#whenPlanned(this.#plan.again(target, now), now, (again, nowMs) => {
+          if (again === undefined) throw this.#lastWord(nowMs);
+          this.#send(again, nowMs, false);
+        });
       } catch (reason) {
         this.#giveUp(reason, now);
       }

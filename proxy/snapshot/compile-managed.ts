@@ -13,8 +13,9 @@ import type { RulePrerequisites } from '../../domain/rules/obstacle.ts';
 import type { Rule } from '../../domain/rules/rule.ts';
 import type { RuleProblem } from '../../domain/rules/unenforced.ts';
 import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
-import type { Provider } from '../../schemas/types.ts';
-import type { ReserveTokens } from '../limits/enforcement.ts';
+import { durationMs } from '../../schemas/formats/units.ts';
+import type { Provider, RateLimits } from '../../schemas/types.ts';
+import type { Enforcement } from '../limits/enforcement.ts';
 import type { ProviderKeys } from '../upstream/api-keys.ts';
 import { compile, withDocuments } from './compile.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -30,8 +31,8 @@ export interface LoadedConfig {
 export interface Standing {
   readonly rules: readonly Rule[];
   readonly prerequisites: RulePrerequisites;
-  readonly maxChildren: number;
-  readonly reserveTokens: ReserveTokens;
+  /** What all rules share; `scope` as it is written: undefined where it is not. */
+  readonly limiting: Omit<Required<Enforcement>, 'isEnforced' | 'isShared'> & { readonly scope: RateLimits['scope'] };
   /** Of aliases of operators. */
   readonly problems: readonly RuleProblem[];
   /** As it was loaded. */
@@ -61,14 +62,24 @@ export function compileManaged(
   const merged = mergeAliases(config.aliases, managed.of(manualAliases), models);
   const mergedGuardrails = mergeGuardrails(config.guardrails, managed.of(manualGuardrails));
   const whole = { ...config, inventories, aliases: aliasesInForce(merged), mergedGuardrails };
-  const { enabled, max_children: maxChildren, reserve_tokens: reserveTokens } = whole.rate_limits;
+  const { enabled } = whole.rate_limits;
   const prerequisites = { ...switches, enabled, known: knownModels(whole) };
   const problems = [...aliasProblems(merged), ...sayUndiscovered(whole.aliases, models)].map(
     (text): RuleProblem => ({ level: 'warn', text }),
   );
-  const standing = { rules, prerequisites, maxChildren, reserveTokens, problems, config, aliases: merged };
+  const standing = { rules, prerequisites, limiting: limitingOf(whole.rate_limits), problems, config, aliases: merged };
   const snapshot = withDocuments(compile(whole, revision, credentials, providerKeys), credentials, resetsOfCache);
   return { snapshot, standing };
+}
+
+function limitingOf(limits: RateLimits): Standing['limiting'] {
+  return {
+    maxChildren: limits.max_children,
+    reserveTokens: limits.reserve_tokens,
+    onStoreLoss: limits.on_store_loss,
+    leaseWaitMs: durationMs(limits.lease_wait),
+    scope: limits.scope,
+  };
 }
 
 function inventoriesOf({ providers }: AssembledConfig, modelsOf: CompileSettings['modelsOf']): Inventories {

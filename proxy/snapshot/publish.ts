@@ -47,6 +47,8 @@ export interface PublishOptions {
   readonly hasTemplates: boolean;
   /** Tokens are counted. */
   readonly usageEnabled: boolean;
+  /** Where caps hold, when the config does not say it; default: in each proxy. */
+  readonly scope?: 'fleet' | 'replica';
   /** The state of the keys of providers; default: none. */
   readonly providerKeys?: ProviderKeys;
   /** The models that providers without a list of models reported; default: none. */
@@ -108,7 +110,8 @@ export function createPublisher(options: PublishOptions): Publisher {
       return;
     }
     const { managed, compiled } = next;
-    const { rules, prerequisites, maxChildren, reserveTokens, problems, ...written } = compiled.standing;
+    const { rules, prerequisites, limiting, problems, ...written } = compiled.standing;
+    const { scope = options.scope ?? 'replica', ...enforcement } = limiting;
     const now = nowMs();
     const manual = managed.of(manualRules);
     const epochs = resetEpochs(managed.of(resets));
@@ -120,7 +123,7 @@ export function createPublisher(options: PublishOptions): Publisher {
       snapshot: Object.freeze({ ...compiled.snapshot, budgeted }),
       // Also while rate limits are switched off: their counters are kept for as long as their windows.
       rules: merged.filter((rule) => rule.counted),
-      enforcement: { isEnforced: prerequisites.enabled, maxChildren, reserveTokens },
+      enforcement: { ...enforcement, isEnforced: prerequisites.enabled, isShared: scope === 'fleet' },
     });
     sources = { ...next, inForce: { ...written, rules: merged, prerequisites } };
     tell(allProblems);

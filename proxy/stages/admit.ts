@@ -6,7 +6,8 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { Matches } from '../limits/match.ts';
 import { explain, type Rejection } from '../limits/rejection.ts';
 import { renewLease } from '../limits/renew.ts';
-import { reserveTokens } from '../limits/reserve.ts';
+import { reserveTokensSoon } from '../limits/reserve.ts';
+import { followed } from '../pacing/slices.ts';
 import { type ConsumerAllowance, limitRefusal, type WaitTally } from '../routing/limit-refusal.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { Answering, Expected } from './expect.ts';
@@ -25,14 +26,19 @@ export interface Rejected {
   readonly told: ToldLimits;
 }
 
-/** Takes one request from every one of the rules of a consumer, or from none when one is used up: `refusalOf` in enter.ts makes the answer of that. */
+/**
+ * Takes one request from every one of the rules of a consumer, or from none when one is used up: `refusalOf` in enter.ts makes the
+ * answer of that. A promise where the state store has to be asked for a rule that the fleet shares.
+ */
 export function admit(
   matches: Matches,
   told: ToldLimits,
   { limiter, nowMs }: AdmitParts,
-): ConsumerAllowance | Rejected {
-  const { lease, rejection } = limiter.admit(matches, Math.floor(nowMs()), 'reject');
-  return lease === undefined ? { rejection, matches, told } : { lease, matches, told };
+): ConsumerAllowance | Rejected | Promise<ConsumerAllowance | Rejected> {
+  const admission = limiter.admitSoon(matches, Math.floor(nowMs()), { rejectedAs: 'reject', wanted: 0 });
+  return followed(admission, ({ lease, rejection }) =>
+    lease === undefined ? { rejection, matches, told } : { lease, matches, told },
+  );
 }
 
 /** A call that is known: where it may go, and what it will probably take. */
@@ -53,14 +59,14 @@ export function renew(
   consumer: ConsumerAllowance,
   { route, expected }: { readonly route: Route; readonly expected: Expected | undefined },
   parts: AdmitParts & { readonly metrics: WaitTally },
-): void {
-  const now = Math.floor(parts.nowMs());
+): void | Promise<void> {
   const { limiter } = parts;
   const matchesOf = ({ upstream, model }: Target): Matches => limiter.forTarget(upstream.name, model);
   const known = { targets: route.targets, matchesOf, expected };
-  const rejection = renewLease(consumer.lease, consumer.matches, now);
-  if (rejection !== undefined) throw refusalFor(consumer, known, rejection, parts);
-  reserve(consumer, known, parts);
+  return followed(renewLease(consumer.lease, consumer.matches, Math.floor(parts.nowMs())), (rejection) => {
+    if (rejection !== undefined) throw refusalFor(consumer, known, rejection, parts);
+    return reserve(consumer, known, parts);
+  });
 }
 
 /** Sets tokens aside under the rules of the consumer; throws as `renew` does when they have no room. */
@@ -68,12 +74,14 @@ export function reserve<Place extends Answering>(
   consumer: ConsumerAllowance,
   known: KnownCall<Place>,
   parts: AdmitParts & { readonly metrics: WaitTally },
-): void {
+): void | Promise<void> {
   const { expected, targets } = known;
   const { lease, matches } = consumer;
   if (expected === undefined || !parts.limiter.countsTokens(matches)) return;
-  const rejection = reserveTokens(lease, matches, expected.most(targets), Math.floor(parts.nowMs()));
-  if (rejection !== undefined) throw refusalFor(consumer, known, rejection, parts);
+  const reserved = reserveTokensSoon(lease, matches, expected.most(targets), Math.floor(parts.nowMs()));
+  return followed(reserved, (rejection) => {
+    if (rejection !== undefined) throw refusalFor(consumer, known, rejection, parts);
+  });
 }
 
 function refusalFor<Place extends Answering>(

@@ -1,10 +1,12 @@
 // Stage 2: the budgets of the caller, and its allowance. They come before the body, so that a request beyond its limits takes no memory; where
 // the cache may have the answer, behind it, because its answers count nothing (spec, Limits 9).
 import type { Call } from '../call/call.ts';
-import { Refusal } from '../errors.ts';
+import { Refusal, refusal } from '../errors.ts';
+import type { ModelRequest } from '../http/exchange.ts';
 import { type Counting, rulesOfConsumer } from '../limits/counted-rules.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { explain } from '../limits/rejection.ts';
+import { followed } from '../pacing/slices.ts';
 import { type ConsumerAllowance, limitRefusal, targetRules, type WaitTally } from '../routing/limit-refusal.ts';
 import type { Route, Snapshot } from '../snapshot/snapshot.ts';
 import { admit, type Rejected } from './admit.ts';
@@ -25,20 +27,45 @@ export interface EnterParts extends BudgetParts {
   readonly metrics: WaitTally;
 }
 
+/** Undefined: the request is admitted. */
+type Entered = Rejected | Refusal | undefined;
+
 /** Undefined: the request is admitted. Else it holds nothing; a Refusal is 429 `budget_exceeded`. */
 export function enter(
   trip: Entering,
   { rules, hasBudget }: { readonly rules: Counting; readonly hasBudget: boolean },
   parts: EnterParts,
-): Rejected | Refusal | undefined {
+): Entered | Promise<Entered> {
   const { snapshot, caller } = trip;
   const spent = hasBudget ? spentBudget(caller, parts) : undefined;
   if (spent !== undefined) return spent;
   const matches = rulesOfConsumer(rules, caller.shownPath, parts.limiter);
-  const admission = admit(matches, snapshot.toldLimits, parts);
-  if (admission.lease === undefined) return admission;
-  trip.consumer = admission;
-  return undefined;
+  return followed(admit(matches, snapshot.toldLimits, parts), (admission) => {
+    if (admission.lease === undefined) return admission;
+    trip.consumer = admission;
+    return undefined;
+  });
+}
+
+/**
+ * What `enter` gives, when the state store has answered. Nothing of the body is read meanwhile; throws the Refusal of a client that has left,
+ * or whose body is broken.
+ */
+export async function entered(exchange: ModelRequest, entering: Promise<Entered>): Promise<Entered> {
+  // A trip that waits by itself is told what happens meanwhile.
+  if (exchange.waiting !== undefined) return entering;
+  let broken: Refusal | undefined;
+  exchange.waiting = {
+    gone() {},
+    broken(refused) {
+      broken = refused;
+    },
+  };
+  const outcome = await entering;
+  exchange.waiting = undefined;
+  if (exchange.gone) throw refusal('client_left');
+  if (broken !== undefined) throw broken;
+  return outcome;
 }
 
 /**

@@ -214,14 +214,15 @@ function askTargets(trip: ModelTrip, parts: ModelParts): Delivery | Promise<Deli
     trip.route = route;
     trip.isAsked = true;
     if (own === undefined) trip.expected = expectedOfCall(trip, call, parts);
-    renew(consumer, { route, expected: trip.expected }, parts);
-    if (own !== undefined) return ownDelivery(own, row.surface, exchange.id);
-    const routed = { ...row, call, keyMark, route, translated, consumer, guarding: rails, expected: trip.expected };
-    return attempt(routed, { exchange, failed }, parts, (accepted) => {
-      trip.accepted = accepted;
-      const { delivery, usage } = deliver(accepted, trip, parts);
-      trip.usage = usage;
-      return guardAnswer(takeForCache(delivery, trip, parts), trip, parts);
+    return followed(renew(consumer, { route, expected: trip.expected }, parts), () => {
+      if (own !== undefined) return ownDelivery(own, row.surface, exchange.id);
+      const routed = { ...row, call, keyMark, route, translated, consumer, guarding: rails, expected: trip.expected };
+      return attempt(routed, { exchange, failed }, parts, (accepted) => {
+        trip.accepted = accepted;
+        const { delivery, usage } = deliver(accepted, trip, parts);
+        trip.usage = usage;
+        return guardAnswer(takeForCache(delivery, trip, parts), trip, parts);
+      });
     });
   });
 }

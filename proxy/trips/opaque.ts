@@ -235,7 +235,8 @@ async function askTargets(trip: OpaqueTrip, parts: OpaqueParts): Promise<Deliver
   if (aim === undefined) throw new Error('a call was made before it had an aim');
   trip.expected = expectedOfPassed(trip, aim, parts);
   const matchesOf = (target: OpaqueTarget): Matches => rulesOfTarget(trip.door.counts, target, parts.limiter);
-  reserve(admitted, { targets: aim.targets, matchesOf, expected: trip.expected }, parts);
+  const reserved = reserve(admitted, { targets: aim.targets, matchesOf, expected: trip.expected }, parts);
+  if (reserved !== undefined) await trip.unlessBroken(reserved);
   trip.isAsked = true;
   trip.attempt = attemptOpaque(aim, admitted, trip, parts);
   const { reply, ...asked } = await trip.attempt.answered;

@@ -2,7 +2,7 @@
 // kind of requests is in the file of that kind; what differs between the kinds is in kind.ts.
 import { Refusal, refusal } from '../errors.ts';
 import type { Overload } from '../http/overload.ts';
-import { type EnterParts, enter, refusalOf } from '../stages/enter.ts';
+import { type EnterParts, enter, entered, refusalOf } from '../stages/enter.ts';
 import type { Ending } from '../stages/relay.ts';
 import { type SettleParts, settle } from '../stages/settle.ts';
 import type { TripKind } from './kind.ts';
@@ -27,8 +27,9 @@ export async function travel<Kind extends Trip, Answer>(
     checkHead(trip, kind);
     kind.identify(trip);
     const isLate = kind.entersLate(trip);
-    const rejected = isLate ? undefined : enter(trip, kind.admission(trip), parts);
-    // Nothing is awaited before the body is listened for: it may come, or break, with the head.
+    const entering = isLate ? undefined : enter(trip, kind.admission(trip), parts);
+    // Nothing else is awaited before the body is listened for: it may come, or break, with the head.
+    const rejected = entering instanceof Promise ? await entered(trip.exchange, entering) : entering;
     if (rejected !== undefined) throw refusalOf(rejected, await kind.foresee(trip), trip, parts);
     await kind.receive(trip);
     const resolved = kind.resolve(trip);
@@ -37,7 +38,8 @@ export async function travel<Kind extends Trip, Answer>(
     if (guarded !== undefined) await guarded;
     const found = kind.lookUp(trip);
     const kept = found instanceof Promise ? await found : found;
-    const late = kept === undefined && isLate ? enter(trip, kind.admission(trip), parts) : undefined;
+    const enteringLate = kept === undefined && isLate ? enter(trip, kind.admission(trip), parts) : undefined;
+    const late = enteringLate instanceof Promise ? await entered(trip.exchange, enteringLate) : enteringLate;
     if (late !== undefined) throw refusalOf(late, await kind.foresee(trip), trip, parts);
     const relayed = kind.relay(trip, kept ?? (await kind.attempt(trip)));
     trip.ending = relayed instanceof Promise ? await relayed : relayed;

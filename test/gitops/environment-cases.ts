@@ -197,17 +197,17 @@ export const badValues: [claim: string, value: string, ...says: string[]][] = [
   [
     'an unknown key',
     `[{${minuteOf5},"burst":5}]`,
-    '1:38  [0]  has an unknown key; known here: period, period_seconds, max_requests, max_tokens, name, mode, per_child',
+    '1:38  [0]  has an unknown key; known here: period, period_seconds, max_requests, max_tokens, name, mode, on_store_loss, per_child',
   ],
   [
     'a key other objects have',
     `[{${minuteOf5},"__proto__":5}]`,
-    '1:38  [0]  has an unknown key; known here: period, period_seconds, max_requests, max_tokens, name, mode, per_child',
+    '1:38  [0]  has an unknown key; known here: period, period_seconds, max_requests, max_tokens, name, mode, on_store_loss, per_child',
   ],
   [
     'the words of the compact form in JSON',
     '[{"rpm":5}]',
-    '1:3  [0]  has an unknown key; known here: period, period_seconds, max_requests, max_tokens, name, mode, per_child',
+    '1:3  [0]  has an unknown key; known here: period, period_seconds, max_requests, max_tokens, name, mode, on_store_loss, per_child',
     '1:2  [0]  a limit has exactly one of period (minute, hour, day, concurrent) and period_seconds',
     '1:2  [0]  a limit needs max_requests, max_tokens or both',
   ],

@@ -214,6 +214,8 @@ await test('a hundred thousand limits are the most a directory may hold', async 
           enabled: true,
           max_children: 100_000,
           reserve_tokens: 'p90',
+          on_store_loss: 'share',
+          lease_wait: '250ms',
           user_paths: [...paths, { path: '/last', per_child: false, limits: limits(count - 99_900) }],
           providers: [],
           models: [],

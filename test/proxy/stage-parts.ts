@@ -68,7 +68,7 @@ export function partsOf() {
 /** An admitted consumer at the root. */
 export function admitted(parts: Parameters<typeof admit>[2]): ConsumerAllowance {
   const admission = admit(parts.limiter.forUserPath('/'), openaiOnly, parts);
-  if (admission.lease === undefined) throw new Error('was rejected');
+  if (admission instanceof Promise || admission.lease === undefined) throw new Error('was rejected');
   return admission;
 }
 

@@ -90,7 +90,7 @@ export async function usedUpStand(t: Test, { limits = {}, waits = {}, ...said }:
   return {
     async ask(ms, model = 'pair') {
       nowMs = startMs + ms;
-      const consumer = admit(parts.limiter.forUserPath('/team'), openaiOnly, parts);
+      const consumer = await admit(parts.limiter.forUserPath('/team'), openaiOnly, parts);
       if (consumer.lease === undefined) return limitRefusal(consumer.rejection, openaiOnly, parts.metrics);
       const routed = routedOf(call, resolve(named(model), snapshot, undefined), consumer);
       let served = '';

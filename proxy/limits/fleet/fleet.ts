@@ -1,0 +1,397 @@
+// This proxy's part of the limits that a fleet shares: what it holds, what waits, and what is said to the state store, one exchange at a time.
+// Pure: no timer and no connection; proxy/store/limit-link.ts has both.
+import type {
+  AttachAnswer,
+  AttachMessage,
+  ExchangeAnswer,
+  ExchangeMessage,
+  LimitItem,
+  LimitNotice,
+} from '../../../domain/limits/exchange.ts';
+import { sliceAt } from '../../../domain/rules/slice.ts';
+import { Session, type SessionOptions, type UnderWay } from './session.ts';
+import { Stock, type StockOf, type Told } from './stock.ts';
+import { StoreTime } from './store-time.ts';
+import { type OwnUse, tellAll, tellLost } from './tell-again.ts';
+import { groupsAsTold, type Need, type Waiting, WaitingRequests } from './waiting.ts';
+
+/** What is held may be used for so long behind the last answered exchange, less what clocks may differ by. The store gives it up later. */
+const usableMs = 3_000 * 0.999;
+/** The time between two exchanges that nothing asks for. */
+export const beatMs = 500;
+/** So many counters are told in one exchange. */
+const mostItems = 256;
+/** While the store recovers, it is asked so often. */
+const recoveringMs = 20;
+/** So many stocks are looked at in one beat, to give back what is idle. */
+const visits = 1_000;
+
+export interface FleetOptions extends SessionOptions {
+  /** How many proxies share when the store was never reached. */
+  readonly expected?: number;
+  /** All that this proxy counted in the trailing periods: told to a store that has lost it, or never knew. */
+  readonly ownUses: (nowMs: number) => Iterable<OwnUse>;
+}
+
+/** When something was used: the bounds of the store's time, and the number of the exchange that was told last. */
+export interface Moment {
+  readonly latestMs: number;
+  readonly earliestMs: number;
+  readonly exchange: number;
+}
+
+/** How things went. */
+export interface FleetCounts {
+  beat: number;
+  ask: number;
+  refill: number;
+  recalls: number;
+  recoveries: number;
+  burials: number;
+}
+
+export class Fleet {
+  /** How long a request waits at most, in milliseconds. */
+  leaseWaitMs = 250;
+  readonly counts: FleetCounts = { beat: 0, ask: 0, refill: 0, recalls: 0, recoveries: 0, burials: 0 };
+  /** Called when an exchange is wanted at once. */
+  wake: () => void = () => {};
+  readonly #options: FleetOptions;
+  readonly #time = new StoreTime();
+  readonly #stocks = new Map<string, Stock>();
+  readonly #untold = new Set<Stock>();
+  readonly #waiting = new WaitingRequests();
+  readonly #session: Session;
+  /** All has been told on this connection. */
+  #hasTold = false;
+  #isAttached = false;
+  #isRecovering = false;
+  #validUntilMs = Number.NEGATIVE_INFINITY;
+  /** Since when an answer, or a connection, is missing. */
+  #missingSinceMs: number | undefined;
+  #beatAtMs = Number.NEGATIVE_INFINITY;
+  #busyMs = 1;
+  #round: Iterator<Stock> | undefined;
+  #live: number;
+  #rank = 0;
+  /** The next exchange is to begin at once. */
+  #isWanted = false;
+
+  constructor(options: FleetOptions, nowMs: number) {
+    this.#options = options;
+    this.#session = new Session(options);
+    this.#live = Math.max(1, options.expected ?? 1);
+    this.#missingSinceMs = nowMs;
+  }
+
+  /** The stock of a counter. */
+  stock(of: StockOf, nowMs: number): Stock {
+    const found = this.#stocks.get(of.key);
+    if (found !== undefined) {
+      // A rule may come back while what it held is given back.
+      found.isOver = false;
+      return found;
+    }
+    const stock = new Stock(of, nowMs);
+    this.#stocks.set(of.key, stock);
+    return stock;
+  }
+
+  /** What is held may be used. */
+  isValid(nowMs: number): boolean {
+    return nowMs < this.#validUntilMs;
+  }
+
+  /** The store has given no answer for `leaseWaitMs`. */
+  isLost(nowMs: number): boolean {
+    return this.#missingSinceMs !== undefined && nowMs - this.#missingSinceMs >= this.leaseWaitMs;
+  }
+
+  get isRecovering(): boolean {
+    return this.#isRecovering;
+  }
+
+  /** How many proxies share the limits, as the store last said. */
+  get live(): number {
+    return this.#live;
+  }
+
+  /** The generation of the store to which all was told. */
+  get generation(): string | undefined {
+    return this.#session.generation;
+  }
+
+  /** The part of a cap that this proxy may use while the store is lost. */
+  share(cap: number): number {
+    if (cap === Number.POSITIVE_INFINITY) return cap;
+    return Math.floor(cap / this.#live) + (this.#rank < cap % this.#live ? 1 : 0);
+  }
+
+  /** The present moment, for a use that may be taken back. `nowMs`: own clock, whole milliseconds. */
+  moment(nowMs: number): Moment {
+    return {
+      latestMs: this.#time.latest(nowMs),
+      earliestMs: this.#time.earliest(nowMs),
+      exchange: this.#session.sequence,
+    };
+  }
+
+  /** Uses units of a stock. Covered: it holds them; else nobody granted them. */
+  use(stock: Stock, units: number, nowMs: number, isCovered: boolean): void {
+    stock.use(units, sliceAt(this.#time.latest(nowMs), stock.of.periodSeconds), isCovered);
+    this.noteTaken(stock, units, nowMs);
+  }
+
+  /** Notes that a request has taken units, and has more fetched when few are left. */
+  noteTaken(stock: Stock, units: number, nowMs: number): void {
+    stock.note(units, nowMs);
+    this.#untold.add(stock);
+    if (stock.units <= stock.low && !stock.isLean) this.#want();
+  }
+
+  /** Takes back a use that was not carried out. */
+  refund(stock: Stock, { latestMs, earliestMs, exchange }: Moment): void {
+    const { periodSeconds } = stock.of;
+    const isUntold = exchange === this.#session.sequence;
+    stock.refund(1, sliceAt(earliestMs, periodSeconds), sliceAt(latestMs, periodSeconds), isUntold);
+    this.changed(stock, stock.isWanted);
+  }
+
+  /** An open request holds units no more: they are kept, or go to others that want them. */
+  release(stock: Stock, units: number): void {
+    const isWanted = stock.isWanted || !this.#isAttached;
+    if (!isWanted) stock.units += units;
+    this.changed(stock, isWanted);
+  }
+
+  /** The cap of a rule has changed: below a lower one nothing spare is kept. */
+  setCap(stock: Stock, cap: number): void {
+    const isLower = cap < stock.cap;
+    stock.cap = cap;
+    stock.moisten();
+    if (!isLower) return;
+    stock.isRecalled = true;
+    this.changed(stock, true);
+  }
+
+  /** The store hears of a change. `isUrgent`: now, else with the next exchange. */
+  changed(stock: Stock, isUrgent: boolean): void {
+    this.#untold.add(stock);
+    if (isUrgent) this.#want();
+  }
+
+  /** A counter is gone: what it holds is given back, and what was used of it is not told. */
+  end(stock: Stock): void {
+    stock.isOver = true;
+    stock.forget();
+    this.changed(stock, false);
+  }
+
+  /** Lets a request wait. */
+  wait(waiting: Waiting): void {
+    this.#waiting.add(waiting);
+    this.#want();
+  }
+
+  #want(): void {
+    if (this.#isWanted) return;
+    this.#isWanted = true;
+    if (this.#session.underWay === undefined) this.wake();
+  }
+
+  /** What a new connection begins with. `fresh`: a random text; `server`: which run of the server it leads to. */
+  attachMessage(fresh: string, server: string): AttachMessage {
+    this.#isAttached = false;
+    return this.#session.attachMessage({ fresh, server, live: this.#live });
+  }
+
+  /** The store knows this proxy now: all is told that it may have lost. */
+  attached(answer: AttachAnswer, sentMs: number, nowMs: number): void {
+    this.#note(answer, sentMs, nowMs);
+    const { generation, isOpen } = this.#session;
+    const isNewStore = answer.generation !== generation;
+    const lost = this.#session.attached(answer);
+    const isBehind = lost.answered.length > 0;
+    if (answer.former === 'buried') this.counts.burials += 1;
+    if (isBehind || (isNewStore && generation !== undefined)) this.counts.recoveries += 1;
+    if (answer.former !== 'unknown') tellLost(answer, lost, this.#stocks.values());
+    else if (isNewStore || isOpen) tellAll(this.#options.ownUses(nowMs), this.#stocks.values(), this.#time, nowMs);
+    this.#isAttached = true;
+    this.#hasTold = false;
+    for (const stock of this.#stocks.values()) this.#untold.add(stock);
+    this.#isWanted = false;
+    this.#want();
+  }
+
+  /** The connection ended. */
+  detached(nowMs: number): void {
+    this.#isAttached = false;
+    this.#missingSinceMs ??= nowMs;
+  }
+
+  /** A clean end: everything is given back with the next exchange. */
+  giveAllBack(): void {
+    for (const stock of this.#stocks.values()) {
+      stock.isRecalled = true;
+      this.#untold.add(stock);
+    }
+  }
+
+  /** Whether an exchange has to begin now. */
+  isDue(nowMs: number): boolean {
+    if (!this.#isAttached || this.#session.underWay !== undefined) return false;
+    return this.#isWanted || nowMs >= this.#beatAtMs || !this.#hasTold || this.#waiting.isWanting(nowMs);
+  }
+
+  /** When to look again at the latest. */
+  nextMs(): number {
+    const isAsking = !this.#isAttached || this.#session.underWay !== undefined;
+    return Math.min(this.#waiting.nextMs(isAsking), isAsking ? Number.POSITIVE_INFINITY : this.#beatAtMs);
+  }
+
+  /** The next exchange; nothing may be under way. */
+  message(nowMs: number): ExchangeMessage {
+    this.#isWanted = false;
+    const beat = nowMs >= this.#beatAtMs;
+    if (beat) this.#beginBeat(nowMs);
+    const groups = this.#waiting.groups(nowMs);
+    const chosen = this.#choose(groups);
+    const told: Told[] = [];
+    const items: LimitItem[] = [];
+    for (const stock of chosen.keys()) {
+      const { told: one, item } = stock.tell(nowMs, this.#busyMs);
+      told.push(one);
+      items.push(item);
+    }
+    this.#hasTold ||= this.#untold.size === 0;
+    this.counts[beat ? 'beat' : groups.length > 0 ? 'ask' : 'refill'] += 1;
+    const address = this.#session.begin({ sentMs: nowMs, told, asked: askedUnits(groups), groups });
+    this.#missingSinceMs ??= nowMs;
+    return {
+      ...address,
+      beat,
+      told: this.#hasTold,
+      items,
+      groups: groupsAsTold(groups, items, (stock) => chosen.get(stock) ?? -1),
+    };
+  }
+
+  #beginBeat(nowMs: number): void {
+    this.#beatAtMs = nowMs + beatMs;
+    this.#round ??= this.#stocks.values();
+    for (let visited = 0; visited < visits; visited += 1) {
+      const { value: stock, done } = this.#round.next();
+      if (done) {
+        this.#round = undefined;
+        return;
+      }
+      stock.isLean = false;
+      if (stock.shed(nowMs)) this.#untold.add(stock);
+      if (this.#untold.has(stock) || !stock.isSpent(nowMs)) continue;
+      stock.isGone = true;
+      if (this.#stocks.get(stock.of.key) === stock) this.#stocks.delete(stock.of.key);
+    }
+  }
+
+  /** The stocks to be told, with their places: those that requests wait for, and as many others as fit. */
+  #choose(groups: readonly { readonly needs: readonly Need[] }[]): Map<Stock, number> {
+    const chosen = new Map<Stock, number>();
+    for (const { needs } of groups) {
+      for (const { stock } of needs) if (!chosen.has(stock)) chosen.set(stock, chosen.size);
+    }
+    for (const stock of this.#untold) {
+      if (chosen.size >= mostItems) break;
+      if (!chosen.has(stock)) chosen.set(stock, chosen.size);
+    }
+    for (const stock of chosen.keys()) this.#untold.delete(stock);
+    return chosen;
+  }
+
+  /** Takes an answer; false: it is none to what was asked, and the connection must begin anew. */
+  answered(answer: ExchangeAnswer, nowMs: number): boolean {
+    const { underWay } = this.#session;
+    if (underWay === undefined || answer.status !== 'done' || answer.sequence !== underWay.sequence) {
+      this.detached(nowMs);
+      return false;
+    }
+    const { sentMs, told, asked } = underWay;
+    this.#session.end(nowMs);
+    this.#note(answer, sentMs, nowMs);
+    const pauses = new Map<Stock, number>();
+    const alone = aloneStocks(underWay, answer.admitted);
+    for (const [index, { stock, wish }] of told.entries()) {
+      const said = answer.answers[index];
+      if (said === undefined) continue;
+      const freeAtMs = said.freeInMs > 0 ? this.#time.ownMs(answer.now + said.freeInMs, nowMs) : undefined;
+      stock.take(said, { wish, units: asked.get(stock) ?? 1 }, nowMs, freeAtMs);
+      stock.isAlone = alone.has(stock);
+      if (said.recallMs > 0) pauses.set(stock, said.recallMs);
+    }
+    this.#run(nowMs, pauses);
+    if (this.#untold.size > 0 && !this.#hasTold) this.#isWanted = true;
+    if (this.#isWanted) this.wake();
+    return true;
+  }
+
+  #note(answer: { now: number; live: number; rank: number; recovering: boolean }, sentMs: number, nowMs: number): void {
+    this.#time.note(sentMs, nowMs, answer.now);
+    this.#busyMs += (nowMs - sentMs - this.#busyMs) / 8;
+    this.#validUntilMs = sentMs + usableMs;
+    this.#missingSinceMs = undefined;
+    this.#live = Math.max(1, answer.live);
+    this.#rank = answer.rank;
+    this.#isRecovering = answer.recovering;
+  }
+
+  #run(nowMs: number, pauses: ReadonlyMap<Stock, number>): void {
+    const pauseMs = this.#isRecovering ? recoveringMs : 0;
+    this.#waiting.run(nowMs, (needs) => {
+      let askAtMs = nowMs + pauseMs;
+      for (const { stock } of needs) askAtMs = Math.max(askAtMs, nowMs + (pauses.get(stock) ?? 0), stock.dryUntilMs);
+      return askAtMs;
+    });
+    if (this.#waiting.isWanting(nowMs)) this.#want();
+  }
+
+  /** A notice to all proxies. */
+  told({ kind, key }: LimitNotice, nowMs: number): void {
+    const stock = this.#stocks.get(key);
+    if (stock === undefined) return;
+    if (kind === 'return') {
+      if (stock.units === 0) return;
+      this.counts.recalls += 1;
+      stock.isRecalled = true;
+      this.changed(stock, true);
+      return;
+    }
+    stock.moisten();
+    this.#run(nowMs, new Map());
+  }
+
+  /** Decides what has waited long enough; while the store is lost nothing waits. */
+  pass(nowMs: number): void {
+    if (this.isLost(nowMs)) this.#run(nowMs, new Map());
+    else this.#waiting.expire(nowMs);
+  }
+
+  /** For metrics. */
+  get status(): { readonly waiting: number; readonly stocks: number; readonly untold: number } {
+    return { waiting: this.#waiting.size, stocks: this.#stocks.size, untold: this.#untold.size };
+  }
+}
+
+function askedUnits(groups: readonly { readonly needs: readonly Need[] }[]): Map<Stock, number> {
+  const asked = new Map<Stock, number>();
+  for (const { needs } of groups) {
+    for (const { stock, units } of needs) asked.set(stock, Math.min(units, asked.get(stock) ?? units));
+  }
+  return asked;
+}
+
+/** The counters under which one request may go with what is free, because no other is open. */
+function aloneStocks({ groups }: UnderWay, admitted: readonly number[]): Set<Stock> {
+  const alone = groups.flatMap(({ needs }, index) =>
+    (admitted[index] ?? 0) > 0 ? needs.filter((need) => need.alone) : [],
+  );
+  return new Set(alone.map(({ stock }) => stock));
+}

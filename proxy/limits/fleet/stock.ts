@@ -1,0 +1,244 @@
+// What this proxy holds of one counter that the whole fleet shares: units to be used at once, and what the store has not been told.
+import type { LimitAnswer, LimitItem, LimitLane, Uses } from '../../../domain/limits/exchange.ts';
+
+/** Spare units up to here are held whatever the cap, so that not every request has to ask. */
+export const leastSpare = 4;
+/** For how much demand units are held in advance, and beyond how much they are given back. Milliseconds. */
+const horizonMs = 1_000;
+const mostHeldMs = 2_000;
+/** How fast demand is forgotten. Milliseconds. */
+const forgettingMs = 500;
+/** Where it cannot be foreseen when units are free, it is asked again behind so many milliseconds. */
+const blindMs = 250;
+/** Without a request for the period of the rule, at most for so long, all is given back. Milliseconds. */
+const longestRestMs = 60_000;
+const shortestRestMs = 1_000;
+
+/** Which counter a stock is of. */
+export interface StockOf {
+  readonly key: string;
+  readonly lane: LimitLane;
+  /** Seconds; 0: slots. */
+  readonly periodSeconds: number;
+  /** In use by open requests: slots, or tokens set aside. They are held, and not spare. */
+  open(): number;
+}
+
+/** A use that did not happen: the oldest and the newest slice that may count it. */
+export type Refund = readonly [low: number, high: number, units: number];
+
+/** What of a stock is told in one exchange. */
+export interface Told {
+  readonly stock: Stock;
+  /** Uses of units that were granted, and of units that nobody granted. */
+  readonly covered: Uses;
+  readonly uncovered: Uses;
+  readonly refunds: readonly Refund[];
+  readonly wish: number;
+}
+
+/** What the store said last. */
+export interface View {
+  /** Milliseconds of the own clock. */
+  readonly atMs: number;
+  /** Used in the trailing period by all, and held by others. */
+  readonly used: number;
+  readonly others: number;
+  /** Behind what was used or held by anybody. */
+  readonly free: number;
+}
+
+export class Stock {
+  readonly of: StockOf;
+  /** Granted, and not in use. */
+  units = 0;
+  /** That of the rule, as of the last request. */
+  cap = 0;
+  /** Requests that need `dryUnits` or more have no room until then. -1: they may have. Milliseconds. */
+  dryUntilMs = -1;
+  dryUnits = 0;
+  /** Others have asked for what is spare. */
+  isRecalled = false;
+  /** Its rule, epoch or child is gone: what it holds is given back. */
+  isOver = false;
+  /** It was forgotten: the counter gets another one. */
+  isGone = false;
+  /** With so few spare units more are asked for. */
+  low = 0;
+  /** The store has let one request go with all that is free, because no other is open. */
+  isAlone = false;
+  /** The store had none to spare: only requests that wait ask. */
+  isLean = false;
+  view: View | undefined;
+  /** Units used and not told; told and not answered. */
+  untold = 0;
+  underWay = 0;
+  #covered: [number, number][] = [];
+  #uncovered: [number, number][] = [];
+  #refunds: Refund[] = [];
+  /** Units per millisecond; what was used since the last exchange, and when that was. */
+  #demand = 0;
+  #taken = 0;
+  #sinceMs: number;
+  #usedAtMs: number;
+
+  constructor(of: StockOf, nowMs: number) {
+    this.of = of;
+    this.#sinceMs = nowMs;
+    this.#usedAtMs = nowMs;
+  }
+
+  /** Nothing is held or used that the store has not been told. */
+  get isEmpty(): boolean {
+    return (
+      this.units <= 0 && this.untold === 0 && this.underWay === 0 && this.#refunds.length === 0 && this.of.open() === 0
+    );
+  }
+
+  /** Others have found nothing free: what is not needed goes back at once. */
+  get isWanted(): boolean {
+    return this.dryUntilMs !== -1 || (this.view?.free ?? 0) <= 0;
+  }
+
+  /** Uses units, in a slice of the store. Covered: they are taken from the stock; else nobody granted them. */
+  use(units: number, slice: number, isCovered: boolean): void {
+    if (isCovered) this.units -= units;
+    this.untold += units;
+    const list = isCovered ? this.#covered : this.#uncovered;
+    const last = list.at(-1);
+    if (last !== undefined && last[0] === slice) last[1] += units;
+    else list.push([slice, units]);
+  }
+
+  /** A request has taken so many units, or waits for them. */
+  note(units: number, nowMs: number): void {
+    this.#taken += units;
+    this.#usedAtMs = nowMs;
+  }
+
+  /** Takes units for a request that holds them until it ends. */
+  hold(units: number): void {
+    this.units = Math.max(0, this.units - units);
+  }
+
+  /**
+   * Takes back units that were used in the slice `high` and were not needed. `isUntold`: that was since the last exchange, so the store has
+   * not heard of it; they come back to the stock if they were taken from it.
+   */
+  refund(units: number, low: number, high: number, isUntold: boolean): void {
+    const isDone = isUntold && (this.#cancel(this.#covered, high, units) || this.#cancel(this.#uncovered, high, units));
+    if (!isDone) this.#refunds.push([low, high, units]);
+  }
+
+  #cancel(list: [number, number][], slice: number, units: number): boolean {
+    const found = list.find(([of, count]) => of === slice && count >= units);
+    if (found === undefined) return false;
+    found[1] -= units;
+    if (found[1] === 0) list.splice(list.indexOf(found), 1);
+    if (list === this.#covered) this.units += units;
+    this.untold -= units;
+    return true;
+  }
+
+  /** Adds what the store has lost, or was never told. */
+  tellAgain(uses: Uses, refunds: readonly Refund[] = []): void {
+    for (const [slice, units] of uses) this.use(units, slice, false);
+    this.#refunds.push(...refunds);
+  }
+
+  /** What it held was counted as used: only uses that nobody granted are still to be told. */
+  bury(): void {
+    this.units = 0;
+    for (const [, units] of this.#covered) this.untold -= units;
+    this.#covered = [];
+    this.#refunds = [];
+  }
+
+  /** All that was to be told is forgotten: it is in what is told instead. */
+  forget(): void {
+    this.bury();
+    this.#uncovered = [];
+    this.untold = 0;
+    this.underWay = 0;
+  }
+
+  /** Gives back what is not needed: all when others ask for it, or no request came for long; else what is beyond two seconds of demand. */
+  shed(nowMs: number): boolean {
+    const restMs = Math.max(shortestRestMs, Math.min(longestRestMs, this.of.periodSeconds * 1000));
+    const isUnneeded = this.isOver || this.isRecalled || nowMs - this.#usedAtMs > restMs;
+    const most = isUnneeded ? 0 : Math.max(leastSpare, Math.ceil(this.#demand * mostHeldMs));
+    if (this.units <= most) return false;
+    this.units = most;
+    return true;
+  }
+
+  /** Nothing is held, used or told any more, and no request came for long. */
+  isSpent(nowMs: number): boolean {
+    if (this.units > 0 || this.untold > 0 || this.underWay > 0 || this.#refunds.length > 0 || this.of.open() > 0)
+      return false;
+    return this.isOver || nowMs - this.#usedAtMs > longestRestMs;
+  }
+
+  /** What is told now. `busyMs`: how long an exchange takes. */
+  tell(nowMs: number, busyMs: number): { readonly told: Told; readonly item: LimitItem } {
+    // Tokens may have taken more than was set aside for them.
+    if (this.units < 0) this.units = 0;
+    this.shed(nowMs);
+    const wish = this.#wish(nowMs, busyMs);
+    this.isRecalled = false;
+    const covered = this.#covered;
+    const uncovered = this.#uncovered;
+    const refunds = this.#refunds;
+    this.#covered = [];
+    this.#uncovered = [];
+    this.#refunds = [];
+    this.underWay = this.untold;
+    this.untold = 0;
+    const { key, periodSeconds: period } = this.of;
+    const uses = uncovered.length === 0 ? covered : [...covered, ...uncovered];
+    const held = this.units + this.of.open();
+    const item = { key, period, cap: this.cap, held, spare: this.units, uses, refunds, wish, least: leastSpare };
+    return { told: { stock: this, covered, uncovered, refunds, wish }, item };
+  }
+
+  /** Updates the demand; how many spare units are wanted beside those that are there. */
+  #wish(nowMs: number, busyMs: number): number {
+    const passedMs = nowMs - this.#sinceMs;
+    if (passedMs > 0) {
+      const rate = this.#taken / passedMs;
+      if (rate > this.#demand) this.#demand += (rate - this.#demand) / 2;
+      else this.#demand = rate + (this.#demand - rate) * Math.exp(-passedMs / forgettingMs);
+      this.#taken = 0;
+      this.#sinceMs = nowMs;
+    }
+    this.low = Math.floor(this.#demand * (3 * busyMs + 2));
+    if (this.isOver || this.isRecalled || this.#demand === 0) return 0;
+    return Math.max(0, Math.max(leastSpare, Math.ceil(this.#demand * horizonMs)) - this.units);
+  }
+
+  /**
+   * Takes what the store granted, and what it said. `asked`: the spare units that were wished for, and how many units the smallest request
+   * needed that waited. `freeAtMs`: the own moment at which units are free; undefined: unknown.
+   */
+  take(said: LimitAnswer, asked: { wish: number; units: number }, atMs: number, freeAtMs: number | undefined): void {
+    this.units += said.granted;
+    this.underWay = 0;
+    this.view = { atMs, used: said.used, others: said.others, free: said.free };
+    this.isLean = asked.wish > 0 && said.granted === 0;
+    this.dryUntilMs = said.freeInMs !== 0 && said.recallMs === 0 ? (freeAtMs ?? atMs + blindMs) : -1;
+    this.dryUnits = asked.units;
+  }
+
+  /** A request has waited as long as it may: for this moment there is no room for it. */
+  timeOut(units: number, untilMs: number): void {
+    if (this.dryUntilMs > untilMs) return;
+    this.dryUntilMs = untilMs + 1;
+    this.dryUnits = units;
+  }
+
+  /** There may be room again. */
+  moisten(): void {
+    this.dryUntilMs = -1;
+    this.isLean = false;
+  }
+}

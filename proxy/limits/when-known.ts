@@ -1,0 +1,48 @@
+// A decision that may have to wait for the state store: made at once where it can be, else with the store's answer, within a bound.
+import type { Fleet, Moment } from './fleet/fleet.ts';
+import type { Need } from './fleet/waiting.ts';
+import type { MatchedCounters, Matches } from './match.ts';
+
+/** Undefined: this proxy counts alone. */
+function fleetOf(matched: MatchedCounters): Fleet | undefined {
+  const [first] = matched;
+  return first?.caps.isShared === true ? first.caps.tally.unsaved.fleet : undefined;
+}
+
+/** The present moment of the store, for uses that may be taken back. */
+export function momentOf(matched: MatchedCounters, nowMs: number): Moment | undefined {
+  return fleetOf(matched)?.moment(nowMs);
+}
+
+/** Whether a decision cannot be made before the store has granted what it needs. */
+export function isAsking(decided: unknown): decided is readonly Need[] {
+  return Array.isArray(decided);
+}
+
+/**
+ * What `decide` decides now, or with an answer of the store: it gives what it needs as long as it cannot. `isLast`: it must decide with what
+ * is known. All of `matches` are decided in the order in which they came.
+ */
+export function whenKnown<Decision>(
+  matches: Matches,
+  nowMs: number,
+  decide: (nowMs: number, isLast: boolean) => Decision | readonly Need[],
+): Decision | Promise<Decision> {
+  const first = decide(nowMs, false);
+  if (!isAsking(first)) return first;
+  const fleet = fleetOf(matches.matched());
+  if (fleet === undefined) throw new Error('nothing can be asked without a fleet');
+  return new Promise((resolve) => {
+    fleet.wait({
+      needs: first,
+      untilMs: nowMs + fleet.leaseWaitMs,
+      askAtMs: nowMs,
+      decide(now, isLast) {
+        const next = decide(now, isLast);
+        if (isAsking(next)) return next;
+        resolve(next);
+        return undefined;
+      },
+    });
+  });
+}
