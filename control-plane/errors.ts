@@ -68,6 +68,9 @@ export const errors = {
   store_evicts: unstored(
     'The state store may drop rules and keys by itself, so it gets no new ones. Nothing was changed; set maxmemory-policy of Redis to noeviction.',
   ),
+  store_unreplicated: unstored(
+    'The change is in the state store, but too few of its replicas have it (REDIS_WAIT_REPLICAS), so a failover now would undo it. Read the current state before you try again.',
+  ),
   store_read_only: unstored('The state store is read-only. Nothing was changed; make it writable.'),
   ambiguous_credentials: bad('The request carries more than one credential. Send exactly one key.'),
   // One answer for every failure, so that a caller without a key cannot find out which keys exist.

@@ -34,6 +34,8 @@ export interface PlaneSettings {
   readonly metricsMaxAgeMs: number;
   /** Address of Redis as the state store; absent: the store is a file in `dataDirectory`. */
   readonly redisUrl: RedisUrl | undefined;
+  /** Replicas of Redis that must have a change of rules and keys before it counts as done. */
+  readonly redisWaitReplicas: number;
   /** Prefix of the names of all keys in Redis. */
   readonly redisPrefix: string;
   /** The files that hold secrets of these settings: they may change while the process runs. */
@@ -56,6 +58,7 @@ export interface VariableReader {
   planeSettings(host: string): PlaneSettings;
 }
 
+const mostReplicas = 16;
 const knownEntitlements = ['quota_templates'];
 
 /** A reader of `variables`; `problems` is complete when everything was read. */
@@ -128,6 +131,7 @@ export function readVariables(variables: Variables): VariableReader {
         usageEnabled: flag('USAGE_ENABLED', true),
         metricsMaxAgeMs: wholeNumber('GATEWAY_METRICS_MAX_AGE_MS', 1_000, 60_000),
         redisUrl,
+        redisWaitReplicas: wholeNumber('REDIS_WAIT_REPLICAS', 0, mostReplicas),
         redisPrefix: redisPrefix(),
         secretFiles,
       };

@@ -150,6 +150,12 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     says: 'A file with the private key (PEM, without a password) of `REDIS_CERT_FILE`. It is read again when it changes.',
   },
   {
+    name: 'REDIS_WAIT_REPLICAS',
+    readBy: both,
+    default: '0',
+    says: 'Replicas of Redis that must have a change of rules or keys before it is answered as done, at most 16. With fewer after 250 ms the answer is 503 `store_unreplicated`.',
+  },
+  {
     name: 'GATEWAY_REDIS_PREFIX',
     readBy: both,
     default: 'gateway',

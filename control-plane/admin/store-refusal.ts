@@ -6,6 +6,7 @@ import { WriteInDoubt } from '../store/documents.ts';
 const codes: Readonly<Partial<Record<StoreFailure, ErrorCode>>> = {
   full: 'store_full',
   evicts: 'store_evicts',
+  unreplicated: 'store_unreplicated',
   read_only: 'store_read_only',
 };
 

@@ -77,7 +77,10 @@ function isSound({ source, isUp, standing }: StateStatus): boolean {
 
 /** Only a store that gave no answer may have done what it was asked. */
 function inDoubt(error: unknown): unknown {
-  if (!(error instanceof StoreUnavailable) || !['timeout', 'unreachable', 'garbled'].includes(error.reason))
+  if (
+    !(error instanceof StoreUnavailable) ||
+    !['timeout', 'unreachable', 'garbled', 'unreplicated'].includes(error.reason)
+  )
     return error;
   return new WriteInDoubt(error.reason, error.message, error.cause);
 }

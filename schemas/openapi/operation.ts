@@ -223,4 +223,10 @@ export const answerHeaders = [
 ] as const satisfies readonly HeaderName[];
 
 /** The codes of a write that the state store does not take. */
-export const storedRefusals: readonly string[] = ['store_unavailable', 'store_full', 'store_evicts', 'store_read_only'];
+export const storedRefusals: readonly string[] = [
+  'store_unavailable',
+  'store_full',
+  'store_evicts',
+  'store_read_only',
+  'store_unreplicated',
+];

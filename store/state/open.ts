@@ -23,6 +23,8 @@ export interface StoreSettings {
   /** Redis when there is one. */
   readonly redisUrl: RedisUrl | undefined;
   readonly redisPrefix: string;
+  /** Replicas that must have a commit before it counts as done; default 0. */
+  readonly redisWaitReplicas?: number;
   readonly masterKey: string | undefined;
   readonly previousMasterKey: string | undefined;
 }
@@ -39,7 +41,8 @@ export interface PlaneParts extends Pick<SealOptions, 'adoptsUnsigned' | 'isInUs
 /** The store of a plane with these settings, its documents and kept items sealed by the master key. */
 export function openPlaneStore(settings: StoreSettings, { nowMs, ...sealing }: PlaneParts = {}): PlaneStore {
   const { dataDirectory: directory, redisUrl, redisPrefix: prefix, masterKey, previousMasterKey } = settings;
-  const redis = redisUrl === undefined ? undefined : openRedisStore({ redisUrl, prefix, nowMs });
+  const waitReplicas = settings.redisWaitReplicas ?? 0;
+  const redis = redisUrl === undefined ? undefined : openRedisStore({ redisUrl, prefix, waitReplicas, nowMs });
   const store = sealDocuments(redis ?? openSqliteStore({ directory, nowMs }), {
     ...sealing,
     masterKey,

@@ -3,6 +3,7 @@
 /**
  * `unreachable`: no server answers, or the file is missing. `timeout`: no answer in time. `garbled`: the answer is too large, or that to
  * something else. After these three a write may have happened.
+ * `unreplicated`: the write has happened, but fewer replicas than wanted have it, so a failover now would undo it.
  * `read_only`, `full`: reads may still work. `evicts`: it may drop keys by itself, and gets no new documents. `denied`: credentials or certificates. `corrupt`: what lies there is not ours or is
  * damaged. `newer_schema`: a newer version of the gateway has been here.
  */
@@ -10,6 +11,7 @@ export type StoreFailure =
   | 'unreachable'
   | 'timeout'
   | 'garbled'
+  | 'unreplicated'
   | 'read_only'
   | 'full'
   | 'evicts'

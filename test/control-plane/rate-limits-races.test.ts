@@ -189,6 +189,7 @@ await test('a store that cannot be used is a 503 that says when to come back', a
   other.close();
   t.match(find(await plane.put({ ...teamRule, max_requests: 9 }), '/team'), { max_requests: 9 });
   t.match(storeRefusal(new StoreUnavailable('full', 'x')), { status: 503, code: 'store_full' });
+  t.match(storeRefusal(new StoreUnavailable('unreplicated', 'x')), { status: 503, code: 'store_unreplicated' });
   t.match(storeRefusal(new StoreUnavailable('read_only', 'x')), { status: 503, code: 'store_read_only' });
   t.match(storeRefusal(new StoreUnavailable('denied', 'x')), { status: 503, code: 'store_unavailable' });
   const bug = new TypeError('x');

@@ -21,6 +21,7 @@ const advice: Readonly<Record<StoreFailure, string>> = {
   unreachable: 'cannot be reached; check DATABASE_URL, and that the server runs and has that database',
   timeout: 'did not answer in time',
   garbled: 'gave what cannot be used',
+  unreplicated: 'has too few copies of what was written',
   evicts: 'may drop what is in it by itself',
   read_only: 'cannot be written: the server is a replica, or read-only',
   full: 'has no room left; free some space on its disk',

@@ -10,6 +10,18 @@ function wasNotSent(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("Stream isn't writeable");
 }
 
+/** How many replicas must have a write, and how long that is waited for. Milliseconds. */
+export interface Replication {
+  readonly replicas: number;
+  readonly waitMs: number;
+}
+
+export interface Replicated {
+  readonly answer: unknown;
+  /** That have what was written. */
+  readonly replicas: number;
+}
+
 /** Text, or bytes as they are. */
 export type RedisValue = string | Buffer;
 
@@ -70,6 +82,28 @@ export class RedisConnection {
         return this.#send(line, ['EVAL', script.text, ...rest]);
       }
     }, deadlineMs);
+  }
+
+  /**
+   * As `script`, and how many replicas have by then what it wrote: as soon as `replicas` of them have it, at the latest after `waitMs`.
+   * The text of the script is sent each time, so that the server is asked once.
+   */
+  replicated(
+    script: RedisScript,
+    keys: readonly string[],
+    values: readonly RedisValue[],
+    { replicas, waitMs }: Replication,
+  ): Promise<Replicated> {
+    return this.#run(async (line) => {
+      // In one go: the server counts for what the same connection has written.
+      const [written, counted] = await Promise.allSettled([
+        this.#send(line, ['EVAL', script.text, String(keys.length), ...keys, ...values]),
+        this.#send(line, ['WAIT', String(replicas), String(waitMs)]),
+      ]);
+      if (written.status === 'rejected') throw written.reason;
+      if (counted.status === 'rejected') throw counted.reason;
+      return { answer: written.value, replicas: Number(counted.value) };
+    }, this.#settings.timeoutMs + waitMs);
   }
 
   /**

@@ -22,6 +22,8 @@ const advice: Readonly<Record<StoreFailure, string>> = {
   unreachable: 'cannot be reached; check that it runs and that REDIS_URL names it',
   timeout: 'did not answer in time; check its load and the network',
   garbled: 'answers what cannot be used; check what REDIS_URL leads to and how large its keys with our prefix are',
+  unreplicated:
+    'has written the change, but too few replicas have it; check them, or lower REDIS_WAIT_REPLICAS: until they have it, a failover undoes it',
   read_only: 'takes no writes; let REDIS_URL name a primary that can write to its disk',
   full: 'is full; give it more memory (maxmemory)',
   evicts: 'may drop keys by itself; set maxmemory-policy to noeviction',

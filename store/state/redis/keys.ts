@@ -3,6 +3,8 @@
 import type { KeptKey } from '../kept-items.ts';
 
 export interface RedisKeys {
+  /** The hash tag of all of them. */
+  readonly prefix: string;
   /**
    * A hash, by the control plane: everything both planes agree on, so that it is there as a whole or gone as a whole. Fields:
    * `version`, `store_id`, `revision`, `mark` (`<revision>:<mark>`), `kind:<kind>`, `document:["<kind>","<id>"]` and, of the last changes,
@@ -70,6 +72,7 @@ export function redisKeys(prefix: string): RedisKeys {
   if (!/^[A-Za-z0-9._-]{1,64}$/.test(prefix)) throw new TypeError('the key prefix may hold letters, digits and ._-');
   const key = (name: string): string => `{${prefix}}:${name}`;
   return {
+    prefix,
     state: key('state'),
     changed: key('changed'),
     heartbeats: key('heartbeats'),

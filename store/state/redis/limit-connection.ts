@@ -20,6 +20,8 @@ export interface LimitConnectionEvents {
 export interface LimitConnectionSettings {
   readonly address: RedisAddress;
   readonly channel: string;
+  /** Of the keys. */
+  readonly prefix: string;
 }
 
 export class LimitConnection {
@@ -113,9 +115,9 @@ export class LimitConnection {
   }
 
   async #connect(): Promise<RedisLine> {
-    const { address } = this.#settings;
+    const { address, prefix } = this.#settings;
     let lastError: Error | undefined;
-    const line = await connectRedis({ address, timeoutMs: clientTimeoutMs }, (error) => {
+    const line = await connectRedis({ address, prefix, timeoutMs: clientTimeoutMs }, (error) => {
       lastError = error;
     });
     const { client } = line;

@@ -93,8 +93,9 @@ export class RedisLimits implements LimitStore {
   }
 
   #open(): LimitConnection {
+    const { limitNotices: channel, prefix } = this.#options.keys;
     const connection = new LimitConnection(
-      { address: this.#address, channel: this.#options.keys.limitNotices },
+      { address: this.#address, channel, prefix },
       {
         ready: () => this.#beginLater(connection),
         lost: (error) => {

@@ -38,6 +38,8 @@ export interface RedisStoreOptions extends KeptOptions, LimitOptions {
   readonly prefix?: string;
   /** Deadline of every operation, four times as long for reading everything; default 250. */
   readonly timeoutMs?: number;
+  /** Replicas that must have a commit before it counts as done; default 0. They have `timeoutMs` for it. */
+  readonly waitReplicas?: number;
   /** Between two polls of a watch, notified or not; default 500. */
   readonly pollMs?: number;
 }
@@ -62,6 +64,9 @@ export function openRedisStore(options: RedisStoreOptions): RedisStore {
 export class RedisStore implements StateStore {
   #settings: ConnectionSettings;
   readonly #connection: RedisConnection;
+  /** Its own where commits wait for replicas: nothing else waits behind them. */
+  readonly #commits: RedisConnection;
+  readonly #waitReplicas: number;
   readonly #keys: RedisKeys;
   readonly #pollMs: number;
   readonly #watches: { watch: RedisWatch; readonly onChange: () => void }[] = [];
@@ -79,10 +84,12 @@ export class RedisStore implements StateStore {
   constructor(
     settings: ConnectionSettings,
     keys: RedisKeys,
-    { pollMs = 500, limitClockMs: clockMs, ...keptOptions }: Omit<RedisStoreOptions, 'redisUrl'>,
+    { pollMs = 500, waitReplicas = 0, limitClockMs: clockMs, ...keptOptions }: Omit<RedisStoreOptions, 'redisUrl'>,
   ) {
     this.#settings = settings;
     this.#connection = new RedisConnection(settings);
+    this.#commits = waitReplicas > 0 ? new RedisConnection(settings) : this.#connection;
+    this.#waitReplicas = waitReplicas;
     this.#keys = keys;
     this.#pollMs = pollMs;
     this.#inspector = new RedisInspector((command) => this.#connection.ask(command));
@@ -141,7 +148,7 @@ export class RedisStore implements StateStore {
       const body = change.body === undefined ? '' : bodyText(change.body);
       values.push(fieldOf(change), kindField + change.kind, body);
     }
-    const [outcome, revision, after] = await this.#ask(commitScript, values);
+    const [outcome, revision, after] = await this.#commit(values);
     return outcome === 'conflict' ? { conflict: true } : { revision: Number(revision), mark: after };
   }
 
@@ -181,14 +188,15 @@ export class RedisStore implements StateStore {
       each.watch = this.#watch(onChange);
       return watch.close();
     });
+    const commits = this.#commits === this.#connection ? undefined : this.#commits.renew(settings, () => undefined);
     const kept = this.#keptConnection?.renew(this.#keptSettings(), () => undefined);
-    await Promise.all([...replaced, kept, this.limits.renew(settings.address)]);
+    await Promise.all([...replaced, commits, kept, this.limits.renew(settings.address)]);
     return true;
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#watches.map(({ watch }) => watch.close()));
-    await Promise.all([this.#connection.close(), this.kept.close(), this.limits.close()]);
+    await Promise.all([this.#connection.close(), this.#commits.close(), this.kept.close(), this.limits.close()]);
   }
 
   /** A connection of its own: large items do not delay counters and documents. */
@@ -234,9 +242,25 @@ export class RedisStore implements StateStore {
     return answer;
   }
 
+  /** As `#ask`. Rejects with `unreplicated` when too few replicas have the commit, which has happened then. */
+  async #commit(values: readonly string[]): Promise<readonly string[]> {
+    const [wanted, waitMs] = [this.#waitReplicas, this.#settings.timeoutMs];
+    if (wanted === 0) return this.#ask(commitScript, values);
+    const replication = { replicas: wanted, waitMs };
+    const { answer, replicas } = await this.#commits.replicated(commitScript, [this.#keys.state], values, replication);
+    const told = this.#told(answer);
+    if (told[0] === 'conflict' || replicas >= wanted) return told;
+    const what = `${replicas} of the ${wanted} replicas had it after ${waitMs} ms`;
+    throw redisFailure(this.#settings.address, 'unreplicated', new Error(what));
+  }
+
   /** The answer of a script on the state: an outcome, and what belongs to it. */
   async #ask(script: RedisScript, values: readonly string[]): Promise<readonly string[]> {
-    const answer = (await this.#connection.script(script, [this.#keys.state], values)) as string[];
+    return this.#told(await this.#connection.script(script, [this.#keys.state], values));
+  }
+
+  #told(given: unknown): readonly string[] {
+    const answer = given as string[];
     if (answer[0] === 'newer') throw redisFailure(this.#settings.address, 'newer_schema');
     if (answer[0] === 'corrupt') throw redisFailure(this.#settings.address, 'corrupt');
     return answer;

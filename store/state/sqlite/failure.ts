@@ -32,6 +32,7 @@ const advice: Readonly<Record<StoreFailure, string>> = {
   unreachable: 'cannot be opened; check that its directory exists and is a directory',
   timeout: 'was locked by another process for too long',
   garbled: 'gave what cannot be used',
+  unreplicated: 'has too few copies of what was written',
   evicts: 'may drop what is in it by itself',
   read_only: 'cannot be written; let the user of the gateway write to the file and its directory',
   full: 'cannot grow; free some space on its disk, or raise its quota',

@@ -114,6 +114,27 @@ await test('a server that lost everything is recognised', async (t) => {
   t.match(await store.read(), { storeId: before.storeId, revision: 2, documents: before.documents });
 });
 
+await test('a commit that too few replicas have is not accepted, but told', async (t) => {
+  const server = await startRedis(t, { args: ['--repl-diskless-sync-delay', '0'] });
+  const replica = await startRedis(t, { args: ['--replicaof', '127.0.0.1', `${server.port}`] });
+  const admin = server.client();
+  await waitFor('the replica', async () => /state=online/.test(await admin.info('replication')));
+  const store = open(t, server, { waitReplicas: 1, timeoutMs: 1_000 });
+  await change(store, 'a');
+  replica.freeze();
+  t.teardown(() => replica.thaw());
+  const error = await refusal(change(store, 'b'));
+  t.match(error, { reason: 'unreplicated', message: /too few replicas .*0 of the 1 replicas had it after 1000 ms/ });
+  t.same(await ids(store), ['a', 'b'], 'it is there all the same');
+  const { storeId = null } = await store.revision();
+  const stale = { storeId, expected: new Map([['rule', 0]]), changes: [] };
+  t.match(await store.commit(stale), { conflict: true }, 'what was not written needs no replica');
+  replica.thaw();
+  await works('a commit', () => change(store, 'c'));
+  const tooMany = await refusal(change(open(t, server, { waitReplicas: 2, timeoutMs: 300 }), 'd'));
+  t.match(tooMany.message, /1 of the 2 replicas had it after 300 ms/);
+});
+
 await test('a replica takes no writes, but can be read; as a primary it is whole again', async (t) => {
   const server = await startRedis(t, { args: ['--replica-serve-stale-data', 'yes'] });
   const store = open(t, server);
