@@ -100,7 +100,7 @@ await test('a variable is filled in where it is sent upstream and nowhere else',
 
 await test("the gateway's own variables are read by no file, in any case, place or form", async (t) => {
   const hidden = 'canary-master-key';
-  const names = 'GATEWAY_MASTER_KEY Gateway_A REDIS_URL redis_url REDIS_SENTINEL_PASSWORD DATABASE_URL'.split(' ');
+  const names = 'Gateway_MASTER_KEY REDIS_URL redis_url REDIS_SENTINEL_PASSWORD DATABASE_URL PGPASSWORD'.split(' ');
   const values = Object.fromEntries(names.map((name) => [name, hidden]));
   const misread: unknown[] = [];
   for (const text of names.flatMap((name) => [`a\${${name}}`, `\${B:-x}\${${name}:-}`, `$${name}`])) {
