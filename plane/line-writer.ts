@@ -80,6 +80,23 @@ export class LineWriter {
     else this.#timer ??= setTimeout(this.#flushLater, batchMs).unref();
   }
 
+  /**
+   * Takes whole lines of another process, which must not change, and writes all that waits. False: its reader has fallen behind, and
+   * the other process should wait for `isBehind` to be false; nothing of what was taken is dropped.
+   */
+  pass(lines: Buffer): boolean {
+    this.#closeOpen();
+    this.#full.push({ bytes: lines, requests: 0, events: 0 });
+    this.#fullBytes += lines.length;
+    if (this.#batch === undefined) this.flush();
+    return !this.isBehind;
+  }
+
+  /** More waits than is written at once. */
+  get isBehind(): boolean {
+    return this.#held() > batchBytes;
+  }
+
   /** Writes as much as the reader takes now; the rest is tried again later. */
   flush(): void {
     clearTimeout(this.#timer);

@@ -1,13 +1,20 @@
 // The signals of a process: SIGHUP reads the configuration again, SIGTERM and SIGINT end it.
 import type { Logger } from 'pino';
 
+/** Where signals come from: the process itself, or the parent of a worker. */
+export interface SignalSource {
+  on(name: NodeJS.Signals, listener: (name: NodeJS.Signals) => void): unknown;
+}
+
 /** From now on SIGHUP calls `reload`. */
-export function reloadOnHangUp(reload: () => unknown): void {
-  process.on('SIGHUP', () => void reload());
+export function reloadOnHangUp(reload: () => unknown, signals: SignalSource = process): void {
+  signals.on('SIGHUP', () => void reload());
 }
 
 export interface Stopping {
   readonly log: Pick<Logger, 'info'>;
+  /** Default: the process itself. */
+  readonly signals?: SignalSource;
   /** The log lines of the first signal and of the end. */
   readonly messages: readonly [begin: string, end: string];
   /** Facts about open requests for the first line. */
@@ -24,7 +31,7 @@ export interface Stopping {
 
 /** Ends the process on SIGTERM and SIGINT, with status 0. */
 export function stopOnSignals(stopping: Stopping): void {
-  const { log, messages, facts, drain, close, atSecond, mostMs } = stopping;
+  const { log, messages, facts, drain, close, atSecond, mostMs, signals = process } = stopping;
   let isDraining = false;
   let leaving: Promise<void> | undefined;
 
@@ -44,5 +51,5 @@ export function stopOnSignals(stopping: Stopping): void {
     await drain();
     await leave();
   }
-  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, (name: string) => void stop(name));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) signals.on(signal, (name) => void stop(name));
 }

@@ -1,5 +1,5 @@
 // The static settings of the proxy: environment variables, read once, checked all together.
-import { hostname } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import {
   adminAddress,
   databaseUrl,
@@ -21,7 +21,11 @@ export interface Environment extends PlaneSettings {
   readonly servesAdmin: boolean;
   /** Where /metrics is served instead, on the same host; undefined: on the public port. 0 asks the system for a free port. */
   readonly metricsPort: number | undefined;
-  /** Name of this replica; its own files lie in a folder of that name. */
+  /** How many processes serve this port; each is a replica. 1: there is no parent. With several, limits are for the fleet by default. */
+  readonly workers: number;
+  /** Which of them this is, from 1. */
+  readonly worker: number;
+  /** Name of this replica; its own files lie in a folder of that name. Of a worker behind the first one it ends with `@` and its number. */
   readonly instance: string;
   /**
    * The former name of a replica without a configured name, from before host names were part of it; undefined when it
@@ -42,21 +46,28 @@ export interface Environment extends PlaneSettings {
   readonly variables: Variables;
 }
 
-/** Reads the variables (design section 5): the frozen settings, or every problem at once. `machine`: the host name. */
+/** The most processes behind one port. */
+const mostWorkers = 128;
+
+/**
+ * Reads the variables (design section 5): the frozen settings, or every problem at once. `machine`: the host name. `worker`: which of
+ * the workers reads them; the first one has the name that a proxy without workers has, so it goes on with its counters.
+ */
 export function readEnvironment(
   variables: Variables = process.env,
   machine: string = hostname(),
+  worker: number = 1,
 ): EnvironmentReading<Environment> {
   const reader = readVariables(variables);
   const host = reader.host('GATEWAY_HOST');
   const port = reader.port('GATEWAY_PORT', 8080);
   // Pods all listen on 0.0.0.0:8080, but each has a host name.
   const ownName = `${machine.replaceAll(/[^A-Za-z0-9._-]/g, '-') || host}:${port}`;
-  const instance = reader.text('GATEWAY_INSTANCE', ownName);
-  if (instance !== ownName && instance !== `${host}:${port}` && !/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(instance)) {
+  const name = reader.text('GATEWAY_INSTANCE', ownName);
+  if (name !== ownName && name !== `${host}:${port}` && !/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(name)) {
     reader.problems.push('GATEWAY_INSTANCE must be 1 to 128 letters, digits, dots, colons, underscores or hyphens');
   }
-  if (instance === controlPlaneFolder) {
+  if (name === controlPlaneFolder) {
     reader.problems.push(
       `GATEWAY_INSTANCE must be another name than ${controlPlaneFolder}: that folder is the control plane's`,
     );
@@ -67,8 +78,10 @@ export function readEnvironment(
     port,
     servesAdmin: reader.flag('GATEWAY_ADMIN_ON_PROXY', true),
     metricsPort: reader.text('GATEWAY_METRICS_PORT', '') === '' ? undefined : reader.port('GATEWAY_METRICS_PORT', 0),
-    instance,
-    formerInstance: instance === ownName ? `${host}:${port}` : undefined,
+    workers: workersIn(reader),
+    worker,
+    instance: worker === 1 ? name : `${name}@${worker}`,
+    formerInstance: name === ownName && worker === 1 ? `${host}:${port}` : undefined,
     flushIntervalSeconds: reader.wholeNumber('RATE_LIMITS_FLUSH_INTERVAL', 1, 3_600),
     controlPlaneUrl: controlPlaneUrl(reader),
     controlPlaneTimeoutMs: reader.wholeNumber('GATEWAY_CONTROL_PLANE_TIMEOUT_MS', 10_000, 600_000),
@@ -77,6 +90,17 @@ export function readEnvironment(
     variables,
   };
   return environmentReading(environment, reader);
+}
+
+/** `auto` is as many as the machine runs at the same time. */
+function workersIn(reader: VariableReader): number {
+  const text = reader.text('GATEWAY_WORKERS', '1');
+  if (text === 'auto') return Math.min(availableParallelism(), mostWorkers);
+  const workers = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(workers <= mostWorkers)) {
+    reader.problems.push(`GATEWAY_WORKERS must be auto or a whole number from 1 to ${mostWorkers}`);
+  }
+  return workers;
 }
 
 /** The address the control plane listens on by default, unless another one is named. */

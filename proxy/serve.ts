@@ -32,6 +32,7 @@ import { openKept } from './boot/open-kept.ts';
 import { openTelemetry } from './boot/open-telemetry.ts';
 import { partsInForce } from './boot/parts-in-force.ts';
 import { createRefusedAddressLog, logRefusedKeys } from './boot/refused-logs.ts';
+import { askWritten, metricsOfAll, openSiblings, shareFailedLogins, workForSiblings } from './boot/sibling-work.ts';
 import { keepTargetLines } from './boot/target-lines.ts';
 import { followVerdicts } from './budgets/follow-verdicts.ts';
 import { openDiscovery } from './discovery/open.ts';
@@ -60,10 +61,12 @@ import { ProviderKeys } from './upstream/api-keys.ts';
 import { createDeadlines } from './upstream/deadlines.ts';
 import { Hooks } from './upstream/hooks.ts';
 import { createPools } from './upstream/pools.ts';
+import { workerNumber } from './workers/worker-number.ts';
 
 const anyProxy = identityOf('proxy', manifest.version);
-const environment = settingsOrExit(anyProxy, readEnvironment());
-const { host, port, metricsPort, instance, ownNames, usageEnabled, variables } = environment;
+const ownNumber = workerNumber(process.argv);
+const environment = settingsOrExit(anyProxy, readEnvironment(undefined, undefined, ownNumber));
+const { host, port, metricsPort, instance, workers, ownNames, usageEnabled, variables } = environment;
 const identity = asInstance(anyProxy, instance);
 const { log, output } = openLog(identity, environment.logLevel);
 // Wall time at start, then monotonic: a clock step changes nothing.
@@ -73,7 +76,17 @@ const tickMs = (): number => Math.floor(nowMs());
 const authorityMs = authorityClock(Date.now, nowMs);
 const ownFolder = join(environment.dataDirectory, instance);
 const flushIntervalMs = environment.flushIntervalSeconds * 1000;
-const lock = claimInstance({ identity, directory: environment.dataDirectory, former: environment.formerInstance }, log);
+const siblings = openSiblings(ownNumber !== undefined, log);
+const lock = claimInstance(
+  {
+    identity,
+    directory: environment.dataDirectory,
+    former: environment.formerInstance,
+    // The workers of a parent that was killed end a moment after it.
+    patienceMs: siblings.isAlone ? 0 : 3_000,
+  },
+  log,
+);
 const lifecycle = new Lifecycle({ startedAtMs: tickMs(), environment: environmentFingerprint(variables) }, log);
 keepTickShape();
 endOnUncaught(
@@ -100,10 +113,10 @@ lifecycle.discovery = discovery;
 const store = openPlaneStore(environment, { nowMs });
 const budgets = await followVerdicts(store);
 const keyUses = new KeyUses();
-const kept = openKept({ store, snapshot: () => current.get(), nowMs, log });
+const kept = openKept({ store, snapshot: () => current.get(), nowMs, log, elsewhere: askWritten(siblings) });
 let { masterKey } = environment;
 const controlPlane = controlPlaneLink(environment, () => masterKey);
-const { overload, bodies, captures } = guardMemory(variables['NODE_OPTIONS'], log);
+const { overload, bodies, captures } = guardMemory(variables['NODE_OPTIONS'], workers, log);
 const answers = openCache({ ...environment, captures, nowMs }, log);
 const recording = openRecords({ ...environment, captures }, log);
 const telemetry = await openTelemetry(environment, manifest.version, log);
@@ -122,11 +135,15 @@ const publisher = createPublisher({
 const connections = (): ConnectionCounts => server.connections();
 const sessions = (): SessionCounts => server.sessions();
 const readiness = (): Readiness => lifecycle.readiness(overload.isOverloaded());
-const failedLogins = createFailedLogins();
+const keptExplanations = new KeptExplanations();
+const ownFailedLogins = createFailedLogins();
+const failedLogins = shareFailedLogins(ownFailedLogins, siblings);
 const retries = new RetryBudgets();
 const observed = createMetrics({
   ...lifecycle.sources,
   version: manifest.version,
+  worker: environment.worker,
+  workers,
   readiness,
   failedLogins,
   limiter,
@@ -144,7 +161,7 @@ const observed = createMetrics({
   spans: telemetry.spans,
   nowMs: tickMs,
 });
-const metrics = keepText(observed, environment.metricsMaxAgeMs, nowMs);
+const metrics = keepText(metricsOfAll(observed, siblings), environment.metricsMaxAgeMs, nowMs);
 const server = await createProxyServer({
   budgets,
   cache: answers.cache,
@@ -164,7 +181,9 @@ const server = await createProxyServer({
   authorityMs,
   current: () => current.get(),
   retries,
-  keptExplanations: new KeptExplanations(),
+  keptExplanations,
+  siblings,
+  workers,
   inForce: () => publisher.inForce(),
   instance,
   balance: createBalance(targets, turns),
@@ -179,7 +198,7 @@ const server = await createProxyServer({
   keyUses,
   storedResponses: kept.storedResponses,
   homes: kept.homes,
-  readiness,
+  readiness: () => siblings.readinessOf(readiness()),
   reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
 });
 const published = partsInForce({
@@ -195,7 +214,7 @@ const published = partsInForce({
   current,
   lifecycle,
 });
-reloadOnHangUp(() => lifecycle.configFollower?.reload());
+reloadOnHangUp(() => lifecycle.configFollower?.reload(), siblings.signals);
 const stateFollower = await followManagedState({
   store,
   ownFolder,
@@ -238,11 +257,35 @@ lifecycle.keyUses = keepKeyUses(keyUses, store.uses);
 keepLimiter(limiter, tickMs, log);
 keepTargetLines(targets, tickMs, log);
 const graceMs = (): number => current.get().shutdownGraceMs;
-endOnSignals({ log, server, lifecycle, graceMs, kept, ...answers, recording, telemetry, stateFollower, store, lock });
+const { signals } = siblings;
+endOnSignals({
+  log,
+  signals,
+  server,
+  lifecycle,
+  graceMs,
+  kept,
+  ...answers,
+  recording,
+  telemetry,
+  stateFollower,
+  store,
+  lock,
+});
 
 if (metricsPort !== undefined) await listenForMetrics(metrics, { identity, host, port: metricsPort, ownNames }, log);
 const address = await listenOrExit(identity, { host, port, prefix: 'GATEWAY' }, server.listen(host, port));
 lifecycle.phase = 'serving';
+workForSiblings(siblings, {
+  readiness,
+  graceMs,
+  observed,
+  keptExplanations,
+  kept,
+  state: stateFollower,
+  failedLogins: ownFailedLogins,
+  nowMs,
+});
 const live = { limiter, targets, discovery, ...answers, observed };
 lifecycle.heartbeats = startHeartbeats({
   store,

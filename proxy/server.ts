@@ -50,6 +50,8 @@ export type ServerParts = TripParts &
   Parameters<typeof forwardAdmin>[1] & {
     readonly accessLog: AccessLog;
     readonly metrics: Metrics;
+    /** How many processes share the port. */
+    readonly workers: number;
   };
 
 /** Rejects with the Refusal to answer with, or unexpectedly. */
@@ -129,7 +131,7 @@ export async function createProxyServer(gateway: ServerParts): Promise<ProxyServ
   server.maxHeadersCount = maxHeaders + 1;
   server.on('checkContinue', pipelining.take);
   server.on('checkExpectation', pipelining.take);
-  const connections = watchConnections(server);
+  const connections = watchConnections(server, gateway.workers);
   const { app, serve: servePlugin } = await createPluginServer(gateway, {
     server,
     clientErrorHandler: answerParseErrors(pipelining, (unread) => {

@@ -93,6 +93,12 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     says: 'Name of this replica, used for its counters and its folder in `GATEWAY_DATA`. Default: host name and port. Set a fixed name where host names change with every start, as in containers.',
   },
   {
+    name: 'GATEWAY_WORKERS',
+    readBy: proxy,
+    default: '1',
+    says: 'How many processes serve the port of this proxy: 1 to 128, or `auto` for as many as the machine runs at the same time. Each is a replica: the first one has the name `GATEWAY_INSTANCE`, the others that name with `@2` and so on behind it. With several, a parent starts them, starts one again that has ended, and passes its signals on.',
+  },
+  {
     name: 'GATEWAY_ADMIN_ON_PROXY',
     readBy: proxy,
     default: 'true',

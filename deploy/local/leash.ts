@@ -1,7 +1,8 @@
 // Loaded into every process of a local start before its code: stops the process when its parent has ended.
 import { isMainThread } from 'node:worker_threads';
 
-if (isMainThread) {
+// A worker of the proxy ends with the proxy.
+if (isMainThread && process.send === undefined) {
   const parent = Number(process.env['LOCAL_START_PID']);
   const watch = setInterval(() => {
     if (process.ppid === parent) return;

@@ -19,8 +19,9 @@ import { type BodyLimit, expectLength, readBody } from '../http/read-body.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { endToEndHeaders, forward, neverConnected } from '../upstream/forward.ts';
 import type { Pools } from '../upstream/pools.ts';
+import type { Siblings } from '../workers/siblings.ts';
 import { adminAccess, authenticateAdmin, refusePaused } from './authenticate-admin.ts';
-import { awaitEnforced, enforcedHeader } from './await-enforced.ts';
+import { awaitEnforcedByAll, enforcedHeader } from './await-enforced.ts';
 import type { ControlPlaneLink } from './control-plane-link.ts';
 import { headersOfBrowser, isLogin, isPublic, PublicTurns } from './public-requests.ts';
 
@@ -49,6 +50,8 @@ interface AdminForwardParts {
   /** Monotonic milliseconds, anchored to wall time at start. */
   readonly nowMs: () => number;
   readonly pools: Pools;
+  /** The other workers of this proxy. */
+  readonly siblings: Pick<Siblings, 'ask'>;
 }
 
 /**
@@ -115,7 +118,8 @@ async function handOn(exchange: Exchange, body: Buffer, gateway: AdminForwardPar
   if (answer.statusCode === 401 && isLogin(request.method, pathOf(forwarded.path)))
     failedLogins.fail(exchange.clientAddress, exchange.startedAtMs);
   const revision = isRead(forwarded.method) ? undefined : readStateRevision(answer.headers[stateRevisionHeader]);
-  const isEnforced = revision === undefined ? undefined : await awaitEnforced(managedState(), revision, gone.signal);
+  const all = { state: managedState(), siblings: gateway.siblings };
+  const isEnforced = revision === undefined ? undefined : await awaitEnforcedByAll(all, revision, gone.signal);
   response.writeHead(answer.statusCode, {
     ...endToEndHeaders(answer.headers),
     ...fixedHeaders,

@@ -1,6 +1,6 @@
 // The end of the process at a signal: open requests are served or cut, then what is known of them is written, then what it is written to closes.
 import type { Log } from '../../plane/log-events.ts';
-import { stopOnSignals } from '../../plane/signals.ts';
+import { type SignalSource, stopOnSignals } from '../../plane/signals.ts';
 import type { FileLock } from '../../store/file-lock.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
 import type { OpenRecords } from '../records/open-records.ts';
@@ -9,6 +9,7 @@ import type { Lifecycle } from './lifecycle.ts';
 
 export interface EndingParts {
   readonly log: Log;
+  readonly signals: SignalSource;
   readonly server: Pick<ProxyServer, 'openRequests' | 'drain' | 'cut'>;
   readonly lifecycle: Lifecycle;
   readonly graceMs: () => number;
@@ -22,10 +23,11 @@ export interface EndingParts {
 }
 
 /** The first signal waits for open requests as long as the configuration lets it, the second one cuts them. */
-export function endOnSignals({ log, server, lifecycle, graceMs, ...parts }: EndingParts): void {
+export function endOnSignals({ log, signals, server, lifecycle, graceMs, ...parts }: EndingParts): void {
   const { kept, cache, recording, telemetry, stateFollower, store, lock } = parts;
   stopOnSignals({
     log,
+    signals,
     messages: ['draining', 'stopped'],
     atSecond: 'close',
     facts: () => ({ open_requests: server.openRequests(), grace_ms: graceMs() }),

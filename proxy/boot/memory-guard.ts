@@ -12,13 +12,13 @@ export interface GuardedMemory {
   readonly captures: CaptureBudget;
 }
 
-/** `nodeOptions`: those of the environment; those of the command line count, too. */
-export function guardMemory(nodeOptions = '', log: Log): GuardedMemory {
-  const limits = memoryLimits([...nodeOptions.split(' '), ...process.execArgv]);
+/** `nodeOptions`: those of the environment; those of the command line count, too. `workers`: how many processes share the memory. */
+export function guardMemory(nodeOptions = '', workers: number, log: Log): GuardedMemory {
+  const limits = memoryLimits([...nodeOptions.split(' '), ...process.execArgv], workers);
   const leastBytes = Math.min(limits.heapBytes, limits.processBytes);
   return {
     overload: watchMemory(limits, logOverload(log)),
-    bodies: new BodyBudget(leastBytes),
+    bodies: new BodyBudget(leastBytes, workers),
     captures: new CaptureBudget(leastBytes),
   };
 }

@@ -16,6 +16,8 @@ export interface OpenCacheSettings extends Pick<ResponseCacheOptions, 'captures'
   readonly redisUrl: RedisUrl | undefined;
   readonly redisPrefix: string;
   readonly databaseUrl: string | undefined;
+  /** How many processes share the memory of one proxy. */
+  readonly workers: number;
 }
 
 export function openCache(settings: OpenCacheSettings, log: Log): OpenCache {

@@ -72,6 +72,11 @@ export class ResponseCache {
     return this.#opened?.engine;
   }
 
+  /** Its answers are those of all processes. */
+  get isShared(): boolean {
+    return this.engine?.isShared === true;
+  }
+
   /**
    * Changes nothing; throws an Error where an engine is missing. The function that it returns puts the settings in
    * force and does not throw. An engine that is switched off loses its answers in memory.

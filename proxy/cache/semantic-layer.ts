@@ -133,6 +133,11 @@ export class SemanticLayer {
     this.counts[outcome] += 1;
   }
 
+  /** Its embeddings are those of all processes. */
+  get isShared(): boolean {
+    return this.neighbours?.isShared === true;
+  }
+
   status(): NeighbourStatus {
     const { entries, dropped } = this.neighbours?.status() ?? nothing;
     return { entries, dropped: this.#dropped + dropped };

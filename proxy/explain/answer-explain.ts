@@ -20,6 +20,7 @@ import type { Balance } from '../routing/balance/balance.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { TargetStates } from '../targets/target-states.ts';
+import type { Siblings } from '../workers/siblings.ts';
 import { explainRequest } from './explain.ts';
 import { readQuestion } from './read-question.ts';
 
@@ -49,6 +50,8 @@ export interface ExplainParts {
   readonly managedState: () => Pick<StateFollower, 'status' | 'refresh'>;
   /** Monotonic milliseconds, anchored to wall time at start. */
   readonly nowMs: () => number;
+  /** The other workers of this proxy: the request may have come to one of them. */
+  readonly siblings: Pick<Siblings, 'ask'>;
   /** The state of each target between requests. */
   readonly targets: TargetStates;
 }
@@ -73,7 +76,7 @@ export async function answerExplain(
   await expectNoBody(exchange);
   const nowMs = Math.floor(gateway.nowMs());
   if (pathOf(url) !== path) {
-    answer(exchange, keptText(pathOf(url).slice(path.length + 1), scope, gateway));
+    answer(exchange, await keptText(pathOf(url).slice(path.length + 1), scope, gateway));
     return;
   }
   const question = readQuestion(url.slice(path.length + 1), {
@@ -91,15 +94,15 @@ export async function answerExplain(
 }
 
 /** Only an operator of the whole gateway may read it: it was made for the holder of the master key. */
-function keptText(
+async function keptText(
   id: string,
   scope: string,
-  { keptExplanations, nowMs }: { readonly keptExplanations: KeptExplanations; readonly nowMs: () => number },
-): Buffer {
+  { keptExplanations, siblings, nowMs }: Pick<ExplainParts, 'keptExplanations' | 'siblings' | 'nowMs'>,
+): Promise<Buffer | string> {
   if (scope !== '/') {
     throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });
   }
-  const text = keptExplanations.get(id, nowMs());
+  const text = keptExplanations.get(id, nowMs()) ?? (await siblings.ask({ about: 'explanation', id }))[0];
   if (text === undefined) throw refusal('explanation_not_found', { fill: { id } });
   return text;
 }

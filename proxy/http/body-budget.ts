@@ -17,12 +17,15 @@ export interface BodyLimits {
 /** The bodies of all open requests. */
 export class BodyBudget {
   readonly #memoryLimitBytes: number;
+  readonly #workers: number;
   readonly #byConsumer = new Map<string, number>();
   #held = 0;
   #refused = 0;
 
-  constructor(memoryLimitBytes: number) {
+  /** `memoryLimitBytes`: of this process. `workers`: how many processes share a configured budget. */
+  constructor(memoryLimitBytes: number, workers: number = 1) {
     this.#memoryLimitBytes = memoryLimitBytes;
+    this.#workers = workers;
   }
 
   /** Bytes held at this moment. */
@@ -45,11 +48,15 @@ export class BodyBudget {
    * whatever the budget is, so that no body is refused for ever.
    */
   check(consumer: string, bytes: number, { bodyLimitBytes, bodyBudgetBytes }: BodyLimits): void {
-    const whole = Math.max(bodyBudgetBytes ?? this.#memoryLimitBytes * budgetShare, bodyLimitBytes);
+    const whole = Math.max(this.#share(bodyBudgetBytes), bodyLimitBytes);
     const own = Math.max(whole * consumerShare, bodyLimitBytes);
     if (this.#held + bytes <= whole && (this.#byConsumer.get(consumer) ?? 0) + bytes <= own) return;
     this.#refused += 1;
     throw refusal('overloaded', { headers: { 'retry-after': '1' } });
+  }
+
+  #share(bodyBudgetBytes: number | undefined): number {
+    return bodyBudgetBytes === undefined ? this.#memoryLimitBytes * budgetShare : bodyBudgetBytes / this.#workers;
   }
 
   /** Adds bytes (less than 0: takes them off). */

@@ -31,14 +31,16 @@ const descriptorsPerConnection = 2;
 /** An idle connection holds 14 KiB of memory, one with half a head of 16 KiB about twice as much. */
 const heapBytesPerConnection = 32 * 1024;
 
-/** Counts and limits the connections of a server. */
-export function watchConnections(server: Server, room = roomOfProcess()): Connections {
+/** Counts and limits the connections of a server. `workers`: how many processes share what is configured in all. */
+export function watchConnections(server: Server, workers: number = 1, room = roomOfProcess()): Connections {
   const perAddress = new Map<string, number>();
   const refused = { max_connections: 0, max_connections_per_address: 0 };
   const ended: Record<CutReason, number> = { pipelined: 0, tiny_chunks: 0, garbage: 0, unread: 0 };
   let open = 0;
   let mostPerAddress = Number.POSITIVE_INFINITY;
 
+  // Otherwise a worker that is full would hand a connection back to its parent, which would offer it to the full ones again and again.
+  Object.assign(server, { dropMaxConnection: true });
   server.on('drop', () => {
     refused.max_connections += 1;
   });
@@ -61,7 +63,10 @@ export function watchConnections(server: Server, room = roomOfProcess()): Connec
   return {
     counts: () => ({ open, refused, cut: ended }),
     limit(settings) {
-      server.maxConnections = Math.min(settings.most ?? room.default, room.most);
+      server.maxConnections = Math.min(
+        settings.most === undefined ? room.default : Math.ceil(settings.most / workers),
+        room.most,
+      );
       mostPerAddress = settings.mostPerAddress ?? Number.POSITIVE_INFINITY;
     },
   };

@@ -33,13 +33,21 @@ export interface Overload {
   isOverloaded(): boolean;
 }
 
-/** The limits of this process. `flags` are those it was started with; of those that say the same, the last one counts. */
-export function memoryLimits(flags: readonly string[] = process.execArgv): MemoryLimits {
+/** The memory of the container, or of the machine. Bytes. */
+export function machineMemory(): number {
   // Without a container's limit it is 0 or astronomical.
   const container = process.constrainedMemory();
+  return container > 0 ? Math.min(container, totalmem()) : totalmem();
+}
+
+/**
+ * The limits of this process. `flags` are those it was started with; of those that say the same, the last one counts. `processes`: how
+ * many share the memory of the machine.
+ */
+export function memoryLimits(flags: readonly string[] = process.execArgv, processes: number = 1): MemoryLimits {
   return {
     heapBytes: oldGenerationLimit(flags, getHeapStatistics().heap_size_limit),
-    processBytes: container > 0 ? Math.min(container, totalmem()) : totalmem(),
+    processBytes: machineMemory() / processes,
   };
 }
 

@@ -78,7 +78,8 @@ function serveMetrics(metrics: Pick<Metrics, 'contentType' | 'text'>, place: Met
     holdSocket(socket);
     answer(request, response).catch(() => response.destroy());
   });
-  server.maxConnections = maxConnections;
+  // Beside other workers, too: see watchConnections.
+  Object.assign(server, { maxConnections, dropMaxConnection: true });
   server.on('connection', (socket: Socket) => {
     const timer = setTimeout(() => socket.destroy(), patienceMs).unref();
     socket.once('close', () => clearTimeout(timer));

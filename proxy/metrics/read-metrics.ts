@@ -27,6 +27,9 @@ import type { SessionCounts } from '../tallies/session-counts.ts';
 export interface ReadFacts {
   /** Of the product. */
   version: string;
+  /** Which of the workers this is, from 1, and how many there are. */
+  worker: number;
+  workers: number;
   failedLogins: Pick<FailedLogins, 'counts'>;
   readiness: () => Pick<Readiness, 'status'>;
   /** The control plane answers. */
@@ -42,7 +45,7 @@ export interface ReadFacts {
   discovery: Pick<Discovery, 'known'>;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
   budgets: Pick<BudgetsInForce, 'decisions' | 'size'>;
-  cache: Pick<ResponseCache, 'counts' | 'flights' | 'saved' | 'semantic' | 'status'>;
+  cache: Pick<ResponseCache, 'counts' | 'flights' | 'isShared' | 'saved' | 'semantic' | 'status'>;
   connections: () => ConnectionCounts;
   sessions: () => SessionCounts;
   output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
@@ -94,7 +97,9 @@ export function proxyReaders(facts: ReadFacts, counted: CountedFacts): Readers<R
 const flag = (isSo: boolean): number => (isSo ? 1 : 0);
 
 function processReaders(facts: ReadFacts) {
-  const { version, readiness, connections, sessions, output, spans, recording } = facts;
+  const { version, readiness, connections, sessions, output, spans, recording, workers } = facts;
+  // Of several workers, their parent knows it.
+  const alone = (shown: Shown): Shown => (workers > 1 ? [] : shown);
   return {
     build: () => [[{ plane: 'proxy', version, node: process.versions.node }, 1]],
     ready: () => flag(['ready', 'degraded'].includes(readiness().status)),
@@ -116,6 +121,9 @@ function processReaders(facts: ReadFacts) {
       return byLabel('outcome', { exported, dropped, failed });
     },
     spansWaiting: () => spans().waiting,
+    workers: () => alone(byLabel('state', { serving: 1, missing: 0 })),
+    workersLeftOut: () => alone(0),
+    workerRestarts: () => alone(0),
   } satisfies Partial<Readers<ReadMetric>>;
 }
 
@@ -179,19 +187,21 @@ function stateReaders({ config, state, store, hasControlPlane, secretProblems, d
   } satisfies Partial<Readers<ReadMetric>>;
 }
 
-function cacheReaders({ cache }: Pick<ReadFacts, 'cache'>) {
+function cacheReaders({ cache, worker }: Pick<ReadFacts, 'cache' | 'worker'>) {
+  // What all workers share is told by the first one alone, because theirs is added up.
+  const told = (isShared: boolean, value: number): Shown => (isShared && worker > 1 ? [] : value);
   return {
     cacheRequests: () =>
       [...cache.counts].flatMap(([endpoint, { hit, miss, bypass }]) =>
         Object.entries({ hit, miss, bypass }).map(([outcome, count]) => [{ endpoint, outcome }, count] as const),
       ),
-    cacheBytes: () => cache.status().bytes,
-    cacheEntries: () => cache.status().entries,
+    cacheBytes: () => told(cache.isShared, cache.status().bytes),
+    cacheEntries: () => told(cache.isShared, cache.status().entries),
     cacheEvictions: () => cache.status().evicted,
     cacheDropped: () => cache.status().dropped,
     cacheWaiting: () => cache.flights.waiting,
     cacheSemantic: () => byLabel('outcome', cache.semantic.counts),
-    cacheSemanticEntries: () => cache.semantic.status().entries,
+    cacheSemanticEntries: () => told(cache.semantic.isShared, cache.semantic.status().entries),
     cacheSemanticDropped: () => cache.semantic.status().dropped,
     cacheSavedTokens: () => cache.saved.tokens,
     cacheSavedCost: () => cache.saved.nanoDollars / 1e9,

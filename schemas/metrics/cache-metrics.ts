@@ -13,12 +13,14 @@ export const cacheMetrics = {
     type: 'gauge',
     help: 'What kept answers take: in the memory of this proxy, or in Redis as it was last written to by this proxy.',
     labelNames: [],
+    acrossWorkers: 'sum',
   },
   cacheEntries: {
     name: 'gateway_cache_entries',
     type: 'gauge',
     help: 'Kept answers, as for gateway_cache_bytes.',
     labelNames: [],
+    acrossWorkers: 'sum',
   },
   cacheEvictions: {
     name: 'gateway_cache_evictions_total',
@@ -37,6 +39,7 @@ export const cacheMetrics = {
     type: 'gauge',
     help: 'Requests that wait for the answer to an equal one at this moment (cache.share_concurrent).',
     labelNames: [],
+    acrossWorkers: 'sum',
   },
   cacheSemantic: {
     name: 'gateway_cache_semantic_total',
@@ -49,6 +52,7 @@ export const cacheMetrics = {
     type: 'gauge',
     help: 'Embeddings that are kept: in the memory of this proxy, or in PostgreSQL as it was last written to by this proxy.',
     labelNames: [],
+    acrossWorkers: 'sum',
   },
   cacheSemanticDropped: {
     name: 'gateway_cache_semantic_dropped_writes_total',

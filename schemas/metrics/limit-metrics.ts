@@ -8,6 +8,8 @@ export interface MetricDefinition {
   readonly labelNames: readonly string[];
   /** Upper bounds of a histogram. */
   readonly buckets?: readonly number[];
+  /** Of a gauge of the proxy: what its workers say together (GATEWAY_WORKERS). Counters and histograms are added up. */
+  readonly acrossWorkers?: 'sum' | 'max' | 'min';
 }
 
 /** The most rules with separate series; the decisions of all other rules are added up under the rule `other`. */
@@ -25,18 +27,21 @@ export const rateLimitMetrics = {
     type: 'gauge',
     help: 'The rules in force; the value is always 1. Name: that of the configuration or of the admin API, empty without one. The subject of a user_path rule is left out: npm run check-config prints it by rule id.',
     labelNames: ['rule', 'name', 'scope', 'subject', 'period', 'mode'],
+    acrossWorkers: 'max',
   },
   utilization: {
     name: 'gateway_rate_limit_utilization_ratio',
     type: 'gauge',
     help: 'Used share of the cap, 1 when it is used up; of a per-child template the highest share of a child.',
     labelNames: ['rule', 'scope', 'dimension'],
+    acrossWorkers: 'max',
   },
   inFlight: {
     name: 'gateway_rate_limit_in_flight',
     type: 'gauge',
     help: 'Requests in flight under a concurrency rule, all children added up.',
     labelNames: ['rule', 'scope'],
+    acrossWorkers: 'sum',
   },
   reserved: {
     name: 'gateway_rate_limit_reserved_tokens',
@@ -56,6 +61,7 @@ export const rateLimitMetrics = {
     type: 'gauge',
     help: 'Live counters in memory, children of templates included.',
     labelNames: [],
+    acrossWorkers: 'sum',
   },
   overflowed: {
     name: 'gateway_rate_limit_overflowed_requests_total',
@@ -93,6 +99,7 @@ export const skippedMetric = {
   type: 'gauge',
   help: 'Stored documents that are not in force: unsealed (not written with the master key) or unreadable.',
   labelNames: ['reason'],
+  acrossWorkers: 'max',
 } as const satisfies MetricDefinition;
 
 /** A metric of both planes. */
@@ -101,6 +108,7 @@ export const buildMetric = {
   type: 'gauge',
   help: 'Always 1; the labels say which plane and version is running, on which Node.',
   labelNames: ['plane', 'version', 'node'],
+  acrossWorkers: 'max',
 } as const satisfies MetricDefinition;
 
 /** A metric of both planes. */
@@ -125,4 +133,5 @@ export const secretFilesMetric = {
   type: 'gauge',
   help: 'Files of GATEWAY_MASTER_KEY_FILE, GATEWAY_PREVIOUS_MASTER_KEY_FILE, REDIS_URL_FILE and the other files for Redis that do not hold what is in force: they cannot be read, hold no such secret, or an address or certificate that does not work. The last good value stays in force.',
   labelNames: [],
+  acrossWorkers: 'max',
 } as const satisfies MetricDefinition;

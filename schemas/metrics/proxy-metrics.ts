@@ -9,6 +9,7 @@ import {
   skippedMetric,
 } from './limit-metrics.ts';
 import { targetMetrics } from './target-metrics.ts';
+import { workerMetrics } from './worker-metrics.ts';
 
 /** Upper bounds of durations, in seconds: an answer in half a second and one in ten minutes are both told from their neighbours. */
 const durationBuckets = [
@@ -22,18 +23,21 @@ export const proxyMetrics = {
     type: 'gauge',
     help: '1 while /health/ready answers 200 (ready or degraded); 0 while the proxy starts, drains or is overloaded.',
     labelNames: [],
+    acrossWorkers: 'max',
   },
   overloaded: {
     name: 'gateway_overloaded',
     type: 'gauge',
     help: '1 while memory is short and requests are refused with 503.',
     labelNames: [],
+    acrossWorkers: 'max',
   },
   controlPlaneUp: {
     name: 'gateway_control_plane_up',
     type: 'gauge',
     help: '1 while the control plane answers this proxy.',
     labelNames: [],
+    acrossWorkers: 'min',
   },
   requests: {
     name: 'gateway_requests_total',
@@ -98,12 +102,14 @@ export const proxyMetrics = {
     type: 'gauge',
     help: 'Model requests being served at this moment.',
     labelNames: [],
+    acrossWorkers: 'sum',
   },
   bodyBytes: {
     name: 'gateway_request_body_bytes',
     type: 'gauge',
     help: 'Memory that the bodies of open requests take at this moment.',
     labelNames: [],
+    acrossWorkers: 'sum',
   },
   bodiesRefused: {
     name: 'gateway_request_bodies_refused_total',
@@ -128,6 +134,7 @@ export const proxyMetrics = {
     type: 'gauge',
     help: 'Connections of clients at this moment.',
     labelNames: [],
+    acrossWorkers: 'sum',
   },
   connectionsRefused: {
     name: 'gateway_connections_refused_total',
@@ -152,36 +159,42 @@ export const proxyMetrics = {
     type: 'gauge',
     help: '1 when the config on disk is in force, 0 when it was rejected and an older one is in force.',
     labelNames: [],
+    acrossWorkers: 'min',
   },
   configLastGood: {
     name: 'gateway_config_last_reload_success_timestamp_seconds',
     type: 'gauge',
     help: 'Unix time at which the config directory was last found good.',
     labelNames: [],
+    acrossWorkers: 'min',
   },
   configInfo: {
     name: 'gateway_config_info',
     type: 'gauge',
     help: 'The config in force and where it came from (directory or last-good); the value is always 1.',
     labelNames: ['revision', 'source'],
+    acrossWorkers: 'max',
   },
   keyFilesUnreadable: {
     name: 'gateway_provider_key_files_unreadable',
     type: 'gauge',
     help: 'Files of keys and certificates of providers that cannot be read now; what was read last stays in force, and a provider without any is left out.',
     labelNames: [],
+    acrossWorkers: 'max',
   },
   providerKeyResting: {
     name: 'gateway_provider_key_resting',
     type: 'gauge',
     help: '1 while an API key of a provider with several rests, because it was refused (401) or rate limited (429); key: its place in the config, from 1.',
     labelNames: ['provider', 'key'],
+    acrossWorkers: 'max',
   },
   stateStoreUp: {
     name: 'gateway_state_store_up',
     type: 'gauge',
     help: '1 when the state store takes what this proxy writes, 0 while counters are kept in memory only.',
     labelNames: [],
+    acrossWorkers: 'min',
   },
   stateSkipped: skippedMetric,
   countersWritten: {
@@ -189,30 +202,35 @@ export const proxyMetrics = {
     type: 'gauge',
     help: 'Unix time at which the counters of rate limits were last written to the state store.',
     labelNames: [],
+    acrossWorkers: 'min',
   },
   stateRevision: {
     name: 'gateway_state_revision',
     type: 'gauge',
     help: 'Revision of the managed state (manual rules, keys) in force, and where it came from: store, copy or nothing.',
     labelNames: ['source'],
+    acrossWorkers: 'min',
   },
   stateStoreEmptied: {
     name: 'gateway_state_store_emptied',
     type: 'gauge',
     help: '1 while the state store has lost the managed state that is in force here.',
     labelNames: [],
+    acrossWorkers: 'max',
   },
   stateStoreBehind: {
     name: 'gateway_state_store_behind',
     type: 'gauge',
     help: '1 while the state store says an older state than the one in force here, because it went back.',
     labelNames: [],
+    acrossWorkers: 'max',
   },
   stateStoreEvicts: {
     name: 'gateway_state_store_evicts',
     type: 'gauge',
     help: '1 while the state store may drop rules and keys by itself (maxmemory-policy of Redis).',
     labelNames: [],
+    acrossWorkers: 'max',
   },
   stateWriteBacks: {
     name: 'gateway_state_write_backs_total',
@@ -239,6 +257,7 @@ export const proxyMetrics = {
     type: 'gauge',
     help: 'Subjects that have used up a budget, as the control plane last told this proxy.',
     labelNames: [],
+    acrossWorkers: 'max',
   },
   guardrailVerdicts: {
     name: 'gateway_guardrail_verdicts_total',
@@ -252,12 +271,14 @@ export const proxyMetrics = {
     type: 'gauge',
     help: 'Models of a provider that is asked for them, behind the filters.',
     labelNames: ['provider'],
+    acrossWorkers: 'max',
   },
   discoveryLastSuccess: {
     name: 'gateway_discovery_last_success_timestamp_seconds',
     type: 'gauge',
     help: 'Unix time at which a provider that is asked for its models last said them; 0: never.',
     labelNames: ['provider'],
+    acrossWorkers: 'max',
   },
   discoveryFailures: {
     name: 'gateway_discovery_failures_total',
@@ -276,12 +297,14 @@ export const proxyMetrics = {
     type: 'gauge',
     help: 'Records that are not in the journal yet.',
     labelNames: [],
+    acrossWorkers: 'sum',
   },
   sessionsOpen: {
     name: 'gateway_realtime_sessions',
     type: 'gauge',
     help: 'Realtime sessions that are open or being opened at this moment.',
     labelNames: [],
+    acrossWorkers: 'sum',
   },
   sessionsEnded: {
     name: 'gateway_realtime_sessions_ended_total',
@@ -300,6 +323,8 @@ export const proxyMetrics = {
     type: 'gauge',
     help: 'Spans in the queue for the OpenTelemetry collector.',
     labelNames: [],
+    acrossWorkers: 'sum',
   },
   ...targetMetrics,
+  ...workerMetrics,
 } as const satisfies Record<string, MetricDefinition>;

@@ -31,6 +31,8 @@ export interface CacheStatus {
 }
 
 export interface AnswerCache {
+  /** It is the same one for all processes, so each says the same of it. */
+  readonly isShared: boolean;
   /** It cannot be asked now: requests go on without it and do not wait. */
   readonly isAway: boolean;
   /**

@@ -14,23 +14,26 @@ import { mostSegments, offsetOf, Segments } from './segments.ts';
 /** Characters; what is longer is not kept. */
 const longestKey = 1024;
 
-/** `mostBytes`: of all answers. */
-export function openMemoryCache(mostBytes: number): MemoryCache {
-  return new MemoryCache(mostBytes);
+/** `mostBytes`: of all answers. `processes`: how many share them; each keeps answers of its own. */
+export function openMemoryCache(mostBytes: number, processes: number = 1): MemoryCache {
+  return new MemoryCache(mostBytes, processes);
 }
 
 /** An answer of it is there at once. */
 export class MemoryCache implements AnswerCache {
   readonly isAway = false;
+  readonly isShared = false;
   readonly #segments = new Segments();
   /** Of the answers that are there. An entry that it does not lead to is gone, and takes room until it is the oldest. */
   readonly #positions = new PlaceTable();
+  readonly #processes: number;
   #mostBytes: number;
   #bytes = 0;
   #evicted = 0;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(mostBytes: number, processes: number) {
+    this.#processes = processes;
+    this.#mostBytes = mostBytes / processes;
   }
 
   get(key: string, nowMs: number): CachedAnswer | undefined {
@@ -54,7 +57,7 @@ export class MemoryCache implements AnswerCache {
   }
 
   resize(mostBytes: number): void {
-    this.#mostBytes = mostBytes;
+    this.#mostBytes = mostBytes / this.#processes;
     this.#makeRoom();
     this.#segments.release();
   }

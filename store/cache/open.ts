@@ -15,13 +15,15 @@ export interface CacheStores {
 export function cacheStores(settings: {
   readonly redisUrl: RedisUrl | undefined;
   readonly redisPrefix: string;
+  /** How many processes share the memory of one proxy. */
+  readonly workers: number;
 }): CacheStores {
-  const { redisPrefix: prefix } = settings;
+  const { redisPrefix: prefix, workers } = settings;
   let { redisUrl } = settings;
   let opened: RedisCache | undefined;
   return {
     open(engine, mostBytes) {
-      if (redisUrl === undefined || engine === 'memory') return openMemoryCache(mostBytes);
+      if (redisUrl === undefined || engine === 'memory') return openMemoryCache(mostBytes, workers);
       opened = openRedisCache({ redisUrl, prefix, mostBytes });
       return opened;
     },

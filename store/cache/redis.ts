@@ -56,6 +56,7 @@ class RedisAnswers implements RedisCache {
   readonly #reading: RedisConnection;
   readonly #writing: RedisConnection;
   #most: number;
+  readonly isShared = true;
   #isAway = true;
   #isClosed = false;
   #probe: NodeJS.Timeout | undefined;

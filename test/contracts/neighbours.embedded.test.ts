@@ -24,7 +24,7 @@ await test('embedded: once closed it refuses, and drops what is put', async (t) 
 });
 
 await test('embedded: what an engine lacks is told before it is opened', async (t) => {
-  const none = { databaseUrl: undefined, redisUrl: undefined, redisPrefix: 'gateway' };
+  const none = { databaseUrl: undefined, redisUrl: undefined, redisPrefix: 'gateway', workers: 1 };
   const stores = neighbourStores(none);
   t.equal(stores.missing('embedded'), undefined);
   t.equal(stores.missing('postgres'), 'there is no DATABASE_URL');

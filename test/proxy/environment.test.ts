@@ -1,4 +1,5 @@
 // The proxy's environment: what is read, what is refused, and that no value ever shows.
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { test } from 'tap';
 import { readEnvironment } from '../../proxy/environment.ts';
@@ -14,6 +15,8 @@ await test('an environment with nothing but the master key gives the defaults', 
       servesAdmin: true,
       metricsPort: undefined,
       metricsMaxAgeMs: 1_000,
+      workers: 1,
+      worker: 1,
       instance: 'machine-1:8080',
       formerInstance: '127.0.0.1:8080',
       usageEnabled: true,
@@ -123,6 +126,20 @@ await test('the instance is named after the machine and the port unless it has a
   }
   for (const odd of ['..', '.hidden', '../up', 'a/b', 'a b', '-x', 'é', 'x'.repeat(129), 'control-plane']) {
     t.match(instance({ GATEWAY_INSTANCE: odd }), [/^GATEWAY_INSTANCE must be/], odd);
+  }
+});
+
+await test('each worker behind the first has a name of its own, and the first one that of a proxy without workers', async (t) => {
+  const worker = (number: number, variables: Record<string, string> = {}): unknown => {
+    const reading = readEnvironment({ GATEWAY_MASTER_KEY: key, GATEWAY_WORKERS: '3', ...variables }, 'pod-7', number);
+    return 'environment' in reading ? reading.environment : reading.problems;
+  };
+  t.match(worker(1), { workers: 3, worker: 1, instance: 'pod-7:8080', formerInstance: '127.0.0.1:8080' });
+  t.match(worker(2), { workers: 3, worker: 2, instance: 'pod-7:8080@2', formerInstance: undefined });
+  t.match(worker(3, { GATEWAY_INSTANCE: 'gw' }), { instance: 'gw@3' });
+  t.match(worker(1, { GATEWAY_WORKERS: 'auto' }), { workers: availableParallelism() });
+  for (const odd of ['0', '129', '-1', '1.5', 'all']) {
+    t.match(worker(1, { GATEWAY_WORKERS: odd }), [/^GATEWAY_WORKERS must be auto or a whole number from 1 to 128$/]);
   }
 });
 

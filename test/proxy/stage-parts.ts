@@ -79,6 +79,8 @@ export function metricsOf(
 ): Metrics {
   return createMetrics({
     version: '1.2.3',
+    worker: 1,
+    workers: 1,
     failedLogins: createFailedLogins(),
     readiness: () => ({ status: 'ready' }),
     recording: {
@@ -132,7 +134,7 @@ function semanticOf(): SemanticLayer {
   return new SemanticLayer({
     demand: () => undefined,
     open: (wanted) =>
-      neighbourStores({ databaseUrl: undefined, redisUrl: undefined, redisPrefix: 'gateway' }).open(wanted),
+      neighbourStores({ databaseUrl: undefined, redisUrl: undefined, redisPrefix: 'gateway', workers: 1 }).open(wanted),
     nowMs,
     warn: () => undefined,
   });

@@ -28,6 +28,8 @@ function headsOf(definitions: readonly MetricDefinition[]): string[] {
 await test('the proxy exposes exactly the metrics that are defined for it', async (t) => {
   const metrics = createProxyMetrics({
     version: '1.2.3',
+    worker: 1,
+    workers: 1,
     failedLogins: createFailedLogins(),
     readiness: () => ({ status: 'ready' }),
     recording: {

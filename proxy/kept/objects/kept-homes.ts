@@ -32,7 +32,14 @@ export interface KeptHomesParts {
   readonly log: Pick<Logger, 'warn'>;
   /** Instead of `againMs`. */
   readonly againMs?: number;
+  readonly elsewhere?: WrittenElsewhere | undefined;
 }
+
+/**
+ * Resolves once what other processes of this proxy were just writing of this id and owner can be read. What was not found before may be there
+ * then, also when none of them says so: it may have been written between the two. Never rejects.
+ */
+export type WrittenElsewhere = (id: string, owner: string) => Promise<unknown>;
 
 /** How long an id is remembered after its last use, and how seldom a use is noted. Milliseconds. */
 const ttlMs = 365 * 24 * 3_600_000;
@@ -91,7 +98,7 @@ export class KeptHomes {
   async find(kind: HomeKind, id: string, owner: string): Promise<KeptHome | undefined> {
     const pending = this.#pending.get(nameOf(kind, id, owner));
     if (pending !== undefined || !isKeptId(id)) return pending?.home;
-    const bytes = await this.#parts.kept.get(keyOf(kind, id, owner)).catch(refuseStore);
+    const bytes = await this.#read(kind, id, owner);
     const { provider, key, at, is_batch_input, models, batch } = (bytes && parseObject(bytes.toString())) ?? {};
     if (typeof provider !== 'string' || typeof key !== 'string') return undefined;
     const home = {
@@ -103,6 +110,22 @@ export class KeptHomes {
     };
     if (typeof at !== 'number' || at + renewMs < this.#parts.nowMs()) this.remember(kind, id, owner, home);
     return home;
+  }
+
+  async #read(kind: HomeKind, id: string, owner: string): Promise<Buffer | undefined> {
+    const { kept, elsewhere } = this.#parts;
+    const get = (): Promise<Buffer | undefined> => kept.get(keyOf(kind, id, owner)).catch(refuseStore);
+    const bytes = await get();
+    if (bytes !== undefined || elsewhere === undefined) return bytes;
+    await elsewhere(id, owner);
+    return get();
+  }
+
+  /** Resolves once what is being written of this id and owner can be read. */
+  async written(id: string, owner: string): Promise<void> {
+    const end = endOfName(id, owner);
+    const found = [...this.#pending].filter(([name]) => name.endsWith(end));
+    await Promise.all(found.map(([, { written }]) => written));
   }
 
   /** Rejects as `find`. */
@@ -194,7 +217,11 @@ function textsIn(value: JsonValue | undefined): readonly string[] {
 }
 
 function nameOf(kind: HomeKind, id: string, owner: string): string {
-  return `${kind} ${id} ${owner}`;
+  return kind + endOfName(id, owner);
+}
+
+function endOfName(id: string, owner: string): string {
+  return ` ${id} ${owner}`;
 }
 
 function refuseStore(error: unknown): never {

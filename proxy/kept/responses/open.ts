@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { KeptItems } from '../../../store/state/kept-items.ts';
 import type { Snapshot } from '../../snapshot/snapshot.ts';
 import { keepResponses } from '../kept-responses.ts';
+import type { WrittenElsewhere } from '../objects/kept-homes.ts';
 import { StoredResponses } from './stored-responses.ts';
 
 /** The operator is told of failures once in this time, however many there are. Milliseconds. */
@@ -14,13 +15,15 @@ export interface StoredResponsesParts {
   /** Unix milliseconds. */
   readonly nowMs: () => number;
   readonly log: Pick<Logger, 'warn'>;
+  readonly elsewhere?: WrittenElsewhere | undefined;
 }
 
-export function openStoredResponses({ store, snapshot, nowMs, log }: StoredResponsesParts): StoredResponses {
+export function openStoredResponses({ store, snapshot, nowMs, log, elsewhere }: StoredResponsesParts): StoredResponses {
   let quietUntilMs = 0;
   const kept = keepResponses({ kept: store.kept, nowMs, settings: () => snapshot().storedResponses });
   return new StoredResponses({
     kept,
+    elsewhere,
     failed(error) {
       const now = nowMs();
       if (now < quietUntilMs) return;

@@ -14,6 +14,7 @@ import {
   type KeptResponses,
   type ResponseHome,
 } from '../kept-responses.ts';
+import type { WrittenElsewhere } from '../objects/kept-homes.ts';
 
 /** An answer that is longer is not kept. */
 export const mostKeptBytes = keptLimits.item;
@@ -36,6 +37,7 @@ export interface StoredResponsesOptions {
   readonly kept: KeptResponses;
   /** Told of each failure of the store. */
   readonly failed: (error: unknown) => void;
+  readonly elsewhere?: WrittenElsewhere | undefined;
 }
 
 /** A response that is being written. */
@@ -64,6 +66,7 @@ export class StoredResponses {
   readonly counts: Record<StoringOutcome, number> = { kept: 0, remembered: 0, not_kept: 0, failed: 0 };
   readonly #kept: KeptResponses;
   readonly #failed: (error: unknown) => void;
+  readonly #elsewhere: WrittenElsewhere | undefined;
   readonly #pending = new Map<string, Pending>();
   readonly #pendingItems = new Map<string, PendingItem>();
   /** By owner: responses that are being read. */
@@ -71,9 +74,10 @@ export class StoredResponses {
   /** Of what is being read or written. */
   #pendingBytes = 0;
 
-  constructor({ kept, failed }: StoredResponsesOptions) {
+  constructor({ kept, failed, elsewhere }: StoredResponsesOptions) {
     this.#kept = kept;
     this.#failed = failed;
+    this.#elsewhere = elsewhere;
   }
 
   /** Reads a long response of the owner, or loses it: until it was read, no caller is told that it is not there. */
@@ -107,7 +111,8 @@ export class StoredResponses {
   async findItem(id: string, owner: string): Promise<KeptItem | undefined> {
     const key = keyOf(id, owner);
     if (!this.#pendingItems.has(key) && this.#reading.has(owner)) await this.#read(owner);
-    return this.#pendingItems.get(key) ?? this.#kept.findItem(id, owner).catch(refuseStore);
+    const pending = this.#pendingItems.get(key);
+    return pending ?? this.#orElsewhere(id, owner, () => this.#kept.findItem(id, owner).catch(refuseStore));
   }
 
   /** Remembers which provider keeps a response. `begun`: the model that makes it in the background. */
@@ -131,6 +136,29 @@ export class StoredResponses {
     if (!this.#pending.has(keyOf(id, owner)) && this.#reading.has(owner)) await this.#read(owner);
     const pending = this.#pending.get(keyOf(id, owner));
     if (pending !== undefined || !isResponseId(id)) return pending?.found;
+    return this.#orElsewhere(id, owner, () => this.#stored(id, owner));
+  }
+
+  /** Resolves once what is being written of this response or item can be read. */
+  async written(id: string, owner: string): Promise<void> {
+    await this.#read(owner);
+    const key = keyOf(id, owner);
+    await Promise.all([this.#pending.get(key)?.written, this.#pendingItems.get(key)?.written]);
+  }
+
+  /** What is found, if need be once other processes have written what they were writing. */
+  async #orElsewhere<Found>(
+    id: string,
+    owner: string,
+    find: () => Promise<Found | undefined>,
+  ): Promise<Found | undefined> {
+    const found = await find();
+    if (found !== undefined || this.#elsewhere === undefined) return found;
+    await this.#elsewhere(id, owner);
+    return find();
+  }
+
+  async #stored(id: string, owner: string): Promise<FoundResponse | undefined> {
     const reading = Promise.all([this.#kept.find(id, owner), this.#kept.homeOf(id, owner)]);
     const [kept, home] = await reading.catch(refuseStore);
     const record = kept && recordIn(kept.record);

@@ -5,6 +5,8 @@ import { type Neighbours, Puts, type VectorPlace } from './neighbours.ts';
 
 export interface EmbeddedOptions {
   readonly mostEntries: number;
+  /** How many processes share them; each has vectors of its own. Default 1. */
+  readonly processes?: number;
   /** Deadline of a question. */
   readonly timeoutMs: number;
 }
@@ -16,7 +18,7 @@ const memoryMb = 128;
 const nothing: Omit<VectorInput, 'partition'> = { key: '', expiresAtMs: 0, mostEntries: 0, nowMs: 0 };
 
 /** Starts the thread. A thread that dies is started anew, with no vectors. */
-export function openEmbeddedNeighbours({ mostEntries, timeoutMs }: EmbeddedOptions): Neighbours {
+export function openEmbeddedNeighbours({ mostEntries, processes = 1, timeoutMs }: EmbeddedOptions): Neighbours {
   const thread = new SqliteThread<VectorOperation>({
     store: 'the semantic cache',
     directory: 'memory',
@@ -26,7 +28,7 @@ export function openEmbeddedNeighbours({ mostEntries, timeoutMs }: EmbeddedOptio
     mostWaiting,
     program: new URL('worker.ts', import.meta.url),
   });
-  let most = mostEntries;
+  let most = Math.ceil(mostEntries / processes);
   let entries = 0;
   const puts = new Puts();
 
@@ -39,6 +41,7 @@ export function openEmbeddedNeighbours({ mostEntries, timeoutMs }: EmbeddedOptio
   }
 
   return {
+    isShared: false,
     async ready() {
       await run('forget', { ...nothing, partition: '' });
     },
@@ -54,7 +57,7 @@ export function openEmbeddedNeighbours({ mostEntries, timeoutMs }: EmbeddedOptio
       run('forget', { ...nothing, partition, key }).catch(() => undefined);
     },
     resize(entriesAtMost) {
-      most = entriesAtMost;
+      most = Math.ceil(entriesAtMost / processes);
     },
     status: () => ({ entries, dropped: puts.dropped }),
     close: () => thread.close(),

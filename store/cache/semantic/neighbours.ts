@@ -29,6 +29,8 @@ export interface NeighbourStatus {
 }
 
 export interface Neighbours {
+  /** They are the same ones for all processes. */
+  readonly isShared: boolean;
   /** Resolves when it can be asked; rejects with a sentence that says what is wrong. */
   ready(): Promise<void>;
   /** The nearest one of the partition whose time is not over; undefined: there is none. Rejects as `ready` does, at the latest at its deadline. */

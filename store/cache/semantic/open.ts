@@ -28,8 +28,10 @@ export function neighbourStores(settings: {
   readonly databaseUrl: string | undefined;
   readonly redisUrl: RedisUrl | undefined;
   readonly redisPrefix: string;
+  /** How many processes share the memory of one proxy. */
+  readonly workers: number;
 }): NeighbourStores {
-  const { databaseUrl, redisPrefix: prefix } = settings;
+  const { databaseUrl, redisPrefix: prefix, workers } = settings;
   let { redisUrl } = settings;
   let opened: RedisNeighbours | undefined;
   return {
@@ -39,7 +41,7 @@ export function neighbourStores(settings: {
       return databaseUrl === undefined ? 'there is no DATABASE_URL' : undefined;
     },
     open({ engine, mostEntries }) {
-      if (engine === 'embedded') return openEmbeddedNeighbours({ mostEntries, timeoutMs });
+      if (engine === 'embedded') return openEmbeddedNeighbours({ mostEntries, processes: workers, timeoutMs });
       if (engine === 'redis') {
         if (redisUrl === undefined) throw new Error('there is no REDIS_URL');
         opened = openRedisNeighbours({ redisUrl, prefix, mostEntries, timeoutMs });

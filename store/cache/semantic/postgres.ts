@@ -46,6 +46,7 @@ export function openPostgresNeighbours(options: PostgresNeighbourOptions): Neigh
 }
 
 class PostgresNeighbours implements Neighbours {
+  readonly isShared = true;
   readonly #place: string;
   readonly #options: PostgresNeighbourOptions;
   #pool: Promise<Pool> | undefined;

@@ -38,6 +38,7 @@ export function openRedisNeighbours(options: RedisNeighbourOptions): RedisNeighb
 }
 
 class VectorSets implements RedisNeighbours {
+  readonly isShared = true;
   readonly #keys: RedisKeys;
   readonly #prefix: string;
   readonly #timeoutMs: number;

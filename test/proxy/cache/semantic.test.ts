@@ -188,7 +188,7 @@ await test('the layer is asked by so many at once, and left alone for a moment w
   const told: string[] = [];
   const warn = (sentence: string) => told.push(sentence);
   const opening = () =>
-    neighbourStores({ databaseUrl: undefined, redisUrl: undefined, redisPrefix: 'gateway' }).open({
+    neighbourStores({ databaseUrl: undefined, redisUrl: undefined, redisPrefix: 'gateway', workers: 1 }).open({
       engine: 'embedded',
       mostEntries: 1,
     });

@@ -11,7 +11,8 @@ await test('a replica that is called otherwise now says once what stays behind, 
   const said: unknown[] = [];
   const log = { warn: (...words: unknown[]) => void said.push(words.join(' ')) };
   const start = (instance: string, former: string | undefined): void => {
-    claimInstance({ identity: identityOf('proxy', '0', instance), directory, former }, log)?.release();
+    const identity = identityOf('proxy', '0', instance);
+    claimInstance({ identity, directory, former, patienceMs: 0 }, log)?.release();
   };
   start('pod-1:8080', '0.0.0.0:8080');
   t.same(said, [], 'nothing was stored by the former name');
