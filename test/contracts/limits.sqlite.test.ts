@@ -30,7 +30,7 @@ function startWriters(t: Test, directory: string, cap: number): Promise<RunningP
   return Promise.all(
     ['a', 'b', 'c'].map((instance) => {
       const args = [JSON.stringify({ options: { directory }, instance, key: name, cap })];
-      return startProcess({ t, entry, args, ready: { line: 'ready' } });
+      return startProcess({ t, entry, args, ready: 'spawned' });
     }),
   );
 }
@@ -57,6 +57,7 @@ await test('processes that open one file at once share the cap to the last unit'
 await test('a process that is killed keeps the others from nothing, and what it held is not free', async (t) => {
   const directory = temporaryDirectory(t);
   const [first, ...others] = await startWriters(t, directory, 800);
+  await first?.waitForLine('ready');
   await first?.kill();
   for (const { exited } of others) t.equal((await exited).code, 0);
   const { used, held } = await look(t, directory);
