@@ -3,6 +3,7 @@ import { type Test, test } from 'tap';
 import { openRedisCache, type RedisCache } from '../../store/cache/redis.ts';
 import { redisKeys } from '../../store/state/redis/keys.ts';
 import { type RedisServer, startDetour, startRedis } from '../support/redis.ts';
+import { asDocumentedUser, documentedUsers } from '../support/redis-user.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { answerOf, testAnswerCache } from './answer-cache-cases.ts';
 
@@ -28,7 +29,12 @@ async function put(cache: RedisCache, key: string): Promise<void> {
   await waitFor(`the answer ${key}`, () => cache.get(key, nowMs));
 }
 
-await testAnswerCache({ name: 'redis', open: async (t, mostBytes) => open(t, await startRedis(t), { mostBytes }) });
+const openAsUser = async (t: Test, mostBytes: number): Promise<RedisCache> => {
+  const url = asDocumentedUser(await startRedis(t, { users: documentedUsers }));
+  return open(t, { url }, { mostBytes });
+};
+
+await testAnswerCache({ name: 'redis', open: openAsUser });
 
 await test('a look-up that is late is a miss for its request alone', async (t) => {
   const server = await startRedis(t);

@@ -2,6 +2,7 @@
 import { type Test, test } from 'tap';
 import { redisKeys } from '../../store/state/redis/keys.ts';
 import { type RedisServer, type RedisServerOptions, startRedis } from '../support/redis.ts';
+import { asDocumentedUser, documentedUsers } from '../support/redis-user.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   collect,
@@ -24,12 +25,12 @@ interface RedisPlace extends JournalUnderTest {
 }
 
 async function start(t: Test, options: RedisServerOptions = {}): Promise<RedisPlace> {
-  const server = await startRedis(t, options);
+  const server = await startRedis(t, { users: documentedUsers, ...options });
   const client = server.client();
   return {
     server,
     client,
-    settings: { dataDirectory: '/nonexistent', redisUrl: server.url, redisPrefix: 'gateway' },
+    settings: { dataDirectory: '/nonexistent', redisUrl: asDocumentedUser(server), redisPrefix: 'gateway' },
     async putLines(lines) {
       for (const line of lines) await client.xadd(journal, '*', 'record', line);
     },

@@ -8,6 +8,7 @@ import { tablesVersion } from '../../store/state/sqlite/ddl.ts';
 import { stateFilePath } from '../../store/state/sqlite/file.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
+import { asDocumentedUser, documentedUsers } from '../support/redis-user.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 
 /** One store of its own for one test. */
@@ -85,9 +86,11 @@ export const sqlite: Engine = {
 type Shared = { readonly server: RedisServer; readonly client: ReturnType<RedisServer['client']> };
 const shared = new WeakMap<Teardown, Promise<Shared>>();
 
-/** One server for all tests of a file. */
+/** One server for all tests of a file. The store comes as the user with the documented rights. */
 function sharedRedis(file: Teardown): Promise<Shared> {
-  const started = shared.get(file) ?? startRedis(file).then((server) => ({ server, client: server.client() }));
+  const started =
+    shared.get(file) ??
+    startRedis(file, { users: documentedUsers }).then((server) => ({ server, client: server.client() }));
   shared.set(file, started);
   return started;
 }
@@ -100,7 +103,7 @@ export const redis: Engine = {
     const keys = redisKeys('gateway');
     const options: StateStoreOptions = {
       directory: '/nonexistent',
-      redisUrl: server.url,
+      redisUrl: asDocumentedUser(server),
       timeoutMs: 1_000,
       pollMs: 20,
     };

@@ -9,6 +9,7 @@ import type { RedisUrl } from '../../store/state/redis/address.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../store/state/redis/store.ts';
 import { createCertificates, type RedisServer, startRedis } from '../support/redis.ts';
 import { startSentinels } from '../support/redis-fleet.ts';
+import { documentedSentinelUser, userPassword } from '../support/redis-user.ts';
 import { change, ids, refusal } from '../support/store-calls.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -92,6 +93,7 @@ await test('sentinels and servers with TLS, client certificates and logins of th
     lines: [
       'user default off',
       'user watcher on >canary-sentinel allchannels +@all',
+      documentedSentinelUser,
       'sentinel sentinel-user watcher',
       'sentinel sentinel-pass canary-sentinel',
     ],
@@ -100,8 +102,8 @@ await test('sentinels and servers with TLS, client certificates and logins of th
   const url = fleet.url.replace('redis-sentinel://', 'rediss-sentinel://:canary-server@');
   const access = {
     url,
-    sentinelUsername: 'watcher',
-    sentinelPassword: 'canary-sentinel',
+    sentinelUsername: 'gateway',
+    sentinelPassword: userPassword,
     certificates: { ca, cert, key },
   };
   const store = open(t, access);
