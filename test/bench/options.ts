@@ -39,6 +39,10 @@ export const USAGE = `usage: npm run bench -- [options]
     --only WHAT        of json, sse, paced (default all)
     --pairs N          rounds per start of the gateways, 1 s each (default 4)
     --launches N       how often they are started (default 3)
+  --workers N          what N workers serve (GATEWAY_WORKERS), × one proxy alone, by CPU per request, so it needs no free cores; 1 minute
+    --only WHAT        of the workloads of --compare (default json-1k,sse)
+    --pairs N          rounds per start of the gateways (default 6)
+    --launches N       how often both are started (default 3)
   --profile            where the CPU time of gateway and bare goes, function by function`;
 
 /** The mode, and what belongs to it. */
@@ -57,15 +61,18 @@ export interface Options {
   readonly pairs: number;
   readonly launches: number;
   readonly nodes: readonly string[];
+  /** How many workers are compared with one. */
+  readonly workers: number;
   /** Of the record store. */
   readonly entries: number;
   /** Of the dashboard. */
   readonly rules: number;
 }
 
-const others = ['profile', 'records', 'records-cost', 'dashboard', 'translation', 'cache'] as const;
+const others = ['profile', 'records', 'records-cost', 'dashboard', 'translation', 'cache', 'workers'] as const;
 const COMPARED: readonly Workload[] = ['json', 'sse', 'burst', 'paced'];
 const RECORDED: readonly Workload[] = ['json-1k', 'json-8k', 'sse'];
+const SHARED: readonly Workload[] = ['json-1k', 'sse'];
 
 /** Reads the words; undefined when the usage is to be shown instead. Throws with the reason when a word is wrong. */
 export function readOptions(words: string[]): Options | undefined {
@@ -89,6 +96,7 @@ export function readOptions(words: string[]): Options | undefined {
       records: { type: 'boolean', default: false },
       'records-cost': { type: 'boolean', default: false },
       dashboard: { type: 'boolean', default: false },
+      workers: { type: 'string' },
       entries: { type: 'string', default: '1000000' },
       rules: { type: 'string', default: '10000' },
       help: { type: 'boolean', default: false },
@@ -98,13 +106,16 @@ export function readOptions(words: string[]): Options | undefined {
   const { quick, json, record } = values;
   const compare = listOf(values.compare);
   const modes = [values.compare === undefined ? [] : ['compare'], values.flags ? ['flags'] : []].flat();
-  const chosen = [...modes, ...others.filter((name) => values[name])] as Options['mode'][];
+  const chosen = [
+    ...modes,
+    ...others.filter((name) => values[name] !== undefined && values[name] !== false),
+  ] as Options['mode'][];
   if (chosen.length > 1) throw new Error(`--${chosen.join(' and --')} cannot go together`);
   const [mode = 'table'] = chosen;
   const isCompare = mode === 'compare';
   if (isCompare && (compare.length < 1 || compare.length > 2)) throw new Error('--compare takes one commit or two');
-  const usual = isCompare ? COMPARED : mode === 'cache' ? CACHED : RECORDED;
-  const isOfWorkloads = isCompare || mode === 'records-cost' || mode === 'cache';
+  const usual = isCompare ? COMPARED : mode === 'cache' ? CACHED : mode === 'workers' ? SHARED : RECORDED;
+  const isOfWorkloads = isCompare || mode === 'records-cost' || mode === 'cache' || mode === 'workers';
   const comparable = mode === 'cache' ? CACHED : WORKLOADS.filter((name) => name !== 'held');
   const known = isOfWorkloads ? comparable : [...PARTS, 'limiter'];
   const only = values.only === undefined ? undefined : check('--only', listOf(values.only), known);
@@ -121,8 +132,9 @@ export function readOptions(words: string[]): Options | undefined {
     record,
     compare,
     pairs: countOf('--pairs', values.pairs ?? (mode === 'records-cost' ? '12' : mode === 'cache' ? '4' : '6')),
-    launches: countOf('--launches', values.launches ?? (mode === 'cache' ? '3' : '6')),
+    launches: countOf('--launches', values.launches ?? (mode === 'cache' || mode === 'workers' ? '3' : '6')),
     nodes: listOf(values.node),
+    workers: countOf('--workers', values.workers ?? '2'),
     entries: countOf('--entries', values.entries),
     rules: countOf('--rules', values.rules),
   };

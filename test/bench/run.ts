@@ -17,6 +17,7 @@ import { renderReport } from './report.ts';
 import { describeMachine, openSession, progress, type Session, say } from './session.ts';
 import { measureTranslation, renderTranslation } from './translation.ts';
 import { openTree, ownTree } from './tree.ts';
+import { measureWorkers, renderWorkers } from './workers.ts';
 
 const ROUNDS = { table: 20, quick: 5, flags: 12 };
 
@@ -39,6 +40,7 @@ try {
   else if (options.mode === 'dashboard') await measureDashboard(session, options);
   else if (options.mode === 'records-cost') say(renderRecordsCost(await measureRecordsCost(session, options)));
   else if (options.mode === 'translation') say(renderTranslation(await measureTranslation(session, options)));
+  else if (options.mode === 'workers') say(renderWorkers(await measureWorkers(session, options)));
   else if (options.mode === 'cache') say(renderCache(await measureCache(session, options)));
   else await tabulate(session, options);
 } catch (error) {

@@ -1,11 +1,11 @@
 // Several workers behind one port, as real processes: to a client, an operator and a supervisor they are one proxy.
 import { t as suite, type Test, test } from 'tap';
-import { childrenOf, isAlive } from '../support/child-processes.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { type Gateway, masterKey, readMetric, startGateway } from '../support/gateway.ts';
 import { Agent, fetch, type Response } from '../support/undici.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { isAlive, workersOf } from '../support/worker-processes.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 const config = {
@@ -53,11 +53,6 @@ async function openDoors(t: Test | typeof suite, to: Gateway = gateway): Promise
 const chat = (content: string, more: object = {}) => ({
   body: { model: 'fake-small', messages: [{ role: 'user', content }], ...more },
 });
-
-/** The process of each worker, by its number. */
-function workersOf({ process }: Gateway): ReadonlyMap<number, number> {
-  return childrenOf(process.pid);
-}
 
 await gateway.process.waitForLine('all workers serve');
 
@@ -153,7 +148,7 @@ await test('a killed worker takes its own requests with it and nothing else, and
   const kept = one.ask('/v1/chat/completions', chat('kept'));
   const asked = upstream.ledger.length;
   await upstream.waitFor((ledger) => ledger.length >= asked + 2);
-  const killed = workersOf(gateway).get(2) ?? 0;
+  const killed = workersOf(gateway.process.pid).get(2) ?? 0;
   process.kill(killed, 'SIGKILL');
   t.equal(await lost, 'cut');
   const statuses = await Promise.all(Array.from({ length: 8 }, async () => (await openDoor(t, gateway)).instance));
@@ -163,7 +158,7 @@ await test('a killed worker takes its own requests with it and nothing else, and
   t.equal((await kept).status, 200);
   await upstream.behave({ kind: 'openai' });
   await openDoors(t);
-  t.not(workersOf(gateway).get(2), killed);
+  t.not(workersOf(gateway.process.pid).get(2), killed);
   const text = await gateway.metrics();
   t.ok((readMetric(text, 'gateway_requests_total') ?? 0) >= before + 1, 'its counts have stayed');
   t.equal(readMetric(text, 'gateway_worker_restarts_total'), 1);
@@ -221,7 +216,7 @@ await test('a configuration that cannot be used ends the start, and is told once
 await test('workers end with a parent that is killed', async (t) => {
   const other = await startGateway(t, { upstream, env: { GATEWAY_WORKERS: '2' } });
   await other.process.waitForLine('all workers serve');
-  const workers = [...workersOf(other).values()];
+  const workers = [...workersOf(other.process.pid).values()];
   t.equal(workers.length, 2);
   await other.process.kill();
   await waitFor('the workers to end', () => workers.every((pid) => !isAlive(pid)), 3_000);

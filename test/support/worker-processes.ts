@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** The ids of the workers of a process, by their numbers. */
-export function childrenOf(parent: number): ReadonlyMap<number, number> {
+export function workersOf(parent: number): ReadonlyMap<number, number> {
   const children = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name) || statOf(Number(name))?.parent !== parent) continue;
