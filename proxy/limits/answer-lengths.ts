@@ -10,6 +10,12 @@ const classesPerDoubling = 4;
 const mostAnswers = 2_000;
 /** Fewer answers say nothing. */
 const leastAnswers = 30;
+/**
+ * Short answers end first, so that of a burst the first answers are short ones: fewer answers for each request that is open are not trusted,
+ * up to so many, which are always trusted.
+ */
+const answersPerOpen = 10;
+const trustedAnswers = 1_000;
 /** Pairs of model and consumer, and models alone. */
 const mostHistograms = 4_096;
 
@@ -17,6 +23,8 @@ const mostHistograms = 4_096;
 class Histogram {
   readonly #counts = new Uint16Array(classCount);
   #answers = 0;
+  /** Requests whose answers are still awaited. */
+  open = 0;
 
   add(tokens: number): void {
     if (this.#answers >= mostAnswers) this.#halve();
@@ -25,10 +33,23 @@ class Histogram {
     this.#answers += 1;
   }
 
-  /** The length that this share of the answers did not exceed, rounded up to the end of its class; undefined: there were too few. */
-  quantile(share: number): number | undefined {
-    if (this.#answers < leastAnswers) return undefined;
-    let left = share * this.#answers;
+  /** Whether there are answers enough to say anything. */
+  get isKnown(): boolean {
+    return this.#answers >= leastAnswers;
+  }
+
+  /** Whether the open requests could change much of what the answers say. */
+  get isTrusted(): boolean {
+    return this.isKnown && this.#answers >= Math.min(answersPerOpen * this.open, trustedAnswers);
+  }
+
+  /**
+   * The length that this share of the answers did not exceed, rounded up to the end of its class. Open requests count as longer than any
+   * answer, at most one for ten answers; where they outweigh these, the longest answer is told.
+   */
+  quantile(share: number): number {
+    const unknown = Math.min(this.open, this.#answers / answersPerOpen);
+    let left = this.isTrusted ? Math.min(share * (this.#answers + unknown), this.#answers) : this.#answers;
     let place = -1;
     while (left > 0 && place < classCount - 1) {
       place += 1;
@@ -47,24 +68,39 @@ class Histogram {
   }
 }
 
+/** An answer that is awaited. */
+export interface AwaitedAnswer {
+  /** The output tokens that it will probably not exceed; undefined: too few answers are known. */
+  readonly quantile: number | undefined;
+  /** The answer has come: of so many output tokens, as its provider reported them; undefined: it has told none, or none came. Call it once. */
+  end(tokens: number | undefined): void;
+}
+
 /** The lengths of answers by model, as it is executed, and by consumer. */
 export class AnswerLengths {
-  /** By model and consumer, the ones noted last at the end; those of all consumers by the model alone. */
+  /** By model and consumer, the ones used last at the end; those of all consumers by the model alone. */
   readonly #histograms = new Map<string, Histogram>();
 
-  /** An answer of `tokens` output tokens, as its provider reported them. */
-  note(model: string, consumer: string, tokens: number): void {
-    this.#noted(model).add(tokens);
-    this.#noted(pairOf(model, consumer)).add(tokens);
-  }
-
   /**
-   * The output tokens that `share` (0 to 1) of the answers of a model to a consumer did not exceed; of its answers to all, where those to this
-   * one are too few; undefined where these are too few as well.
+   * A request to a model is open from now on. `share`, 0 to 1: of the answers so far to this consumer, which should not have exceeded the
+   * quantile; of those to all, where these are too few.
    */
-  quantile(model: string, consumer: string, share: number): number | undefined {
-    const own = this.#histograms.get(pairOf(model, consumer))?.quantile(share);
-    return own ?? this.#histograms.get(model)?.quantile(share);
+  begin(model: string, consumer: string, share: number): AwaitedAnswer {
+    const ofModel = this.#used(model);
+    const own = this.#used(`${model}\n${consumer}`);
+    const quantile = own.isTrusted ? own.quantile(share) : ofModel.isKnown ? ofModel.quantile(share) : undefined;
+    ofModel.open += 1;
+    own.open += 1;
+    return {
+      quantile,
+      end(tokens) {
+        ofModel.open -= 1;
+        own.open -= 1;
+        if (tokens === undefined) return;
+        ofModel.add(tokens);
+        own.add(tokens);
+      },
+    };
   }
 
   /** The number of histograms that are kept. */
@@ -72,7 +108,7 @@ export class AnswerLengths {
     return this.#histograms.size;
   }
 
-  #noted(key: string): Histogram {
+  #used(key: string): Histogram {
     const found = this.#histograms.get(key) ?? new Histogram();
     this.#histograms.delete(key);
     this.#histograms.set(key, found);
@@ -82,11 +118,6 @@ export class AnswerLengths {
     }
     return found;
   }
-}
-
-/** No model has a line break in its name. */
-function pairOf(model: string, consumer: string): string {
-  return `${model}\n${consumer}`;
 }
 
 function classOf(tokens: number): number {

@@ -1,11 +1,11 @@
 // What a request will probably take: the tokens that it sets aside under token rules until it is over.
 import type { Member } from '../bytes/scan.ts';
-import type { AnswerLengths, Basis } from '../limits/answer-lengths.ts';
+import type { AnswerLengths, AwaitedAnswer, Basis } from '../limits/answer-lengths.ts';
 import type { ReserveTokens } from '../limits/enforcement.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Matches } from '../limits/match.ts';
 import { estimateInput, estimateText } from '../tokens/estimate.ts';
-import { askedOutput } from '../tokens/output-bound.ts';
+import { type AskedOutput, askedOutput } from '../tokens/output-bound.ts';
 
 /** The answer of a model that has not answered often, as far as the request does not bound it. Tokens. */
 const usualTokens = 1_024;
@@ -14,6 +14,8 @@ const mediaBytesPerToken = 500;
 
 /** Answers in numbers have no tokens. */
 const silent: ReadonlySet<string | undefined> = new Set(['embeddings', 'moderations', 'rerank']);
+
+const nothingAsked: AskedOutput = { mostTokens: undefined, choices: 1 };
 
 /** The share of answers that were not longer than what is set aside. */
 const shares: Readonly<Record<Exclude<ReserveTokens, 'none'>, number>> = { p50: 0.5, p90: 0.9, max: 1 };
@@ -36,13 +38,21 @@ export interface Answering {
   readonly model: string;
 }
 
-/** What one request will probably take at each target. Nothing is read before a token rule needs it. */
+/** The answer of one target that is expected. */
+interface ExpectedAnswer {
+  readonly tokens: number;
+  readonly basis: Basis;
+  /** Undefined: nothing is learned of it. */
+  readonly awaited: AwaitedAnswer | undefined;
+}
+
+/** What one request will probably take at each target. Nothing is read before a token rule needs it; each figure stays until the end. */
 export class Expected {
   readonly #asked: ExpectedOf;
   readonly #lengths: AnswerLengths;
   readonly #reserve: Exclude<ReserveTokens, 'none'>;
+  readonly #answers = new Map<string, ExpectedAnswer>();
   #prompt: number | undefined;
-  #bound: ReturnType<typeof askedOutput> | undefined;
 
   constructor(asked: ExpectedOf, lengths: AnswerLengths, reserve: Exclude<ReserveTokens, 'none'>) {
     this.#asked = asked;
@@ -63,22 +73,32 @@ export class Expected {
 
   /** The output tokens at a target, and how they are known. */
   outputAt({ upstream, model }: Answering): { readonly tokens: number; readonly basis: Basis } {
-    const { operation, body, consumer } = this.#asked;
-    if (silent.has(operation)) return { tokens: 0, basis: 'asked' };
-    this.#bound ??= body === undefined ? { mostTokens: undefined, choices: 1 } : askedOutput(body.body, body.members);
-    const { mostTokens, choices } = this.#bound;
-    const bound = mostTokens === undefined ? undefined : mostTokens * choices;
-    if (this.#reserve === 'max' && bound !== undefined) return { tokens: bound, basis: 'asked' };
-    const learned = this.#lengths.quantile(nameOf(upstream.name, model), consumer, shares[this.#reserve]);
-    const tokens = learned ?? usualTokens * choices;
-    if (bound !== undefined && bound <= tokens) return { tokens: bound, basis: 'asked' };
-    return { tokens, basis: learned === undefined ? 'usual' : 'learned' };
+    const name = nameOf(upstream.name, model);
+    let found = this.#answers.get(name);
+    if (found === undefined) {
+      found = this.#expect(name);
+      this.#answers.set(name, found);
+    }
+    return found;
   }
 
-  /** An answer of so many output tokens came of it, as the provider of the target reported them. */
-  learn({ upstream, model }: Answering, outputTokens: number): void {
-    if (silent.has(this.#asked.operation)) return;
-    this.#lengths.note(nameOf(upstream.name, model), this.#asked.consumer, outputTokens);
+  /** The request is over. `outputTokens`: of the answer of `from`, as its provider reported them; undefined: nothing is learned. */
+  end(from?: Answering, outputTokens?: number): void {
+    const answered = from && nameOf(from.upstream.name, from.model);
+    for (const [name, { awaited }] of this.#answers) awaited?.end(name === answered ? outputTokens : undefined);
+    this.#answers.clear();
+  }
+
+  #expect(name: string): ExpectedAnswer {
+    const { operation, body, consumer } = this.#asked;
+    if (silent.has(operation)) return { tokens: 0, basis: 'asked', awaited: undefined };
+    const asked = body === undefined ? nothingAsked : askedOutput(body.body, body.members);
+    const bound = asked.mostTokens === undefined ? undefined : asked.mostTokens * asked.choices;
+    const awaited = this.#lengths.begin(name, consumer, shares[this.#reserve]);
+    if (this.#reserve === 'max' && bound !== undefined) return { tokens: bound, basis: 'asked', awaited };
+    const tokens = awaited.quantile ?? usualTokens * asked.choices;
+    if (bound !== undefined && bound <= tokens) return { tokens: bound, basis: 'asked', awaited };
+    return { tokens, basis: awaited.quantile === undefined ? 'usual' : 'learned', awaited };
   }
 }
 

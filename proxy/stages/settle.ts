@@ -88,7 +88,7 @@ const observers: readonly Observer[] = [
 
 /** Charges the tokens, gives back what the request holds, and tells every observer. */
 export function settle(trip: SettledTrip, kind: Settling, parts: SettleParts): RecordedEnd {
-  const { exchange, consumer, accepted, ending } = trip;
+  const { exchange, consumer, accepted, expected, ending } = trip;
   exchange.waiting = undefined;
   const status = kind.isOfClient && exchange.gone ? 499 : ending.status;
   const end = new TripEnd({ trip, isSession: kind.isSession, status, nowMs: parts.nowMs() }, parts);
@@ -99,6 +99,7 @@ export function settle(trip: SettledTrip, kind: Settling, parts: SettleParts): R
     // Whatever fails, nothing stays taken.
     consumer?.lease.release();
     accepted?.allowance.lease.release();
+    expected?.end();
   }
   if (kind.isOfClient) countRequest(trip, end, parts);
   for (const observe of observers) observe(trip, end, parts, kind);
@@ -152,5 +153,5 @@ function learn({ accepted, ending, expected }: SettledTrip, usage: TokenUsage, {
   if (accepted === undefined || expected === undefined || ending.refused !== undefined) return;
   const { target } = accepted;
   metrics.usedOfReserved(expected.outputAt(target).basis, usage.totalTokens / expected.at(target));
-  if (usage.source === 'reported') expected.learn(target, usage.outputTokens);
+  expected.end(target, usage.source === 'reported' ? usage.outputTokens : undefined);
 }

@@ -168,6 +168,7 @@ await test(`${total} requests, a fifth of them abandoned somewhere: the books ar
   const samples = idle.split('\n').filter((line) => line.startsWith('gateway_rate_limit_in_flight{'));
   t.equal(samples.length, 4, 'both user paths, the provider, the model');
   t.ok(samples.every((line) => line.endsWith(' 0')));
+  t.equal(readMetric(idle, 'gateway_rate_limit_reserved_tokens'), 0, 'nothing stays set aside');
 
   const stayed = jobs.filter(({ leaves }) => leaves === undefined);
   const left = jobs.filter(({ leaves }) => leaves !== undefined);

@@ -17,6 +17,7 @@ export interface RuleRow {
   readonly requests_used: number;
   readonly requests_remaining?: number;
   readonly tokens_used: number;
+  readonly tokens_reserved?: number;
   readonly tokens_remaining?: number;
   readonly in_flight: number;
   readonly created_at: string;

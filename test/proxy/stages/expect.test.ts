@@ -28,6 +28,13 @@ function expect(limiter: Limiter, more: object = {}, asked: Partial<ExpectedOf> 
   return expected;
 }
 
+/** An answer of so many tokens comes of a request. */
+function learn(limiter: Limiter, tokens: number): void {
+  const expected = expect(limiter);
+  expected.at(target);
+  expected.end(target, tokens);
+}
+
 await test('the longest answer is read in every dialect: the largest where two are said, and for each answer side by side', async (t) => {
   const bodies: [object, number | undefined, number?][] = [
     [{}, undefined],
@@ -50,12 +57,17 @@ await test('the longest answer is read in every dialect: the largest where two a
 
 await test('what was learned bounds the answer, at most what is asked for; without it 1,024', async (t) => {
   const limiter = limiterWith('p90');
-  const output = (more: object = {}, asked: Partial<ExpectedOf> = {}) => expect(limiter, more, asked).outputAt(target);
+  const output = (more: object = {}, asked: Partial<ExpectedOf> = {}) => {
+    const expected = expect(limiter, more, asked);
+    const { tokens, basis } = expected.outputAt(target);
+    expected.end();
+    return { tokens, basis };
+  };
   t.same(output(), { tokens: 1_024, basis: 'usual' });
   t.same(output({ n: 2 }), { tokens: 2_048, basis: 'usual' });
   t.same(output({ max_tokens: 300 }), { tokens: 300, basis: 'asked' });
   t.same(output({ max_tokens: 5_000 }), { tokens: 1_024, basis: 'usual' });
-  for (let answer = 1; answer <= 30; answer += 1) expect(limiter).learn(target, answer <= 15 ? 100 : 500);
+  for (let answer = 1; answer <= 30; answer += 1) learn(limiter, answer <= 15 ? 100 : 500);
   t.same(output(), { tokens: 511, basis: 'learned' });
   t.same(output({ max_tokens: 300 }), { tokens: 300, basis: 'asked' });
   t.same(output({ max_tokens: 5_000 }), { tokens: 511, basis: 'learned' });
@@ -63,16 +75,25 @@ await test('what was learned bounds the answer, at most what is asked for; witho
   t.equal(expect(limiter).outputAt(other).basis, 'usual');
 
   const median = limiterWith('p50');
-  for (let answer = 1; answer <= 30; answer += 1) expect(median).learn(target, answer <= 15 ? 100 : 500);
-  t.same(expect(median).outputAt(target), { tokens: 107, basis: 'learned' });
+  for (let answer = 1; answer <= 30; answer += 1) learn(median, answer <= 15 ? 100 : 500);
+  t.match(expect(median).outputAt(target), { tokens: 107, basis: 'learned' });
 });
 
 await test('max is what the request asks for; what asks for nothing, the longest answer so far', async (t) => {
   const limiter = limiterWith('max');
-  t.same(expect(limiter, { max_tokens: 5_000, n: 2 }).outputAt(target), { tokens: 10_000, basis: 'asked' });
-  t.same(expect(limiter).outputAt(target), { tokens: 1_024, basis: 'usual' });
-  for (let answer = 1; answer <= 30; answer += 1) expect(limiter).learn(target, answer * 10);
-  t.same(expect(limiter).outputAt(target), { tokens: 304, basis: 'learned' });
+  t.match(expect(limiter, { max_tokens: 5_000, n: 2 }).outputAt(target), { tokens: 10_000, basis: 'asked' });
+  t.match(expect(limiter).outputAt(target), { tokens: 1_024, basis: 'usual' });
+  for (let answer = 1; answer <= 30; answer += 1) learn(limiter, answer * 10);
+  t.match(expect(limiter).outputAt(target), { tokens: 304, basis: 'learned' });
+});
+
+await test('a figure stays until the end, whatever is learned meanwhile', async (t) => {
+  const limiter = limiterWith('p90');
+  const expected = expect(limiter);
+  const before = expected.at(target);
+  for (let answer = 1; answer <= 200; answer += 1) learn(limiter, 10);
+  t.equal(expected.at(target), before);
+  t.ok(expect(limiter).at(target) < before);
 });
 
 await test('the prompt counts beside the answer; what answers in numbers has none', async (t) => {
