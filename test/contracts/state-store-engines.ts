@@ -2,12 +2,14 @@
 import { DatabaseSync } from 'node:sqlite';
 import { t as suite } from 'tap';
 import { openStateStore, type StateStoreOptions } from '../../store/state/open.ts';
+import type { RedisUrl } from '../../store/state/redis/address.ts';
 import { counterField, keysVersion, redisKeys } from '../../store/state/redis/keys.ts';
 import { fieldOf } from '../../store/state/redis/state.ts';
 import { tablesVersion } from '../../store/state/sqlite/ddl.ts';
 import { stateFilePath } from '../../store/state/sqlite/file.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
-import { type RedisServer, startRedis } from '../support/redis.ts';
+import { createCertificates, type RedisServer, startRedis } from '../support/redis.ts';
+import { startCluster } from '../support/redis-fleet.ts';
 import { asDocumentedUser, documentedUsers } from '../support/redis-user.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 
@@ -83,63 +85,78 @@ export const sqlite: Engine = {
   },
 };
 
-type Shared = { readonly server: RedisServer; readonly client: ReturnType<RedisServer['client']> };
-const shared = new WeakMap<Teardown, Promise<Shared>>();
+type Shared = {
+  readonly server: RedisServer;
+  readonly client: ReturnType<RedisServer['client']>;
+  readonly redisUrl: RedisUrl;
+};
+/** Gives the server with the keys of the gateway, and the address to reach it. */
+type Start = (file: Teardown) => Promise<Pick<Shared, 'server' | 'redisUrl'>>;
 
 /** One server for all tests of a file. The store comes as the user with the documented rights. */
-function sharedRedis(file: Teardown): Promise<Shared> {
-  const started =
-    shared.get(file) ??
-    startRedis(file, { users: documentedUsers }).then((server) => ({ server, client: server.client() }));
-  shared.set(file, started);
-  return started;
+function redisEngine(name: string, begin: Start): Engine {
+  const shared = new WeakMap<Teardown, Promise<Shared>>();
+  return {
+    name,
+    async start(t) {
+      const started = shared.get(suite) ?? begin(suite).then((given) => ({ ...given, client: given.server.client() }));
+      shared.set(suite, started);
+      const { server, client, redisUrl } = await started;
+      await client.flushall();
+      const keys = redisKeys('gateway');
+      const options: StateStoreOptions = {
+        directory: '/nonexistent',
+        redisUrl,
+        timeoutMs: 1_000,
+        pollMs: 20,
+      };
+      const open = opener(t, options);
+      return {
+        options,
+        store: open(),
+        open,
+        mostUnderWay: 64,
+        async empty() {
+          await client.flushall();
+        },
+        async loseId() {
+          await client.hdel(keys.state, 'store_id');
+        },
+        async putDocument(kind, id, text) {
+          await client.hset(keys.state, fieldOf({ kind, id }), text);
+        },
+        async putCounter(instance, key, child, text) {
+          await client.hset(keys.counters(instance), counterField(key, child), text);
+        },
+        async putHeartbeat(instance, text) {
+          await client.hset(keys.heartbeats, instance, text);
+        },
+        async takeOver() {
+          await client.hset(keys.state, 'version', '99');
+          return async () => void (await client.hset(keys.state, 'version', keysVersion));
+        },
+        async freeze() {
+          server.freeze();
+          t.teardown(() => server.thaw());
+          return async () => server.thaw();
+        },
+      };
+    },
+  };
 }
 
-export const redis: Engine = {
-  name: 'Redis',
-  async start(t) {
-    const { server, client } = await sharedRedis(suite);
-    await client.flushall();
-    const keys = redisKeys('gateway');
-    const options: StateStoreOptions = {
-      directory: '/nonexistent',
-      redisUrl: asDocumentedUser(server),
-      timeoutMs: 1_000,
-      pollMs: 20,
-    };
-    const open = opener(t, options);
-    return {
-      options,
-      store: open(),
-      open,
-      mostUnderWay: 64,
-      async empty() {
-        await client.flushall();
-      },
-      async loseId() {
-        await client.hdel(keys.state, 'store_id');
-      },
-      async putDocument(kind, id, text) {
-        await client.hset(keys.state, fieldOf({ kind, id }), text);
-      },
-      async putCounter(instance, key, child, text) {
-        await client.hset(keys.counters(instance), counterField(key, child), text);
-      },
-      async putHeartbeat(instance, text) {
-        await client.hset(keys.heartbeats, instance, text);
-      },
-      async takeOver() {
-        await client.hset(keys.state, 'version', '99');
-        return async () => void (await client.hset(keys.state, 'version', keysVersion));
-      },
-      async freeze() {
-        server.freeze();
-        t.teardown(() => server.thaw());
-        return async () => server.thaw();
-      },
-    };
-  },
-};
+export const redis: Engine = redisEngine('Redis', async (file) => {
+  const server = await startRedis(file, { users: documentedUsers });
+  return { server, redisUrl: asDocumentedUser(server) };
+});
+
+/** With TLS and client certificates. A node that is frozen for a while keeps its slot. */
+export const redisCluster: Engine = redisEngine('Redis Cluster', async (file) => {
+  const tls = createCertificates(temporaryDirectory(file, 'gateway-tls'));
+  const cluster = await startCluster(file, { users: documentedUsers, tls, nodeTimeoutMs: 60_000 });
+  const { ca, cert, key } = tls;
+  return { server: cluster.owner, redisUrl: { url: asDocumentedUser(cluster), certificates: { ca, cert, key } } };
+});
 
 function opener(t: Teardown, options: StateStoreOptions): StoreUnderTest['open'] {
   return (more = {}) => {

@@ -10,8 +10,6 @@ import { waitFor } from './wait-for.ts';
 
 /** Faults are found out soon, and replicas follow at once. */
 const prompt = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
-/** Until sentinels take a silent server for dead. Milliseconds. */
-const downAfterMs = 300;
 
 export interface SentinelFleet {
   /** The first is the primary at the beginning, the other its replica. */
@@ -26,6 +24,8 @@ export interface SentinelFleet {
 }
 
 export interface SentinelOptions {
+  /** Until sentinels take a silent server for dead; default 300. Milliseconds. */
+  readonly downAfterMs?: number;
   /** Of the servers. */
   readonly server?: RedisServerOptions;
   /** More lines of the configuration of each sentinel. */
@@ -36,7 +36,7 @@ export interface SentinelOptions {
 
 /** A primary, a replica and three sentinels that know them by the name `main`. */
 export async function startSentinels(t: Teardown, options: SentinelOptions = {}): Promise<SentinelFleet> {
-  const { server = {}, lines = [], sentinelLogin = [] } = options;
+  const { server = {}, lines = [], sentinelLogin = [], downAfterMs = 300 } = options;
   const args = [...prompt, ...(server.args ?? [])];
   const primary = await startRedis(t, { ...server, args });
   const following = ['--replicaof', '127.0.0.1', `${primary.port}`];
@@ -94,19 +94,29 @@ export interface Cluster {
 
 const slots = 16_384;
 
+export interface ClusterOptions extends Pick<RedisServerOptions, 'users' | 'tls'> {
+  /** Until a silent node is taken for dead; default 500. */
+  readonly nodeTimeoutMs?: number;
+}
+
 /** Three primaries with a replica each. */
-export async function startCluster(t: Teardown): Promise<Cluster> {
+export async function startCluster(t: Teardown, options: ClusterOptions = {}): Promise<Cluster> {
+  const { nodeTimeoutMs = 500, ...server } = options;
+  const secure = server.tls === undefined ? [] : ['--tls-cluster', 'yes'];
   const nodes = await Promise.all(
     Array.from({ length: 6 }, async () => {
       const own = [
         '--cluster-enabled',
         'yes',
         '--cluster-node-timeout',
-        '500',
+        `${nodeTimeoutMs}`,
         '--cluster-port',
         `${await freePort()}`,
       ];
-      return startRedis(t, { args: [...prompt, ...own, '--cluster-replica-validity-factor', '0'] });
+      return startRedis(t, {
+        ...server,
+        args: [...prompt, ...own, ...secure, '--cluster-replica-validity-factor', '0'],
+      });
     }),
   );
   const clients = nodes.map((node) => node.client());
@@ -156,7 +166,7 @@ export async function startCluster(t: Teardown): Promise<Cluster> {
   const index = Math.floor((slot * 3) / slots);
   const [owner, replica, other, another] = [index, index + 3, (index + 1) % 3, (index + 2) % 3].map((at) => nodes[at]);
   if (!owner || !replica || !other || !another) throw new Error('the cluster has no such nodes');
-  const url = `redis-cluster://127.0.0.1:${other.port},127.0.0.1:${another.port}`;
+  const url = `${server.tls === undefined ? 'redis' : 'rediss'}-cluster://127.0.0.1:${other.port},127.0.0.1:${another.port}`;
   return { nodes, owner, replica, other, url };
 }
 

@@ -35,8 +35,7 @@ const advice: Readonly<Record<StoreFailure, string>> = {
 
 /** What helps, by the words or the code of an error. */
 const hints: readonly (readonly [RegExp, string])[] = [
-  [/^(MOVED|ASK) /, 'it is a node of a cluster: write redis-cluster:// in REDIS_URL'],
-  [/^(CLUSTERDOWN|TRYAGAIN)/, 'the cluster is electing a primary, or moves our keys to another node'],
+  [/^(MOVED|ASK|CLUSTERDOWN|TRYAGAIN)/, 'the cluster is electing a primary, or moves our keys to another node'],
   [/^CROSSSLOT/, 'it does not know hash tags: all our keys have one'],
   [/cluster support disabled/i, 'it is no cluster: write redis:// in REDIS_URL'],
   [/^NOPERM .*cluster/i, 'the user needs the right +cluster|slots'],
@@ -55,6 +54,9 @@ const hints: readonly (readonly [RegExp, string])[] = [
   [/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/, 'it does not speak TLS on this port'],
 ];
 
+/** Of a server that is not named as a cluster. */
+const ofNode = [/^(MOVED|ASK|CLUSTERDOWN)/, 'it is a node of a cluster: write redis-cluster:// in REDIS_URL'] as const;
+
 /** The failure as a `StoreUnavailable`; a mistake in this program is returned as it is. */
 export function explainRedisFailure(address: RedisAddress, thrown: unknown): Error {
   if (thrown instanceof StoreUnavailable || thrown instanceof TypeError || thrown instanceof RangeError) return thrown;
@@ -65,16 +67,19 @@ export function explainRedisFailure(address: RedisAddress, thrown: unknown): Err
 /** What REDIS_URL names, and what to do about it. */
 export function redisFailure(address: RedisAddress, reason: StoreFailure, error?: Error): StoreUnavailable {
   const broke = error?.name === 'MaxRetriesPerRequestError' ? 'the connection broke' : undefined;
-  const detail = error === undefined ? '' : ` (${broke ?? withoutSecrets(address, saidBy(error))})`;
+  const detail = error === undefined ? '' : ` (${broke ?? withoutSecrets(address, saidBy(address, error))})`;
   const message = `the state store on ${placeOf(address)} ${advice[reason]}${detail}`;
   return new StoreUnavailable(reason, message, error === undefined ? undefined : bare(address, error));
 }
 
 /** The words of an error, with the node it came from and what helps. */
-function saidBy(error: Error): string {
+function saidBy({ kind }: RedisAddress, error: Error): string {
   const { code, node } = error as { code?: unknown; node?: unknown };
   const from = typeof node === 'string' ? `${node}: ` : '';
-  const [, hint] = hints.find(([pattern]) => pattern.test(error.message) || pattern.test(String(code))) ?? [];
+  const [, hint] =
+    [...(kind === 'cluster' ? [] : [ofNode]), ...hints].find(
+      ([pattern]) => pattern.test(error.message) || pattern.test(String(code)),
+    ) ?? [];
   return `${from}${wordsOf(error)}${hint === undefined ? '' : `; ${hint}`}`;
 }
 
