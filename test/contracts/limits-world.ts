@@ -155,13 +155,14 @@ export class LimitWorld {
     const held = this.#isOnce(10) ? had + this.#under(5) : had - used;
     const slice = period === 0 ? 0 : sliceAt(this.nowMs, period) - this.#under(4) + 1;
     const isOld = this.#isOnce(10) ? 62 : 0;
+    const refunded = slice - (this.#isOnce(3) ? 58 + this.#under(4) : this.#under(5));
     return limitItem(key, {
       period,
       cap: this.#isOnce(12) ? Math.ceil(cap / 3) : cap,
       held,
       spare: this.#under(held + 1),
       uses: period === 0 || used === 0 ? [] : [[slice - isOld, used]],
-      refunds: period === 0 || !this.#isOnce(6) ? [] : [[slice - this.#under(5), slice, 1 + this.#under(3)]],
+      refunds: period === 0 || !this.#isOnce(6) ? [] : [[refunded, refunded + this.#under(3), 1 + this.#under(3)]],
       wish: this.#isOnce(2) ? this.#under(1_000) : 0,
       least: 4,
     });

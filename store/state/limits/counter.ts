@@ -75,11 +75,15 @@ export function use(counter: Counter, slice: number, units: number): void {
   counter.used += units;
 }
 
-/** Takes units that were not used from the oldest slices that may count them: never from one that is newer than their own. */
+/**
+ * Takes units that were not used from the oldest slices that may count them: never from one that is newer than their own. Nothing is taken
+ * where the oldest has left the trailing period: the units may have left with it.
+ */
 export function refund(counter: Counter, low: number, high: number, units: number): void {
+  if (low <= counter.head - sliceCount) return;
   let left = units;
   const last = Math.min(high, counter.head);
-  for (let slice = Math.max(low, counter.head - sliceCount + 1); slice <= last && left > 0; slice += 1) {
+  for (let slice = low; slice <= last && left > 0; slice += 1) {
     const counted = counter.slices.get(slice) ?? 0;
     const taken = Math.min(left, counted);
     if (taken === 0) continue;

@@ -63,9 +63,10 @@ local function use(counter, slice, units)
   setUsed(counter, place, usedIn(counter, place) + units)
 end
 local function refund(counter, low, high, units)
+  if low <= counter.head - 61 then return end
   local left = units
   readAll(counter)
-  for slice = math.max(low, counter.head - 60), math.min(high, counter.head) do
+  for slice = low, math.min(high, counter.head) do
     local counted = usedIn(counter, slice)
     local taken = math.min(left, counted)
     if taken > 0 then

@@ -56,6 +56,20 @@ await test('a refund is taken from the oldest slices that may count it, and from
   t.end();
 });
 
+await test('a refund takes nothing where its use may have left the period, so that no other use is taken for it', (t) => {
+  const book = new Book();
+  const a = book.attach('a');
+  const uses = [
+    [startSlice - 60, 1],
+    [startSlice - 59, 1],
+  ] as const;
+  a.exchange({ items: [limitItem(key, { uses })] });
+  book.clockMs += 1_000;
+  const refund = limitItem(key, { refunds: [[startSlice - 60, startSlice - 59, 1]] });
+  t.equal(only(a.exchange({ items: [refund] })).used, 1);
+  t.end();
+});
+
 await test('as many requests go as all their counters have room for, and none holds part of what it needs', (t) => {
   const book = new Book();
   const a = book.attach('a');
