@@ -14,16 +14,24 @@ interface Bound {
 }
 
 export class StoreTime {
-  readonly #uppers: Bound[] = [];
-  readonly #lowers: Bound[] = [];
+  #uppers: Bound[] = [];
+  #lowers: Bound[] = [];
   #upper: Bound | undefined;
   #lower: Bound | undefined;
 
   /** Notes an exchange: when it was sent and answered on the own clock, and the store's time in it. Whole milliseconds. */
   note(sentMs: number, answeredMs: number, storeMs: number): void {
     // Both clocks cut to whole milliseconds: the store's moment was below storeMs + 1, and the answer came before answeredMs + 1.
-    this.#upper = narrowest(this.#uppers, { atMs: sentMs, offsetMs: storeMs + 1 - sentMs }, 1);
-    this.#lower = narrowest(this.#lowers, { atMs: answeredMs, offsetMs: storeMs - answeredMs - 1 }, -1);
+    const upper = { atMs: sentMs, offsetMs: storeMs + 1 - sentMs };
+    const lower = { atMs: answeredMs, offsetMs: storeMs - answeredMs - 1 };
+    this.#upper = narrowest(this.#uppers, upper, 1);
+    this.#lower = narrowest(this.#lowers, lower, -1);
+    if (this.earliest(answeredMs) <= this.latest(answeredMs)) return;
+    // The store's clock was set: what was known before is wrong.
+    this.#uppers = [];
+    this.#lowers = [];
+    this.#upper = narrowest(this.#uppers, upper, 1);
+    this.#lower = narrowest(this.#lowers, lower, -1);
   }
 
   /** Whether an exchange was noted. */
