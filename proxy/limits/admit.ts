@@ -76,8 +76,8 @@ function take(matched: MatchedCounters, nowMs: number): void {
     if (counter === undefined) continue;
     const { decisions } = caps.tally;
     if (counter.window === undefined) {
-      counter.inFlight += 1;
       counter.shared?.hold('slots', 1, nowMs);
+      counter.inFlight += 1;
       decisions.note('concurrent', 'allow');
       continue;
     }

@@ -37,7 +37,7 @@ export class Lease {
     for (const { counter } of this.#slots) {
       if (counter === undefined || counter.window !== undefined) continue;
       counter.inFlight -= 1;
-      counter.shared?.release('slots', 1);
+      counter.releaseShared('slots', 1);
     }
     for (const reserved of this.#reserved) giveBack(reserved);
     this.#reserved = nothingReserved;

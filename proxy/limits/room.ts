@@ -95,7 +95,7 @@ export function laneRoom(caps: Caps, counter: Counter, lane: Lane, nowMs: number
 }
 
 function mayGoAlone(stock: Stock): boolean {
-  return stock.isAlone && stock.units > 0 && stock.of.open() === 0;
+  return stock.isAlone && stock.units > 0 && stock.inUse === 0;
 }
 
 /** The store is lost: the rule says what holds. */

@@ -55,5 +55,5 @@ function setAsideShared(tokensCap: number, counter: Counter, wanted: number, now
 export function giveBack({ counter, tokens }: SetAside): void {
   counter.reserved -= tokens;
   counter.reservers -= 1;
-  counter.shared?.release('tokens', tokens);
+  counter.releaseShared('tokens', tokens);
 }

@@ -1,4 +1,5 @@
 // The counters of one rule. Rules are data and are replaced; their tallies stay.
+import type { LimitLane } from '../../domain/limits/exchange.ts';
 import type { Rule } from '../../domain/rules/rule.ts';
 import { type DecisionCount, Decisions, dimensions, refusalsOf } from './decisions.ts';
 import type { OnStoreLoss } from './enforcement.ts';
@@ -95,9 +96,15 @@ export class Counter {
     if (this.#shared === undefined) {
       const { key, epoch, periodSeconds } = caps.rule;
       const open = (): number => (this.window === undefined ? this.inFlight : this.reserved);
-      this.#shared = new FleetCounter(unsaved.fleet, { key, epoch, periodSeconds, child: this.child, open });
+      const cap = (lane: LimitLane): number => capOf(this.tally.caps, lane);
+      this.#shared = new FleetCounter(unsaved.fleet, { key, epoch, periodSeconds, child: this.child, open, cap });
     }
     return this.#shared;
+  }
+
+  /** An open request holds units of it no more, whether it is counted over the fleet now or was before. */
+  releaseShared(lane: LimitLane, units: number): void {
+    this.#shared?.release(lane, units);
   }
 
   /** Marks the counter for the next export. */
@@ -136,6 +143,10 @@ export class Counter {
     if (this.#shared?.isIdle === false) return false;
     return this.window ? this.window.isEmpty(nowMs) : this.inFlight === 0;
   }
+}
+
+function capOf({ requestsCap, tokensCap, slotsCap }: Caps, lane: LimitLane): number {
+  return { requests: requestsCap, tokens: tokensCap, slots: slotsCap }[lane];
 }
 
 /** The counters of one rule key, and the decisions of the rule. */

@@ -12,6 +12,8 @@ export interface OwnCounter {
   readonly child: string;
   /** Slots, or tokens set aside, of open requests. */
   open(): number;
+  /** That of the rule in force; Infinity: it does not limit the lane. */
+  cap(lane: LimitLane): number;
 }
 
 export class FleetCounter {
@@ -31,10 +33,12 @@ export class FleetCounter {
     // Slots are held by open requests whatever is reset.
     const key = counterKey(lane === 'slots' ? { ...this.#of, epoch: 0 } : this.#of, lane, child);
     const stock = this.fleet.stock(
-      { key, lane, periodSeconds, open: () => (lane === 'requests' ? 0 : this.#of.open()) },
+      { key, lane, periodSeconds, inUse: lane === 'requests' ? 0 : this.#of.open() },
       nowMs,
     );
     this.#stocks[lane] = stock;
+    const cap = this.#of.cap(lane);
+    if (stock.cap !== cap) this.fleet.setCap(stock, cap);
     return stock;
   }
 

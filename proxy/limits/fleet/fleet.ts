@@ -160,7 +160,7 @@ export class Fleet {
   /** An open request holds units no more: they are kept, or go to others that want them. */
   release(stock: Stock, units: number): void {
     const isWanted = stock.isWanted || !this.#isAttached;
-    if (!isWanted) stock.units += units;
+    stock.release(units, !isWanted);
     this.changed(stock, isWanted);
   }
 
@@ -180,10 +180,9 @@ export class Fleet {
     if (isUrgent) this.#want();
   }
 
-  /** A counter is gone: what it holds is given back, and what was used of it is not told. */
+  /** A counter is gone: what it holds is given back. What was used of it is told all the same: its rule may come back. */
   end(stock: Stock): void {
     stock.isOver = true;
-    stock.forget();
     this.changed(stock, false);
   }
 
@@ -286,7 +285,7 @@ export class Fleet {
         return;
       }
       stock.isLean = false;
-      if (stock.shed(nowMs)) this.#untold.add(stock);
+      if (stock.hasSurplus(nowMs)) this.#untold.add(stock);
       if (this.#untold.has(stock) || !stock.isSpent(nowMs)) continue;
       stock.isGone = true;
       if (this.#stocks.get(stock.of.key) === stock) this.#stocks.delete(stock.of.key);

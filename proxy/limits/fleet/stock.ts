@@ -20,8 +20,8 @@ export interface StockOf {
   readonly lane: LimitLane;
   /** Seconds; 0: slots. */
   readonly periodSeconds: number;
-  /** In use by open requests: slots, or tokens set aside. They are held, and not spare. */
-  open(): number;
+  /** In use by open requests when the stock begins. */
+  inUse: number;
 }
 
 /** A use that did not happen: the oldest and the newest slice that may count it. */
@@ -52,6 +52,8 @@ export class Stock {
   readonly of: StockOf;
   /** Granted, and not in use. */
   units = 0;
+  /** In use by open requests: slots, or tokens set aside. They are held, and not spare. */
+  inUse: number;
   /** That of the rule, as of the last request. */
   cap = 0;
   /** Requests that need `dryUnits` or more have no room until then. -1: they may have. Milliseconds. */
@@ -84,6 +86,7 @@ export class Stock {
 
   constructor(of: StockOf, nowMs: number) {
     this.of = of;
+    this.inUse = of.inUse;
     this.#sinceMs = nowMs;
     this.#usedAtMs = nowMs;
   }
@@ -91,7 +94,7 @@ export class Stock {
   /** Nothing is held or used that the store has not been told. */
   get isEmpty(): boolean {
     return (
-      this.units <= 0 && this.untold === 0 && this.underWay === 0 && this.#refunds.length === 0 && this.of.open() === 0
+      this.units <= 0 && this.untold === 0 && this.underWay === 0 && this.#refunds.length === 0 && this.inUse === 0
     );
   }
 
@@ -119,6 +122,13 @@ export class Stock {
   /** Takes units for a request that holds them until it ends. */
   hold(units: number): void {
     this.units = Math.max(0, this.units - units);
+    this.inUse += units;
+  }
+
+  /** A request that held units has ended. They are spare now, or given back. */
+  release(units: number, isKept: boolean): void {
+    this.inUse -= units;
+    if (isKept) this.units += units;
   }
 
   /**
@@ -148,10 +158,27 @@ export class Stock {
 
   /** What it held was counted as used: only uses that nobody granted are still to be told. */
   bury(): void {
+    this.#uncover();
     this.units = 0;
     for (const [, units] of this.#covered) this.untold -= units;
     this.#covered = [];
     this.#refunds = [];
+  }
+
+  /** Requests may have taken more tokens than was held for them: nobody granted these. */
+  #uncover(): void {
+    while (this.units < 0) {
+      const last = this.#covered.at(-1);
+      const units = Math.min(-this.units, last?.[1] ?? 0);
+      if (last === undefined || units === 0) {
+        this.units = 0;
+        return;
+      }
+      this.units += units;
+      last[1] -= units;
+      if (last[1] === 0) this.#covered.pop();
+      this.#uncovered.push([last[0], units]);
+    }
   }
 
   /** All that was to be told is forgotten: it is in what is told instead. */
@@ -162,29 +189,34 @@ export class Stock {
     this.underWay = 0;
   }
 
-  /** Gives back what is not needed: all when others ask for it, or no request came for long; else what is beyond two seconds of demand. */
-  shed(nowMs: number): boolean {
+  /** Whether it holds more than it needs, which is given back with the next exchange. */
+  hasSurplus(nowMs: number): boolean {
+    return this.units > this.#most(nowMs);
+  }
+
+  /** Needed is nothing when others ask for it, or no request came for long; else what two seconds of demand take. */
+  #most(nowMs: number): number {
+    return this.#isUnneeded(nowMs) ? 0 : Math.max(leastSpare, Math.ceil(this.#demand * mostHeldMs));
+  }
+
+  #isUnneeded(nowMs: number): boolean {
     const restMs = Math.max(shortestRestMs, Math.min(longestRestMs, this.of.periodSeconds * 1000));
-    const isUnneeded = this.isOver || this.isRecalled || nowMs - this.#usedAtMs > restMs;
-    const most = isUnneeded ? 0 : Math.max(leastSpare, Math.ceil(this.#demand * mostHeldMs));
-    if (this.units <= most) return false;
-    this.units = most;
-    return true;
+    return this.isOver || this.isRecalled || nowMs - this.#usedAtMs > restMs;
   }
 
   /** Nothing is held, used or told any more, and no request came for long. */
   isSpent(nowMs: number): boolean {
-    if (this.units > 0 || this.untold > 0 || this.underWay > 0 || this.#refunds.length > 0 || this.of.open() > 0)
+    if (this.units > 0 || this.untold > 0 || this.underWay > 0 || this.#refunds.length > 0 || this.inUse > 0)
       return false;
     return this.isOver || nowMs - this.#usedAtMs > longestRestMs;
   }
 
   /** What is told now. `busyMs`: how long an exchange takes. */
   tell(nowMs: number, busyMs: number): { readonly told: Told; readonly item: LimitItem } {
-    // Tokens may have taken more than was set aside for them.
-    if (this.units < 0) this.units = 0;
-    this.shed(nowMs);
-    const wish = this.#wish(nowMs, busyMs);
+    this.#uncover();
+    this.#learn(nowMs, busyMs);
+    this.units = Math.min(this.units, this.#most(nowMs));
+    const wish = this.#wish(nowMs);
     this.isRecalled = false;
     const covered = this.#covered;
     const uncovered = this.#uncovered;
@@ -196,13 +228,13 @@ export class Stock {
     this.untold = 0;
     const { key, periodSeconds: period } = this.of;
     const uses = uncovered.length === 0 ? covered : [...covered, ...uncovered];
-    const held = this.units + this.of.open();
+    const held = this.units + this.inUse;
     const item = { key, period, cap: this.cap, held, spare: this.units, uses, refunds, wish, least: leastSpare };
     return { told: { stock: this, covered, uncovered, refunds, wish }, item };
   }
 
-  /** Updates the demand; how many spare units are wanted beside those that are there. */
-  #wish(nowMs: number, busyMs: number): number {
+  /** Updates the demand. */
+  #learn(nowMs: number, busyMs: number): void {
     const passedMs = nowMs - this.#sinceMs;
     if (passedMs > 0) {
       const rate = this.#taken / passedMs;
@@ -212,7 +244,11 @@ export class Stock {
       this.#sinceMs = nowMs;
     }
     this.low = Math.floor(this.#demand * (3 * busyMs + 2));
-    if (this.isOver || this.isRecalled || this.#demand === 0) return 0;
+  }
+
+  /** How many spare units are wanted beside those that are there. */
+  #wish(nowMs: number): number {
+    if (this.#demand === 0 || this.#isUnneeded(nowMs)) return 0;
     return Math.max(0, Math.max(leastSpare, Math.ceil(this.#demand * horizonMs)) - this.units);
   }
 
@@ -231,7 +267,8 @@ export class Stock {
 
   /** A request has waited as long as it may: for this moment there is no room for it. */
   timeOut(units: number, untilMs: number): void {
-    if (this.dryUntilMs > untilMs) return;
+    // What the store has said is worth more, unless it was said of larger requests.
+    if (this.dryUntilMs > untilMs && this.dryUnits <= units) return;
     this.dryUntilMs = untilMs + 1;
     this.dryUnits = units;
   }
