@@ -29,8 +29,8 @@ local function readAll(counter)
   if counter.isForeign then return end
   local flat = call('HGETALL', counter.key)
   for at = 1, #flat, 2 do
-    local session = string.match(flat[at], '^s(%d+)$')
-    local slice = string.match(flat[at], '^%d+$') and tonumber(flat[at])
+    local session = match(flat[at], '^s(%d+)$')
+    local slice = match(flat[at], '^%d+$') and tonumber(flat[at])
     if session and counter.sessions[session] == nil then
       counter.sessions[session] = read(counter, flat[at], flat[at + 1])
     elseif slice and counter.slices[slice] == nil then
@@ -76,11 +76,9 @@ local function refund(counter, low, high, units)
   end
 end
 
-local function turn(counter)
-  if counter.period == 0 then return end
-  local former = counter.head
-  counter.head = sliceAt(now, counter.period)
-  if former >= counter.head then return end
+-- Drops what has left the trailing period.
+local function turn(counter, former)
+  if former >= counter.head or counter.period == 0 then return end
   if counter.head - former <= 4 then
     for slice = former - 60, counter.head - 61 do
       if usedIn(counter, slice) > 0 then setUsed(counter, slice, 0) end
@@ -117,34 +115,46 @@ local function mend(counter)
   for _, units in pairs(counter.sessions) do counter.held = counter.held + units end
 end
 
-local function load(key, period)
-  local counter = {key = key, period = period, slices = {}, sessions = {}, changed = {}}
-  local found = redis.pcall('HMGET', key, unpack(fields))
+-- The slices of the uses to come are read along.
+local function load(key, period, uses)
+  local counter = {key = key, period = period, head = period > 0 and sliceAt(now, period) or 0, slices = {}, sessions = {}, changed = {}}
+  local wanted, places = fields, {}
+  if period > 0 and uses[1] then
+    wanted = {unpack(fields)}
+    for _, each in ipairs(uses) do
+      local place = math.min(each[1], counter.head)
+      if place > counter.head - 61 then
+        places[#places + 1] = place
+        wanted[#places + 7] = text(place)
+      end
+    end
+  end
+  local found = redis.pcall('HMGET', key, unpack(wanted))
   counter.isForeign = found.err ~= nil
   counter.isWhole = counter.isForeign or not found[1]
   if counter.isWhole then
-    counter.before, counter.graves, counter.isDry = {}, facts.graves, false
-    counter.head, counter.used, counter.held, counter.recalled, counter.sessions[id] = 0, 0, 0, 0, 0
-  else
-    counter.before, counter.graves, counter.isDry, counter.recalled = found, number(found[4]), found[5] == '1', number(found[6])
-    counter.sessions[id] = read(counter, fields[7], found[7])
-    counter.head, counter.used, counter.held = number(found[1]), number(found[2]), number(found[3])
-    if text(counter.used) ~= found[2] or text(counter.held) ~= found[3] then counter.isDamaged = true end
-    if counter.isDamaged then mend(counter) end
+    counter.graves, counter.used, counter.held, counter.dry, counter.recalled, counter.sessions[id] = facts.graves, 0, 0, 0, 0, 0
+    counter.before = {}
+    return counter
   end
-  turn(counter)
+  counter.used, counter.held, counter.sessions[id] = number(found[2]), number(found[3]), read(counter, fields[7], found[7])
+  counter.graves, counter.dry, counter.recalled = number(found[4]), number(found[5]), number(found[6])
+  counter.before = {number(found[1]), counter.used, counter.held, counter.graves, counter.dry, counter.recalled}
+  for at, place in ipairs(places) do counter.slices[place] = read(counter, wanted[at + 7], found[at + 7]) end
+  if (counter.used == 0 and found[2] ~= '0') or (counter.held == 0 and found[3] ~= '0') then counter.isDamaged = true end
+  if counter.isDamaged then mend(counter) end
+  turn(counter, counter.before[1])
   return counter
 end
 
 local function save(counter)
   if counter.isDamaged then mend(counter) end
   local values, gone = {}, {}
-  local numbers = {counter.head, counter.used, counter.held, counter.graves, counter.isDry and 1 or 0, counter.recalled}
-  for at, value in ipairs(numbers) do
-    local written = text(value)
-    if counter.before[at] ~= written then
+  local before = counter.before
+  for at, value in ipairs({counter.head, counter.used, counter.held, counter.graves, counter.dry, counter.recalled}) do
+    if before[at] ~= value then
       values[#values + 1] = fields[at]
-      values[#values + 1] = written
+      values[#values + 1] = text(value)
     end
   end
   for field, units in pairs(counter.changed) do
@@ -158,6 +168,8 @@ local function save(counter)
   if counter.isForeign then call('DEL', counter.key) end
   if #values > 0 then call('HSET', counter.key, unpack(values)) end
   if #gone > 0 then call('HDEL', counter.key, unpack(gone)) end
+  -- What was counted in a slice lives on from its first use; so does what is held.
+  if counter.period > 0 and before[1] == counter.head and (before[3] == 0) == (counter.held == 0) then return end
   local expires = 20000
   if counter.period > 0 then
     expires = expires + math.ceil(counter.period * 61000 / 60) + (counter.held == 0 and 0 or 3600000)
@@ -172,14 +184,14 @@ local function tell(kind, key)
 end
 
 local function book(key, item)
-  local counter = load(key, item[1])
+  local counter = load(key, item[1], item[7])
   local before = counter.used + counter.held
   buryHeld(counter)
   for _, each in ipairs(item[7]) do use(counter, each[1], each[2]) end
   for _, each in ipairs(item[8]) do refund(counter, each[1], each[2], each[3]) end
   if counter.sessions[id] ~= item[3] then hold(counter, id, item[3]) end
-  if counter.isDry and counter.used + counter.held < before then
-    counter.isDry = false
+  if counter.dry == 1 and counter.used + counter.held < before then
+    counter.dry = 0
     tell('f', key)
   end
   return {counter = counter, cap = item[2], spare = item[4], wish = item[5], least = item[6], granted = 0, lacking = 0, recall = 0}
@@ -196,7 +208,7 @@ end
 local function lack(row, units)
   local counter = row.counter
   row.lacking = math.max(row.lacking, units)
-  counter.isDry = true
+  counter.dry = 1
   row.recall = 0
   if counter.held == counter.sessions[id] then return end
   if now - counter.recalled >= ${recallEveryMs} then
@@ -233,7 +245,7 @@ local function addSpare(row)
   give(row, granted)
   if granted > 0 or row.lacking > 0 or free(row) > 0 then return end
   row.lacking = 1
-  row.counter.isDry = true
+  row.counter.dry = 1
   row.recall = row.counter.held > row.counter.sessions[id] and -1 or 0
 end
 
@@ -253,12 +265,12 @@ end
 local function finish(row)
   local counter = row.counter
   save(counter)
-  return string.format('[%.0f,%.0f,%.0f,%.0f,%.0f,%.0f]', row.granted, free(row), counter.used,
+  return format('[%d,%d,%d,%d,%d,%d]', row.granted, free(row), counter.used,
     counter.held - counter.sessions[id], freeIn(row), row.recall)
 end
 
 local function view(key, period)
-  local counter = load(key, period)
+  local counter = load(key, period, {})
   buryHeld(counter)
   readAll(counter)
   local oldest, newest, holders = -1, -1, {}

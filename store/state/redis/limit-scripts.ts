@@ -23,13 +23,12 @@ local instance, boot, connection, asked = message[1], message[2], message[3], me
 local generation, server, others = message[5], message[7], message[8]
 readFacts()
 if not facts then
-  facts = {generation = message[6], server = server}
-  for _, name in ipairs(numbers) do facts[name] = 0 end
-  facts.last = clock()
-  facts.next = 1
+  facts = {
+    generation = message[6], server = server, offset = 0, last = clock(), running = 0, next = 1, graves = 0, live = 0, ends = 0,
+    awaited = 0, told = 0
+  }
 end
-facts.version = tonumber(known)
-writeFacts()
+call('HSET', factsKey, 'version', known, 'generation', facts.generation)
 local now = advance()
 local isForeign = generation ~= '' and generation ~= facts.generation
 local former, kind, id = nil, 'unknown', text(asked)
@@ -52,20 +51,21 @@ if not isKnown then
 end
 local hasTold = not isForeign
 if isKnown then hasTold = former.told end
-putSession(id, {
+local session = {
   connection = connection, sequence = isKnown and former.sequence or 0, seen = facts.running, contact = now,
-  told = hasTold, instance = instance, boot = boot
-})
+  told = hasTold, rank = 0, ranked = 0, instance = instance, boot = boot
+}
+putSession(id, session)
 if server ~= facts.server then
   beginRecovery(others, true)
 elseif isForeign then
   beginRecovery(others, false)
 end
-facts.server = server
-local live, rank = census(tonumber(id))
+call('HSET', factsKey, 'server', server)
+local live, rank = census(tonumber(id), session)
 local recovering = isRecovering()
-writeFacts()
-return {sign, string.format('[%.0f,%.0f,%s,%s,"%s",%.0f,%.0f,%.0f,%s]', facts.version, now, cjson.encode(facts.generation),
+writeNumbers()
+return {sign, format('[%d,%d,%s,%s,"%s",%d,%d,%d,%s]', tonumber(known), now, cjson.encode(facts.generation),
   id, kind, former and former.sequence or 0, live, rank, tostring(recovering))}
 `);
 
@@ -90,13 +90,13 @@ if told and not session.told then
   session.told = true
   facts.told = facts.told + 1
 end
-putSession(id, session)
 if beat then
   for _, each in ipairs(sessions()) do
-    if facts.running - each[2].seen > ${burialMs} then bury(each[1], each[2]) end
+    if each[1] ~= id and facts.running - each[2].seen > ${burialMs} then bury(each[1], each[2]) end
   end
 end
-local live, rank = census(own)
+local live, rank = census(own, session)
+putSession(id, session)
 ${counterWords}
 local rows = {}
 for at, item in ipairs(items) do rows[at] = book(KEYS[at + 4], item) end
@@ -109,9 +109,8 @@ if not recovering then
 end
 local answers = {}
 for at, row in ipairs(rows) do answers[at] = finish(row) end
-call('HSET', factsKey, 'offset', text(facts.offset), 'last', text(facts.last), 'running', text(facts.running), 'graves',
-  text(facts.graves), 'live', text(live), 'until', text(facts['until']), 'told', text(facts.told))
-return {sign, string.format('[%.0f,%.0f,%.0f,%.0f,%s,[%s],[%s]]', sequence, now, live, rank, tostring(recovering),
+writeNumbers()
+return {sign, format('[%d,%d,%d,%d,%s,[%s],[%s]]', sequence, now, live, rank, tostring(recovering),
   table.concat(answers, ','), table.concat(admitted, ','))}
 `);
 
@@ -125,7 +124,7 @@ local session = facts and parseSession(call('HGET', sessionsKey, id) or '')
 if not session or session.connection ~= message[2] then return {sign, 'done'} end
 advance()
 bury(id, session)
-writeFacts()
+writeNumbers()
 return {sign, 'done'}
 `);
 
