@@ -5,6 +5,7 @@ import type { LimitNotice } from '../../domain/limits/exchange.ts';
 import type { LimitLine, LimitStore } from '../../store/state/limits/limit-store.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { limitFilePath } from '../../store/state/sqlite/limit-file.ts';
+import { sqliteLimits } from '../../store/state/sqlite/limits.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -30,7 +31,12 @@ export const sqliteLimitEngine: LimitEngine = {
   async start(t) {
     const directory = temporaryDirectory(t, 'gateway-limits');
     return {
-      open: (limitClockMs) => opened(t, { directory, limitClockMs }),
+      open(clockMs) {
+        // Without the rest of the store, which has a thread of its own.
+        const limits = sqliteLimits({ directory, clockMs });
+        t.teardown(() => limits.close());
+        return limits;
+      },
       async empty() {
         for (const side of ['', '-wal', '-shm']) rmSync(limitFilePath(directory) + side, { force: true });
       },

@@ -132,7 +132,7 @@ export class LimitWorld {
     const message = exchangeMessage(proxy.session ?? 0, {
       connection: isLate && this.#isOnce(2) ? proxy.connection - 1 : proxy.connection,
       sequence: proxy.sequence,
-      beat: this.#isOnce(3),
+      beat: this.#isOnce(2),
       told: this.#isOnce(2),
       items,
       groups,
