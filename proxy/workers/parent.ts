@@ -64,7 +64,7 @@ export class Parent {
     const numbers = Array.from({ length: settings.workers }, (_, index) => index + 1);
     this.#posts = numbers.map((number) => ({ member: new CrewMember(number), worker: undefined, timer: undefined }));
     this.#metrics = new WholeMetrics({
-      ask: () => this.#questions.ask({ about: 'metrics' }, this.#serving()),
+      ask: () => this.#questions.ask({ about: 'metrics' }, this.#awake()),
       asked: () => this.#serving().map(({ number }) => number),
       counts: () => ({
         configured: settings.workers,
@@ -189,7 +189,7 @@ export class Parent {
   }
 
   /** Those that say something, without the one that asks. */
-  #awake(but: CrewMember): readonly AskedPost[] {
+  #awake(but?: CrewMember): readonly AskedPost[] {
     const silent = this.#posts
       .filter(({ member }) => member.readiness === undefined)
       .map(({ member }) => member.number);

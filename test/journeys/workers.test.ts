@@ -164,6 +164,27 @@ await test('a killed worker takes its own requests with it and nothing else, and
   t.equal(readMetric(text, 'gateway_worker_restarts_total'), 1);
 });
 
+await test('a stuck worker holds nobody up, and what it has counted is still shown', async (t) => {
+  const [one] = await openDoors(t);
+  const before = readMetric(await gateway.metrics(), 'gateway_requests_total');
+  const stuck = workersOf(gateway.process.pid).get(2) ?? 0;
+  process.kill(stuck, 'SIGSTOP');
+  try {
+    const text = await (await one.ask('/metrics')).text();
+    t.equal(readMetric(text, 'gateway_workers_left_out'), 1);
+    t.equal(readMetric(text, 'gateway_requests_total'), before);
+    t.equal((await one.ask('/v1/responses/resp_unknown')).status, 404);
+    const isMissing = async (): Promise<boolean> => {
+      const { reasons } = (await (await one.ask('/health/ready')).json()) as { reasons: readonly string[] };
+      return reasons.includes('worker_missing');
+    };
+    t.ok(await waitFor('it to be missed', isMissing));
+  } finally {
+    process.kill(stuck, 'SIGCONT');
+  }
+  await waitFor('it to be there again', async () => (await gateway.metric('gateway_workers_left_out')) === 0);
+});
+
 await test('SIGHUP lets both workers look at the configuration at once', async (t) => {
   const failures = async (): Promise<number> =>
     (await gateway.metric('gateway_config_reload_total', { result: 'failure' })) ?? 0;
@@ -196,6 +217,8 @@ await test('SIGTERM lets open requests of both workers finish, and both end', as
   );
   await upstream.waitFor((ledger) => ledger.length >= asked + 4);
   gateway.process.signal('SIGTERM');
+  // As a supervisor does, which sends it to all processes of a group.
+  for (const pid of workersOf(gateway.process.pid).values()) process.kill(pid, 'SIGTERM');
   await gateway.process.waitForLine('"draining"');
   gate.release();
   t.same(new Set((await Promise.all(open)).map(({ status }) => status)), new Set([200]));
