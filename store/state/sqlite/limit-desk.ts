@@ -72,8 +72,9 @@ export class LimitDesk {
   /** Those of other processes since the last call. */
   notices(): LimitNotice[] {
     return this.#file.use((tables) => {
+      // Others write meanwhile: what comes behind this one is read next time.
       const last = tables.lastNotice();
-      const found = tables.noticesAfter(this.#read.notice, this.#writer);
+      const found = tables.noticesBetween(this.#read.notice, last, this.#writer);
       this.#read = { ...this.#read, notice: last };
       return found;
     });

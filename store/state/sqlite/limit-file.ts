@@ -185,10 +185,10 @@ export class SqliteLimitTables implements LimitTables {
     return Number(this.#sql("SELECT seq FROM sqlite_sequence WHERE name = 'notice'").get()?.['seq'] ?? 0);
   }
 
-  /** The notices of other processes behind that number. */
-  noticesAfter(number: number, writer: string): LimitNotice[] {
-    const sql = 'SELECT kind, key FROM notice WHERE number > ? AND writer <> ? ORDER BY number';
-    const rows = this.#sql(sql).all(number, writer);
+  /** The notices of other processes behind the first number, up to the last one. */
+  noticesBetween(first: number, last: number, writer: string): LimitNotice[] {
+    const sql = 'SELECT kind, key FROM notice WHERE number > ? AND number <= ? AND writer <> ? ORDER BY number';
+    const rows = this.#sql(sql).all(first, last, writer);
     return rows.map(({ kind, key }) => ({ kind: kind === 'room' ? 'room' : 'return', key: String(key) }));
   }
 
