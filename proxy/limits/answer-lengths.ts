@@ -1,4 +1,5 @@
 // How long answers were, by model and consumer: what the next answer will probably take. Bounded, in memory, and lost with the process.
+import { Recent } from './recent.ts';
 
 /** How the length of an answer was known before it: the request bounds it, answers before it were as long, or neither. */
 export type Basis = 'asked' | 'learned' | 'usual';
@@ -16,7 +17,7 @@ const leastAnswers = 30;
  */
 const answersPerOpen = 10;
 const trustedAnswers = 1_000;
-/** Pairs of model and consumer, and models alone. */
+/** Pairs of model and consumer, and models alone: those used last are kept, at least half as many, in 512 bytes each. */
 const mostHistograms = 4_096;
 
 /** The lengths of the answers of one model to one consumer, or to all. */
@@ -78,8 +79,8 @@ export interface AwaitedAnswer {
 
 /** The lengths of answers by model, as it is executed, and by consumer. */
 export class AnswerLengths {
-  /** By model and consumer, the ones used last at the end; those of all consumers by the model alone. */
-  readonly #histograms = new Map<string, Histogram>();
+  /** By model and consumer; those of all consumers by the model alone. */
+  readonly #histograms = new Recent<string, Histogram>(mostHistograms / 2);
 
   /**
    * A request to a model is open from now on. `share`, 0 to 1: of the answers so far to this consumer, which should not have exceeded the
@@ -103,18 +104,11 @@ export class AnswerLengths {
     };
   }
 
-  /** The number of histograms that are kept. */
-  get size(): number {
-    return this.#histograms.size;
-  }
-
   #used(key: string): Histogram {
-    const found = this.#histograms.get(key) ?? new Histogram();
-    this.#histograms.delete(key);
-    this.#histograms.set(key, found);
-    if (this.#histograms.size > mostHistograms) {
-      const [oldest = ''] = this.#histograms.keys();
-      this.#histograms.delete(oldest);
+    let found = this.#histograms.get(key);
+    if (found === undefined) {
+      found = new Histogram();
+      this.#histograms.set(key, found);
     }
     return found;
   }

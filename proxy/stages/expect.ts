@@ -51,7 +51,7 @@ export class Expected {
   readonly #asked: ExpectedOf;
   readonly #lengths: AnswerLengths;
   readonly #reserve: Exclude<ReserveTokens, 'none'>;
-  readonly #answers = new Map<string, ExpectedAnswer>();
+  #answers: Map<string, ExpectedAnswer> | undefined;
   #prompt: number | undefined;
 
   constructor(asked: ExpectedOf, lengths: AnswerLengths, reserve: Exclude<ReserveTokens, 'none'>) {
@@ -74,6 +74,7 @@ export class Expected {
   /** The output tokens at a target, and how they are known. */
   outputAt({ upstream, model }: Answering): { readonly tokens: number; readonly basis: Basis } {
     const name = nameOf(upstream.name, model);
+    this.#answers ??= new Map();
     let found = this.#answers.get(name);
     if (found === undefined) {
       found = this.#expect(name);
@@ -84,9 +85,10 @@ export class Expected {
 
   /** The request is over. `outputTokens`: of the answer of `from`, as its provider reported them; undefined: nothing is learned. */
   end(from?: Answering, outputTokens?: number): void {
+    if (this.#answers === undefined) return;
     const answered = from && nameOf(from.upstream.name, from.model);
     for (const [name, { awaited }] of this.#answers) awaited?.end(name === answered ? outputTokens : undefined);
-    this.#answers.clear();
+    this.#answers = undefined;
   }
 
   #expect(name: string): ExpectedAnswer {

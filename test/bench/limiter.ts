@@ -3,6 +3,7 @@
 import { compileRules, type RuleLists } from '../../domain/rules/rule.ts';
 import { rateLimitHeaders } from '../../proxy/limits/headers.ts';
 import { createLimiter, type Limiter } from '../../proxy/limits/limiter.ts';
+import { reserveTokens } from '../../proxy/limits/reserve.ts';
 import type { Limit } from '../../schemas/types.ts';
 
 /** One cost, in nanoseconds per call: the median of the rounds, with 10 and with 10,000 rules. */
@@ -74,6 +75,22 @@ const works: Record<string, (subject: Subject, index: number) => void> = {
     limiter.charge(target, 100, nowMs);
     first.lease?.release();
     second.lease?.release();
+  },
+  'whole request with tokens set aside': ({ limiter, paths, nowMs }, index) => {
+    const path = limiter.forUserPath(paths[index % PATHS] ?? '/');
+    const target = limiter.forTarget('OpenAI', 'gpt-4o');
+    const first = limiter.admit(path, nowMs, 'reject');
+    const awaited = limiter.lengths.begin('openai/gpt-4o', '/team', 0.9);
+    const wanted = 100 + (awaited.quantile ?? 0);
+    if (first.lease !== undefined) reserveTokens(first.lease, path, wanted, nowMs);
+    const second = limiter.admit(target, nowMs, 'skip_target', wanted);
+    const told = { matches: path, lease: first.lease };
+    rateLimitHeaders({ matches: target, lease: second.lease }, told, nowMs);
+    limiter.charge(path, 100, nowMs);
+    limiter.charge(target, 100, nowMs);
+    first.lease?.release();
+    second.lease?.release();
+    awaited.end(100);
   },
 };
 
