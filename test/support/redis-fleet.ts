@@ -50,7 +50,7 @@ export async function startSentinels(t: Teardown, options: SentinelOptions = {})
       const main = [
         `sentinel monitor main 127.0.0.1 ${primary.port} 2`,
         `sentinel down-after-milliseconds main ${downAfterMs}`,
-        'sentinel failover-timeout main 2000',
+        'sentinel failover-timeout main 1000',
         ...(server.password === undefined ? [] : [`sentinel auth-pass main ${server.password}`]),
       ];
       writeFileSync(file, `${[...main, ...lines].join('\n')}\n`);

@@ -14,6 +14,11 @@ export interface ConnectionSettings {
   readonly mostAtOnce?: number;
   /** The prefix of the keys that are asked for, by which a cluster is searched; default `gateway`. A wrong one costs a redirection. */
   readonly prefix?: string;
+  /**
+   * It is asked for a sign of life so often, so that a server without one is given up: for a client that only listens. Milliseconds;
+   * default: never.
+   */
+  readonly signOfLifeMs?: number;
 }
 
 /** One client, whatever its connection is at the moment. */
@@ -26,6 +31,8 @@ export interface RedisLine {
 }
 
 const longestPauseMs = 1_000;
+/** Where another node may be the primary at any moment. */
+const longestSearchPauseMs = 400;
 /** Nodes of a cluster that are asked at once who owns our keys. */
 const mostAsked = 3;
 
@@ -56,6 +63,7 @@ export async function connectRedis(settings: ConnectionSettings, onError: (error
       whyCut = problem;
     },
   });
+  const mostPauseMs = address.kind === 'server' ? longestPauseMs : longestSearchPauseMs;
   const client = new ioredis.Redis({
     Connector,
     db: address.database,
@@ -72,7 +80,7 @@ export async function connectRedis(settings: ConnectionSettings, onError: (error
     // It would subscribe by itself, and a rejected subscription would be caught nowhere.
     autoResubscribe: false,
     disableClientInfo: true,
-    retryStrategy: (attempt) => Math.min(25 * 2 ** Math.min(attempt, 10), longestPauseMs),
+    retryStrategy: (attempt) => Math.min(25 * 2 ** Math.min(attempt, 10), mostPauseMs),
     // After a failover the same address may lead to the new primary.
     reconnectOnError: (error) => {
       route.follow(error);
@@ -83,6 +91,7 @@ export async function connectRedis(settings: ConnectionSettings, onError: (error
   client.on('ready', () => {
     whyCut = undefined;
   });
+  if (settings.signOfLifeMs !== undefined) askForSigns(client, settings.signOfLifeMs);
   return {
     client,
     cut(why) {
@@ -91,6 +100,14 @@ export async function connectRedis(settings: ConnectionSettings, onError: (error
     },
     whyCut: () => whyCut,
   };
+}
+
+/** What does not come lets the client give the connection up. */
+function askForSigns(client: Redis, everyMs: number): void {
+  const timer = setInterval(() => {
+    if (client.status === 'ready') client.ping().catch(() => undefined);
+  }, everyMs);
+  client.on('end', () => clearInterval(timer.unref()));
 }
 
 interface ConnectorParts extends ConnectionSettings {

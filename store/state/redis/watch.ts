@@ -7,6 +7,9 @@ export interface RedisWatch {
   close(): Promise<void>;
 }
 
+/** A server that has fallen silent sends no notices, and nothing else tells. Milliseconds. */
+const signOfLifeMs = 1_000;
+
 /** The last notice to a watcher when the store gave no position. */
 const failing = 'failing';
 
@@ -22,7 +25,7 @@ export function watchRedis(
   let isClosed = false;
   const polling = singleFlight(pollNow);
   // A connection of its own, as subscribing takes it over. What is wrong with it shows in the other one.
-  const connecting = connectRedis(settings, () => undefined).then(({ client: subscriber }) => {
+  const connecting = connectRedis({ ...settings, signOfLifeMs }, () => undefined).then(({ client: subscriber }) => {
     subscriber.on('ready', () => {
       subscriber.subscribe(settings.channel).catch(() => undefined);
       // Behind another connection may be another server.
