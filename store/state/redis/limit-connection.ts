@@ -1,7 +1,7 @@
 // The connections of shared limits to Redis: one for scripts, one for notices. Both must be there, and neither is shared with others.
 import { patienceMs } from '../limits/limit-store.ts';
 import type { RedisAddress } from './address.ts';
-import { connectRedis, type RedisLine } from './client.ts';
+import { type ConnectionSettings, connectRedis, type RedisLine } from './client.ts';
 import { explainRedisFailure, redisFailure } from './failure.ts';
 import { AbsurdAnswer } from './guard.ts';
 import type { RedisScript } from './scripts.ts';
@@ -95,7 +95,7 @@ export class LimitConnection {
   }
 
   async #open(): Promise<readonly RedisLine[]> {
-    const lines = await Promise.all([this.#connect(), this.#connect()]);
+    const lines = await Promise.all([this.#connect(), this.#connect({ signOfLifeMs: 1_000 })]);
     const [line, listening] = lines;
     this.#line = line;
     line.client.on('ready', () => this.#isThere(line));
@@ -114,10 +114,10 @@ export class LimitConnection {
     return lines;
   }
 
-  async #connect(): Promise<RedisLine> {
+  async #connect(more: Pick<ConnectionSettings, 'signOfLifeMs'> = {}): Promise<RedisLine> {
     const { address, prefix } = this.#settings;
     let lastError: Error | undefined;
-    const line = await connectRedis({ address, prefix, timeoutMs: clientTimeoutMs }, (error) => {
+    const line = await connectRedis({ address, prefix, timeoutMs: clientTimeoutMs, ...more }, (error) => {
       lastError = error;
     });
     const { client } = line;
