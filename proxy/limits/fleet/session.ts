@@ -78,16 +78,19 @@ export class Session {
   }
 
   /** Takes the name that the store gives, and says what it has not applied of what it was told. */
-  attached({ session, generation, sequence: applied }: AttachAnswer): Lost {
-    const answered = this.#answered.filter(({ sequence }) => sequence > applied).flatMap(({ told }) => told);
+  attached({ session, generation, former, sequence: applied }: AttachAnswer): Lost {
+    const isLost = ({ sequence }: UnderWay): boolean => sequence > applied;
+    const answered = this.#answered.filter(isLost).flatMap(({ told }) => told);
     const { underWay } = this;
     this.underWay = undefined;
     for (const { stock } of underWay?.told ?? []) stock.underWay = 0;
     this.#id = session;
     this.#generation = generation;
     this.#sequence = Math.max(this.#sequence, applied);
-    this.#answered = [];
-    return { answered, underWay: underWay !== undefined && underWay.sequence > applied ? underWay.told : [] };
+    // What was applied may still be lost.
+    const applying = underWay === undefined ? this.#answered : [...this.#answered, underWay];
+    this.#answered = former === 'known' ? applying.filter((exchange) => !isLost(exchange)) : [];
+    return { answered, underWay: underWay !== undefined && isLost(underWay) ? underWay.told : [] };
   }
 
   /** Begins an exchange: what it is named by. */

@@ -55,11 +55,11 @@ export class Account {
     this.#bySlice.set(use.slice, (this.#bySlice.get(use.slice) ?? 0) - use.units);
   }
 
-  /** Units used in the trailing period, as exact slices tell it. */
-  used(storeMs: number): number {
+  /** Units used in the trailing period, as exact slices tell it; `more`: and in so many slices before it. */
+  used(storeMs: number, more: number = 0): number {
     const head = sliceAt(storeMs, this.periodSeconds);
     let sum = 0;
-    for (let slice = head; slice > head - sliceCount; slice -= 1) sum += this.#bySlice.get(slice) ?? 0;
+    for (let slice = head; slice > head - sliceCount - more; slice -= 1) sum += this.#bySlice.get(slice) ?? 0;
     return sum;
   }
 

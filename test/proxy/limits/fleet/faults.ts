@@ -21,6 +21,9 @@ const kill: Fault = (world, traffic, dice) => {
   });
 };
 const cut: Fault = (world, _traffic, dice) => dice.of(world.proxies).cut();
+const cutSoon: Fault = (world, _traffic, dice) => {
+  dice.of(world.proxies).isToBeCut = true;
+};
 /** One way or both are closed for a while. */
 const part =
   (lowMs: number, highMs: number): Fault =>
@@ -44,21 +47,22 @@ const lose: Fault = (world, _traffic, dice) => {
   world.crash(dice.isTrue(0.6) ? 1_000 : Number.POSITIVE_INFINITY, dice.of([5, 200, 1_500]));
 };
 const step: Fault = (world, _traffic, dice) => {
-  world.store.stepMs += dice.of([-3_600_000, -500, -5_000]);
+  world.setBack(dice.of([3_600_000, 500, 5_000]));
 };
-const short = [kill, cut, cut, part(50, 2_500), pause(20, 1_500), stall(20, 400)];
+const short = [kill, cut, cutSoon, cutSoon, part(50, 2_500), pause(20, 1_500), stall(20, 400)];
 const faultsOf: Readonly<Record<Kind, readonly Fault[]>> = {
   calm: [],
+  cuts: [cutSoon, cutSoon, part(50, 400), pause(20, 400)],
   mixed: short,
   silent: [kill, part(2_000, 16_000), part(2_000, 16_000), pause(2_000, 16_000), stall(500, 6_000)],
   refunds: short,
   slots: [...short, part(2_000, 16_000), pause(2_000, 16_000)],
   tokens: short,
-  edits: [cut, pause(20, 300), stall(20, 300), edit],
-  loss: [lose, cut, part(50, 400), stall(20, 400)],
-  steps: [step, step, cut],
-  share: [...short, stall(500, 9_000), part(500, 9_000)],
-  open: [...short, stall(500, 9_000)],
+  edits: [cutSoon, pause(20, 300), stall(20, 300), edit],
+  loss: [lose, cutSoon, part(50, 400), stall(20, 400)],
+  steps: [step],
+  share: [cut, cutSoon, pause(20, 1_500), stall(500, 9_000), part(500, 9_000)],
+  open: [cut, pause(20, 1_500), stall(500, 9_000)],
 };
 
 /** Rules change: a cap is lowered or raised, a rule goes and comes back, its counts begin anew. All proxies follow within a second. */
@@ -92,7 +96,7 @@ function edit(world: FleetWorld, _traffic: Traffic, dice: Dice): void {
 export function planFaults(world: FleetWorld, traffic: Traffic, plan: Plan, dice: Dice): Bounds {
   const { kind, untilMs, proxies } = plan;
   const faults = faultsOf[kind];
-  const meanMs = dice.between(1_000, 8_000);
+  const meanMs = kind === 'cuts' || kind === 'refunds' ? 300 : dice.between(1_000, 8_000);
   const orphan = (): void => {
     traffic.orphan();
     world.timeline.in(100, orphan);
@@ -110,7 +114,7 @@ export function planFaults(world: FleetWorld, traffic: Traffic, plan: Plan, dice
     dice.of(faults)(world, traffic, dice);
     world.timeline.in(-Math.log(1 - dice.random()) * meanMs + 50, strike);
   };
-  if (faults.length > 0) world.timeline.at(500 + dice.random() * meanMs, strike);
+  if (faults.length > 0) world.timeline.at((kind === 'share' ? 2_000 : 500) + dice.random() * meanMs, strike);
   if (kind === 'share') return { most: (cap) => 2 * cap };
   if (kind === 'open') return { most: (cap) => (proxies + 1) * cap };
   return { most: (cap) => cap };

@@ -29,6 +29,8 @@ export class SimulatedProxy {
   /** It hears and says nothing before. Milliseconds from the start, as below. */
   reachableAtMs = 0;
   pausedUntilMs = 0;
+  /** Its connection ends while the next exchange is under way. */
+  isToBeCut = false;
   /** The last time that the store took something from it. */
   heardAtMs = 0;
   limiter!: Limiter;
@@ -128,6 +130,7 @@ export class SimulatedProxy {
     this.#beImpatient(connection);
     world.send(connection, () => {
       this.heardAtMs = world.timeline.nowMs;
+      world.heard();
       const answer = attach(world.store.tables, message, world.store.clockMs(world.timeline.nowMs));
       world.reply(connection, () => {
         connection.answers += 1;
@@ -178,6 +181,8 @@ export class SimulatedProxy {
       world.exchanges += 1;
       this.#beImpatient(connection);
       world.send(connection, () => this.#exchange(connection, message));
+      if (this.isToBeCut) world.timeline.in(4 * world.settings.latencyMs * world.settings.random(), () => this.cut());
+      this.isToBeCut = false;
     }
     this.pumpIn(Math.max(0.2, Math.min(this.fleet.nextMs(), nowMs + 250) - nowMs));
   }
@@ -186,6 +191,7 @@ export class SimulatedProxy {
     const { world } = this;
     const { timeline, store } = world;
     this.heardAtMs = timeline.nowMs;
+    world.heard();
     const answer = exchange(store.tables, message, store.clockMs(timeline.nowMs), (notice) => world.tell(notice));
     for (const { key } of message.items) world.judge(key);
     world.reply(connection, () => {

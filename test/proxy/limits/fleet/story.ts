@@ -10,12 +10,13 @@ import { Traffic } from './traffic.ts';
 import { FleetWorld } from './world.ts';
 
 /**
- * What a world is about. `calm`: nothing fails. `mixed`: short faults of all kinds. `silent`: proxies are stopped or cut off for long.
+ * What a world is about. `calm`: nothing fails. `cuts`: connections do, and nothing is booked twice. `mixed`: short faults of all kinds. `silent`: proxies are stopped or cut off for long.
  * `refunds`: most requests are not carried out. `slots`, `tokens`: of these, with faults. `edits`: rules change. `loss`: the store forgets.
  * `steps`: its clock is set. `share`, `open`: requests are admitted without it.
  */
 export const kinds = [
   'calm',
+  'cuts',
   'mixed',
   'silent',
   'refunds',
@@ -82,10 +83,10 @@ const lossModes: Partial<Record<Kind, OnStoreLoss>> = { share: 'share', open: 'o
 
 /** `requests`: about so many come in the world. */
 function planOf(kind: Kind, dice: Dice, requests: number): Plan {
-  const proxies = dice.size(1, kind === 'calm' ? 50 : 20);
-  const period = dice.of(kind === 'refunds' ? [1, 1, 2] : [1, 2, 5, 10, 20, 60]);
+  const proxies = dice.size(1, { calm: 50, cuts: 6, refunds: 6, silent: 8 }[kind as string] ?? 20);
+  const period = dice.of({ refunds: [1, 1, 2], cuts: [1, 5, 10] }[kind as string] ?? [1, 2, 5, 10, 20, 60]);
   const periods = dice.between(2.2, 4);
-  const seconds = Math.max(periods * period, Math.min(40, kind === 'mixed' || kind === 'calm' ? 5 : 30));
+  const seconds = Math.max(periods * period, { calm: 5, cuts: 5, mixed: 5, refunds: 6 }[kind as string] ?? 30);
   const demand = dice.between(0.6, 2.5);
   const mostCap = Math.max(2, Math.min(60_000, Math.floor((requests / demand) * (period / seconds))));
   const cap = dice.size(1, mostCap);
@@ -114,7 +115,7 @@ function planOf(kind: Kind, dice: Dice, requests: number): Plan {
     paths,
     untilMs: seconds * 1000,
     rate,
-    refundShare: kind === 'refunds' ? 0.6 : dice.of([0, 0, 0.1]),
+    refundShare: kind === 'refunds' ? 0.6 : kind === 'cuts' ? 0 : dice.of([0, 0, 0.1]),
     lastsMs: Math.min(lastsMs, 20_000),
     tokens: kind === 'tokens' ? open.tokens : 0,
   };
@@ -129,14 +130,16 @@ export async function tell(kind: Kind, seed: number, requests: number): Promise<
     proxies: plan.proxies,
     rules: plan.rules,
     onStoreLoss: lossModes[kind] ?? 'closed',
-    latencyMs: dice.of([0.1, 0.25, 1.2]),
+    latencyMs: dice.of(kind === 'refunds' || kind === 'cuts' ? [1.2, 4] : [0.1, 0.25, 1.2]),
     mostAheadMs: 5_000,
     isExact: !['loss', 'steps', 'share', 'open'].includes(kind),
   });
-  const traffic = new Traffic(world, kind === 'calm' && plan.refundShare === 0);
+  const isCalm = kind === 'calm' && plan.refundShare === 0;
+  const traffic = new Traffic(world, isCalm ? 'all' : kind === 'steps' ? 'patience' : 'nothing');
   planRequests(world, traffic, plan, dice);
   const bounds = planFaults(world, traffic, plan, dice);
   await world.run(plan.untilMs);
+  if (kind === 'cuts') await judgeTotals(world);
   await settle(world, traffic, plan);
   let worst = 0;
   for (const [key, account] of world.accounts) {
@@ -147,7 +150,7 @@ export async function tell(kind: Kind, seed: number, requests: number): Promise<
     worst = Math.max(worst, most / cap - 1);
     if (most > bounds.most(cap, account) + excess) world.fault('over', `${most} of ${cap} in a period: ${key}`);
   }
-  if (traffic.isCalm) judgeCalm(world, traffic, plan);
+  if (isCalm) judgeCalm(world, traffic, plan);
   const faults = [...world.faults].map(([name, what]) => `${name} ${what}`);
   return { faults, events: world.timeline.passed, traffic, exchanges: world.exchanges, worst };
 }
@@ -165,6 +168,23 @@ function judgeCalm(world: FleetWorld, traffic: Traffic, { rules, untilMs }: Plan
   const periods = untilMs / 1000 / rule.periodSeconds;
   if (ideal - admitted > Math.max(1, 0.01 * cap) * periods)
     world.fault('too few', `${admitted} were admitted, one limiter admits ${ideal} with a cap of ${cap}`);
+}
+
+/** What the store counts in the end is what was used, and not more. */
+async function judgeTotals(world: FleetWorld): Promise<void> {
+  const { timeline, store, proxies } = world;
+  for (const proxy of proxies) {
+    proxy.isToBeCut = false;
+    proxy.reachableAtMs = 0;
+  }
+  await world.run(timeline.nowMs + 1_500);
+  for (const [key, account] of world.accounts) {
+    const { used } = look(store.tables, key, store.clockMs(timeline.nowMs));
+    // A use may be booked a slice later than it was.
+    const real = account.used(world.storeMs, 3);
+    if (account.lane === 'requests' && used > real)
+      world.fault('booked twice', `${used} are counted, ${real} were used: ${key}`);
+  }
 }
 
 /** Requests come in stretches, each with a rate and with proxies that get more than others. */

@@ -40,8 +40,8 @@ const patienceMs = 1_000;
 
 export class Traffic {
   readonly world: FleetWorld;
-  /** Nothing fails: refusals are judged. */
-  readonly isCalm: boolean;
+  /** Of refusals: nothing; that they end where there is room; also that there was none. */
+  readonly judges: 'nothing' | 'patience' | 'all';
   asked = 0;
   admitted = 0;
   refused = 0;
@@ -59,9 +59,9 @@ export class Traffic {
   readonly #single = createLimiter();
   readonly #open = new Map<SimulatedProxy, Set<Open>>();
 
-  constructor(world: FleetWorld, isCalm: boolean) {
+  constructor(world: FleetWorld, judges: Traffic['judges']) {
     this.world = world;
-    this.isCalm = isCalm;
+    this.judges = judges;
     this.#single.reconcile(world.rules);
   }
 
@@ -75,7 +75,10 @@ export class Traffic {
     }
     this.asked += 1;
     const askedMs = world.timeline.nowMs;
-    if (this.isCalm && this.#single.admit(this.#single.forUserPath(request.path), world.storeMs).lease !== undefined)
+    if (
+      this.judges === 'all' &&
+      this.#single.admit(this.#single.forUserPath(request.path), world.storeMs).lease !== undefined
+    )
       this.ideal += 1;
     const { limiter, fleet } = proxy;
     const matches = limiter.forUserPath(request.path);
@@ -202,7 +205,7 @@ export class Traffic {
       this.lost += 1;
       return;
     }
-    if (!this.isCalm) return;
+    if (this.judges === 'nothing') return;
     let isWrong = true;
     let seconds = 0;
     for (const { rule, subject, dimension, cap } of rejection.exhausted) {

@@ -4,7 +4,7 @@ import type { Rule } from '../../../../domain/rules/rule.ts';
 import type { OnStoreLoss } from '../../../../proxy/limits/enforcement.ts';
 import { Account } from './account.ts';
 import { type Connection, SimulatedProxy } from './simulated-proxy.ts';
-import { SimulatedStore } from './simulated-store.ts';
+import { SimulatedStore, worldStartMs } from './simulated-store.ts';
 import { Timeline } from './timeline.ts';
 
 export interface WorldSettings {
@@ -34,6 +34,9 @@ export class FleetWorld {
   connections = 0;
   /** Promises of limiters that are not kept yet. */
   pending = 0;
+  #heardAtMs = 0;
+  #lagMs = 0;
+  #isSet = false;
 
   constructor(settings: WorldSettings) {
     this.settings = settings;
@@ -41,9 +44,23 @@ export class FleetWorld {
     this.proxies = Array.from({ length: settings.proxies }, (_, index) => new SimulatedProxy(this, index));
   }
 
+  /** The store's time: it goes on from the last message when its clock was set back. */
   get storeMs(): number {
+    return Math.floor(worldStartMs + (this.#isSet ? this.#heardAtMs : this.timeline.nowMs) - this.#lagMs);
+  }
+
+  /** The store takes a message. */
+  heard(): void {
     const { nowMs } = this.timeline;
-    return Math.max(this.store.tables.meta()?.lastMs ?? 0, this.store.clockMs(nowMs));
+    if (this.#isSet) this.#lagMs += nowMs - this.#heardAtMs;
+    this.#isSet = false;
+    this.#heardAtMs = nowMs;
+  }
+
+  /** The clock of the store is set back. */
+  setBack(ms: number): void {
+    this.store.stepMs -= ms;
+    this.#isSet = true;
   }
 
   /** The account of a lane of a counter. */
@@ -83,15 +100,23 @@ export class FleetWorld {
     return isReachable && this.store.awakeAtMs <= this.timeline.nowMs + 1_000;
   }
 
-  /** To the store, which takes it once it is awake and the proxy is not cut off, in the order in which it was sent. */
+  /**
+   * To the store, which takes it once it is awake and the proxy is not cut off. What is on its way when the connection ends is lost, or
+   * arrives now or later.
+   */
   send(connection: Connection, take: () => void): void {
     const { run } = this.store;
+    let isLate = false;
     const arrive = (): void => {
       const { proxy } = connection;
       const afterMs = Math.max(this.store.awakeAtMs, proxy.reachableAtMs);
       if (this.store.run !== run) return;
       if (this.timeline.nowMs < afterMs) this.timeline.at(afterMs + 0.01 + this.settings.random(), arrive);
-      else if (!connection.isCut || proxy.isUp) take();
+      else if (!connection.isCut || isLate || this.settings.random() < 0.3) take();
+      else if (this.settings.random() < 0.5) {
+        isLate = true;
+        this.timeline.in(this.settings.random() * 400, arrive);
+      }
     };
     this.timeline.in(this.#latencyMs(), arrive);
   }
