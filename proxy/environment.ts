@@ -34,6 +34,8 @@ export interface Environment extends PlaneSettings {
   readonly formerInstance: string | undefined;
   /** Seconds between two writes of the counters; 0 writes them at shutdown only. */
   readonly flushIntervalSeconds: number;
+  /** How many proxies share limits, for as long as the state store was never reached. */
+  readonly expectedReplicas: number;
   /** Where `/admin` is served: an origin, http or https. */
   readonly controlPlaneUrl: string;
   /** How long an admin request may take there. Milliseconds. */
@@ -83,6 +85,7 @@ export function readEnvironment(
     instance: worker === 1 ? name : `${name}@${worker}`,
     formerInstance: name === ownName && worker === 1 ? `${host}:${port}` : undefined,
     flushIntervalSeconds: reader.wholeNumber('RATE_LIMITS_FLUSH_INTERVAL', 1, 3_600),
+    expectedReplicas: reader.wholeNumber('GATEWAY_EXPECTED_REPLICAS', 1, 10_000),
     controlPlaneUrl: controlPlaneUrl(reader),
     controlPlaneTimeoutMs: reader.wholeNumber('GATEWAY_CONTROL_PLANE_TIMEOUT_MS', 10_000, 600_000),
     databaseUrl: databaseUrl(reader),

@@ -23,7 +23,9 @@ import { controlPlaneLink } from './admin/control-plane-link.ts';
 import { watchControlPlane } from './admin/control-plane-watch.ts';
 import { endOnSignals } from './boot/end-on-signals.ts';
 import { Lifecycle } from './boot/lifecycle.ts';
-import { keepLimiter, limiterSettings, logRuleProblems } from './boot/limit-upkeep.ts';
+import { linkLimits } from './boot/limit-link.ts';
+import { recallSession, sessionKeeper } from './boot/limit-session-file.ts';
+import { keepLimiter, limiterSettings, logRuleProblems, openFleet } from './boot/limit-upkeep.ts';
 import { liveFacts } from './boot/live-facts.ts';
 import { followManagedState } from './boot/managed-state.ts';
 import { guardMemory } from './boot/memory-guard.ts';
@@ -75,6 +77,8 @@ const nowMs = (): number => originMs + performance.now();
 const tickMs = (): number => Math.floor(nowMs());
 const authorityMs = authorityClock(Date.now, nowMs);
 const ownFolder = join(environment.dataDirectory, instance);
+/** A start waits for the store of shared limits for so long at most, in milliseconds. */
+const firstExchangeMs = 1_000;
 const flushIntervalMs = environment.flushIntervalSeconds * 1000;
 const siblings = openSiblings(ownNumber !== undefined, log);
 const lock = claimInstance(
@@ -98,6 +102,11 @@ const current = createCurrent();
 const pools = createPools(roomOfProcess().most, { refused: createRefusedAddressLog(log, nowMs) });
 const providerKeys = new ProviderKeys(logRefusedKeys(log));
 const limiter = createLimiter(limiterSettings(usageEnabled, flushIntervalMs > 0));
+const sessionPath = join(ownFolder, 'limits.json');
+const fleet = openFleet(
+  { instance, kept: await recallSession(sessionPath), limiter, expected: environment.expectedReplicas },
+  tickMs(),
+);
 const targets = new TargetStates();
 const turns = new Turns();
 const deadlines = createDeadlines(nowMs);
@@ -111,6 +120,7 @@ const discovery = await openDiscovery({
 });
 lifecycle.discovery = discovery;
 const store = openPlaneStore(environment, { nowMs });
+const limitLink = linkLimits({ store: store.limits, fleet, nowMs, log, keep: sessionKeeper(sessionPath) });
 const budgets = await followVerdicts(store);
 const keyUses = new KeyUses();
 const kept = openKept({ store, snapshot: () => current.get(), nowMs, log, elsewhere: askWritten(siblings) });
@@ -129,6 +139,7 @@ const publisher = createPublisher({
   // Nothing is published before all of them are there.
   put: (next) => putInForce(published, next),
   warn: logRuleProblems(log),
+  scope: environment.redisUrl === undefined && workers === 1 ? 'replica' : 'fleet',
   tellExpired: createExpiryLines(log),
   nowMs: () => Math.floor(authorityMs()),
 });
@@ -211,6 +222,7 @@ const published = partsInForce({
   observed,
   targets,
   limiter,
+  limitLink,
   current,
   lifecycle,
 });
@@ -253,6 +265,8 @@ lifecycle.counters = await keepCounters({
   onTrouble: (trouble) => lifecycle.countersTaken(trouble),
   warn: (sentence) => log.warn(sentence),
 });
+await limitLink.start(firstExchangeMs);
+lifecycle.limitLink = limitLink;
 lifecycle.keyUses = keepKeyUses(keyUses, store.uses);
 keepLimiter(limiter, tickMs, log);
 keepTargetLines(targets, tickMs, log);

@@ -93,6 +93,12 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     says: 'Name of this replica, used for its counters and its folder in `GATEWAY_DATA`. Default: host name and port. Set a fixed name where host names change with every start, as in containers.',
   },
   {
+    name: 'GATEWAY_EXPECTED_REPLICAS',
+    readBy: proxy,
+    default: '1',
+    says: 'How many proxies share the caps of a fleet, as long as this one has never reached the state store: 1 to 10000. Later it is what the store said last, also behind a restart.',
+  },
+  {
     name: 'GATEWAY_WORKERS',
     readBy: proxy,
     default: '1',

@@ -27,6 +27,7 @@ export class Lifecycle {
   stateFollower: StateFollower | undefined;
   configFollower: Follower | undefined;
   counters: KeptCounters | undefined;
+  limitLink: { close(): Promise<void> } | undefined;
   keyUses: KeptKeyUses | undefined;
   heartbeats: Heartbeats | undefined;
   controlPlaneWatch: ControlPlaneWatch | undefined;
@@ -118,6 +119,7 @@ export class Lifecycle {
     this.discovery?.close();
     this.secrets?.close();
     await this.configFollower?.close();
+    await this.limitLink?.close();
     await this.counters?.close();
     await this.keyUses?.close();
     await this.heartbeats?.close();

@@ -1,10 +1,13 @@
 // The periodic work of the limiter: idle children are evicted, and the log says when children have to share a counter.
+import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
 import { ruleTitle } from '../../domain/rules/rule.ts';
 import type { RuleProblem } from '../../domain/rules/unenforced.ts';
 import type { LimiterOptions } from '../limits/enforcement.ts';
+import { Fleet } from '../limits/fleet/fleet.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import type { KeptSession } from './limit-session-file.ts';
 
 /** How often idle counters are swept, and how many counters one sweep visits: it holds requests up for at most about 1 ms. */
 const intervalMs = 200;
@@ -16,6 +19,30 @@ const heapShare = 1 / 2;
 /** How the limiter of this process counts: its counters may come to half the heap. `isExported`: they are written to the state store. */
 export function limiterSettings(tokensEnforced: boolean, isExported: boolean): Required<LimiterOptions> {
   return { tokensEnforced, isExported, mostBytes: getHeapStatistics().heap_size_limit * heapShare };
+}
+
+export interface FleetSettings {
+  readonly instance: string;
+  readonly kept: KeptSession | undefined;
+  readonly limiter: Limiter;
+  /** How many proxies there are, as the operator says. */
+  readonly expected: number;
+}
+
+/** The part of this proxy in limits that a fleet shares. */
+export function openFleet({ instance, kept, limiter, expected }: FleetSettings, nowMs: number): Fleet {
+  const fleet = new Fleet(
+    {
+      instance,
+      boot: randomUUID(),
+      ...(kept?.generation === undefined ? {} : { generation: kept.generation }),
+      expected: kept?.live ?? expected,
+      ownUses: (now) => limiter.ownUses(now),
+    },
+    nowMs,
+  );
+  limiter.share(fleet);
+  return fleet;
 }
 
 /** Sweeps five times a second and tells when an overflow begins and ends, and how many stored counters were left out at the start. */

@@ -23,6 +23,8 @@ export interface PublishedParts {
   readonly observed: Pick<Metrics, 'keep'>;
   readonly targets: Pick<TargetStates, 'keep'>;
   readonly limiter: Pick<Limiter, 'prepare'>;
+  /** Connects to the limits of the fleet once there are some. */
+  readonly limitLink: { follow(isShared: boolean): void };
   readonly current: Pick<Current, 'swap'>;
   readonly lifecycle: Pick<Lifecycle, 'isEnforcing'>;
 }
@@ -40,6 +42,7 @@ export function partsInForce(parts: PublishedParts): PartInForce<Publication>[] 
       },
     },
     { name: 'rate limits', prepare: ({ rules, enforcement }) => limiter.prepare(rules, enforcement) },
+    { name: 'limits of the fleet', prepare: (next) => () => parts.limitLink.follow(next.enforcement.isShared) },
     // The commits of these set values and fill maps; nothing in them can fail.
     { name: 'keys of providers', prepare: (next) => () => providerKeys.keep(next.snapshot.upstreams) },
     {

@@ -140,6 +140,7 @@ await test('a proxy: each part in turn cannot keep to a config', async (t) => {
       observed,
       targets,
       limiter,
+      limitLink: { follow: () => undefined },
       current,
       lifecycle,
     }),

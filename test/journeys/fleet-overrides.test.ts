@@ -20,6 +20,7 @@ const minute = { period: 'minute' };
 const declare = (caps: Record<string, number | { max_requests: number; max_tokens: number }>) => ({
   'gateway.yaml': {
     rate_limits: {
+      scope: 'replica',
       user_paths: Object.entries(caps).map(([path, cap]) => ({
         path,
         limits: [{ period: 'minute', ...(typeof cap === 'number' ? { max_requests: cap } : cap) }],

@@ -15,6 +15,8 @@ export interface FleetOptions extends Pick<GatewayOptions, 'config' | 'files' | 
   store: 'sqlite' | 'redis';
   /** Default 2. */
   proxies?: number;
+  /** Where caps hold, unless the configuration says it; default: in each proxy, whatever the store. */
+  scope?: 'fleet' | 'replica';
   /** A server that runs already; default: one with an append-only file. */
   redis?: RedisServer;
 }
@@ -39,6 +41,28 @@ export interface Fleet {
   recovered(deadlineMs?: number): Promise<number>;
 }
 
+/** A configuration with the scope of its caps, where it does not say it. Texts stay as they are. */
+export function scoped(
+  options: Pick<FleetOptions, 'config' | 'files' | 'scope'>,
+): Pick<FleetOptions, 'config' | 'files'> {
+  const { config = {}, files = {}, scope = 'replica' } = options;
+  const parts = Object.fromEntries(
+    Object.entries(files).map(([name, part]) => [name, withScope(part, scope)] as const),
+  );
+  const own =
+    Object.values(files).some(hasLimits) || typeof config === 'string' ? config : { rate_limits: {}, ...config };
+  return { config: withScope(own, scope), files: parts };
+}
+
+function hasLimits(part: string | object | null): boolean {
+  return typeof part === 'string' ? /^rate_limits:/m.test(part) : part !== null && 'rate_limits' in part;
+}
+
+function withScope<Part extends string | object | null>(part: Part, scope: string): Part {
+  if (part === null || typeof part === 'string' || !('rate_limits' in part)) return part;
+  return { ...(part as object), rate_limits: { scope, ...(part.rate_limits as object) } } as Part;
+}
+
 /** Everything is ready when this resolves, and gone when the test ends. */
 export async function startFleet(t: Teardown, options: FleetOptions): Promise<Fleet> {
   const home = temporaryDirectory(t, 'gateway-fleet');
@@ -51,7 +75,8 @@ export async function startFleet(t: Teardown, options: FleetOptions): Promise<Fl
     GATEWAY_METRICS_MAX_AGE_MS: '0',
     ...options.env,
   };
-  const { config, files, upstream } = options;
+  const { config, files } = scoped(options);
+  const { upstream } = options;
   const written = {
     ...(config === undefined ? {} : { config }),
     ...(files === undefined ? {} : { files }),

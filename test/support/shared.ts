@@ -2,7 +2,7 @@
 // To start a fleet of two proxies takes 2 s of the processor, to give it another configuration next to nothing.
 import { readdirSync } from 'node:fs';
 import type { RuleRow } from './consumer.ts';
-import { type Fleet, type FleetOptions, startFleet } from './fleet.ts';
+import { type Fleet, type FleetOptions, scoped, startFleet } from './fleet.ts';
 import { type ConfigFiles, type Gateway, type GatewayOptions, startConfig, startGateway } from './gateway.ts';
 import { wholeProcess } from './tap-of-file.ts';
 import { waitFor } from './wait-for.ts';
@@ -33,7 +33,7 @@ export async function shareGateway(options: Configuration): Promise<Gateway> {
  * Two proxies, with `quota_templates`, whose counters are never written: nothing that is listed may depend on it. A test that ends one of
  * its processes starts it again.
  */
-export async function shareFleet(options: Configuration & Pick<FleetOptions, 'store'>): Promise<Fleet> {
+export async function shareFleet(options: Configuration & Pick<FleetOptions, 'store' | 'scope'>): Promise<Fleet> {
   const { store } = options;
   const env = { GATEWAY_ENTITLEMENTS: 'quota_templates', RATE_LIMITS_FLUSH_INTERVAL: '0' };
   const found = fleets.get(store) ?? startFleet(wholeProcess, { store, env });
@@ -42,7 +42,7 @@ export async function shareFleet(options: Configuration & Pick<FleetOptions, 'st
   const [first] = fleet.proxies;
   if (first === undefined) throw new Error('a fleet without proxies');
   await removeAll(fleet);
-  await configure(first, options);
+  await configure(first, { ...options, ...scoped(options) });
   await waitFor('the configuration to be in force everywhere', async () => {
     const { desired } = (await (await fleet.admin('/admin/status')).json()) as { desired: { config_revision: string } };
     const metrics = await Promise.all(fleet.proxies.map((proxy) => proxy.metrics()));

@@ -3,17 +3,19 @@
 import type {
   AttachAnswer,
   AttachMessage,
+  DetachMessage,
   ExchangeAnswer,
   ExchangeMessage,
   LimitItem,
   LimitNotice,
 } from '../../../domain/limits/exchange.ts';
 import { sliceAt } from '../../../domain/rules/slice.ts';
-import { Session, type SessionOptions, type UnderWay } from './session.ts';
+import { type FleetCounts, noFleetCounts } from './fleet-counts.ts';
+import { Session, type SessionOptions } from './session.ts';
 import { Stock, type StockOf, type Told } from './stock.ts';
 import { StoreTime } from './store-time.ts';
 import { type OwnUse, tellAll, tellLost } from './tell-again.ts';
-import { groupsAsTold, type Need, type Waiting, WaitingRequests } from './waiting.ts';
+import { aloneStocks, askedUnits, groupsAsTold, type Need, type Waiting, WaitingRequests } from './waiting.ts';
 
 /** What is held may be used for so long behind the last answered exchange, less what clocks may differ by. The store gives it up later. */
 const usableMs = 3_000 * 0.999;
@@ -40,20 +42,10 @@ export interface Moment {
   readonly exchange: number;
 }
 
-/** How things went. */
-export interface FleetCounts {
-  beat: number;
-  ask: number;
-  refill: number;
-  recalls: number;
-  recoveries: number;
-  burials: number;
-}
-
 export class Fleet {
   /** How long a request waits at most, in milliseconds. */
   leaseWaitMs = 250;
-  readonly counts: FleetCounts = { beat: 0, ask: 0, refill: 0, recalls: 0, recoveries: 0, burials: 0 };
+  readonly counts: FleetCounts = noFleetCounts();
   /** Called when an exchange is wanted at once. */
   wake: () => void = () => {};
   readonly #options: FleetOptions;
@@ -82,6 +74,11 @@ export class Fleet {
     this.#session = new Session(options);
     this.#live = Math.max(1, options.expected ?? 1);
     this.#missingSinceMs = nowMs;
+  }
+
+  /** The store may be asked from now on: it counts as lost when it does not answer. */
+  begin(nowMs: number): void {
+    if (this.#missingSinceMs !== undefined) this.#missingSinceMs = nowMs;
   }
 
   /** The stock of a counter. */
@@ -116,9 +113,14 @@ export class Fleet {
     return this.#live;
   }
 
-  /** The generation of the store to which all was told. */
-  get generation(): string | undefined {
-    return this.#session.generation;
+  /** The generation of the store to which all was told; undefined: to none yet. */
+  get toldGeneration(): string | undefined {
+    return this.#hasTold ? this.#session.generation : undefined;
+  }
+
+  /** When the store counts as lost, if it does not answer. */
+  get lostAtMs(): number {
+    return (this.#missingSinceMs ?? Number.POSITIVE_INFINITY) + this.leaseWaitMs;
   }
 
   /** The part of a cap that this proxy may use while the store is lost. */
@@ -190,6 +192,8 @@ export class Fleet {
   wait(waiting: Waiting): void {
     this.#waiting.add(waiting);
     this.#want();
+    // Its time may be over before the exchange under way is answered.
+    this.wake();
   }
 
   #want(): void {
@@ -228,12 +232,22 @@ export class Fleet {
     this.#missingSinceMs ??= nowMs;
   }
 
-  /** A clean end: everything is given back with the next exchange. */
+  /** A clean end: everything is given back with the next exchanges. */
   giveAllBack(): void {
     for (const stock of this.#stocks.values()) {
       stock.isRecalled = true;
       this.#untold.add(stock);
     }
+    this.#want();
+  }
+
+  /** Whether nothing is held, and all is told. */
+  get isGivenBack(): boolean {
+    return this.#session.underWay === undefined && this.#untold.size === 0;
+  }
+
+  detachMessage(): DetachMessage {
+    return this.#session.detachMessage();
   }
 
   /** Whether an exchange has to begin now. */
@@ -317,7 +331,7 @@ export class Fleet {
     this.#session.end(nowMs);
     this.#note(answer, sentMs, nowMs);
     const pauses = new Map<Stock, number>();
-    const alone = aloneStocks(underWay, answer.admitted);
+    const alone = aloneStocks(underWay.groups, answer.admitted);
     for (const [index, { stock, wish }] of told.entries()) {
       const said = answer.answers[index];
       if (said === undefined) continue;
@@ -377,20 +391,4 @@ export class Fleet {
   get status(): { readonly waiting: number; readonly stocks: number; readonly untold: number } {
     return { waiting: this.#waiting.size, stocks: this.#stocks.size, untold: this.#untold.size };
   }
-}
-
-function askedUnits(groups: readonly { readonly needs: readonly Need[] }[]): Map<Stock, number> {
-  const asked = new Map<Stock, number>();
-  for (const { needs } of groups) {
-    for (const { stock, units } of needs) asked.set(stock, Math.min(units, asked.get(stock) ?? units));
-  }
-  return asked;
-}
-
-/** The counters under which one request may go with what is free, because no other is open. */
-function aloneStocks({ groups }: UnderWay, admitted: readonly number[]): Set<Stock> {
-  const alone = groups.flatMap(({ needs }, index) =>
-    (admitted[index] ?? 0) > 0 ? needs.filter((need) => need.alone) : [],
-  );
-  return new Set(alone.map(({ stock }) => stock));
 }

@@ -1,5 +1,10 @@
 // One run of this proxy as the state store knows it: its name there, and what was told and may have been lost.
-import { type AttachAnswer, type AttachMessage, exchangeVersion } from '../../../domain/limits/exchange.ts';
+import {
+  type AttachAnswer,
+  type AttachMessage,
+  type DetachMessage,
+  exchangeVersion,
+} from '../../../domain/limits/exchange.ts';
 import type { Stock, Told } from './stock.ts';
 import type { Need } from './waiting.ts';
 
@@ -98,6 +103,10 @@ export class Session {
     this.#sequence += 1;
     this.underWay = { ...exchange, sequence: this.#sequence };
     return { session: this.#id ?? 0, connection: this.#connection, sequence: this.#sequence };
+  }
+
+  detachMessage(): DetachMessage {
+    return { session: this.#id ?? 0, connection: this.#connection };
   }
 
   /** The exchange under way was answered. */

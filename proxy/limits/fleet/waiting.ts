@@ -96,3 +96,23 @@ export function groupsAsTold(
     }),
   }));
 }
+
+/** The units of the smallest request that is asked for, by stock. */
+export function askedUnits(groups: readonly { readonly needs: readonly Need[] }[]): Map<Stock, number> {
+  const asked = new Map<Stock, number>();
+  for (const { needs } of groups) {
+    for (const { stock, units } of needs) asked.set(stock, Math.min(units, asked.get(stock) ?? units));
+  }
+  return asked;
+}
+
+/** The counters under which one request may go with what is free, because no other is open. */
+export function aloneStocks(
+  groups: readonly { readonly needs: readonly Need[] }[],
+  admitted: readonly number[],
+): Set<Stock> {
+  const alone = groups.flatMap(({ needs }, index) =>
+    (admitted[index] ?? 0) > 0 ? needs.filter((need) => need.alone) : [],
+  );
+  return new Set(alone.map(({ stock }) => stock));
+}

@@ -105,7 +105,7 @@ export class SimulatedProxy {
       for (const [name, row] of this.#rows) if (row.key === key) this.#rows.delete(name);
     }
     for (const row of this.limiter.exportChanged()) this.#rows.set(`${row.key} ${row.child}`, row);
-    this.#generation = this.fleet.generation;
+    this.#generation = this.fleet.toldGeneration;
   }
 
   #connectIn(delayMs: number): void {
