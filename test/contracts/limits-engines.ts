@@ -7,6 +7,7 @@ import { openStateStore } from '../../store/state/open.ts';
 import { limitFilePath } from '../../store/state/sqlite/limit-file.ts';
 import { sqliteLimits } from '../../store/state/sqlite/limits.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
+import { asDocumentedUser, documentedUsers } from '../support/redis-user.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -50,12 +51,13 @@ export const redisLimitEngine: LimitEngine = {
   name: 'Redis',
   forgetsByOwnTime: false,
   async start(t) {
-    shared ??= startRedis(suite);
+    shared ??= startRedis(suite, { users: documentedUsers });
     const server = await shared;
     const client = server.client();
     await client.flushall();
     return {
-      open: (limitClockMs) => opened(t, { directory: '/nonexistent', redisUrl: server.url, limitClockMs }),
+      open: (limitClockMs) =>
+        opened(t, { directory: '/nonexistent', redisUrl: asDocumentedUser(server), limitClockMs }),
       async empty() {
         await client.flushall();
       },

@@ -6,6 +6,8 @@ import { redisAddress } from '../../store/state/redis/address.ts';
 import { RedisConnection } from '../../store/state/redis/connection.ts';
 import { slotOf } from '../../store/state/redis/find-node.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../store/state/redis/store.ts';
+import { Heard } from '../contracts/limits-engines.ts';
+import { attachMessage } from '../support/limit-messages.ts';
 import { startRedis } from '../support/redis.ts';
 import { startCluster } from '../support/redis-fleet.ts';
 import { change, ids, refusal } from '../support/store-calls.ts';
@@ -49,6 +51,8 @@ await test('every kind of data is on the node that owns our slot, whichever node
     calls += 1;
   });
   await change(store, 'a');
+  const limits = await new Heard(store.limits).line();
+  t.match(await limits.attach(attachMessage('a', { server: limits.server })), { session: 1 });
   await store.writeHeartbeat({ instance: 'i', atMs: 1, body: 1 });
   await store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows: [] });
   await store.kept.put({ kind: 'response', id: 'a', owner: '/' }, Buffer.from('kept'), Date.now() + 60_000);
@@ -91,12 +95,23 @@ await test('what is no cluster, and what is one, is said', async (t) => {
 await test('an owner that hands its slot over, and one that dies, cost no restart', async (t) => {
   const store = open(t);
   await change(store, 'c');
+  const heard = new Heard(store.limits);
+  const first = await heard.line();
+  let attached = 0;
+  const attach = async (): Promise<void> => {
+    const line = heard.lines.at(-1) ?? first;
+    attached += 1;
+    await line.attach(attachMessage('b', { server: line.server, connection: attached }));
+  };
+  await attach();
   const before = await ids(store);
   const role = async (): Promise<string> => String(/role:(\w+)/.exec(await replica.client().info('replication'))?.[1]);
   await replica.client().call('CLUSTER', 'FAILOVER');
   await waitFor('the hand-over', async () => (await role()) === 'master');
   await change(store, 'd');
   t.same((await ids(store)).sort(), [...before, 'd'].sort(), 'the first write after it is led on');
+  await waitFor('shared limits', () => worked(attach), goesOnMs);
+  t.ok(heard.lines.length > 1, 'on a line to another node');
 
   await waitFor('the former owner to follow', async () =>
     /master_link_status:up/.test(await owner.client().info('replication')),
@@ -109,4 +124,5 @@ await test('an owner that hands its slot over, and one that dies, cost no restar
   await waitFor('a write', () => worked(() => change(store, 'e')), goesOnMs);
   t.comment(`a write after ${Math.round(performance.now() - startedMs)} ms`);
   t.same((await ids(store)).sort(), [...before, 'd', 'e'].sort());
+  await waitFor('shared limits', () => worked(attach), goesOnMs);
 });

@@ -104,10 +104,11 @@ export async function connectRedis(settings: ConnectionSettings, onError: (error
 
 /** What does not come lets the client give the connection up. */
 function askForSigns(client: Redis, everyMs: number): void {
-  const timer = setInterval(() => {
-    if (client.status === 'ready') client.ping().catch(() => undefined);
-  }, everyMs);
-  client.on('end', () => clearInterval(timer.unref()));
+  let timer: NodeJS.Timeout | undefined;
+  client.on('ready', () => {
+    timer = setInterval(() => void client.ping().catch(() => undefined), everyMs);
+  });
+  client.on('close', () => clearInterval(timer));
 }
 
 interface ConnectorParts extends ConnectionSettings {
