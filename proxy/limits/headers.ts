@@ -67,7 +67,7 @@ export function rateLimitHeaders(
  * has no x-ratelimit-* headers.
  */
 export function rejectionHeaders(exhausted: Exhausted, told: ToldLimits = openaiOnly): Record<string, string> {
-  const { rule, dimension, cap, retryAfterSeconds } = exhausted;
+  const { rule, dimension, cap, remaining, retryAfterSeconds } = exhausted;
   const headers: Record<string, string> = {
     'retry-after': String(retryAfterSeconds),
     'x-gateway-rule': ruleLabel(rule),
@@ -75,12 +75,12 @@ export function rejectionHeaders(exhausted: Exhausted, told: ToldLimits = openai
   if (retryAfterSeconds > longestPoliteWaitSeconds) headers['x-should-retry'] = 'false';
   if (told.openai && dimension !== 'concurrent') {
     headers[`x-ratelimit-limit-${dimension}`] = String(cap);
-    headers[`x-ratelimit-remaining-${dimension}`] = '0';
+    headers[`x-ratelimit-remaining-${dimension}`] = String(remaining);
     headers[`x-ratelimit-reset-${dimension}`] = String(retryAfterSeconds);
   }
   if (told.ietf) {
     const fields: string[] = [];
-    addIetfFields(fields, [{ ...exhausted, remaining: 0, resetSeconds: retryAfterSeconds }]);
+    addIetfFields(fields, [{ ...exhausted, resetSeconds: retryAfterSeconds }]);
     const [policyName = '', policy = '', limitName = '', limit = ''] = fields;
     headers[policyName] = policy;
     headers[limitName] = limit;
@@ -99,12 +99,16 @@ export interface RejectionWords {
 }
 
 /** The words for one used-up cap. */
-export function rejectionWords({ rule, subject, dimension, cap, retryAfterSeconds }: Exhausted): RejectionWords {
+export function rejectionWords(exhausted: Exhausted): RejectionWords {
+  const { rule, subject, dimension, cap, reserved, retryAfterSeconds } = exhausted;
   const who = rule.scope === 'user_path' ? subject : `${rule.scope} ${subject}`;
   const what = dimension === 'tokens' ? 'token' : 'request';
   const unit = cap === 1 ? what : `${what}s`;
+  const aside = reserved > 0 ? `, ${reserved} of them set aside for open requests` : '';
   const limit =
-    dimension === 'concurrent' ? `${cap} concurrent ${unit}` : `${cap} ${unit} per ${periodLabel(rule.periodSeconds)}`;
+    dimension === 'concurrent'
+      ? `${cap} concurrent ${unit}`
+      : `${cap} ${unit} per ${periodLabel(rule.periodSeconds)}${aside}`;
   return { subject: who, limit, seconds: retryAfterSeconds };
 }
 

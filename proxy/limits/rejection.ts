@@ -4,7 +4,7 @@ import type { Dimension, Outcome } from './decisions.ts';
 import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches, subjectOf } from './match.ts';
 import { lanesOf, roomOf } from './room.ts';
 import { slotSeconds, tokenSeconds, waitSeconds } from './span.ts';
-import type { Tally } from './tally.ts';
+import type { Caps, Counter, Tally } from './tally.ts';
 import { requests } from './window.ts';
 
 /** One cap that is used up. */
@@ -15,6 +15,10 @@ export interface Exhausted {
   readonly subject: string;
   readonly dimension: Dimension;
   readonly cap: number;
+  /** What is left of it: too little for the request. Only of a token cap is it ever more than 0. */
+  readonly remaining: number;
+  /** The tokens that open requests have set aside, where these are in the way; 0: what is used is. */
+  readonly reserved: number;
   /** Whole seconds, at least 1, until this cap alone would admit a request. */
   readonly retryAfterSeconds: number;
   /** It is not known whether it is used up: the state store is lost, and the rule admits nothing without it. */
@@ -59,8 +63,18 @@ function collect(found: Exhausted[], match: MatchedCounter, nowMs: number, wante
   function add(dimension: Dimension, cap: number, retryAfterSeconds: number, isStoreLost: boolean = false): void {
     if (retryAfterSeconds === 0) return;
     const { rule, tally } = caps;
-    found.push({ rule, tally, subject: subjectOf(match), dimension, cap, retryAfterSeconds, isStoreLost });
+    const left = dimension === 'tokens' ? leftOf(caps, counter) : nothingLeft;
+    found.push({ rule, tally, subject: subjectOf(match), dimension, cap, ...left, retryAfterSeconds, isStoreLost });
   }
+}
+
+const nothingLeft = { remaining: 0, reserved: 0 };
+
+/** Of a token cap that this proxy counts alone. */
+function leftOf({ tokensCap }: Caps, counter: Counter | undefined): Pick<Exhausted, 'remaining' | 'reserved'> {
+  const unused = tokensCap - (counter?.window?.tokensUsed ?? 0);
+  if (counter === undefined || counter.shared !== undefined || unused <= 0) return nothingLeft;
+  return { remaining: Math.max(0, unused - counter.reserved), reserved: counter.reserved };
 }
 
 /**

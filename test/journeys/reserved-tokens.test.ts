@@ -63,7 +63,9 @@ await test('a third request waits while two have set aside nearly all; what they
   t.equal(refused.status, 429);
   t.equal(codeOf(refused), 'rate_limit_exceeded');
   t.equal(refused.headers.get('retry-after'), '1');
-  t.equal(refused.headers.get('x-ratelimit-remaining-tokens'), '0');
+  const aside = await reservedOf('/two');
+  t.equal(refused.headers.get('x-ratelimit-remaining-tokens'), String(2_500 - aside));
+  t.match(refused.text, `/two: 2500 tokens per minute, ${aside} of them set aside for open requests. Retry in 1 s.`);
   const small = askFor('/two', { max_tokens: 50 });
   await waitFor('a small one', () => gate.waiting === 3);
   const reserved = await reservedOf('/two');
