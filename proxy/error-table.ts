@@ -77,6 +77,11 @@ export const errors = {
     'rate_limit_error',
     'Rate limit exceeded for {subject}: {limit}. Retry in {seconds} s.',
   ),
+  rate_limit_store_unavailable: entryOf(
+    503,
+    'provider_error',
+    'The limits of {subject} cannot be checked: the state store that all proxies share does not answer, and the rule admits nothing without it. Retry in {seconds} s.',
+  ),
   too_many_sessions: entryOf(
     429,
     'rate_limit_error',

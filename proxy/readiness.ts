@@ -16,6 +16,8 @@ export interface ReadinessFacts {
   readonly state: StateStatus | undefined;
   /** The store takes what this proxy writes. */
   readonly isStoreUp: boolean;
+  /** The store does not answer for limits that the fleet shares. */
+  readonly isFleetLost: boolean;
   readonly hasControlPlane: boolean;
   /** Files of the gateway's own secrets that do not hold what is in force. */
   readonly secretProblems: readonly string[];
@@ -26,7 +28,8 @@ export interface ReadinessFacts {
 
 /** Design section 5: `ready` and `degraded` want traffic; starting, draining and overloaded do not. */
 export function readinessOf(facts: ReadinessFacts): Readiness {
-  const { phase, config, state, isStoreUp, hasControlPlane, secretProblems, lacksModels, isOverloaded } = facts;
+  const { phase, config, state, isStoreUp, hasControlPlane, secretProblems, lacksModels, isOverloaded, isFleetLost } =
+    facts;
   if (phase !== 'serving') return { status: phase, reasons: [] };
   if (isOverloaded) return { status: 'overloaded', reasons: ['memory_nearly_full'] };
   const reasons = [
@@ -35,6 +38,7 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
     ...((config?.keyFileProblems ?? []).length > 0 ? ['provider_key_file_unreadable'] : []),
     ...(secretProblems.length > 0 ? ['secret_file_unusable'] : []),
     ...(isStoreUp && state?.isUp !== false ? [] : ['state_store_unavailable']),
+    ...(isFleetLost ? ['shared_limits_unavailable'] : []),
     ...(isEmptied(state?.standing) ? ['state_store_emptied'] : []),
     ...(state?.standing === 'behind' ? ['state_store_behind'] : []),
     ...(state?.evicts === undefined ? [] : ['state_store_evicts']),

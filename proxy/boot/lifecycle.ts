@@ -13,6 +13,7 @@ import type { Discovery } from '../discovery/discovery.ts';
 import { type Readiness, readinessOf } from '../readiness.ts';
 import type { KeptCounters } from '../store/counters.ts';
 import { type Heartbeats, heartbeatBody, type OwnFacts } from '../store/heartbeat.ts';
+import type { LimitLink } from './limit-link.ts';
 
 /** The facts that stay the same while the process runs. */
 export type Identity = Pick<OwnFacts, 'startedAtMs' | 'environment'>;
@@ -27,7 +28,7 @@ export class Lifecycle {
   stateFollower: StateFollower | undefined;
   configFollower: Follower | undefined;
   counters: KeptCounters | undefined;
-  limitLink: { close(): Promise<void> } | undefined;
+  limitLink: Pick<LimitLink, 'close' | 'isLost'> | undefined;
   keyUses: KeptKeyUses | undefined;
   heartbeats: Heartbeats | undefined;
   controlPlaneWatch: ControlPlaneWatch | undefined;
@@ -81,6 +82,7 @@ export class Lifecycle {
       config: this.config(),
       state: this.state(),
       isStoreUp: this.store().isUp,
+      isFleetLost: this.limitLink?.isLost() === true,
       hasControlPlane: this.hasControlPlane(),
       secretProblems: this.secretProblems(),
       lacksModels: this.discovery?.isIncomplete === true,

@@ -24,6 +24,8 @@ export interface LimitLink {
    * behind `patienceMs`.
    */
   start(patienceMs: number): Promise<void>;
+  /** Caps hold for the fleet, and the store does not answer for them. */
+  isLost(): boolean;
   /** Gives back all that is held. Waits for the store no longer than a request does. */
   close(): Promise<void>;
 }
@@ -89,6 +91,10 @@ class Link implements LimitLink {
       },
     });
     this.#wake();
+  }
+
+  isLost(): boolean {
+    return this.#isWanted && this.#hasBegun && this.#wasLost;
   }
 
   #nowMs(): number {

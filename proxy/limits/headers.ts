@@ -5,7 +5,7 @@ import { addIetfFields, type LimitState } from './ietf-fields.ts';
 import type { Lease } from './lease.ts';
 import { liveCounter, type MatchedCounter, type Matches, subjectOf } from './match.ts';
 import type { Exhausted } from './rejection.ts';
-import { capOf, resetSeconds } from './span.ts';
+import { capOf, resetSeconds, usedOf } from './span.ts';
 import type { Counter } from './tally.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
@@ -168,7 +168,7 @@ function tightestOf({ matches, lease }: Holding, lane: Lane, nowMs: number): Tig
     const cap = capOf(match.caps, lane);
     if (cap === Number.POSITIVE_INFINITY) continue;
     const counter = liveCounter(match);
-    const used = counter?.window?.used(lane, nowMs) ?? 0;
+    const used = usedOf(counter, lane, nowMs);
     const others = counter === undefined || lane === requests ? 0 : reservedByOthers(counter, lease);
     const remaining = Math.max(0, cap - used - others);
     if (remaining >= least) continue;

@@ -66,6 +66,11 @@ export class Limiter {
     this.#unsaved.fleet = fleet;
   }
 
+  /** What goes on between this proxy and the store of shared caps; undefined: no cap is shared. */
+  get fleet(): Fleet | undefined {
+    return this.#unsaved.isShared ? this.#unsaved.fleet : undefined;
+  }
+
   /** All that this proxy has counted under shared caps in the trailing periods. */
   *ownUses(nowMs: number): Generator<OwnUse, void> {
     for (const tally of this.#tallies.values()) {

@@ -1,9 +1,9 @@
 // The live state of the rules that concern one request, as plain numbers: for GET /v1/usage.
 import type { Rule } from '../../domain/rules/rule.ts';
 import { liveCounter, type MatchedCounters, subjectOf } from './match.ts';
-import { secondsUntil, tokenSeconds, waitSeconds, windowEndMs, windowStartMs } from './span.ts';
+import { inFlightOf, secondsUntil, tokenSeconds, usedOf, waitSeconds, windowEndMs, windowStartMs } from './span.ts';
 import type { Caps, Counter } from './tally.ts';
-import { requests } from './window.ts';
+import { requests, tokens } from './window.ts';
 
 /** The state of one rule. A cap that the rule does not have shows 0 used and no remaining. */
 export interface RuleReport {
@@ -42,14 +42,14 @@ function reportCounter(caps: Caps, counter: Counter | undefined, subject: string
   const { rule } = caps;
   const { maxRequests, maxTokens, periodSeconds } = rule;
   if (periodSeconds === 0) {
-    const inFlight = counter?.inFlight ?? 0;
+    const inFlight = inFlightOf(counter);
     const requestsRemaining = Math.max(0, (maxRequests ?? 0) - inFlight);
     const exhausted = requestsRemaining === 0;
     return { rule, subject, requestsUsed: 0, requestsRemaining, tokensUsed: 0, tokensReserved: 0, inFlight, exhausted };
   }
   counter?.window?.advance(nowMs);
-  const requestsUsed = maxRequests === undefined ? 0 : (counter?.window?.requestsUsed ?? 0);
-  const tokensUsed = caps.tokensCap === Number.POSITIVE_INFINITY ? 0 : (counter?.window?.tokensUsed ?? 0);
+  const requestsUsed = maxRequests === undefined ? 0 : usedOf(counter, requests, nowMs);
+  const tokensUsed = caps.tokensCap === Number.POSITIVE_INFINITY ? 0 : usedOf(counter, tokens, nowMs);
   const tokensReserved = caps.tokensCap === Number.POSITIVE_INFINITY ? 0 : (counter?.reserved ?? 0);
   const endMs = windowEndMs(caps, counter, nowMs);
   const wait = Math.max(waitSeconds(caps, counter, requests, nowMs), tokenSeconds(caps, counter, 0, nowMs));

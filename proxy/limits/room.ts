@@ -100,6 +100,7 @@ function mayGoAlone(stock: Stock): boolean {
 
 /** The store is lost: the rule says what holds. */
 function roomWithoutStore(caps: Caps, counter: Counter, { lane, cap, units }: Lane, nowMs: number): Room {
+  if (counter.shared !== undefined) counter.shared.fleet.counts.withoutStore += 1;
   if (caps.onStoreLoss === 'closed') return 'closed';
   const most = capWithoutStore(caps, counter, cap);
   if (lane === 'slots') return counter.inFlight < most ? 'room' : 'none';

@@ -40,6 +40,8 @@ export function whenKnown<Decision>(
       decide(now, isLast) {
         const next = decide(now, isLast);
         if (isAsking(next)) return next;
+        fleet.counts.waits += 1;
+        fleet.counts.waitedMs += now - nowMs;
         resolve(next);
         return undefined;
       },

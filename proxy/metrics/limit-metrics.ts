@@ -6,6 +6,7 @@ import { Histogram, type Registry, registerReaders } from '../../plane/prometheu
 import { mostLabelledRules, rateLimitMetrics } from '../../schemas/metrics/limit-metrics.ts';
 import type { Basis } from '../limits/answer-lengths.ts';
 import type { DecisionCount } from '../limits/decisions.ts';
+import type { Fleet } from '../limits/fleet/fleet.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Utilisation } from '../limits/utilisation.ts';
 import { Exposition } from '../tallies/exposition.ts';
@@ -33,6 +34,7 @@ export function observeLimits(registry: Registry, limiter: Limiter, nowMs: () =>
   const readers = {
     counters: () => limiter.size,
     dropped: () => limiter.dropped,
+    ...fleetReaders(limiter, nowMs),
     tokens: () => Array.from(charged, ([source, count]) => [{ source }, count] as const),
   };
   registerReaders<keyof typeof readers>(registry, rateLimitMetrics, readers);
@@ -54,6 +56,26 @@ export function observeLimits(registry: Registry, limiter: Limiter, nowMs: () =>
       writeOverflows(exposition, limiter, labelled);
       return exposition.text();
     },
+  };
+}
+
+/** Of caps that hold for the fleet; 0 where none does. */
+function fleetReaders(limiter: Pick<Limiter, 'fleet'>, nowMs: () => number) {
+  const read = (value: (fleet: Fleet) => number) => (): number =>
+    limiter.fleet === undefined ? 0 : value(limiter.fleet);
+  return {
+    exchanges: () => {
+      const { beat = 0, ask = 0, refill = 0 } = limiter.fleet?.counts ?? {};
+      return Object.entries({ beat, ask, refill }).map(([reason, count]) => [{ reason }, count] as const);
+    },
+    waits: read(({ counts }) => counts.waits),
+    waited: read(({ counts }) => counts.waitedMs / 1000),
+    withoutStore: read(({ counts }) => counts.withoutStore),
+    storeLost: read((fleet) => (fleet.isLost(nowMs()) ? 1 : 0)),
+    replicas: read(({ live }) => live),
+    stocks: read(({ status }) => status.stocks),
+    recalls: read(({ counts }) => counts.recalls),
+    recoveries: read(({ counts }) => counts.recoveries),
   };
 }
 

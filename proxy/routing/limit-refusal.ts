@@ -32,11 +32,18 @@ export function targetRules({ targets }: Route, limiter: Pick<Limiter, 'forTarge
   return targets.map(({ upstream, model }) => limiter.forTarget(upstream.name, model));
 }
 
-/** The answer to a request that a rule refuses: 429 `rate_limit_exceeded` with what is used up and when to come again (spec, Errors). */
+/**
+ * The answer to a request that a rule refuses: 429 `rate_limit_exceeded` with what is used up and when to come again (spec, Errors). 503
+ * `rate_limit_store_unavailable` where the state store is lost, and the rule admits nothing without it.
+ */
 export function limitRefusal(rejection: Rejection, told: ToldLimits, tally: WaitTally): Refusal {
   const words = rejectionWords(rejection);
   tally.retryAfter(words.seconds);
   const { id, scope } = rejection.rule;
   const rule = { id, scope, label: ruleLabel(rejection.rule) };
+  if (rejection.isStoreLost) {
+    const headers = { 'retry-after': String(words.seconds), 'x-gateway-rule': rule.label };
+    return refusal('rate_limit_store_unavailable', { fill: { ...words }, headers, rule });
+  }
   return refusal('rate_limit_exceeded', { fill: { ...words }, headers: rejectionHeaders(rejection, told), rule });
 }

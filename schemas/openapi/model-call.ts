@@ -32,6 +32,7 @@ export const modelCallRefusals: Refusals = {
     'upstream_unauthorized',
     'stream_incomplete',
   ],
+  503: ['rate_limit_store_unavailable'],
   504: ['upstream_timeout'],
 };
 
@@ -53,5 +54,8 @@ function withMistakes(...codes: readonly string[]): Refusals {
 }
 
 function guarded(...codes: readonly string[]): Refusals {
-  return { ...withMistakes('guardrail_blocked', ...codes), 503: ['guardrail_unavailable'] };
+  return {
+    ...withMistakes('guardrail_blocked', ...codes),
+    503: ['guardrail_unavailable', 'rate_limit_store_unavailable'],
+  };
 }

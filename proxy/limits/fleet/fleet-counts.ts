@@ -8,8 +8,13 @@ export interface FleetCounts {
   recalls: number;
   recoveries: number;
   burials: number;
+  /** Requests that have waited for the store, and for how long together, in milliseconds. */
+  waits: number;
+  waitedMs: number;
+  /** Requests that were decided while the store was lost. */
+  withoutStore: number;
 }
 
 export function noFleetCounts(): FleetCounts {
-  return { beat: 0, ask: 0, refill: 0, recalls: 0, recoveries: 0, burials: 0 };
+  return { beat: 0, ask: 0, refill: 0, recalls: 0, recoveries: 0, burials: 0, waits: 0, waitedMs: 0, withoutStore: 0 };
 }
