@@ -9,7 +9,7 @@ import type { RedisUrl } from '../../store/state/redis/address.ts';
 import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../store/state/redis/store.ts';
 import { createCertificates, type RedisServer, startRedis } from '../support/redis.ts';
 import { startSentinels } from '../support/redis-fleet.ts';
-import { documentedSentinelUser, userPassword } from '../support/redis-user.ts';
+import { asDocumentedUser, documentedSentinelUser, documentedUsers, userPassword } from '../support/redis-user.ts';
 import { change, ids, refusal } from '../support/store-calls.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -27,6 +27,9 @@ const worked = (work: () => Promise<unknown>): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+const offset = async (server: RedisServer, client = server.client()): Promise<string> =>
+  String(/master_repl_offset:(\d+)/.exec(await client.info('replication'))?.[1]);
 
 /** From the moment that the sentinels name the promoted server until everything works there. Milliseconds. */
 const goesOnMs = 1_500;
@@ -48,8 +51,6 @@ await test('a promoted replica is used within a second and a half, by everything
   await change(store, 'a');
   await store.kept.put({ kind: 'response', id: 'a', owner: '/' }, Buffer.from('kept'), Date.now() + 60_000);
   await waitFor('the cache', () => !cache.isAway);
-  const offset = async (server: RedisServer): Promise<string> =>
-    String(/master_repl_offset:(\d+)/.exec(await server.client().info('replication'))?.[1]);
   await waitFor('the replication', async () => (await offset(primary)) === (await offset(replica)));
 
   await primary.kill();
@@ -132,6 +133,27 @@ await test('sentinels and servers with TLS, client certificates and logins of th
   const other = open(t, access);
   await change(other, 'b');
   t.same(await ids(store), ['a', 'b'], 'one sentinel less is no loss');
+});
+
+await test('a primary that only the gateway still reaches is left once it has no replica', async (t) => {
+  const users = [...documentedUsers, 'user operator on nopass ~* &* +@all'];
+  const fleet = await startSentinels(t, { server: { users } });
+  const [primary, replica] = fleet.servers;
+  const store = open(t, asDocumentedUser(fleet));
+  await change(store, 'a');
+  const operator = primary.client('operator', 'any');
+  await operator.config('SET', 'min-replicas-to-write', '1');
+  await change(store, 'b');
+  await waitFor('the replication', async () => (await offset(primary, operator)) === (await offset(replica)));
+  // Neither sentinels nor the replica get in any more.
+  await operator.call('ACL', 'SETUSER', 'default', 'off');
+  await operator.call('CLIENT', 'KILL', 'USER', 'default');
+  const cutOff = await refusal(change(store, 'c'));
+  t.match(cutOff, { reason: 'read_only', message: /NOREPLICAS.*too few replicas follow it/ });
+  await fleet.isPrimary(replica);
+  await waitFor('a write', () => worked(() => change(store, 'd')), goesOnMs);
+  t.same(await ids(store), ['a', 'b', 'd']);
+  t.match(await operator.info('replication'), /role:master/, 'the former one believes to be the primary');
 });
 
 await test('sentinels that cannot be used are named', async (t) => {

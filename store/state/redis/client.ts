@@ -3,7 +3,7 @@
 // one node to talk to, and this connector keeps the checks of every reply and the cut the same for all kinds of addresses.
 import { Socket } from 'node:net';
 import type { AbstractConnector, Redis } from 'ioredis';
-import { nodeText, type RedisAddress, type RedisNode } from './address.ts';
+import { nodeText, type RedisAddress, type RedisKind, type RedisNode } from './address.ts';
 import { findNode, type Ioredis } from './find-node.ts';
 import { openSocket } from './socket.ts';
 
@@ -36,10 +36,16 @@ const longestSearchPauseMs = 400;
 /** Nodes of a cluster that are asked at once who owns our keys. */
 const mostAsked = 3;
 
-/** The node did nothing of what it was asked, because another one is the primary: the next connection may lead to that one. */
+/** What a node says that is no primary, or that is cut off from its replicas while sentinels promote one of them. */
+const elsewhere: Readonly<Record<RedisKind, RegExp>> = {
+  server: /^(READONLY|MASTERDOWN)\b/,
+  sentinel: /^(READONLY|MASTERDOWN|NOREPLICAS)\b/,
+  cluster: /^(READONLY|MASTERDOWN|NOREPLICAS|MOVED|CLUSTERDOWN)\b/,
+};
+
+/** The node did nothing of what it was asked, because another one may be the primary: the next connection leads to that one. */
 export function isElsewhere({ kind }: RedisAddress, error: unknown): boolean {
-  const [word] = (error instanceof Error && /^(READONLY|MOVED|CLUSTERDOWN|MASTERDOWN)\b/.exec(error.message)) || [];
-  return word !== undefined && (word !== 'MOVED' || kind === 'cluster');
+  return error instanceof Error && elsewhere[kind].test(error.message);
 }
 
 /**

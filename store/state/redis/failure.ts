@@ -36,6 +36,7 @@ const advice: Readonly<Record<StoreFailure, string>> = {
 /** What helps, by the words or the code of an error. */
 const hints: readonly (readonly [RegExp, string])[] = [
   [/^(MOVED|ASK|CLUSTERDOWN|TRYAGAIN)/, 'the cluster is electing a primary, or moves our keys to another node'],
+  [/^NOREPLICAS/, 'too few replicas follow it (min-replicas-to-write)'],
   [/^CROSSSLOT/, 'it does not know hash tags: all our keys have one'],
   [/cluster support disabled/i, 'it is no cluster: write redis:// in REDIS_URL'],
   [/^NOPERM .*cluster/i, 'the user needs the right +cluster|slots'],

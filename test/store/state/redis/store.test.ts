@@ -1,5 +1,6 @@
 // The Redis store when the server is the problem: gone, killed, emptied, frozen, read-only, full, or slow to tell.
 import { test } from 'tap';
+import { openPlaneStore } from '../../../../store/state/open.ts';
 import { mostReplyBytes } from '../../../../store/state/redis/guard.ts';
 import { startProcess } from '../../../support/process.ts';
 import { startRedis } from '../../../support/redis.ts';
@@ -133,6 +134,10 @@ await test('a commit that too few replicas have is not accepted, but told', asyn
   await works('a commit', () => change(store, 'c'));
   const tooMany = await refusal(change(open(t, server, { waitReplicas: 2, timeoutMs: 300 }), 'd'));
   t.match(tooMany.message, /1 of the 2 replicas had it after 300 ms/);
+  const settings = { dataDirectory: '/nowhere', redisUrl: server.url, redisPrefix: 'gateway', redisWaitReplicas: 2 };
+  const plane = openPlaneStore({ ...settings, masterKey: undefined, previousMasterKey: undefined });
+  t.teardown(() => plane.close());
+  t.match(await refusal(plane.commit({ storeId, expected: new Map(), changes: [] })), { reason: 'unreplicated' });
 });
 
 await test('a replica takes no writes, but can be read; as a primary it is whole again', async (t) => {
