@@ -35,6 +35,8 @@ export interface AuxiliaryStand {
   outside(exchange: Exchange): Outside;
   /** Slots that are held at the first provider, and requests and tokens that rules have counted. */
   figures(): { readonly slots: number; readonly requests: number; readonly path: number; readonly tokens: number };
+  /** Tokens that open questions have set aside at the first provider, and under the rules of the client. */
+  reserved(): readonly number[];
   /** How many calls the gateway made itself, by their outcome. */
   outcomes(): Promise<readonly string[]>;
 }
@@ -128,6 +130,8 @@ export async function auxiliaryStand(t: Test): Promise<AuxiliaryStand> {
       });
     },
     outside: (asking) => outsideOf({ exchange: asking, principal, snapshot, call: clientCall }, gateway),
+    reserved: () =>
+      [limiter.forTarget('first', 'm'), limiter.forUserPath('/team')].map((of) => report(of)[1]?.tokensReserved ?? -1),
     figures() {
       const [slots, window] = report(limiter.forTarget('first', 'm'));
       const [, path] = report(limiter.forUserPath('/team'));

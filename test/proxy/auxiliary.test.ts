@@ -88,9 +88,13 @@ await test('a timeout, or the end of the request, breaks it off and leaves no sl
   const asking = stand.ask({ signal: leaving.signal });
   await stand.first.waitFor((ledger) => ledger[2]?.bodyComplete);
   t.equal(stand.figures().slots, 1);
+  const [atProvider = 0, ofClient] = stand.reserved();
+  t.ok(atProvider > 1_024, `${atProvider} tokens are set aside under the rules of the provider`);
+  t.equal(ofClient, 0, 'the client has asked once');
   leaving.abort();
   t.equal(codeOf(await asking), 'client_left');
   t.equal(stand.figures().slots, 0);
+  t.same(stand.reserved(), [0, 0]);
   await stand.first.waitFor((ledger) => ledger.every(({ clientClosedAtMs }) => clientClosedAtMs !== undefined));
   t.equal(stand.second.ledger.length, 0, 'no other provider is asked');
   t.equal(
