@@ -50,7 +50,7 @@ export class Traffic {
   wrong = 0;
   exactSeconds = 0;
   timed = 0;
-  /** The most room at a refusal, as a part of the cap. */
+  /** The most room at a refusal beside one unit, which may be on its way; as a part of the cap. */
   worstRoom = 0;
   /** What one limiter in one place admits of the same requests, if none is open for long. */
   ideal = 0;
@@ -212,7 +212,7 @@ export class Traffic {
       if (dimension !== 'requests') return;
       const { of: account } = world.account(rule, 'requests', rule.perChild ? subject : '', cap);
       const room = cap - account.used(world.storeMs);
-      this.worstRoom = Math.max(this.worstRoom, room / cap);
+      this.worstRoom = Math.max(this.worstRoom, (room - 1) / cap);
       seconds = Math.max(seconds, account.freeInSeconds(1, world.storeMs));
       if (room <= 0) {
         isWrong = false;
