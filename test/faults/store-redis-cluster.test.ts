@@ -126,3 +126,22 @@ await test('an owner that hands its slot over, and one that dies, cost no restar
   t.same((await ids(store)).sort(), [...before, 'd', 'e'].sort());
   await waitFor('shared limits', () => worked(attach), goesOnMs);
 });
+
+await test('a slot that is moved to another node is followed; until then what has gone is not there', async (t) => {
+  const store = open(t);
+  await change(store, 'f');
+  const before = await ids(store);
+  const [from, to] = [owner.client(), other.client()];
+  const slot = slotOf('gateway');
+  const [fromId, toId] = await Promise.all([from, to].map(async (node) => String(await node.call('CLUSTER', 'MYID'))));
+  await to.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId ?? '');
+  await from.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId ?? '');
+  const keys = (await from.call('CLUSTER', 'GETKEYSINSLOT', slot, 1_000)) as string[];
+  await from.call('MIGRATE', '127.0.0.1', other.port, '', 0, 5_000, 'KEYS', ...keys);
+  const moving = await refusal(store.read());
+  t.match(moving, { reason: 'unreachable', message: /ASK .*the cluster is electing a primary, or moves our keys/ });
+  for (const node of [to, from]) await node.call('CLUSTER', 'SETSLOT', slot, 'NODE', toId ?? '');
+  await waitFor('a write', () => worked(() => change(store, 'g')), goesOnMs);
+  t.same((await ids(store)).sort(), [...before, 'g'].sort());
+  t.ok((await to.exists('{gateway}:state')) > 0);
+});
