@@ -3,6 +3,7 @@ import { type Test, test } from 'tap';
 import type { LimitNotice } from '../../domain/limits/exchange.ts';
 import { attach, detach, exchange, look } from '../../store/state/limits/book.ts';
 import type { LimitLine } from '../../store/state/limits/limit-store.ts';
+import { extent } from '../support/extent.ts';
 import { attachMessage, exchangeMessage, limitGroup, limitItem } from '../support/limit-messages.ts';
 import { MemoryTables } from '../support/limit-tables.ts';
 import { createRandom } from '../support/random.ts';
@@ -11,7 +12,6 @@ import { Heard, type LimitEngine } from './limits-engines.ts';
 import { LimitWorld, worldKeys } from './limits-world.ts';
 import { rejection } from './state-store-case-tools.ts';
 
-const seeds = process.env['RUNS'] === 'full' ? 60 : 4;
 const messages = 250;
 
 /** How often each kind of answer was given. */
@@ -80,6 +80,7 @@ type LimitCase = (t: Test, engine: LimitEngine) => Promise<void>;
 
 const cases: Readonly<Record<string, LimitCase>> = {
   async 'random proxies are answered as by the book'(t, engine) {
+    const seeds = extent(60, engine.seeds);
     const played: Played = { done: 0, stale: 0, unknown: 0, buried: 0, recovering: 0, admitted: 0 };
     for (let seed = 1; seed <= seeds && t.passing(); seed += 1) await playWorld(t, engine, seed, played);
     for (const [kind, times] of Object.entries(played)) t.ok(times >= seeds, `${kind}: ${times} times`);
@@ -130,6 +131,20 @@ const cases: Readonly<Record<string, LimitCase>> = {
     const knows = { session: former.session, generation: former.generation, live: 1, connection: 2 };
     const again = await next.attach(attachMessage('a', { ...knows, fresh: 'new', server: next.server }));
     t.match(again, { generation: 'new', former: 'unknown', recovering: true });
+  },
+
+  async 'a store that recovers is not told by a proxy that is new'(t, engine) {
+    const place = await engine.start(t);
+    const line = await new Heard(place.open()).line();
+    const knew = { session: 7, generation: 'former', live: 3 };
+    const a = await line.attach(attachMessage('a', knew));
+    await line.exchange(exchangeMessage(a.session, { told: true }));
+    await line.attach(attachMessage('new'));
+    const b = await line.attach(attachMessage('b', knew));
+    const told = await line.exchange(exchangeMessage(b.session, { told: true }));
+    t.match(told, { recovering: true }, 'the third one that was known has not told');
+    const c = await line.attach(attachMessage('c', knew));
+    t.match(await line.exchange(exchangeMessage(c.session, { told: true })), { recovering: false });
   },
 
   async 'a store that was opened answers nothing after its end, and opens nothing'(t, engine) {

@@ -23,12 +23,16 @@ export interface LimitEngine {
   readonly name: string;
   /** Counters end by the time that the store tells, not by the clock of the machine. */
   readonly forgetsByOwnTime: boolean;
+  /** Of the random worlds that are played on it. */
+  readonly seeds: number;
   start(t: Teardown): Promise<LimitPlace>;
 }
 
 export const sqliteLimitEngine: LimitEngine = {
   name: 'SQLite',
   forgetsByOwnTime: true,
+  // It runs the book itself.
+  seeds: 3,
   async start(t) {
     const directory = temporaryDirectory(t, 'gateway-limits');
     return {
@@ -50,6 +54,7 @@ let shared: Promise<RedisServer> | undefined;
 export const redisLimitEngine: LimitEngine = {
   name: 'Redis',
   forgetsByOwnTime: false,
+  seeds: 12,
   async start(t) {
     shared ??= startRedis(suite, { users: documentedUsers });
     const server = await shared;

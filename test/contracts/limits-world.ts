@@ -53,6 +53,7 @@ export class LimitWorld {
   #generation = '';
   #server = 'run 1';
   #step = 0;
+  #isBeating = true;
   nowMs = 1_700_000_000_123;
 
   constructor(random: () => number) {
@@ -65,10 +66,12 @@ export class LimitWorld {
   next(): WorldMessage {
     this.#passTime();
     this.#step += 1;
-    // One after the other is silent for longer than a session lives, and then none.
-    const silent = this.#proxies[Math.floor(this.#step / 60) % (this.#proxies.length + 1)];
+    // One after the other is silent for longer than a session lives, and then none; in every other part nobody beats.
+    const part = Math.floor(this.#step / 50);
+    this.#isBeating = part % 2 === 0;
+    const silent = this.#proxies[part % (this.#proxies.length + 1)];
     const proxy = this.#oneOf(this.#proxies.filter((each) => each !== silent));
-    if (proxy.mustAttach || this.#isOnce(30)) return this.#attach(proxy);
+    if (proxy.mustAttach || this.#isOnce(15)) return this.#attach(proxy);
     if (this.#isOnce(60)) {
       const { session = 0, connection } = proxy;
       // Whatever it holds is given up by the store: a proxy tells before that it holds nothing.
@@ -97,13 +100,13 @@ export class LimitWorld {
     if (kind === 1) this.#server = `run ${this.#under(3)}`;
     proxy.connection += 1;
     const { session } = proxy;
-    const knows =
-      session !== undefined && kind !== 0 ? { session, generation: kind === 2 ? 'another' : this.#generation } : {};
+    const isFresh = session === undefined || (kind === 0 && this.#isOnce(2));
+    const knows = isFresh ? {} : { session, generation: kind === 2 ? 'another' : this.#generation };
     const message = attachMessage(proxy.instance, {
       boot: `${proxy.instance} ${proxy.boots}`,
       connection: proxy.connection,
       server: this.#server,
-      live: this.#under(4),
+      live: this.#under(5),
       ...knows,
     });
     return {
@@ -128,11 +131,12 @@ export class LimitWorld {
         needs: needed.map((index) => [index, this.#under(4), this.#under(3), this.#isOnce(3) ? 1 : 0] as const),
       };
     }).filter(({ needs }) => needs.length > 0);
-    if (!isLate) proxy.sequence += 1;
+    const isOfFormer = this.#isOnce(40);
+    if (!isLate && !isOfFormer) proxy.sequence += 1;
     const message = exchangeMessage(proxy.session ?? 0, {
-      connection: isLate && this.#isOnce(2) ? proxy.connection - 1 : proxy.connection,
-      sequence: proxy.sequence,
-      beat: this.#isOnce(2),
+      connection: isOfFormer ? proxy.connection - 1 : proxy.connection,
+      sequence: isOfFormer ? proxy.sequence + 1 : proxy.sequence,
+      beat: this.#isBeating && this.#isOnce(2),
       told: this.#isOnce(2),
       items,
       groups,
@@ -153,16 +157,16 @@ export class LimitWorld {
     const had = proxy.held.get(key) ?? 0;
     const used = this.#under(had + 1);
     const held = this.#isOnce(10) ? had + this.#under(5) : had - used;
-    const slice = period === 0 ? 0 : sliceAt(this.nowMs, period) - this.#under(4) + 1;
-    const isOld = this.#isOnce(10) ? 62 : 0;
-    const refunded = slice - (this.#isOnce(3) ? 58 + this.#under(4) : this.#under(5));
+    const now = period === 0 ? 0 : sliceAt(this.nowMs, period);
+    const slice = now - (this.#isOnce(5) ? 58 + this.#under(5) : this.#under(4) - 1);
+    const refunded = now - (this.#isOnce(2) ? 58 + this.#under(5) : this.#under(5));
     return limitItem(key, {
       period,
       cap: this.#isOnce(12) ? Math.ceil(cap / 3) : cap,
       held,
       spare: this.#under(held + 1),
-      uses: period === 0 || used === 0 ? [] : [[slice - isOld, used]],
-      refunds: period === 0 || !this.#isOnce(6) ? [] : [[refunded, refunded + this.#under(3), 1 + this.#under(3)]],
+      uses: period === 0 || used === 0 ? [] : [[slice, used]],
+      refunds: period === 0 || !this.#isOnce(4) ? [] : [[refunded, refunded + this.#under(3), 1 + this.#under(3)]],
       wish: this.#isOnce(2) ? this.#under(1_000) : 0,
       least: 4,
     });

@@ -100,6 +100,17 @@ await test('garbage in a counter is removed, and the rest of it counts', async (
   t.match(await exchange([[slice, 1]]), { answers: [{ used: 1, free: 97 }] });
 });
 
+await test('what a session held that is forgotten counts as used from now on', async (t) => {
+  const server = await startRedis(t);
+  const line = await new Heard(open(t, server).limits).line();
+  const former = await line.attach(attachMessage('a', { server: line.server }));
+  await line.exchange(exchangeMessage(former.session, { items: [limitItem(name, { held: 5 })] }));
+  const { session } = await line.attach(attachMessage('a', { server: line.server, boot: 'next' }));
+  await server.client().del(keys.limitGraves);
+  const said = exchangeMessage(session, { items: [limitItem(name)] });
+  t.match(await line.exchange(said), { answers: [{ used: 5, others: 0, free: 95 }] });
+});
+
 await test('what is no store of ours ends the line with a sentence, and an attach begins it anew', async (t) => {
   const server = await startRedis(t);
   const heard = new Heard(open(t, server).limits);

@@ -41,8 +41,10 @@ export class LimitDesk {
   }
 
   attach({ message, ...said }: SaidInput<AttachMessage>): AttachAnswer {
-    this.#listening.begin();
-    return this.#onFile(said, (tables, clockMs) => attach(tables, message, clockMs));
+    const answer = this.#onFile(said, (tables, clockMs) => attach(tables, message, clockMs));
+    // A session that goes on still holds what it held.
+    if (answer.former !== 'known') this.#listening.begin();
+    return answer;
   }
 
   exchange({ message, ...said }: SaidInput<ExchangeMessage>): ExchangeOutput {
