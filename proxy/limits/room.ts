@@ -3,7 +3,7 @@ import type { LimitLane } from '../../domain/limits/exchange.ts';
 import type { FleetCounter } from './fleet/fleet-counter.ts';
 import type { Stock } from './fleet/stock.ts';
 import type { Need } from './fleet/waiting.ts';
-import { hasTokenRoom } from './set-aside.ts';
+import { hasTokenRoom, oneMayGo } from './set-aside.ts';
 import type { Caps, Counter } from './tally.ts';
 import { requests, tokens } from './window.ts';
 
@@ -18,6 +18,8 @@ interface Lane {
   readonly lane: LimitLane;
   readonly cap: number;
   readonly units: number;
+  /** It may go with less while no other request is open. */
+  readonly mayGoAlone: boolean;
 }
 
 /** What a request asks of a rule. */
@@ -74,12 +76,19 @@ function hasOwnRoom(caps: Caps, counter: Counter, nowMs: number, wanted: number)
 }
 
 /** The lanes that a rule limits. */
-export function lanesOf({ requestsCap, tokensCap, slotsCap }: Caps, wanted: number): Lane[] {
+export function lanesOf(caps: Caps, wanted: number): Lane[] {
+  const { requestsCap, tokensCap, slotsCap } = caps;
   const lanes: Lane[] = [];
-  if (slotsCap !== Number.POSITIVE_INFINITY) lanes.push({ lane: 'slots', cap: slotsCap, units: 1 });
-  if (requestsCap !== Number.POSITIVE_INFINITY) lanes.push({ lane: 'requests', cap: requestsCap, units: 1 });
+  const one = { units: 1, mayGoAlone: false };
+  if (slotsCap !== Number.POSITIVE_INFINITY) lanes.push({ lane: 'slots', cap: slotsCap, ...one });
+  if (requestsCap !== Number.POSITIVE_INFINITY) lanes.push({ lane: 'requests', cap: requestsCap, ...one });
   if (tokensCap !== Number.POSITIVE_INFINITY)
-    lanes.push({ lane: 'tokens', cap: tokensCap, units: Math.max(1, Math.min(Math.floor(wanted), tokensCap)) });
+    lanes.push({
+      lane: 'tokens',
+      cap: tokensCap,
+      units: Math.max(1, Math.min(Math.floor(wanted), tokensCap)),
+      mayGoAlone: oneMayGo(caps, wanted),
+    });
   return lanes;
 }
 
@@ -89,17 +98,17 @@ export function laneRoom(caps: Caps, counter: Counter, lane: Lane, nowMs: number
   const { fleet } = shared;
   const stock = shared.stock(lane.lane, nowMs);
   if (stock.cap !== lane.cap) fleet.setCap(stock, lane.cap);
-  if (fleet.isValid(nowMs) && (stock.units >= lane.units || mayGoAlone(stock))) return 'room';
+  if (fleet.isValid(nowMs) && (stock.units >= lane.units || (lane.mayGoAlone && isAloneAt(stock)))) return 'room';
   if (stock.dryUntilMs - patientMs > nowMs && lane.units >= stock.dryUnits) return 'none';
   return fleet.isLost(nowMs) ? roomWithoutStore(caps, counter, lane, nowMs) : 'asking';
 }
 
-function mayGoAlone(stock: Stock): boolean {
+function isAloneAt(stock: Stock): boolean {
   return stock.isAlone && stock.units > 0 && stock.inUse === 0;
 }
 
 /** The store is lost: the rule says what holds. */
-function roomWithoutStore(caps: Caps, counter: Counter, { lane, cap, units }: Lane, nowMs: number): Room {
+function roomWithoutStore(caps: Caps, counter: Counter, { lane, cap, units, mayGoAlone }: Lane, nowMs: number): Room {
   if (counter.shared !== undefined) counter.shared.fleet.counts.withoutStore += 1;
   if (caps.onStoreLoss === 'closed') return 'closed';
   const most = capWithoutStore(caps, counter, cap);
@@ -107,7 +116,7 @@ function roomWithoutStore(caps: Caps, counter: Counter, { lane, cap, units }: La
   const used = counter.window?.used(lane === 'tokens' ? tokens : requests, nowMs) ?? 0;
   if (lane === 'requests') return used < most ? 'room' : 'none';
   // One may go with less than it wants, as with the store.
-  const needed = counter.reservers === 0 ? 1 : units;
+  const needed = mayGoAlone && counter.reservers === 0 ? 1 : units;
   return used + counter.reserved + needed <= most ? 'room' : 'none';
 }
 
@@ -133,8 +142,8 @@ export function needsOf(matched: Counters, wanted: number, nowMs: number): Need[
   for (const { caps, counter } of matched) {
     const shared = counter?.shared;
     if (shared === undefined || caps.shadow) continue;
-    for (const { lane, units } of lanesOf(caps, wanted)) {
-      needs.push({ stock: shared.stock(lane, nowMs), units, alone: lane === 'tokens' });
+    for (const { lane, units, mayGoAlone } of lanesOf(caps, wanted)) {
+      needs.push({ stock: shared.stock(lane, nowMs), units, alone: mayGoAlone });
     }
   }
   return needs;

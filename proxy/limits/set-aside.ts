@@ -19,9 +19,13 @@ export function hasTokenRoom(caps: Caps, counter: Counter, wanted: number): bool
  * one may go as soon as a token is free, so that a client that sends one request after the other notices nothing; where estimates are
  * bounds, only one that is larger than the cap, which would be refused for ever.
  */
-export function neededTokens({ tokensCap, tally }: Caps, counter: Counter, wanted: number): number {
-  const mayGo = counter.reservers === 0 && (!tally.unsaved.areBounds || wanted > tokensCap);
-  return mayGo ? 1 : boundedWish(tokensCap, wanted);
+export function neededTokens(caps: Caps, counter: Counter, wanted: number): number {
+  return counter.reservers === 0 && oneMayGo(caps, wanted) ? 1 : boundedWish(caps.tokensCap, wanted);
+}
+
+/** Whether a request may go with less room than it wants, while no other one is open. */
+export function oneMayGo({ tokensCap, tally }: Caps, wanted: number): boolean {
+  return !tally.unsaved.areBounds || wanted > tokensCap;
 }
 
 function boundedWish(tokensCap: number, wanted: number): number {

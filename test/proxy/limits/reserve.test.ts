@@ -5,6 +5,7 @@ import type { Lease } from '../../../proxy/limits/lease.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import { explain } from '../../../proxy/limits/rejection.ts';
 import { reserveTokens } from '../../../proxy/limits/reserve.ts';
+import { lanesOf } from '../../../proxy/limits/room.ts';
 import { ask, decided, lease, limiterOf, minute, start, used } from './limiter-calls.ts';
 import { ruleOf } from './rule-of.ts';
 
@@ -73,6 +74,15 @@ await test('where estimates are bounds, one goes without room only if it is larg
   t.same([1, 500, 501, 1_000, 1_001].map(admits), [true, true, false, false, true]);
   const { rejection } = limiter.admit(path, start, 'reject', 501);
   t.equal(rejection?.retryAfterSeconds, 61, 'use alone is in the way');
+
+  // The state store is asked for the same, where a fleet shares the cap.
+  const mayGoAlone = (): (boolean | undefined)[] => {
+    const [match] = path.matched();
+    return [1, 1_000, 1_001].map((wanted) => match && lanesOf(match.caps, wanted)[0]?.mayGoAlone);
+  };
+  t.same(mayGoAlone(), [false, false, true]);
+  limiter.reconcile([thousand], { reserveTokens: 'p90' });
+  t.same(mayGoAlone(), [true, true, true]);
 });
 
 await test('a wish is never more than the cap, and without one a request is asked for one token', async (t) => {
