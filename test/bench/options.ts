@@ -39,7 +39,7 @@ export const USAGE = `usage: npm run bench -- [options]
     --only WHAT        of json, sse, paced (default all)
     --pairs N          rounds per start of the gateways, 1 s each (default 4)
     --launches N       how often they are started (default 3)
-  --workers N          what N workers serve (GATEWAY_WORKERS), × one proxy alone, by CPU per request, so it needs no free cores; 1 minute
+  --workers N          what N workers serve (GATEWAY_WORKERS), × one proxy alone, by CPU per request, so it needs no free cores; 3 minutes
     --only WHAT        of the workloads of --compare (default json-1k,sse)
     --pairs N          rounds per start of the gateways (default 6)
     --launches N       how often both are started (default 3)

@@ -1,4 +1,4 @@
-// What several workers serve, × one proxy alone: by CPU per request, so it needs no free core for each of them.
+// What several workers serve, × one proxy alone: by CPU per request on one core, so it needs no free core for each of them.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { workersOf } from '../support/worker-processes.ts';
@@ -8,13 +8,16 @@ import { startReading } from './measure.ts';
 import type { Options } from './options.ts';
 import { type Running, startGateway } from './processes.ts';
 import { progress, type Session } from './session.ts';
+import type { Slice } from './slice.ts';
 import { median, type Pair, ratioOfLaunches } from './statistics.ts';
 import { renderTable } from './table.ts';
 import type { Workload } from './workload.ts';
 
 /** Of two workers, × one, with a core for each. */
 const LEAST_OF_TWO = 1.7;
-const WARM = { requests: 20_000, seconds: 8 };
+/** Requests of each process until it is warm. */
+const WARM_REQUESTS = 20_000;
+const MOST_WARM_SECONDS = 30;
 const READY_MS = 15_000;
 
 /** CPU microseconds per request in one round. */
@@ -24,8 +27,6 @@ interface Round {
   /** Of all workers and their parent. */
   readonly all: number;
   readonly parent: number;
-  /** Of the process that has most to do: with a core for each, it says how much all of them serve. */
-  readonly busiest: number;
 }
 
 export interface WorkersCost {
@@ -46,7 +47,10 @@ interface Served {
   readonly pids: readonly number[];
 }
 
-/** Measures both side by side in each workload. All processes may share a core: what each of them takes is told apart. */
+/**
+ * Measures both side by side in each workload, with as many connections for each worker as for the proxy alone: with fewer, it would do less at
+ * each turn of its event loop, which costs more. All processes share a core, and each others' caches, so the true ratio is no lower.
+ */
 export async function measureWorkers(
   session: Session,
   { workers, workloads, pairs, launches }: Extent,
@@ -60,8 +64,7 @@ export async function measureWorkers(
     const several = await startServed(session, `workers-${launch}`, workers);
     for (const cost of all) {
       const { workload } = cost;
-      for (const { gateway } of [alone, several])
-        await measureSlice(session.client, gateway, { ...shortSlice(workload), ...WARM });
+      for (const side of [alone, several]) await warm(session, side, workload);
       const rounds: Round[] = [];
       for (let round = 0; round < pairs; round += 1) {
         progress(`${workload}: round ${round + 1} of ${pairs}`);
@@ -95,17 +98,28 @@ async function startServed(session: Session, name: string, workers: number): Pro
   return { gateway, pids: [gateway.pid, ...workersOf(gateway.pid).values()] };
 }
 
+async function warm(session: Session, { gateway, pids }: Served, workload: Workload): Promise<void> {
+  progress(`${workload}: warming up ${gateway.name}`);
+  const slice = sliceOf(shortSlice(workload), pids);
+  const requests = WARM_REQUESTS * Math.max(1, pids.length - 1);
+  await measureSlice(session.client, gateway, { ...slice, requests, seconds: MOST_WARM_SECONDS });
+}
+
 /** CPU microseconds per request of each process. */
 async function costOf(session: Session, { gateway, pids }: Served, cost: WorkersCost): Promise<readonly number[]> {
   const before = pids.map(markCpu);
-  const { load } = await measureSlice(session.client, gateway, steadySlice(cost.workload));
+  const { load } = await measureSlice(session.client, gateway, sliceOf(steadySlice(cost.workload), pids));
   cost.failures += load.failures;
   return before.map((mark, index) => (cpuBetweenMs(mark, markCpu(pids[index] ?? 0)) * 1000) / load.requests);
 }
 
+function sliceOf<Part extends Omit<Slice, 'url'>>(slice: Part, pids: readonly number[]): Part {
+  return { ...slice, connections: slice.connections * Math.max(1, pids.length - 1) };
+}
+
 function roundOf([alone = Number.NaN]: readonly number[], several: readonly number[]): Round {
   const [parent = Number.NaN] = several;
-  return { alone, all: several.reduce((sum, us) => sum + us, 0), parent, busiest: Math.max(...several) };
+  return { alone, all: several.reduce((sum, us) => sum + us, 0), parent };
 }
 
 /** The table a person reads. */
@@ -113,7 +127,7 @@ export function renderWorkers(costs: readonly WorkersCost[]): string {
   const rows = costs.map(({ workload, workers, launches, foreignCores, failures }) => {
     const of = (read: (round: Round) => number): number => median(launches.flat().map(read));
     const pairs = launches.map((rounds) =>
-      rounds.map(({ alone, busiest }): Pair => ({ before: busiest, after: alone })),
+      rounds.map(({ alone, all }): Pair => ({ before: all, after: alone * workers })),
     );
     const { ratio, low, high } = ratioOfLaunches(pairs);
     return [
@@ -141,5 +155,5 @@ export function renderWorkers(costs: readonly WorkersCost[]): string {
     'other cores',
     'failures',
   ];
-  return `${renderTable([header, ...rows])}\n\nserve: requests per second with a core for each worker, × one proxy: CPU per request of one / of the busiest process.`;
+  return `${renderTable([header, ...rows])}\n\nserve: requests per second with a core for each worker, × one proxy: workers × CPU per request of one / of all.`;
 }
