@@ -132,6 +132,7 @@ export const mistakes: readonly Mistake[] = [
     before: "former === 'known' ? applying.filter((exchange) => !isLost(exchange)) : []",
     after: '[]',
     kinds: ['loss'],
+    seed: 106,
   },
   {
     name: 'what an empty store never knew is not told',
