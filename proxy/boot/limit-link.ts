@@ -117,7 +117,7 @@ class Link implements LimitLink {
     const { fleet } = this.#parts;
     const nowMs = this.#nowMs();
     fleet.pass(nowMs);
-    this.#tellLoss(fleet.isLost(nowMs));
+    this.#tellLoss(fleet.isLost);
     if (this.#line !== undefined && fleet.isDue(nowMs)) this.#exchange(this.#line);
     clearTimeout(this.#timer);
     const nextMs = Math.min(fleet.nextMs(), this.#wasLost ? Number.POSITIVE_INFINITY : fleet.lostAtMs);
@@ -186,7 +186,7 @@ class Link implements LimitLink {
   async close(): Promise<void> {
     const { fleet } = this.#parts;
     const line = this.#line;
-    if (line !== undefined && !fleet.isLost(this.#nowMs())) {
+    if (line !== undefined && !fleet.isLost) {
       const isOver = new Promise<void>((resolve) => {
         this.#answered = () => {
           if (fleet.isGivenBack) resolve();

@@ -100,7 +100,7 @@ export function laneRoom(caps: Caps, counter: Counter, lane: Lane, nowMs: number
   if (stock.cap !== lane.cap) fleet.setCap(stock, lane.cap);
   if (fleet.isValid(nowMs) && (stock.units >= lane.units || (lane.mayGoAlone && isAloneAt(stock)))) return 'room';
   if (stock.dryUntilMs - patientMs > nowMs && lane.units >= stock.dryUnits) return 'none';
-  return fleet.isLost(nowMs) ? roomWithoutStore(caps, counter, lane, nowMs) : 'asking';
+  return fleet.isLost ? roomWithoutStore(caps, counter, lane, nowMs) : 'asking';
 }
 
 function isAloneAt(stock: Stock): boolean {

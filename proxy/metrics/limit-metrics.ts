@@ -34,7 +34,7 @@ export function observeLimits(registry: Registry, limiter: Limiter, nowMs: () =>
   const readers = {
     counters: () => limiter.size,
     dropped: () => limiter.dropped,
-    ...fleetReaders(limiter, nowMs),
+    ...fleetReaders(limiter),
     tokens: () => Array.from(charged, ([source, count]) => [{ source }, count] as const),
   };
   registerReaders<keyof typeof readers>(registry, rateLimitMetrics, readers);
@@ -60,7 +60,7 @@ export function observeLimits(registry: Registry, limiter: Limiter, nowMs: () =>
 }
 
 /** Of caps that hold for the fleet; 0 where none does. */
-function fleetReaders(limiter: Pick<Limiter, 'fleet'>, nowMs: () => number) {
+function fleetReaders(limiter: Pick<Limiter, 'fleet'>) {
   const read = (value: (fleet: Fleet) => number) => (): number =>
     limiter.fleet === undefined ? 0 : value(limiter.fleet);
   return {
@@ -71,7 +71,7 @@ function fleetReaders(limiter: Pick<Limiter, 'fleet'>, nowMs: () => number) {
     waits: read(({ counts }) => counts.waits),
     waited: read(({ counts }) => counts.waitedMs / 1000),
     withoutStore: read(({ counts }) => counts.withoutStore),
-    storeLost: read((fleet) => (fleet.isLost(nowMs()) ? 1 : 0)),
+    storeLost: read(({ isLost }) => (isLost ? 1 : 0)),
     replicas: read(({ live }) => live),
     stocks: read(({ status }) => status.stocks),
     recalls: read(({ counts }) => counts.recalls),

@@ -61,6 +61,7 @@ export class Fleet {
   #validUntilMs = Number.NEGATIVE_INFINITY;
   /** Since when an answer, or a connection, is missing. */
   #missingSinceMs: number | undefined;
+  #isLost = false;
   #beatAtMs = Number.NEGATIVE_INFINITY;
   #busyMs = 1;
   #round: Iterator<Stock> | undefined;
@@ -99,9 +100,9 @@ export class Fleet {
     return nowMs < this.#validUntilMs;
   }
 
-  /** The store has given no answer for `leaseWaitMs`. */
-  isLost(nowMs: number): boolean {
-    return this.#missingSinceMs !== undefined && nowMs - this.#missingSinceMs >= this.leaseWaitMs;
+  /** The store has given no answer for `leaseWaitMs`, as `pass` found: a process that was stopped reads what came meanwhile before. */
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   get isRecovering(): boolean {
@@ -351,6 +352,7 @@ export class Fleet {
     this.#busyMs += (nowMs - sentMs - this.#busyMs) / 8;
     this.#validUntilMs = sentMs + usableMs;
     this.#missingSinceMs = undefined;
+    this.#isLost = false;
     this.#live = Math.max(1, answer.live);
     this.#rank = answer.rank;
     this.#isRecovering = answer.recovering;
@@ -383,7 +385,8 @@ export class Fleet {
 
   /** Decides what has waited long enough; while the store is lost nothing waits. */
   pass(nowMs: number): void {
-    if (this.isLost(nowMs)) this.#run(nowMs, new Map());
+    this.#isLost = nowMs >= this.lostAtMs;
+    if (this.#isLost) this.#run(nowMs, new Map());
     else this.#waiting.expire(nowMs);
   }
 

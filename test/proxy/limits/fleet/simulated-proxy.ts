@@ -184,7 +184,12 @@ export class SimulatedProxy {
       if (this.isToBeCut) world.timeline.in(4 * world.settings.latencyMs * world.settings.random(), () => this.cut());
       this.isToBeCut = false;
     }
-    this.pumpIn(Math.max(0.2, Math.min(this.fleet.nextMs(), nowMs + 250) - nowMs));
+    this.pumpIn(
+      Math.max(
+        0.2,
+        Math.min(this.fleet.nextMs(), this.fleet.isLost ? nowMs + 250 : this.fleet.lostAtMs, nowMs + 250) - nowMs,
+      ),
+    );
   }
 
   #exchange(connection: Connection, message: ExchangeMessage): void {
