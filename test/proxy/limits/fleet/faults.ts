@@ -53,6 +53,7 @@ const short = [kill, cut, cutSoon, cutSoon, part(50, 2_500), pause(20, 1_500), s
 const faultsOf: Readonly<Record<Kind, readonly Fault[]>> = {
   calm: [],
   cuts: [cutSoon, cutSoon, part(50, 400), pause(20, 400)],
+  deaths: [kill],
   mixed: short,
   silent: [kill, part(2_000, 16_000), part(2_000, 16_000), pause(2_000, 16_000), stall(500, 6_000)],
   refunds: short,
@@ -96,7 +97,7 @@ function edit(world: FleetWorld, _traffic: Traffic, dice: Dice): void {
 export function planFaults(world: FleetWorld, traffic: Traffic, plan: Plan, dice: Dice): Bounds {
   const { kind, untilMs, proxies } = plan;
   const faults = faultsOf[kind];
-  const meanMs = kind === 'cuts' || kind === 'refunds' ? 300 : dice.between(1_000, 8_000);
+  const meanMs = ['cuts', 'deaths', 'refunds'].includes(kind) ? 300 : dice.between(1_000, 8_000);
   const orphan = (): void => {
     traffic.orphan();
     world.timeline.in(100, orphan);

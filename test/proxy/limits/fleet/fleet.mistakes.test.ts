@@ -12,7 +12,7 @@ const root = new URL('../../../../', import.meta.url).href;
 /** In the name of a module: with which mistake it is loaded. */
 const mark = '?mistake=';
 /** So many worlds that find nothing are a fault. */
-const worlds = extent(400, 12);
+const worlds = extent(400, 60);
 const requests = 600;
 
 /** Only those whose name contains this. */

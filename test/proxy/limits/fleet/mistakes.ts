@@ -87,16 +87,14 @@ export const mistakes: readonly Mistake[] = [
     file: counter,
     before: 'if (counter.period !== 0) use(counter, sliceAt(usedMs, counter.period), units);',
     after: '',
-    kinds: ['silent'],
-    seed: 9,
+    kinds: ['deaths'],
   },
   {
     name: 'dead sessions that are charged at their last contact',
     file: book,
     before: 'Math.min(meta.lastMs, contactMs + usableMs)',
     after: 'contactMs',
-    kinds: ['silent'],
-    seed: 9,
+    kinds: ['deaths'],
   },
   {
     name: 'uses of a lost exchange that are forgotten',
@@ -205,6 +203,7 @@ export const mistakes: readonly Mistake[] = [
     before: 'this.#waiting.some(({ untilMs }) => untilMs <= nowMs)',
     after: 'this.#waiting.some(({ untilMs }) => untilMs <= nowMs - 50)',
     kinds: ['loss'],
+    seed: 50,
   },
   {
     name: 'others that are never asked to give back',

@@ -10,13 +10,14 @@ import { Traffic } from './traffic.ts';
 import { FleetWorld } from './world.ts';
 
 /**
- * What a world is about. `calm`: nothing fails. `cuts`: connections do, and nothing is booked twice. `mixed`: short faults of all kinds. `silent`: proxies are stopped or cut off for long.
+ * What a world is about. `calm`: nothing fails. `cuts`: connections do, and nothing is booked twice. `deaths`: processes are killed. `mixed`: short faults of all kinds. `silent`: proxies are stopped or cut off for long.
  * `refunds`: most requests are not carried out. `slots`, `tokens`: of these, with faults. `edits`: rules change. `loss`: the store forgets.
  * `steps`: its clock is set. `share`, `open`: requests are admitted without it.
  */
 export const kinds = [
   'calm',
   'cuts',
+  'deaths',
   'mixed',
   'silent',
   'refunds',
@@ -83,12 +84,14 @@ const lossModes: Partial<Record<Kind, OnStoreLoss>> = { share: 'share', open: 'o
 
 /** `requests`: about so many come in the world. */
 function planOf(kind: Kind, dice: Dice, requests: number): Plan {
-  const proxies = dice.size(1, { calm: 50, cuts: 6, refunds: 6, silent: 8 }[kind as string] ?? 20);
-  const period = dice.of({ refunds: [1, 1, 2], cuts: [1, 60, 60] }[kind as string] ?? [1, 2, 5, 10, 20, 60]);
+  const proxies = dice.size(1, { calm: 50, cuts: 6, deaths: 6, refunds: 6, silent: 8 }[kind as string] ?? 20);
+  const period = dice.of(
+    { refunds: [1, 1, 2], cuts: [1, 60, 60], deaths: [1, 2, 20] }[kind as string] ?? [1, 2, 5, 10, 20, 60],
+  );
   const periods = dice.between(2.2, 4);
   const seconds = Math.max(
     kind === 'cuts' ? 5 : periods * period,
-    { calm: 5, cuts: 5, mixed: 5, refunds: 6 }[kind as string] ?? 30,
+    { calm: 5, cuts: 5, deaths: 8, mixed: 5, refunds: 6 }[kind as string] ?? 30,
   );
   const demand = dice.between(0.6, 2.5);
   const mostCap = Math.max(2, Math.min(60_000, Math.floor((requests / demand) * (period / seconds))));
@@ -97,11 +100,13 @@ function planOf(kind: Kind, dice: Dice, requests: number): Plan {
   const open = { slots: dice.size(1, 40), tokens: dice.size(20, 4_000) };
   const rules: Rule[] = [];
   const isNested = dice.isTrue(0.3);
-  if (kind === 'slots') rules.push(ruleOf('user_path', '/team', 0, { maxRequests: open.slots }));
-  if (kind === 'tokens') rules.push(ruleOf('user_path', '/team', period, { maxTokens: cap * open.tokens }));
+  if (kind === 'slots' || (kind === 'edits' && dice.isTrue(0.5)))
+    rules.push(ruleOf('user_path', '/team', 0, { maxRequests: open.slots }));
+  const hasTokens = kind === 'tokens' || (kind === 'edits' && dice.isTrue(0.4));
+  if (hasTokens) rules.push(ruleOf('user_path', '/team', period, { maxTokens: cap * open.tokens }));
   if (kind !== 'tokens' || dice.isTrue(0.3))
     rules.push(ruleOf('user_path', '/team/a', kind === 'slots' ? 1 : period, { maxRequests: cap }));
-  if (isNested && kind !== 'tokens')
+  if (isNested && !hasTokens)
     rules.push(
       ruleOf('user_path', '/team', dice.of([1, 2, 10]), {
         maxRequests: Math.max(1, Math.ceil(cap * dice.between(0.3, 2))),
@@ -121,7 +126,7 @@ function planOf(kind: Kind, dice: Dice, requests: number): Plan {
     rate,
     refundShare: kind === 'refunds' ? 0.6 : kind === 'cuts' ? 0 : dice.of([0, 0, 0.1]),
     lastsMs: Math.min(lastsMs, 20_000),
-    tokens: kind === 'tokens' ? open.tokens : 0,
+    tokens: hasTokens ? open.tokens : 0,
   };
 }
 

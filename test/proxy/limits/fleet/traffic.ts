@@ -2,7 +2,7 @@
 import type { Admission } from '../../../../proxy/limits/admit.ts';
 import type { Lease } from '../../../../proxy/limits/lease.ts';
 import { createLimiter } from '../../../../proxy/limits/limiter.ts';
-import type { MatchedCounters, Matches } from '../../../../proxy/limits/match.ts';
+import { liveCounter, type MatchedCounters, type Matches } from '../../../../proxy/limits/match.ts';
 import { lanesOf } from '../../../../proxy/limits/room.ts';
 import type { Account } from './account.ts';
 import type { SimulatedProxy } from './simulated-proxy.ts';
@@ -147,7 +147,6 @@ export class Traffic {
       return;
     }
     this.#open.get(proxy)?.delete(open);
-    const { nowMs } = world.timeline;
     if (isRefunded) open.lease.refund(proxy.ownMs());
     else {
       proxy.limiter.charge(matches, tokens, proxy.ownMs(), open.lease);
@@ -156,14 +155,25 @@ export class Traffic {
     this.#close(open);
     for (const { account, use, excess } of open.held) {
       if (isRefunded && use !== undefined) account.refund(use);
-      if (account.lane !== 'tokens') continue;
-      if (!isRefunded && tokens > 0) account.use(nowMs, world.storeMs, tokens);
       // The store hears of it with the next exchange.
       world.timeline.in(1_000, () => {
         account.excess -= excess;
       });
     }
+    if (!isRefunded && tokens > 0) this.#bookTokens(proxy, matches.matched(), tokens);
     for (const { key } of open.held) world.judge(key);
+  }
+
+  /** Tokens count under the rules in force when they are known. */
+  #bookTokens(proxy: SimulatedProxy, matched: MatchedCounters, tokens: number): void {
+    const { world } = this;
+    for (const match of matched) {
+      const stock = liveCounter(match)?.shared?.known('tokens');
+      if (stock === undefined || match.caps.tokensCap === Number.POSITIVE_INFINITY) continue;
+      const { of: account } = world.account(match.caps.rule, 'tokens', match.child, match.caps.tokensCap);
+      account.stocks.set(stock, proxy.fleet);
+      account.use(world.timeline.nowMs, world.storeMs, tokens);
+    }
   }
 
   #close({ held, isOrphaned }: Open): void {
