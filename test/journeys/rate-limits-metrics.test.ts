@@ -49,6 +49,10 @@ function samplesOf(text: string): Record<string, number> {
 /** The user paths of this file; a metric of the gateway speaks of secret files. */
 const ownPath = /\/secret/i;
 
+/** Histograms, and what a proxy tells of limits that a fleet shares: nothing where it counts alone. */
+const isApart = (name: string): boolean =>
+  /^(retry_after|used_of_reserved|exchanges|wait|fallback|recalls|recoveries|replicas|stocks|store_lost)/.test(name);
+
 await test('a known sequence gives known figures', async (t) => {
   const id = {
     team: ruleId(ruleKey('user_path', '/secret-team', 60)),
@@ -92,7 +96,7 @@ await test('a known sequence gives known figures', async (t) => {
   const noRefusal = refusals.map((refusal) => decided(...refusal));
   const fresh = samplesOf(await gateway.metrics());
   t.strictSame(
-    Object.fromEntries(Object.entries(fresh).filter(([name]) => !name.startsWith('retry_after'))),
+    Object.fromEntries(Object.entries(fresh).filter(([name]) => !isApart(name))),
     Object.fromEntries([
       ...inForce,
       ...noRefusal,
@@ -163,10 +167,7 @@ await test('a known sequence gives known figures', async (t) => {
     ['counters_dropped_total', 0],
     ['tokens_total{source="reported"}', 8 * 13],
   ]);
-  t.strictSame(
-    Object.fromEntries(Object.entries(samples).filter(([name]) => !/^(retry_after|used_of_reserved)/.test(name))),
-    expected,
-  );
+  t.strictSame(Object.fromEntries(Object.entries(samples).filter(([name]) => !isApart(name))), expected);
   t.equal(samples['used_of_reserved_ratio_count{basis="usual"}'], 6);
   const share = samples['used_of_reserved_ratio_sum{basis="usual"}'] ?? 0;
   t.ok(share > 0 && share < 6 * (13 / 1_000), `13 tokens of 1,024 and a prompt, each time: ${share}`);
