@@ -1,6 +1,8 @@
 // The contract of shared limits on a real Redis server, and what only a server can do: be killed, be silent, lose an answer, hold garbage.
+import { setImmediate } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { counterKey, type Uses } from '../../domain/limits/exchange.ts';
+import { patienceMs } from '../../store/state/limits/limit-store.ts';
 import { redisKeys } from '../../store/state/redis/keys.ts';
 import { openRedisStore, type RedisStore } from '../../store/state/redis/store.ts';
 import { attachMessage, exchangeMessage, limitGroup, limitItem } from '../support/limit-messages.ts';
@@ -20,6 +22,11 @@ function open(t: Test, { url: redisUrl }: Pick<RedisServer, 'url'>): RedisStore 
   const store = openRedisStore({ redisUrl });
   t.teardown(() => store.close());
   return store;
+}
+
+/** This process does nothing for so long, as one that is stopped. */
+function stop(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 await test('a killed server is lost once, and the next run of it is known as such', async (t) => {
@@ -57,6 +64,19 @@ await test('a server that is silent is cut, and what it says later is no answer'
   const next = await heard.line(2);
   t.equal(next.server, line.server, 'it is the same run');
   t.equal(heard.lines.length, 2);
+});
+
+await test('a process that was stopped does not take its server for lost', async (t) => {
+  const server = await startRedis(t);
+  const heard = new Heard(open(t, server).limits);
+  const line = await heard.line();
+  const { session } = await line.attach(attachMessage('a', { server: line.server }));
+  await line.exchange(exchangeMessage(session));
+  const asked = line.exchange(exchangeMessage(session, { sequence: 2 }));
+  await setImmediate();
+  stop(patienceMs + 100);
+  t.match(await asked, { status: 'done' });
+  t.same(heard.lost, []);
 });
 
 await test('an answer that was lost ends the line before the next one is taken for it', async (t) => {

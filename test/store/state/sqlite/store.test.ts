@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { explainFailure } from '../../../../store/state/sqlite/failure.ts';
 import { stateFilePath } from '../../../../store/state/sqlite/file.ts';
@@ -270,6 +271,19 @@ await test('its files are for their owner alone', async (t) => {
   for (const side of ['', '-wal', '-shm']) {
     t.equal(statSync(stateFilePath(directory) + side).mode & 0o777, 0o600, `state.sqlite${side}`);
   }
+});
+
+await test('a process that was stopped reads the answers that came meanwhile', async (t) => {
+  const directory = temporaryDirectory(t);
+  await change(open(t, directory), 'a');
+  const thread = new SqliteThread({ directory, timeoutMs: 100, pollMs: 20 });
+  t.teardown(() => thread.close());
+  await thread.ask('revision', null);
+  const asked = thread.ask('revision', null);
+  // Timers are the first to be looked at afterwards.
+  await setImmediate();
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
+  t.match(await asked, /"revision":1/);
 });
 
 await test('a thread that dies is replaced', async (t) => {
