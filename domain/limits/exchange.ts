@@ -99,7 +99,7 @@ export interface LimitAnswer {
   readonly used: number;
   /** Held by other sessions. */
   readonly others: number;
-  /** Until the units of one waiting request are free if nothing else happens; −1: that cannot be foreseen. */
+  /** Until the units of the smallest request that may not go are free if nothing else happens; −1: that cannot be foreseen. */
   readonly freeInMs: number;
   /** Not all was granted: for how long others are still given time to give back; 0: nothing is left for sure; −1: not known. */
   readonly recallMs: number;

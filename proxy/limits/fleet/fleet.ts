@@ -15,7 +15,7 @@ import { Session, type SessionOptions } from './session.ts';
 import { Stock, type StockOf, type Told } from './stock.ts';
 import { StoreTime } from './store-time.ts';
 import { type OwnUse, tellAll, tellLost } from './tell-again.ts';
-import { aloneStocks, askedUnits, groupsAsTold, type Need, type Waiting, WaitingRequests } from './waiting.ts';
+import { aloneStocks, groupsAsTold, lackedUnits, type Need, type Waiting, WaitingRequests } from './waiting.ts';
 
 /** What is held may be used for so long behind the last answered exchange, less what clocks may differ by. The store gives it up later. */
 const usableMs = 3_000 * 0.999;
@@ -279,7 +279,7 @@ export class Fleet {
     }
     this.#hasTold ||= this.#untold.size === 0;
     this.counts[beat ? 'beat' : groups.length > 0 ? 'ask' : 'refill'] += 1;
-    const address = this.#session.begin({ sentMs: nowMs, told, asked: askedUnits(groups), groups });
+    const address = this.#session.begin({ sentMs: nowMs, told, groups });
     this.#missingSinceMs ??= nowMs;
     return {
       ...address,
@@ -328,16 +328,17 @@ export class Fleet {
       this.detached(nowMs);
       return false;
     }
-    const { sentMs, told, asked } = underWay;
+    const { sentMs, told } = underWay;
     this.#session.end(nowMs);
     this.#note(answer, sentMs, nowMs);
     const pauses = new Map<Stock, number>();
+    const lacked = lackedUnits(underWay.groups, answer.admitted);
     const alone = aloneStocks(underWay.groups, answer.admitted);
     for (const [index, { stock, wish }] of told.entries()) {
       const said = answer.answers[index];
       if (said === undefined) continue;
       const freeAtMs = said.freeInMs > 0 ? this.#time.ownMs(answer.now + said.freeInMs, nowMs) : undefined;
-      stock.take(said, { wish, units: asked.get(stock) ?? 1 }, nowMs, freeAtMs);
+      stock.take(said, { wish, units: lacked.get(stock) ?? 1 }, nowMs, freeAtMs);
       stock.isAlone = alone.has(stock);
       if (said.recallMs > 0) pauses.set(stock, said.recallMs);
     }

@@ -5,7 +5,7 @@ import {
   type DetachMessage,
   exchangeVersion,
 } from '../../../domain/limits/exchange.ts';
-import type { Stock, Told } from './stock.ts';
+import type { Told } from './stock.ts';
 import type { Need } from './waiting.ts';
 
 /** Answered exchanges are remembered for so long, to be told again to a store that has lost them. */
@@ -24,9 +24,7 @@ export interface UnderWay {
   readonly sequence: number;
   readonly sentMs: number;
   readonly told: readonly Told[];
-  /** The units of the smallest waiting request, by stock. */
-  readonly asked: ReadonlyMap<Stock, number>;
-  readonly groups: readonly { readonly needs: readonly Need[] }[];
+  readonly groups: readonly { readonly requests: number; readonly needs: readonly Need[] }[];
 }
 
 /** What a store that was attached to may have lost: of exchanges that it had answered, and of the one that it has not. */

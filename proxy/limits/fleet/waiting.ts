@@ -97,13 +97,17 @@ export function groupsAsTold(
   }));
 }
 
-/** The units of the smallest request that is asked for, by stock. */
-export function askedUnits(groups: readonly { readonly needs: readonly Need[] }[]): Map<Stock, number> {
-  const asked = new Map<Stock, number>();
-  for (const { needs } of groups) {
-    for (const { stock, units } of needs) asked.set(stock, Math.min(units, asked.get(stock) ?? units));
+/** The units of the smallest request that may not go, by stock. `admitted`: for each group, how many of its requests may. */
+export function lackedUnits(
+  groups: readonly { readonly requests: number; readonly needs: readonly Need[] }[],
+  admitted: readonly number[],
+): Map<Stock, number> {
+  const lacked = new Map<Stock, number>();
+  for (const [index, { requests, needs }] of groups.entries()) {
+    if ((admitted[index] ?? 0) >= requests) continue;
+    for (const { stock, units } of needs) lacked.set(stock, Math.min(units, lacked.get(stock) ?? units));
   }
-  return asked;
+  return lacked;
 }
 
 /** The counters under which one request may go with what is free, because no other is open. */

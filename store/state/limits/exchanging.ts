@@ -26,7 +26,7 @@ interface Row {
   readonly item: LimitItem;
   readonly counter: Counter;
   granted: number;
-  /** Units that the next waiting request lacks; 0: nothing lacks. */
+  /** Units that the smallest of the requests lacks that may not go; 0: nothing lacks. */
   lacking: number;
   recallMs: number;
 }
@@ -127,7 +127,7 @@ export class Exchanging {
   #lack(row: Row, units: number): void {
     const { nowMs, tell } = this.#moment;
     const { counter, item } = row;
-    row.lacking = Math.max(row.lacking, units);
+    row.lacking = row.lacking === 0 ? units : Math.min(row.lacking, units);
     counter.isDry = true;
     row.recallMs = 0;
     if (counter.held === heldBy(counter, this.#message.session)) return;

@@ -207,7 +207,7 @@ end
 -- A request lacks units. What others hold is called back; for a moment it is worth waiting for.
 local function lack(row, units)
   local counter = row.counter
-  row.lacking = math.max(row.lacking, units)
+  if row.lacking == 0 or units < row.lacking then row.lacking = units end
   counter.dry = 1
   row.recall = 0
   if counter.held == counter.sessions[id] then return end

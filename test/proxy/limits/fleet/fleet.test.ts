@@ -67,6 +67,24 @@ await test('a request of a child that was never counted is asked for with the ca
   await asked;
 });
 
+await test('a small request goes though a large one has no room', async (t) => {
+  const proxy = new Alone([ruleOf('user_path', '/team', 60, { maxTokens: 100 })]);
+  const ask = (wanted: number): ReturnType<Limiter['admitSoon']> =>
+    proxy.limiter.admitSoon(proxy.limiter.forUserPath('/team'), proxy.nowMs, { rejectedAs: 'reject', wanted });
+  const first = ask(60);
+  proxy.pass(1);
+  t.ok((await first).lease);
+  const [large, small] = [ask(50), ask(10)];
+  proxy.pass(1);
+  t.ok((await small).lease);
+  proxy.pass(1);
+  const next = ask(10);
+  proxy.pass(1);
+  t.ok((await next).lease, 'also behind the answer that there is none for the large one');
+  proxy.pass(300);
+  t.ok((await large).rejection);
+});
+
 await test('a rule that goes tells what was used of it, and gives back what it held', async (t) => {
   const rule = ruleOf('user_path', '/team', 60, { maxRequests: 1_000 });
   const proxy = new Alone([rule]);

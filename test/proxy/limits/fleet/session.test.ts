@@ -20,7 +20,7 @@ function sessionWith(exchanges: number): Session {
   const session = new Session({ instance: 'a', boot: 'b' });
   session.attached(attachAnswer('unknown', 0));
   for (let sequence = 1; sequence <= exchanges; sequence += 1) {
-    session.begin({ sentMs: sequence, told: [told(sequence)], asked: new Map(), groups: [] });
+    session.begin({ sentMs: sequence, told: [told(sequence)], groups: [] });
     if (sequence < exchanges) session.end(sequence);
   }
   return session;

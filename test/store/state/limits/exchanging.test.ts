@@ -70,6 +70,20 @@ await test('a refund takes nothing where its use may have left the period, so th
   t.end();
 });
 
+await test('the moment that is told is that of the smallest request that may not go', (t) => {
+  const book = new Book();
+  const a = book.attach('a');
+  const uses = [
+    [startSlice - 60, 20],
+    [startSlice - 50, 75],
+  ] as const;
+  const groups = [limitGroup(1, [0], 2), limitGroup(1, [0], 50), limitGroup(1, [0], 10)];
+  const answer = a.exchange({ items: [limitItem(key, { uses })], groups });
+  t.same(answer.admitted, [1, 0, 0]);
+  t.equal(only(answer).freeInMs, 1_000, 'for 10 tokens, not for 50');
+  t.end();
+});
+
 await test('as many requests go as all their counters have room for, and none holds part of what it needs', (t) => {
   const book = new Book();
   const a = book.attach('a');
