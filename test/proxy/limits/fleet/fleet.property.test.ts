@@ -4,7 +4,7 @@ import { extent, isFull } from '../../../support/extent.ts';
 import { type Kind, kinds, type Telling, tell } from './story.ts';
 
 const firstSeed = Number(process.env['FLEET_SEED'] ?? (isFull ? Date.now() % 2 ** 31 : 20_261_122));
-const worlds = process.env['FLEET_SEED'] === undefined ? extent(20, 4) : 1;
+const worlds = process.env['FLEET_SEED'] === undefined ? extent(100, 6) : 1;
 const wanted = process.env['FLEET_KIND'];
 const requests = extent(3_000, 600);
 

@@ -164,12 +164,12 @@ export async function tell(kind: Kind, seed: number, requests: number): Promise<
   return { faults, events: world.timeline.passed, traffic, exchanges: world.exchanges, worst };
 }
 
+/** So much of a cap may be free at a refusal, beside one unit that is on its way. */
+const mostRoom = 0.01;
+
 /** Where nothing fails, hardly anything is refused that one limiter in one place would have admitted. */
 function judgeCalm(world: FleetWorld, traffic: Traffic, { rules, untilMs }: Plan): void {
-  // A use near the end of a slice may be booked in the next one: of short periods that is a larger part.
-  const shortest = Math.min(...rules.map(({ periodSeconds }) => periodSeconds));
-  const most = shortest >= 60 ? 0.01 : shortest >= 10 ? 0.02 : 0.11;
-  if (traffic.worstRoom > most) world.fault('room', `${traffic.worstRoom} of the cap were free at a refusal`);
+  if (traffic.worstRoom > mostRoom) world.fault('room', `${traffic.worstRoom} of the cap were free at a refusal`);
   const { admitted, ideal, timed, exactSeconds } = traffic;
   if (timed >= 30 && exactSeconds < 0.95 * timed)
     world.fault('moments', `${exactSeconds} of ${timed} moments were right`);

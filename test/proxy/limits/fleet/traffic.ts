@@ -222,7 +222,9 @@ export class Traffic {
       if (dimension !== 'requests') return;
       const { of: account } = world.account(rule, 'requests', rule.perChild ? subject : '', cap);
       const room = cap - account.used(world.storeMs);
-      this.worstRoom = Math.max(this.worstRoom, (room - 1) / cap);
+      // A use near the end of a slice may be booked in the next one.
+      const sure = cap - account.used(world.storeMs, 1);
+      this.worstRoom = Math.max(this.worstRoom, (sure - 1) / cap);
       seconds = Math.max(seconds, account.freeInSeconds(1, world.storeMs));
       if (room <= 0) {
         isWrong = false;
