@@ -34,7 +34,7 @@ export interface Environment extends PlaneSettings {
   readonly formerInstance: string | undefined;
   /** Seconds between two writes of the counters; 0 writes them at shutdown only. */
   readonly flushIntervalSeconds: number;
-  /** How many proxies share limits, for as long as the state store was never reached. */
+  /** How many proxies share limits, for as long as the state store was never reached; each worker is one. */
   readonly expectedReplicas: number;
   /** Where `/admin` is served: an origin, http or https. */
   readonly controlPlaneUrl: string;
@@ -74,18 +74,19 @@ export function readEnvironment(
       `GATEWAY_INSTANCE must be another name than ${controlPlaneFolder}: that folder is the control plane's`,
     );
   }
+  const workers = workersIn(reader);
   const environment = {
     ...reader.planeSettings(host),
     host,
     port,
     servesAdmin: reader.flag('GATEWAY_ADMIN_ON_PROXY', true),
     metricsPort: reader.text('GATEWAY_METRICS_PORT', '') === '' ? undefined : reader.port('GATEWAY_METRICS_PORT', 0),
-    workers: workersIn(reader),
+    workers,
     worker,
     instance: worker === 1 ? name : `${name}@${worker}`,
     formerInstance: name === ownName && worker === 1 ? `${host}:${port}` : undefined,
     flushIntervalSeconds: reader.wholeNumber('RATE_LIMITS_FLUSH_INTERVAL', 1, 3_600),
-    expectedReplicas: reader.wholeNumber('GATEWAY_EXPECTED_REPLICAS', 1, 10_000),
+    expectedReplicas: reader.wholeNumber('GATEWAY_EXPECTED_REPLICAS', 1, 10_000) * workers,
     controlPlaneUrl: controlPlaneUrl(reader),
     controlPlaneTimeoutMs: reader.wholeNumber('GATEWAY_CONTROL_PLANE_TIMEOUT_MS', 10_000, 600_000),
     databaseUrl: databaseUrl(reader),

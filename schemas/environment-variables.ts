@@ -96,7 +96,7 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     name: 'GATEWAY_EXPECTED_REPLICAS',
     readBy: proxy,
     default: '1',
-    says: 'How many proxies share the caps of a fleet, as long as this one has never reached the state store: 1 to 10000. Later it is what the store said last, also behind a restart.',
+    says: 'How many proxies share the caps of a fleet, as long as this one has never reached the state store: 1 to 10000. Later it is what the store said last, also behind a restart. Its workers are multiplied in.',
   },
   {
     name: 'GATEWAY_WORKERS',

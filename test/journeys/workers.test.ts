@@ -11,7 +11,6 @@ const upstream = await startFakeUpstream({ t: suite });
 const config = {
   server: { access_log: 'all', shutdown_grace: '5s' },
   cache: { enabled: true },
-  rate_limits: { user_paths: [{ path: '/shared', limits: [{ period: 'hour', max_requests: 4 }] }] },
 };
 const env = { GATEWAY_WORKERS: '2', GATEWAY_INSTANCE: undefined };
 const fleet = await startFleet(suite, { store: 'sqlite', proxies: 1, upstream, config, env });
@@ -122,20 +121,6 @@ await test('a write through one worker is enforced by the other one when it is a
   t.equal(written.headers.get('x-gateway-enforced'), 'true');
   const once = { ...chat('once'), headers: { 'x-gateway-user-path': '/once' } };
   t.equal((await two.ask('/v1/chat/completions', once)).headers.get('x-ratelimit-limit-requests'), '1');
-});
-
-await test('a cap holds for both workers together', async (t) => {
-  const doors = await openDoors(t);
-  const statuses: number[] = [];
-  for (let round = 0; round < 4; round += 1) {
-    for (const door of doors) {
-      const asked = { ...chat(`shared ${round}`), headers: { 'x-gateway-user-path': '/shared' } };
-      const response = await door.ask('/v1/chat/completions', asked);
-      await response.text();
-      statuses.push(response.status);
-    }
-  }
-  t.same(statuses, [200, 200, 200, 200, 429, 429, 429, 429]);
 });
 
 await test('an answer in the memory of one worker goes with the purge that the other one is asked for', async (t) => {
@@ -251,9 +236,22 @@ await test('a configuration that cannot be used ends the start, and is told once
   t.equal(starting.stderr.filter((line) => line.includes('cannot start')).length, 1);
 });
 
-await test('workers end with a parent that is killed', async (t) => {
-  const other = await startGateway(t, { upstream, env: { GATEWAY_WORKERS: '2' } });
+await test('a cap holds for both workers together, and both end with a parent that is killed', async (t) => {
+  const user_paths = [{ path: '/shared', limits: [{ period: 'hour', max_requests: 4 }] }];
+  const config = { rate_limits: { user_paths } };
+  const other = await startGateway(t, { upstream, config, env: { GATEWAY_WORKERS: '2' } });
   await other.process.waitForLine('all workers serve');
+  const doors = await openDoors(t, other);
+  const statuses: number[] = [];
+  for (let round = 0; round < 4; round += 1) {
+    for (const door of doors) {
+      const asked = { ...chat('shared'), headers: { 'x-gateway-user-path': '/shared' } };
+      const response = await door.ask('/v1/chat/completions', asked);
+      await response.text();
+      statuses.push(response.status);
+    }
+  }
+  t.same(statuses, [200, 200, 200, 200, 429, 429, 429, 429]);
   const workers = [...workersOf(other.process.pid).values()];
   t.equal(workers.length, 2);
   await other.process.kill();

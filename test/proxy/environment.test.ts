@@ -140,6 +140,7 @@ await test('each worker behind the first has a name of its own, and the first on
   t.match(worker(1), { workers: 3, worker: 1, instance: 'pod-7:8080', formerInstance: '127.0.0.1:8080' });
   t.match(worker(2), { workers: 3, worker: 2, instance: 'pod-7:8080@2', formerInstance: undefined });
   t.match(worker(3, { GATEWAY_INSTANCE: 'gw' }), { instance: 'gw@3' });
+  t.match(worker(1, { GATEWAY_EXPECTED_REPLICAS: '2' }), { expectedReplicas: 6 });
   t.match(worker(1, { GATEWAY_WORKERS: 'auto' }), { workers: availableParallelism() });
   for (const odd of ['0', '129', '-1', '1.5', 'all']) {
     t.match(worker(1, { GATEWAY_WORKERS: odd }), [/^GATEWAY_WORKERS must be auto or a whole number from 1 to 128$/]);
