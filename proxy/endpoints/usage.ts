@@ -26,9 +26,11 @@ export const usage: FastifyPluginAsync<{ gateway: UsageParts }> = async (app, { 
 
   app.get('/v1/usage', async ({ principal: { shownPath: userPath, labels }, query }) => {
     const path = encodeURIComponent(userPath);
+    const matches = limiter.forUserPath(userPath);
     const [summary, listed] = await Promise.all([
       askControlPlane(`/admin/usage/summary?${summaryQuery(query, userPath)}`, gateway),
       askControlPlane(`/admin/budgets?covers=${path}`, gateway),
+      limiter.refresh(matches, Math.floor(gateway.nowMs())),
     ]);
     const now = Math.floor(gateway.nowMs());
     return {
@@ -40,7 +42,7 @@ export const usage: FastifyPluginAsync<{ gateway: UsageParts }> = async (app, { 
         budgets.covering(userPath, labels, now),
         now,
       ),
-      rate_limits: limiter.report(limiter.forUserPath(userPath), now).map(item),
+      rate_limits: limiter.report(matches, now).map(item),
     };
   });
 };

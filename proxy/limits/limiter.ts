@@ -6,11 +6,13 @@ import { AnswerLengths } from './answer-lengths.ts';
 import type { DecisionCount } from './decisions.ts';
 import type { Enforcement, LimiterOptions, ReserveTokens } from './enforcement.ts';
 import type { Fleet } from './fleet/fleet.ts';
+import { refresh } from './fleet/refresh.ts';
 import type { OwnUse } from './fleet/tell-again.ts';
 import type { Lease } from './lease.ts';
 import { type LiveFigures, liveFigures } from './live.ts';
 import { liveCounter, type Matches, RuleIndex, RuleLookup } from './match.ts';
 import { type RuleReport, reportMatched } from './report.ts';
+import { needsOf } from './room.ts';
 import { restoreRow, takeChanged } from './stored-windows.ts';
 import { Sweeper } from './sweeper.ts';
 import { type Counter, Tally, type Unsaved } from './tally.ts';
@@ -191,6 +193,17 @@ export class Limiter {
       counter.shared?.charge(count, nowMs);
       counter.touch();
     }
+  }
+
+  /**
+   * Asks the state store how the matching rules stand that the fleet shares, before they are reported. Resolves within the time that requests
+   * may wait for it.
+   */
+  async refresh(matches: Matches, nowMs: number): Promise<void> {
+    const { fleet } = this;
+    if (fleet === undefined) return;
+    const stocks = needsOf(matches.opened(), 0, nowMs).map(({ stock }) => stock);
+    if (stocks.length > 0) await refresh(fleet, stocks, nowMs);
   }
 
   /** The state of the matching rules, in their order. */

@@ -142,8 +142,10 @@ export function needsOf(matched: Counters, wanted: number, nowMs: number): Need[
   for (const { caps, counter } of matched) {
     const shared = counter?.shared;
     if (shared === undefined || caps.shadow) continue;
-    for (const { lane, units, mayGoAlone } of lanesOf(caps, wanted)) {
-      needs.push({ stock: shared.stock(lane, nowMs), units, alone: mayGoAlone });
+    for (const { lane, cap, units, mayGoAlone } of lanesOf(caps, wanted)) {
+      const stock = shared.stock(lane, nowMs);
+      if (stock.cap !== cap) shared.fleet.setCap(stock, cap);
+      needs.push({ stock, units, alone: mayGoAlone });
     }
   }
   return needs;

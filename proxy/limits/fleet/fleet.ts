@@ -105,10 +105,6 @@ export class Fleet {
     return this.#isLost;
   }
 
-  get isRecovering(): boolean {
-    return this.#isRecovering;
-  }
-
   /** How many proxies share the limits, as the store last said. */
   get live(): number {
     return this.#live;
@@ -126,7 +122,6 @@ export class Fleet {
 
   /** The part of a cap that this proxy may use while the store is lost. */
   share(cap: number): number {
-    if (cap === Number.POSITIVE_INFINITY) return cap;
     return Math.floor(cap / this.#live) + (this.#rank < cap % this.#live ? 1 : 0);
   }
 
@@ -195,6 +190,11 @@ export class Fleet {
     this.#want();
     // Its time may be over before the exchange under way is answered.
     this.wake();
+  }
+
+  /** Whether the exchange of this number was answered. */
+  hasAnswered(exchange: number): boolean {
+    return this.#session.sequence >= exchange && this.#session.underWay === undefined;
   }
 
   #want(): void {
@@ -329,6 +329,7 @@ export class Fleet {
       return false;
     }
     const { sentMs, told } = underWay;
+    if (this.#isLost && this.#untold.size > 0) this.#isWanted = true;
     this.#session.end(nowMs);
     this.#note(answer, sentMs, nowMs);
     const pauses = new Map<Stock, number>();
@@ -340,6 +341,7 @@ export class Fleet {
       const freeAtMs = said.freeInMs > 0 ? this.#time.ownMs(answer.now + said.freeInMs, nowMs) : undefined;
       stock.take(said, { wish, units: lacked.get(stock) ?? 1 }, nowMs, freeAtMs);
       stock.isAlone = alone.has(stock);
+      if (stock.isOverdrawn) this.changed(stock, true);
       if (said.recallMs > 0) pauses.set(stock, said.recallMs);
     }
     this.#run(nowMs, pauses);
@@ -362,7 +364,7 @@ export class Fleet {
   #run(nowMs: number, pauses: ReadonlyMap<Stock, number>): void {
     const pauseMs = this.#isRecovering ? recoveringMs : 0;
     this.#waiting.run(nowMs, (needs) => {
-      let askAtMs = nowMs + pauseMs;
+      let askAtMs = needs.length === 0 ? Number.POSITIVE_INFINITY : nowMs + pauseMs;
       for (const { stock } of needs) askAtMs = Math.max(askAtMs, nowMs + (pauses.get(stock) ?? 0), stock.dryUntilMs);
       return askAtMs;
     });
@@ -392,7 +394,7 @@ export class Fleet {
   }
 
   /** For metrics. */
-  get status(): { readonly waiting: number; readonly stocks: number; readonly untold: number } {
-    return { waiting: this.#waiting.size, stocks: this.#stocks.size, untold: this.#untold.size };
+  get status(): { readonly stocks: number; readonly waiting: number } {
+    return { stocks: this.#stocks.size, waiting: this.#waiting.size };
   }
 }

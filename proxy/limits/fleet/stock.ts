@@ -67,6 +67,8 @@ export class Stock {
   isGone = false;
   /** With so few spare units more are asked for. */
   low = 0;
+  /** Of what was spare, some was given up with the last answer: the store has to hear of it. */
+  isOverdrawn = false;
   /** The store has let one request go with all that is free, because no other is open. */
   isAlone = false;
   /** The store had none to spare: only requests that wait ask. */
@@ -260,6 +262,9 @@ export class Stock {
     this.units += said.granted;
     this.underWay = 0;
     this.view = { atMs, used: said.used, others: said.others, free: said.free };
+    // More was used than the cap, for example while the store was lost: what is spare is given back unused.
+    this.isOverdrawn = said.free < 0 && this.units > 0;
+    if (this.isOverdrawn) this.units = Math.max(0, this.units + said.free);
     this.isLean = asked.wish > 0 && said.granted === 0;
     this.dryUntilMs = said.freeInMs !== 0 && said.recallMs === 0 ? (freeAtMs ?? atMs + blindMs) : -1;
     this.dryUnits = asked.units;
