@@ -238,8 +238,8 @@ await test('a configuration that cannot be used ends the start, and is told once
 
 await test('a cap holds for both workers together, and both end with a parent that is killed', async (t) => {
   const user_paths = [{ path: '/shared', limits: [{ period: 'hour', max_requests: 4 }] }];
-  const config = { rate_limits: { user_paths } };
-  const other = await startGateway(t, { upstream, config, env: { GATEWAY_WORKERS: '2' } });
+  const capped = { rate_limits: { user_paths } };
+  const other = await startGateway(t, { upstream, config: capped, env: { GATEWAY_WORKERS: '2' } });
   await other.process.waitForLine('all workers serve');
   const doors = await openDoors(t, other);
   const statuses: number[] = [];
