@@ -102,6 +102,11 @@ export class Counter {
     return this.#shared;
   }
 
+  /** The caps of its rule have changed. */
+  followCaps(): void {
+    this.#shared?.followCaps();
+  }
+
   /** An open request holds units of it no more, whether it is counted over the fleet now or was before. */
   releaseShared(lane: LimitLane, units: number): void {
     this.#shared?.release(lane, units);
@@ -145,6 +150,12 @@ export class Counter {
   }
 }
 
+function areOther(now: Caps, former: Caps): boolean {
+  return (
+    now.requestsCap !== former.requestsCap || now.tokensCap !== former.tokensCap || now.slotsCap !== former.slotsCap
+  );
+}
+
 function capOf({ requestsCap, tokensCap, slotsCap }: Caps, lane: LimitLane): number {
   return { requests: requestsCap, tokens: tokensCap, slots: slotsCap }[lane];
 }
@@ -172,8 +183,10 @@ export class Tally {
    * open requests; a rule that became a template, or stopped being one, starts anew (spec, States and transitions).
    */
   revise(rule: Rule): void {
-    const { epoch, perChild } = this.caps.rule;
+    const former = this.caps;
+    const { epoch, perChild } = former.rule;
     this.caps = this.#termsOf(rule);
+    if (areOther(this.caps, former)) for (const counter of this.#counters.values()) counter.followCaps();
     if (rule.perChild !== perChild || (rule.epoch !== epoch && this.#clock !== undefined)) this.drop();
     if (!rule.perChild) this.open('');
   }

@@ -77,6 +77,16 @@ export class FleetCounter {
     this.fleet.refund(this.stock('requests', nowMs), moment);
   }
 
+  /** The caps of the rule have changed: a lower one gives back at once what is spare, and a lane without one gives back all. */
+  followCaps(): void {
+    for (const [lane, stock] of Object.entries(this.#stocks) as [LimitLane, Stock][]) {
+      const cap = this.#of.cap(lane);
+      if (stock.isGone || cap === stock.cap) continue;
+      if (cap === Number.POSITIVE_INFINITY) this.fleet.end(stock);
+      else this.fleet.setCap(stock, cap);
+    }
+  }
+
   /** Whether nothing is held, and all is told. */
   get isIdle(): boolean {
     return Object.values(this.#stocks).every((stock) => stock.isGone || stock.isEmpty);

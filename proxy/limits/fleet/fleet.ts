@@ -162,14 +162,11 @@ export class Fleet {
     this.changed(stock, isWanted);
   }
 
-  /** The cap of a rule has changed: below a lower one nothing spare is kept. */
+  /** The cap of a rule has changed: what was granted under a higher one is given back unused. */
   setCap(stock: Stock, cap: number): void {
     const isLower = cap < stock.cap;
-    stock.cap = cap;
-    stock.moisten();
-    if (!isLower) return;
-    stock.isRecalled = true;
-    this.changed(stock, true);
+    stock.changeCap(cap);
+    if (isLower) this.changed(stock, true);
   }
 
   /** The store hears of a change. `isUrgent`: now, else with the next exchange. */
@@ -335,13 +332,13 @@ export class Fleet {
     const pauses = new Map<Stock, number>();
     const lacked = lackedUnits(underWay.groups, answer.admitted);
     const alone = aloneStocks(underWay.groups, answer.admitted);
-    for (const [index, { stock, wish }] of told.entries()) {
+    for (const [index, { stock, wish, cap }] of told.entries()) {
       const said = answer.answers[index];
       if (said === undefined) continue;
       const freeAtMs = said.freeInMs > 0 ? this.#time.ownMs(answer.now + said.freeInMs, nowMs) : undefined;
-      stock.take(said, { wish, units: lacked.get(stock) ?? 1 }, nowMs, freeAtMs);
+      stock.take(said, { wish, cap, units: lacked.get(stock) ?? 1 }, nowMs, freeAtMs);
       stock.isAlone = alone.has(stock);
-      if (stock.isOverdrawn) this.changed(stock, true);
+      if (stock.isOverdrawn || cap > stock.cap) this.changed(stock, true);
       if (said.recallMs > 0) pauses.set(stock, said.recallMs);
     }
     this.#run(nowMs, pauses);

@@ -35,6 +35,7 @@ export interface Told {
   readonly uncovered: Uses;
   readonly refunds: readonly Refund[];
   readonly wish: number;
+  readonly cap: number;
 }
 
 /** What the store said last. */
@@ -125,6 +126,14 @@ export class Stock {
   hold(units: number): void {
     this.units = Math.max(0, this.units - units);
     this.inUse += units;
+  }
+
+  /** Another cap holds. Below a lower one nothing spare may be used: the next exchange gives it back. */
+  changeCap(cap: number): void {
+    if (cap < this.cap) this.units = Math.min(this.units, 0);
+    if (this.view !== undefined) this.view = { ...this.view, free: this.view.free + cap - this.cap };
+    this.cap = cap;
+    this.moisten();
   }
 
   /** A request that held units has ended. They are spare now, or given back. */
@@ -232,7 +241,7 @@ export class Stock {
     const uses = uncovered.length === 0 ? covered : [...covered, ...uncovered];
     const held = this.units + this.inUse;
     const item = { key, period, cap: this.cap, held, spare: this.units, uses, refunds, wish, least: leastSpare };
-    return { told: { stock: this, covered, uncovered, refunds, wish }, item };
+    return { told: { stock: this, covered, uncovered, refunds, wish, cap: this.cap }, item };
   }
 
   /** Updates the demand. */
@@ -255,13 +264,19 @@ export class Stock {
   }
 
   /**
-   * Takes what the store granted, and what it said. `asked`: the spare units that were wished for, and how many units the smallest request
-   * needed that waited. `freeAtMs`: the own moment at which units are free; undefined: unknown.
+   * Takes what the store granted, and what it said. What it granted under a cap that is lower now is left: the next exchange gives it back.
+   * `asked`: the spare units that were wished for, the cap, and how many units the smallest request needed that waited. `freeAtMs`: the own
+   * moment at which units are free; undefined: unknown.
    */
-  take(said: LimitAnswer, asked: { wish: number; units: number }, atMs: number, freeAtMs: number | undefined): void {
-    this.units += said.granted;
+  take(
+    said: LimitAnswer,
+    asked: { wish: number; cap: number; units: number },
+    atMs: number,
+    freeAtMs: number | undefined,
+  ): void {
+    if (asked.cap <= this.cap) this.units += said.granted;
     this.underWay = 0;
-    this.view = { atMs, used: said.used, others: said.others, free: said.free };
+    this.view = { atMs, used: said.used, others: said.others, free: said.free + this.cap - asked.cap };
     // More was used than the cap, for example while the store was lost: what is spare is given back unused.
     this.isOverdrawn = said.free < 0 && this.units > 0;
     if (this.isOverdrawn) this.units = Math.max(0, this.units + said.free);

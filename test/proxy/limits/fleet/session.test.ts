@@ -7,7 +7,7 @@ import { Stock, type Told } from '../../../../proxy/limits/fleet/stock.ts';
 const stock = new Stock({ key: 'key', lane: 'requests', periodSeconds: 60, inUse: 0 }, 0);
 
 function told(slice: number): Told {
-  return { stock, covered: [[slice, 1]], uncovered: [], refunds: [], wish: 0 };
+  return { stock, covered: [[slice, 1]], uncovered: [], refunds: [], wish: 0, cap: 1 };
 }
 
 function attachAnswer(former: AttachAnswer['former'], sequence: number): AttachAnswer {

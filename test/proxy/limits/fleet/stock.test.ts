@@ -3,7 +3,7 @@ import { test } from 'tap';
 import { Stock } from '../../../../proxy/limits/fleet/stock.ts';
 
 const nothingSaid = { granted: 0, free: 0, used: 0, others: 0, freeInMs: 0, recallMs: 0 };
-const asked = { wish: 0, units: 1 };
+const asked = { wish: 0, cap: 1_000, units: 1 };
 
 function stockOf(lane: 'requests' | 'tokens' = 'requests', inUse = 0): Stock {
   const stock = new Stock({ key: 'key', lane, periodSeconds: 1, inUse }, 0);
@@ -23,7 +23,7 @@ await test('an idle stock is given back and asks for nothing more', (t) => {
 
 await test('what the store said of large requests does not hide that a small one has waited in vain', (t) => {
   const stock = stockOf('tokens');
-  stock.take({ ...nothingSaid, freeInMs: 5_000 }, { wish: 0, units: 100 }, 0, 5_000);
+  stock.take({ ...nothingSaid, freeInMs: 5_000 }, { ...asked, units: 100 }, 0, 5_000);
   t.match(stock, { dryUntilMs: 5_000, dryUnits: 100 });
   stock.timeOut(10, 250);
   t.match(stock, { dryUntilMs: 251, dryUnits: 10 });
@@ -32,7 +32,7 @@ await test('what the store said of large requests does not hide that a small one
 
 await test('what the store said of the same requests is kept when one has waited in vain', (t) => {
   const stock = stockOf('tokens');
-  stock.take({ ...nothingSaid, freeInMs: 5_000 }, { wish: 0, units: 10 }, 0, 5_000);
+  stock.take({ ...nothingSaid, freeInMs: 5_000 }, { ...asked, units: 10 }, 0, 5_000);
   stock.timeOut(10, 250);
   t.equal(stock.dryUntilMs, 5_000);
   t.end();
@@ -92,5 +92,19 @@ await test('beyond what two seconds of demand need, units are given back; at a r
   t.equal(stock.tell(600, 1).item.spare, 74, 'which is forgotten meanwhile');
   stock.isRecalled = true;
   t.match(stock.tell(510, 1).item, { spare: 0, wish: 0 });
+  t.end();
+});
+
+await test('what was granted under a higher cap is given back unused', (t) => {
+  const stock = stockOf();
+  stock.note(1, 0);
+  stock.tell(100, 1);
+  stock.take({ ...nothingSaid, granted: 4, free: 900 }, asked, 101, undefined);
+  stock.tell(102, 1);
+  stock.changeCap(50);
+  t.match(stock, { units: 0, view: { free: -50 }, isWanted: true }, 'nothing spare is left, and nothing is free');
+  stock.take({ ...nothingSaid, granted: 4 }, asked, 103, undefined);
+  t.equal(stock.units, 0, 'what the store granted before it heard of the cap is left');
+  t.match(stock.tell(104, 1).item, { cap: 50, held: 0 }, 'and the store hears that it is not held');
   t.end();
 });
