@@ -104,7 +104,8 @@ export class LimitWorld {
     const knows = isFresh ? {} : { session, generation: kind === 2 ? 'another' : this.#generation };
     const message = attachMessage(proxy.instance, {
       boot: `${proxy.instance} ${proxy.boots}`,
-      connection: proxy.connection,
+      // One that arrives behind those of later connections.
+      connection: kind === 3 ? Math.max(1, proxy.connection - 2) : proxy.connection,
       server: this.#server,
       live: this.#under(5),
       ...knows,

@@ -38,6 +38,8 @@ export function attach(tables: LimitTables, message: AttachMessage, clockMs: num
   const meta = tables.meta() ?? newMeta(message, clockMs);
   meta.version = exchangeVersion;
   const nowMs = advance(meta, clockMs);
+  const later = laterSession(tables, message);
+  if (later !== undefined) return lateAnswer(tables, meta, later);
   const isForeign = message.generation !== undefined && message.generation !== meta.generation;
   const former = formerOf(tables, isForeign ? undefined : message.session, message);
   buryOthers(tables, meta, message.instance, former.kind === 'known' ? former.id : undefined);
@@ -69,6 +71,22 @@ export function attach(tables: LimitTables, message: AttachMessage, clockMs: num
   };
 }
 
+/** The session of the same run of the proxy on a later connection: the message was sent before, and changes nothing. */
+function laterSession(tables: LimitTables, { instance, boot, connection }: AttachMessage): LimitSessionOf | undefined {
+  const found = tables.sessions().find(([, session]) => session.instance === instance && session.boot === boot);
+  return found !== undefined && found[1].connection > connection ? { id: found[0], session: found[1] } : undefined;
+}
+
+/** Nobody hears it: the connection is over. */
+function lateAnswer(tables: LimitTables, meta: LimitMeta, { id, session }: LimitSessionOf): AttachAnswer {
+  const { live, rank } = census(tables, id);
+  meta.live = live;
+  const recovering = isRecovering(meta);
+  tables.putMeta(meta);
+  const { version, generation, lastMs: now } = meta;
+  return { version, now, generation, session: id, former: 'known', sequence: session.sequence, live, rank, recovering };
+}
+
 function newMeta({ fresh, server }: AttachMessage, clockMs: number): LimitMeta {
   return {
     version: exchangeVersion,
@@ -93,6 +111,11 @@ function advance(meta: LimitMeta, clockMs: number): number {
   meta.runningMs += Math.min(nowMs - meta.lastMs, longestStepMs);
   meta.lastMs = nowMs;
   return nowMs;
+}
+
+interface LimitSessionOf {
+  readonly id: number;
+  readonly session: LimitSession;
 }
 
 type Former =

@@ -30,6 +30,16 @@ if not facts then
 end
 call('HSET', factsKey, 'version', known, 'generation', facts.generation)
 local now = advance()
+for _, each in ipairs(sessions()) do
+  local found = each[2]
+  if found.instance == instance and found.boot == boot and found.connection > connection then
+    local live, rank = census(tonumber(each[1]), found)
+    local recovering = isRecovering()
+    writeNumbers()
+    return {sign, format('[%d,%d,%s,%s,"%s",%d,%d,%d,%s]', tonumber(known), now, cjson.encode(facts.generation),
+      each[1], 'known', found.sequence, live, rank, tostring(recovering))}
+  end
+end
 local isForeign = generation ~= '' and generation ~= facts.generation
 local former, kind, id = nil, 'unknown', text(asked)
 if asked >= 0 and not isForeign then

@@ -22,6 +22,15 @@ await test('the time of the store never goes back, and goes on with its clock', 
   t.equal(only(proxy.exchange({ items: [item] })).used, 0);
 });
 
+await test('an attach that arrives behind one of a later connection changes nothing', async (t) => {
+  const book = new Book();
+  const proxy = book.attach('a', { connection: 2 });
+  proxy.exchange({ items: [limitItem(key, { held: 5 })] });
+  t.match(book.attach('a', { connection: 1 }).attached, { session: proxy.session, live: 1 });
+  t.equal(proxy.exchange({ items: [limitItem(key, { held: 5 })] }).status, 'done', 'what it holds is still its own');
+  t.same(book.look(key), { used: 0, held: 5, oldest: -1, newest: -1, sessions: [['a', 5]] });
+});
+
 await test('a clock that steps on buries nobody: an outage ages sessions by one second', async (t) => {
   const book = new Book();
   const [a, b] = [book.attach('a'), book.attach('b')];
