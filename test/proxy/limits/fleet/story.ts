@@ -171,7 +171,7 @@ const mostRoom = 0.01;
 function judgeCalm(world: FleetWorld, traffic: Traffic, { rules, untilMs }: Plan): void {
   if (traffic.worstRoom > mostRoom) world.fault('room', `${traffic.worstRoom} of the cap were free at a refusal`);
   const { admitted, ideal, timed, exactSeconds } = traffic;
-  if (timed >= 30 && exactSeconds < 0.95 * timed)
+  if (timed >= 30 && exactSeconds < 0.9 * timed)
     world.fault('moments', `${exactSeconds} of ${timed} moments were right`);
   const [rule] = rules;
   if (rules.length > 1 || rule === undefined) return;
