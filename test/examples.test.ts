@@ -126,7 +126,7 @@ await test('a fleet does what its printed commands promise', async (t) => {
   );
   t.strictSame(
     (await paste(ask)).trim().split('\n'),
-    urls.flatMap((url) => [200, 200, 429].map((code) => `${url}  ${code}`)),
+    urls.flatMap((url, index) => (index === 0 ? [200, 200, 429] : [429, 429, 429]).map((code) => `${url}  ${code}`)),
   );
   const shown = await waitFor('the fleet to say so', async () => {
     const said = JSON.parse(await paste(status)) as { converged: boolean };
