@@ -184,13 +184,18 @@ const app = createServer({
   writes: records.write,
 });
 const admin = { store: documents, quotas: () => config.declared.admin, nowMs };
+const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
 const rateLimitParts = {
   ...admin,
   configRules: () => ({ rules: config.rules, declared: declaredDates.current(), places: config.places.rules }),
   live: () => readLiveCounters(fleet, nowMs),
   prerequisites: () => config.prerequisites(),
-};
-const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
+  limits: {
+    look: (keys: readonly string[]) => store.limits.look(keys),
+    scope: () => config.declared.rate_limits.scope ?? (engine === 'redis' ? 'fleet' : 'replica'),
+    onStoreLoss: () => config.declared.rate_limits.on_store_loss,
+  },
+} as const;
 await app.register(managedRoutes(rateLimitResource), { parts: rateLimitParts });
 const budgetParts = budgets.serve(admin);
 for (const each of [managedRoutes(budgetResource), managedRoutes(budgetSettingsResource)])

@@ -1873,6 +1873,57 @@ export interface RateLimitsAnswer {
      */
     in_flight?: number;
     /**
+     * fleet: the caps hold for all proxies together, and the figures are those of the state store. replica: each proxy counts alone, and the figures are the sum.
+     */
+    counted?: 'fleet' | 'replica';
+    /**
+     * Of a rule that the fleet counts: the live proxies that share it.
+     */
+    replicas?: number;
+    /**
+     * Of a rule that the fleet counts: exact; recovering while the store waits until all proxies have told what they hold; share, closed or open (its on_store_loss) while the store does not answer some proxy.
+     */
+    exactness?: 'exact' | 'share' | 'closed' | 'open' | 'recovering';
+    /**
+     * Of a rule that the fleet counts: requests, or slots, that proxies hold in advance and have not told as used. Absent: the store did not say it.
+     */
+    held?: number;
+    /**
+     * The same for tokens, beside those that open requests have set aside.
+     */
+    tokens_held?: number;
+    /**
+     * Of a rule that the fleet counts: the part of each proxy, the first hundred by name.
+     *
+     * Items: What one proxy has counted itself of a rule, and holds of it in advance.
+     */
+    proxies?: {
+      /**
+       * Its GATEWAY_INSTANCE.
+       */
+      instance: string;
+      /**
+       * Requests in the trailing period that it counted since it has started.
+       */
+      requests_used: number;
+      /**
+       * The same for tokens.
+       */
+      tokens_used: number;
+      /**
+       * Its requests in flight, under a rule on these.
+       */
+      in_flight: number;
+      /**
+       * Requests, or slots, that it holds in advance.
+       */
+      held: number;
+      /**
+       * Tokens that it holds, those included that its open requests have set aside.
+       */
+      tokens_held?: number;
+    }[];
+    /**
      * When the oldest usage that still counts began; the current time without usage. RFC 3339, UTC.
      */
     window_start?: string;

@@ -83,8 +83,8 @@ export interface ManagedResource<
   readonly figures?: { read(parts: Parts): Promise<Figures>; readonly isNeeded: boolean };
   /** The entries that a write is decided on. `nowMs`: Unix milliseconds. */
   known(parts: Parts, state: ManagedState, nowMs: number): Known;
-  /** The body of the listing. */
-  list(parts: Parts, state: ManagedState, shown: Shown<Query, Figures>): object;
+  /** The body of the listing. It does not fail: behind a write nothing may. */
+  list(parts: Parts, state: ManagedState, shown: Shown<Query, Figures>): object | Promise<object>;
   /** The name in the log and in the record of a write. */
   title(wanted: Named): string;
   /** The members of log and record for a write that changes the document. They hold no secret. */

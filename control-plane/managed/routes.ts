@@ -32,7 +32,11 @@ export function managedRoutes<
     const nowMs = (): number => Math.floor(parts.nowMs());
     const count = async (): Promise<Figures | undefined> => counted?.read(parts);
 
-    const show = (reply: FastifyReply, state: ManagedState, shown: Omit<Shown<Query, Figures>, 'nowMs'>): object => {
+    const show = async (
+      reply: FastifyReply,
+      state: ManagedState,
+      shown: Omit<Shown<Query, Figures>, 'nowMs'>,
+    ): Promise<object> => {
       const isStale = shown.isStale || (counted !== undefined && shown.figures === undefined);
       if (!isUntagged) reply.header('etag', entityTag(state, kind));
       reply.headers({ 'cache-control': 'no-store', ...staleHeader(isStale) });
@@ -61,7 +65,7 @@ export function managedRoutes<
       // A reset changes what is counted.
       const figures = early ?? (await unlessUnavailable(count()));
       const next = stateAfter(state, changes, revision);
-      const body = show(reply, next, { operator, query: undefined, figures, isStale: false });
+      const body = await show(reply, next, { operator, query: undefined, figures, isStale: false });
       reply.headers(stateRevision(revision));
       return write.answer ?? body;
     };

@@ -10,7 +10,7 @@ import type { TargetStates } from '../targets/target-states.ts';
 import { reportTargets } from './target-report.ts';
 
 export interface LiveParts extends CountedParts {
-  readonly limiter: Pick<Limiter, 'live'>;
+  readonly limiter: Pick<Limiter, 'live' | 'fleet'>;
   readonly targets: Pick<TargetStates, 'known'>;
   readonly discovery: Pick<Discovery, 'known'>;
 }
@@ -19,10 +19,17 @@ export interface LiveParts extends CountedParts {
 export function liveFacts({ limiter, targets, discovery, ...counted }: LiveParts, nowMs: number): OwnFacts['live'] {
   return {
     ...limiter.live(nowMs),
+    ...reportFleet(limiter.fleet),
     ...reportTargets(targets, nowMs),
     ...reportDiscovered(discovery),
     ...reportCounts(counted),
   };
+}
+
+/** Where caps hold, and how the state store answers for those of a fleet. */
+function reportFleet(fleet: Limiter['fleet']): Pick<HeartbeatBody, 'limit_scope' | 'limit_store'> {
+  if (fleet === undefined) return { limit_scope: 'replica' };
+  return { limit_scope: 'fleet', limit_store: fleet.isLost ? 'lost' : fleet.isRecovering ? 'recovering' : 'up' };
 }
 
 interface CountedParts {

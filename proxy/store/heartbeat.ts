@@ -94,6 +94,8 @@ export interface OwnFacts {
   readonly environment: string;
   readonly live: Pick<
     HeartbeatBody,
+    | 'limit_scope'
+    | 'limit_store'
     | 'counters'
     | 'windows'
     | 'refused'

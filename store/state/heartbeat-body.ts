@@ -19,6 +19,10 @@ export interface HeartbeatBody {
   /** `store`, `copy` or `nothing`. */
   readonly state_source: string;
   readonly limiter: 'enforcing' | 'off';
+  /** Where its caps hold; absent in the heartbeat of an older proxy. */
+  readonly limit_scope?: LimitScope;
+  /** With the scope `fleet`: how the state store answers for its caps. */
+  readonly limit_store?: LimitStoreState;
   /** See `environmentFingerprint`. */
   readonly environment: string;
   /** Names the master key that it works with, see `sealMark`; absent without one, and in the heartbeat of an older proxy. */
@@ -48,6 +52,11 @@ export interface HeartbeatBody {
   /** Providers that are asked for their models, up to `mostDiscovered`; absent in the heartbeat of an older proxy. */
   readonly discovered_models?: readonly DiscoveredModels[];
 }
+
+export type LimitScope = 'fleet' | 'replica';
+
+/** `lost`: it does not answer, and on_store_loss says what holds. `recovering`: it waits until all proxies have told what they hold. */
+export type LimitStoreState = 'up' | 'lost' | 'recovering';
 
 /** `atMs`: when the provider last said its models, in Unix milliseconds; null for never. */
 export type DiscoveredModels = readonly [provider: string, count: number, atMs: number | null];
@@ -133,6 +142,8 @@ export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
     (said.state_mark === undefined || isText(said.state_mark)) &&
     isText(said.state_source) &&
     (said.limiter === 'enforcing' || said.limiter === 'off') &&
+    (said.limit_scope === undefined || limitScopes.has(said.limit_scope)) &&
+    (said.limit_store === undefined || limitStoreStates.has(said.limit_store)) &&
     isText(said.environment) &&
     (said.master_key_mark === undefined || isText(said.master_key_mark)) &&
     (said.secret_problems === undefined || isTexts(said.secret_problems)) &&
@@ -164,6 +175,8 @@ function isUnusable(value: unknown): value is UnusableTarget {
   return Array.isArray(value) && value.length >= 4 && value.slice(0, 3).every(isText) && isMoment(value[3]);
 }
 
+const limitScopes: ReadonlySet<unknown> = new Set<LimitScope>(['fleet', 'replica']);
+const limitStoreStates: ReadonlySet<unknown> = new Set<LimitStoreState>(['up', 'lost', 'recovering']);
 const breakerStates: ReadonlySet<unknown> = new Set(['closed', 'half_open', 'open']);
 const limitDimensions: ReadonlySet<unknown> = new Set(['requests', 'tokens', 'input_tokens', 'output_tokens']);
 

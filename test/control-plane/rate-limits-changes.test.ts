@@ -258,6 +258,8 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     of: () => ({ requestsUsed: 12, tokensUsed: 20, tokensReserved: 7, startMs: start + 1_000, endMs: start + 62_000 }),
     inFlight: () => 1,
     refused: () => 4,
+    parts: () => [],
+    scopes: [],
   };
   const nowMs = start + 61_234;
   const { rate_limits: items, server_time } = listing({

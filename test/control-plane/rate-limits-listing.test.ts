@@ -86,7 +86,13 @@ await test('a query that means nothing is refused by its name', async (t) => {
 });
 
 await test('a search is over all rules, and a page says how many there are', async (t) => {
-  const live = { of: () => usedOnce, inFlight: () => 5, refused: (key: string) => (key.endsWith('/other') ? 1 : 0) };
+  const live = {
+    of: () => usedOnce,
+    inFlight: () => 5,
+    refused: (key: string) => (key.endsWith('/other') ? 1 : 0),
+    parts: () => [],
+    scopes: [],
+  };
   const plane = await startPlane(t, { parts: { live: async () => live } });
   await plane.put({ ...teamRule, max_requests: 1, reason: 'Runaway batch job' });
   await plane.put({ ...teamRule, user_path: '/config', expires_in: '1h' });
@@ -143,6 +149,8 @@ async function startLosing(t: Test) {
           of: () => usedOnce,
           inFlight: () => 0,
           refused: () => 0,
+          parts: () => [],
+          scopes: [],
         };
       },
     },

@@ -16,7 +16,7 @@ import { parseMoment } from '../../schemas/formats/moment.ts';
 import type { LiveCounter } from '../../store/state/heartbeat-body.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { sampleHeartbeat, sampleKey } from '../support/managed-state.ts';
-import { rulePrerequisites } from '../support/rule-prerequisites.ts';
+import { countedAlone, rulePrerequisites } from '../support/rule-prerequisites.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 
 export const start = Date.UTC(2026, 5, 1);
@@ -112,6 +112,7 @@ export async function startPlane(
       }),
       live: async () => liveCounters(await store.heartbeats(), at.nowMs),
       prerequisites: () => rulePrerequisites(),
+      limits: countedAlone,
       nowMs: () => at.nowMs,
       ...parts,
     },

@@ -26,6 +26,7 @@ import { sampleConfig } from '../proxy/sample-config.ts';
 import { budgetParts, declaredParts } from '../support/budget-parts.ts';
 import { sampleKey } from '../support/managed-state.ts';
 import { recordObjects } from '../support/record-objects.ts';
+import { countedAlone } from '../support/rule-prerequisites.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 import { record } from './records-plane.ts';
 
@@ -130,6 +131,7 @@ export async function startReachPlane(t: Teardown) {
       configRules: () => ({ rules: config.rules, declared: new Map(), places: new Map() }),
       live: async () => liveCounters([], nowMs),
       prerequisites: () => config.prerequisites(),
+      limits: countedAlone,
     },
   });
   for (const each of [managedRoutes(budgetResource), managedRoutes(budgetSettingsResource)])

@@ -52,6 +52,17 @@ await test('a proxy that enforces what is desired is shown with all it says', as
   ]);
 });
 
+await test('where the caps of a proxy hold, and how the store answers for them, is shown as it says it', async (t) => {
+  const plane = await startStatus(t);
+  await plane.beat('proxy-1', { ...healthy, limit_scope: 'fleet', limit_store: 'lost' });
+  await plane.beat('proxy-2', { ...healthy, limit_scope: 'replica' });
+  const said = (await plane.look()).proxies.map(({ limit_scope, limit_store }) => [limit_scope, limit_store]);
+  t.same(said, [
+    ['fleet', 'lost'],
+    ['replica', undefined],
+  ]);
+});
+
 await test('a proxy with another master key, an unusable secret and a provider without a key says so', async (t) => {
   const plane = await startStatus(t);
   plane.facts.keyMark = 'mark of ours';

@@ -27,7 +27,7 @@ import { defaultConfig } from '../../gitops/read/validate.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { budgetParts } from '../support/budget-parts.ts';
-import { rulePrerequisites } from '../support/rule-prerequisites.ts';
+import { countedAlone, rulePrerequisites } from '../support/rule-prerequisites.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
 export const masterKey = 'sk-test-master-key-0123456789';
@@ -55,7 +55,15 @@ export async function startAdmin(t: Test) {
   const live = async () => liveCounters([], nowMs());
   const quotas = () => defaultConfig().admin;
   const configRules = () => ({ rules: [], declared: new Map(), places: new Map() });
-  const rules = { store, quotas, configRules, live, prerequisites: () => rulePrerequisites(), nowMs };
+  const rules = {
+    store,
+    quotas,
+    configRules,
+    live,
+    prerequisites: () => rulePrerequisites(),
+    limits: countedAlone,
+    nowMs,
+  };
   await app.register(managedRoutes(rateLimitResource), { parts: rules });
   const empty = new ConfigInForce({ hasTemplates: true, usageEnabled: true });
   const aliases = { store, nowMs, configAliases: () => ({ aliases: [], places: new Map(), models: empty.models }) };

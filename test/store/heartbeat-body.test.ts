@@ -18,6 +18,13 @@ await test('what a proxy says of discovered models is checked', async (t) => {
   for (const found of odd) t.notOk(readHeartbeatBody(bodyWith(found)), JSON.stringify(found));
 });
 
+await test('what a proxy says of the scope of its caps is checked, and older proxies say nothing', async (t) => {
+  const good = [{}, { limit_scope: 'replica' }, { limit_scope: 'fleet', limit_store: 'recovering' }];
+  for (const each of good) t.ok(readHeartbeatBody({ ...sampleHeartbeat(), ...each }), JSON.stringify(each));
+  const odd = [{ limit_scope: 'town' }, { limit_scope: null }, { limit_scope: 'fleet', limit_store: true }];
+  for (const each of odd) t.notOk(readHeartbeatBody({ ...sampleHeartbeat(), ...each }), JSON.stringify(each));
+});
+
 await test('what a proxy says of targets that it has asked is checked', async (t) => {
   const bodyWith = (asked: unknown): object => ({ ...sampleHeartbeat(), asked_targets: asked });
   const good = ['p', 'm', 'closed', 3, 1, 12, null, [['tokens', 5, null]]];

@@ -1,5 +1,10 @@
 // Adds up the counters of all live proxies for the listing.
-import { heartbeatLifeMs, readHeartbeatBody } from '../../../store/state/heartbeat-body.ts';
+import {
+  heartbeatLifeMs,
+  type LimitScope,
+  type LimitStoreState,
+  readHeartbeatBody,
+} from '../../../store/state/heartbeat-body.ts';
 import type { Heartbeat } from '../../../store/state/state-store.ts';
 
 export interface LiveCounters {
@@ -9,6 +14,22 @@ export interface LiveCounters {
   inFlight(key: string): number;
   /** How often a rule has refused on all live proxies, since each of them has started. */
   refused(key: string): number;
+  /** What each live proxy has counted itself of a rule in this epoch. Proxies without any are left out. */
+  parts(key: string, epoch: number): readonly ProxyPart[];
+  /** Where the live proxies hold their caps; those are left out that do not say it. */
+  readonly scopes: readonly ProxyScope[];
+}
+
+export interface ProxyPart {
+  readonly instance: string;
+  readonly requestsUsed: number;
+  readonly tokensUsed: number;
+  readonly inFlight: number;
+}
+
+export interface ProxyScope {
+  readonly scope: LimitScope;
+  readonly store: LimitStoreState;
 }
 
 export interface Used {
@@ -44,9 +65,18 @@ export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): L
   const used = new Map<string, Used>();
   const flying = new Map<string, number>();
   const refusals = new Map<string, number>();
-  for (const { atMs, body } of heartbeats) {
+  const parts = new Map<string, ProxyPart[]>();
+  const scopes: ProxyScope[] = [];
+  for (const { instance, atMs, body } of heartbeats) {
     if (nowMs - atMs >= heartbeatLifeMs) continue;
-    const { counters = [], windows = [], refused = [] } = readHeartbeatBody(body) ?? {};
+    const {
+      counters = [],
+      windows = [],
+      refused = [],
+      limit_scope: scope,
+      limit_store: store = 'up',
+    } = readHeartbeatBody(body) ?? {};
+    if (scope !== undefined) scopes.push({ scope, store });
     for (const [key, count] of refused) refusals.set(key, (refusals.get(key) ?? 0) + count);
     for (const [index, [key, epoch, requestsUsed, tokensUsed, inFlight, tokensReserved = 0]] of counters.entries()) {
       const place = placeOf(key, epoch);
@@ -59,12 +89,17 @@ export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): L
         endMs: Math.max(before.endMs, windows[index]?.[1] ?? unused.endMs),
       });
       flying.set(key, (flying.get(key) ?? 0) + inFlight);
+      const own = parts.get(place) ?? [];
+      own.push({ instance, requestsUsed, tokensUsed, inFlight });
+      parts.set(place, own);
     }
   }
   return {
     of: (key, epoch) => used.get(placeOf(key, epoch)) ?? unused,
     inFlight: (key) => flying.get(key) ?? 0,
     refused: (key) => refusals.get(key) ?? 0,
+    parts: (key, epoch) => parts.get(placeOf(key, epoch)) ?? [],
+    scopes,
   };
 }
 

@@ -6,7 +6,8 @@ import { explainUnenforced } from '../../../domain/rules/unenforced.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
 import type { DeclaredDates } from '../../managed/declared-dates.ts';
 import { authorship, provenance } from '../../managed/listing.ts';
-import type { LiveCounters } from './fleet-counters.ts';
+import type { LiveCounters, Used } from './fleet-counters.ts';
+import { type Counting, type SharedFigures, spanOf } from './store-figures.ts';
 
 export interface ListingParts {
   /** Sorted. */
@@ -14,6 +15,10 @@ export interface ListingParts {
   readonly prerequisites: RulePrerequisites;
   /** Undefined: the store does not answer, so the usage is not known. */
   readonly live: LiveCounters | undefined;
+  /** Where caps hold; undefined: it is not known. */
+  readonly counting?: Counting | undefined;
+  /** Of the rules that the whole fleet counts, as far as the store has said them, by rule key. */
+  readonly shared?: ReadonlyMap<string, SharedFigures>;
   readonly declared: DeclaredDates;
   /** Where the configuration declares a rule, by rule key. */
   readonly places: ReadonlyMap<string, string>;
@@ -37,7 +42,8 @@ export function rows(parts: ListingParts): object[] {
   return parts.rules.map((rule) => item(rule, parts));
 }
 
-function item(rule: MergedRule, { prerequisites, live, declared: all, places, nowMs }: ListingParts): object {
+function item(rule: MergedRule, parts: ListingParts): object {
+  const { prerequisites, live, declared: all, places, nowMs } = parts;
   const { manual } = rule;
   const unenforced = explainUnenforced(rule, prerequisites);
   return {
@@ -56,20 +62,21 @@ function item(rule: MergedRule, { prerequisites, live, declared: all, places, no
     period_seconds: rule.periodSeconds,
     ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),
     ...(rule.maxTokens === undefined ? {} : { max_tokens: rule.maxTokens }),
-    ...(live === undefined ? {} : { ...usage(rule, live, nowMs), refused: live.refused(rule.key) }),
+    ...(live === undefined ? {} : { ...usage(rule, live, parts), refused: live.refused(rule.key) }),
+    ...(live === undefined ? {} : sharing(rule, live, parts)),
     ...authorship(manual, all.get(rule.key), nowMs),
   };
 }
 
 /** A template has no usage, because each child has its own counters. An absent cap has none either. */
-function usage(rule: MergedRule, live: LiveCounters, nowMs: number): object {
+function usage(rule: MergedRule, live: LiveCounters, { shared, nowMs }: ListingParts): object {
   const { key, epoch, maxRequests, maxTokens, periodSeconds } = rule;
   if (rule.perChild) return { requests_used: 0, tokens_used: 0, in_flight: 0 };
   if (periodSeconds === 0) {
     const inFlight = live.inFlight(key);
     return { requests_used: 0, ...remaining('requests', maxRequests, inFlight), tokens_used: 0, in_flight: inFlight };
   }
-  const used = live.of(key, epoch);
+  const used = { ...live.of(key, epoch), ...sharedUse(shared?.get(key), periodSeconds) };
   const requestsUsed = maxRequests === undefined ? 0 : used.requestsUsed;
   const tokensUsed = maxTokens === undefined ? 0 : used.tokensUsed;
   return {
@@ -86,4 +93,65 @@ function usage(rule: MergedRule, live: LiveCounters, nowMs: number): object {
 
 function remaining(dimension: 'requests' | 'tokens', cap: number | undefined, used: number): object {
   return cap === undefined ? {} : { [`${dimension}_remaining`]: Math.max(0, cap - used) };
+}
+
+/** The members of `Used` as the store has them. What open requests have set aside, only the proxies know. */
+function sharedUse(figures: SharedFigures | undefined, periodSeconds: number): Partial<Used> {
+  if (figures === undefined) return {};
+  const { startMs = Number.POSITIVE_INFINITY, endMs = Number.NEGATIVE_INFINITY } = spanOf(figures, periodSeconds) ?? {};
+  return { requestsUsed: figures.requests?.used ?? 0, tokensUsed: figures.tokens?.used ?? 0, startMs, endMs };
+}
+
+/** Where a rule is counted, how exactly, what is handed out and not used, and the part of each proxy. */
+function sharing(rule: MergedRule, live: LiveCounters, { counting, shared }: ListingParts): object {
+  if (counting === undefined) return {};
+  const { counted, replicas } = counting;
+  if (counted === 'replica') return { counted };
+  const whole = { counted, replicas, exactness: exactnessOf(rule, counting) };
+  const figures = shared?.get(rule.key);
+  if (figures === undefined) return whole;
+  const { key, epoch, maxTokens } = rule;
+  const held = figures.slots ?? figures.requests;
+  const inUse = figures.slots === undefined ? 0 : live.inFlight(key);
+  return {
+    ...whole,
+    held: Math.max(0, (held?.held ?? 0) - inUse),
+    ...(maxTokens === undefined
+      ? {}
+      : { tokens_held: Math.max(0, (figures.tokens?.held ?? 0) - live.of(key, epoch).tokensReserved) }),
+    proxies: partsOf(rule, live, figures),
+  };
+}
+
+function exactnessOf({ onStoreLoss }: MergedRule, counting: Counting): string {
+  if (counting.isLost) return onStoreLoss ?? counting.onStoreLoss;
+  return counting.isRecovering ? 'recovering' : 'exact';
+}
+
+/** So many proxies are listed for one rule. */
+const mostParts = 100;
+
+/** Sorted by instance. A proxy that is gone is listed while the store keeps what it held. */
+function partsOf({ key, epoch, maxTokens }: MergedRule, live: LiveCounters, figures: SharedFigures): object[] {
+  const own = new Map(live.parts(key, epoch).map((part) => [part.instance, part]));
+  const held = heldBy(figures.slots ?? figures.requests);
+  const tokens = heldBy(figures.tokens);
+  return [...new Set([...own.keys(), ...held.keys(), ...tokens.keys()])]
+    .sort()
+    .slice(0, mostParts)
+    .map((instance) => ({
+      instance,
+      requests_used: figures.slots === undefined ? (own.get(instance)?.requestsUsed ?? 0) : 0,
+      tokens_used: own.get(instance)?.tokensUsed ?? 0,
+      in_flight: own.get(instance)?.inFlight ?? 0,
+      held: Math.max(0, (held.get(instance) ?? 0) - (own.get(instance)?.inFlight ?? 0)),
+      ...(maxTokens === undefined ? {} : { tokens_held: tokens.get(instance) ?? 0 }),
+    }));
+}
+
+function heldBy(view: SharedFigures[keyof SharedFigures]): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const [instance, units] of view?.sessions ?? [])
+    if (instance !== '' && units > 0) found.set(instance, (found.get(instance) ?? 0) + units);
+  return found;
 }

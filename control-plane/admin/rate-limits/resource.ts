@@ -18,12 +18,15 @@ import { type ListingParts, listing, rows } from './listing.ts';
 import { mergedRules } from './merged-rules.ts';
 import { type ListingQuery, readListing } from './read-listing.ts';
 import { checkConfirmation, type RuleName, type RuleWrite, readDelete, readResetOne, readWrite } from './read-write.ts';
+import { countingOf, readShared, type SharedLimits } from './store-figures.ts';
 
 /** The parts of the process that the rate-limit resource uses. */
 export interface RateLimitParts extends ManagedParts {
   /** The rules of the configuration in force, with the dates and the place of each declaration. */
   configRules(): Pick<ListingParts, 'declared' | 'places'> & { readonly rules: readonly Rule[] };
   live(): Promise<LiveCounters>;
+  /** Of caps that hold for the whole fleet. */
+  readonly limits: SharedLimits;
   /** The limits on what operators may store. */
   quotas(): Quotas;
   /** Decides which rules can be enforced; called for every request. */
@@ -101,10 +104,15 @@ export const rateLimitResource: ManagedResource<RateLimitParts, RulesNow, Listin
       quotas: parts.quotas(),
     };
   },
-  list(parts, state, { operator, query, figures, isStale }) {
-    const all: ListingParts = { ...shownRules(parts, state), live: isStale ? undefined : figures };
+  async list(parts, state, { operator, query, figures, isStale }) {
+    const live = isStale ? undefined : figures;
+    const all: ListingParts = { ...shownRules(parts, state), live };
     const seen = all.rules.filter((rule) => isVisible(operator, rule));
-    return listing({ ...all, ...(query === undefined ? { rules: seen } : chosen(all, seen, query)) });
+    const shown = query === undefined ? { rules: seen } : chosen(all, seen, query);
+    if (live === undefined) return listing({ ...all, ...shown });
+    const counting = countingOf(live, parts.limits);
+    const shared = counting.counted === 'fleet' ? await readShared(shown.rules, parts.limits.look) : new Map();
+    return listing({ ...all, ...shown, counting, shared });
   },
   title: (wanted: RuleName) => (wanted.key === everyRule ? 'every rule' : `rule ${ruleTitle(wanted)}`),
   facts(before, after, { key }) {

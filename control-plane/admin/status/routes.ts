@@ -99,6 +99,8 @@ function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | und
     state_revision: body.state_revision,
     state_source: body.state_source,
     limiter: body.limiter,
+    ...(body.limit_scope === undefined ? {} : { limit_scope: body.limit_scope }),
+    ...(body.limit_store === undefined ? {} : { limit_store: body.limit_store }),
     environment: body.environment,
     environment_matches: body.environment === desired.environment,
     last_config_error: body.config_problems.length === 0 ? null : body.config_problems,

@@ -57,7 +57,8 @@ export class Fleet {
   /** All has been told on this connection. */
   #hasTold = false;
   #isAttached = false;
-  #isRecovering = false;
+  /** The store waits until all proxies have told what they hold. */
+  isRecovering = false;
   #validUntilMs = Number.NEGATIVE_INFINITY;
   /** Since when an answer, or a connection, is missing. */
   #missingSinceMs: number | undefined;
@@ -355,11 +356,11 @@ export class Fleet {
     this.#isLost = false;
     this.#live = Math.max(1, answer.live);
     this.#rank = answer.rank;
-    this.#isRecovering = answer.recovering;
+    this.isRecovering = answer.recovering;
   }
 
   #run(nowMs: number, pauses: ReadonlyMap<Stock, number>): void {
-    const pauseMs = this.#isRecovering ? recoveringMs : 0;
+    const pauseMs = this.isRecovering ? recoveringMs : 0;
     this.#waiting.run(nowMs, (needs) => {
       let askAtMs = needs.length === 0 ? Number.POSITIVE_INFINITY : nowMs + pauseMs;
       for (const { stock } of needs) askAtMs = Math.max(askAtMs, nowMs + (pauses.get(stock) ?? 0), stock.dryUntilMs);

@@ -1,0 +1,87 @@
+// The figures of rules that the whole fleet counts, as the state store has them at this moment.
+import { counterKey, type LimitLane, type LimitView } from '../../../domain/limits/exchange.ts';
+import type { MergedRule } from '../../../domain/rules/merge.ts';
+import { sliceCount, sliceStartMs } from '../../../domain/rules/slice.ts';
+import type { LimitScope } from '../../../store/state/heartbeat-body.ts';
+import type { LimitStore } from '../../../store/state/limits/limit-store.ts';
+import type { LiveCounters } from './fleet-counters.ts';
+
+/** The part of the process that knows of shared caps. */
+export interface SharedLimits {
+  readonly look: LimitStore['look'];
+  /** As the configuration says it, or the engine of the store: it counts while no proxy says where its caps hold. */
+  scope(): LimitScope;
+  /** What holds while the store is lost, where a rule does not say it. */
+  onStoreLoss(): 'share' | 'closed' | 'open';
+}
+
+/** Where caps hold, and how exactly. */
+export interface Counting {
+  readonly counted: LimitScope;
+  /** The live proxies that share the caps. */
+  readonly replicas: number;
+  readonly isLost: boolean;
+  readonly isRecovering: boolean;
+  readonly onStoreLoss: 'share' | 'closed' | 'open';
+}
+
+/** A rule as the store has it; a lane that it does not limit is absent. */
+export type SharedFigures = Partial<Record<LimitLane, LimitView>>;
+
+/** So many rules of one answer are read from the store; the others show what the proxies have counted. */
+const mostRead = 1_000;
+
+export function countingOf({ scopes }: Pick<LiveCounters, 'scopes'>, limits: SharedLimits): Counting {
+  const sharing = scopes.filter(({ scope }) => scope === 'fleet');
+  const isShared = scopes.length === 0 ? limits.scope() === 'fleet' : sharing.length > 0;
+  return {
+    counted: isShared ? 'fleet' : 'replica',
+    replicas: sharing.length,
+    isLost: sharing.some(({ store }) => store === 'lost'),
+    isRecovering: sharing.some(({ store }) => store === 'recovering'),
+    onStoreLoss: limits.onStoreLoss(),
+  };
+}
+
+/** By rule key; empty when the store does not answer. Templates have no figures as a whole. */
+export async function readShared(
+  rules: readonly MergedRule[],
+  look: LimitStore['look'],
+): Promise<ReadonlyMap<string, SharedFigures>> {
+  const asked = rules
+    .filter(({ perChild, counted }) => !perChild && counted)
+    .slice(0, mostRead)
+    .flatMap((rule) => lanesOf(rule).map((lane) => ({ rule, lane })));
+  if (asked.length === 0) return new Map();
+  const views = await look(
+    // Slots are held by open requests whatever is reset.
+    asked.map(({ rule, lane }) => counterKey(lane === 'slots' ? { ...rule, epoch: 0 } : rule, lane, '')),
+  ).catch(() => []);
+  const found = new Map<string, SharedFigures>();
+  for (const [index, view] of views.entries()) {
+    const of = asked[index];
+    if (of !== undefined) found.set(of.rule.key, { ...found.get(of.rule.key), [of.lane]: view });
+  }
+  return found;
+}
+
+/** When the use of a rule began, and when all of it will have left, in Unix milliseconds; undefined without use. */
+export function spanOf(
+  { requests, tokens }: SharedFigures,
+  periodSeconds: number,
+): { readonly startMs: number; readonly endMs: number } | undefined {
+  const used = [requests, tokens].filter((view) => view !== undefined && view.oldest >= 0) as LimitView[];
+  if (used.length === 0) return undefined;
+  return {
+    startMs: sliceStartMs(Math.min(...used.map(({ oldest }) => oldest)), periodSeconds),
+    endMs: sliceStartMs(Math.max(...used.map(({ newest }) => newest)) + sliceCount, periodSeconds),
+  };
+}
+
+function lanesOf({ periodSeconds, maxRequests, maxTokens }: MergedRule): LimitLane[] {
+  if (periodSeconds === 0) return ['slots'];
+  return [
+    ...(maxRequests === undefined ? [] : (['requests'] as const)),
+    ...(maxTokens === undefined ? [] : (['tokens'] as const)),
+  ];
+}
