@@ -48,6 +48,7 @@ export const rateLimitMetrics = {
     type: 'gauge',
     help: 'Tokens that open requests have set aside under a token cap, all children added up.',
     labelNames: ['rule', 'scope'],
+    acrossWorkers: 'sum',
   },
   usedOfReserved: {
     name: 'gateway_rate_limit_used_of_reserved_ratio',

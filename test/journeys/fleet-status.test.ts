@@ -77,7 +77,10 @@ async function claimed(proxy: Gateway): Promise<object> {
 
 const limits = (cap: number) => ({
   'gateway.yaml': {
-    rate_limits: { user_paths: [{ path: '/declared', limits: [{ period: 'minute', max_requests: cap }] }] },
+    rate_limits: {
+      scope: 'replica',
+      user_paths: [{ path: '/declared', limits: [{ period: 'minute', max_requests: cap }] }],
+    },
   },
 });
 
