@@ -1,4 +1,4 @@
-// Whoever reads a limit of the fleet reads the same figures: headers, /v1/usage, listing, explanation, metrics (design section 7).
+// Whoever reads a limit of the fleet reads the same figures: headers, /v1/usage, listing, explanation (design section 7).
 import { test } from 'tap';
 import { ask, usageOf } from '../support/consumer.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
@@ -83,7 +83,7 @@ for (const store of ['redis', 'sqlite'] as const) {
     t.match(row, { counted: 'fleet', replicas: 2, exactness: 'exact', requests_remaining: 3 });
     const minute = await waitFor('the part of each proxy in the listing', async () => {
       const found = (await listRules(fleet)).find(isMinute) as unknown as { proxies: Row[]; held: number };
-      const parts = found.proxies.map((part) => `${part['instance']} ${part['requests_used']}`);
+      const parts = found.proxies.map((part) => `${String(part['instance'])} ${Number(part['requests_used'])}`);
       return parts.join() === 'proxy-1 4,proxy-2 3' && found;
     });
     t.ok(minute.held <= cap - used, 'and no more is held than is left');
