@@ -1,5 +1,6 @@
 // The connection of this proxy to the limits that a fleet shares: timers, exchanges one after the other, and what the log says of it.
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { exchangeVersion } from '../../domain/limits/exchange.ts';
 import type { Log } from '../../plane/log-events.ts';
 import type { LimitLine, LimitStore } from '../../store/state/limits/limit-store.ts';
@@ -187,16 +188,17 @@ class Link implements LimitLink {
     const { fleet } = this.#parts;
     const line = this.#line;
     if (line !== undefined && !fleet.isLost) {
-      const isOver = new Promise<void>((resolve) => {
+      const timeIsOver = pause(fleet.leaseWaitMs, undefined, { ref: false });
+      const givenBack = new Promise<void>((resolve) => {
         this.#answered = () => {
           if (fleet.isGivenBack) resolve();
         };
-        setTimeout(resolve, fleet.leaseWaitMs).unref();
       });
       fleet.giveAllBack();
       this.#wake();
-      await isOver;
-      if (fleet.isGivenBack) await Promise.race([line.detach(fleet.detachMessage()), isOver]).catch(() => undefined);
+      await Promise.race([givenBack, timeIsOver]);
+      if (fleet.isGivenBack)
+        await Promise.race([line.detach(fleet.detachMessage()), timeIsOver]).catch(() => undefined);
     }
     this.#isClosed = true;
     clearTimeout(this.#timer);

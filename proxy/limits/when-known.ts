@@ -32,17 +32,22 @@ export function whenKnown<Decision>(
   if (!isAsking(first)) return first;
   const fleet = fleetOf(matches.matched());
   if (fleet === undefined) throw new Error('nothing can be asked without a fleet');
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     fleet.wait({
       needs: first,
       untilMs: nowMs + fleet.leaseWaitMs,
       askAtMs: nowMs,
       decide(now, isLast) {
-        const next = decide(now, isLast);
-        if (isAsking(next)) return next;
+        try {
+          const next = decide(now, isLast);
+          if (isAsking(next)) return next;
+          resolve(next);
+        } catch (error) {
+          // It ends this request, not those that wait behind it.
+          reject(error instanceof Error ? error : new Error(String(error)));
+        }
         fleet.counts.waits += 1;
         fleet.counts.waitedMs += now - nowMs;
-        resolve(next);
         return undefined;
       },
     });

@@ -59,15 +59,15 @@ export class WaitingRequests {
     return [...groups.values()];
   }
 
-  /** Decides those that can be, in order. `askAgainMs`: when those that go on waiting are asked for. */
-  run(nowMs: number, askAgainMs: (needs: readonly Need[]) => number): void {
+  /** Decides those that can be, in order. `askAgainMs`: when those that go on waiting are asked for; undefined: as before. */
+  run(nowMs: number, askAgainMs?: (needs: readonly Need[]) => number): void {
     const before = this.#waiting;
     this.#waiting = [];
     for (const waiting of before) {
       const needs = waiting.decide(nowMs, nowMs >= waiting.untilMs);
       if (needs === undefined) continue;
       waiting.needs = needs;
-      waiting.askAtMs = askAgainMs(needs);
+      if (askAgainMs !== undefined) waiting.askAtMs = askAgainMs(needs);
       this.#waiting.push(waiting);
     }
   }
@@ -75,7 +75,7 @@ export class WaitingRequests {
   /** Decides those whose time is over. */
   expire(nowMs: number): void {
     if (!this.#waiting.some(({ untilMs }) => untilMs <= nowMs)) return;
-    this.run(nowMs, () => nowMs);
+    this.run(nowMs);
   }
 }
 
