@@ -65,7 +65,7 @@ interface Listing {
 const comparedHeaders = ['content-type', 'etag', 'cache-control', 'allow', 'retry-after', 'www-authenticate'];
 
 /** What a client sees of an answer, without what may differ from one moment to the next. */
-async function seen(response: Response): Promise<object> {
+async function seen(response: Response): Promise<{ status: number; headers: string[]; body: string }> {
   const text = await response.text();
   const moment =
     /"(server_time|created_at|updated_at|window_start|window_end|heard_at|converged|lag_seconds|state_revision)":("[^"]*"|[\w.]+)/g;
@@ -115,6 +115,12 @@ const operators = extent(100, 40);
 /** So many failures in a minute are answered as what they are. */
 const mostFailures = 20;
 
+/** An answer for which the store was asked in time: on a busy machine a listing may be given without its figures. */
+async function inTime<Answer extends { readonly body: string }>(ask: () => Promise<Answer>): Promise<Answer> {
+  const answer = await ask();
+  return answer.body.includes('"stale":true') ? ask() : answer;
+}
+
 for (const store of scenarioStores) {
   await test(`a fleet on ${store}`, async (group) => {
     const upstream = await startFakeUpstream({ t: group });
@@ -124,8 +130,8 @@ for (const store of scenarioStores) {
 
     await group.test('the admin API through a proxy is the admin API itself', async (t) => {
       for (const [what, status, path, init] of asked) {
-        const direct = await seen(await fleet.admin(path, init));
-        const through = await seen(await proxy.fetch(path, init));
+        const direct = await inTime(async () => seen(await fleet.admin(path, init)));
+        const through = await inTime(async () => seen(await proxy.fetch(path, init)));
         t.match(direct, { status }, what);
         // What was removed directly cannot be removed again.
         if (what === 'a removal') t.match(through, { status: 404 });
