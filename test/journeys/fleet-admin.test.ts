@@ -116,9 +116,9 @@ const operators = extent(100, 40);
 const mostFailures = 20;
 
 /** An answer for which the store was asked in time: on a busy machine a listing may be given without its figures. */
-async function inTime<Answer extends { readonly body: string }>(ask: () => Promise<Answer>): Promise<Answer> {
-  const answer = await ask();
-  return answer.body.includes('"stale":true') ? ask() : answer;
+async function inTime<Answer extends { readonly body: string }>(answered: () => Promise<Answer>): Promise<Answer> {
+  const answer = await answered();
+  return answer.body.includes('"stale":true') ? answered() : answer;
 }
 
 for (const store of scenarioStores) {
