@@ -2,7 +2,7 @@
 import { isShadowed, takeWindow } from './admit.ts';
 import type { Need } from './fleet/waiting.ts';
 import type { Lease } from './lease.ts';
-import { liveCounter, type MatchedCounters, type Matches } from './match.ts';
+import type { MatchedCounter, MatchedCounters, Matches } from './match.ts';
 import { type Rejection, reject } from './rejection.ts';
 import { needsOf, roomOf } from './room.ts';
 import { momentOf, whenKnown } from './when-known.ts';
@@ -28,27 +28,20 @@ function tryToRenew(
   nowMs: number,
   isLast: boolean,
 ): Rejection | undefined | readonly Need[] {
-  const moved = new Set(matches.matched().filter((match) => match.caps.isShared && lease.isCountedIn(match, nowMs)));
+  const windows = windowsOf(matches.opened(), lease);
+  // What the fleet counts in its ring is moved: it takes no further unit.
+  const moved = new Set(windows.filter((match) => match.caps.isShared && lease.isCountedIn(match, nowMs)));
+  const renewed = windows.filter((match) => !moved.has(match));
+  const enforced = renewed.filter(({ caps }) => !caps.shadow);
+  const isAsking = ({ caps, counter }: MatchedCounter): boolean => roomOf(caps, counter, nowMs) === 'asking';
+  // It stays counted while it waits, so that no other request takes its place.
+  if (!isLast && enforced.some(isAsking)) return needsOf(renewed, 0, nowMs);
   lease.uncount(nowMs);
-  const windows = windowsOf(matches.matched(), lease);
-  let isAsking = false;
-  for (const match of windows) {
-    if (match.caps.shadow || moved.has(match)) continue;
-    const room = roomOf(match.caps, liveCounter(match), nowMs, { isLast });
-    if (room === 'asking') isAsking = true;
-    else if (room !== 'room') {
-      lease.release();
-      return reject(windows, nowMs, 'reject');
-    }
+  if (enforced.some(({ caps, counter }) => roomOf(caps, counter, nowMs, { isLast }) !== 'room')) {
+    lease.release();
+    return reject(windows, nowMs, 'reject');
   }
-  const opened = windowsOf(matches.opened(), lease);
-  if (isAsking && !isLast)
-    return needsOf(
-      opened.filter((match) => !moved.has(match)),
-      0,
-      nowMs,
-    );
-  const counted = opened.filter((match) => moved.has(match) || !isShadowed(match, nowMs));
+  const counted = windows.filter((match) => moved.has(match) || !isShadowed(match, nowMs));
   for (const { caps, counter } of counted) takeWindow(caps, counter, nowMs);
   lease.recount(counted, nowMs, momentOf(counted, nowMs));
   return undefined;

@@ -3,6 +3,7 @@ import { test } from 'tap';
 import type { LimitNotice } from '../../../../domain/limits/exchange.ts';
 import { Fleet } from '../../../../proxy/limits/fleet/fleet.ts';
 import { createLimiter, type Limiter } from '../../../../proxy/limits/limiter.ts';
+import { renewLease } from '../../../../proxy/limits/renew.ts';
 import { attach, exchange, look } from '../../../../store/state/limits/book.ts';
 import { MemoryTables } from '../../../support/limit-tables.ts';
 import { ruleOf } from '../rule-of.ts';
@@ -55,6 +56,26 @@ await test('a process that was stopped asks the store before it takes it for los
   proxy.fleet.pass(proxy.nowMs);
   t.ok(proxy.fleet.isLost);
   t.ok((await asked).lease, 'behind a turn of the event loop without an answer it is');
+});
+
+await test('a request whose body came slowly stays counted once, in the slice in which it goes on', async (t) => {
+  const proxy = new Alone([ruleOf('user_path', '/team', 60, { maxRequests: 1 })]);
+  const first = proxy.ask('/team');
+  proxy.pass(1);
+  const { lease } = await first;
+  if (lease === undefined) throw new Error('the first request has room');
+  const refused = proxy.ask('/team');
+  proxy.pass(1);
+  t.ok((await refused).rejection, 'the cap is used up');
+  proxy.pass(5_000);
+  t.equal(await renewLease(lease, proxy.limiter.forUserPath('/team'), proxy.nowMs), undefined);
+  proxy.pass(1_000);
+  const [report] = proxy.limiter.report(proxy.limiter.forUserPath('/team'), proxy.nowMs);
+  t.equal(report?.requestsUsed, 1);
+  t.equal(proxy.limiter.decisions().filter(({ outcome }) => outcome === 'shadow_reject').length, 0);
+  const later = proxy.ask('/team');
+  proxy.pass(1);
+  t.ok((await later).rejection);
 });
 
 await test('a request of a child that was never counted is asked for with the cap of its rule', async (t) => {
