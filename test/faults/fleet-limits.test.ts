@@ -67,7 +67,7 @@ function worst(asked: readonly Asked[], periodMs: number): number {
 }
 
 /** Asks all proxies again and again until told to end. */
-function load(path: string): { end: () => Promise<Asked[]> } {
+function load(path: string): { go: (more: number) => Promise<unknown>; end: () => Promise<Asked[]> } {
   const asked: Asked[] = [];
   const over = { is: false };
   const clients = proxies.flatMap((proxy) => [proxy, proxy]);
@@ -78,6 +78,11 @@ function load(path: string): { end: () => Promise<Asked[]> } {
     }
   });
   return {
+    /** Resolves when so many more were asked. */
+    go(more) {
+      const wanted = asked.length + more;
+      return waitFor('the load to go on', () => asked.length >= wanted);
+    },
     async end() {
       over.is = true;
       await Promise.all(running);
@@ -95,14 +100,14 @@ async function storeIs(state: 'lost' | 'there', of: Fleet['proxies']): Promise<v
 
 await test('proxies and Redis are killed: no trailing period holds more than the cap', async (t) => {
   const running = load('/window');
-  await setTimeout(extent(2_000, 700));
+  await running.go(extent(300, 100));
   await proxies[2].process.kill();
-  await setTimeout(extent(2_000, 700));
+  await running.go(extent(300, 100));
   await fleet.redis?.kill();
-  await setTimeout(300);
+  await running.go(30);
   await fleet.redis?.restart();
   await proxies[2].restart();
-  await setTimeout(extent(4_000, 1_500));
+  await running.go(extent(600, 200));
   const asked = await running.end();
   await storeIs('there', proxies);
   const admitted = asked.filter(({ status }) => status === 200).length;

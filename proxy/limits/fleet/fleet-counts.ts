@@ -7,7 +7,6 @@ export interface FleetCounts {
   refill: number;
   recalls: number;
   recoveries: number;
-  burials: number;
   /** Requests that have waited for the store, and for how long together, in milliseconds. */
   waits: number;
   waitedMs: number;
@@ -16,5 +15,5 @@ export interface FleetCounts {
 }
 
 export function noFleetCounts(): FleetCounts {
-  return { beat: 0, ask: 0, refill: 0, recalls: 0, recoveries: 0, burials: 0, waits: 0, waitedMs: 0, withoutStore: 0 };
+  return { beat: 0, ask: 0, refill: 0, recalls: 0, recoveries: 0, waits: 0, waitedMs: 0, withoutStore: 0 };
 }

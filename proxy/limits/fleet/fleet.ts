@@ -214,7 +214,6 @@ export class Fleet {
     const isNewStore = answer.generation !== generation;
     const lost = this.#session.attached(answer);
     const isBehind = lost.answered.length > 0;
-    if (answer.former === 'buried') this.counts.burials += 1;
     if (isBehind || (isNewStore && generation !== undefined)) this.counts.recoveries += 1;
     if (answer.former !== 'unknown') tellLost(answer, lost, this.#stocks.values());
     else if (isNewStore || isOpen) tellAll(this.#options.ownUses(nowMs), this.#stocks.values(), this.#time, nowMs);

@@ -217,8 +217,7 @@ export class Stock {
 
   /** Nothing is held, used or told any more, and no request came for long. */
   isSpent(nowMs: number): boolean {
-    if (this.units > 0 || this.untold > 0 || this.underWay > 0 || this.#refunds.length > 0 || this.inUse > 0)
-      return false;
+    if (!this.isEmpty) return false;
     return this.isOver || nowMs - this.#usedAtMs > longestRestMs;
   }
 
