@@ -1,5 +1,6 @@
 // A decision that may have to wait for the state store: made at once where it can be, else with the store's answer, within a bound.
 import type { Fleet, Moment } from './fleet/fleet.ts';
+import { noteWait } from './fleet/fleet-counts.ts';
 import type { Need } from './fleet/waiting.ts';
 import type { MatchedCounters, Matches } from './match.ts';
 
@@ -46,8 +47,7 @@ export function whenKnown<Decision>(
           // It ends this request, not those that wait behind it.
           reject(error instanceof Error ? error : new Error(String(error)));
         }
-        fleet.counts.waits += 1;
-        fleet.counts.waitedMs += now - nowMs;
+        noteWait(fleet.counts, now - nowMs);
         return undefined;
       },
     });

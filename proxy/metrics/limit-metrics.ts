@@ -70,6 +70,7 @@ function fleetReaders(limiter: Pick<Limiter, 'fleet'>) {
     },
     waits: read(({ counts }) => counts.waits),
     waited: read(({ counts }) => counts.waitedMs / 1000),
+    longestWait: read(({ counts }) => counts.longestWaitMs / 1000),
     withoutStore: read(({ counts }) => counts.withoutStore),
     storeLost: read(({ isLost }) => (isLost ? 1 : 0)),
     replicas: read(({ live }) => live),

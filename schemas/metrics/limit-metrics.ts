@@ -100,6 +100,13 @@ export const rateLimitMetrics = {
     help: 'How long they have waited together.',
     labelNames: [],
   },
+  longestWait: {
+    name: 'gateway_rate_limit_longest_wait_seconds',
+    type: 'gauge',
+    help: 'The longest that one of them has waited since the start: at most lease_wait, and what this process was late.',
+    labelNames: [],
+    acrossWorkers: 'max',
+  },
   withoutStore: {
     name: 'gateway_rate_limit_fallback_decisions_total',
     type: 'counter',

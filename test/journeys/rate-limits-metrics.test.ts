@@ -51,7 +51,9 @@ const ownPath = /\/secret/i;
 
 /** Histograms, and what a proxy tells of limits that a fleet shares: nothing where it counts alone. */
 const isApart = (name: string): boolean =>
-  /^(retry_after|used_of_reserved|exchanges|wait|fallback|recalls|recoveries|replicas|stocks|store_lost)/.test(name);
+  /^(retry_after|used_of_reserved|exchanges|wait|longest_wait|fallback|recalls|recoveries|replicas|stocks|store_lost)/.test(
+    name,
+  );
 
 await test('a known sequence gives known figures', async (t) => {
   const id = {
