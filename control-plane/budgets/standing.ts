@@ -1,5 +1,6 @@
-// Computes the spend of each budget in its present window, and the used-up budgets. Pure.
+// Computes the spend of each budget in its present window, and what proxies are told of it: the spends, and the used-up budgets. Pure.
 import type { MergedBudget } from '../../domain/budgets/merge-budgets.ts';
+import { type BudgetSpend, type BudgetSpends, mostSpendCharacters, mostSpends } from '../../domain/budgets/spends.ts';
 import { type BudgetVerdict, type BudgetVerdicts, mostVerdicts } from '../../domain/budgets/verdicts.ts';
 import { type Anchors, type BudgetWindow, budgetWindow } from '../../domain/budgets/window.ts';
 import type { NanoDollars } from '../../domain/records/usage.ts';
@@ -36,11 +37,6 @@ export function countedSinceMs(budgets: readonly MergedBudget[], anchors: Anchor
   return asked.reduce((earliest, { question }) => Math.min(earliest, question.fromMs), Number.POSITIVE_INFINITY);
 }
 
-/** Where a standing belongs: a template and a plain budget of one key may stand beside each other. */
-export function placeOfBudget({ key, perChild }: Pick<MergedBudget, 'key' | 'perChild'>): string {
-  return `${perChild} ${key}`;
-}
-
 /** The most that one subject of the budget has spent. */
 export function highestSpend(spend: Spend): NanoDollars {
   let highest = 0;
@@ -56,7 +52,8 @@ export function verdictsOf(standings: readonly BudgetStanding[], computedAtMs: n
     const { id, scope, subject, perChild, periodSeconds, amount, mode } = budget;
     for (const [effectiveSubject, spent] of spend) {
       if (spent < amount) continue;
-      found.push({ id, scope, subject, effectiveSubject, perChild, periodSeconds, amount, spent, ...window, mode });
+      const named = { id, scope, subject, effectiveSubject, perChild, periodSeconds };
+      found.push({ ...named, amount, spent: tellable(spent), ...window, mode });
     }
   }
   const verdicts =
@@ -64,4 +61,62 @@ export function verdictsOf(standings: readonly BudgetStanding[], computedAtMs: n
       ? found
       : found.sort((a, b) => Number(a.mode === 'shadow') - Number(b.mode === 'shadow')).slice(0, mostVerdicts);
   return { computedAtMs, verdicts, unlisted: found.length - verdicts.length };
+}
+
+/**
+ * What every subject of the enforced budgets has spent, those in shadow included: at most `mostSpends` subjects of at most as many budgets, those
+ * in shadow last, then the greatest shares of their amounts first. `computedAtMs`: when the records were asked.
+ */
+export function spendsOf(standings: readonly BudgetStanding[], computedAtMs: number): BudgetSpends {
+  const enforced = standings.filter(({ budget }) => budget.enforced);
+  const listed =
+    enforced.length <= mostSpends
+      ? enforced
+      : ranked(enforced, ({ spend }) => highestSpend(spend)).slice(0, mostSpends);
+  const found = listed.flatMap(({ budget, question: { fromMs }, spend }) =>
+    [...spend].flatMap(([effectiveSubject, spent]) => (spent > 0 ? [{ budget, fromMs, effectiveSubject, spent }] : [])),
+  );
+  const first = fitting(found);
+  const told = first.length === found.length ? first : fitting(ranked(found, ({ spent }) => spent));
+  const toldOf = Map.groupBy(told, ({ budget }) => budget);
+  const windows = listed.map(({ budget, question: { fromMs }, spend }) => {
+    const { key, perChild } = budget;
+    return { key, perChild, fromMs, unlisted: payersIn(spend) - (toldOf.get(budget)?.length ?? 0) };
+  });
+  const spends = told.map(({ budget: { key, perChild }, fromMs, effectiveSubject, spent }): BudgetSpend => {
+    return { key, perChild, effectiveSubject, fromMs, spent: tellable(spent) };
+  });
+  const all = enforced.reduce((sum, { spend }) => sum + payersIn(spend), 0);
+  return { computedAtMs, windows, spends, unlisted: all - spends.length };
+}
+
+/** Those in shadow last, then those with the greatest share of the amount first. */
+function ranked<Of extends { readonly budget: MergedBudget }>(all: readonly Of[], spentOf: (one: Of) => number): Of[] {
+  const shares = new Map(all.map((each) => [each, spentOf(each) / each.budget.amount]));
+  const isShadow = ({ budget }: Of): number => Number(budget.mode === 'shadow');
+  return all.toSorted((a, b) => isShadow(a) - isShadow(b) || (shares.get(b) ?? 0) - (shares.get(a) ?? 0));
+}
+
+/** As many of the first as fit into one body. */
+function fitting<Of extends { readonly effectiveSubject: string }>(all: readonly Of[]): Of[] {
+  const first: Of[] = [];
+  let characters = 0;
+  for (const each of all) {
+    characters += each.effectiveSubject.length;
+    if (first.length === mostSpends || characters > mostSpendCharacters) break;
+    first.push(each);
+  }
+  return first;
+}
+
+/** How many subjects have spent something. */
+function payersIn(spend: Spend): number {
+  let payers = 0;
+  for (const spent of spend.values()) if (spent > 0) payers += 1;
+  return payers;
+}
+
+/** A sum of more than nine million dollars may be too large to be told exactly. */
+function tellable(spent: NanoDollars): NanoDollars {
+  return Math.min(spent, Number.MAX_SAFE_INTEGER);
 }

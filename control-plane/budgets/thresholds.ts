@@ -1,10 +1,10 @@
 // Logs when a budget is nearly spent and when it is used up: one line for each, once per budget and window.
 
-import { budgetTitle } from '../../domain/budgets/budget.ts';
+import { budgetTitle, placeOfBudget } from '../../domain/budgets/budget.ts';
 import { sayDollars } from '../../domain/budgets/money.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import type { Log } from '../../plane/log-events.ts';
-import { type BudgetStanding, highestSpend, placeOfBudget } from './standing.ts';
+import { type BudgetStanding, highestSpend } from './standing.ts';
 
 /** Shares of the amount, rising. */
 const thresholds = [0.8, 1] as const;

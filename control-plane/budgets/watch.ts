@@ -1,20 +1,19 @@
-// Watches what budgets have spent: asks the record store, tells the proxies what is used up, and the log when it becomes so.
+// Watches what budgets have spent: asks the record store, tells the proxies the spend and what is used up, and the log when it becomes so.
 
+import { placeOfBudget } from '../../domain/budgets/budget.ts';
 import type { MergedBudget } from '../../domain/budgets/merge-budgets.ts';
 import type { Anchors } from '../../domain/budgets/window.ts';
 import type { Log } from '../../plane/log-events.ts';
 import type { RecordStore } from '../../store/records/record-store.ts';
 import { singleFlight } from '../../store/single-flight.ts';
-import { publishVerdicts, revisionOfVerdicts } from '../../store/state/budget-verdicts.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
-import { type BudgetStanding, countedSinceMs, placeOfBudget, questionsOf, verdictsOf } from './standing.ts';
+import { type BudgetStanding, countedSinceMs, questionsOf } from './standing.ts';
+import { createTeller, type Standings, tellingSpends, tellingVerdicts } from './tell.ts';
 import { createThresholdLines } from './thresholds.ts';
 
 /** How often it is looked whether there is something to ask; without a reason, budgets are asked for once a second. Milliseconds. */
 const lookMs = 200;
 const askMs = 1_000;
-/** How often verdicts are told again when they are the same: a store that was emptied has them again then. Milliseconds. */
-const signMs = 5_000;
 
 export interface BudgetWatchParts {
   readonly records: Pick<RecordStore, 'spend'>;
@@ -53,10 +52,11 @@ export interface BudgetWatch {
 /** Begins to watch. */
 export function watchBudgets({ records, store, budgets, anchors, nowMs, log }: BudgetWatchParts): BudgetWatch {
   const tellThresholds = createThresholdLines(log);
-  let standings: readonly BudgetStanding[] = [];
+  const tellVerdicts = createTeller(store, tellingVerdicts);
+  const tellSpends = createTeller(store, tellingSpends);
+  let standings: Standings = { all: [], askedAtMs: 0 };
   let isDue = true;
   let nextAtMs = 0;
-  let published: { readonly revision: string; readonly atMs: number; of: readonly BudgetStanding[] } | undefined;
   let lastUnlisted = 0;
   let isFailing = false;
 
@@ -65,38 +65,32 @@ export function watchBudgets({ records, store, budgets, anchors, nowMs, log }: B
     const now = Math.floor(nowMs());
     const asked = questionsOf(budgets(now), anchors(), now);
     const spends = asked.length === 0 ? [] : await records.spend(asked.map(({ question }) => question));
-    standings = asked.map((each, index) => ({ ...each, spend: spends[index] ?? new Map() }));
+    const all = asked.map((each, index) => ({ ...each, spend: spends[index] ?? new Map() }));
+    standings = { all, askedAtMs: now };
     // A store that takes long is left alone for as long.
     const doneMs = nowMs();
     nextAtMs = doneMs + Math.max(askMs, doneMs - now);
-    tellThresholds(standings);
-    const byPlace = new Map(standings.map((each) => [placeOfBudget(each.budget), each]));
+    tellThresholds(all);
+    const byPlace = new Map(all.map((each) => [placeOfBudget(each.budget), each]));
     return { computedAtMs: now, of: (budget) => byPlace.get(placeOfBudget(budget)) };
   }
 
-  async function publish(): Promise<void> {
+  async function tell(): Promise<void> {
     const now = Math.floor(nowMs());
-    // Without budgets there is nothing to tell, but that there is nothing any more.
-    if (published === undefined && standings.length === 0) return;
-    const isFresh = published !== undefined && now - published.atMs < signMs;
-    if (isFresh && published?.of === standings) return;
-    const of = standings;
-    const verdicts = verdictsOf(of, now);
-    const revision = revisionOfVerdicts(verdicts);
-    if (!isFresh || published?.revision !== revision) {
-      await publishVerdicts(store, { ...verdicts, revision }, now);
-      published = { revision, atMs: now, of };
-    } else published = { ...published, of };
-    if (verdicts.unlisted > lastUnlisted) {
-      log.error(`${verdicts.unlisted} more budgets are used up than proxies can be told, so these are not enforced`);
+    const verdicts = await tellVerdicts(standings, now);
+    if (verdicts !== undefined) {
+      if (verdicts.unlisted > lastUnlisted) {
+        log.error(`${verdicts.unlisted} more budgets are used up than proxies can be told, so these are not enforced`);
+      }
+      lastUnlisted = verdicts.unlisted;
     }
-    lastUnlisted = verdicts.unlisted;
+    await tellSpends(standings, now);
   }
 
   const asking = singleFlight(ask);
   const checking = singleFlight(async () => {
     if (isDue || nowMs() >= nextAtMs) await asking.join();
-    await publish();
+    await tell();
   });
 
   async function look(): Promise<void> {
@@ -126,7 +120,7 @@ export function watchBudgets({ records, store, budgets, anchors, nowMs, log }: B
     },
     refresh: () => asking.next(),
     countedSinceMs: () => countedSinceMs(budgets(nowMs()), anchors(), nowMs()),
-    standings: () => standings,
+    standings: () => standings.all,
     close: () => clearInterval(timer),
   };
 }

@@ -53,6 +53,11 @@ export function budgetKey(scope: BudgetScope, subject: string, periodSeconds: nu
   return `${scope} ${periodSeconds} ${subject}`;
 }
 
+/** Where its spend belongs: a template and a plain budget of one key may stand beside each other. */
+export function placeOfBudget({ key, perChild }: Pick<Budget, 'key' | 'perChild'>): string {
+  return `${perChild} ${key}`;
+}
+
 /** The label of the budget with this identity; undefined: it is about a user path. */
 export function labelOfKey(key: string): string | undefined {
   return /^label \d+ (.*)$/s.exec(key)?.[1];

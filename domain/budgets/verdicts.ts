@@ -81,10 +81,12 @@ function readVerdict(row: unknown): BudgetVerdict | undefined {
   return { id, scope, subject, effectiveSubject, perChild, periodSeconds, amount, spent, startMs, endMs, mode };
 }
 
-function isCount(value: unknown): value is number {
+/** A whole number from 0 on. */
+export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-function isMoment(value: unknown): value is number {
+/** Unix milliseconds that a Date can hold. */
+export function isMoment(value: unknown): value is number {
   return Number.isSafeInteger(value) && Math.abs(value as number) <= latestMomentMs;
 }

@@ -8,6 +8,7 @@ import type { BudgetReset } from '../../domain/budgets/budget-reset.ts';
 import { type MergedBudget, mergeBudgets } from '../../domain/budgets/merge-budgets.ts';
 import { mostVerdicts, readVerdicts, verdictsBody } from '../../domain/budgets/verdicts.ts';
 import { defaultAnchors } from '../../domain/budgets/window.ts';
+import { fetchSpends, type PublishedSpends } from '../../store/state/budget-spends.ts';
 import { fetchVerdicts, type PublishedVerdicts } from '../../store/state/budget-verdicts.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
@@ -62,7 +63,17 @@ function watching(t: Test) {
     if (last === undefined) throw new Error('nothing was told');
     return last;
   };
-  return { at, resets, records, store, said, watch, told, writes: () => writes };
+  /** The spends, as soon as they are as `isWanted` says. */
+  const toldSpends = async (isWanted: (spends: PublishedSpends) => boolean): Promise<PublishedSpends> => {
+    let last: PublishedSpends | undefined;
+    await waitFor('the spends', async () => {
+      last = (await fetchSpends(store, undefined)) ?? last;
+      return last !== undefined && isWanted(last);
+    });
+    if (last === undefined) throw new Error('nothing was told');
+    return last;
+  };
+  return { at, resets, records, store, said, watch, told, toldSpends, writes: () => writes };
 }
 
 await test('what is used up is told to the proxies, until its window ends or it is reset', async (t) => {
@@ -109,6 +120,40 @@ await test('what is used up is told to the proxies, until its window ends or it 
   await told(({ verdicts }) => verdicts.length === 2);
   at.nowMs = Date.UTC(2026, 3, 1);
   await told(({ verdicts }) => verdicts.length === 0);
+});
+
+await test('the spend of every subject is told, of budgets in shadow too, and which budgets have none', async (t) => {
+  const { at, resets, records, watch, toldSpends } = watching(t);
+  const none = await toldSpends(() => true);
+  const monthMs = Date.UTC(2026, 2, 1);
+  t.same(none.windows, [
+    { key: 'user_path 2592000 /customers', perChild: true, fromMs: monthMs, unlisted: 0 },
+    { key: 'user_path 86400 /team', perChild: false, fromMs: monthMs, unlisted: 0 },
+    { key: 'label 604800 batch', perChild: false, fromMs: Date.UTC(2026, 1, 23), unlisted: 0 },
+  ]);
+  t.same(none.spends, []);
+  records.pay(start, 0.25, { userPath: '/Team/app', labels: ['batch'] });
+  records.pay(start, 3, { userPath: '/customers/Alice' });
+  at.nowMs += 1_000;
+  const first = await toldSpends(({ spends }) => spends.length === 3);
+  t.same(
+    first.spends.map(({ effectiveSubject, perChild, spent }) => [effectiveSubject, perChild, spent]),
+    [
+      ['/customers/alice', true, 3e9],
+      ['/team', false, 0.25e9],
+      ['batch', false, 0.25e9],
+    ],
+  );
+  t.equal(first.computedAtMs, at.nowMs, 'as of the question to the records');
+  resets.push({ id: 'user_path 86400 /team', atMs: at.nowMs });
+  at.nowMs += 1_000;
+  watch.changed();
+  const second = await toldSpends(({ revision }) => revision !== first.revision);
+  t.match(second.windows[1], { key: 'user_path 86400 /team', fromMs: start + 1_000 });
+  t.notOk(
+    second.spends.some(({ effectiveSubject }) => effectiveSubject === '/team'),
+    'nothing since the reset',
+  );
 });
 
 await test('while the record store does not answer, the last verdicts stand, and it is said once', async (t) => {
