@@ -1,6 +1,7 @@
 // The metrics of the control plane, and how each is read at a scrape. schemas/metrics/control-plane-metrics.ts declares name, labels and help under
 // the same key; a key that is missing here, or not declared there, is an error of types.
 
+import type { BudgetMode } from '../domain/budgets/mode.ts';
 import { budgetPeriodLabel } from '../domain/budgets/period.ts';
 import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import type { FailedLogins } from '../plane/access/failed-logins.ts';
@@ -108,7 +109,7 @@ function budgetReaders({ standings }: Pick<BudgetWatch, 'standings'>) {
           return [labels, highestSpend(spend) / amount];
         }),
     budgetsExceeded() {
-      const counts = { enforce: 0, shadow: 0 };
+      const counts: Record<BudgetMode, number> = { enforce: 0, hard: 0, shadow: 0 };
       for (const { budget, spend } of enforced())
         for (const spent of spend.values()) if (spent >= budget.amount) counts[budget.mode] += 1;
       return byLabel('mode', counts);

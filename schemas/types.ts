@@ -703,9 +703,9 @@ export interface BudgetLimit {
    */
   amount: number;
   /**
-   * enforce refuses requests once the amount is spent; shadow only reports it.
+   * enforce admits a call while money is left, and an open call counts with what it is known to cost. hard sets the estimate of the whole call aside before it is made, the prompt and as much as the answer may take (max_tokens), refuses a call for which the rest does not suffice, and gives back what was not spent. shadow only reports.
    */
-  mode: 'enforce' | 'shadow';
+  mode: 'enforce' | 'hard' | 'shadow';
 }
 /**
  * The budgets of one label.
@@ -1363,9 +1363,9 @@ export interface BudgetWrite {
    */
   amount: number;
   /**
-   * enforce refuses requests once the amount is spent; shadow only reports it.
+   * enforce admits a call while money is left, and an open call counts with what it is known to cost. hard sets the estimate of the whole call aside before it is made, the prompt and as much as the answer may take (max_tokens), refuses a call for which the rest does not suffice, and gives back what was not spent. shadow only reports.
    */
-  mode: 'enforce' | 'shadow';
+  mode: 'enforce' | 'hard' | 'shadow';
   /**
    * The reason, shown in the listing; null or empty is the same as absent.
    */
@@ -2032,9 +2032,9 @@ export interface BudgetsAnswer {
      */
     unenforced_reason?: string;
     /**
-     * A shadow budget only reports what it would have refused.
+     * A shadow budget only reports what it would have refused. A hard one sets the estimate of each whole call aside before it is made.
      */
-    mode: 'enforce' | 'shadow';
+    mode: 'enforce' | 'hard' | 'shadow';
     /**
      * hourly, daily, weekly, monthly, or the seconds, such as 300s.
      */
@@ -2305,9 +2305,9 @@ export interface ExplanationAnswer {
     effective_subject: string;
     per_child: boolean;
     /**
-     * A shadow budget refuses nothing.
+     * A shadow budget refuses nothing. A hard one refuses a call for which the rest does not suffice.
      */
-    mode: 'enforce' | 'shadow';
+    mode: 'enforce' | 'hard' | 'shadow';
     period_label: string;
     period_seconds: number;
     period_end: string;

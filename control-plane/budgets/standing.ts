@@ -53,7 +53,8 @@ export function verdictsOf(standings: readonly BudgetStanding[], computedAtMs: n
     for (const [effectiveSubject, spent] of spend) {
       if (spent < amount) continue;
       const named = { id, scope, subject, effectiveSubject, perChild, periodSeconds };
-      found.push({ ...named, amount, spent: tellable(spent), ...window, mode });
+      const toldMode = mode === 'hard' ? 'enforce' : mode;
+      found.push({ ...named, amount, spent: tellable(spent), ...window, mode: toldMode });
     }
   }
   const verdicts =

@@ -1,6 +1,7 @@
 // Logs when a budget is nearly spent and when it is used up: one line for each, once per budget and window.
 
 import { budgetTitle, placeOfBudget } from '../../domain/budgets/budget.ts';
+import type { BudgetMode } from '../../domain/budgets/mode.ts';
 import { sayDollars } from '../../domain/budgets/money.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import type { Log } from '../../plane/log-events.ts';
@@ -37,6 +38,18 @@ export function createThresholdLines(log: Pick<Log, 'info' | 'warn'>): (standing
   };
 }
 
+/** What a mode means once the budget is spent, and before. */
+const atEnd: Readonly<Record<BudgetMode, string>> = {
+  shadow: '; it is in shadow, so nothing is refused',
+  enforce: '',
+  hard: '',
+};
+const underway: Readonly<Record<BudgetMode, string>> = {
+  shadow: '',
+  enforce: '',
+  hard: '; it is hard, so calls that may cost more than the rest are refused',
+};
+
 function line({ budget, spend }: BudgetStanding, endMs: number): [object, string] {
   const { id, mode, amount } = budget;
   const spent = highestSpend(spend);
@@ -49,7 +62,7 @@ function line({ budget, spend }: BudgetStanding, endMs: number): [object, string
   };
   const [subject] = budget.perChild ? ([...spend].find(([, each]) => each === spent) ?? []) : [];
   const whose = subject === undefined ? '' : ` of ${subject}`;
-  const shadow = mode === 'shadow' ? '; it is in shadow, so nothing is refused' : '';
-  const says = spent >= amount ? `is spent${shadow}` : `is spent to ${Math.floor((spent / amount) * 100)} %`;
-  return [facts, `the budget ${budgetTitle(budget)}${whose} ${says}`];
+  const isSpent = spent >= amount;
+  const says = isSpent ? 'is spent' : `is spent to ${Math.floor((spent / amount) * 100)} %`;
+  return [facts, `the budget ${budgetTitle(budget)}${whose} ${says}${isSpent ? atEnd[mode] : underway[mode]}`];
 }

@@ -1,5 +1,6 @@
 // Decides which limits a scoped operator may write: any below its own path, only tightening ones at the path itself, because other operators
 // limit it there. Pure.
+import { type BudgetMode, compareStrictness } from '../../domain/budgets/mode.ts';
 import { isSamePath, isWithin } from '../../domain/user-path.ts';
 import { isInScope, isScoped, type Operator } from '../authenticate.ts';
 import { type Refusal, refusal } from '../errors.ts';
@@ -16,7 +17,7 @@ export interface NamedLimit {
 
 /** The members of a limit that operators have written. */
 interface WrittenLimit extends NamedLimit {
-  readonly mode: 'enforce' | 'shadow';
+  readonly mode: BudgetMode;
   readonly perChild?: boolean;
   readonly tightens?: true;
 }
@@ -52,8 +53,10 @@ export function tightened<Declared extends Omit<WrittenLimit, 'tightens'>, Write
   const declared = known.config.get(write.key);
   if (declared === undefined) return { ...write, tightens: true };
   check(declared);
-  if (declared.mode === 'enforce' && write.mode === 'shadow')
-    throw denied(`send mode "shadow" for a ${noun} that the configuration enforces`, 'mode');
+  if (compareStrictness(write.mode, declared.mode) < 0) {
+    const enforces = declared.mode === 'hard' ? 'declares as "hard"' : 'enforces';
+    throw denied(`send mode "${write.mode}" for a ${noun} that the configuration ${enforces}`, 'mode');
+  }
   if ((write.perChild ?? declared.perChild) !== declared.perChild)
     throw denied(`change per_child of a ${noun} of the configuration`, 'per_child');
   return { ...write, tightens: true };

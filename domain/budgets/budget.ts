@@ -5,6 +5,7 @@ import type { NanoDollars } from '../records/usage.ts';
 import { uniqueRuleIds } from '../rules/rule-id.ts';
 import { normaliseSubject, type SubjectResult } from '../rules/scope.ts';
 import { foldUserPath } from '../user-path.ts';
+import type { BudgetMode } from './mode.ts';
 import { nanoDollarsOf } from './money.ts';
 import { budgetPeriodLabel, budgetPeriodSeconds } from './period.ts';
 
@@ -29,7 +30,7 @@ export interface Budget {
   readonly periodSeconds: number;
   /** Above 0. */
   readonly amount: NanoDollars;
-  readonly mode: 'enforce' | 'shadow';
+  readonly mode: BudgetMode;
   readonly source: 'config' | 'manual';
 }
 

@@ -2,6 +2,7 @@
 import type { NanoDollars } from '../records/usage.ts';
 import { type Authorship, authorshipBody, readAuthorship } from '../rules/authorship.ts';
 import { type Budget, budgetKey, normaliseBudgetSubject } from './budget.ts';
+import { isBudgetMode } from './mode.ts';
 
 /** The kind of its documents; the id is the key of the budget. */
 export const manualBudgetKind = 'budget';
@@ -21,7 +22,7 @@ export function readManualBudget(id: string, body: unknown): ManualBudget | unde
   if ((scope !== 'user_path' && scope !== 'label') || typeof written !== 'string') return undefined;
   if (typeof perChild !== 'boolean' || (perChild && scope !== 'user_path')) return undefined;
   if (!isCount(periodSeconds) || periodSeconds > longestPeriodSeconds || !isCount(amount)) return undefined;
-  if ((mode !== 'enforce' && mode !== 'shadow') || authorship === undefined) return undefined;
+  if (!isBudgetMode(mode) || authorship === undefined) return undefined;
   const { subject: matchSubject, shown } = normaliseBudgetSubject(scope, written);
   if (matchSubject === undefined || matchSubject === '') return undefined;
   if (budgetKey(scope, matchSubject, periodSeconds) !== id) return undefined;

@@ -4,6 +4,7 @@ import { expiryMs } from '../rules/authorship.ts';
 import { type Budget, budgetIds, compareBudgets } from './budget.ts';
 import { type BudgetReset, lastResets } from './budget-reset.ts';
 import type { ManualBudget } from './manual-budget.ts';
+import { stricterMode } from './mode.ts';
 
 /** The conditions for enforcing budgets. */
 export interface BudgetPrerequisites {
@@ -95,7 +96,7 @@ function overrideOf(manual: ManualBudget, declared: Budget | undefined): Omit<Bu
     periodSeconds,
     perChild: bound?.perChild ?? manual.perChild,
     amount: Math.min(manual.amount, bound?.amount ?? Number.POSITIVE_INFINITY),
-    mode: bound?.mode === 'enforce' ? 'enforce' : manual.mode,
+    mode: stricterMode(bound?.mode ?? manual.mode, manual.mode),
     source: 'manual',
   };
 }

@@ -19,6 +19,7 @@ export interface BudgetVerdict {
   /** Of the window. Unix milliseconds; from `endMs` on the verdict counts no more. */
   readonly startMs: number;
   readonly endMs: number;
+  /** A hard budget is `enforce` here: proxies of older versions take a verdict with another mode, and all others beside it, for garbage. */
   readonly mode: 'enforce' | 'shadow';
 }
 

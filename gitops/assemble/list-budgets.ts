@@ -32,7 +32,7 @@ export function listBudgets(budgets: BudgetLists): ListedBudget[] {
       amount: dollarsOf(amount),
       per_child: perChild,
       mode,
-      words: `${dollarsOf(amount)} US dollars ${period}${perChild ? ', for each child' : ''}${mode === 'shadow' ? ', shadow' : ''}`,
+      words: `${dollarsOf(amount)} US dollars ${period}${perChild ? ', for each child' : ''}${mode === 'enforce' ? '' : `, ${mode}`}`,
     };
   });
 }

@@ -6,13 +6,14 @@ import {
   declaredBudgets,
   normaliseBudgetSubject,
 } from '../../domain/budgets/budget.ts';
+import { type BudgetMode, compareStrictness } from '../../domain/budgets/mode.ts';
 import type { Budgets } from '../../schemas/types.ts';
 import { type ConfigChange, describeChange } from './config-change.ts';
 
 /** A budget as a change shows it. */
 interface ShownBudget {
   readonly amount: number;
-  readonly mode: 'enforce' | 'shadow';
+  readonly mode: BudgetMode;
   readonly per_child?: true;
 }
 
@@ -61,10 +62,13 @@ function shown(budget: DeclaredBudget | undefined): ShownBudget | undefined {
 function say(budget: ShownBudget | undefined): string {
   if (budget === undefined) return '';
   const { amount, mode, per_child: perChild } = budget;
-  return [`amount ${amount}`, ...(mode === 'shadow' ? ['shadow'] : []), ...(perChild ? ['per_child'] : [])].join(', ');
+  return [`amount ${amount}`, ...(mode === 'enforce' ? [] : [mode]), ...(perChild ? ['per_child'] : [])].join(', ');
 }
 
-/** A budget in shadow refuses nothing. With one for each child the whole may spend more than with one for all. Undefined: neither is certain. */
+/**
+ * A budget in shadow refuses nothing. With one for each child the whole may spend more than with one for all, and one that is hard refuses more than
+ * one that is not. Undefined: neither is certain.
+ */
 function effectOf(
   former: DeclaredBudget | undefined,
   present: DeclaredBudget | undefined,
@@ -73,11 +77,18 @@ function effectOf(
   const byAmount = Math.sign(to - from);
   const isEither = from === Number.POSITIVE_INFINITY || to === Number.POSITIVE_INFINITY;
   if (from === to && isEither) return undefined;
-  const byChildren = isEither ? 0 : Number(present?.perChild) - Number(former?.perChild);
-  if (byAmount * byChildren < 0 || byAmount + byChildren === 0) return undefined;
-  return byAmount + byChildren > 0 ? 'loosened' : 'tightened';
+  const signs =
+    isEither || former === undefined || present === undefined ? [byAmount] : [byAmount, ...others(former, present)];
+  const [isLoosened, isTightened] = [signs.some((sign) => sign > 0), signs.some((sign) => sign < 0)];
+  if (isLoosened === isTightened) return undefined;
+  return isLoosened ? 'loosened' : 'tightened';
+}
+
+/** Of two that are enforced: above 0 for what loosens, below for what tightens. */
+function others(former: DeclaredBudget, present: DeclaredBudget): number[] {
+  return [Number(present.perChild) - Number(former.perChild), compareStrictness(former.limit.mode, present.limit.mode)];
 }
 
 function enforcedAmount(budget: DeclaredBudget | undefined): number {
-  return budget?.limit.mode === 'enforce' ? budget.limit.amount : Number.POSITIVE_INFINITY;
+  return budget === undefined || budget.limit.mode === 'shadow' ? Number.POSITIVE_INFINITY : budget.limit.amount;
 }

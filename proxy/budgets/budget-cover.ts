@@ -11,7 +11,7 @@ export class BudgetCover {
   /** Takes those of `budgets` that are enforced, and not in shadow. */
   constructor(budgets: readonly MergedBudget[]) {
     for (const { enforced, mode, scope, matchSubject, perChild } of budgets) {
-      if (!enforced || mode !== 'enforce') continue;
+      if (!enforced || mode === 'shadow') continue;
       const subjects = scope === 'label' ? this.#labels : perChild ? this.#templates : this.#paths;
       subjects.add(matchSubject);
     }

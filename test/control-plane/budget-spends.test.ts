@@ -111,6 +111,14 @@ await test('a budget that is not enforced is not told, and neither is what was g
   t.same(spendsOf([standing(template, new Map([['/c/a', -1]]))], start).spends, []);
 });
 
+await test('a verdict on a hard budget is one that proxies of every version read', async (t) => {
+  const [hard] = budgetsOf({ labels: [{ label: 'batch', limits: [{ period: 'daily', amount: 1, mode: 'hard' }] }] });
+  t.equal(hard?.mode, 'hard');
+  t.match(verdictsOf(hard === undefined ? [] : [standing(hard, new Map([['batch', 1e9]]))], start).verdicts, [
+    { subject: 'batch', mode: 'enforce' },
+  ]);
+});
+
 await test('a sum beyond what is exact is told as the largest that is', async (t) => {
   const standings = [standing(template, new Map([['/c/a', 2 ** 60]]))];
   t.match(readSpends(stored(spendsOf(standings, start)))?.spends, [{ spent: Number.MAX_SAFE_INTEGER }]);

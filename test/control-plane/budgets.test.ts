@@ -28,7 +28,7 @@ const start = Date.UTC(2026, 2, 14, 12);
 const daily = (amount: number, mode: 'enforce' | 'shadow' = 'enforce') => ({ period: 'daily' as const, amount, mode });
 const declared = declaredParts({
   user_paths: [
-    { path: '/team', per_child: false, limits: [daily(10), { period: 'monthly', amount: 100, mode: 'enforce' }] },
+    { path: '/team', per_child: false, limits: [daily(10), { period: 'monthly', amount: 100, mode: 'hard' }] },
     { path: '/customers', per_child: true, limits: [daily(2)] },
   ],
   labels: [{ label: 'batch', limits: [daily(5, 'shadow')] }],
@@ -264,7 +264,7 @@ await test('every refusal of a write', async (t) => {
 });
 
 await test('an operator of a team sees its own budgets, and may only tighten that of its own path', async (t) => {
-  const { ask } = await startPlane(t);
+  const { ask, find } = await startPlane(t);
   const as = (method: string, path: string, body?: object) =>
     ask(method, path, body, { authorization: 'Bearer key-team' });
   t.same([...new Set((await as('GET', '')).items.map((item) => item['subject']))], ['/team']);
@@ -273,6 +273,15 @@ await test('an operator of a team sees its own budgets, and may only tighten tha
     code: 'admin_scope_denied',
     param: 'mode',
   });
+  const monthly = { user_path: '/team', period: 'monthly', amount: 90 };
+  t.match((await as('PUT', '', monthly)).body, {
+    code: 'admin_scope_denied',
+    param: 'mode',
+    message: /send mode "enforce" for a budget that the configuration declares as "hard"/,
+  });
+  const hard = await as('PUT', '', { ...monthly, mode: 'hard' });
+  t.match(find(hard, '/team', 'monthly'), { mode: 'hard', amount: 90, overrides_config: true });
+  t.equal((await as('DELETE', '', { user_path: '/team', period: 'monthly' })).status, 200);
   t.equal((await as('PUT', '', { ...team, amount: 9 })).status, 200);
   t.match((await as('POST', '/reset-one', { user_path: '/team', period: 'daily' })).body, {
     code: 'admin_scope_denied',

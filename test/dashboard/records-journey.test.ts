@@ -329,9 +329,10 @@ await test('windows begin when it is said, a budget is made for a label, and all
   await dialog.getByLabel('Scope').selectOption('label');
   await dialog.getByLabel('Label', { exact: true }).fill('batch');
   await dialog.getByLabel('Amount in US dollars').fill('5');
-  await dialog.getByLabel(/Shadow:/).check();
+  await dialog.getByLabel('Mode').selectOption('hard');
+  await dialog.getByRole('combobox', { name: 'Mode', description: /set aside before it is made/ }).waitFor();
   await dialog.getByRole('button', { name: 'Store budget' }).click();
-  await page.getByRole('row', { name: /batch Label, daily shadow/ }).waitFor();
+  await page.getByRole('row', { name: /batch Label, daily hard/ }).waitFor();
   await page.getByRole('button', { name: 'Reset all' }).click();
   await dialog.getByRole('button', { name: 'Reset all budgets' }).click();
   await dialog.getByText('Type reset to confirm.').waitFor();

@@ -31,6 +31,26 @@ await test('a budget is loosened or tightened, added, removed, or written in ano
       team('period: daily, amount: 4', 'path: /team, per_child: true'),
       ['changed: budget user_path /team daily: amount 5 → amount 4, per_child'],
     ],
+    [
+      team('period: daily, amount: 5'),
+      team('period: daily, amount: 5, mode: hard'),
+      ['tightened: budget user_path /team daily: amount 5 → amount 5, hard'],
+    ],
+    [
+      team('period: daily, amount: 5, mode: hard'),
+      team('period: daily, amount: 5'),
+      ['loosened: budget user_path /team daily: amount 5, hard → amount 5'],
+    ],
+    [
+      team('period: daily, amount: 5'),
+      team('period: daily, amount: 6, mode: hard'),
+      ['changed: budget user_path /team daily: amount 5 → amount 6, hard'],
+    ],
+    [
+      team('period: daily, amount: 5, mode: shadow'),
+      team('period: daily, amount: 6, mode: hard'),
+      ['tightened: budget user_path /team daily: amount 5, shadow → amount 6, hard'],
+    ],
     ['', team('period: daily, amount: 5'), ['added (tightened): budget user_path /team daily: amount 5']],
     [
       'labels: [{ label: batch, limits: [{ period: weekly, amount: 5 }] }]',

@@ -17,8 +17,12 @@ await test('every form of a value', async (t) => {
     [' Monthly : 0.25 \n hourly=1', [enforced('monthly', 0.25), enforced('hourly', 1)]],
     ['{"daily": 10, "monthly": 200.5}', [enforced('daily', 10), enforced('monthly', 200.5)]],
     [
-      '[{"period_seconds":300,"amount":1,"mode":"shadow"},{"period":"daily","amount":2}]',
-      [{ period_seconds: 300, amount: 1, mode: 'shadow' }, enforced('daily', 2)],
+      '[{"period_seconds":300,"amount":1,"mode":"shadow"},{"period":"daily","amount":2},{"period":"weekly","amount":3,"mode":"hard"}]',
+      [
+        { period_seconds: 300, amount: 1, mode: 'shadow' },
+        enforced('daily', 2),
+        { period: 'weekly', amount: 3, mode: 'hard' },
+      ],
     ],
   ];
   for (const [value, limits] of cases) {

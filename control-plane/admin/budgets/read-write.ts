@@ -1,5 +1,6 @@
 // Reads the bodies of budget writes: normalises them and checks what the schemas cannot express. Pure.
 import { type BudgetScope, budgetKey } from '../../../domain/budgets/budget.ts';
+import type { BudgetMode } from '../../../domain/budgets/mode.ts';
 import { nanoDollarsOf } from '../../../domain/budgets/money.ts';
 import { budgetPeriodSeconds } from '../../../domain/budgets/period.ts';
 import type { Anchors } from '../../../domain/budgets/window.ts';
@@ -27,7 +28,7 @@ export interface BudgetName extends BudgetSubject {
 export interface BudgetWrite extends BudgetName {
   readonly perChild?: boolean;
   readonly amount: NanoDollars;
-  readonly mode: 'enforce' | 'shadow';
+  readonly mode: BudgetMode;
   readonly reason?: string;
   readonly expiresAtMs?: number;
   /** The writer may only tighten this budget, as `ManualBudget` says. */

@@ -54,6 +54,10 @@ await test('a budget of an operator replaces the declared one until it ends', as
     [['manual', 10_500_000_000, 'enforce', true, true]],
     'one that may only tighten does not loosen',
   );
+  const hard = { config: config.map((each) => ({ ...each, mode: 'hard' as const })) };
+  t.match(shown([manual({ tightens: true })], hard), [['manual', 3_000_000_000, 'hard']], 'the stricter mode stays');
+  t.match(shown([manual({ tightens: true, mode: 'hard' })]), [['manual', 3_000_000_000, 'hard']]);
+  t.match(shown([manual()], hard), [['manual', 3_000_000_000, 'enforce']], 'one with more rights may loosen');
   const unentitled = { prerequisites: { ...everything, hasTemplates: false } };
   t.same(
     shown([manual({ per_child: true })], unentitled),
@@ -82,7 +86,8 @@ await test('the later one of two resets counts', async (t) => {
 
 await test('a document is read as it was written, and a damaged one is none', async (t) => {
   const whole = manual({ reason: 'r', expires_at: '2027-01-01T00:00:00Z', tightens: true, mode: 'shadow' });
-  t.same(manualBudgets.read(key, manualBudgets.write(whole)), whole);
+  for (const mode of ['enforce', 'hard', 'shadow'] as const)
+    t.same(manualBudgets.read(key, manualBudgets.write({ ...whole, mode })), { ...whole, mode });
   const damages: object[] = [
     { scope: 'model' },
     { subject: '/other' },

@@ -18,6 +18,7 @@ await test('a budget covers its path and all below it, a template the children, 
     user_paths: [
       { path: '/Team', per_child: false, limits },
       { path: '/customers', per_child: true, limits },
+      { path: '/hard', per_child: false, limits: [{ period: 'daily', amount: 1, mode: 'hard' }] },
       { path: '/shadow', per_child: false, limits: [{ period: 'daily', amount: 1, mode: 'shadow' }] },
     ],
     labels: [{ label: 'batch', limits }],
@@ -30,6 +31,7 @@ await test('a budget covers its path and all below it, a template the children, 
     ['/customers', undefined],
     ['/customers/a', '/customers/a'],
     ['/customers/a/deep', '/customers/a'],
+    ['/hard/x', '/hard'],
     ['/shadow/x', undefined],
   ] as const)
     t.equal(cover.subjectFor(path), subject, path);

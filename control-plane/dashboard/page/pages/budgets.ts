@@ -42,6 +42,7 @@ const filters: readonly FilterField[] = [
       ['', 'All budgets'],
       ['spent', 'Spent'],
       ['running-out', 'Spent or running out'],
+      ['hard', 'Hard'],
       ['shadow', 'Shadow'],
       ['manual', 'Set by operators'],
     ],
@@ -114,14 +115,14 @@ function Budgets({ listing: { budgets, server_time }, query, act }: BudgetsProps
       rows=${shown}
       keyOf=${({ budget }: Row) => `${budget.id} ${budget.source}`}
       rowHeight=${56}
-      markOf=${({ budget }: Row) => (budget.exceeded && budget.mode === 'enforce' ? 'marked' : budget.enforced ? '' : 'faded')}
+      markOf=${({ budget }: Row) => (budget.exceeded && budget.mode !== 'shadow' ? 'marked' : budget.enforced ? '' : 'faded')}
     />`;
 }
 
 function filterOf(show: string): (budget: Budget) => boolean {
   if (show === 'spent') return ({ exceeded }) => exceeded === true;
   if (show === 'running-out') return ({ spent = 0, amount }) => spent >= amount * 0.8;
-  if (show === 'shadow') return ({ mode }) => mode === 'shadow';
+  if (show === 'hard' || show === 'shadow') return ({ mode }) => mode === show;
   return show === 'manual' ? ({ source }) => source === 'manual' : () => true;
 }
 

@@ -29,7 +29,6 @@ const fieldOf: Readonly<Record<string, keyof Draft>> = {
   user_path: 'subject',
   'budget_key.period_seconds': 'seconds',
   per_child: 'perChild',
-  mode: 'shadow',
   expires_at: 'endAt',
   expires_in: 'end',
 };
@@ -76,10 +75,21 @@ const scopes = [
 ] as const;
 const windows = [...periods.map(([value, text]) => [value, text] as const), ['custom', 'Other length'] as const];
 
-function AmountFields({ draft: { amount, scope, perChild, shadow }, change }: FieldsProps): View {
+const modes = [
+  ['enforce', 'Enforce'],
+  ['hard', 'Hard'],
+  ['shadow', 'Shadow'],
+] as const;
+const modeHints: Readonly<Record<Draft['mode'], string>> = {
+  enforce: 'A call is admitted while money is left.',
+  hard: 'What a whole call may cost is set aside before it is made; a call for which the rest does not suffice is refused.',
+  shadow: 'It reports what it would refuse, and refuses nothing.',
+};
+
+function AmountFields({ draft: { amount, scope, perChild, mode }, change }: FieldsProps): View {
   return html`<div class="fields">
       <${TextField} label="Amount in US dollars" name="amount" value=${amount} placeholder="25" onChange=${(value: string) => change({ amount: value })} />
+      <${SelectField} label="Mode" name="mode" value=${mode} options=${modes} hint=${modeHints[mode]} onChange=${(value: Draft['mode']) => change({ mode: value })} />
     </div>
-    ${scope === 'user_path' && html`<${CheckField} name="perChild" value=${perChild} onChange=${(value: boolean) => change({ perChild: value })}>Every direct child has a budget of its own</${CheckField}>`}
-    <${CheckField} name="shadow" value=${shadow} onChange=${(value: boolean) => change({ shadow: value })}>Shadow: report what it would refuse, and refuse nothing</${CheckField}>`;
+    ${scope === 'user_path' && html`<${CheckField} name="perChild" value=${perChild} onChange=${(value: boolean) => change({ perChild: value })}>Every direct child has a budget of its own</${CheckField}>`}`;
 }

@@ -7,6 +7,7 @@ import type { Column } from '../../parts/table.ts';
 import { Countdown, TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
 import { type Budget, forecastOf, periodWords, titleOf } from './budget.ts';
+import { ModeBadge } from './mode-badge.ts';
 
 export interface Row {
   readonly budget: Budget;
@@ -45,7 +46,7 @@ function Subject({ row: { budget } }: OfRow): View {
     <a class="name" href=${linkTo(`/budgets/${id}`)} title=${subject}>${subject}</a>
     <span class="cell-line"><span class="quiet small">${scope === 'label' ? 'Label' : 'User path'}, ${periodWords(period_label)}</span>
       ${per_child && html`<${Badge} title="Every direct child has a budget of its own">each child</${Badge}>`}
-      ${mode === 'shadow' && html`<${Badge} tone="info" title="Reports and refuses nothing">shadow</${Badge}>`}
+      <${ModeBadge} mode=${mode} />
       ${!enforced && html`<${Badge} tone="warn" title=${unenforced_reason}>not enforced</${Badge}>`}</span>
   </div>`;
 }

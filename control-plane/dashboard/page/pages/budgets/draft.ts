@@ -11,7 +11,7 @@ export interface Draft {
   readonly seconds: string;
   readonly amount: string;
   readonly perChild: boolean;
-  readonly shadow: boolean;
+  readonly mode: Budget['mode'];
   readonly reason: string;
   /** `` for none, `at` for a moment, else a length such as `8h`. */
   readonly end: string;
@@ -28,7 +28,7 @@ export const periods: readonly (readonly [value: string, text: string, seconds: 
 /** `budget` undefined: a new one, for the path of the operator. */
 export function draftOf(budget: Budget | undefined, userPath: string): Draft {
   const { scope = 'user_path', subject = userPath === '/' ? '' : userPath, period_seconds = 86_400 } = budget ?? {};
-  const { amount, per_child = false, mode, reason, expires_at, source } = budget ?? {};
+  const { amount, per_child = false, mode = 'enforce', reason, expires_at, source } = budget ?? {};
   const isOverride = source === 'config';
   return {
     scope,
@@ -37,7 +37,7 @@ export function draftOf(budget: Budget | undefined, userPath: string): Draft {
     seconds: String(period_seconds),
     amount: amount === undefined ? '' : String(amount),
     perChild: per_child,
-    shadow: mode === 'shadow',
+    mode,
     reason: reason ?? '',
     end: isOverride ? '8h' : expires_at === undefined ? '' : 'at',
     endAt: expires_at === undefined ? '' : localField(parseTime(expires_at)),
@@ -59,13 +59,13 @@ export function mistakeIn(draft: Draft): readonly [field: keyof Draft, message: 
 }
 
 export function bodyOf(draft: Draft): BudgetWrite {
-  const { scope, subject, amount, perChild, shadow, reason, end, endAt } = draft;
+  const { scope, subject, amount, perChild, mode, reason, end, endAt } = draft;
   return {
     scope,
     subject: subject.trim(),
     budget_key: { period_seconds: secondsOf(draft) },
     amount: Number(amount),
-    mode: shadow ? 'shadow' : 'enforce',
+    mode,
     ...(scope === 'user_path' ? { per_child: perChild } : {}),
     ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
     ...(end === 'at' ? { expires_at: utcTime(parseLocal(endAt)) } : end === '' ? {} : { expires_in: end }),
@@ -74,7 +74,7 @@ export function bodyOf(draft: Draft): BudgetWrite {
 
 /** The YAML that declares it, to be put into git. */
 export function yamlOf(draft: Draft): string {
-  const { scope, subject, period, seconds, amount, perChild, shadow } = draft;
+  const { scope, subject, period, seconds, amount, perChild, mode } = draft;
   const [list, key] = scope === 'label' ? ['labels', 'label'] : ['user_paths', 'path'];
   const lines = [
     'budgets:',
@@ -84,7 +84,7 @@ export function yamlOf(draft: Draft): string {
     '      limits:',
     period === 'custom' ? `        - period_seconds: ${seconds}` : `        - period: ${period}`,
     `          amount: ${amount}`,
-    ...(shadow ? ['          mode: shadow'] : []),
+    ...(mode === 'enforce' ? [] : [`          mode: ${mode}`]),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -6,6 +6,7 @@ import { Badge } from '../../parts/badge.ts';
 import { RuleUse } from '../../parts/rule-use.ts';
 import { Countdown } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
+import { ModeBadge } from '../budgets/mode-badge.ts';
 import { type Explanation, endOf, isNamed, type Origin, type Stage, stages } from './explanation.ts';
 import { Targets } from './targets.ts';
 
@@ -68,7 +69,7 @@ function SpentBudgets({ explanation: { budgets, refusal } }: OfExplanation): Vie
       <div class="rule-head">
         <span class="name">${budget.effective_subject}</span>
         <span class="quiet small">${budget.period_label}</span>
-        ${budget.mode === 'shadow' && html`<${Badge} tone="info" title="Reports and refuses nothing">shadow</${Badge}>`}
+        <${ModeBadge} mode=${budget.mode} />
         ${isNamed(budget, refusal?.rule) && html`<${Badge} tone="bad">decides</${Badge}>`}
       </div>
       <p class="small quiet">
