@@ -223,7 +223,7 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   {
     name: 'SET_BUDGET_<PATH>',
     readBy: both,
-    says: 'The budgets of a user path in US dollars, in place of its YAML entry; the path is named as in `SET_RATE_LIMIT_<PATH>`. `SET_BUDGET_TEAM__APP="daily=10,monthly=200"`; or a JSON object `{"daily": 10}`, or a JSON array of budgets.',
+    says: 'The budgets of a user path in US dollars, in place of its YAML entry; the path is named as in `SET_RATE_LIMIT_<PATH>`. `SET_BUDGET_TEAM__APP="daily=10,monthly=200"`; or a JSON object `{"daily": 10}`, or a JSON array of budgets, `[{"period": "daily", "amount": 10, "mode": "hard"}]`.',
   },
   {
     name: 'RATE_LIMITS_FLUSH_INTERVAL',

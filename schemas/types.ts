@@ -543,11 +543,11 @@ export interface RateLimits {
    */
   max_children: number;
   /**
-   * fleet: a cap holds for all proxies on one state store together; each holds some of it in advance, so that few requests wait for the store. replica: each proxy counts for itself, so N proxies admit N times the cap. Without it: fleet with REDIS_URL or several workers, else replica.
+   * fleet: a cap holds for all proxies on one state store together; each holds some of it in advance, so that few requests wait for the store. replica: each proxy counts for itself, so N proxies admit N times the cap. Budgets are shared in the same way. Without it: fleet with REDIS_URL or several workers, else replica.
    */
   scope?: 'fleet' | 'replica';
   /**
-   * What holds under fleet scope while the state store does not answer. share: each proxy admits its part of the cap. closed: nothing is admitted (503). open: each proxy admits the whole cap.
+   * What holds under fleet scope while the state store does not answer. share: each proxy admits its part of the cap. closed: nothing is admitted (503). open: each proxy admits the whole cap. The same holds for budgets.
    */
   on_store_loss: 'share' | 'closed' | 'open';
   /**
@@ -703,7 +703,7 @@ export interface BudgetLimit {
    */
   amount: number;
   /**
-   * enforce admits a call while money is left, and an open call counts with what it is known to cost. hard sets the estimate of the whole call aside before it is made, the prompt and as much as the answer may take (max_tokens), refuses a call for which the rest does not suffice, and gives back what was not spent. shadow only reports.
+   * enforce admits a call while money is left, and an open call counts with what it is known to cost. hard sets the estimate of the whole call aside before it is made, the prompt and as much as the answer may take (max_tokens, else what it will probably take), refuses a call for which the rest does not suffice, and gives back what was not spent. shadow only reports.
    */
   mode: 'enforce' | 'hard' | 'shadow';
 }
@@ -1363,7 +1363,7 @@ export interface BudgetWrite {
    */
   amount: number;
   /**
-   * enforce admits a call while money is left, and an open call counts with what it is known to cost. hard sets the estimate of the whole call aside before it is made, the prompt and as much as the answer may take (max_tokens), refuses a call for which the rest does not suffice, and gives back what was not spent. shadow only reports.
+   * enforce admits a call while money is left, and an open call counts with what it is known to cost. hard sets the estimate of the whole call aside before it is made, the prompt and as much as the answer may take (max_tokens, else what it will probably take), refuses a call for which the rest does not suffice, and gives back what was not spent. shadow only reports.
    */
   mode: 'enforce' | 'hard' | 'shadow';
   /**

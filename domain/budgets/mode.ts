@@ -2,7 +2,7 @@
 
 /**
  * The mildest first. `shadow` only reports. `enforce` admits a call while money is left; an open call counts with what it is known to cost. `hard`
- * sets the estimate of the whole call aside before it is made, refuses a call for which the rest does not suffice, and gives back what was not spent.
+ * sets the estimate of the whole call aside before it is made (prompt and answer), refuses a call for which the rest does not suffice, and gives back what was not spent.
  */
 export const budgetModes = ['shadow', 'enforce', 'hard'] as const;
 export type BudgetMode = (typeof budgetModes)[number];

@@ -232,6 +232,33 @@ await test('more verdicts than can be told leave out those in shadow first, and 
   t.same(lines, []);
 });
 
+await test('of a hard budget the log says that calls are refused before all of it is spent', (t) => {
+  const { budgets: config } = declaredParts({
+    labels: [{ label: 'batch', limits: [{ period: 'daily', amount: 1, mode: 'hard' }] }],
+  });
+  const merged = mergeBudgets({ config, manual: [], resets: [], nowMs: start, prerequisites: everything });
+  const lines: string[] = [];
+  const say = (fields: object | string, text?: string): void =>
+    void lines.push(`${text} ${typeof fields === 'string' ? '' : JSON.stringify(fields)}`);
+  const tell = createThresholdLines({ info: say, warn: say });
+  const spent = (dollars: number): void =>
+    tell(
+      merged.map((budget) => ({
+        budget,
+        spend: new Map([['batch', dollars * 1e9]]),
+        window: { startMs: start, endMs: dayEnd },
+        question: { scope: budget.scope, subject: budget.subject, perChild: false, fromMs: start },
+      })),
+    );
+  spent(0.85);
+  spent(1);
+  t.match(lines[0], /batch daily is spent to 85 %; it is hard, so calls that may cost more than the rest are refused/);
+  t.match(lines[0], /"mode":"hard"/);
+  t.match(lines[1], /batch daily is spent \{/);
+  t.equal(lines.length, 2);
+  t.end();
+});
+
 await test('usage that a budget counts is kept until its window ends, however short its retention', async (t) => {
   const { at, watch } = watching(t);
   const retention = { audit: { retention: '1d' }, usage: { retention: '7d' } };

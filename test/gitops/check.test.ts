@@ -132,7 +132,7 @@ await test('so are the budgets', async (t) => {
   t.equal(code, 0);
   t.match(output, /^[a-z2-7]{8} {2}user_path {2}\/team-a +20 US dollars monthly$/m);
   t.match(output, /^[a-z2-7]{8} {2}user_path {2}\/team-b +0\.5 US dollars daily, shadow$/m);
-  t.match(output, /^[a-z2-7]{8} {2}label +batch +10 US dollars weekly$/m);
+  t.match(output, /^[a-z2-7]{8} {2}label +batch +10 US dollars weekly, hard$/m);
   t.notMatch((await checkConfig([directory], {})).output, /US dollars/);
   const { budgets } = JSON.parse((await checkConfig([directory, '--rules', '--format', 'json'], {})).output);
   t.match(budgets[0], { scope: 'user_path', period_label: 'monthly', amount: 20, per_child: false, mode: 'enforce' });
