@@ -293,6 +293,12 @@ await test('a budget is overridden, runs out, is reset and deleted; its curve sh
     .first()
     .click();
   await page.getByText('It still refuses requests').waitFor();
+  const budget = { user_path: '/spender', budget_key: { period: 'monthly' } };
+  const override = (more: object) => fleet.admin('/admin/budgets', { method: 'PUT', body: { ...budget, ...more } });
+  t.equal((await override({ amount: 5, mode: 'hard' })).status, 200);
+  await page.reload();
+  await page.getByText('those that may cost more than what is left, $4.00 less what').waitFor();
+  t.equal((await override({ amount: 0.75, reason: probe })).status, 200);
   await page.getByRole('link', { name: 'Show the budget' }).click();
   await page.getByRole('img', { name: /are left$/ }).waitFor();
   for (const theme of ['light', 'dark'] as const) {

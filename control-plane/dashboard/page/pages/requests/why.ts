@@ -94,14 +94,19 @@ function DecidingBudget({ label, userPath }: DecidingProps): View {
 }
 
 function BudgetNow({ budget }: { readonly budget: Budget }): View {
-  const { subject, effective_subject, period_label, spent, amount, exceeded, period_end, id } = budget;
+  const { subject, effective_subject, period_label, spent, amount, exceeded, id } = budget;
   return html`<div class=${exceeded ? 'rule-use deciding' : 'rule-use'}>
       <div class="rule-head"><span class="name">${effective_subject ?? subject}</span><span class="quiet small">${period_label}</span></div>
       <p class="small quiet">${spent !== undefined && `${dollars(spent)} of ${dollars(amount)} are spent. `}<a href=${linkTo(`/budgets/${id}`)}>Show the budget</a></p>
     </div>
-    <p role="status">${
-      exceeded
-        ? html`<${Badge} tone="bad">It still refuses requests</${Badge}> <span class="small">The window ends in <${Countdown} at=${period_end} over="a moment" />.</span>`
-        : html`<${Badge} tone="good">It admits requests again</${Badge}>`
-    }</p>`;
+    <p role="status"><${BudgetRefuses} budget=${budget} /></p>`;
+}
+
+function BudgetRefuses({ budget: { mode, exceeded, remaining, period_end } }: { readonly budget: Budget }): View {
+  if (mode === 'shadow') return html`<${Badge} tone="good">It refuses nothing now</${Badge}> It is a shadow budget.`;
+  if (exceeded)
+    return html`<${Badge} tone="bad">It still refuses requests</${Badge}> <span class="small">The window ends in <${Countdown} at=${period_end} over="a moment" />.</span>`;
+  if (mode === 'enforce' || remaining === undefined)
+    return html`<${Badge} tone="good">It admits requests again</${Badge}>`;
+  return html`<${Badge} tone="good">It admits some requests</${Badge}> <span class="small">It is hard: those that may cost more than what is left, ${dollars(remaining)} less what open requests have set aside, are refused.</span>`;
 }
