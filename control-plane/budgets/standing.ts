@@ -70,15 +70,10 @@ export function verdictsOf(standings: readonly BudgetStanding[], computedAtMs: n
  */
 export function spendsOf(standings: readonly BudgetStanding[], computedAtMs: number): BudgetSpends {
   const enforced = standings.filter(({ budget }) => budget.enforced);
-  const listed =
-    enforced.length <= mostSpends
-      ? enforced
-      : ranked(enforced, ({ spend }) => highestSpend(spend)).slice(0, mostSpends);
-  const found = listed.flatMap(({ budget, question: { fromMs }, spend }) =>
-    [...spend].flatMap(([effectiveSubject, spent]) => (spent > 0 ? [{ budget, fromMs, effectiveSubject, spent }] : [])),
-  );
+  const listed = enforced.length <= mostSpends ? enforced : nearest(enforced).slice(0, mostSpends);
+  const found = listed.flatMap(payersOf);
   const first = fitting(found);
-  const told = first.length === found.length ? first : fitting(ranked(found, ({ spent }) => spent));
+  const told = first.length === found.length ? first : fitting(found.sort(byRank));
   const toldOf = Map.groupBy(told, ({ budget }) => budget);
   const windows = listed.map(({ budget, question: { fromMs }, spend }) => {
     const { key, perChild } = budget;
@@ -91,16 +86,46 @@ export function spendsOf(standings: readonly BudgetStanding[], computedAtMs: num
   return { computedAtMs, windows, spends, unlisted: all - spends.length };
 }
 
+/** A subject that has spent something. */
+interface Payer {
+  readonly budget: MergedBudget;
+  readonly fromMs: number;
+  readonly effectiveSubject: string;
+  readonly spent: NanoDollars;
+  /** Of the amount. */
+  readonly share: number;
+}
+
+function payersOf({ budget, question: { fromMs }, spend }: BudgetStanding): Payer[] {
+  const payers: Payer[] = [];
+  for (const [effectiveSubject, spent] of spend) {
+    if (spent > 0) payers.push({ budget, fromMs, effectiveSubject, spent, share: spent / budget.amount });
+  }
+  return payers;
+}
+
+type Ranked = Pick<Payer, 'budget' | 'share'>;
+
 /** Those in shadow last, then those with the greatest share of the amount first. */
-function ranked<Of extends { readonly budget: MergedBudget }>(all: readonly Of[], spentOf: (one: Of) => number): Of[] {
-  const shares = new Map(all.map((each) => [each, spentOf(each) / each.budget.amount]));
-  const isShadow = ({ budget }: Of): number => Number(budget.mode === 'shadow');
-  return all.toSorted((a, b) => isShadow(a) - isShadow(b) || (shares.get(b) ?? 0) - (shares.get(a) ?? 0));
+function byRank(a: Ranked, b: Ranked): number {
+  return Number(a.budget.mode === 'shadow') - Number(b.budget.mode === 'shadow') || b.share - a.share;
+}
+
+/** Of a template, the child that has spent most counts. */
+function nearest(standings: readonly BudgetStanding[]): BudgetStanding[] {
+  return standings
+    .map((standing) => ({
+      standing,
+      budget: standing.budget,
+      share: highestSpend(standing.spend) / standing.budget.amount,
+    }))
+    .sort(byRank)
+    .map(({ standing }) => standing);
 }
 
 /** As many of the first as fit into one body. */
-function fitting<Of extends { readonly effectiveSubject: string }>(all: readonly Of[]): Of[] {
-  const first: Of[] = [];
+function fitting(all: readonly Payer[]): Payer[] {
+  const first: Payer[] = [];
   let characters = 0;
   for (const each of all) {
     characters += each.effectiveSubject.length;
