@@ -93,6 +93,8 @@ export interface ExchangeMessage {
 export interface LimitAnswer {
   /** Units that were added to what the session holds. */
   readonly granted: number;
+  /** Of what the session holds behind it, what is spare. */
+  readonly spare: number;
   /** Behind it: cap − used − held by all; below 0 when a cap was lowered, or more was used than allowed. */
   readonly free: number;
   /** Used in the trailing period. */
@@ -101,7 +103,7 @@ export interface LimitAnswer {
   readonly others: number;
   /** Until the units of the smallest request that may not go are free if nothing else happens; −1: that cannot be foreseen. */
   readonly freeInMs: number;
-  /** Not all was granted: for how long others are still given time to give back; 0: nothing is left for sure; −1: not known. */
+  /** Not all was granted: when to ask again, because others may give back until then; 0: nothing is left for sure; −1: not known. */
   readonly recallMs: number;
 }
 

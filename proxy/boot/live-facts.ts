@@ -29,7 +29,7 @@ export function liveFacts({ limiter, targets, discovery, ...counted }: LiveParts
 /** Where caps hold, and how the state store answers for those of a fleet. */
 function reportFleet(fleet: Limiter['fleet']): Pick<HeartbeatBody, 'limit_scope' | 'limit_store'> {
   if (fleet === undefined) return { limit_scope: 'replica' };
-  return { limit_scope: 'fleet', limit_store: fleet.isLost ? 'lost' : fleet.isRecovering ? 'recovering' : 'up' };
+  return { limit_scope: 'fleet', limit_store: fleet.isRecovering ? 'recovering' : fleet.isLost ? 'lost' : 'up' };
 }
 
 interface CountedParts {

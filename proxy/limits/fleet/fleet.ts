@@ -24,7 +24,7 @@ export const beatMs = 500;
 /** So many counters are told in one exchange. */
 const mostItems = 256;
 /** While the store recovers, it is asked so often. */
-const recoveringMs = 20;
+const recoveringMs = 50;
 /** So many stocks are looked at in one beat, to give back what is idle. */
 const visits = 1_000;
 
@@ -101,7 +101,7 @@ export class Fleet {
     return nowMs < this.#validUntilMs;
   }
 
-  /** The store has given no answer for `leaseWaitMs`, as `pass` found: a process that was stopped reads what came meanwhile before. */
+  /** The store has granted nothing for `leaseWaitMs`, as `pass` found: a process that was stopped reads what came meanwhile before. */
   get isLost(): boolean {
     return this.#isLost;
   }
@@ -227,6 +227,7 @@ export class Fleet {
   /** The connection ended. */
   detached(nowMs: number): void {
     this.#isAttached = false;
+    this.isRecovering = false;
     this.#missingSinceMs ??= nowMs;
   }
 
@@ -351,8 +352,10 @@ export class Fleet {
     this.#time.note(sentMs, nowMs, answer.now);
     this.#busyMs += (nowMs - sentMs - this.#busyMs) / 8;
     this.#validUntilMs = sentMs + usableMs;
-    this.#missingSinceMs = undefined;
-    this.#isLost = false;
+    // A store that recovers grants nothing: it is as good as lost until it has.
+    this.#missingSinceMs = answer.recovering ? (this.#missingSinceMs ?? sentMs) : undefined;
+    this.#isLost &&= answer.recovering;
+    if (answer.recovering) this.#beatAtMs = Math.min(this.#beatAtMs, nowMs + recoveringMs);
     this.#live = Math.max(1, answer.live);
     this.#rank = answer.rank;
     this.isRecovering = answer.recovering;
@@ -373,7 +376,7 @@ export class Fleet {
     const stock = this.#stocks.get(key);
     if (stock === undefined) return;
     if (kind === 'return') {
-      if (stock.units === 0) return;
+      if (!stock.isAwaited) return;
       this.counts.recalls += 1;
       stock.isRecalled = true;
       this.changed(stock, true);

@@ -78,6 +78,8 @@ export class Stock {
   /** Units used and not told; told and not answered. */
   untold = 0;
   underWay = 0;
+  /** Spare units as the store knows them. */
+  #spareTold = 0;
   #covered: [number, number][] = [];
   #uncovered: [number, number][] = [];
   #refunds: Refund[] = [];
@@ -104,6 +106,11 @@ export class Stock {
   /** Others have found nothing free: what is not needed goes back at once. */
   get isWanted(): boolean {
     return this.dryUntilMs !== -1 || (this.view?.free ?? 0) <= 0;
+  }
+
+  /** Others that are short wait for what is spare, or was when the store heard of it last. */
+  get isAwaited(): boolean {
+    return this.units !== 0 || this.#spareTold !== 0;
   }
 
   /** Uses units, in a slice of the store. Covered: they are taken from the stock; else nobody granted them. */
@@ -275,6 +282,7 @@ export class Stock {
   ): void {
     if (asked.cap <= this.cap) this.units += said.granted;
     this.underWay = 0;
+    this.#spareTold = said.spare;
     this.view = { atMs, used: said.used, others: said.others, free: said.free + this.cap - asked.cap };
     // More was used than the cap, for example while the store was lost: what is spare is given back unused.
     this.isOverdrawn = said.free < 0 && this.units > 0;

@@ -16,8 +16,9 @@ export interface Counter {
   isDry: boolean;
   /** When the others were last asked to give back. Milliseconds. */
   recalledMs: number;
-  /** Units by session, and used units by slice. */
+  /** Units by session, how many of them are spare as far as is known, and used units by slice. */
   readonly sessions: Map<number, number>;
+  readonly spares: Map<number, number>;
   readonly slices: Map<number, number>;
 }
 
@@ -34,13 +35,15 @@ export function emptyCounter(period: number, graves: number): Counter {
     isDry: false,
     recalledMs: 0,
     sessions: new Map(),
+    spares: new Map(),
     slices: new Map(),
   };
 }
 
 /** Apart from it, so that a reader can turn it. */
 export function copyOf(counter: Counter): Counter {
-  return { ...counter, sessions: new Map(counter.sessions), slices: new Map(counter.slices) };
+  const { sessions, spares, slices } = counter;
+  return { ...counter, sessions: new Map(sessions), spares: new Map(spares), slices: new Map(slices) };
 }
 
 /** Drops the slices that have left the trailing period at `nowMs`. */
@@ -63,6 +66,7 @@ export function buryHeld(counter: Counter, graves: number, lastUse: LastUse): vo
     if (usedMs === undefined) continue;
     const units = heldBy(counter, session);
     hold(counter, session, 0);
+    spare(counter, session, 0);
     if (counter.period !== 0) use(counter, sliceAt(usedMs, counter.period), units);
   }
 }
@@ -103,6 +107,13 @@ export function hold(counter: Counter, session: number, units: number): void {
   counter.held += units - heldBy(counter, session);
   if (units === 0) counter.sessions.delete(session);
   else counter.sessions.set(session, units);
+}
+
+/** Notes how much of what a session holds is spare. */
+export function spare(counter: Counter, session: number, units: number): void {
+  const known = Math.min(units, heldBy(counter, session));
+  if (known === 0) counter.spares.delete(session);
+  else counter.spares.set(session, known);
 }
 
 /** Milliseconds until `units` are free under `cap` when nothing else happens; 0: now; −1: that cannot be foreseen. */

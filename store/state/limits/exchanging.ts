@@ -9,14 +9,17 @@ import {
   heldBy,
   hold,
   refund,
+  spare,
   turn,
   use,
 } from './counter.ts';
 import { type LimitMeta, type LimitTables, lastUseMs } from './tables.ts';
 
-/** How long others are given time to give back, and the least time between two calls to do so. */
+/** How long others are given time to give back at least, and the least time between two calls to do so. */
 export const recallMs = 20;
 export const recallEveryMs = 100;
+/** The spare units of a session that was silent for longer may not come back: a beat, and the time for which a request waits. */
+export const silentMs = 750;
 /** A session is given at most this share of its even part of what is free, as spare units. */
 export const spread = 2;
 /** The spare units of a session are at most this share of its even part of the cap. */
@@ -26,6 +29,8 @@ interface Row {
   readonly item: LimitItem;
   readonly counter: Counter;
   granted: number;
+  /** Of what the session holds behind it. */
+  spare: number;
   /** Units that the smallest of the requests lacks that may not go; 0: nothing lacks. */
   lacking: number;
   recallMs: number;
@@ -69,7 +74,7 @@ export class Exchanging {
       counter.isDry = false;
       tell({ kind: 'room', key: item.key });
     }
-    return { item, counter, granted: 0, lacking: 0, recallMs: 0 };
+    return { item, counter, granted: 0, spare: item.spare, lacking: 0, recallMs: 0 };
   }
 
   /** Grants units to waiting requests, then spare ones. */
@@ -90,6 +95,7 @@ export class Exchanging {
     for (const { row, units, kept } of rows) {
       const wanted = Math.max(0, admitted * units - kept);
       this.#give(row, Math.min(wanted, Math.max(0, free(row))));
+      row.spare = Math.max(0, row.spare - Math.min(kept, admitted * units));
       const left = Math.max(0, kept - admitted * units);
       if (admitted < requests && free(row) + left < units) this.#lack(row, units - left);
     }
@@ -109,6 +115,7 @@ export class Exchanging {
     const part = Math.floor(Math.max(0, free(row)) / (spread * live));
     const granted = Math.max(0, Math.min(item.wish, most, part));
     this.#give(row, granted);
+    row.spare += granted;
     if (granted > 0 || row.lacking > 0 || free(row) > 0) return;
     row.lacking = 1;
     counter.isDry = true;
@@ -123,7 +130,7 @@ export class Exchanging {
     row.granted += units;
   }
 
-  /** A request lacks units. What others hold is called back; for a moment it is worth waiting for. */
+  /** A request lacks units. What others hold is called back, and waited for: for a moment, and as long as one has not given its spare units back. */
   #lack(row: Row, units: number): void {
     const { nowMs, tell } = this.#moment;
     const { counter, item } = row;
@@ -135,7 +142,18 @@ export class Exchanging {
       counter.recalledMs = nowMs;
       tell({ kind: 'return', key: item.key });
     }
-    row.recallMs = Math.max(0, recallMs - (nowMs - counter.recalledMs));
+    const sinceMs = nowMs - counter.recalledMs;
+    if (sinceMs < recallMs) row.recallMs = recallMs - sinceMs;
+    else if (this.#isAwaiting(counter)) row.recallMs = recallEveryMs - sinceMs;
+  }
+
+  /** Whether another session has spare units, and answers. */
+  #isAwaiting({ spares }: Counter): boolean {
+    const afterMs = this.#moment.nowMs - silentMs;
+    for (const id of spares.keys()) {
+      if (id !== this.#message.session && (this.#tables.session(id)?.contactMs ?? 0) >= afterMs) return true;
+    }
+    return false;
   }
 
   /** Keeps the counters, and says what became of each. */
@@ -143,10 +161,19 @@ export class Exchanging {
     const { session } = this.#message;
     return this.#rows.map((row) => {
       const { item, counter, granted, lacking } = row;
+      spare(counter, session, row.spare);
       this.#tables.putCounter(item.key, counter, expiresInMs(counter));
       const freeIn = lacking === 0 ? 0 : freeInMs(counter, item.cap, lacking, this.#moment.nowMs);
       const others = counter.held - heldBy(counter, session);
-      return { granted, free: free(row), used: counter.used, others, freeInMs: freeIn, recallMs: row.recallMs };
+      return {
+        granted,
+        spare: row.spare,
+        free: free(row),
+        used: counter.used,
+        others,
+        freeInMs: freeIn,
+        recallMs: row.recallMs,
+      };
     });
   }
 }

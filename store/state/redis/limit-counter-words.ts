@@ -1,16 +1,16 @@
 // The Lua of one counter of shared limits, and of what is granted under it; it stands behind the session's part of a script.
-import { recallEveryMs, recallMs, spareShare, spread } from '../limits/exchanging.ts';
+import { recallEveryMs, recallMs, silentMs, spareShare, spread } from '../limits/exchanging.ts';
 
 /**
  * A counter is a hash: `h` the newest slice, `t` used, `H` held by all, `g` burials seen, `d` 1 when somebody was told that it is dry, `x`
- * when others were last asked to give back, `s<session>` held, `<slice>` used. What is not read is not written: most exchanges
- * touch few of its fields.
+ * when others were last asked to give back, `s<session>` held, `p<session>` spare, `<slice>` used. What is not read is not written: most
+ * exchanges touch few of its fields.
  *
  * Uses of the script: `id` and `own`, the session as text and number; `now`; `facts`, `text`, `number`, `parseGrave`.
  */
 export const counterWords = `
 local function sliceAt(time, period) return math.floor((time * 3) / (50 * period)) end
-local fields = {'h', 't', 'H', 'g', 'd', 'x', 's' .. id}
+local fields = {'h', 't', 'H', 'g', 'd', 'x', 's' .. id, 'p' .. id}
 
 -- What a field says. Where somebody else has written garbage, the field is removed, and the sums are made anew.
 local function read(counter, field, value)
@@ -30,9 +30,12 @@ local function readAll(counter)
   local flat = call('HGETALL', counter.key)
   for at = 1, #flat, 2 do
     local session = match(flat[at], '^s(%d+)$')
+    local sparing = match(flat[at], '^p(%d+)$')
     local slice = match(flat[at], '^%d+$') and tonumber(flat[at])
     if session and counter.sessions[session] == nil then
       counter.sessions[session] = read(counter, flat[at], flat[at + 1])
+    elseif sparing and counter.spares[sparing] == nil then
+      counter.spares[sparing] = read(counter, flat[at], flat[at + 1])
     elseif slice and counter.slices[slice] == nil then
       counter.slices[slice] = read(counter, flat[at], flat[at + 1])
     end
@@ -55,6 +58,12 @@ local function hold(counter, session, units)
   counter.held = counter.held + units - (counter.sessions[session] or 0)
   counter.sessions[session] = units
   counter.changed['s' .. session] = units
+end
+local function spare(counter, session, units)
+  local known = math.min(units, counter.sessions[session] or 0)
+  if counter.spares[session] == known then return end
+  counter.spares[session] = known
+  counter.changed['p' .. session] = known
 end
 
 local function use(counter, slice, units)
@@ -102,6 +111,7 @@ local function buryHeld(counter)
       if not grave and call('HEXISTS', sessionsKey, session) == 0 then used = now end
       if used then
         hold(counter, session, 0)
+        spare(counter, session, 0)
         if counter.period ~= 0 then use(counter, sliceAt(used, counter.period), units) end
       end
     end
@@ -117,7 +127,7 @@ end
 
 -- The slices of the uses to come are read along.
 local function load(key, period, uses)
-  local counter = {key = key, period = period, head = period > 0 and sliceAt(now, period) or 0, slices = {}, sessions = {}, changed = {}}
+  local counter = {key = key, period = period, head = period > 0 and sliceAt(now, period) or 0, slices = {}, sessions = {}, spares = {}, changed = {}}
   local wanted, places = fields, {}
   if period > 0 and uses[1] then
     wanted = {unpack(fields)}
@@ -125,7 +135,7 @@ local function load(key, period, uses)
       local place = math.min(each[1], counter.head)
       if place > counter.head - 61 then
         places[#places + 1] = place
-        wanted[#places + 7] = text(place)
+        wanted[#places + 8] = text(place)
       end
     end
   end
@@ -133,14 +143,15 @@ local function load(key, period, uses)
   counter.isForeign = found.err ~= nil
   counter.isWhole = counter.isForeign or not found[1]
   if counter.isWhole then
-    counter.graves, counter.used, counter.held, counter.dry, counter.recalled, counter.sessions[id] = facts.graves, 0, 0, 0, 0, 0
+    counter.graves, counter.used, counter.held, counter.dry, counter.recalled, counter.sessions[id], counter.spares[id] = facts.graves, 0, 0, 0, 0, 0, 0
     counter.before = {}
     return counter
   end
   counter.used, counter.held, counter.sessions[id] = number(found[2]), number(found[3]), read(counter, fields[7], found[7])
+  counter.spares[id] = read(counter, fields[8], found[8])
   counter.graves, counter.dry, counter.recalled = number(found[4]), number(found[5]), number(found[6])
   counter.before = {number(found[1]), counter.used, counter.held, counter.graves, counter.dry, counter.recalled}
-  for at, place in ipairs(places) do counter.slices[place] = read(counter, wanted[at + 7], found[at + 7]) end
+  for at, place in ipairs(places) do counter.slices[place] = read(counter, wanted[at + 8], found[at + 8]) end
   if (counter.used == 0 and found[2] ~= '0') or (counter.held == 0 and found[3] ~= '0') then counter.isDamaged = true end
   if counter.isDamaged then mend(counter) end
   turn(counter, counter.before[1])
@@ -194,7 +205,9 @@ local function book(key, item)
     counter.dry = 0
     tell('f', key)
   end
-  return {counter = counter, cap = item[2], spare = item[4], wish = item[5], least = item[6], granted = 0, lacking = 0, recall = 0}
+  local row = {counter = counter, cap = item[2], wish = item[5], least = item[6], granted = 0, lacking = 0, recall = 0}
+  row.told, row.spare = item[4], item[4]
+  return row
 end
 
 local function free(row) return row.cap - row.counter.used - row.counter.held end
@@ -204,7 +217,19 @@ local function give(row, units)
   row.granted = row.granted + units
 end
 
--- A request lacks units. What others hold is called back; for a moment it is worth waiting for.
+-- Whether another session has spare units, and answers.
+local function isAwaiting(counter)
+  readAll(counter)
+  for session, units in pairs(counter.spares) do
+    if units > 0 and session ~= id then
+      local of = parseSession(call('HGET', sessionsKey, session) or '')
+      if of and of.contact >= now - ${silentMs} then return true end
+    end
+  end
+  return false
+end
+
+-- A request lacks units. What others hold is called back, and waited for: for a moment, and as long as one has not given its spare units back.
 local function lack(row, units)
   local counter = row.counter
   if row.lacking == 0 or units < row.lacking then row.lacking = units end
@@ -215,7 +240,12 @@ local function lack(row, units)
     counter.recalled = now
     tell('r', counter.key)
   end
-  row.recall = math.max(0, ${recallMs} - (now - counter.recalled))
+  local since = now - counter.recalled
+  if since < ${recallMs} then
+    row.recall = ${recallMs} - since
+  elseif isAwaiting(counter) then
+    row.recall = ${recallEveryMs} - since
+  end
 end
 
 -- As many requests as all their counters have room for. A need: item, units, kept, alone.
@@ -231,6 +261,7 @@ local function admit(rows, requests, needs)
   for _, need in ipairs(needs) do
     local row, units, kept = rows[need[1] + 1], need[2], need[3]
     give(row, math.min(math.max(0, admitted * units - kept), math.max(0, free(row))))
+    row.spare = math.max(0, row.spare - math.min(kept, admitted * units))
     local left = math.max(0, kept - admitted * units)
     if admitted < requests and free(row) + left < units then lack(row, units - left) end
   end
@@ -239,10 +270,11 @@ end
 
 local function addSpare(row)
   if row.wish == 0 then return end
-  local most = math.max(row.least, math.ceil(row.cap / (${spareShare} * facts.live))) - row.spare
+  local most = math.max(row.least, math.ceil(row.cap / (${spareShare} * facts.live))) - row.told
   local part = math.floor(math.max(0, free(row)) / (${spread} * facts.live))
   local granted = math.max(0, math.min(row.wish, most, part))
   give(row, granted)
+  row.spare = row.spare + granted
   if granted > 0 or row.lacking > 0 or free(row) > 0 then return end
   row.lacking = 1
   row.counter.dry = 1
@@ -264,8 +296,9 @@ end
 
 local function finish(row)
   local counter = row.counter
+  spare(counter, id, row.spare)
   save(counter)
-  return format('[%d,%d,%d,%d,%d,%d]', row.granted, free(row), counter.used,
+  return format('[%d,%d,%d,%d,%d,%d,%d]', row.granted, row.spare, free(row), counter.used,
     counter.held - counter.sessions[id], freeIn(row), row.recall)
 end
 

@@ -83,7 +83,7 @@ return {sign, format('[%d,%d,%s,%s,"%s",%d,%d,%d,%s]', tonumber(known), now, cjs
  * ARGV[4]: [session, connection, sequence, beat, told, items, groups]; an item: [period, cap, held, spare, wish, least, uses, refunds]; a
  * group: [requests, needs]. ARGV[5]: the channel of notices; ARGV[6]: how many bytes stand before the name of a counter in its key.
  * Gives the sign, and `unknown`, `stale`, `newer`, or [sequence, now, live, rank, recovering, answers, admitted]; an answer:
- * [granted, free, used, others, until free, recall].
+ * [granted, spare, free, used, others, until free, recall].
  */
 export const exchangeScript = script(`${limitWords}
 local message = cjson.decode(ARGV[4])

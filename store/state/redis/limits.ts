@@ -185,7 +185,7 @@ function attachAnswer(text: string): AttachAnswer {
   return { version: stored, now, generation, session, former, sequence, live, rank, recovering };
 }
 
-type AnswerText = readonly [number, number, number, number, number, number];
+type AnswerText = readonly [number, number, number, number, number, number, number];
 type ExchangeText = readonly [number, number, number, number, boolean, readonly AnswerText[], readonly number[]];
 
 function exchangeAnswer(text: string): ExchangeAnswer {
@@ -203,8 +203,8 @@ function exchangeAnswer(text: string): ExchangeAnswer {
   };
 }
 
-function limitAnswer([granted, free, used, others, freeInMs, recallMs]: AnswerText): LimitAnswer {
-  return { granted, free, used, others, freeInMs, recallMs };
+function limitAnswer([granted, spare, free, used, others, freeInMs, recallMs]: AnswerText): LimitAnswer {
+  return { granted, spare, free, used, others, freeInMs, recallMs };
 }
 
 type ViewText = readonly [number, number, number, number, ...(readonly [instance: string, held: number])[]];

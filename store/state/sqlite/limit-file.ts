@@ -72,8 +72,9 @@ export function limitFile(directory: string, busyMs: number): SpareFile<SqliteLi
 
 type Row = Readonly<Record<string, unknown>> | undefined;
 
-interface StoredCounter extends Omit<Counter, 'sessions' | 'slices'> {
+interface StoredCounter extends Omit<Counter, 'sessions' | 'spares' | 'slices'> {
   readonly sessions: readonly (readonly [id: number, units: number])[];
+  readonly spares: readonly (readonly [id: number, units: number])[];
   readonly slices: readonly (readonly [slice: number, units: number])[];
 }
 
@@ -149,11 +150,23 @@ export class SqliteLimitTables implements LimitTables {
   counter(key: string): Counter | undefined {
     const row = this.#sql('SELECT body FROM counter WHERE key = ? AND ends_ms > ?').get(key, this.#nowMs());
     const stored = this.#body(row) as StoredCounter | undefined;
-    return stored && { ...stored, sessions: new Map(stored.sessions), slices: new Map(stored.slices) };
+    return (
+      stored && {
+        ...stored,
+        sessions: new Map(stored.sessions),
+        spares: new Map(stored.spares),
+        slices: new Map(stored.slices),
+      }
+    );
   }
 
   putCounter(key: string, counter: Counter, expiresInMs: number): void {
-    const stored: StoredCounter = { ...counter, sessions: [...counter.sessions], slices: [...counter.slices] };
+    const stored: StoredCounter = {
+      ...counter,
+      sessions: [...counter.sessions],
+      spares: [...counter.spares],
+      slices: [...counter.slices],
+    };
     const sql =
       'INSERT INTO counter (key, ends_ms, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET ends_ms = excluded.ends_ms, body = excluded.body';
     this.#sql(sql).run(key, this.#nowMs() + expiresInMs, JSON.stringify(stored));

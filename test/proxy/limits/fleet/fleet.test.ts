@@ -1,6 +1,7 @@
 // One proxy and the store: what becomes of requests and of stocks at moments that a random world reaches rarely.
 import { test } from 'tap';
 import type { LimitNotice } from '../../../../domain/limits/exchange.ts';
+import type { OnStoreLoss } from '../../../../proxy/limits/enforcement.ts';
 import { Fleet } from '../../../../proxy/limits/fleet/fleet.ts';
 import { createLimiter, type Limiter } from '../../../../proxy/limits/limiter.ts';
 import { renewLease } from '../../../../proxy/limits/renew.ts';
@@ -11,21 +12,36 @@ import { ruleOf } from '../rule-of.ts';
 const startMs = 1_800_000_000_000;
 const admitting = { rejectedAs: 'reject', wanted: 0 } as const;
 
+interface AloneOptions {
+  readonly instance: string;
+  readonly tables: MemoryTables;
+  readonly nowMs: number;
+  readonly onStoreLoss: OnStoreLoss;
+}
+
 /** A proxy whose clock is that of the store, and whose messages take no time. */
 class Alone {
-  readonly tables = new MemoryTables();
+  readonly tables: MemoryTables;
   readonly limiter: Limiter = createLimiter({ isExported: false });
   readonly fleet: Fleet;
-  nowMs = startMs;
+  nowMs: number;
 
-  constructor(rules: Parameters<Limiter['reconcile']>[0]) {
-    const ownUses = (nowMs: number) => this.limiter.ownUses(nowMs);
-    this.fleet = new Fleet({ instance: 'a', boot: 'b', ownUses }, this.nowMs);
+  constructor(rules: Parameters<Limiter['reconcile']>[0], more: Partial<AloneOptions> = {}) {
+    const { instance = 'a', tables = new MemoryTables(), nowMs = startMs, onStoreLoss = 'share' } = more;
+    this.tables = tables;
+    this.nowMs = nowMs;
+    const ownUses = (atMs: number) => this.limiter.ownUses(atMs);
+    this.fleet = new Fleet({ instance, boot: 'b', ownUses }, this.nowMs);
     this.limiter.share(this.fleet);
-    this.limiter.reconcile(rules, { isShared: true, onStoreLoss: 'share' });
-    const message = this.fleet.attachMessage('fresh', 'run');
-    this.fleet.attached(attach(this.tables, message, this.nowMs), this.nowMs, this.nowMs);
+    this.limiter.reconcile(rules, { isShared: true, onStoreLoss });
+    this.attach('run');
     this.#exchange();
+  }
+
+  /** A connection to a run of the server. */
+  attach(server: string): void {
+    const message = this.fleet.attachMessage('fresh', server);
+    this.fleet.attached(attach(this.tables, message, this.nowMs), this.nowMs, this.nowMs);
   }
 
   #exchange(): void {
@@ -57,6 +73,27 @@ await test('a process that was stopped asks the store before it takes it for los
   t.ok(proxy.fleet.isLost);
   t.ok((await asked).lease, 'behind a turn of the event loop without an answer it is');
 });
+
+for (const onStoreLoss of ['closed', 'share'] as const) {
+  await test(`${onStoreLoss}: a store that recovers for long is as good as lost, and no request waits for it`, async (t) => {
+    const proxy = new Alone([ruleOf('user_path', '/team', 60, { maxRequests: 10 })], { onStoreLoss });
+    const other = new Alone([], { instance: 'silent', tables: proxy.tables });
+    t.equal(other.fleet.live, 2);
+    proxy.pass(500);
+    proxy.attach('another run');
+    const asked = proxy.ask('/team');
+    for (let ms = 0; ms < 250; ms += 50) proxy.pass(50);
+    const { lease, rejection } = await asked;
+    if (onStoreLoss === 'closed') t.ok(rejection?.exhausted[0]?.isStoreLost, 'nobody says that its cap is used up');
+    else t.ok(lease, 'it goes by the share of this proxy');
+    t.notOk(proxy.ask('/team') instanceof Promise);
+    for (let ms = 0; ms < 2_000; ms += 50) proxy.pass(50);
+    t.notOk(proxy.fleet.isLost, 'the others have been given their time');
+    const later = proxy.ask('/team');
+    proxy.pass(1);
+    t.ok((await later).lease);
+  });
+}
 
 await test('a request whose body came slowly stays counted once, in the slice in which it goes on', async (t) => {
   const proxy = new Alone([ruleOf('user_path', '/team', 60, { maxRequests: 1 })]);
@@ -104,6 +141,53 @@ await test('a small request goes though a large one has no room', async (t) => {
   t.ok((await next).lease, 'also behind the answer that there is none for the large one');
   proxy.pass(300);
   t.ok((await large).rejection);
+});
+
+/** Lets a proxy ask twice, so that it holds units in advance. */
+async function hold(proxy: Alone): Promise<{ readonly key: string; readonly spare: number }> {
+  for (const asked of [proxy.ask('/team'), proxy.ask('/team')]) {
+    proxy.pass(1);
+    await asked;
+  }
+  proxy.pass(1);
+  const again = proxy.ask('/team');
+  proxy.pass(1);
+  await again;
+  const [key = ''] = proxy.tables.counterKeys();
+  proxy.pass(500);
+  return { key, spare: look(proxy.tables, key, proxy.nowMs).held };
+}
+
+await test('a request waits for spare units of a proxy that answers late, and not for those that are used up', async (t) => {
+  const rules = [ruleOf('user_path', '/team', 60, { maxRequests: 16 })];
+  const holder = new Alone(rules);
+  const { key, spare } = await hold(holder);
+  const asker = new Alone(rules, { instance: 'c', tables: holder.tables, nowMs: holder.nowMs });
+  const outcomes: boolean[] = [];
+  const asked = Array.from({ length: 13 }, async () => outcomes.push((await asker.ask('/team')).lease !== undefined));
+  for (let ms = 0; ms < 200; ms += 20) asker.pass(20);
+  await Promise.resolve();
+  t.ok(spare >= 2, `${spare} are spare`);
+  t.same(outcomes, Array(13 - spare).fill(true), 'the others wait');
+  holder.nowMs = asker.nowMs;
+  await holder.ask('/team');
+  holder.fleet.told({ kind: 'return', key }, holder.nowMs);
+  holder.pass(1);
+  asker.fleet.told({ kind: 'room', key }, asker.nowMs);
+  asker.pass(1);
+  await Promise.all(asked);
+  t.equal(outcomes.filter((isAdmitted) => isAdmitted).length, 12, 'all but the one that the holder has used');
+  t.equal(outcomes.length, 13, 'which is known at once');
+});
+
+await test('a proxy that has used up what it held tells so when it is asked to give back', async (t) => {
+  const proxy = new Alone([ruleOf('user_path', '/team', 60, { maxRequests: 16 })]);
+  const { key, spare } = await hold(proxy);
+  const before = look(proxy.tables, key, proxy.nowMs).used;
+  for (let count = 0; count < spare; count += 1) await proxy.ask('/team');
+  proxy.fleet.told({ kind: 'return', key }, proxy.nowMs);
+  proxy.pass(0);
+  t.match(look(proxy.tables, key, proxy.nowMs), { used: before + spare, held: 0 });
 });
 
 await test('a rule that goes tells what was used of it, and gives back what it held', async (t) => {

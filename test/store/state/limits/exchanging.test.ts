@@ -159,6 +159,37 @@ await test('others are asked to give back, once in 100 ms, and waited for 20 ms'
   t.end();
 });
 
+await test('spare units of others are waited for until they are given back, unless their proxy is silent', (t) => {
+  const book = new Book();
+  const [a, b] = [book.attach('a'), book.attach('b')];
+  const asking = { items: [limitItem(key)], groups: [limitGroup(1, [0])] };
+  b.exchange({ items: [limitItem(key, { wish: 25 })] });
+  b.exchange({ items: [limitItem(key, { held: 100, spare: 25 })] });
+  t.equal(only(a.exchange(asking)).recallMs, 20);
+  book.clockMs += 90;
+  t.equal(only(a.exchange(asking)).recallMs, 10, 'it is asked again when they are called back again');
+  b.exchange({ items: [limitItem(key, { held: 75, uses: [[startSlice, 25]] })] });
+  t.match(only(a.exchange(asking)), { recallMs: 0, freeInMs: 60_910 }, 'what is in use does not come back');
+  b.exchange({ items: [limitItem(key, { held: 75, spare: 1 })] });
+  book.clockMs += 730;
+  t.equal(only(a.exchange(asking)).recallMs, 20);
+  book.clockMs += 20;
+  t.equal(only(a.exchange(asking)).recallMs, 80);
+  book.clockMs += 1;
+  t.equal(only(a.exchange(asking)).recallMs, 0, 'a proxy that beats no more gives nothing back');
+  t.end();
+});
+
+await test('units for requests that go are not spare; those that are left, and those granted beside them, are', (t) => {
+  const book = new Book();
+  const a = book.attach('a');
+  const item = limitItem(key, { held: 5, spare: 5, wish: 3 });
+  const answer = a.exchange({ items: [item], groups: [{ requests: 2, needs: [[0, 2, 5, 0]] }] });
+  t.match(only(answer), { granted: 3, spare: 4 });
+  t.match(only(a.exchange({ items: [limitItem(key, { held: 5 })], groups: [limitGroup(3, [0])] })), { spare: 0 });
+  t.end();
+});
+
 await test('nothing left for sure is 0, and what others hold is not', (t) => {
   const book = new Book();
   const [a, b] = [book.attach('a'), book.attach('b')];
