@@ -148,6 +148,12 @@ export class CallPlan<Target extends Askable> {
     return followed(this.#take(target, 'retry', nowMs), (taken) => (typeof taken === 'string' ? undefined : taken));
   }
 
+  /** A call that was planned is not made: its target's rules get back what it took. */
+  leave({ allowance }: Planned<Target>, nowMs: number): void {
+    this.#calls -= 1;
+    allowance.lease.refund(nowMs);
+  }
+
   /** Whether another call may be made behind a failure of this kind. */
   mayAskOn(kind: RetryReason | undefined, nowMs: number): boolean {
     return kind !== undefined && this.#planning.route.policy.on.has(kind) && this.hasTimeAndCalls(nowMs);

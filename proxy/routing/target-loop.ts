@@ -301,7 +301,7 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
           take(step, now);
           return;
         }
-        if (typeof step === 'object') step.allowance.lease.refund(now);
+        if (typeof step === 'object') this.#plan.leave(step, now);
         if (this.#race.isIdle && !this.#race.isOver) throw fault ?? refusal('client_left');
       } catch (reason) {
         this.#giveUp(reason, now);
