@@ -3,7 +3,7 @@ import { type Test, test } from 'tap';
 import type { KeptKey } from '../../store/state/kept-items.ts';
 import { redisKeys } from '../../store/state/redis/keys.ts';
 import { openRedisStore, type RedisStore } from '../../store/state/redis/store.ts';
-import { type RedisServer, startDetour, startRedis } from '../support/redis.ts';
+import { countClients, type RedisServer, startDetour, startRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { testKept } from './kept-items-cases.ts';
 import { rejection } from './state-store-case-tools.ts';
@@ -44,13 +44,9 @@ await test('nothing is connected before the first use, and everything there ends
   const store = open(t, server);
   await store.revision();
   const client = server.client();
-  const clients = async (): Promise<number> =>
-    String(await client.client('LIST'))
-      .trim()
-      .split('\n').length;
-  const before = await clients();
+  const before = await countClients(client);
   await store.kept.put(a, Buffer.from('x'), 61_000);
-  t.equal(await clients(), before + 1);
+  t.equal(await countClients(client), before + 1);
   const written = await client.keys('*');
   t.equal(written.length, 6);
   for (const key of written) {

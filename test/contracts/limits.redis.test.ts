@@ -6,7 +6,7 @@ import { patienceMs } from '../../store/state/limits/limit-store.ts';
 import { redisKeys } from '../../store/state/redis/keys.ts';
 import { openRedisStore, type RedisStore } from '../../store/state/redis/store.ts';
 import { attachMessage, exchangeMessage, limitGroup, limitItem } from '../support/limit-messages.ts';
-import { type RedisServer, startDetour, startRedis } from '../support/redis.ts';
+import { countClients, type RedisServer, startDetour, startRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { testLimits } from './limits-cases.ts';
 import { Heard, redisLimitEngine } from './limits-engines.ts';
@@ -206,13 +206,9 @@ await test('nothing is connected before the first use, and counters are small an
   const store = open(t, server);
   await store.revision();
   const client = server.client();
-  const clients = async (): Promise<number> =>
-    String(await client.client('LIST'))
-      .trim()
-      .split('\n').length;
-  const before = await clients();
+  const before = await countClients(client);
   const line = await new Heard(store.limits).line();
-  t.equal(await clients(), before + 2);
+  t.equal(await countClients(client), before + 2);
   const { now } = await line.attach(attachMessage('0', { server: line.server }));
   const newest = Math.floor(now / 1_000);
   const uses = Array.from({ length: 61 }, (_, index) => [newest - index, 1_000_000] as const);

@@ -1,16 +1,15 @@
 // Redis Cluster: all our keys are on one of its nodes, which is found from any node, and followed when another one takes its place.
 import { t as suite, type Test, test } from 'tap';
-import { openRedisCache } from '../../store/cache/redis.ts';
-import { openJournal, openJournalReader } from '../../store/records/open-journal.ts';
 import { redisAddress } from '../../store/state/redis/address.ts';
 import { RedisConnection } from '../../store/state/redis/connection.ts';
 import { slotOf } from '../../store/state/redis/find-node.ts';
-import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../store/state/redis/store.ts';
+import type { RedisStore, RedisStoreOptions } from '../../store/state/redis/store.ts';
 import { Heard } from '../contracts/limits-engines.ts';
 import { attachMessage } from '../support/limit-messages.ts';
 import { startRedis } from '../support/redis.ts';
+import { openAll, openStore } from '../support/redis-data.ts';
 import { startCluster } from '../support/redis-fleet.ts';
-import { change, ids, refusal } from '../support/store-calls.ts';
+import { change, ids, refusal, worked } from '../support/store-calls.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(60_000);
@@ -18,17 +17,7 @@ suite.setTimeout(60_000);
 const cluster = await startCluster(suite);
 const { url: redisUrl, owner, replica, other } = cluster;
 
-function open(t: Test, more: Partial<RedisStoreOptions> = {}): RedisStore {
-  const store = openRedisStore({ redisUrl, timeoutMs: 500, nowMs: () => Date.now(), ...more });
-  t.teardown(() => store.close());
-  return store;
-}
-
-const worked = (work: () => Promise<unknown>): Promise<boolean> =>
-  work().then(
-    () => true,
-    () => false,
-  );
+const open = (t: Test, more: Partial<RedisStoreOptions> = {}): RedisStore => openStore(t, redisUrl, more);
 
 /** From the moment that the cluster has another primary until everything works there. Milliseconds. */
 const goesOnMs = 1_500;
@@ -41,31 +30,15 @@ await test('the slot of our keys is counted as the server does', async (t) => {
 });
 
 await test('every kind of data is on the node that owns our slot, whichever node is named', async (t) => {
-  const store = open(t, { pollMs: 60_000 });
-  const settings = { dataDirectory: '/nonexistent', redisUrl, redisPrefix: 'gateway' };
-  const [journal, reader] = [openJournal({ ...settings, instance: 'a' }), openJournalReader(settings)];
-  const cache = openRedisCache({ redisUrl, prefix: 'gateway', mostBytes: 1e6, patienceMs: 100 });
-  t.teardown(() => Promise.all([journal.close(), reader.close(), cache.close()]));
-  let calls = 0;
-  store.watch(() => {
-    calls += 1;
-  });
+  const all = openAll(t, redisUrl);
+  const { store } = all;
   await change(store, 'a');
+  await all.keep();
   const limits = await new Heard(store.limits).line();
   t.match(await limits.attach(attachMessage('a', { server: limits.server })), { session: 1 });
   await store.writeHeartbeat({ instance: 'i', atMs: 1, body: 1 });
   await store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows: [] });
-  await store.kept.put({ kind: 'response', id: 'a', owner: '/' }, Buffer.from('kept'), Date.now() + 60_000);
-  t.equal(String(await store.kept.get({ kind: 'response', id: 'a', owner: '/' })), 'kept');
-  journal.append('{"id":"a-1"}');
-  await waitFor('the record', () => reader.backlog().catch(() => 0));
-  await waitFor('the cache', () => !cache.isAway);
-  await waitFor('the subscription', async () =>
-    Number((await owner.client().pubsub('NUMSUB', '{gateway}:changed'))[1]),
-  );
-  const told = calls;
-  await change(open(t), 'b');
-  await waitFor('the watch', () => calls > told);
+  await all.goesOn(owner, 'b');
   t.ok((await owner.client().keys('{gateway}:*')).length >= 5);
   for (const prefix of ['one', 'two', 'three', 'four']) {
     const elsewhere = open(t, { prefix });
@@ -84,11 +57,10 @@ await test('a connection that guessed wrong is led to the right node without a f
 
 await test('what is no cluster, and what is one, is said', async (t) => {
   const server = await startRedis(t);
-  const single = await refusal(
-    open(t, { redisUrl: server.url.replace('redis:', 'redis-cluster:'), timeoutMs: 800 }).read(),
-  );
+  const asCluster = server.url.replace('redis:', 'redis-cluster:');
+  const single = await refusal(openStore(t, asCluster, { timeoutMs: 800 }).read());
   t.match(single.message, /node 127\.0\.0\.1:\d+: .*cluster support disabled.*write redis:\/\/ in REDIS_URL/);
-  const node = await refusal(open(t, { redisUrl: other.url, timeoutMs: 800 }).read());
+  const node = await refusal(openStore(t, other.url, { timeoutMs: 800 }).read());
   t.match(node.message, /MOVED .*; it is a node of a cluster: write redis-cluster:\/\/ in REDIS_URL/);
 });
 

@@ -2,31 +2,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { t as suite, type Test, test } from 'tap';
-import { openRedisCache } from '../../store/cache/redis.ts';
-import { openJournal, openJournalReader } from '../../store/records/open-journal.ts';
+import { t as suite, test } from 'tap';
 import type { RedisUrl } from '../../store/state/redis/address.ts';
-import { openRedisStore, type RedisStore, type RedisStoreOptions } from '../../store/state/redis/store.ts';
 import { createCertificates, type RedisServer, startRedis } from '../support/redis.ts';
+import { openAll, openStore } from '../support/redis-data.ts';
 import { startSentinels } from '../support/redis-fleet.ts';
 import { asDocumentedUser, documentedSentinelUser, documentedUsers, userPassword } from '../support/redis-user.ts';
-import { change, ids, refusal } from '../support/store-calls.ts';
+import { change, ids, refusal, worked } from '../support/store-calls.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(60_000);
-
-function open(t: Test, redisUrl: RedisUrl, more: Partial<RedisStoreOptions> = {}): RedisStore {
-  const store = openRedisStore({ redisUrl, timeoutMs: 500, nowMs: () => Date.now(), ...more });
-  t.teardown(() => store.close());
-  return store;
-}
-
-const worked = (work: () => Promise<unknown>): Promise<boolean> =>
-  work().then(
-    () => true,
-    () => false,
-  );
 
 const offset = async (server: RedisServer, client = server.client()): Promise<string> =>
   String(/master_repl_offset:(\d+)/.exec(await client.info('replication'))?.[1]);
@@ -38,19 +24,10 @@ await test('a promoted replica is used within a second and a half, by everything
   const fleet = await startSentinels(t);
   const [primary, replica] = fleet.servers;
   const { url: redisUrl } = fleet;
-  // Only a notification makes this watch ask soon.
-  const store = open(t, redisUrl, { pollMs: 60_000 });
-  const settings = { dataDirectory: '/nonexistent', redisUrl, redisPrefix: 'gateway' };
-  const [journal, reader] = [openJournal({ ...settings, instance: 'a' }), openJournalReader(settings)];
-  const cache = openRedisCache({ redisUrl, prefix: 'gateway', mostBytes: 1e6, patienceMs: 100 });
-  t.teardown(() => Promise.all([journal.close(), reader.close(), cache.close()]));
-  let calls = 0;
-  store.watch(() => {
-    calls += 1;
-  });
+  const all = openAll(t, redisUrl);
+  const { store } = all;
   await change(store, 'a');
-  await store.kept.put({ kind: 'response', id: 'a', owner: '/' }, Buffer.from('kept'), Date.now() + 60_000);
-  await waitFor('the cache', () => !cache.isAway);
+  await all.keep();
   await waitFor('the replication', async () => (await offset(primary)) === (await offset(replica)));
 
   await primary.kill();
@@ -59,21 +36,7 @@ await test('a promoted replica is used within a second and a half, by everything
   await waitFor('a write', () => worked(() => change(store, 'b')), goesOnMs);
   t.comment(`a write after ${Math.round(performance.now() - startedMs)} ms`);
   t.same(await ids(store), ['a', 'b'], 'nothing that was replicated is lost');
-  t.equal(String(await store.kept.get({ kind: 'response', id: 'a', owner: '/' })), 'kept');
-  const facts = { status: 200, contentType: 'application/json', dialect: 'openai', bytes: 1 };
-  const answer = { storedAtMs: 1, expiresAtMs: Date.now() + 60_000, facts: facts as never, body: Buffer.from('x') };
-  await waitFor('the cache', async () => {
-    cache.put('key', answer, Date.now());
-    return (await cache.get('key', Date.now())) !== undefined;
-  });
-  journal.append('{"id":"a-1"}');
-  await waitFor('the record', () => reader.backlog().catch(() => 0));
-  await waitFor('the watch to subscribe there', async () =>
-    Number((await replica.client().pubsub('NUMSUB', '{gateway}:changed'))[1]),
-  );
-  const told = calls;
-  await change(store, 'c');
-  await waitFor('the watch', () => calls > told);
+  await all.goesOn(replica, 'c');
 
   // The former primary comes back, and an operator makes it the primary again.
   await primary.restart();
@@ -107,11 +70,11 @@ await test('sentinels and servers with TLS, client certificates and logins of th
     sentinelPassword: userPassword,
     certificates: { ca, cert, key },
   };
-  const store = open(t, access);
+  const store = openStore(t, access);
   await change(store, 'a');
   const [first] = fleet.sentinels;
   const said = async (given: RedisUrl): Promise<string> => {
-    const error = await refusal(open(t, given, { timeoutMs: 800 }).read());
+    const error = await refusal(openStore(t, given, { timeoutMs: 800 }).read());
     t.notMatch(inspect(error, { depth: 10, showHidden: true }), /canary/);
     return `${error.reason}: ${error.message}`;
   };
@@ -130,7 +93,7 @@ await test('sentinels and servers with TLS, client certificates and logins of th
   t.match(shown, /^denied: .*alert certificate required.*check REDIS_CERT_FILE and REDIS_KEY_FILE/);
   t.match(authority, /^denied: .*REDIS_CA_FILE/);
   await first?.kill();
-  const other = open(t, access);
+  const other = openStore(t, access);
   await change(other, 'b');
   t.same(await ids(store), ['a', 'b'], 'one sentinel less is no loss');
 });
@@ -139,7 +102,7 @@ await test('a primary that only the gateway still reaches is left once it has no
   const users = [...documentedUsers, 'user operator on nopass ~* &* +@all'];
   const fleet = await startSentinels(t, { server: { users } });
   const [primary, replica] = fleet.servers;
-  const store = open(t, asDocumentedUser(fleet));
+  const store = openStore(t, asDocumentedUser(fleet));
   await change(store, 'a');
   const operator = primary.client('operator', 'any');
   await operator.config('SET', 'min-replicas-to-write', '1');
@@ -162,10 +125,10 @@ await test('sentinels that cannot be used are named', async (t) => {
   writeFileSync(file, `sentinel monitor main 127.0.0.1 ${server.port} 1\n`);
   const sentinel = await startRedis(t, { sentinel: file });
   const dead = `redis-sentinel://127.0.0.1:1,127.0.0.1:${server.port}/main`;
-  const error = await refusal(open(t, dead, { timeoutMs: 800 }).read());
+  const error = await refusal(openStore(t, dead, { timeoutMs: 800 }).read());
   t.match(error.message, 'sentinel 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1; ');
   t.match(error.message, new RegExp(`sentinel 127\\.0\\.0\\.1:${server.port}: .*; it is no sentinel`));
-  const store = open(t, `redis-sentinel://127.0.0.1:1,127.0.0.1:${sentinel.port}/main`);
+  const store = openStore(t, `redis-sentinel://127.0.0.1:1,127.0.0.1:${sentinel.port}/main`);
   await change(store, 'a');
   t.same(await ids(store), ['a']);
 });

@@ -307,6 +307,13 @@ function pour(client: Socket, { head, tail }: { head: string; tail: string }): v
   write();
 }
 
+/** How many connections its server has. */
+export async function countClients(client: Redis): Promise<number> {
+  return String(await client.client('LIST'))
+    .trim()
+    .split('\n').length;
+}
+
 /** Why tests of vector sets are left out with this server; undefined: it has them. */
 export async function withoutVectorSets(server: RedisServer): Promise<string | undefined> {
   const [command] = (await server.client().call('COMMAND', 'INFO', 'VADD')) as readonly unknown[];

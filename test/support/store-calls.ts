@@ -40,3 +40,11 @@ export async function refusal(asked: Promise<unknown>): Promise<StoreUnavailable
   if (!(error instanceof StoreUnavailable)) throw new Error('it was not refused', { cause: error });
   return error;
 }
+
+/** Whether it succeeds. */
+export function worked(work: () => Promise<unknown>): Promise<boolean> {
+  return work().then(
+    () => true,
+    () => false,
+  );
+}
