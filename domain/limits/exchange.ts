@@ -55,7 +55,7 @@ export interface LimitItem {
   readonly cap: number;
   /** What the session holds after the uses below: spare units, those of open requests, those set aside. */
   readonly held: number;
-  /** The spare ones of these. */
+  /** The spare ones of these; the others are those of open requests. */
   readonly spare: number;
   readonly uses: Uses;
   /** Uses that did not happen: they are taken from the oldest slices within the bounds. */
@@ -64,6 +64,8 @@ export interface LimitItem {
   readonly wish: number;
   /** Up to so many spare units are given, whatever the cap. */
   readonly least: number;
+  /** The answer says in which slices units are used: that takes longer. */
+  readonly dated: boolean;
 }
 
 /** Requests that wait for the same counters. */
@@ -99,12 +101,16 @@ export interface LimitAnswer {
   readonly free: number;
   /** Used in the trailing period. */
   readonly used: number;
-  /** Held by other sessions. */
+  /** Held by other sessions, and what open requests hold of that. */
   readonly others: number;
+  readonly othersOpen: number;
   /** Until the units of the smallest request that may not go are free if nothing else happens; −1: that cannot be foreseen. */
   readonly freeInMs: number;
   /** Not all was granted: when to ask again, because others may give back until then; 0: nothing is left for sure; −1: not known. */
   readonly recallMs: number;
+  /** The oldest and the newest slice with use, where that was asked; −1: none. */
+  readonly oldest: number;
+  readonly newest: number;
 }
 
 export type ExchangeAnswer =
@@ -143,8 +149,8 @@ export interface LimitView {
   /** The oldest and the newest slice with use; −1: none. */
   readonly oldest: number;
   readonly newest: number;
-  /** By instance: what its sessions hold. */
-  readonly sessions: readonly (readonly [instance: string, held: number])[];
+  /** By instance: what its sessions hold, and what open requests hold of that. */
+  readonly sessions: readonly (readonly [instance: string, held: number, open: number])[];
 }
 
 /** What a unit of a counter is. */

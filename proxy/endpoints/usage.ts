@@ -30,7 +30,7 @@ export const usage: FastifyPluginAsync<{ gateway: UsageParts }> = async (app, { 
     const [summary, listed] = await Promise.all([
       askControlPlane(`/admin/usage/summary?${summaryQuery(query, userPath)}`, gateway),
       askControlPlane(`/admin/budgets?covers=${path}`, gateway),
-      limiter.refresh(matches, Math.floor(gateway.nowMs())),
+      limiter.refresh([matches], Math.floor(gateway.nowMs())),
     ]);
     const now = Math.floor(gateway.nowMs());
     return {

@@ -1,12 +1,12 @@
 // The limits that an answer shows to a client: the six x-ratelimit-* headers, the fields of the IETF, Retry-After, and the words of a refusal (spec, Response headers; Errors).
 import { periodLabel } from '../../domain/rules/period.ts';
 import { ruleLabel } from '../../domain/rules/rule.ts';
+import { laneOf, leftOf } from './figures.ts';
 import { addIetfFields, type LimitState } from './ietf-fields.ts';
 import type { Lease } from './lease.ts';
 import { liveCounter, type MatchedCounter, type Matches, subjectOf } from './match.ts';
 import type { Exhausted } from './rejection.ts';
-import { capOf, resetSeconds, usedOf } from './span.ts';
-import type { Counter } from './tally.ts';
+import { capOf, resetSeconds } from './span.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
 /**
@@ -168,16 +168,11 @@ function tightestOf({ matches, lease }: Holding, lane: Lane, nowMs: number): Tig
     const cap = capOf(match.caps, lane);
     if (cap === Number.POSITIVE_INFINITY) continue;
     const counter = liveCounter(match);
-    const used = usedOf(counter, lane, nowMs);
-    const others = counter === undefined || lane === requests ? 0 : reservedByOthers(counter, lease);
-    const remaining = Math.max(0, cap - used - others);
+    const own = counter === undefined || lane === requests ? 0 : (lease?.reservedOn(counter) ?? 0);
+    const remaining = Math.max(0, leftOf(match.caps, counter, laneOf(lane), nowMs) + own);
     if (remaining >= least) continue;
     least = remaining;
     best = match;
   }
   return best && { match: best, remaining: least };
-}
-
-function reservedByOthers(counter: Counter, own: Lease | undefined): number {
-  return counter.reserved === 0 ? 0 : counter.reserved - (own?.reservedOn(counter) ?? 0);
 }

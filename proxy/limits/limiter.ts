@@ -7,12 +7,13 @@ import type { DecisionCount } from './decisions.ts';
 import type { Enforcement, LimiterOptions, ReserveTokens } from './enforcement.ts';
 import type { Fleet } from './fleet/fleet.ts';
 import { refresh } from './fleet/refresh.ts';
+import type { Stock } from './fleet/stock.ts';
 import type { OwnUse } from './fleet/tell-again.ts';
 import type { Lease } from './lease.ts';
 import { type LiveFigures, liveFigures } from './live.ts';
 import { liveCounter, type Matches, RuleIndex, RuleLookup } from './match.ts';
 import { type RuleReport, reportMatched } from './report.ts';
-import { needsOf } from './room.ts';
+import { lanesOf } from './room.ts';
 import { restoreRow, takeChanged } from './stored-windows.ts';
 import { Sweeper } from './sweeper.ts';
 import { type Counter, Tally, type Unsaved } from './tally.ts';
@@ -199,11 +200,11 @@ export class Limiter {
    * Asks the state store how the matching rules stand that the fleet shares, before they are reported. Resolves within the time that requests
    * may wait for it.
    */
-  async refresh(matches: Matches, nowMs: number): Promise<void> {
+  async refresh(all: readonly Matches[], nowMs: number): Promise<void> {
     const { fleet } = this;
     if (fleet === undefined) return;
-    const stocks = needsOf(matches.opened(), 0, nowMs).map(({ stock }) => stock);
-    if (stocks.length > 0) await refresh(fleet, stocks, nowMs);
+    const stocks = all.flatMap((matches) => stocksOf(matches, nowMs));
+    if (stocks.length > 0 && !fleet.isLost) await refresh(fleet, [...new Set(stocks)], nowMs);
   }
 
   /** The state of the matching rules, in their order. */
@@ -325,6 +326,14 @@ export class Limiter {
     const wanted = [...this.#tallies.values()].filter(({ caps }) => isWanted(caps.rule));
     return wanted.sort((a, b) => compareRules(a.caps.rule, b.caps.rule));
   }
+}
+
+/** The stocks of the matching rules, those of shadow rules included. Counters are made where they are missing. */
+function stocksOf(matches: Matches, nowMs: number): Stock[] {
+  return matches.matched().flatMap(({ caps, child }) => {
+    const { shared } = caps.tally.open(child);
+    return shared === undefined ? [] : lanesOf(caps, 0).map(({ lane }) => shared.stock(lane, nowMs));
+  });
 }
 
 function* ownUsesOf({ window, shared, tally }: Counter, nowMs: number): Generator<OwnUse, void> {

@@ -1,11 +1,12 @@
 // Finds the cap that rejects a request, and the wait after which a retry would be admitted. Runs only for refused requests.
 import { compareRules, type Rule } from '../../domain/rules/rule.ts';
 import type { Dimension, Outcome } from './decisions.ts';
+import { leftOf, reservedOf, usedOf } from './figures.ts';
 import { liveCounter, type MatchedCounter, type MatchedCounters, type Matches, subjectOf } from './match.ts';
-import { lanesOf, roomOf } from './room.ts';
+import { isClosed, lanesOf } from './room.ts';
 import { slotSeconds, tokenSeconds, waitSeconds } from './span.ts';
 import type { Caps, Counter, Tally } from './tally.ts';
-import { requests } from './window.ts';
+import { requests, tokens } from './window.ts';
 
 /** One cap that is used up. */
 export interface Exhausted {
@@ -56,25 +57,28 @@ function collect(found: Exhausted[], match: MatchedCounter, nowMs: number, wante
   add('concurrent', caps.slotsCap, slotSeconds(caps, counter, nowMs));
   add('requests', caps.requestsCap, waitSeconds(caps, counter, requests, nowMs));
   add('tokens', caps.tokensCap, tokenSeconds(caps, counter, wanted, nowMs));
-  if (roomOf(caps, counter, nowMs, { wanted }) !== 'closed') return;
+  if (!isClosed(caps, counter, nowMs, wanted)) return;
   const [lane] = lanesOf(caps, wanted);
   if (lane !== undefined) add(dimensionOf[lane.lane], lane.cap, 1, true);
 
   function add(dimension: Dimension, cap: number, retryAfterSeconds: number, isStoreLost: boolean = false): void {
     if (retryAfterSeconds === 0) return;
     const { rule, tally } = caps;
-    const left = dimension === 'tokens' ? leftOf(caps, counter) : nothingLeft;
+    const left = dimension === 'tokens' ? tokensLeft(caps, counter, nowMs) : nothingLeft;
     found.push({ rule, tally, subject: subjectOf(match), dimension, cap, ...left, retryAfterSeconds, isStoreLost });
   }
 }
 
 const nothingLeft = { remaining: 0, reserved: 0 };
 
-/** Of a token cap that this proxy counts alone. */
-function leftOf({ tokensCap }: Caps, counter: Counter | undefined): Pick<Exhausted, 'remaining' | 'reserved'> {
-  const unused = tokensCap - (counter?.window?.tokensUsed ?? 0);
-  if (counter === undefined || counter.shared !== undefined || unused <= 0) return nothingLeft;
-  return { remaining: Math.max(0, unused - counter.reserved), reserved: counter.reserved };
+/** What open requests have left of a token cap that is not used up. */
+function tokensLeft(
+  caps: Caps,
+  counter: Counter | undefined,
+  nowMs: number,
+): Pick<Exhausted, 'remaining' | 'reserved'> {
+  if (counter === undefined || usedOf(counter, tokens, nowMs) >= caps.tokensCap) return nothingLeft;
+  return { remaining: Math.max(0, leftOf(caps, counter, 'tokens', nowMs)), reserved: reservedOf(counter) };
 }
 
 /**
@@ -105,10 +109,15 @@ export function explain(
   return exhausted.length === 0 && before !== undefined ? before : decide(exhausted);
 }
 
+/** What would reject a request of so many tokens now; undefined: all enforcing rules admit it. Counts nothing. */
+export function foreseen(matches: Matches, nowMs: number, wanted: number = 0): Rejection | undefined {
+  const exhausted = exhaustedIn(matches.matched(), nowMs, wanted);
+  return exhausted.length === 0 ? undefined : decide(exhausted);
+}
+
 /** Whole seconds until all enforcing rules admit a request of so many tokens; 0 when they admit it now. */
 export function waitOf(matches: Matches, nowMs: number, wanted: number = 0): number {
-  const exhausted = exhaustedIn(matches.matched(), nowMs, wanted);
-  return exhausted.length === 0 ? 0 : decide(exhausted).retryAfterSeconds;
+  return foreseen(matches, nowMs, wanted)?.retryAfterSeconds ?? 0;
 }
 
 /**

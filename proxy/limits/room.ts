@@ -1,5 +1,6 @@
 // Whether a rule has room for a request: as this proxy counts, or as the fleet does, where the state store may have to be asked first.
 import type { LimitLane } from '../../domain/limits/exchange.ts';
+import type { Fleet } from './fleet/fleet.ts';
 import type { FleetCounter } from './fleet/fleet-counter.ts';
 import type { Stock } from './fleet/stock.ts';
 import type { Need } from './fleet/waiting.ts';
@@ -56,6 +57,7 @@ function sharedRoom(
   nowMs: number,
 ): Room {
   let worst: Room = 'room';
+  if (counter.shared?.fleet.isLost === true) counter.shared.fleet.counts.withoutStore += 1;
   for (const lane of lanes) {
     const found = laneRoom(caps, counter, lane, nowMs);
     if (found === 'asking' && isLast) {
@@ -73,6 +75,11 @@ function hasOwnRoom(caps: Caps, counter: Counter, nowMs: number, wanted: number)
   if (window === undefined) return counter.inFlight < caps.slotsCap;
   window.advance(nowMs);
   return window.requestsUsed < caps.requestsCap && hasTokenRoom(caps, counter, wanted);
+}
+
+/** The fleet that shares a rule; undefined: this proxy counts alone. */
+export function fleetOf({ isShared, tally }: Pick<Caps, 'isShared' | 'tally'>): Fleet | undefined {
+  return isShared ? tally.unsaved.fleet : undefined;
 }
 
 /** The lanes that a rule limits. */
@@ -108,16 +115,32 @@ function isAloneAt(stock: Stock): boolean {
 }
 
 /** The store is lost: the rule says what holds. */
-function roomWithoutStore(caps: Caps, counter: Counter, { lane, cap, units, mayGoAlone }: Lane, nowMs: number): Room {
-  if (counter.shared !== undefined) counter.shared.fleet.counts.withoutStore += 1;
+function roomWithoutStore(caps: Caps, counter: Counter, { lane, units, mayGoAlone }: Lane, nowMs: number): Room {
   if (caps.onStoreLoss === 'closed') return 'closed';
-  const most = capWithoutStore(caps, counter, cap);
-  if (lane === 'slots') return counter.inFlight < most ? 'room' : 'none';
-  const used = counter.window?.used(lane === 'tokens' ? tokens : requests, nowMs) ?? 0;
-  if (lane === 'requests') return used < most ? 'room' : 'none';
   // One may go with less than it wants, as with the store.
   const needed = mayGoAlone && counter.reservers === 0 ? 1 : units;
-  return used + counter.reserved + needed <= most ? 'room' : 'none';
+  return needed <= leftWithoutStore(caps, counter, lane, nowMs) ? 'room' : 'none';
+}
+
+/** What of a cap this proxy admits while the store is lost, beside what it has used, set aside and in flight; below 0: it has more. */
+export function leftWithoutStore(caps: Caps, counter: Counter, lane: LimitLane, nowMs: number): number {
+  if (caps.onStoreLoss === 'closed') {
+    const held = counter.shared?.fleet.isValid(nowMs) === true ? counter.shared.known(lane) : undefined;
+    return held?.units ?? 0;
+  }
+  const { requestsCap, tokensCap, slotsCap } = caps;
+  if (lane === 'slots') return capWithoutStore(caps, counter, slotsCap) - counter.inFlight;
+  const used = counter.window?.used(lane === 'tokens' ? tokens : requests, nowMs) ?? 0;
+  if (lane === 'requests') return capWithoutStore(caps, counter, requestsCap) - used;
+  return capWithoutStore(caps, counter, tokensCap) - used - counter.reserved;
+}
+
+/** Whether it is not known if a rule has room, because the store is lost and the rule admits nothing without it. Counts no decision. */
+export function isClosed(caps: Caps, counter: Counter | undefined, nowMs: number, wanted: number): boolean {
+  if (fleetOf(caps)?.isLost !== true || caps.onStoreLoss !== 'closed') return false;
+  return (
+    counter === undefined || lanesOf(caps, wanted).some((lane) => laneRoom(caps, counter, lane, nowMs) === 'closed')
+  );
 }
 
 /** The part of a cap that this proxy may use while the store is lost. */

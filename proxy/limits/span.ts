@@ -1,33 +1,49 @@
 // How long the use of a rule's window lasts: what clients see as the start and the end of the window, and the seconds to its reset.
 import type { LimitLane } from '../../domain/limits/exchange.ts';
 import { sliceCount, sliceStartMs } from '../../domain/rules/slice.ts';
+import { laneOf } from './figures.ts';
 import { capWithoutStore, laneRoom, lanesOf } from './room.ts';
 import { hasTokenRoom, neededTokens } from './set-aside.ts';
 import type { Caps, Counter } from './tally.ts';
 import { type Lane, requests, tokens } from './window.ts';
 
-/** The start of the oldest slice with use in Unix milliseconds; `nowMs` when nothing is used. */
+/** The start of the oldest slice with use in Unix milliseconds; `nowMs` when nothing is used. Of a fleet, as far as the store has said it. */
 export function windowStartMs(caps: Caps, counter: Counter | undefined, nowMs: number): number {
   const window = counter?.window;
-  if (window === undefined) return nowMs;
+  if (counter === undefined || window === undefined) return nowMs;
   window.advance(nowMs);
-  let slice = Number.POSITIVE_INFINITY;
-  if (caps.requestsCap !== Number.POSITIVE_INFINITY) slice = window.oldest(requests);
-  if (caps.tokensCap !== Number.POSITIVE_INFINITY) slice = Math.min(slice, window.oldest(tokens));
-  return slice === Number.POSITIVE_INFINITY ? nowMs : sliceStartMs(slice, caps.rule.periodSeconds);
+  const { periodSeconds } = caps.rule;
+  let startMs = nowMs;
+  for (const lane of limitedLanes(caps)) {
+    const slice = window.oldest(lane);
+    if (slice !== Number.POSITIVE_INFINITY) startMs = Math.min(startMs, sliceStartMs(slice, periodSeconds));
+    const span = counter.shared?.known(laneOf(lane))?.span;
+    // What was oldest when the store said it may have left meanwhile.
+    if (span !== undefined && span.endMs > nowMs)
+      startMs = Math.min(startMs, Math.max(span.startMs, nowMs - (periodSeconds * 1000 * sliceCount) / 60));
+  }
+  return Math.floor(startMs);
 }
 
-/** The Unix millisecond at which all use has left the window; one period after `nowMs` when nothing is used. */
+/** The Unix millisecond at which all use has left the window; one period after `nowMs` when nothing is used. Of a fleet as above. */
 export function windowEndMs(caps: Caps, counter: Counter | undefined, nowMs: number): number {
   const { periodSeconds } = caps.rule;
   const window = counter?.window;
-  let slice = -1;
-  if (window !== undefined) {
-    window.advance(nowMs);
-    if (caps.requestsCap !== Number.POSITIVE_INFINITY) slice = window.newest(requests);
-    if (caps.tokensCap !== Number.POSITIVE_INFINITY) slice = Math.max(slice, window.newest(tokens));
+  if (counter === undefined || window === undefined) return nowMs + 1000 * periodSeconds;
+  window.advance(nowMs);
+  let endMs = nowMs;
+  for (const lane of limitedLanes(caps)) {
+    const slice = window.newest(lane);
+    if (slice !== -1) endMs = Math.max(endMs, sliceStartMs(slice + sliceCount, periodSeconds));
+    endMs = Math.max(endMs, counter.shared?.known(laneOf(lane))?.span?.endMs ?? endMs);
   }
-  return slice === -1 ? nowMs + 1000 * periodSeconds : sliceStartMs(slice + sliceCount, periodSeconds);
+  return endMs > nowMs ? endMs : nowMs + 1000 * periodSeconds;
+}
+
+const everyLane: readonly Lane[] = [requests, tokens];
+
+function limitedLanes(caps: Caps): readonly Lane[] {
+  return everyLane.filter((lane) => capOf(caps, lane) !== Number.POSITIVE_INFINITY);
 }
 
 /**
@@ -44,8 +60,7 @@ export function resetSeconds(caps: Caps, counter: Counter | undefined, lane: Lan
 export function waitSeconds(caps: Caps, counter: Counter | undefined, lane: Lane, nowMs: number): number {
   const cap = capOf(caps, lane);
   if (cap === 0) return blockSeconds(caps, nowMs);
-  if (counter?.shared !== undefined)
-    return sharedSeconds(caps, counter, { of: lane === requests ? 'requests' : 'tokens' }, nowMs);
+  if (counter?.shared !== undefined) return sharedSeconds(caps, counter, { of: laneOf(lane) }, nowMs);
   return counter?.window?.retryAfterSeconds(lane, cap, nowMs) ?? 0;
 }
 
@@ -94,21 +109,6 @@ function sharedSeconds(
     1,
     counter.window.retryAfterSeconds(of === 'requests' ? requests : tokens, most - lane.units + 1, nowMs),
   );
-}
-
-/** What is used of a lane in the trailing period: by the fleet as the store said last, and by this proxy since; or by this proxy alone. */
-export function usedOf(counter: Counter | undefined, lane: Lane, nowMs: number): number {
-  const own = counter?.window?.used(lane, nowMs) ?? 0;
-  const stock = counter?.shared?.known(lane === requests ? 'requests' : 'tokens');
-  if (stock?.view === undefined) return own;
-  const { view, untold, underWay } = stock;
-  const isOld = nowMs - view.atMs > (stock.of.periodSeconds * 1000 * sliceCount) / 60;
-  return Math.max(own, isOld ? 0 : view.used + untold + underWay);
-}
-
-/** Requests in flight under a concurrency rule: of the fleet, as the store said last, what others hold in advance included. */
-export function inFlightOf(counter: Counter | undefined): number {
-  return (counter?.inFlight ?? 0) + (counter?.shared?.known('slots')?.view?.others ?? 0);
 }
 
 function blockSeconds({ rule }: Caps, nowMs: number): number {

@@ -170,6 +170,7 @@ export class LimitWorld {
       refunds: period === 0 || !this.#isOnce(4) ? [] : [[refunded, refunded + this.#under(3), 1 + this.#under(3)]],
       wish: this.#isOnce(2) ? this.#under(1_000) : 0,
       least: 4,
+      dated: this.#isOnce(4),
     });
   }
 

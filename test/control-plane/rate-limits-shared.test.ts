@@ -19,8 +19,8 @@ const views: Readonly<Record<string, LimitView>> = {
     oldest: slice - 3,
     newest: slice,
     sessions: [
-      ['proxy-1', 2],
-      ['gone', 0],
+      ['proxy-1', 2, 0],
+      ['gone', 0, 0],
     ],
   },
   [counterKey(slots, 'slots', '')]: {
@@ -29,8 +29,8 @@ const views: Readonly<Record<string, LimitView>> = {
     oldest: -1,
     newest: -1,
     sessions: [
-      ['proxy-1', 1],
-      ['proxy-3', 3],
+      ['proxy-1', 1, 1],
+      ['proxy-3', 3, 0],
     ],
   },
 };

@@ -18,7 +18,19 @@ export function exchangeMessage(session: number, more: Partial<ExchangeMessage> 
 
 /** Of one minute and a cap of 100, with nothing to say. */
 export function limitItem(key: string, more: Partial<LimitItem> = {}): LimitItem {
-  return { key, period: 60, cap: 100, held: 0, spare: 0, uses: [], refunds: [], wish: 0, least: 4, ...more };
+  return {
+    key,
+    period: 60,
+    cap: 100,
+    held: 0,
+    spare: 0,
+    uses: [],
+    refunds: [],
+    wish: 0,
+    least: 4,
+    dated: false,
+    ...more,
+  };
 }
 
 /** Requests that need one unit, or more, of each of the items. */

@@ -326,18 +326,18 @@ export class Fleet {
       this.detached(nowMs);
       return false;
     }
-    const { sentMs, told } = underWay;
     if (this.#isLost && this.#untold.size > 0) this.#isWanted = true;
     this.#session.end(nowMs);
-    this.#note(answer, sentMs, nowMs);
+    this.#note(answer, underWay.sentMs, nowMs);
     const pauses = new Map<Stock, number>();
     const lacked = lackedUnits(underWay.groups, answer.admitted);
     const alone = aloneStocks(underWay.groups, answer.admitted);
-    for (const [index, { stock, wish, cap }] of told.entries()) {
+    for (const [index, { stock, wish, cap }] of underWay.told.entries()) {
       const said = answer.answers[index];
       if (said === undefined) continue;
       const freeAtMs = said.freeInMs > 0 ? this.#time.ownMs(answer.now + said.freeInMs, nowMs) : undefined;
       stock.take(said, { wish, cap, units: lacked.get(stock) ?? 1 }, nowMs, freeAtMs);
+      stock.noteSpan(said, (storeMs) => this.#time.ownMs(storeMs, nowMs));
       stock.isAlone = alone.has(stock);
       if (stock.isOverdrawn || cap > stock.cap) this.changed(stock, true);
       if (said.recallMs > 0) pauses.set(stock, said.recallMs);

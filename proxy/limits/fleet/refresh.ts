@@ -4,7 +4,10 @@ import type { Stock } from './stock.ts';
 
 /** Resolves with the next answer of the store; at the latest as a request that waits for units. */
 export function refresh(fleet: Fleet, stocks: readonly Stock[], nowMs: number): Promise<void> {
-  for (const stock of stocks) fleet.changed(stock, true);
+  for (const stock of stocks) {
+    stock.isDated = true;
+    fleet.changed(stock, true);
+  }
   const wanted = fleet.moment(nowMs).exchange + 1;
   return new Promise((resolve) => {
     fleet.wait({

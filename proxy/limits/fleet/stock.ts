@@ -1,5 +1,6 @@
 // What this proxy holds of one counter that the whole fleet shares: units to be used at once, and what the store has not been told.
 import type { LimitAnswer, LimitItem, LimitLane, Uses } from '../../../domain/limits/exchange.ts';
+import { sliceCount, sliceStartMs } from '../../../domain/rules/slice.ts';
 
 /** Spare units up to here are held whatever the cap, so that not every request has to ask. */
 export const leastSpare = 4;
@@ -42,9 +43,10 @@ export interface Told {
 export interface View {
   /** Milliseconds of the own clock. */
   readonly atMs: number;
-  /** Used in the trailing period by all, and held by others. */
+  /** Used in the trailing period by all; held by others, and by open requests of that. */
   readonly used: number;
   readonly others: number;
+  readonly othersOpen: number;
   /** Behind what was used or held by anybody. */
   readonly free: number;
 }
@@ -75,6 +77,9 @@ export class Stock {
   /** The store had none to spare: only requests that wait ask. */
   isLean = false;
   view: View | undefined;
+  /** The next answer is to say since when and until when units are used; and what it said, in milliseconds of the own clock. */
+  isDated = false;
+  span: { readonly startMs: number; readonly endMs: number } | undefined;
   /** Units used and not told; told and not answered. */
   untold = 0;
   underWay = 0;
@@ -246,8 +251,10 @@ export class Stock {
     const { key, periodSeconds: period } = this.of;
     const uses = uncovered.length === 0 ? covered : [...covered, ...uncovered];
     const held = this.units + this.inUse;
-    const item = { key, period, cap: this.cap, held, spare: this.units, uses, refunds, wish, least: leastSpare };
-    return { told: { stock: this, covered, uncovered, refunds, wish, cap: this.cap }, item };
+    const item = { key, period, cap: this.cap, held, spare: this.units, uses, refunds, wish };
+    const asked = { least: leastSpare, dated: this.isDated };
+    this.isDated = false;
+    return { told: { stock: this, covered, uncovered, refunds, wish, cap: this.cap }, item: { ...item, ...asked } };
   }
 
   /** Updates the demand. */
@@ -283,13 +290,22 @@ export class Stock {
     if (asked.cap <= this.cap) this.units += said.granted;
     this.underWay = 0;
     this.#spareTold = said.spare;
-    this.view = { atMs, used: said.used, others: said.others, free: said.free + this.cap - asked.cap };
+    const { used, others, othersOpen } = said;
+    this.view = { atMs, used, others, othersOpen, free: said.free + this.cap - asked.cap };
     // More was used than the cap, for example while the store was lost: what is spare is given back unused.
     this.isOverdrawn = said.free < 0 && this.units > 0;
     if (this.isOverdrawn) this.units = Math.max(0, this.units + said.free);
     this.isLean = asked.wish > 0 && said.granted === 0;
     this.dryUntilMs = said.freeInMs !== 0 && said.recallMs === 0 ? (freeAtMs ?? atMs + blindMs) : -1;
     this.dryUnits = asked.units;
+  }
+
+  /** Notes in which slices units are used, as the store said; `ownMs` gives the moment of the own clock that is one of the store's. */
+  noteSpan({ oldest, newest }: LimitAnswer, ownMs: (storeMs: number) => number): void {
+    if (newest === -1) return;
+    const { periodSeconds } = this.of;
+    const [startMs, endMs] = [sliceStartMs(oldest, periodSeconds), sliceStartMs(newest + sliceCount, periodSeconds)];
+    this.span = { startMs: Math.round(ownMs(startMs)), endMs: Math.round(ownMs(endMs)) };
   }
 
   /** A request has waited as long as it may: for this moment there is no room for it. */

@@ -13,7 +13,7 @@ import {
   type LimitNotice,
   type LimitView,
 } from '../../../domain/limits/exchange.ts';
-import { buryHeld, copyOf, newestOf, oldestOf, turn } from './counter.ts';
+import { buryHeld, copyOf, newestOf, oldestOf, openOf, turn } from './counter.ts';
 import { Exchanging } from './exchanging.ts';
 import { type LimitGrave, type LimitMeta, type LimitSession, type LimitTables, lastUseMs } from './tables.ts';
 
@@ -247,6 +247,8 @@ export function look(tables: LimitTables, key: string, clockMs: number): LimitVi
   buryHeld(counter, meta.graves, (id) => lastUseMs(tables, id, nowMs));
   const { used, held, sessions } = counter;
   const holders = [...sessions].sort(([one], [other]) => one - other);
-  const names = holders.map(([id, units]) => [tables.session(id)?.instance ?? '', units] as const);
+  const names = holders.map(([id, units]) => {
+    return [tables.session(id)?.instance ?? '', units, openOf(counter, id)] as const;
+  });
   return { used, held, oldest: oldestOf(counter), newest: newestOf(counter), sessions: names };
 }

@@ -109,6 +109,18 @@ export function hold(counter: Counter, session: number, units: number): void {
   else counter.sessions.set(session, units);
 }
 
+/** What requests of a session hold: all that is not spare. */
+export function openOf(counter: Counter, session: number): number {
+  return heldBy(counter, session) - (counter.spares.get(session) ?? 0);
+}
+
+/** What requests of all other sessions hold. */
+export function openOfOthers(counter: Counter, own: number): number {
+  let sum = 0;
+  for (const session of counter.sessions.keys()) if (session !== own) sum += openOf(counter, session);
+  return sum;
+}
+
 /** Notes how much of what a session holds is spare. */
 export function spare(counter: Counter, session: number, units: number): void {
   const known = Math.min(units, heldBy(counter, session));

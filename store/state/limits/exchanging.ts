@@ -8,6 +8,9 @@ import {
   freeInMs,
   heldBy,
   hold,
+  newestOf,
+  oldestOf,
+  openOfOthers,
   refund,
   spare,
   turn,
@@ -171,8 +174,10 @@ export class Exchanging {
         free: free(row),
         used: counter.used,
         others,
+        othersOpen: openOfOthers(counter, session),
         freeInMs: freeIn,
         recallMs: row.recallMs,
+        ...(item.dated ? { oldest: oldestOf(counter), newest: newestOf(counter) } : { oldest: -1, newest: -1 }),
       };
     });
   }

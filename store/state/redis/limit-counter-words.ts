@@ -3,14 +3,14 @@ import { recallEveryMs, recallMs, silentMs, spareShare, spread } from '../limits
 
 /**
  * A counter is a hash: `h` the newest slice, `t` used, `H` held by all, `g` burials seen, `d` 1 when somebody was told that it is dry, `x`
- * when others were last asked to give back, `s<session>` held, `p<session>` spare, `<slice>` used. What is not read is not written: most
- * exchanges touch few of its fields.
+ * when others were last asked to give back, `P` spare of all, `s<session>` held, `p<session>` of that spare, `<slice>` used. What is not read is
+ * not written: most exchanges touch few of its fields.
  *
  * Uses of the script: `id` and `own`, the session as text and number; `now`; `facts`, `text`, `number`, `parseGrave`.
  */
 export const counterWords = `
 local function sliceAt(time, period) return math.floor((time * 3) / (50 * period)) end
-local fields = {'h', 't', 'H', 'g', 'd', 'x', 's' .. id, 'p' .. id}
+local fields = {'h', 't', 'H', 'g', 'd', 'x', 'P', 's' .. id, 'p' .. id}
 
 -- What a field says. Where somebody else has written garbage, the field is removed, and the sums are made anew.
 local function read(counter, field, value)
@@ -62,6 +62,7 @@ end
 local function spare(counter, session, units)
   local known = math.min(units, counter.sessions[session] or 0)
   if counter.spares[session] == known then return end
+  counter.spare = counter.spare + known - (counter.spares[session] or 0)
   counter.spares[session] = known
   counter.changed['p' .. session] = known
 end
@@ -120,9 +121,10 @@ end
 
 local function mend(counter)
   readAll(counter)
-  counter.isDamaged, counter.used, counter.held = false, 0, 0
+  counter.isDamaged, counter.used, counter.held, counter.spare = false, 0, 0, 0
   for _, units in pairs(counter.slices) do counter.used = counter.used + units end
   for _, units in pairs(counter.sessions) do counter.held = counter.held + units end
+  for _, units in pairs(counter.spares) do counter.spare = counter.spare + units end
 end
 
 -- The slices of the uses to come are read along.
@@ -135,7 +137,7 @@ local function load(key, period, uses)
       local place = math.min(each[1], counter.head)
       if place > counter.head - 61 then
         places[#places + 1] = place
-        wanted[#places + 8] = text(place)
+        wanted[#places + 9] = text(place)
       end
     end
   end
@@ -143,16 +145,19 @@ local function load(key, period, uses)
   counter.isForeign = found.err ~= nil
   counter.isWhole = counter.isForeign or not found[1]
   if counter.isWhole then
-    counter.graves, counter.used, counter.held, counter.dry, counter.recalled, counter.sessions[id], counter.spares[id] = facts.graves, 0, 0, 0, 0, 0, 0
-    counter.before = {}
+    counter.graves, counter.used, counter.held, counter.dry, counter.recalled, counter.spare = facts.graves, 0, 0, 0, 0, 0
+    counter.sessions[id], counter.spares[id] = 0, 0
+    counter.before = {[7] = 0}
     return counter
   end
-  counter.used, counter.held, counter.sessions[id] = number(found[2]), number(found[3]), read(counter, fields[7], found[7])
-  counter.spares[id] = read(counter, fields[8], found[8])
+  counter.used, counter.held, counter.spare = number(found[2]), number(found[3]), number(found[7])
+  counter.sessions[id], counter.spares[id] = read(counter, fields[8], found[8]), read(counter, fields[9], found[9])
   counter.graves, counter.dry, counter.recalled = number(found[4]), number(found[5]), number(found[6])
-  counter.before = {number(found[1]), counter.used, counter.held, counter.graves, counter.dry, counter.recalled}
-  for at, place in ipairs(places) do counter.slices[place] = read(counter, wanted[at + 8], found[at + 8]) end
-  if (counter.used == 0 and found[2] ~= '0') or (counter.held == 0 and found[3] ~= '0') then counter.isDamaged = true end
+  counter.before = {number(found[1]), counter.used, counter.held, counter.graves, counter.dry, counter.recalled, counter.spare}
+  for at, place in ipairs(places) do counter.slices[place] = read(counter, wanted[at + 9], found[at + 9]) end
+  if (counter.used == 0 and found[2] ~= '0') or (counter.held == 0 and found[3] ~= '0') or (counter.spare == 0 and (found[7] or '0') ~= '0') then
+    counter.isDamaged = true
+  end
   if counter.isDamaged then mend(counter) end
   turn(counter, counter.before[1])
   return counter
@@ -162,7 +167,7 @@ local function save(counter)
   if counter.isDamaged then mend(counter) end
   local values, gone = {}, {}
   local before = counter.before
-  for at, value in ipairs({counter.head, counter.used, counter.held, counter.graves, counter.dry, counter.recalled}) do
+  for at, value in ipairs({counter.head, counter.used, counter.held, counter.graves, counter.dry, counter.recalled, counter.spare}) do
     if before[at] ~= value then
       values[#values + 1] = fields[at]
       values[#values + 1] = text(value)
@@ -206,7 +211,7 @@ local function book(key, item)
     tell('f', key)
   end
   local row = {counter = counter, cap = item[2], wish = item[5], least = item[6], granted = 0, lacking = 0, recall = 0}
-  row.told, row.spare = item[4], item[4]
+  row.told, row.spare, row.isDated = item[4], item[4], item[9]
   return row
 end
 
@@ -294,32 +299,43 @@ local function freeIn(row)
   return -1
 end
 
-local function finish(row)
-  local counter = row.counter
-  spare(counter, id, row.spare)
-  save(counter)
-  return format('[%d,%d,%d,%d,%d,%d,%d]', row.granted, row.spare, free(row), counter.used,
-    counter.held - counter.sessions[id], freeIn(row), row.recall)
-end
-
-local function view(key, period)
-  local counter = load(key, period, {})
-  buryHeld(counter)
+-- The oldest and the newest slice with use.
+local function span(counter)
+  local oldest, newest = -1, -1
   readAll(counter)
-  local oldest, newest, holders = -1, -1, {}
   for slice, units in pairs(counter.slices) do
     if units > 0 then
       if oldest < 0 or slice < oldest then oldest = slice end
       if slice > newest then newest = slice end
     end
   end
+  return oldest, newest
+end
+
+local function finish(row)
+  local counter = row.counter
+  spare(counter, id, row.spare)
+  save(counter)
+  local others, oldest, newest = counter.held - counter.sessions[id], -1, -1
+  if row.isDated then oldest, newest = span(counter) end
+  return format('[%d,%d,%d,%d,%d,%d,%d,%d,%d,%d]', row.granted, row.spare, free(row), counter.used, others,
+    others - (counter.spare - counter.spares[id]), freeIn(row), row.recall, oldest, newest)
+end
+
+local function view(key, period)
+  local counter = load(key, period, {})
+  buryHeld(counter)
+  local oldest, newest = span(counter)
+  local holders = {}
   for session, units in pairs(counter.sessions) do
     local of = units > 0 and parseSession(call('HGET', sessionsKey, session) or '')
-    if units > 0 then holders[#holders + 1] = {number(session), of and of.instance or '', units} end
+    if units > 0 then holders[#holders + 1] = {number(session), of and of.instance or '', units, units - (counter.spares[session] or 0)} end
   end
   table.sort(holders, function(one, other) return one[1] < other[1] end)
   local parts = {text(counter.used), text(counter.held), text(oldest), text(newest)}
-  for _, each in ipairs(holders) do parts[#parts + 1] = '[' .. cjson.encode(each[2]) .. ',' .. text(each[3]) .. ']' end
+  for _, each in ipairs(holders) do
+    parts[#parts + 1] = '[' .. cjson.encode(each[2]) .. ',' .. text(each[3]) .. ',' .. text(each[4]) .. ']'
+  end
   return '[' .. table.concat(parts, ',') .. ']'
 end
 `;

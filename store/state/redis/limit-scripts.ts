@@ -80,10 +80,10 @@ return {sign, format('[%d,%d,%s,%s,"%s",%d,%d,%d,%s]', tonumber(known), now, cjs
 `);
 
 /**
- * ARGV[4]: [session, connection, sequence, beat, told, items, groups]; an item: [period, cap, held, spare, wish, least, uses, refunds]; a
- * group: [requests, needs]. ARGV[5]: the channel of notices; ARGV[6]: how many bytes stand before the name of a counter in its key.
+ * ARGV[4]: [session, connection, sequence, beat, told, items, groups]; an item: [period, cap, held, spare, wish, least, uses, refunds,
+ * dated]; a group: [requests, needs]. ARGV[5]: the channel of notices; ARGV[6]: how many bytes stand before the name of a counter in its key.
  * Gives the sign, and `unknown`, `stale`, `newer`, or [sequence, now, live, rank, recovering, answers, admitted]; an answer:
- * [granted, spare, free, used, others, until free, recall].
+ * [granted, spare, free, used, others, of these open, until free, recall, oldest slice, newest slice].
  */
 export const exchangeScript = script(`${limitWords}
 local message = cjson.decode(ARGV[4])
@@ -138,7 +138,7 @@ writeNumbers()
 return {sign, 'done'}
 `);
 
-/** ARGV[4]: the period of each counter. Gives the sign, and a view for each: [used, held, oldest, newest, [instance, held]…]. */
+/** ARGV[4]: the period of each counter. Gives the sign, and a view for each: [used, held, oldest, newest, [instance, held, open]…]. */
 export const lookScript = script(`${limitWords}
 readFacts()
 local views = {}

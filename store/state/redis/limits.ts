@@ -171,8 +171,8 @@ function attachText({ instance, boot, connection, session, generation, fresh, se
 }
 
 function exchangeText({ session, connection, sequence, beat, told, items, groups }: ExchangeMessage): unknown {
-  const rows = items.map(({ period, cap, held, spare, wish, least, uses, refunds }) => {
-    return [period, cap, held, spare, wish, least, uses, refunds];
+  const rows = items.map(({ period, cap, held, spare, wish, least, uses, refunds, dated }) => {
+    return [period, cap, held, spare, wish, least, uses, refunds, dated];
   });
   return [session, connection, sequence, beat, told, rows, groups.map(({ requests, needs }) => [requests, needs])];
 }
@@ -185,7 +185,7 @@ function attachAnswer(text: string): AttachAnswer {
   return { version: stored, now, generation, session, former, sequence, live, rank, recovering };
 }
 
-type AnswerText = readonly [number, number, number, number, number, number, number];
+type AnswerText = readonly [number, number, number, number, number, number, number, number, number, number];
 type ExchangeText = readonly [number, number, number, number, boolean, readonly AnswerText[], readonly number[]];
 
 function exchangeAnswer(text: string): ExchangeAnswer {
@@ -203,11 +203,12 @@ function exchangeAnswer(text: string): ExchangeAnswer {
   };
 }
 
-function limitAnswer([granted, spare, free, used, others, freeInMs, recallMs]: AnswerText): LimitAnswer {
-  return { granted, spare, free, used, others, freeInMs, recallMs };
+function limitAnswer(said: AnswerText): LimitAnswer {
+  const [granted, spare, free, used, others, othersOpen, freeInMs, recallMs, oldest, newest] = said;
+  return { granted, spare, free, used, others, othersOpen, freeInMs, recallMs, oldest, newest };
 }
 
-type ViewText = readonly [number, number, number, number, ...(readonly [instance: string, held: number])[]];
+type ViewText = readonly [number, number, number, number, ...LimitView['sessions']];
 
 function viewOf([used, held, oldest, newest, ...sessions]: ViewText): LimitView {
   return { used, held, oldest, newest, sessions };

@@ -1,70 +1,12 @@
 // One proxy and the store: what becomes of requests and of stocks at moments that a random world reaches rarely.
 import { test } from 'tap';
-import type { LimitNotice } from '../../../../domain/limits/exchange.ts';
-import type { OnStoreLoss } from '../../../../proxy/limits/enforcement.ts';
-import { Fleet } from '../../../../proxy/limits/fleet/fleet.ts';
-import { createLimiter, type Limiter } from '../../../../proxy/limits/limiter.ts';
 import { renewLease } from '../../../../proxy/limits/renew.ts';
-import { attach, exchange, look } from '../../../../store/state/limits/book.ts';
-import { MemoryTables } from '../../../support/limit-tables.ts';
+import { look } from '../../../../store/state/limits/book.ts';
 import { ruleOf } from '../rule-of.ts';
-
-const startMs = 1_800_000_000_000;
-const admitting = { rejectedAs: 'reject', wanted: 0 } as const;
-
-interface AloneOptions {
-  readonly instance: string;
-  readonly tables: MemoryTables;
-  readonly nowMs: number;
-  readonly onStoreLoss: OnStoreLoss;
-}
-
-/** A proxy whose clock is that of the store, and whose messages take no time. */
-class Alone {
-  readonly tables: MemoryTables;
-  readonly limiter: Limiter = createLimiter({ isExported: false });
-  readonly fleet: Fleet;
-  nowMs: number;
-
-  constructor(rules: Parameters<Limiter['reconcile']>[0], more: Partial<AloneOptions> = {}) {
-    const { instance = 'a', tables = new MemoryTables(), nowMs = startMs, onStoreLoss = 'share' } = more;
-    this.tables = tables;
-    this.nowMs = nowMs;
-    const ownUses = (atMs: number) => this.limiter.ownUses(atMs);
-    this.fleet = new Fleet({ instance, boot: 'b', ownUses }, this.nowMs);
-    this.limiter.share(this.fleet);
-    this.limiter.reconcile(rules, { isShared: true, onStoreLoss });
-    this.attach('run');
-    this.#exchange();
-  }
-
-  /** A connection to a run of the server. */
-  attach(server: string): void {
-    const message = this.fleet.attachMessage('fresh', server);
-    this.fleet.attached(attach(this.tables, message, this.nowMs), this.nowMs, this.nowMs);
-  }
-
-  #exchange(): void {
-    const told: LimitNotice[] = [];
-    const answer = exchange(this.tables, this.fleet.message(this.nowMs), this.nowMs, (notice) => told.push(notice));
-    this.fleet.answered(answer, this.nowMs);
-    for (const notice of told) this.fleet.told(notice, this.nowMs);
-  }
-
-  /** Lets time pass, and begins the exchanges that are due. */
-  pass(ms: number): void {
-    this.nowMs += ms;
-    this.fleet.pass(this.nowMs);
-    while (this.fleet.isDue(this.nowMs)) this.#exchange();
-  }
-
-  ask(path: string): ReturnType<Limiter['admitSoon']> {
-    return this.limiter.admitSoon(this.limiter.forUserPath(path), this.nowMs, admitting);
-  }
-}
+import { SharingProxy } from './sharing-proxy.ts';
 
 await test('a process that was stopped asks the store before it takes it for lost', async (t) => {
-  const proxy = new Alone([ruleOf('user_path', '/team', 60, { maxRequests: 10 })]);
+  const proxy = new SharingProxy([ruleOf('user_path', '/team', 60, { maxRequests: 10 })]);
   proxy.fleet.message(proxy.nowMs);
   proxy.nowMs += 12_000;
   const asked = proxy.ask('/team');
@@ -76,8 +18,8 @@ await test('a process that was stopped asks the store before it takes it for los
 
 for (const onStoreLoss of ['closed', 'share'] as const) {
   await test(`${onStoreLoss}: a store that recovers for long is as good as lost, and no request waits for it`, async (t) => {
-    const proxy = new Alone([ruleOf('user_path', '/team', 60, { maxRequests: 10 })], { onStoreLoss });
-    const other = new Alone([], { instance: 'silent', tables: proxy.tables });
+    const proxy = new SharingProxy([ruleOf('user_path', '/team', 60, { maxRequests: 10 })], { onStoreLoss });
+    const other = new SharingProxy([], { instance: 'silent', tables: proxy.tables });
     t.equal(other.fleet.live, 2);
     proxy.pass(500);
     proxy.attach('another run');
@@ -96,7 +38,7 @@ for (const onStoreLoss of ['closed', 'share'] as const) {
 }
 
 await test('a request whose body came slowly stays counted once, in the slice in which it goes on', async (t) => {
-  const proxy = new Alone([ruleOf('user_path', '/team', 60, { maxRequests: 1 })]);
+  const proxy = new SharingProxy([ruleOf('user_path', '/team', 60, { maxRequests: 1 })]);
   const first = proxy.ask('/team');
   proxy.pass(1);
   const { lease } = await first;
@@ -116,7 +58,7 @@ await test('a request whose body came slowly stays counted once, in the slice in
 });
 
 await test('a request of a child that was never counted is asked for with the cap of its rule', async (t) => {
-  const proxy = new Alone([ruleOf('user_path', '/team', 60, { maxRequests: 10, perChild: true })]);
+  const proxy = new SharingProxy([ruleOf('user_path', '/team', 60, { maxRequests: 10, perChild: true })]);
   const asked = proxy.ask('/team/a');
   const { items } = proxy.fleet.message(proxy.nowMs);
   t.match(items, [{ cap: 10 }]);
@@ -126,9 +68,8 @@ await test('a request of a child that was never counted is asked for with the ca
 });
 
 await test('a small request goes though a large one has no room', async (t) => {
-  const proxy = new Alone([ruleOf('user_path', '/team', 60, { maxTokens: 100 })]);
-  const ask = (wanted: number): ReturnType<Limiter['admitSoon']> =>
-    proxy.limiter.admitSoon(proxy.limiter.forUserPath('/team'), proxy.nowMs, { rejectedAs: 'reject', wanted });
+  const proxy = new SharingProxy([ruleOf('user_path', '/team', 60, { maxTokens: 100 })]);
+  const ask = (wanted: number): ReturnType<SharingProxy['ask']> => proxy.ask('/team', wanted);
   const first = ask(60);
   proxy.pass(1);
   t.ok((await first).lease);
@@ -144,7 +85,7 @@ await test('a small request goes though a large one has no room', async (t) => {
 });
 
 /** Lets a proxy ask twice, so that it holds units in advance. */
-async function hold(proxy: Alone): Promise<{ readonly key: string; readonly spare: number }> {
+async function hold(proxy: SharingProxy): Promise<{ readonly key: string; readonly spare: number }> {
   for (const asked of [proxy.ask('/team'), proxy.ask('/team')]) {
     proxy.pass(1);
     await asked;
@@ -160,9 +101,9 @@ async function hold(proxy: Alone): Promise<{ readonly key: string; readonly spar
 
 await test('a request waits for spare units of a proxy that answers late, and not for those that are used up', async (t) => {
   const rules = [ruleOf('user_path', '/team', 60, { maxRequests: 16 })];
-  const holder = new Alone(rules);
+  const holder = new SharingProxy(rules);
   const { key, spare } = await hold(holder);
-  const asker = new Alone(rules, { instance: 'c', tables: holder.tables, nowMs: holder.nowMs });
+  const asker = new SharingProxy(rules, { instance: 'c', tables: holder.tables, nowMs: holder.nowMs });
   const outcomes: boolean[] = [];
   const asked = Array.from({ length: 13 }, async () => outcomes.push((await asker.ask('/team')).lease !== undefined));
   for (let ms = 0; ms < 200; ms += 20) asker.pass(20);
@@ -181,7 +122,7 @@ await test('a request waits for spare units of a proxy that answers late, and no
 });
 
 await test('a proxy that has used up what it held tells so when it is asked to give back', async (t) => {
-  const proxy = new Alone([ruleOf('user_path', '/team', 60, { maxRequests: 16 })]);
+  const proxy = new SharingProxy([ruleOf('user_path', '/team', 60, { maxRequests: 16 })]);
   const { key, spare } = await hold(proxy);
   const before = look(proxy.tables, key, proxy.nowMs).used;
   for (let count = 0; count < spare; count += 1) await proxy.ask('/team');
@@ -192,7 +133,7 @@ await test('a proxy that has used up what it held tells so when it is asked to g
 
 await test('a rule that goes tells what was used of it, and gives back what it held', async (t) => {
   const rule = ruleOf('user_path', '/team', 60, { maxRequests: 1_000 });
-  const proxy = new Alone([rule]);
+  const proxy = new SharingProxy([rule]);
   const asked = proxy.ask('/team');
   proxy.pass(1);
   await asked;
@@ -204,7 +145,7 @@ await test('a rule that goes tells what was used of it, and gives back what it h
 
 await test('slots that are held when the scope changes are released all the same', async (t) => {
   const rule = ruleOf('user_path', '/team', 0, { maxRequests: 10 });
-  const proxy = new Alone([rule]);
+  const proxy = new SharingProxy([rule]);
   const asked = proxy.ask('/team');
   proxy.pass(1);
   const { lease } = await asked;
@@ -216,7 +157,7 @@ await test('slots that are held when the scope changes are released all the same
 });
 
 await test('children that come and go leave nothing behind', async (t) => {
-  const proxy = new Alone([ruleOf('user_path', '/team', 10, { maxRequests: 10, perChild: true })]);
+  const proxy = new SharingProxy([ruleOf('user_path', '/team', 10, { maxRequests: 10, perChild: true })]);
   const children = 5_000;
   const asked: unknown[] = [];
   for (let child = 0; child < children; child += 1) {

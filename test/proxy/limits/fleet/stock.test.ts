@@ -2,7 +2,18 @@
 import { test } from 'tap';
 import { Stock } from '../../../../proxy/limits/fleet/stock.ts';
 
-const nothingSaid = { granted: 0, spare: 0, free: 0, used: 0, others: 0, freeInMs: 0, recallMs: 0 };
+const nothingSaid = {
+  granted: 0,
+  spare: 0,
+  free: 0,
+  used: 0,
+  others: 0,
+  othersOpen: 0,
+  freeInMs: 0,
+  recallMs: 0,
+  oldest: -1,
+  newest: -1,
+};
 const asked = { wish: 0, cap: 1_000, units: 1 };
 
 function stockOf(lane: 'requests' | 'tokens' = 'requests', inUse = 0): Stock {

@@ -71,7 +71,7 @@ await test('requests with the same needs are one group, and those that are to wa
 
 await test('what is spare is kept for the first groups', (t) => {
   const items = [
-    { key: 'one', period: 60, cap: 9, held: 3, spare: 3, uses: [], refunds: [], wish: 0, least: 4 },
+    { key: 'one', period: 60, cap: 9, held: 3, spare: 3, uses: [], refunds: [], wish: 0, least: 4, dated: false },
   ] as const;
   const groups = [
     { requests: 2, needs: [needOf(one)] },

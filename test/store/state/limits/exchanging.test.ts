@@ -21,9 +21,10 @@ await test('uses count in their slice, those from the future now, and those that
 await test('what is held is what was said last, and what was said later is booked beside it', (t) => {
   const book = new Book();
   const [a, b] = [book.attach('a'), book.attach('b')];
-  a.exchange({ items: [limitItem(key, { held: 10 })] });
-  t.match(only(b.exchange({ items: [limitItem(key, { held: 5 })] })), { others: 10, free: 85 });
-  const used = limitItem(key, { held: 7, uses: [[startSlice, 20]] });
+  a.exchange({ items: [limitItem(key, { held: 10, spare: 4 })] });
+  const said = only(b.exchange({ items: [limitItem(key, { held: 5, spare: 5 })] }));
+  t.match(said, { others: 10, othersOpen: 6, free: 85 });
+  const used = limitItem(key, { held: 7, spare: 5, uses: [[startSlice, 20]] });
   t.match(only(a.exchange({ items: [used] })), { used: 20, others: 5, free: 68 }, 'all 20, whatever was held');
   t.same(book.look(key), {
     used: 20,
@@ -31,8 +32,8 @@ await test('what is held is what was said last, and what was said later is booke
     oldest: startSlice,
     newest: startSlice,
     sessions: [
-      ['a', 7],
-      ['b', 5],
+      ['a', 7, 2],
+      ['b', 5, 0],
     ],
   });
   t.end();

@@ -28,7 +28,7 @@ await test('an attach that arrives behind one of a later connection changes noth
   proxy.exchange({ items: [limitItem(key, { held: 5 })] });
   t.match(book.attach('a', { connection: 1 }).attached, { session: proxy.session, live: 1 });
   t.equal(proxy.exchange({ items: [limitItem(key, { held: 5 })] }).status, 'done', 'what it holds is still its own');
-  t.same(book.look(key), { used: 0, held: 5, oldest: -1, newest: -1, sessions: [['a', 5]] });
+  t.same(book.look(key), { used: 0, held: 5, oldest: -1, newest: -1, sessions: [['a', 5, 5]] });
 });
 
 await test('a clock that steps on buries nobody: an outage ages sessions by one second', async (t) => {
@@ -65,7 +65,7 @@ await test('a session is buried on the first beat after more than ten seconds of
   const [a, b] = [book.attach('a'), book.attach('b')];
   b.exchange({ items: [limitItem(key, { held: 5, uses: [[startSlice, 1]] })] });
   book.pass(10_000, [a]);
-  t.same(book.look(key).sessions, [['b', 5]]);
+  t.same(book.look(key).sessions, [['b', 5, 5]]);
   book.clockMs += 1;
   t.equal(a.exchange({}).live, 2, 'no beat');
   t.equal(a.exchange({ beat: true }).live, 1);

@@ -10,7 +10,19 @@ function take(
   given: Partial<LimitAnswer>,
   groups: LimitGroup[] = [],
 ): void {
-  const answer = { granted: 0, spare: 0, free: 0, used: 0, others: 0, freeInMs: 0, recallMs: 0, ...given };
+  const answer = {
+    granted: 0,
+    spare: 0,
+    free: 0,
+    used: 0,
+    others: 0,
+    othersOpen: 0,
+    freeInMs: 0,
+    recallMs: 0,
+    oldest: -1,
+    newest: -1,
+    ...given,
+  };
   const done = { status: 'done', sequence: 1, now: 1, live: 1, rank: 0, recovering: false } as const;
   const message = exchangeMessage(1, { items: [limitItem('k', item)], groups });
   listening.take(message, { ...done, answers: [answer], admitted: groups.map(() => 0) });
