@@ -2118,7 +2118,7 @@ export interface BudgetsAnswer {
   stale?: true;
 }
 /**
- * The answer of GET /admin/explain: what would become of a request at this proxy now. Nothing is sent, and nothing is counted.
+ * The answer of GET /admin/explain: what would become of a request at this proxy now. Nothing is sent, and nothing is counted. Where the fleet counts a rule, the state store is asked before, for lease_wait at most.
  */
 export interface ExplanationAnswer {
   /**
@@ -2328,7 +2328,7 @@ export interface ExplanationAnswer {
   /**
    * The rules of the user path that count the request, in the order in which they are checked.
    *
-   * Items: A rule that holds for the request. Its counters are those of this proxy; they and its source are absent for an operator whose user path it is not in.
+   * Items: A rule that holds for the request. Its counters are those of the fleet or of this proxy, as counted says; they and its source are absent for an operator whose user path it is not in.
    */
   rules: {
     /**
@@ -2376,11 +2376,31 @@ export interface ExplanationAnswer {
      */
     max_tokens?: number;
     /**
-     * Whether something of it is used up.
+     * fleet: all proxies count it together, and the figures are those of the state store, which is asked before. replica: this proxy counts it alone.
+     */
+    counted: 'fleet' | 'replica';
+    /**
+     * Of a rule that the fleet counts: the live proxies that share it.
+     */
+    replicas?: number;
+    /**
+     * Of a rule that the fleet counts: exact; recovering while the store waits until all proxies have told what they hold; share, closed or open (its on_store_loss) while the store does not answer this proxy. Then the figures are those that it heard last, and what remains is what it admits alone.
+     */
+    exactness?: 'exact' | 'share' | 'closed' | 'open' | 'recovering';
+    /**
+     * Of a rule that the fleet counts: what holds while the state store does not answer.
+     */
+    on_store_loss?: 'share' | 'closed' | 'open';
+    /**
+     * Who counts it, and what holds now, in words.
+     */
+    says: string;
+    /**
+     * Whether it has nothing left.
      */
     exhausted: boolean;
     /**
-     * Present when it is used up: until it admits a request.
+     * Present when it has nothing left: until it admits a request.
      */
     retry_after_seconds?: number;
     /**
@@ -2396,7 +2416,7 @@ export interface ExplanationAnswer {
      */
     tokens_used?: number;
     /**
-     * Where tokens have a cap: what open requests have set aside. It is not in tokens_used.
+     * Where tokens have a cap: what open requests have set aside, those of all proxies where the fleet counts it. It is not in tokens_used.
      */
     tokens_reserved?: number;
     /**
@@ -2407,6 +2427,22 @@ export interface ExplanationAnswer {
      * Of a concurrency rule: requests in flight.
      */
     in_flight?: number;
+    /**
+     * Of a rule that the fleet counts: requests, or slots, that this proxy holds in advance. They are not used, and can be called back.
+     */
+    held?: number;
+    /**
+     * The same of all other proxies.
+     */
+    held_by_others?: number;
+    /**
+     * Tokens that this proxy holds in advance, beside those that open requests have set aside.
+     */
+    tokens_held?: number;
+    /**
+     * The same of all other proxies.
+     */
+    tokens_held_by_others?: number;
     /**
      * Until all present use has left; with nothing left, until a request is admitted.
      */
@@ -2505,6 +2541,7 @@ export interface ExplanationAnswer {
       | 'quota_used_up'
       | 'resting'
       | 'saturated'
+      | 'store_lost'
       | 'unknown_model'
       | 'unsupported_operation';
     /**
@@ -2532,7 +2569,7 @@ export interface ExplanationAnswer {
     /**
      * The rules on its provider and its model that count the request.
      *
-     * Items: A rule that holds for the request. Its counters are those of this proxy; they and its source are absent for an operator whose user path it is not in.
+     * Items: A rule that holds for the request. Its counters are those of the fleet or of this proxy, as counted says; they and its source are absent for an operator whose user path it is not in.
      */
     rules: {
       /**
@@ -2580,11 +2617,31 @@ export interface ExplanationAnswer {
        */
       max_tokens?: number;
       /**
-       * Whether something of it is used up.
+       * fleet: all proxies count it together, and the figures are those of the state store, which is asked before. replica: this proxy counts it alone.
+       */
+      counted: 'fleet' | 'replica';
+      /**
+       * Of a rule that the fleet counts: the live proxies that share it.
+       */
+      replicas?: number;
+      /**
+       * Of a rule that the fleet counts: exact; recovering while the store waits until all proxies have told what they hold; share, closed or open (its on_store_loss) while the store does not answer this proxy. Then the figures are those that it heard last, and what remains is what it admits alone.
+       */
+      exactness?: 'exact' | 'share' | 'closed' | 'open' | 'recovering';
+      /**
+       * Of a rule that the fleet counts: what holds while the state store does not answer.
+       */
+      on_store_loss?: 'share' | 'closed' | 'open';
+      /**
+       * Who counts it, and what holds now, in words.
+       */
+      says: string;
+      /**
+       * Whether it has nothing left.
        */
       exhausted: boolean;
       /**
-       * Present when it is used up: until it admits a request.
+       * Present when it has nothing left: until it admits a request.
        */
       retry_after_seconds?: number;
       /**
@@ -2600,7 +2657,7 @@ export interface ExplanationAnswer {
        */
       tokens_used?: number;
       /**
-       * Where tokens have a cap: what open requests have set aside. It is not in tokens_used.
+       * Where tokens have a cap: what open requests have set aside, those of all proxies where the fleet counts it. It is not in tokens_used.
        */
       tokens_reserved?: number;
       /**
@@ -2611,6 +2668,22 @@ export interface ExplanationAnswer {
        * Of a concurrency rule: requests in flight.
        */
       in_flight?: number;
+      /**
+       * Of a rule that the fleet counts: requests, or slots, that this proxy holds in advance. They are not used, and can be called back.
+       */
+      held?: number;
+      /**
+       * The same of all other proxies.
+       */
+      held_by_others?: number;
+      /**
+       * Tokens that this proxy holds in advance, beside those that open requests have set aside.
+       */
+      tokens_held?: number;
+      /**
+       * The same of all other proxies.
+       */
+      tokens_held_by_others?: number;
       /**
        * Until all present use has left; with nothing left, until a request is admitted.
        */

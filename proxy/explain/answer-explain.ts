@@ -21,7 +21,7 @@ import type { InForce } from '../snapshot/in-force.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import type { Siblings } from '../workers/siblings.ts';
-import { explainRequest } from './explain.ts';
+import { explainRequest, rulesOf } from './explain.ts';
 import { readQuestion } from './read-question.ts';
 
 const path = '/admin/explain';
@@ -79,7 +79,7 @@ export async function answerExplain(
     answer(exchange, await keptText(pathOf(url).slice(path.length + 1), scope, gateway));
     return;
   }
-  const question = readQuestion(url.slice(path.length + 1), {
+  const asked = readQuestion(url.slice(path.length + 1), {
     scope,
     nowMs,
     authorityMs: gateway.authorityMs(),
@@ -88,6 +88,8 @@ export async function answerExplain(
   });
   const { limiter, budgets, targets, foretell, instance } = gateway;
   const parts = { snapshot, inForce: gateway.inForce(), limiter, budgets, targets, foretell };
+  await limiter.refresh(rulesOf(asked, parts), nowMs);
+  const question = { ...asked, nowMs: Math.floor(gateway.nowMs()) };
   const explanation = explainRequest(question, parts);
   const { revision } = gateway.managedState().status();
   answer(exchange, JSON.stringify({ ...explanation, state_revision: revision, instance }));

@@ -5,7 +5,8 @@ import { isActive } from '../../domain/keys/auth-key.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
 import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
-import { type Counting, rulesOfConsumer } from '../limits/counted-rules.ts';
+import { type Counting, rulesOfConsumer, rulesOfTarget } from '../limits/counted-rules.ts';
+import type { Matches } from '../limits/match.ts';
 import { budgetWaitSeconds } from '../stages/budget.ts';
 import type { AskedKey, Counted, Explanation, ForeseenRefusal, SpentBudget, TargetStep } from './explanation.ts';
 import { foreseenRefusal } from './foreseen-refusal.ts';
@@ -54,6 +55,16 @@ export function explainRequest(question: Question, parts: ExplainSources): Expla
     config_revision: snapshot.revision,
     server_time: timestamp(nowMs),
   };
+}
+
+/** The rules that an explanation speaks of: those of the consumer, and of each target. */
+export function rulesOf(question: Question, parts: ExplainSources): Matches[] {
+  const { limiter } = parts;
+  const counts = countingOf(question);
+  const userPath = consumerOf(question) ?? question.userPath;
+  const { route } = resolveName(question, userPath, parts);
+  const ofTargets = (route?.targets ?? []).map((target) => rulesOfTarget(counts, target, limiter));
+  return [rulesOfConsumer(counts, userPath, limiter), ...ofTargets];
 }
 
 /** The consumer whose rules apply: the path of the key, else the named one; undefined when the key may not name one. */

@@ -1,5 +1,6 @@
 // The members of an explanation, as in `schemas/admin/explanation.schema.json`. Times are RFC 3339 in UTC.
 import type { ExplanationAnswer } from '../../schemas/types.ts';
+import type { SharedReport } from '../limits/report.ts';
 import type { Obstacle } from '../targets/target-state.ts';
 
 /** The request as the gateway understands it. */
@@ -76,8 +77,16 @@ export interface MatchingRule extends Source {
   readonly period_seconds: number;
   readonly max_requests?: number;
   readonly max_tokens?: number;
+  /** By all proxies together, or by each of them alone. */
+  readonly counted: 'fleet' | 'replica';
+  /** Of a rule that the fleet counts: the live proxies, how exactly it is counted now, and what holds while the state store is lost. */
+  readonly replicas?: number;
+  readonly exactness?: SharedReport['exactness'];
+  readonly on_store_loss?: SharedReport['onStoreLoss'];
+  /** The same in words. */
+  readonly says: string;
   readonly exhausted: boolean;
-  /** Present when it is used up: until it admits a request. */
+  /** Present when it refuses a request: until it admits one. */
   readonly retry_after_seconds?: number;
   readonly requests_used?: number;
   readonly requests_remaining?: number;
@@ -86,6 +95,12 @@ export interface MatchingRule extends Source {
   readonly tokens_reserved?: number;
   readonly tokens_remaining?: number;
   readonly in_flight?: number;
+  /** Of a rule that the fleet counts: requests, or slots, that this proxy and others hold in advance. They are not used. */
+  readonly held?: number;
+  readonly held_by_others?: number;
+  /** The same of tokens. */
+  readonly tokens_held?: number;
+  readonly tokens_held_by_others?: number;
   readonly resets_in_seconds?: number;
   readonly overrides_config?: boolean;
   readonly reason?: string;
@@ -122,6 +137,7 @@ export interface GuardrailStep extends Source {
 export type TargetReason =
   | Obstacle
   | 'saturated'
+  | 'store_lost'
   | 'attempts_used_up'
   | 'not_granted'
   | 'provider_left_out'

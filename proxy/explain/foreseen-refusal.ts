@@ -87,7 +87,8 @@ function outOfBudget(verdict: BudgetVerdict, userPath: string, nowMs: number): F
 /** The rule that decides is the one of the answer that a client would get. */
 function limited(targets: readonly Matches[], consumer: Matches | undefined, nowMs: number): ForeseenRefusal {
   const rejection = explain(targets, consumer, nowMs);
-  const refused = said(refusal('rate_limit_exceeded', { fill: { ...rejectionWords(rejection) } }));
+  const code = rejection.isStoreLost ? 'rate_limit_store_unavailable' : 'rate_limit_exceeded';
+  const refused = said(refusal(code, { fill: { ...rejectionWords(rejection) } }));
   return { ...refused, retry_after_seconds: rejection.retryAfterSeconds, rule: ruleLabel(rejection.rule) };
 }
 

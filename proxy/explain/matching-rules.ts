@@ -3,7 +3,7 @@ import type { MergedRule } from '../../domain/rules/merge.ts';
 import { periodLabel } from '../../domain/rules/period.ts';
 import type { Rule } from '../../domain/rules/rule.ts';
 import type { Matches } from '../limits/match.ts';
-import type { RuleReport } from '../limits/report.ts';
+import type { RuleReport, SharedReport } from '../limits/report.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { MatchingRule, Source } from './explanation.ts';
 import { type ExplainSources, type Question, sees } from './question.ts';
@@ -35,7 +35,7 @@ export function pathOf({ scope, matchSubject }: Pick<Rule, 'scope' | 'matchSubje
   return scope === 'user_path' ? matchSubject : undefined;
 }
 
-function shape({ rule, subject, exhausted, resetsInSeconds }: RuleReport): MatchingRule {
+function shape({ rule, subject, exhausted, resetsInSeconds, shared }: RuleReport): MatchingRule {
   return {
     id: rule.id,
     ...(rule.name === undefined ? {} : { name: rule.name }),
@@ -48,22 +48,56 @@ function shape({ rule, subject, exhausted, resetsInSeconds }: RuleReport): Match
     period_seconds: rule.periodSeconds,
     ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),
     ...(rule.maxTokens === undefined ? {} : { max_tokens: rule.maxTokens }),
+    ...counting(shared),
     exhausted,
     // A slot may become free at any moment.
     ...(exhausted ? { retry_after_seconds: resetsInSeconds ?? 1 } : {}),
   };
 }
 
+/** Who counts a rule, and what that means now. */
+function counting(shared: SharedReport | undefined): Pick<MatchingRule, 'counted' | 'says'> & Partial<MatchingRule> {
+  if (shared === undefined) return { counted: 'replica', says: 'this proxy counts it alone, as each other one does' };
+  const { exactness, onStoreLoss, replicas } = shared;
+  return { counted: 'fleet', replicas, exactness, on_store_loss: onStoreLoss, says: countingWords(shared) };
+}
+
+const withoutStore: Readonly<Record<SharedReport['onStoreLoss'], string>> = {
+  share: 'admits its part of the cap',
+  closed: 'admits nothing',
+  open: 'admits the whole cap',
+};
+
+function countingWords({ exactness, onStoreLoss, replicas }: SharedReport): string {
+  const all =
+    replicas === 1 ? 'the only proxy counts it in the state store' : `all ${replicas} proxies count it together`;
+  if (exactness === 'exact') return `${all}; without the state store each ${withoutStore[onStoreLoss]}`;
+  if (exactness === 'recovering')
+    return `${all}; the state store grants nothing until each has told it what it has used, for two seconds at most`;
+  const part = onStoreLoss === 'share' && replicas > 1 ? `, one of ${replicas}` : '';
+  return `the state store does not answer: this proxy ${withoutStore[onStoreLoss]}${part}`;
+}
+
 function counters(report: RuleReport): Partial<MatchingRule> {
   const { requestsUsed, requestsRemaining, tokensUsed, tokensReserved, tokensRemaining, inFlight } = report;
-  const { resetsInSeconds } = report;
+  const { resetsInSeconds, shared } = report;
   return {
     requests_used: requestsUsed,
     ...(requestsRemaining === undefined ? {} : { requests_remaining: requestsRemaining }),
     tokens_used: tokensUsed,
     ...(tokensRemaining === undefined ? {} : { tokens_reserved: tokensReserved, tokens_remaining: tokensRemaining }),
     in_flight: inFlight,
+    ...(shared === undefined ? {} : heldOf(shared)),
     ...(resetsInSeconds === undefined ? {} : { resets_in_seconds: resetsInSeconds }),
+  };
+}
+
+function heldOf({ held, heldByOthers, tokensHeld, tokensHeldByOthers }: SharedReport): Partial<MatchingRule> {
+  return {
+    held,
+    held_by_others: heldByOthers,
+    ...(tokensHeld === undefined ? {} : { tokens_held: tokensHeld }),
+    ...(tokensHeldByOthers === undefined ? {} : { tokens_held_by_others: tokensHeldByOthers }),
   };
 }
 

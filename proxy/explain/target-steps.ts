@@ -4,7 +4,7 @@ import { familyPrefix } from '../../domain/aliases/name-table.ts';
 import { foldCase, parseSelector } from '../../domain/selector.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import { rulesOfTarget } from '../limits/counted-rules.ts';
-import { waitOf } from '../limits/rejection.ts';
+import { foreseen } from '../limits/rejection.ts';
 import type { LoggedTarget } from '../records/logged-trip.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import { mostCalls } from '../snapshot/retry-policy.ts';
@@ -24,6 +24,7 @@ const words: Readonly<Record<TargetReason, string>> = {
   quota_used_up: 'its provider said that nothing is left of its own limits',
   resting: 'its provider asked to be left alone',
   saturated: 'a rule on it is used up',
+  store_lost: 'a rule on it admits nothing while the state store does not answer',
   unknown_model: 'nothing has this name',
   unsupported_operation: 'its provider has nothing like the endpoint',
 };
@@ -106,8 +107,10 @@ interface Judged {
 
 function judge(target: Target, state: TargetState, question: Question, parts: ExplainSources): Judged {
   const { nowMs, endpoint } = question;
-  const waitSeconds = waitOf(rulesOfTarget(countingOf(question), target, parts.limiter), nowMs);
-  if (waitSeconds > 0) return { would: 'skip', reason: 'saturated', until: nowMs + waitSeconds * 1000 };
+  const rejection = foreseen(rulesOfTarget(countingOf(question), target, parts.limiter), nowMs);
+  if (rejection?.isStoreLost) return { would: 'skip', reason: 'store_lost', until: undefined };
+  if (rejection !== undefined)
+    return { would: 'skip', reason: 'saturated', until: nowMs + rejection.retryAfterSeconds * 1000 };
   // There breakers and rests count nothing.
   if (endpoint?.line === 'opaque' && endpoint.choice !== 'strategy')
     return { would: 'ask', reason: undefined, until: undefined };

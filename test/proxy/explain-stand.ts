@@ -9,6 +9,7 @@ import { BudgetsInForce } from '../../proxy/budgets/budgets-in-force.ts';
 import { explainRequest } from '../../proxy/explain/explain.ts';
 import type { Explanation } from '../../proxy/explain/explanation.ts';
 import type { Question } from '../../proxy/explain/question.ts';
+import type { Fleet } from '../../proxy/limits/fleet/fleet.ts';
 import { createLimiter, type Limiter } from '../../proxy/limits/limiter.ts';
 import { type Balance, createBalance } from '../../proxy/routing/balance/balance.ts';
 import { Turns } from '../../proxy/routing/balance/turns.ts';
@@ -27,6 +28,8 @@ export interface StandOptions extends SampleConfig {
   readonly rules?: Partial<RateLimits>;
   readonly more?: object;
   readonly usageEnabled?: boolean;
+  /** Rules are shared through it. */
+  readonly fleet?: Fleet;
 }
 
 export interface ExplainStand {
@@ -79,6 +82,7 @@ export function explainStand(
   const sample = sampleConfig(options);
   const config = { ...sample, ...more, rate_limits: { ...sample.rate_limits, ...rules } };
   const limiter = createLimiter({ tokensEnforced: usageEnabled });
+  if (options.fleet !== undefined) limiter.share(options.fleet);
   const targets = new TargetStates();
   const turns = new Turns();
   let snapshot: Snapshot | undefined;

@@ -5,8 +5,10 @@ import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { namingEndpoints } from '../../proxy/endpoints/naming-endpoints.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { readQuestion } from '../../proxy/explain/read-question.ts';
+import { Fleet } from '../../proxy/limits/fleet/fleet.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
 import schema from '../../schemas/admin/explanation.schema.json' with { type: 'json' };
+import type { RateLimits } from '../../schemas/types.ts';
 import { nearness } from '../../schemas/validation/nearness.ts';
 import { explainCases } from './explain-cases.ts';
 import { explainEndpointCases } from './explain-endpoint-cases.ts';
@@ -85,6 +87,51 @@ await test('asking takes no turn, counts nothing and opens no probe', async (t) 
   t.equal(stand.limiter.size, 2);
   t.strictSame(stand.limiter.decisions(), []);
   t.strictSame(breaker.transitions, { closed: 0, half_open: 0, open: 1 });
+});
+
+/** A store that has not answered for so long that it is lost. */
+function lostFleet(): Fleet {
+  const fleet = new Fleet({ instance: 'a', boot: 'b', ownUses: () => [], expected: 2 }, start - 1_000);
+  fleet.pass(start);
+  return fleet;
+}
+
+await test('a rule says who counts it, and what holds while the state store is lost', async (t) => {
+  const silent = 'the state store does not answer: this proxy';
+  const cases = {
+    share: { says: `${silent} admits its part of the cap, one of 2`, requests_remaining: 3, refused: undefined },
+    open: { says: `${silent} admits the whole cap`, requests_remaining: 6, refused: undefined },
+    closed: { says: `${silent} admits nothing`, requests_remaining: 0, refused: 'rate_limit_store_unavailable' },
+  } as const;
+  for (const [mode, { refused, ...expected }] of Object.entries(cases)) {
+    const on_store_loss = mode as keyof typeof cases;
+    const limits = [limit({ max_requests: 6, on_store_loss })];
+    const stands = ['user_paths', 'providers'].map((scope) => {
+      const rules = {
+        scope: 'fleet',
+        user_paths: [],
+        providers: [],
+        [scope]: [{ path: '/a', per_child: false, name: 'a', limits }],
+      };
+      return explainStand({ rules: rules as Partial<RateLimits>, fleet: lostFleet(), providers: { a: {} } });
+    });
+    const [consumer, target] = await Promise.all(
+      stands.map(async (stand) => {
+        await stand.limiter.refresh([stand.limiter.forUserPath('/a'), stand.limiter.forTarget('a', 'm')], start);
+        return stand.explain({ userPath: '/a', model: 'a/m' });
+      }),
+    );
+    const told = { counted: 'fleet', replicas: 2, exactness: mode, on_store_loss, ...expected };
+    t.match(consumer?.rules, [told], mode);
+    t.match(target?.targets[0]?.rules, [told], mode);
+    t.strictSame([consumer?.refusal?.code, target?.refusal?.code], [refused, refused], mode);
+    if (refused !== undefined) t.match(target?.targets, [{ would: 'skip', reason: 'store_lost' }]);
+    t.ok(validate({ ...target, state_revision: 1, instance: 'p' }), JSON.stringify(validate.errors));
+  }
+  const alone = explainStand({
+    rules: { user_paths: [{ path: '/a', per_child: false, limits: [limit({ max_requests: 6 })] }] },
+  });
+  t.match(alone.explain({ userPath: '/a' }).rules, [{ counted: 'replica', says: /this proxy counts it alone/ }]);
 });
 
 await test('a query that is no question is refused, naming the parameter', async (t) => {
