@@ -1857,7 +1857,7 @@ export interface RateLimitsAnswer {
      */
     tokens_used?: number;
     /**
-     * Where tokens have a cap: what open requests have set aside on all live proxies. It is not in tokens_used.
+     * Where tokens have a cap: what open requests have set aside on all proxies. It is not in tokens_used.
      */
     tokens_reserved?: number;
     /**
@@ -1919,7 +1919,11 @@ export interface RateLimitsAnswer {
        */
       held: number;
       /**
-       * Tokens that it holds, those included that its open requests have set aside.
+       * Where tokens have a cap: what its open requests have set aside.
+       */
+      tokens_reserved?: number;
+      /**
+       * Where tokens have a cap: tokens that it holds in advance, beside these.
        */
       tokens_held?: number;
     }[];

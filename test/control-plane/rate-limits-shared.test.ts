@@ -91,6 +91,46 @@ await test('a rule that the fleet counts shows what the store has, and the part 
   t.notOk('held' in template || 'proxies' in template, 'a template has no figures as a whole');
 });
 
+await test('tokens that open requests have set aside are told apart from those that are held in advance', async (t) => {
+  const tokens = { key: 'user_path 60 /tokens', epoch: 0, periodSeconds: 60 };
+  const view: LimitView = { ...nothing, used: 30, held: 50, sessions: [['proxy-1', 50, 40]] };
+  const sees: SharedLimits['look'] = async (keys) =>
+    keys.map((key) => (key === counterKey(tokens, 'tokens', '') ? view : nothing));
+  const plane = await startPlane(t, { parts: { limits: { ...limits, look: sees } } });
+  const heartbeat = { instance: 'proxy-1', atMs: plane.at.nowMs, body: sampleHeartbeat(up) };
+  await plane.store.writeHeartbeat(heartbeat);
+  const { items } = await plane.put({ user_path: '/tokens', period: 'minute', max_tokens: 100 });
+  t.match(
+    items.find(({ subject }) => subject === '/tokens'),
+    {
+      tokens_used: 30,
+      tokens_reserved: 40,
+      tokens_held: 10,
+      tokens_remaining: 30,
+      proxies: [{ tokens_reserved: 40, tokens_held: 10 }],
+    },
+  );
+});
+
+await test('a search for rules that are used up goes by what the store has', async (t) => {
+  const found = async (view: Partial<LimitView>, said: Scope = up): Promise<unknown[]> => {
+    const sees: SharedLimits['look'] = async (keys) =>
+      keys.map((key) => (key === counterKey(config, 'requests', '') ? { ...nothing, ...view } : nothing));
+    const plane = await startPlane(t, { parts: { limits: { ...limits, look: sees } } });
+    const counted: HeartbeatBody['counters'] = [[config.key, 0, 10, 0, 0]];
+    const body = sampleHeartbeat({ counters: counted, ...said });
+    await plane.store.writeHeartbeat({ instance: 'proxy-1', atMs: plane.at.nowMs, body });
+    const { items, body: answer } = await plane.list({}, '?state=used_up&limit=10');
+    t.equal(answer['total'], items.length);
+    return items.map(({ subject, requests_used }) => [subject, requests_used]);
+  };
+  t.same(await found({ used: 10 }), [['/config', 10]]);
+  t.same(await found({ used: 9 }), [], 'though the live proxies have counted more');
+  t.same(await found({ used: 9 }, { limit_scope: 'replica' }), [['/config', 10]], 'each proxy counts alone');
+  const lost = await found({ used: 9 }, { limit_scope: 'fleet', limit_store: 'lost' });
+  t.same(lost, [['/config', 10]], 'the store has not heard of all');
+});
+
 await test('the listing says how exact a count is', async (t) => {
   const lost: Scope = { limit_scope: 'fleet', limit_store: 'lost' };
   const cases: [name: string, said: readonly Scope[], expected: object, onStoreLoss?: 'closed' | 'open'][] = [

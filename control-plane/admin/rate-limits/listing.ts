@@ -1,4 +1,5 @@
 // The listing of rate-limit rules with their usage (spec, Rate limit rule (listing item)). Pure.
+import type { LimitView } from '../../../domain/limits/exchange.ts';
 import type { MergedRule } from '../../../domain/rules/merge.ts';
 import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
 import { periodLabel } from '../../../domain/rules/period.ts';
@@ -6,8 +7,9 @@ import { explainUnenforced } from '../../../domain/rules/unenforced.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
 import type { DeclaredDates } from '../../managed/declared-dates.ts';
 import { authorship, provenance } from '../../managed/listing.ts';
-import type { LiveCounters, Used } from './fleet-counters.ts';
-import { type Counting, type SharedFigures, spanOf } from './store-figures.ts';
+import type { LiveCounters } from './fleet-counters.ts';
+import { useOf } from './rule-use.ts';
+import { type Counting, openOf, type SharedFigures } from './store-figures.ts';
 
 export interface ListingParts {
   /** Sorted. */
@@ -18,7 +20,7 @@ export interface ListingParts {
   /** Where caps hold; undefined: it is not known. */
   readonly counting?: Counting | undefined;
   /** Of the rules that the whole fleet counts, as far as the store has said them, by rule key. */
-  readonly shared?: ReadonlyMap<string, SharedFigures>;
+  readonly shared?: ReadonlyMap<string, SharedFigures> | undefined;
   readonly declared: DeclaredDates;
   /** Where the configuration declares a rule, by rule key. */
   readonly places: ReadonlyMap<string, string>;
@@ -69,14 +71,14 @@ function item(rule: MergedRule, parts: ListingParts): object {
 }
 
 /** A template has no usage, because each child has its own counters. An absent cap has none either. */
-function usage(rule: MergedRule, live: LiveCounters, { shared, nowMs }: ListingParts): object {
-  const { key, epoch, maxRequests, maxTokens, periodSeconds } = rule;
+function usage(rule: MergedRule, live: LiveCounters, { counting, shared, nowMs }: ListingParts): object {
+  const { maxRequests, maxTokens, periodSeconds } = rule;
   if (rule.perChild) return { requests_used: 0, tokens_used: 0, in_flight: 0 };
+  const used = useOf(rule, { live, counting, shared });
   if (periodSeconds === 0) {
-    const inFlight = live.inFlight(key);
+    const { inFlight } = used;
     return { requests_used: 0, ...remaining('requests', maxRequests, inFlight), tokens_used: 0, in_flight: inFlight };
   }
-  const used = { ...live.of(key, epoch), ...sharedUse(shared?.get(key), periodSeconds) };
   const requestsUsed = maxRequests === undefined ? 0 : used.requestsUsed;
   const tokensUsed = maxTokens === undefined ? 0 : used.tokensUsed;
   return {
@@ -95,13 +97,6 @@ function remaining(dimension: 'requests' | 'tokens', cap: number | undefined, us
   return cap === undefined ? {} : { [`${dimension}_remaining`]: Math.max(0, cap - used) };
 }
 
-/** The members of `Used` as the store has them. What open requests have set aside, only the proxies know. */
-function sharedUse(figures: SharedFigures | undefined, periodSeconds: number): Partial<Used> {
-  if (figures === undefined) return {};
-  const { startMs = Number.POSITIVE_INFINITY, endMs = Number.NEGATIVE_INFINITY } = spanOf(figures, periodSeconds) ?? {};
-  return { requestsUsed: figures.requests?.used ?? 0, tokensUsed: figures.tokens?.used ?? 0, startMs, endMs };
-}
-
 /** Where a rule is counted, how exactly, what is handed out and not used, and the part of each proxy. */
 function sharing(rule: MergedRule, live: LiveCounters, { counting, shared }: ListingParts): object {
   if (counting === undefined) return {};
@@ -110,17 +105,17 @@ function sharing(rule: MergedRule, live: LiveCounters, { counting, shared }: Lis
   const whole = { counted, replicas, exactness: exactnessOf(rule, counting) };
   const figures = shared?.get(rule.key);
   if (figures === undefined) return whole;
-  const { key, epoch, maxTokens } = rule;
-  const held = figures.slots ?? figures.requests;
-  const inUse = figures.slots === undefined ? 0 : live.inFlight(key);
   return {
     ...whole,
-    held: Math.max(0, (held?.held ?? 0) - inUse),
-    ...(maxTokens === undefined
-      ? {}
-      : { tokens_held: Math.max(0, (figures.tokens?.held ?? 0) - live.of(key, epoch).tokensReserved) }),
+    held: spareOf(figures.slots ?? figures.requests),
+    ...(rule.maxTokens === undefined ? {} : { tokens_held: spareOf(figures.tokens) }),
     proxies: partsOf(rule, live, figures),
   };
+}
+
+/** Units that are held in advance: those of open requests are not. */
+function spareOf(view: LimitView | undefined): number {
+  return (view?.held ?? 0) - openOf(view);
 }
 
 function exactnessOf({ onStoreLoss }: MergedRule, counting: Counting): string {
@@ -136,6 +131,7 @@ function partsOf({ key, epoch, maxTokens }: MergedRule, live: LiveCounters, figu
   const own = new Map(live.parts(key, epoch).map((part) => [part.instance, part]));
   const held = heldBy(figures.slots ?? figures.requests);
   const tokens = heldBy(figures.tokens);
+  const unitsOf = (of: ReadonlyMap<string, Held>, instance: string): Held => of.get(instance) ?? nothingHeld;
   return [...new Set([...own.keys(), ...held.keys(), ...tokens.keys()])]
     .sort()
     .slice(0, mostParts)
@@ -143,15 +139,29 @@ function partsOf({ key, epoch, maxTokens }: MergedRule, live: LiveCounters, figu
       instance,
       requests_used: figures.slots === undefined ? (own.get(instance)?.requestsUsed ?? 0) : 0,
       tokens_used: own.get(instance)?.tokensUsed ?? 0,
-      in_flight: own.get(instance)?.inFlight ?? 0,
-      held: Math.max(0, (held.get(instance) ?? 0) - (own.get(instance)?.inFlight ?? 0)),
-      ...(maxTokens === undefined ? {} : { tokens_held: tokens.get(instance) ?? 0 }),
+      in_flight: unitsOf(held, instance).open,
+      held: unitsOf(held, instance).spare,
+      ...(maxTokens === undefined
+        ? {}
+        : { tokens_reserved: unitsOf(tokens, instance).open, tokens_held: unitsOf(tokens, instance).spare }),
     }));
 }
 
-function heldBy(view: SharedFigures[keyof SharedFigures]): Map<string, number> {
-  const found = new Map<string, number>();
-  for (const [instance, units] of view?.sessions ?? [])
-    if (instance !== '' && units > 0) found.set(instance, (found.get(instance) ?? 0) + units);
+/** Units of open requests, and those that are held in advance. */
+interface Held {
+  readonly open: number;
+  readonly spare: number;
+}
+
+const nothingHeld: Held = { open: 0, spare: 0 };
+
+/** By instance. */
+function heldBy(view: LimitView | undefined): Map<string, Held> {
+  const found = new Map<string, Held>();
+  for (const [instance, units, open] of view?.sessions ?? []) {
+    const before = found.get(instance) ?? nothingHeld;
+    if (instance !== '' && units > 0)
+      found.set(instance, { open: before.open + open, spare: before.spare + units - open });
+  }
   return found;
 }

@@ -1,6 +1,7 @@
 // Rate limits as operators list and write them (spec, Endpoints).
 import { manualRules, resets } from '../../../domain/documents/kinds.ts';
 import { authorFacts } from '../../../domain/rules/authorship.ts';
+import type { MergedRule } from '../../../domain/rules/merge.ts';
 import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
 import { everyRule } from '../../../domain/rules/reset-epochs.ts';
 import { type Rule, ruleTitle } from '../../../domain/rules/rule.ts';
@@ -18,7 +19,7 @@ import { type ListingParts, listing, rows } from './listing.ts';
 import { mergedRules } from './merged-rules.ts';
 import { type ListingQuery, readListing } from './read-listing.ts';
 import { checkConfirmation, type RuleName, type RuleWrite, readDelete, readResetOne, readWrite } from './read-write.ts';
-import { countingOf, readShared, type SharedLimits } from './store-figures.ts';
+import { countingOf, mostRead, mostSearched, readShared, type SharedLimits } from './store-figures.ts';
 
 /** The parts of the process that the rate-limit resource uses. */
 export interface RateLimitParts extends ManagedParts {
@@ -104,15 +105,19 @@ export const rateLimitResource: ManagedResource<RateLimitParts, RulesNow, Listin
       quotas: parts.quotas(),
     };
   },
-  async list(parts, state, { operator, query, figures, isStale }) {
+  async list(parts, state, { operator, query = everyRuleShown, figures, isStale }) {
     const live = isStale ? undefined : figures;
-    const all: ListingParts = { ...shownRules(parts, state), live };
+    const counting = live && countingOf(live, parts.limits);
+    const all: ListingParts = { ...shownRules(parts, state), live, counting };
+    const read = async (rules: ListingParts['rules'], most: number): Promise<ListingParts['shared']> =>
+      counting?.counted === 'fleet' ? readShared(rules, parts.limits.look, most) : undefined;
     const seen = all.rules.filter((rule) => isVisible(operator, rule));
-    const shown = query === undefined ? { rules: seen } : chosen(all, seen, query);
-    if (live === undefined) return listing({ ...all, ...shown });
-    const counting = countingOf(live, parts.limits);
-    const shared = counting.counted === 'fleet' ? await readShared(shown.rules, parts.limits.look) : new Map();
-    return listing({ ...all, ...shown, counting, shared });
+    const { finds, stands, isByUse } = query.search;
+    const found = seen.filter((rule) => query.filter(rule) && finds(rule, all));
+    const searched = isByUse ? await read(likelyFirst(found, all), mostSearched) : undefined;
+    const standing = found.filter((rule) => stands(rule, { ...all, shared: searched }));
+    const page = pageOf(standing, seen.length, query);
+    return listing({ ...all, ...page, shared: searched ?? (await read(page.rules, mostRead)) });
   },
   title: (wanted: RuleName) => (wanted.key === everyRule ? 'every rule' : `rule ${ruleTitle(wanted)}`),
   facts(before, after, { key }) {
@@ -126,19 +131,32 @@ export const rateLimitResource: ManagedResource<RateLimitParts, RulesNow, Listin
   writes: [put, remove, resetOne, reset],
 };
 
-/** The rules that a listing has rows for. */
-function chosen(
-  all: ListingParts,
-  seen: ListingParts['rules'],
-  { filter, search, page }: ListingQuery,
+/** What is asked where nobody asks for less. */
+const everyRuleShown: ListingQuery = {
+  filter: () => true,
+  search: { finds: () => true, stands: () => true, isByUse: false },
+  page: undefined,
+};
+
+/** The rules that a listing has rows for; `seen`: how many there are without filters. */
+function pageOf(
+  rules: ListingParts['rules'],
+  seen: number,
+  { page }: ListingQuery,
 ): Pick<ListingParts, 'rules' | 'page'> {
-  const rules = seen.filter((rule) => filter(rule) && search(rule, all));
   if (page === undefined) return { rules };
   const { limit, offset } = page;
   return {
     rules: rules.slice(offset, offset + limit),
-    page: { total: rules.length, limit, offset, unfiltered_total: seen.length },
+    page: { total: rules.length, limit, offset, unfiltered_total: seen },
   };
+}
+
+/** Those first that a live proxy has counted something of, or refused by: of many rules, few others are used up. */
+function likelyFirst(rules: ListingParts['rules'], { live }: ListingParts): ListingParts['rules'] {
+  if (live === undefined || rules.length <= mostSearched) return rules;
+  const isLikely = ({ key, epoch }: MergedRule): boolean => live.parts(key, epoch).length > 0 || live.refused(key) > 0;
+  return [...rules.filter(isLikely), ...rules.filter((rule) => !isLikely(rule))];
 }
 
 function factsOf({ config, manual, prerequisites }: RulesNow, key: string): object | null {

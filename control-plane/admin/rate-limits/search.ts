@@ -2,14 +2,22 @@
 import type { MergedRule } from '../../../domain/rules/merge.ts';
 import { invalidQuery } from '../../managed/read-query.ts';
 import { type Given, readChoice } from '../records/read-query.ts';
-import type { LiveCounters } from './fleet-counters.ts';
 import type { ListingParts } from './listing.ts';
+import { isUsedUp } from './rule-use.ts';
 
 /** The facts that a search uses besides the rule. */
-export type Surroundings = Pick<ListingParts, 'live' | 'places'>;
+export type Surroundings = Pick<ListingParts, 'live' | 'places' | 'counting' | 'shared'>;
 
 /** Whether a rule is listed. */
-export type RuleSearch = (rule: MergedRule, around: Surroundings) => boolean;
+export type RuleTest = (rule: MergedRule, around: Surroundings) => boolean;
+
+/** A search: by what rules are, and then by how they stand. */
+export interface RuleSearch {
+  readonly finds: RuleTest;
+  readonly stands: RuleTest;
+  /** How they stand depends on what is used of them. */
+  readonly isByUse: boolean;
+}
 
 /** The parameters that search. */
 export const searchNames = ['search', 'rule', 'source', 'state'] as const;
@@ -22,8 +30,8 @@ const origins: Readonly<Record<string, (rule: MergedRule) => boolean>> = {
 };
 
 /** By the values of `state`. */
-const standings: Readonly<Record<string, RuleSearch>> = {
-  used_up: (rule, { live }) => isUsedUp(rule, live),
+const standings: Readonly<Record<string, RuleTest>> = {
+  used_up: (rule, { live, ...around }) => live !== undefined && isUsedUp(rule, { live, ...around }),
   refused: ({ key }, { live }) => (live?.refused(key) ?? 0) > 0,
   shadow: ({ mode }) => mode === 'shadow',
   unenforced: ({ enforced }) => !enforced,
@@ -44,25 +52,13 @@ export function readSearch({
   const comesFrom = source === undefined ? undefined : origins[readChoice('source', source, Object.keys(origins))];
   const stands = state === undefined ? undefined : standings[readChoice('state', state, Object.keys(standings))];
   const sought = search.trim().toLowerCase();
-  return (rule, around) =>
+  const finds: RuleTest = (rule, around) =>
     (named === undefined || rule.id === named || rule.name === named) &&
     (comesFrom === undefined || comesFrom(rule)) &&
-    (sought === '' || says(rule, around.places.get(rule.key), sought)) &&
-    (stands === undefined || stands(rule, around));
+    (sought === '' || says(rule, around.places.get(rule.key), sought));
+  return { finds, stands: stands ?? (() => true), isByUse: state === 'used_up' };
 }
 
 function says({ subject, name, manual }: MergedRule, place: string | undefined, sought: string): boolean {
   return [subject, name, manual?.reason, place].some((text) => text?.toLowerCase().includes(sought) === true);
-}
-
-/** Whether nothing is left of a cap. A template has no use as a whole. */
-function isUsedUp(
-  { key, epoch, perChild, periodSeconds, ...caps }: MergedRule,
-  live: LiveCounters | undefined,
-): boolean {
-  if (perChild || live === undefined) return false;
-  const { maxRequests = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = caps;
-  if (periodSeconds === 0) return live.inFlight(key) >= maxRequests;
-  const { requestsUsed, tokensUsed, tokensReserved } = live.of(key, epoch);
-  return requestsUsed >= maxRequests || tokensUsed + tokensReserved >= maxTokens;
 }

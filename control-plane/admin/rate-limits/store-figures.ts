@@ -28,8 +28,11 @@ export interface Counting {
 /** A rule as the store has it; a lane that it does not limit is absent. */
 export type SharedFigures = Partial<Record<LimitLane, LimitView>>;
 
-/** So many rules of one answer are read from the store; the others show what the proxies have counted. */
-const mostRead = 1_000;
+/** So many rules of one answer are read from the store, and of one search; the others show what the proxies have counted. */
+export const mostRead = 1_000;
+export const mostSearched = 10_000;
+/** So many counters are read at once: the store answers others in between. */
+const countersAtOnce = 512;
 
 export function countingOf({ scopes }: Pick<LiveCounters, 'scopes'>, limits: SharedLimits): Counting {
   const sharing = scopes.filter(({ scope }) => scope === 'fleet');
@@ -43,26 +46,41 @@ export function countingOf({ scopes }: Pick<LiveCounters, 'scopes'>, limits: Sha
   };
 }
 
-/** By rule key; empty when the store does not answer. Templates have no figures as a whole. */
+/** Of the first `most` rules that the fleet counts, by rule key; none when the store does not answer. Templates have no figures as a whole. */
 export async function readShared(
   rules: readonly MergedRule[],
   look: LimitStore['look'],
+  most: number = mostRead,
 ): Promise<ReadonlyMap<string, SharedFigures>> {
   const asked = rules
     .filter(({ perChild, counted }) => !perChild && counted)
-    .slice(0, mostRead)
+    .slice(0, most)
     .flatMap((rule) => lanesOf(rule).map((lane) => ({ rule, lane })));
-  if (asked.length === 0) return new Map();
-  const views = await look(
-    // Slots are held by open requests whatever is reset.
-    asked.map(({ rule, lane }) => counterKey(lane === 'slots' ? { ...rule, epoch: 0 } : rule, lane, '')),
-  ).catch(() => []);
+  const views: LimitView[] = [];
+  for (let first = 0; first < asked.length; first += countersAtOnce) {
+    const keys = asked.slice(first, first + countersAtOnce).map(({ rule, lane }) => keyOf(rule, lane));
+    const said = await look(keys).catch(() => undefined);
+    if (said === undefined) return new Map();
+    views.push(...said);
+  }
   const found = new Map<string, SharedFigures>();
   for (const [index, view] of views.entries()) {
     const of = asked[index];
     if (of !== undefined) found.set(of.rule.key, { ...found.get(of.rule.key), [of.lane]: view });
   }
   return found;
+}
+
+function keyOf(rule: MergedRule, lane: LimitLane): string {
+  // Slots are held by open requests whatever is reset.
+  return counterKey(lane === 'slots' ? { ...rule, epoch: 0 } : rule, lane, '');
+}
+
+/** What open requests hold of a counter. */
+export function openOf(view: LimitView | undefined): number {
+  let sum = 0;
+  for (const [, , open] of view?.sessions ?? []) sum += open;
+  return sum;
 }
 
 /** When the use of a rule began, and when all of it will have left, in Unix milliseconds; undefined without use. */
