@@ -1216,6 +1216,10 @@ export interface RateLimitWrite {
    */
   mode: 'enforce' | 'shadow';
   /**
+   * What holds where the fleet counts the rule and the state store does not answer. share: each proxy admits its part of the cap. closed: nothing is admitted (503). open: each proxy admits the whole cap. Absent: as in the configuration's rule, else rate_limits.on_store_loss.
+   */
+  on_store_loss?: 'share' | 'closed' | 'open';
+  /**
    * What operators call the rule: 1 to 64 letters, digits, dots, underscores, hyphens and inner spaces. Several rules may have the same name. Null or absent: the name of the configuration's rule, if any.
    */
   name?: string | null;
@@ -1828,6 +1832,10 @@ export interface RateLimitsAnswer {
      * A shadow rule only reports what it would have refused.
      */
     mode: 'enforce' | 'shadow';
+    /**
+     * What this rule says to hold while the state store does not answer; absent: rate_limits.on_store_loss holds.
+     */
+    on_store_loss?: 'share' | 'closed' | 'open';
     /**
      * minute, hour, day, concurrent, or the seconds, such as 300s.
      */

@@ -6,7 +6,7 @@ import { keepCopy, recallCopy } from '../../store/checksummed-file.ts';
 export interface Declared {
   readonly createdMs: number;
   readonly updatedMs: number;
-  /** Caps, mode and `per_child` as JSON, to notice a change. */
+  /** Caps, mode, `per_child` and what is said of a lost store as JSON, to notice a change. */
   readonly says: string;
 }
 
@@ -36,8 +36,9 @@ export function dateRules(before: DeclaredDates, rules: readonly Rule[], nowMs: 
 }
 
 export function datedRule(rule: Rule): DatedEntry {
-  const says = JSON.stringify([rule.maxRequests ?? null, rule.maxTokens ?? null, rule.mode, rule.perChild]);
-  return { key: rule.key, says };
+  const { key, maxRequests = null, maxTokens = null, mode, perChild, onStoreLoss } = rule;
+  const said = [maxRequests, maxTokens, mode, perChild, ...(onStoreLoss === undefined ? [] : [onStoreLoss])];
+  return { key, says: JSON.stringify(said) };
 }
 
 export interface KeptDates {

@@ -1,5 +1,6 @@
 // A rule that an operator set through the admin API, and its document in the state store.
 import { type Authorship, authorshipBody, readAuthorship } from './authorship.ts';
+import { isOnStoreLoss, type OnStoreLoss } from './on-store-loss.ts';
 import { type Rule, ruleKey } from './rule.ts';
 import { normaliseSubject } from './scope.ts';
 
@@ -22,8 +23,9 @@ export interface ManualRule
   /** 0 only with `expiresAt`. Absent, also in documents of older versions: the cap of the configuration. */
   readonly maxRequests?: NamedCap;
   readonly maxTokens?: NamedCap;
-  /** Absent, also in documents of older versions: the name of the configuration. */
+  /** Absent, also in documents of older versions: as in the configuration. */
   readonly name?: string;
+  readonly onStoreLoss?: OnStoreLoss;
 }
 
 /** The rule of a document; undefined when the body is not a rule, or its key is not the id. Unknown members are ignored. */
@@ -31,13 +33,14 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
   const members = body as Readonly<Record<string, unknown>>;
   const { scope, subject, per_child: perChild, period_seconds: seconds, mode } = members;
-  const { max_requests: maxRequests, max_tokens: maxTokens, name } = members;
+  const { max_requests: maxRequests, max_tokens: maxTokens, name, on_store_loss: onStoreLoss } = members;
   const authorship = readAuthorship(members);
   if ((scope !== 'user_path' && scope !== 'provider' && scope !== 'model') || typeof subject !== 'string')
     return undefined;
   if (typeof perChild !== 'boolean' || (perChild && scope !== 'user_path')) return undefined;
   if (seconds !== 0 && !isPeriod(seconds)) return undefined;
   if ((mode !== 'enforce' && mode !== 'shadow') || authorship === undefined) return undefined;
+  if (onStoreLoss !== undefined && !isOnStoreLoss(onStoreLoss)) return undefined;
   if (!(name === undefined || (typeof name === 'string' && ruleName.test(name)))) return undefined;
   const mayBlock = authorship.expiresAt !== undefined;
   if (!isNamedCap(maxRequests, mayBlock) || !isNamedCap(maxTokens, mayBlock)) return undefined;
@@ -56,6 +59,7 @@ export function readManualRule(id: string, body: unknown): ManualRule | undefine
     ...(maxRequests === undefined ? {} : { maxRequests }),
     ...(maxTokens === undefined ? {} : { maxTokens }),
     mode,
+    ...(onStoreLoss === undefined ? {} : { onStoreLoss }),
     ...authorship,
   });
 }
@@ -71,6 +75,7 @@ export function manualRuleBody(rule: ManualRule): object {
     ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),
     ...(rule.maxTokens === undefined ? {} : { max_tokens: rule.maxTokens }),
     mode: rule.mode,
+    ...(rule.onStoreLoss === undefined ? {} : { on_store_loss: rule.onStoreLoss }),
     ...authorshipBody(rule),
   };
 }

@@ -3,6 +3,7 @@ import { isQualified } from '../selector.ts';
 import { expiryMs } from './authorship.ts';
 import type { ManualRule } from './manual-rule.ts';
 import { type Obstacle, obstacleOf, type RulePrerequisites } from './obstacle.ts';
+import { isNoLooser, type OnStoreLoss } from './on-store-loss.ts';
 import type { ResetEpochs } from './reset-epochs.ts';
 import { compareRules, type Rule } from './rule.ts';
 import { uniqueRuleIds } from './rule-id.ts';
@@ -32,7 +33,7 @@ export interface MergedRule extends Rule {
 
 /**
  * Sorted, with ids that are unique among keys. A manual rule replaces the rule of the configuration with the same key, and takes the caps
- * that it does not name, and a missing name, from it. When the manual rule cannot be enforced and the other can, the list has both. An expired rule is left
+ * that it does not name, a missing name and a missing `onStoreLoss` from it. When the manual rule cannot be enforced and the other can, the list has both. An expired rule is left
  * out; while its document is still stored, the epoch is already the one after its removal, so that counters start again only once.
  */
 export function mergeRules({ config, manual, epochs, nowMs, prerequisites }: RuleSources): MergedRule[] {
@@ -102,6 +103,13 @@ function stricter(name: keyof Caps, cap: number | undefined, other: number | und
   return least === Number.POSITIVE_INFINITY ? {} : { [name]: least };
 }
 
+/** `bound`: the rule of the configuration, where the manual one may only tighten it. */
+function lossOf(manual: ManualRule, declared: Rule | undefined, bound: Rule | undefined): OnStoreLoss | undefined {
+  const { onStoreLoss: wanted } = manual;
+  const isWanted = wanted !== undefined && (bound === undefined || isNoLooser(wanted, bound.onStoreLoss));
+  return isWanted ? wanted : declared?.onStoreLoss;
+}
+
 /** The next Unix millisecond at which a manual rule expires and the rules must be merged again; undefined: none expires. */
 export function nextExpiryMs(manual: readonly ManualRule[], nowMs: number): number | undefined {
   let next = Number.POSITIVE_INFINITY;
@@ -123,6 +131,7 @@ function overrideOf(manual: ManualRule, declared: Rule | undefined): Rule {
   const mode = bound?.mode === 'enforce' ? 'enforce' : manual.mode;
   const caps = stricterCaps(effectiveCaps(manual, declared), bound);
   const name = manual.name ?? declared?.name;
+  const onStoreLoss = lossOf(manual, declared, bound);
   const isBlock = caps.maxRequests === 0 || caps.maxTokens === 0;
   return {
     key,
@@ -136,6 +145,7 @@ function overrideOf(manual: ManualRule, declared: Rule | undefined): Rule {
     ...caps,
     ...(isBlock ? { blockedUntilMs: expiryMs(manual) } : {}),
     mode,
+    ...(onStoreLoss === undefined ? {} : { onStoreLoss }),
     source: 'manual',
     epoch: 0,
   };

@@ -30,6 +30,7 @@ export function ruleFacts({ declared, manual }: RulePair, prerequisites: RulePre
     ...(rule.name === undefined ? {} : { name: rule.name }),
     per_child: rule.perChild,
     mode: rule.mode,
+    ...(rule.onStoreLoss === undefined ? {} : { on_store_loss: rule.onStoreLoss }),
     ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),
     ...(rule.maxTokens === undefined ? {} : { max_tokens: rule.maxTokens }),
     ...(manual === undefined ? {} : authorFacts(manual)),

@@ -1,5 +1,6 @@
 // A rate-limit rule, and its identity.
 import type { Limit, RateLimits } from '../../schemas/types.ts';
+import type { OnStoreLoss } from './on-store-loss.ts';
 import { periodLabel, periodSeconds } from './period.ts';
 import { uniqueRuleIds } from './rule-id.ts';
 import { normaliseSubject, type Scope } from './scope.ts';
@@ -32,7 +33,7 @@ export interface Rule {
   readonly blockedUntilMs?: number;
   readonly mode: 'enforce' | 'shadow';
   /** What holds while the store is lost; absent: as for all rules. */
-  readonly onStoreLoss?: 'share' | 'closed' | 'open';
+  readonly onStoreLoss?: OnStoreLoss;
   readonly source: 'config' | 'manual';
   /** Generation of the counters: a higher epoch clears them (reset, deletion, change between shared and template). */
   readonly epoch: number;

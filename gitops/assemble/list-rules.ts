@@ -1,4 +1,5 @@
 // Lists the rate-limit rules of a config, because metrics name a rule by its id alone.
+import type { OnStoreLoss } from '../../domain/rules/on-store-loss.ts';
 import { periodLabel } from '../../domain/rules/period.ts';
 import { compileRules, type Rule } from '../../domain/rules/rule.ts';
 import type { RateLimits } from '../../schemas/types.ts';
@@ -16,6 +17,7 @@ export interface ListedRule {
   max_tokens?: number;
   per_child: boolean;
   mode: Rule['mode'];
+  on_store_loss?: OnStoreLoss;
   /** For example `60 requests, 1000 tokens per minute, for each child`. */
   words: string;
 }
@@ -23,7 +25,7 @@ export interface ListedRule {
 /** Every rule, in the order of the rules. */
 export function listRules(rateLimits: RateLimits): ListedRule[] {
   return compileRules(rateLimits).map(
-    ({ id, name, scope, subject, perChild, mode, periodSeconds, maxRequests, maxTokens }) => ({
+    ({ id, name, scope, subject, perChild, mode, periodSeconds, maxRequests, maxTokens, onStoreLoss }) => ({
       id,
       ...(name === undefined ? {} : { name }),
       scope,
@@ -34,10 +36,12 @@ export function listRules(rateLimits: RateLimits): ListedRule[] {
       ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
       per_child: perChild,
       mode,
+      ...(onStoreLoss === undefined ? {} : { on_store_loss: onStoreLoss }),
       words:
         describeCaps({ periodSeconds, maxRequests, maxTokens }) +
         (perChild ? ', for each child' : '') +
         (mode === 'shadow' ? ', shadow' : '') +
+        (onStoreLoss === undefined ? '' : `, ${onStoreLoss} without the state store`) +
         (name === undefined ? '' : `, named ${name}`),
     }),
   );

@@ -1,5 +1,6 @@
 // The differences between the rate-limit rules of two configurations: which limits are looser, which are tighter. Pure.
 import { isDeepStrictEqual } from 'node:util';
+import { compareLossModes, type OnStoreLoss } from '../../domain/rules/on-store-loss.ts';
 import { type DeclaredRule, declaredRules, ruleKey, ruleTitle } from '../../domain/rules/rule.ts';
 import { normaliseSubject } from '../../domain/rules/scope.ts';
 import type { RateLimits } from '../../schemas/types.ts';
@@ -22,11 +23,12 @@ export function diffRules(before: RateLimits, after: RateLimits, mostRules: numb
   }
   const [old, present] = [first, second].map((rules) => new Map(rules.map((rule) => [ruleText(rule), rule])));
   const changed = byKey(old, present);
+  const losses = [before.on_store_loss, after.on_store_loss] as const;
   const changes: ConfigChange[] = [];
   for (const [key, rule] of byKey(present, old)) {
     const former = changed.get(key);
     changed.delete(key);
-    changes.push(...(former === undefined ? [oneSided('added', rule)] : twoSided(former, rule)));
+    changes.push(...(former === undefined ? [oneSided('added', rule)] : twoSided(former, rule, losses)));
   }
   for (const rule of changed.values()) changes.push(oneSided('removed', rule));
   return changes.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -95,14 +97,17 @@ function oneSided(change: 'added' | 'removed', rule: DeclaredRule): ConfigChange
   return describeChange({ kind: 'rule', name: nameOf(rule), change, ...effect, ...sides }, detail.join(', '));
 }
 
+/** What holds for all rules without the state store, before and after. */
+type Losses = readonly [before: OnStoreLoss, after: OnStoreLoss];
+
 /** One change, or none when the two are only written in another way. */
-function twoSided(former: DeclaredRule, rule: DeclaredRule): ConfigChange[] {
+function twoSided(former: DeclaredRule, rule: DeclaredRule, losses: Losses): ConfigChange[] {
   const [before, after] = [shown(former), shown(rule)];
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
     (key) => before[key] !== after[key],
   );
   if (keys.length === 0) return [];
-  const effects = effectsOf(former, rule);
+  const effects = effectsOf(former, rule, losses);
   const [effect] = effects.size === 1 ? effects : [];
   const detail = keys.map((key) => `${key} ${sayValue(before[key])} → ${sayValue(after[key])}`).join(', ');
   const sides = { before, after, ...(effect === undefined ? {} : { effect }) };
@@ -118,7 +123,7 @@ function sayValue(value: string | number | boolean | undefined): string {
  * decides alone: a rule in shadow refuses nothing, whatever its caps. With a counter per child the whole may use more
  * than with one for all.
  */
-function effectsOf(before: DeclaredRule, after: DeclaredRule): Set<Effect> {
+function effectsOf(before: DeclaredRule, after: DeclaredRule, losses: Losses): Set<Effect> {
   const [from, to] = [before.limit, after.limit];
   if (from.mode !== to.mode) return new Set([to.mode === 'shadow' ? 'loosened' : 'tightened']);
   const effects = new Set<Effect>();
@@ -128,5 +133,7 @@ function effectsOf(before: DeclaredRule, after: DeclaredRule): Set<Effect> {
     const [old, present] = [from[cap] ?? Number.POSITIVE_INFINITY, to[cap] ?? Number.POSITIVE_INFINITY];
     if (old !== present) effects.add(present > old ? 'loosened' : 'tightened');
   }
+  const lost = compareLossModes(to.on_store_loss ?? losses[1], from.on_store_loss ?? losses[0]);
+  if (lost !== 0) effects.add(lost > 0 ? 'tightened' : 'loosened');
   return effects;
 }

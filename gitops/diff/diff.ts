@@ -1,6 +1,7 @@
 // The differences between two assembled configurations, for `check-config --diff` and for the log. Pure.
 import { isDeepStrictEqual } from 'node:util';
 import { isDiscovering, modelIds } from '../../domain/listed-models.ts';
+import { lossModes } from '../../domain/rules/on-store-loss.ts';
 import { foldCase } from '../../domain/selector.ts';
 import type { Alias, Provider } from '../../schemas/types.ts';
 import { isTree } from '../../schemas/validation/value-at.ts';
@@ -164,12 +165,15 @@ const bounding: ReadonlyMap<string, readonly unknown[]> = new Map<string, readon
   ['rate_limits.enabled', [false, true]],
   ['budgets.enabled', [false, true]],
   ['rate_limits.reserve_tokens', ['none', 'p50', 'p90', 'max']],
+  ['rate_limits.on_store_loss', lossModes],
+  ['rate_limits.scope', ['replica', 'fleet']],
 ]);
 
 /** What a changed setting is to consumers; undefined: it does not bound them. */
 function effectOfSetting(name: string, from: unknown, to: unknown): 'tightened' | 'loosened' | undefined {
   const values = bounding.get(name);
-  if (values === undefined) return undefined;
+  // What holds without a value depends on how the gateway is run.
+  if (values === undefined || !values.includes(from) || !values.includes(to)) return undefined;
   return values.indexOf(to) > values.indexOf(from) ? 'tightened' : 'loosened';
 }
 

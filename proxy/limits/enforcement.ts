@@ -1,4 +1,5 @@
 // The settings of a limiter besides its rules: its bounds, and whether anything is enforced.
+import type { OnStoreLoss } from '../../domain/rules/on-store-loss.ts';
 
 export interface LimiterOptions {
   /** False while usage tracking is off: token caps are then listed, not enforced. Default true. */
@@ -30,6 +31,3 @@ export interface Enforcement {
   /** How long a request waits for the state store at most, in milliseconds. Default 250. */
   readonly leaseWaitMs?: number;
 }
-
-/** What is decided while the store is lost: by this proxy's part of the cap; nothing is admitted; or by the whole cap. */
-export type OnStoreLoss = 'share' | 'closed' | 'open';

@@ -1,6 +1,6 @@
 // The live state of the rules that concern one request, as plain numbers: for GET /v1/usage and explanations.
+import type { OnStoreLoss } from '../../domain/rules/on-store-loss.ts';
 import type { Rule } from '../../domain/rules/rule.ts';
-import type { OnStoreLoss } from './enforcement.ts';
 import { inFlightOf, leftOf, reservedOf, usedOf } from './figures.ts';
 import type { Fleet } from './fleet/fleet.ts';
 import type { Stock } from './fleet/stock.ts';

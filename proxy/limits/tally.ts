@@ -1,8 +1,8 @@
 // The counters of one rule. Rules are data and are replaced; their tallies stay.
 import type { LimitLane } from '../../domain/limits/exchange.ts';
+import type { OnStoreLoss } from '../../domain/rules/on-store-loss.ts';
 import type { Rule } from '../../domain/rules/rule.ts';
 import { type DecisionCount, Decisions, dimensions, refusalsOf } from './decisions.ts';
-import type { OnStoreLoss } from './enforcement.ts';
 import type { Fleet } from './fleet/fleet.ts';
 import { FleetCounter } from './fleet/fleet-counter.ts';
 import { type SliceClock, Window } from './window.ts';

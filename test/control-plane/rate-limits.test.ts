@@ -155,6 +155,10 @@ await test('a rule of the configuration can be overridden but not deleted', asyn
   const put = await plane.put({ ...name, max_requests: 1 });
   t.match(find(put, '/config'), { source: 'manual', overrides_config: true, max_requests: 1, name: 'declared' });
   t.equal(put.items.length, 3);
+  const closed = await plane.put({ ...name, max_requests: 1, on_store_loss: 'closed' });
+  t.equal(find(closed, '/config')?.['on_store_loss'], 'closed');
+  const said = { after: { max_requests: 1, on_store_loss: 'closed' } };
+  t.match(plane.written.at(-1), said, 'the line of the change has it');
   const renamed = await plane.put({ ...name, max_requests: 1, name: 'at night' });
   t.match(find(renamed, '/config'), { name: 'at night', id: find(put, '/config')?.['id'] });
   t.match(find(await plane.remove(name), '/config'), { source: 'config', overrides_config: false, max_requests: 10 });

@@ -44,6 +44,21 @@ await test('a rule is loosened or tightened, or changed where its caps move in o
       'tightened: rule user_path /team minute: max_requests 6 → 60, mode shadow → enforce',
     ],
     [
+      'max_requests: 60',
+      'max_requests: 60, on_store_loss: closed',
+      'tightened: rule user_path /team minute: on_store_loss none → closed',
+    ],
+    [
+      'max_requests: 60, on_store_loss: share',
+      'max_requests: 60, on_store_loss: open',
+      'loosened: rule user_path /team minute: on_store_loss share → open',
+    ],
+    [
+      'max_requests: 60, on_store_loss: share',
+      'max_requests: 60',
+      'changed: rule user_path /team minute: on_store_loss share → none',
+    ],
+    [
       'max_requests: 60, mode: shadow',
       'max_requests: 600, mode: shadow',
       'changed: rule user_path /team minute: max_requests 60 → 600',
@@ -109,7 +124,7 @@ await test('aliases, providers and settings say what changed in them', async (t)
   const after = file(
     'models: [a, c], timeouts: { total: 5m }',
     '{ source: x, targets: [{ model: z/m, weight: 3 }, { model: openai/a }] }, { source: new, target: z/m }',
-    'server: { body_limit: 8MiB }\nrate_limits: { max_children: 5, reserve_tokens: p50 }\n',
+    'server: { body_limit: 8MiB }\nrate_limits: { max_children: 5, reserve_tokens: p50, on_store_loss: closed, scope: fleet }\n',
   );
   t.same(words(before, after), [
     'changed: provider openai: models +c, -b, timeouts.total 60m → 5m',
@@ -117,9 +132,13 @@ await test('aliases, providers and settings say what changed in them', async (t)
     'added: alias new: z/m',
     'changed: alias x: z/m → z/m (weight 3), openai/a (weight 1)',
     'changed: setting rate_limits.max_children: 100000 → 5',
+    'tightened: setting rate_limits.on_store_loss: share → closed',
     'loosened: setting rate_limits.reserve_tokens: p90 → p50',
+    'changed: setting rate_limits.scope: none → fleet',
     'changed: setting server.body_limit: 32MiB → 8MiB',
   ]);
+  const scope = (of: string): AssembledConfig => config(`rate_limits: { scope: ${of} }`);
+  t.same(words(scope('fleet'), scope('replica')), ['loosened: setting rate_limits.scope: fleet → replica']);
   const [first, second] = ['a', 'b'].map((name) => `${name}: { type: openai, models: [m] }`);
   t.same(words(config(`providers: { ${first}, ${second} }`), config(`providers: { ${second}, ${first} }`)), [
     'changed: setting order of providers: a, b → b, a',

@@ -1,6 +1,7 @@
 // Decides which writes to rules a scoped operator may make, and one whose own key is limited to some models. Pure.
 import type { EntryNames } from '../../../domain/keys/model-access.ts';
 import { effectiveCaps } from '../../../domain/rules/merge.ts';
+import { isNoLooser } from '../../../domain/rules/on-store-loss.ts';
 import { userPathOfKey } from '../../../domain/rules/rule.ts';
 import { isScoped, type Operator } from '../../authenticate.ts';
 import { countsInScopes, denied, isOwnPath, refuseOthers, tightened, userPathOf } from '../../managed/own-path.ts';
@@ -25,6 +26,9 @@ export function delegatedWrite(known: KnownRules, write: RuleWrite, operator: Op
       if (most !== undefined && (cap === undefined || cap > most))
         throw denied('send a cap above the one of the configuration', name);
     }
+    const { onStoreLoss } = write;
+    if (onStoreLoss !== undefined && !isNoLooser(onStoreLoss, declared.onStoreLoss))
+      throw denied('let a rule of the configuration admit more without the state store', 'on_store_loss');
   });
   // When the rule expires, the rule of the configuration would be in force again with empty counters.
   if (isOwnPath(write, operator) && known.config.has(write.key) && write.expiresAtMs !== undefined)

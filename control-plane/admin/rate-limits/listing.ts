@@ -60,6 +60,7 @@ function item(rule: MergedRule, parts: ListingParts): object {
     enforced: rule.enforced,
     ...(unenforced === undefined ? {} : { unenforced_reason: unenforced }),
     mode: rule.mode,
+    ...(rule.onStoreLoss === undefined ? {} : { on_store_loss: rule.onStoreLoss }),
     period_label: periodLabel(rule.periodSeconds),
     period_seconds: rule.periodSeconds,
     ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),

@@ -1,5 +1,6 @@
 // Reads the bodies of rate-limit writes: normalises them and checks what the schemas cannot express. Pure.
 import type { NamedCap } from '../../../domain/rules/manual-rule.ts';
+import type { OnStoreLoss } from '../../../domain/rules/on-store-loss.ts';
 import { periodSeconds } from '../../../domain/rules/period.ts';
 import { ruleKey } from '../../../domain/rules/rule.ts';
 import { normaliseSubject, type Scope } from '../../../domain/rules/scope.ts';
@@ -30,6 +31,7 @@ export interface RuleWrite extends RuleName {
   readonly maxTokens?: NamedCap;
   readonly mode: 'enforce' | 'shadow';
   /** Absent: that of the configuration, if any. */
+  readonly onStoreLoss?: OnStoreLoss;
   readonly name?: string;
   readonly reason?: string;
   readonly expiresAtMs?: number;
@@ -46,6 +48,7 @@ const readResetBody = createBodyReader(bodies.rateLimitReset, { confirmation: 'r
 export function readWrite(body: unknown, nowMs: number): RuleWrite {
   const given = readWriteBody(body);
   const { per_child: perChild, max_requests: maxRequests, max_tokens: maxTokens, mode, name } = given;
+  const { on_store_loss: onStoreLoss } = given;
   const reason = readWords(given.reason);
   const named = nameOf(given);
   const expiresAtMs = readExpiry(given, nowMs);
@@ -55,6 +58,7 @@ export function readWrite(body: unknown, nowMs: number): RuleWrite {
     ...(maxRequests === undefined ? {} : { maxRequests }),
     ...(maxTokens === undefined ? {} : { maxTokens }),
     mode,
+    ...(onStoreLoss === undefined ? {} : { onStoreLoss }),
     ...(name === undefined || name === null ? {} : { name }),
     ...(reason === undefined ? {} : { reason }),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),

@@ -1,6 +1,7 @@
 // The figures of rules that the whole fleet counts, as the state store has them at this moment.
 import { counterKey, type LimitLane, type LimitView } from '../../../domain/limits/exchange.ts';
 import type { MergedRule } from '../../../domain/rules/merge.ts';
+import type { OnStoreLoss } from '../../../domain/rules/on-store-loss.ts';
 import { sliceCount, sliceStartMs } from '../../../domain/rules/slice.ts';
 import type { LimitScope } from '../../../store/state/heartbeat-body.ts';
 import type { LimitStore } from '../../../store/state/limits/limit-store.ts';
@@ -12,7 +13,7 @@ export interface SharedLimits {
   /** As the configuration says it, or the engine of the store: it counts while no proxy says where its caps hold. */
   scope(): LimitScope;
   /** What holds while the store is lost, where a rule does not say it. */
-  onStoreLoss(): 'share' | 'closed' | 'open';
+  onStoreLoss(): OnStoreLoss;
 }
 
 /** Where caps hold, and how exactly. */
@@ -22,7 +23,7 @@ export interface Counting {
   readonly replicas: number;
   readonly isLost: boolean;
   readonly isRecovering: boolean;
-  readonly onStoreLoss: 'share' | 'closed' | 'open';
+  readonly onStoreLoss: OnStoreLoss;
 }
 
 /** A rule as the store has it; a lane that it does not limit is absent. */

@@ -15,6 +15,7 @@ const body = {
   max_requests: 5,
   max_tokens: 9_007_199_254_740_991,
   mode: 'shadow',
+  on_store_loss: 'closed',
   reason: 'noisy',
   expires_at: '2026-01-31T12:00:00.000Z',
   created_at: '2026-01-01T00:00:00.000Z',
@@ -22,7 +23,7 @@ const body = {
   updated_by: 'master_key',
 };
 const id = 'provider 60 openai';
-const { name: _name, reason: _reason, expires_at: _expiry, max_tokens: _tokens, ...least } = body;
+const { name: _name, reason: _reason, expires_at: _expiry, max_tokens: _tokens, on_store_loss: _loss, ...least } = body;
 
 await test('a document is a rule and a rule is its document', async (t) => {
   const rule = readManualRule(id, body);
@@ -71,6 +72,7 @@ const garbage: [why: string, body: unknown][] = [
   ['a cap as text', { ...body, max_requests: '5' }],
   ['a cap beyond integers', { ...body, max_tokens: 2 ** 53 }],
   ['another mode', { ...body, mode: 'off' }],
+  ['another word for a lost store', { ...body, on_store_loss: 'ajar' }],
   ['a name that is none', { ...body, name: 5 }],
   ['a name that no header may hold', { ...body, name: 'a\nb' }],
   ['a reason that is none', { ...body, reason: 5 }],

@@ -4,6 +4,7 @@ import { knownModels } from '../../../domain/rules/known-models.ts';
 import { type ManualRule, readManualRule } from '../../../domain/rules/manual-rule.ts';
 import { mergeRules, nextExpiryMs } from '../../../domain/rules/merge.ts';
 import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
+import type { OnStoreLoss } from '../../../domain/rules/on-store-loss.ts';
 import { resetEpochs } from '../../../domain/rules/reset-epochs.ts';
 import { compileRules, type Rule, ruleKey } from '../../../domain/rules/rule.ts';
 import { ruleId } from '../../../domain/rules/rule-id.ts';
@@ -228,6 +229,48 @@ await test('the next expiry is the first one that lies ahead', async (t) => {
     nextExpiryMs([at('2026-06-01T00:00:02Z'), at('2026-06-01T00:00:01Z'), at('2020-01-01T00:00:00Z')], nowMs),
     nowMs + 1_000,
   );
+});
+
+await test('an override says what holds without the state store, or the configuration does', async (t) => {
+  const declare = (on_store_loss?: OnStoreLoss): Rule[] => {
+    const limits = [
+      {
+        period: 'minute' as const,
+        max_requests: 10,
+        mode: 'enforce' as const,
+        ...(on_store_loss && { on_store_loss }),
+      },
+    ];
+    return compileRules({
+      enabled: true,
+      user_paths: [{ path: '/a', per_child: false, limits }],
+      providers: [],
+      models: [],
+    });
+  };
+  const cases: [
+    declared: OnStoreLoss | undefined,
+    wanted: OnStoreLoss | undefined,
+    free: unknown,
+    tightening: unknown,
+  ][] = [
+    ['closed', undefined, 'closed', 'closed'],
+    ['closed', 'open', 'open', 'closed'],
+    ['open', 'share', 'share', 'share'],
+    ['share', 'closed', 'closed', 'closed'],
+    [undefined, 'open', 'open', undefined],
+    [undefined, 'closed', 'closed', 'closed'],
+    [undefined, undefined, undefined, undefined],
+  ];
+  for (const [declared, wanted, free, tightening] of cases) {
+    const own = { ...manual('/a'), ...(wanted === undefined ? {} : { onStoreLoss: wanted }) };
+    const merged = [own, { ...own, tightens: true as const }].map((each) => merge(declare(declared), [each])[0]);
+    t.same(
+      merged.map((rule) => rule?.onStoreLoss),
+      [free, tightening],
+      `${declared} and ${wanted}`,
+    );
+  }
 });
 
 await test('a rule that may only tighten takes the stricter of each cap, and neither mode nor kind from the operator', async (t) => {

@@ -1,6 +1,6 @@
 // What one proxy says of a rule that the fleet counts: what all have used, set aside and hold, also while the store is lost.
 import { test } from 'tap';
-import type { OnStoreLoss } from '../../../../proxy/limits/enforcement.ts';
+import type { OnStoreLoss } from '../../../../domain/rules/on-store-loss.ts';
 import { rateLimitHeaders } from '../../../../proxy/limits/headers.ts';
 import type { Lease } from '../../../../proxy/limits/lease.ts';
 import type { RuleReport } from '../../../../proxy/limits/report.ts';

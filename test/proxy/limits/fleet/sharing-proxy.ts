@@ -1,7 +1,7 @@
 // A limiter that shares its rules with others through tables in memory. Its clock is that of the store, and its messages take no time.
 import type { LimitNotice } from '../../../../domain/limits/exchange.ts';
+import type { OnStoreLoss } from '../../../../domain/rules/on-store-loss.ts';
 import type { Admission } from '../../../../proxy/limits/admit.ts';
-import type { OnStoreLoss } from '../../../../proxy/limits/enforcement.ts';
 import { Fleet } from '../../../../proxy/limits/fleet/fleet.ts';
 import { createLimiter, type Limiter } from '../../../../proxy/limits/limiter.ts';
 import { attach, exchange } from '../../../../store/state/limits/book.ts';

@@ -1,6 +1,7 @@
 // Random worlds: a seed decides the rules, the traffic, and what fails. `tell` runs one and says what was wrong in it.
+
+import type { OnStoreLoss } from '../../../../domain/rules/on-store-loss.ts';
 import type { Rule } from '../../../../domain/rules/rule.ts';
-import type { OnStoreLoss } from '../../../../proxy/limits/enforcement.ts';
 import { look } from '../../../../store/state/limits/book.ts';
 import { createRandom } from '../../../support/random.ts';
 import { ruleOf } from '../rule-of.ts';

@@ -1,7 +1,7 @@
 // A simulated fleet: proxies with the real limiter, the real book of the store, and between them a network and faults that a seed decides.
 import { counterKey, type LimitNotice } from '../../../../domain/limits/exchange.ts';
+import type { OnStoreLoss } from '../../../../domain/rules/on-store-loss.ts';
 import type { Rule } from '../../../../domain/rules/rule.ts';
-import type { OnStoreLoss } from '../../../../proxy/limits/enforcement.ts';
 import { Account } from './account.ts';
 import { type Connection, SimulatedProxy } from './simulated-proxy.ts';
 import { SimulatedStore, worldStartMs } from './simulated-store.ts';
