@@ -3,21 +3,24 @@ import type { Page } from 'playwright-core';
 import { t as suite, type Test, test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey } from '../support/gateway.ts';
+import { delaysUntilCap } from '../support/operator.ts';
 import { shareFleet } from '../support/shared.ts';
 import { shareBrowser } from '../support/shared-browser.ts';
 import { waitFor } from '../support/wait-for.ts';
 
+suite.setTimeout(60_000);
+
 const declared = { rate_limits: { user_paths: [{ path: '/team', limits: [{ period: 'day', max_requests: 100 }] }] } };
 const upstream = await startFakeUpstream({ t: suite });
-const fleet = await shareFleet({ store: 'sqlite', upstream, files: { 'limits.yaml': declared } });
-const [proxy] = fleet.proxies;
-if (proxy === undefined) throw new Error('there is no proxy');
+const fleet = await shareFleet({ store: 'sqlite', scope: 'fleet', upstream, files: { 'limits.yaml': declared } });
+const [proxy, other] = fleet.proxies;
+if (proxy === undefined || other === undefined) throw new Error('there are two proxies');
 const browser = await shareBrowser();
 
-const askAs = async (path: string): Promise<number> => {
+const askAs = async (path: string, through = proxy): Promise<number> => {
   const body = { model: `fake/${upstream.models[0]}`, messages: [{ role: 'user', content: 'Hello' }] };
   const headers = { 'x-gateway-user-path': path };
-  const response = await proxy.fetch('/v1/chat/completions', { method: 'POST', headers, body });
+  const response = await through.fetch('/v1/chat/completions', { method: 'POST', headers, body });
   await response.body?.cancel();
   return response.status;
 };
@@ -63,6 +66,45 @@ await test('log in, override a limit, see a request refused, delete the override
   await page.getByRole('heading', { name: 'Log in' }).waitFor();
   t.same(await page.context().cookies(), []);
   t.same(complaints(), []);
+});
+
+await test('the use of a rule is that of the fleet, with the part of each proxy and what holds without the store', async (t) => {
+  await fleet.write('PUT', { user_path: '/shared', period: 'day', max_requests: 10, max_tokens: 10_000 });
+  await delaysUntilCap(fleet.proxies, '/shared', 10);
+  for (const through of [proxy, proxy, other]) t.equal(await askAs('/shared', through), 200);
+  const { page, complaints, barriers } = await openLimits(t);
+  const row = page.getByRole('row', { name: /\/shared / });
+  await row.getByText('3 / 10 requests').waitFor();
+  await row.getByText('2 proxies together').waitFor();
+  await row.getByRole('button', { name: 'Proxies: /shared, per day' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('2 proxies count this rule together, to the last unit.').waitFor();
+  for (const [instance, requests] of [
+    ['proxy-1', '2'],
+    ['proxy-2', '1'],
+  ] as const) {
+    const part = dialog
+      .getByRole('row', { name: new RegExp(instance) })
+      .getByRole('cell')
+      .nth(1);
+    await waitFor(`the part of ${instance}`, async () => (await part.textContent()) === requests);
+  }
+  t.same(await barriers(), []);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+
+  await row.getByRole('button', { name: /^Edit/ }).click();
+  await dialog.getByLabel('Without the state store').selectOption('closed');
+  await dialog.getByText('The same as YAML').click();
+  t.match(await dialog.locator('pre').textContent(), /\n {10}on_store_loss: closed\n/);
+  await dialog.getByRole('button', { name: 'Store rule' }).click();
+  await row.getByText('closed without store').waitFor();
+
+  await page.goto(`${proxy.url}/admin/dashboard/explain?user_path=/shared&model=fake/${upstream.models[0]}`);
+  await page.getByText('All 2 proxies count it together; without the state store each admits nothing.').waitFor();
+  await page.getByText('3 / 10 requests').waitFor();
+  t.same(await barriers(), []);
+  t.same(complaints(), []);
+  await fleet.write('DELETE', { user_path: '/shared', period: 'day' });
 });
 
 await test('a rule is made, moved with a warning, and a mistake is said at its field', async (t) => {

@@ -69,7 +69,7 @@ const files = {
   'guardrails.yaml': sampleGuardrails,
   'cache.yaml': { cache: { enabled: true, without: ['/team-a', '/team-b', '/team-c', '/research'] } },
 };
-const fleet = await shareFleet({ store: 'sqlite', files });
+const fleet = await shareFleet({ store: 'sqlite', scope: 'fleet', files });
 const [proxy] = fleet.proxies;
 if (proxy === undefined) throw new Error('there is no proxy');
 const browser = await shareBrowser();

@@ -126,17 +126,17 @@ function Shown({ explanation, asked }: { readonly explanation: Explanation; read
       </section>`
     }
     <p class="small quiet">
-      By the proxy <code>${instance}</code> at <${TimeText} at=${server_time} />, configuration <code>${config_revision}</code>. Counters and breakers are its own.
+      By the proxy <code>${instance}</code> at <${TimeText} at=${server_time} />, configuration <code>${config_revision}</code>. Breakers are its own, and so are the counters of rules that no fleet counts.
       ${asked !== undefined && html` With curl: <code>GET /admin/explain?${asked.toString()}</code>`}
     </p>`;
 }
 
-/** The page came from the control plane itself, which has no counters. */
+/** The page came from the control plane itself, which has neither counters nor breakers. */
 function AskProxy(): View {
   const address = `${location.pathname}${location.search}`;
   return html`<div class="state empty" role="status">
     <p><strong>Only a proxy can answer this.</strong></p>
-    <p>Counters and breakers live in the proxies, and this window is open at the address of the control plane itself. Open the same page at the address of a proxy, the one that clients send requests to:</p>
+    <p>Breakers, and counters of their own, live in the proxies, and this window is open at the address of the control plane itself. Open the same page at the address of a proxy, the one that clients send requests to:</p>
     <pre tabindex="0">https://your-proxy${address}</pre>
     <${CopyButton} text=${address} what="path" />
   </div>`;

@@ -5,18 +5,18 @@ import { count, plural } from '../format.ts';
 import { html, type View } from '../html.ts';
 import { ConfirmDialog, Dialog } from '../parts/dialog.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
-import type { ManagedAction } from '../parts/row-actions.ts';
 import { Empty, Loaded } from '../parts/states.ts';
 import { Table } from '../parts/table.ts';
 import { write } from '../parts/writes.ts';
 import { YamlText } from '../parts/yaml-text.ts';
 import { place } from '../router.ts';
 import { session } from '../session-state.ts';
-import { columnsFor } from './rate-limits/columns.ts';
+import { columnsFor, type RuleAction } from './rate-limits/columns.ts';
 import { apiFilter, type Listed, type ListedRules, useListed } from './rate-limits/listed.ts';
 import { isFull, keyOf, type Rule, titleOf } from './rate-limits/rule.ts';
 import { RuleDialog } from './rate-limits/rule-dialog.ts';
-import { yamlOf } from './rate-limits/yaml.ts';
+import { ProxyParts } from './rate-limits/sharing.ts';
+import { type Declared, yamlOf } from './rate-limits/yaml.ts';
 
 const path = '/admin/rate-limits';
 
@@ -61,7 +61,7 @@ const filters: readonly FilterField[] = [
 const filterNames = [...filters.map(({ name }) => name), 'rule'];
 
 interface Open {
-  readonly action: ManagedAction | 'new' | 'reset-all';
+  readonly action: RuleAction | 'new' | 'reset-all';
   readonly rule?: Rule;
 }
 
@@ -86,7 +86,13 @@ export function view(): View {
     <${Loaded} of=${rules} what="rate limits">
       ${(body: ListedRules) => html`<${Rules} of=${body} onView=${rules.onView} columns=${columns} />`}
     </${Loaded}>
-    ${open !== undefined && html`<${OpenDialog} open=${open} userPath=${who?.user_path ?? '/'} close=${close} />`}`;
+    ${open !== undefined && html`<${OpenDialog} open=${asListed(open, rules.body)} userPath=${who?.user_path ?? '/'} close=${close} />`}`;
+}
+
+/** With the rule as it stands now. */
+function asListed(open: Open, listed: ListedRules | undefined): Open {
+  const rule = listed?.listing.rate_limits.find(({ id }) => id === open.rule?.id);
+  return open.action === 'proxies' && rule !== undefined ? { ...open, rule } : open;
 }
 
 interface RulesProps {
@@ -112,7 +118,7 @@ function Rules({ of: { filter, listing }, onView, columns }: RulesProps): View {
       rows=${rows}
       part=${{ offset, length: total, onView }}
       keyOf=${({ id }: Rule) => id}
-      rowHeight=${64}
+      rowHeight=${88}
       minWidth="64rem"
       markOf=${(rule: Rule) => (isFull(rule) && rule.mode === 'enforce' ? 'marked' : rule.enforced ? '' : 'faded')}
     />`;
@@ -133,6 +139,8 @@ function OpenDialog({ open: { action, rule }, userPath, close }: OpenProps): Vie
   if (rule === undefined || action === 'new' || action === 'edit' || action === 'override')
     return html`<${RuleDialog} rule=${rule} userPath=${userPath} onClose=${close} />`;
   const title = titleOf(rule);
+  if (action === 'proxies')
+    return html`<${Dialog} title=${`Proxies of ${title}`} onClose=${() => close(false)}><${ProxyParts} rule=${rule} /></${Dialog}>`;
   if (action === 'yaml')
     return html`<${Dialog} title=${`YAML of ${title}`} onClose=${() => close(false)}>
       <p class="small">Declared at <code>${rule.declared_at}</code>. Change it there, and it is in force within a second of the merge.</p>
@@ -153,9 +161,11 @@ function OpenDialog({ open: { action, rule }, userPath, close }: OpenProps): Vie
   </${ConfirmDialog}>`;
 }
 
-function declaredIn({ scope, subject, per_child, period_seconds, max_requests, max_tokens, mode, name }: Rule) {
+function declaredIn(rule: Rule): Declared {
+  const { scope, subject, per_child, period_seconds, max_requests, max_tokens, mode, name, on_store_loss } = rule;
   const caps = { maxRequests: max_requests, maxTokens: max_tokens };
-  return { scope, subject, perChild: per_child, periodSeconds: period_seconds, ...caps, mode, name };
+  const key = { scope, subject, perChild: per_child, periodSeconds: period_seconds };
+  return { ...key, ...caps, mode, name, onStoreLoss: on_store_loss };
 }
 
 function resetBody({ scope, subject, period_seconds }: Rule): object {

@@ -1,6 +1,6 @@
 // One rule with what is used of it, where it comes from and until when it refuses: wherever a page says why a request was refused.
 import type { ExplanationAnswer } from '../../../../schemas/types.ts';
-import { duration } from '../format.ts';
+import { count, duration } from '../format.ts';
 import { html, type View } from '../html.ts';
 import { linkTo } from '../router.ts';
 import { Badge } from './badge.ts';
@@ -9,8 +9,11 @@ import { Countdown } from './time-text.ts';
 
 type ExplainedRule = ExplanationAnswer['rules'][number];
 
-/** A rule as explanations have it, and the listing of rules, where a template has no effective subject. */
-export type RuleFacts = Omit<ExplainedRule, 'effective_subject'> & Partial<Pick<ExplainedRule, 'effective_subject'>>;
+/** What the listing of rules does not always have: a template has no effective subject. */
+type OfExplanations = 'effective_subject' | 'counted' | 'says';
+
+/** A rule as explanations have it, and the listing of rules. */
+export type RuleFacts = Omit<ExplainedRule, OfExplanations> & Partial<Pick<ExplainedRule, OfExplanations>>;
 
 export interface RuleUseProps {
   readonly rule: RuleFacts;
@@ -38,9 +41,23 @@ export function RuleUse({ rule, isDeciding = false, waitSeconds }: RuleUseProps)
         ${waitSeconds !== undefined && html`<strong class="wait">Admits a request in ${duration(waitSeconds * 1000)}.</strong> `}
         <${Source} rule=${rule} />
       </p>
+      ${rule.says !== undefined && html`<p class="small quiet"><${Counting} rule=${rule} /></p>`}
     </div>
     <${Uses} rule=${rule} />
   </div>`;
+}
+
+/** Who counts it, and what is held in advance where. */
+function Counting({ rule }: { readonly rule: RuleFacts }): View {
+  const { says = '', exactness = 'exact', held, held_by_others: others = 0 } = rule;
+  const { tokens_held, tokens_held_by_others = 0, max_requests } = rule;
+  const isLost = exactness !== 'exact' && exactness !== 'recovering';
+  const words = `${says.charAt(0).toUpperCase()}${says.slice(1)}.`;
+  return html`<span>
+    ${isLost ? html`<strong class="wait">${words}</strong>` : words}
+    ${held !== undefined && max_requests !== undefined && html` Held in advance: ${count(held)} here, ${count(others)} by others.`}
+    ${tokens_held !== undefined && html` Tokens held: ${count(tokens_held)} here, ${count(tokens_held_by_others)} by others.`}
+  </span>`;
 }
 
 /** Of `minute`, `concurrent`, `300s`. */

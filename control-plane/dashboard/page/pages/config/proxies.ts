@@ -19,6 +19,7 @@ interface Proxy {
   readonly environment_matches: boolean;
   readonly master_key_matches?: boolean;
   readonly limiter: 'enforcing' | 'off';
+  readonly limit_store?: 'up' | 'lost' | 'recovering';
   readonly last_config_error: readonly string[] | null;
   readonly secret_problems: readonly string[];
   readonly left_out_providers: readonly string[];
@@ -81,6 +82,9 @@ function troublesOf(proxy: Omit<Proxy, 'instance'>, known: readonly string[]): s
       : ['Its SET_* variables, entitlements or switches are not those of the control plane.']),
     ...(proxy.master_key_matches === false ? ['It works with another master key than the control plane.'] : []),
     ...(proxy.limiter === 'off' ? ['Rate limits are switched off there.'] : []),
+    ...(proxy.limit_store === 'lost'
+      ? ['The state store does not answer it for shared limits: on_store_loss says what it admits.']
+      : []),
     ...(proxy.left_out_providers.length === 0
       ? []
       : [`It has left out providers, because they have no key: ${proxy.left_out_providers.join(', ')}.`]),

@@ -7,11 +7,15 @@ import { type ManagedAction, RowActions } from '../../parts/row-actions.ts';
 import type { Column } from '../../parts/table.ts';
 import { Countdown, TimeText } from '../../parts/time-text.ts';
 import { periodWords, type Rule, scopeWords, titleOf } from './rule.ts';
+import { lossWords, Sharing } from './sharing.ts';
 
-export function columnsFor(act: (action: ManagedAction, rule: Rule) => void): readonly Column<Rule>[] {
+/** What can be done about a rule, or shown of it. */
+export type RuleAction = ManagedAction | 'proxies';
+
+export function columnsFor(act: (action: RuleAction, rule: Rule) => void): readonly Column<Rule>[] {
   return [
     { title: 'Subject', width: '24%', cell: (rule) => html`<${Subject} rule=${rule} />` },
-    { title: 'Use', width: '22%', cell: (rule) => html`<${Use} rule=${rule} />` },
+    { title: 'Use', width: '22%', cell: (rule) => html`<${Use} rule=${rule} onShow=${() => act('proxies', rule)} />` },
     { title: 'Refused', width: '7rem', isNumber: true, cell: (rule) => html`<${Refused} rule=${rule} />` },
     { title: 'Source', cell: (rule) => html`<${Source} rule=${rule} />` },
     {
@@ -29,7 +33,7 @@ interface OfRule {
 }
 
 function Subject({ rule }: OfRule): View {
-  const { scope, subject, name, mode, per_child, enforced, unenforced_reason, period_label } = rule;
+  const { scope, subject, name, mode, per_child, enforced, unenforced_reason, period_label, on_store_loss } = rule;
   return html`<div class="cell">
     <span class="name" title=${subject}>${subject}</span>
     <span class="cell-line">
@@ -37,12 +41,13 @@ function Subject({ rule }: OfRule): View {
       ${per_child && html`<${Badge} title="Every direct child has counters of its own">each child</${Badge}>`}
       ${mode === 'shadow' && html`<${Badge} tone="info" title="Counts and refuses nothing">shadow</${Badge}>`}
       ${!enforced && html`<${Badge} tone="warn" title=${unenforced_reason}>not enforced</${Badge}>`}
+      ${on_store_loss !== undefined && html`<${Badge} title=${`While the state store does not answer: ${lossWords[on_store_loss]}`}>${on_store_loss} without store</${Badge}>`}
       ${name !== undefined && html`<${Badge} title="Its name">${name}</${Badge}>`}
     </span>
   </div>`;
 }
 
-function Use({ rule }: OfRule): View {
+function Use({ rule, onShow }: OfRule & { readonly onShow: () => void }): View {
   const { per_child, period_seconds, max_requests, max_tokens, requests_used, tokens_used, tokens_reserved } = rule;
   const label = titleOf(rule);
   if (per_child || requests_used === undefined) {
@@ -51,13 +56,17 @@ function Use({ rule }: OfRule): View {
       ...(max_tokens === undefined ? [] : [`${compact(max_tokens)} tokens`]),
     ];
     const why = per_child ? 'for each child' : 'use is not known now';
-    return html`<span>${caps.join(', ')} <span class="quiet small">${why}</span></span>`;
+    return html`<div class="cell">
+      <span>${caps.join(', ')} <span class="quiet small">${why}</span></span>
+      <${Sharing} rule=${rule} onShow=${onShow} />
+    </div>`;
   }
   const used = period_seconds === 0 ? rule.in_flight : requests_used;
   const unit = period_seconds === 0 ? 'in flight' : 'requests';
   return html`<div class="cell">
     ${max_requests !== undefined && html`<${Meter} used=${used ?? 0} cap=${max_requests} unit=${unit} label=${label} />`}
     ${max_tokens !== undefined && html`<${Meter} used=${tokens_used ?? 0} reserved=${tokens_reserved} cap=${max_tokens} unit="tokens" label=${label} />`}
+    <${Sharing} rule=${rule} onShow=${onShow} />
   </div>`;
 }
 

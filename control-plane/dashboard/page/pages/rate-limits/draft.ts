@@ -13,6 +13,8 @@ export interface Draft {
   readonly maxRequests: string;
   readonly maxTokens: string;
   readonly shadow: boolean;
+  /** What holds without the state store; empty: as configured. */
+  readonly onStoreLoss: '' | 'share' | 'closed' | 'open';
   readonly perChild: boolean;
   readonly name: string;
   readonly reason: string;
@@ -29,6 +31,7 @@ export const emptyDraft: Draft = {
   maxRequests: '',
   maxTokens: '',
   shadow: false,
+  onStoreLoss: '',
   perChild: false,
   name: '',
   reason: '',
@@ -42,6 +45,7 @@ const lengths: Readonly<Record<string, number>> = { concurrent: 0, minute: 60, h
 /** `isOverride`: what a rule of the configuration says, for eight hours. */
 export function draftOf(rule: Rule, isOverride: boolean): Draft {
   const { scope, subject, period_seconds, max_requests, max_tokens, mode, per_child, name, reason, expires_at } = rule;
+  const { on_store_loss } = rule;
   const local = expires_at === undefined ? '' : localField(parseTime(expires_at));
   return {
     scope,
@@ -51,6 +55,7 @@ export function draftOf(rule: Rule, isOverride: boolean): Draft {
     maxRequests: max_requests === undefined ? '' : String(max_requests),
     maxTokens: max_tokens === undefined ? '' : String(max_tokens),
     shadow: mode === 'shadow',
+    onStoreLoss: on_store_loss ?? '',
     perChild: per_child,
     name: name ?? '',
     reason: reason ?? '',
@@ -70,7 +75,7 @@ export function isMoved(draft: Draft, { scope, subject, period_seconds }: Rule):
 
 /** The body of the PUT. `over`: a rule of the configuration, whose caps a write would otherwise take where it names none. */
 export function bodyOf(draft: Draft, over: Rule | undefined): object {
-  const { scope, subject, period, shadow, perChild, name, reason, end, endAt } = draft;
+  const { scope, subject, period, shadow, perChild, name, reason, end, endAt, onStoreLoss } = draft;
   const isInherited = over?.source === 'config' || over?.overrides_config === true;
   const cap = (text: string): number | null | undefined =>
     text.trim() === '' ? (isInherited ? null : undefined) : Number(text);
@@ -81,6 +86,7 @@ export function bodyOf(draft: Draft, over: Rule | undefined): object {
     max_requests: cap(draft.maxRequests),
     max_tokens: period === 'concurrent' ? undefined : cap(draft.maxTokens),
     mode: shadow ? 'shadow' : 'enforce',
+    on_store_loss: onStoreLoss === '' ? undefined : onStoreLoss,
     per_child: scope === 'user_path' ? perChild : undefined,
     name: name.trim() === '' ? undefined : name.trim(),
     reason: reason.trim() === '' ? undefined : reason.trim(),
@@ -114,6 +120,7 @@ export function declaredBy(draft: Draft): Declared {
     maxRequests: numberOf(draft.maxRequests),
     maxTokens: draft.period === 'concurrent' ? undefined : numberOf(draft.maxTokens),
     mode: draft.shadow ? 'shadow' : 'enforce',
+    onStoreLoss: draft.onStoreLoss === '' ? undefined : draft.onStoreLoss,
     name: draft.name.trim(),
   };
 }

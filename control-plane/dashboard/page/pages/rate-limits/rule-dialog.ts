@@ -9,6 +9,7 @@ import { write } from '../../parts/writes.ts';
 import { YamlText } from '../../parts/yaml-text.ts';
 import { bodyOf, type Draft, declaredBy, draftOf, emptyDraft, isMoved, mistakeIn } from './draft.ts';
 import { keyOf, type Rule, scopeWords, titleOf } from './rule.ts';
+import { lossWords } from './sharing.ts';
 import { yamlOf } from './yaml.ts';
 
 export interface RuleDialogProps {
@@ -28,6 +29,7 @@ const fieldOf: Readonly<Record<string, keyof Draft>> = {
   max_tokens: 'maxTokens',
   per_child: 'perChild',
   mode: 'shadow',
+  on_store_loss: 'onStoreLoss',
   expires_at: 'endAt',
   expires_in: 'end',
 };
@@ -93,12 +95,18 @@ function KeyFields({ draft, change, isFixed }: FieldsProps & { readonly isFixed:
     ${scope === 'user_path' && html`<${CheckField} name="perChild" value=${perChild} onChange=${(value: boolean) => change({ perChild: value })}>Every direct child has counters of its own</${CheckField}>`}`;
 }
 
-function CapFields({ draft: { maxRequests, maxTokens, period, shadow, name }, change }: FieldsProps): View {
+const losses = [['', 'As configured'], ...Object.entries(lossWords)] as const;
+
+function CapFields({
+  draft: { maxRequests, maxTokens, period, shadow, name, onStoreLoss },
+  change,
+}: FieldsProps): View {
   const isConcurrent = period === 'concurrent';
   return html`<div class="fields">
       <${TextField} label=${isConcurrent ? 'Requests at a time' : 'Requests'} name="maxRequests" value=${maxRequests} isNumber placeholder="no cap" onChange=${(value: string) => change({ maxRequests: value })} />
       ${!isConcurrent && html`<${TextField} label="Tokens" name="maxTokens" value=${maxTokens} isNumber placeholder="no cap" onChange=${(value: string) => change({ maxTokens: value })} />`}
       <${TextField} label="Name (optional)" name="name" value=${name} onChange=${(value: string) => change({ name: value })} />
+      <${SelectField} label="Without the state store" name="onStoreLoss" value=${onStoreLoss} options=${losses} onChange=${(value: Draft['onStoreLoss']) => change({ onStoreLoss: value })} />
     </div>
     <${CheckField} name="shadow" value=${shadow} onChange=${(value: boolean) => change({ shadow: value })}>Shadow: count what it would refuse, and refuse nothing</${CheckField}>`;
 }

@@ -12,6 +12,7 @@ export interface Declared {
   readonly maxRequests: number | undefined;
   readonly maxTokens: number | undefined;
   readonly mode: 'enforce' | 'shadow';
+  readonly onStoreLoss?: 'share' | 'closed' | 'open' | undefined;
   readonly name?: string | undefined;
 }
 
@@ -23,7 +24,7 @@ const lists: Readonly<Record<Scope, readonly [list: string, key: string]>> = {
 const periods: Readonly<Record<number, string>> = { 0: 'concurrent', 60: 'minute', 3600: 'hour', 86400: 'day' };
 
 export function yamlOf(rule: Declared): string {
-  const { scope, subject, perChild, periodSeconds, maxRequests, maxTokens, mode, name } = rule;
+  const { scope, subject, perChild, periodSeconds, maxRequests, maxTokens, mode, onStoreLoss, name } = rule;
   const [list, key] = lists[scope];
   const named = periods[periodSeconds];
   const lines = [
@@ -36,6 +37,7 @@ export function yamlOf(rule: Declared): string {
     ...(maxRequests === undefined ? [] : [`          max_requests: ${maxRequests}`]),
     ...(maxTokens === undefined ? [] : [`          max_tokens: ${maxTokens}`]),
     ...(mode === 'shadow' ? ['          mode: shadow'] : []),
+    ...(onStoreLoss === undefined ? [] : [`          on_store_loss: ${onStoreLoss}`]),
     ...(name === undefined || name === '' ? [] : [`          name: ${yamlScalar(name)}`]),
   ];
   return `${lines.join('\n')}\n`;
