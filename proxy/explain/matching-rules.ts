@@ -73,7 +73,7 @@ function countingWords({ exactness, onStoreLoss, replicas }: SharedReport): stri
     replicas === 1 ? 'the only proxy counts it in the state store' : `all ${replicas} proxies count it together`;
   if (exactness === 'exact') return `${all}; without the state store each ${withoutStore[onStoreLoss]}`;
   if (exactness === 'recovering')
-    return `${all}; the state store grants nothing until each has told it what it has used, for two seconds at most`;
+    return `${all}; the state store grants nothing until each has told it what it has used: meanwhile each ${withoutStore[onStoreLoss]}`;
   const part = onStoreLoss === 'share' && replicas > 1 ? `, one of ${replicas}` : '';
   return `the state store does not answer: this proxy ${withoutStore[onStoreLoss]}${part}`;
 }
