@@ -109,3 +109,51 @@ for (const store of ['redis', 'sqlite'] as const) {
     }
   });
 }
+
+/** The six figures of a rule on tokens, and of one on slots, at a reader that shows both. */
+const openReaders: readonly [name: string, read: (proxy: Gateway, fleet: Fleet) => Promise<readonly Row[]>][] = [
+  ['usage', async (proxy) => (await usageOf(proxy, '/team')) as unknown as Row[]],
+  ['the listing', async (_, fleet) => (await listRules(fleet)) as unknown as Row[]],
+  ['an explanation', explained],
+];
+
+await test('every reader of a limit says what an open request at one proxy has set aside and holds', async (t) => {
+  const upstream = await startFakeUpstream({ t });
+  const limits = [
+    { period: 'minute', max_tokens: 10_000, on_store_loss: 'closed' },
+    { period: 'concurrent', max_requests: 4 },
+  ];
+  const rate_limits = { scope: 'fleet', reserve_tokens: 'max', user_paths: [{ path: '/team', limits }] };
+  const fleet = await startFleet(t, { store: 'redis', upstream, config: { rate_limits } });
+  const [first, second] = fleet.proxies;
+  if (first === undefined || second === undefined) throw new Error('there are two proxies');
+  const gate = createGate();
+  await upstream.behave({ kind: 'sse', chunks: [gate] });
+  const open = ask(first, '/team', { stream: true, max_tokens: 4_000 });
+  await upstream.waitFor((ledger) => ledger.some(({ finished }) => !finished));
+  for (const [name, read] of openReaders) {
+    for (const proxy of fleet.proxies) {
+      let tokens: Row = {};
+      let slots: Row = {};
+      await waitFor(`${name} to say it`, async () => {
+        const rows = await read(proxy, fleet);
+        tokens = rows.find((row) => isMinute(row)) ?? {};
+        slots = rows.find((row) => isSlots(row)) ?? {};
+        return Number(tokens['tokens_reserved']) >= 4_000 && slots['in_flight'] === 1;
+      });
+      const reserved = Number(tokens['tokens_reserved']);
+      t.equal(tokens['tokens_remaining'], 10_000 - reserved, `${name}: what is set aside does not remain`);
+      t.equal(slots['requests_remaining'], 3, `${name}: the free slots`);
+    }
+  }
+  const refused = await ask(second, '/team', { max_tokens: 9_000 });
+  t.equal(refused.status, 429);
+  t.equal(refused.headers.get('retry-after'), '1', 'the end of a request cannot be foreseen');
+  const left = Number(refused.headers.get('x-ratelimit-remaining-tokens'));
+  t.ok(left > 5_000 && left <= 6_000, `what the open request has left: ${left}`);
+  const row = (await explained(second)).find(isMinute);
+  t.match(row, { counted: 'fleet', replicas: 2, exactness: 'exact', on_store_loss: 'closed' });
+  t.match((await listRules(fleet)).find(isMinute), { on_store_loss: 'closed', exactness: 'exact' });
+  gate.release();
+  await open;
+});
