@@ -1,6 +1,7 @@
 // The utilisation of rules, for gauges: the used share of each cap, and the requests in flight.
 import type { Rule } from '../../domain/rules/rule.ts';
 import type { Dimension } from './decisions.ts';
+import { inFlightOf, usedOf } from './figures.ts';
 import type { Tally } from './tally.ts';
 import { requests, tokens } from './window.ts';
 
@@ -10,10 +11,10 @@ export interface Utilisation {
   readonly dimension: Dimension;
   /**
    * Used share of the cap, 0 to 1; above 1 when tokens overshot or the cap was lowered. For a template, that of its
-   * fullest child.
+   * fullest child. Where the fleet shares the rule, of the whole fleet, as the store said last.
    */
   readonly ratio: number;
-  /** For a concurrency rule, the requests in flight of all children together; else 0. */
+  /** For a concurrency rule, the requests in flight of all children together, at this proxy; else 0. */
   readonly inFlight: number;
   /** For a token cap, the tokens that open requests of all children together have set aside; else 0. */
   readonly reserved: number;
@@ -41,20 +42,21 @@ export function* utilisationOf(tally: Tally, nowMs: number): Generator<Utilisati
   let inFlight = 0;
   let reserved = 0;
   let counters = 0;
-  for (const { window, inFlight: slots, reserved: setAside } of tally.counters()) {
+  for (const counter of tally.counters()) {
+    const { window } = counter;
     if (counters === countersAtOnce) {
       yield { figures: [], counters };
       counters = 0;
     }
     counters += 1;
     if (window === undefined) {
-      inFlight += slots;
-      mostSlots = Math.max(mostSlots, slots);
+      inFlight += counter.inFlight;
+      mostSlots = Math.max(mostSlots, inFlightOf(counter));
       continue;
     }
-    mostRequests = Math.max(mostRequests, window.used(requests, nowMs));
-    reserved += setAside;
-    mostTokens = Math.max(mostTokens, window.used(tokens, nowMs));
+    mostRequests = Math.max(mostRequests, usedOf(counter, requests, nowMs));
+    reserved += counter.reserved;
+    mostTokens = Math.max(mostTokens, usedOf(counter, tokens, nowMs));
   }
   const found: Utilisation[] = [
     { rule, dimension: 'requests', ratio: usedShare(mostRequests, requestsCap), inFlight: 0, reserved: 0 },

@@ -32,7 +32,7 @@ export const rateLimitMetrics = {
   utilization: {
     name: 'gateway_rate_limit_utilization_ratio',
     type: 'gauge',
-    help: 'Used share of the cap, 1 when it is used up; of a per-child template the highest share of a child.',
+    help: 'Used share of the cap, 1 when it is used up; of a per-child template the highest share of a child. Of a cap of the fleet what all proxies have used, as the state store said last.',
     labelNames: ['rule', 'scope', 'dimension'],
     acrossWorkers: 'max',
   },

@@ -137,3 +137,15 @@ await test('while the store is lost a proxy reports what it admits alone, and re
     t.equal(one.fleet.counts.withoutStore > 0, true, 'a decision is counted');
   }
 });
+
+await test('the utilisation of a cap is that of the fleet, and requests in flight are those of the proxy', async (t) => {
+  const pair = pairOf([window, slots]);
+  const { one, two, pass } = pair;
+  for (const proxy of [one, one, two]) await admitted(pair, proxy);
+  pass(1_000);
+  await reported(pair, two);
+  const ids = new Set([window.id, slots.id]);
+  const figures = [...two.limiter.utilisationByRule(ids, two.nowMs)].flatMap((step) => step.figures);
+  const told = figures.map(({ dimension, ratio, inFlight }) => `${dimension} ${ratio} ${inFlight}`);
+  t.same(told.sort(), ['concurrent 0.75 1', 'requests 0.3 0', 'tokens 0 0']);
+});
