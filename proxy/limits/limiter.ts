@@ -12,13 +12,14 @@ import type { OwnUse } from './fleet/tell-again.ts';
 import type { Lease } from './lease.ts';
 import { type LiveFigures, liveFigures } from './live.ts';
 import { liveCounter, type Matches, RuleIndex, RuleLookup } from './match.ts';
+import { ownUsesOf } from './own-uses.ts';
 import { type RuleReport, reportMatched } from './report.ts';
 import { lanesOf } from './room.ts';
 import { restoreRow, takeChanged } from './stored-windows.ts';
 import { Sweeper } from './sweeper.ts';
-import { type Counter, Tally, type Unsaved } from './tally.ts';
+import { newUnsaved, Tally, type Unsaved } from './tally.ts';
 import { type UtilisationStep, utilisationOf } from './utilisation.ts';
-import { requests as requestLane, SliceClock, tokens as tokenLane } from './window.ts';
+import { tokens as tokenLane } from './window.ts';
 
 /** Creates a limiter without rules, which admits every request until `reconcile` gives it rules. */
 export function createLimiter(options: LimiterOptions = {}): Limiter {
@@ -42,26 +43,8 @@ export class Limiter {
   #reserveTokens: ReserveTokens = 'p90';
   #dropped = 0;
 
-  constructor({ tokensEnforced = true, isExported = true, mostBytes = Number.POSITIVE_INFINITY }: LimiterOptions) {
-    const clocks = new Map<number, SliceClock>();
-    this.#unsaved = {
-      changed: new Set(),
-      removed: new Set(),
-      tokensEnforced,
-      isExported,
-      areBounds: false,
-      fleet: undefined,
-      isShared: false,
-      onStoreLoss: 'share',
-      maxChildren: Number.POSITIVE_INFINITY,
-      bytes: 0,
-      mostBytes,
-      clock(periodSeconds) {
-        const clock = clocks.get(periodSeconds) ?? new SliceClock(periodSeconds);
-        clocks.set(periodSeconds, clock);
-        return clock;
-      },
-    };
+  constructor(options: LimiterOptions) {
+    this.#unsaved = newUnsaved(options);
   }
 
   /** Counts shared caps with the fleet from now on; call it once, before there are rules. */
@@ -334,16 +317,6 @@ function stocksOf(matches: Matches, nowMs: number): Stock[] {
     const { shared } = caps.tally.open(child);
     return shared === undefined ? [] : lanesOf(caps, 0).map(({ lane }) => shared.stock(lane, nowMs));
   });
-}
-
-function* ownUsesOf({ window, shared, tally }: Counter, nowMs: number): Generator<OwnUse, void> {
-  if (window === undefined || shared === undefined) return;
-  window.advance(nowMs);
-  const { requestsCap, tokensCap } = tally.caps;
-  if (requestsCap !== Number.POSITIVE_INFINITY)
-    yield { stock: shared.stock('requests', nowMs), pairs: window.pairs(requestLane) };
-  if (tokensCap !== Number.POSITIVE_INFINITY)
-    yield { stock: shared.stock('tokens', nowMs), pairs: window.pairs(tokenLane) };
 }
 
 /** A template with more children than may have counters of their own. */

@@ -109,11 +109,19 @@ function matchedOf(tallies: readonly Tally[], path: string): MatchedCounters {
   return matched.length === 0 ? nothingMatched : matched;
 }
 
+/** The rules that count a request. */
+export interface MatchedRules {
+  /** The matching rules now. Counters may be missing or retired. */
+  matched(): MatchedCounters;
+  /** The matching rules, each with a live counter, which is created where it is missing. */
+  opened(): MatchedCounters;
+}
+
 /**
  * The rules that match one user path or one target, kept from admission to settle. When the rule set is replaced, it
  * returns the rules of the new one, so that late tokens are counted under the rules in force.
  */
-export class Matches {
+export class Matches implements MatchedRules {
   readonly #lookup: RuleLookup;
   readonly #find: (index: RuleIndex) => MatchedCounters;
   #index: RuleIndex;
@@ -126,7 +134,6 @@ export class Matches {
     this.#matched = find(lookup.index);
   }
 
-  /** The matching rules now. Counters may be missing or retired. */
   matched(): MatchedCounters {
     if (this.#index !== this.#lookup.index) {
       this.#index = this.#lookup.index;
@@ -135,7 +142,6 @@ export class Matches {
     return this.#matched;
   }
 
-  /** The matching rules, each with a live counter, which is created where it is missing. */
   opened(): MatchedCounters {
     let isOwn = true;
     const matched = this.matched().map(({ caps, child, shownChild }) => {

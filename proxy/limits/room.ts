@@ -4,7 +4,7 @@ import type { Fleet } from './fleet/fleet.ts';
 import type { FleetCounter } from './fleet/fleet-counter.ts';
 import type { Stock } from './fleet/stock.ts';
 import type { Need } from './fleet/waiting.ts';
-import { hasTokenRoom, oneMayGo } from './set-aside.ts';
+import { hasTokenRoom, oneMayGo, wishOf } from './set-aside.ts';
 import type { Caps, Counter } from './tally.ts';
 import { requests, tokens } from './window.ts';
 
@@ -93,7 +93,7 @@ export function lanesOf(caps: Caps, wanted: number): Lane[] {
     lanes.push({
       lane: 'tokens',
       cap: tokensCap,
-      units: Math.max(1, Math.min(Math.floor(wanted), tokensCap)),
+      units: wishOf(caps, wanted),
       mayGoAlone: oneMayGo(caps, wanted),
     });
   return lanes;

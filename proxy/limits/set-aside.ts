@@ -20,33 +20,35 @@ export function hasTokenRoom(caps: Caps, counter: Counter, wanted: number): bool
  * bounds, only one that is larger than the cap, which would be refused for ever.
  */
 export function neededTokens(caps: Caps, counter: Counter, wanted: number): number {
-  return counter.reservers === 0 && oneMayGo(caps, wanted) ? 1 : boundedWish(caps.tokensCap, wanted);
+  return counter.reservers === 0 && oneMayGo(caps, wanted) ? 1 : wishOf(caps, wanted);
 }
 
 /** Whether a request may go with less room than it wants, while no other one is open. */
-export function oneMayGo({ tokensCap, tally }: Caps, wanted: number): boolean {
-  return !tally.unsaved.areBounds || wanted > tokensCap;
+export function oneMayGo({ tokensCap, alone }: Caps, wanted: number): boolean {
+  return alone === 'any' || (alone === 'larger' && wanted > tokensCap);
 }
 
-function boundedWish(tokensCap: number, wanted: number): number {
-  return Math.min(tokensCap, Math.max(1, wanted));
+/** The units that a request must find: at least 1, and as a rule at most the whole cap. */
+export function wishOf({ tokensCap, alone }: Caps, wanted: number): number {
+  const units = Math.max(1, Math.floor(wanted));
+  return alone === 'none' ? units : Math.min(tokensCap, units);
 }
 
 /** Sets aside `wanted` tokens where `hasTokenRoom` was true: all that is free, where it is less. Call it after `window.advance`. */
-export function setAside({ tokensCap }: Caps, counter: Counter, wanted: number, nowMs: number): SetAside {
-  if (counter.shared !== undefined) return setAsideShared(tokensCap, counter, wanted, nowMs);
-  const free = tokensCap - (counter.window?.tokensUsed ?? 0) - counter.reserved;
-  const tokens = Math.min(boundedWish(tokensCap, wanted), Math.max(0, free));
+export function setAside(caps: Caps, counter: Counter, wanted: number, nowMs: number): SetAside {
+  if (counter.shared !== undefined) return setAsideShared(caps, counter, wanted, nowMs);
+  const free = caps.tokensCap - (counter.window?.tokensUsed ?? 0) - counter.reserved;
+  const tokens = Math.min(wishOf(caps, wanted), Math.max(0, free));
   counter.reserved += tokens;
   counter.reservers += 1;
   return { counter, tokens };
 }
 
 /** The same of what the fleet shares: from what this proxy holds; while the store is lost, of what nobody granted. */
-function setAsideShared(tokensCap: number, counter: Counter, wanted: number, nowMs: number): SetAside {
+function setAsideShared(caps: Caps, counter: Counter, wanted: number, nowMs: number): SetAside {
   const shared = counter.shared as FleetCounter;
   const stock = shared.stock('tokens', nowMs);
-  const wish = boundedWish(tokensCap, wanted);
+  const wish = wishOf(caps, wanted);
   const tokens = shared.fleet.isValid(nowMs) ? Math.min(wish, Math.max(0, stock.units)) : wish;
   shared.hold('tokens', tokens, nowMs);
   stock.isAlone = false;

@@ -3,9 +3,10 @@ import type { LimitLane } from '../../domain/limits/exchange.ts';
 import type { OnStoreLoss } from '../../domain/rules/on-store-loss.ts';
 import type { Rule } from '../../domain/rules/rule.ts';
 import { type DecisionCount, Decisions, dimensions, refusalsOf } from './decisions.ts';
+import type { LimiterOptions } from './enforcement.ts';
 import type { Fleet } from './fleet/fleet.ts';
 import { FleetCounter } from './fleet/fleet-counter.ts';
-import { type SliceClock, Window } from './window.ts';
+import { SliceClock, Window } from './window.ts';
 
 /**
  * The estimated heap of a counter in bytes: of a window with requests and tokens in its ring, of slots, of each
@@ -42,6 +43,33 @@ export interface Unsaved {
   readonly tokensEnforced: boolean;
 }
 
+/** The state of tallies without any limit on their number. `mostBytes`: the most heap that their counters may take. */
+export function newUnsaved({
+  tokensEnforced = true,
+  isExported = true,
+  mostBytes = Number.POSITIVE_INFINITY,
+}: LimiterOptions): Unsaved {
+  const clocks = new Map<number, SliceClock>();
+  return {
+    changed: new Set(),
+    removed: new Set(),
+    tokensEnforced,
+    isExported,
+    areBounds: false,
+    fleet: undefined,
+    isShared: false,
+    onStoreLoss: 'share',
+    maxChildren: Number.POSITIVE_INFINITY,
+    bytes: 0,
+    mostBytes,
+    clock(periodSeconds) {
+      const clock = clocks.get(periodSeconds) ?? new SliceClock(periodSeconds);
+      clocks.set(periodSeconds, clock);
+      return clock;
+    },
+  };
+}
+
 /** The caps of a rule, each Infinity where the rule has none. */
 export interface Caps {
   readonly tally: Tally;
@@ -55,6 +83,8 @@ export interface Caps {
   /** Some cap is 0: nothing is admitted, even without a counter. */
   readonly isBlock: boolean;
   readonly shadow: boolean;
+  /** Which request may go with less room for tokens than it wants, while no other one is open: any; one larger than the cap; none. */
+  readonly alone: 'any' | 'larger' | 'none';
   /** They are counted over the fleet. */
   readonly isShared: boolean;
   readonly onStoreLoss: OnStoreLoss;
@@ -75,6 +105,8 @@ export class Counter {
   /** The tokens that open requests have set aside under a token cap, and the number of those requests: see set-aside.ts. Never stored. */
   reserved = 0;
   reservers = 0;
+  /** Tokens that are used although this counter has not counted them: the cap is lower by so many. */
+  uncounted = 0;
   /** What this proxy holds of it, while it is counted over the fleet. */
   #shared: FleetCounter | undefined;
   /** No longer the counter of its rule and child: a holder must find the live one. */
@@ -96,7 +128,7 @@ export class Counter {
     if (this.#shared === undefined) {
       const { key, epoch, periodSeconds } = caps.rule;
       const open = (): number => (this.window === undefined ? this.inFlight : this.reserved);
-      const cap = (lane: LimitLane): number => capOf(this.tally.caps, lane);
+      const cap = (lane: LimitLane): number => capOf(this.tally.caps, lane) - (lane === 'tokens' ? this.uncounted : 0);
       this.#shared = new FleetCounter(unsaved.fleet, { key, epoch, periodSeconds, child: this.child, open, cap });
     }
     return this.#shared;
@@ -292,6 +324,7 @@ export class Tally {
       tokensText: String(tokensCap),
       isBlock: Math.min(requestsCap, tokensCap, slotsCap) === 0,
       shadow: rule.mode === 'shadow',
+      alone: this.unsaved.areBounds ? 'larger' : 'any',
       isShared: this.unsaved.isShared,
       onStoreLoss: rule.onStoreLoss ?? this.unsaved.onStoreLoss,
     };

@@ -2,7 +2,7 @@
 import type { Fleet, Moment } from './fleet/fleet.ts';
 import { noteWait } from './fleet/fleet-counts.ts';
 import type { Need } from './fleet/waiting.ts';
-import type { MatchedCounters, Matches } from './match.ts';
+import type { MatchedCounters, MatchedRules } from './match.ts';
 
 /** Undefined: this proxy counts alone. */
 function fleetOf(matched: MatchedCounters): Fleet | undefined {
@@ -25,7 +25,7 @@ export function isAsking(decided: unknown): decided is readonly Need[] {
  * is known. All of `matches` are decided in the order in which they came.
  */
 export function whenKnown<Decision>(
-  matches: Matches,
+  matches: Pick<MatchedRules, 'matched'>,
   nowMs: number,
   decide: (nowMs: number, isLast: boolean) => Decision | readonly Need[],
 ): Decision | Promise<Decision> {
