@@ -94,7 +94,8 @@ export function lanesOf(caps: Caps, wanted: number): Lane[] {
       lane: 'tokens',
       cap: tokensCap,
       units: wishOf(caps, wanted),
-      mayGoAlone: oneMayGo(caps, wanted),
+      // One unit is the least: with less there is no room for anybody.
+      mayGoAlone: wanted > 1 && oneMayGo(caps, wanted),
     });
   return lanes;
 }

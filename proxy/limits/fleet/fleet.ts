@@ -382,7 +382,7 @@ export class Fleet {
       this.changed(stock, true);
       return;
     }
-    stock.moisten();
+    stock.hearOfRoom(this.#session.underWay !== undefined);
     this.#run(nowMs, new Map());
   }
 

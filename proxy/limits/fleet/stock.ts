@@ -85,6 +85,8 @@ export class Stock {
   underWay = 0;
   /** Spare units as the store knows them. */
   #spareTold = 0;
+  /** There may be room since the exchange under way began, whatever its answer says. */
+  #hasHeardOfRoom = false;
   #covered: [number, number][] = [];
   #uncovered: [number, number][] = [];
   #refunds: Refund[] = [];
@@ -219,7 +221,12 @@ export class Stock {
 
   /** Needed is nothing when others ask for it, or no request came for long; else what two seconds of demand take. */
   #most(nowMs: number): number {
-    return this.#isUnneeded(nowMs) ? 0 : Math.max(leastSpare, Math.ceil(this.#demand * mostHeldMs));
+    return this.#isUnneeded(nowMs) ? 0 : Math.max(leastSpare, Math.ceil(this.#demandAt(nowMs) * mostHeldMs));
+  }
+
+  /** Units per millisecond: without a request it is forgotten, also while nothing is told. */
+  #demandAt(nowMs: number): number {
+    return this.#taken > 0 ? this.#demand : this.#demand * Math.exp((this.#sinceMs - nowMs) / forgettingMs);
   }
 
   #isUnneeded(nowMs: number): boolean {
@@ -296,7 +303,9 @@ export class Stock {
     this.isOverdrawn = said.free < 0 && this.units > 0;
     if (this.isOverdrawn) this.units = Math.max(0, this.units + said.free);
     this.isLean = asked.wish > 0 && said.granted === 0;
-    this.dryUntilMs = said.freeInMs !== 0 && said.recallMs === 0 ? (freeAtMs ?? atMs + blindMs) : -1;
+    const isDry = said.freeInMs !== 0 && said.recallMs === 0 && !this.#hasHeardOfRoom;
+    this.dryUntilMs = isDry ? (freeAtMs ?? atMs + blindMs) : -1;
+    this.#hasHeardOfRoom = false;
     this.dryUnits = asked.units;
   }
 
@@ -314,6 +323,12 @@ export class Stock {
     if (this.dryUntilMs > untilMs && this.dryUnits <= units) return;
     this.dryUntilMs = untilMs + 1;
     this.dryUnits = units;
+  }
+
+  /** The store says that there may be room again. `isAsking`: an exchange is under way, whose answer may be older. */
+  hearOfRoom(isAsking: boolean): void {
+    this.moisten();
+    this.#hasHeardOfRoom = isAsking;
   }
 
   /** There may be room again. */

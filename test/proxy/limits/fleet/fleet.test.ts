@@ -1,7 +1,9 @@
 // One proxy and the store: what becomes of requests and of stocks at moments that a random world reaches rarely.
 import { test } from 'tap';
+import type { Limiter } from '../../../../proxy/limits/limiter.ts';
 import { renewLease } from '../../../../proxy/limits/renew.ts';
-import { look } from '../../../../store/state/limits/book.ts';
+import { reserveTokensSoon } from '../../../../proxy/limits/reserve.ts';
+import { exchange, look } from '../../../../store/state/limits/book.ts';
 import { ruleOf } from '../rule-of.ts';
 import { SharingProxy } from './sharing-proxy.ts';
 
@@ -82,6 +84,50 @@ await test('a small request goes though a large one has no room', async (t) => {
   t.ok((await next).lease, 'also behind the answer that there is none for the large one');
   proxy.pass(300);
   t.ok((await large).rejection);
+});
+
+await test('a notice of room that overtakes the answer that there is none is not lost', async (t) => {
+  const rules = [ruleOf('user_path', '/team', 86_400, { maxTokens: 100 })];
+  const holder = new SharingProxy(rules);
+  const take = (proxy: SharingProxy, wanted: number): ReturnType<Limiter['admitSoon']> =>
+    proxy.limiter.admitSoon(proxy.limiter.forUserPath('/team'), proxy.nowMs, { rejectedAs: 'reject', wanted });
+  const open = take(holder, 100);
+  holder.pass(1);
+  const { lease } = await open;
+  const asker = new SharingProxy(rules, { instance: 'c', tables: holder.tables, nowMs: holder.nowMs });
+  const asked = take(asker, 50);
+  // The holder is asked to give back first, and has nothing spare.
+  asker.pass(1);
+  for (const proxy of [holder, asker]) proxy.nowMs += 20;
+  asker.fleet.pass(asker.nowMs);
+  const answer = exchange(asker.tables, asker.fleet.message(asker.nowMs), asker.nowMs, () => undefined);
+  lease?.release();
+  holder.pass(1);
+  asker.fleet.told({ kind: 'room', key: holder.tables.counterKeys()[0] ?? '' }, asker.nowMs);
+  t.match(answer, { answers: [{ recallMs: 0, freeInMs: -1 }] });
+  asker.fleet.answered(answer, asker.nowMs);
+  asker.pass(1);
+  t.ok((await asked).lease, 'it does not wait for a day');
+});
+
+await test('a request whose tokens are not known yet lets no larger one go alone', async (t) => {
+  const rules = [ruleOf('user_path', '/team', 60, { maxTokens: 100 })];
+  const holder = new SharingProxy(rules);
+  const open = holder.limiter.admitSoon(holder.limiter.forUserPath('/team'), holder.nowMs, {
+    rejectedAs: 'reject',
+    wanted: 90,
+  });
+  holder.pass(1);
+  t.ok((await open).lease);
+  const asker = new SharingProxy(rules, { instance: 'c', tables: holder.tables, nowMs: holder.nowMs });
+  const admitted = asker.ask('/team');
+  asker.pass(1);
+  const { lease } = await admitted;
+  if (lease === undefined) throw new Error('some tokens are left');
+  const reserved = reserveTokensSoon(lease, asker.limiter.forUserPath('/team'), 50, asker.nowMs);
+  asker.pass(1);
+  asker.pass(300);
+  t.ok(await reserved, 'another one is open');
 });
 
 /** Lets a proxy ask twice, so that it holds units in advance. */

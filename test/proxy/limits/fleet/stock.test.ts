@@ -32,6 +32,17 @@ await test('an idle stock is given back and asks for nothing more', (t) => {
   t.end();
 });
 
+await test('demand is forgotten without a request, though nothing is told', (t) => {
+  const stock = new Stock({ key: 'key', lane: 'requests', periodSeconds: 60, inUse: 0 }, 0);
+  stock.cap = 1_000;
+  stock.note(100, 0);
+  stock.tell(100, 1);
+  stock.take({ ...nothingSaid, granted: 500 }, asked, 101, undefined);
+  t.notOk(stock.hasSurplus(101));
+  t.ok(stock.hasSurplus(3_000), 'others may want it');
+  t.end();
+});
+
 await test('what the store said of large requests does not hide that a small one has waited in vain', (t) => {
   const stock = stockOf('tokens');
   stock.take({ ...nothingSaid, freeInMs: 5_000 }, { ...asked, units: 100 }, 0, 5_000);
