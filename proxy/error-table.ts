@@ -90,7 +90,12 @@ export const errors = {
   budget_exceeded: entryOf(
     429,
     'rate_limit_error',
-    'Budget exceeded for {subject}: {spent} of {amount} US dollars are spent ({period}). Retry in {seconds} s.',
+    'Budget exceeded for {subject}: {spent} of {amount} US dollars are spent ({period}){also}. Retry in {seconds} s.',
+  ),
+  budget_check_failed: entryOf(
+    503,
+    'provider_error',
+    'The budget of {subject} cannot be checked: the state store that proxies share does not answer. Retry in {seconds} s.',
   ),
   guardrail_blocked: bad('A guardrail refuses this: {reason}.'),
   guardrail_unavailable: upstream(

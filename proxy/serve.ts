@@ -25,7 +25,7 @@ import { endOnSignals } from './boot/end-on-signals.ts';
 import { Lifecycle } from './boot/lifecycle.ts';
 import { linkLimits } from './boot/limit-link.ts';
 import { recallSession, sessionKeeper } from './boot/limit-session-file.ts';
-import { keepLimiter, limiterSettings, logRuleProblems, openFleet } from './boot/limit-upkeep.ts';
+import { keepLimiter, limiterSettings, logRuleProblems, mostLedgerBytes, openFleet } from './boot/limit-upkeep.ts';
 import { liveFacts } from './boot/live-facts.ts';
 import { followManagedState } from './boot/managed-state.ts';
 import { guardMemory } from './boot/memory-guard.ts';
@@ -36,7 +36,9 @@ import { partsInForce } from './boot/parts-in-force.ts';
 import { createRefusedAddressLog, logRefusedKeys } from './boot/refused-logs.ts';
 import { askWritten, metricsOfAll, openSiblings, shareFailedLogins, workForSiblings } from './boot/sibling-work.ts';
 import { keepTargetLines } from './boot/target-lines.ts';
-import { followVerdicts } from './budgets/follow-verdicts.ts';
+import { Budgets } from './budgets/budgets.ts';
+import { followBudgets } from './budgets/follow-budgets.ts';
+import { Ledgers } from './budgets/ledgers.ts';
 import { openDiscovery } from './discovery/open.ts';
 import { readEnvironment } from './environment.ts';
 import { type ConnectionCounts, roomOfProcess } from './http/connections.ts';
@@ -102,9 +104,11 @@ const current = createCurrent();
 const pools = createPools(roomOfProcess().most, { refused: createRefusedAddressLog(log, nowMs) });
 const providerKeys = new ProviderKeys(logRefusedKeys(log));
 const limiter = createLimiter(limiterSettings(usageEnabled, flushIntervalMs > 0));
+const budgets = new Budgets(new Ledgers(mostLedgerBytes()));
+const { ledgers } = budgets;
 const sessionPath = join(ownFolder, 'limits.json');
 const fleet = openFleet(
-  { instance, kept: await recallSession(sessionPath), limiter, expected: environment.expectedReplicas },
+  { instance, kept: await recallSession(sessionPath), limiter, ledgers, expected: environment.expectedReplicas },
   tickMs(),
 );
 const targets = new TargetStates();
@@ -121,7 +125,7 @@ const discovery = await openDiscovery({
 lifecycle.discovery = discovery;
 const store = openPlaneStore(environment, { nowMs });
 const limitLink = linkLimits({ store: store.limits, fleet, nowMs, log, keep: sessionKeeper(sessionPath) });
-const budgets = await followVerdicts(store);
+await followBudgets(store, budgets, nowMs);
 const keyUses = new KeyUses();
 const kept = openKept({ store, snapshot: () => current.get(), nowMs, log, elsewhere: askWritten(siblings) });
 let { masterKey } = environment;
@@ -161,7 +165,7 @@ const observed = createMetrics({
   targets,
   discovery,
   bodies,
-  budgets,
+  budgets: budgets.verdicts,
   cache: answers.cache,
   connections,
   sessions,
@@ -222,6 +226,8 @@ const published = partsInForce({
   observed,
   targets,
   limiter,
+  ledgers,
+  nowMs,
   limitLink,
   current,
   lifecycle,

@@ -4,6 +4,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
 import { ruleTitle } from '../../domain/rules/rule.ts';
 import type { RuleProblem } from '../../domain/rules/unenforced.ts';
+import type { Ledgers } from '../budgets/ledgers.ts';
 import type { LimiterOptions } from '../limits/enforcement.ts';
 import { Fleet } from '../limits/fleet/fleet.ts';
 import type { Limiter } from '../limits/limiter.ts';
@@ -15,33 +16,45 @@ const visits = 1_000;
 
 /** The share of the heap that counters may fill: the rest is for requests, and for cached look-ups. */
 const heapShare = 1 / 2;
+/** The share that the ledgers of budgets may fill. */
+const ledgerShare = 1 / 16;
 
 /** How the limiter of this process counts: its counters may come to half the heap. `isExported`: they are written to the state store. */
 export function limiterSettings(tokensEnforced: boolean, isExported: boolean): Required<LimiterOptions> {
   return { tokensEnforced, isExported, mostBytes: getHeapStatistics().heap_size_limit * heapShare };
 }
 
+/** The most heap that the ledgers of budgets may take, in bytes. */
+export function mostLedgerBytes(): number {
+  return getHeapStatistics().heap_size_limit * ledgerShare;
+}
+
 export interface FleetSettings {
   readonly instance: string;
   readonly kept: KeptSession | undefined;
   readonly limiter: Limiter;
+  readonly ledgers: Ledgers;
   /** How many proxies there are, as the operator says. */
   readonly expected: number;
 }
 
 /** The part of this proxy in limits that a fleet shares. */
-export function openFleet({ instance, kept, limiter, expected }: FleetSettings, nowMs: number): Fleet {
+export function openFleet({ instance, kept, limiter, ledgers, expected }: FleetSettings, nowMs: number): Fleet {
   const fleet = new Fleet(
     {
       instance,
       boot: randomUUID(),
       ...(kept?.generation === undefined ? {} : { generation: kept.generation }),
       expected: kept?.live ?? expected,
-      ownUses: (now) => limiter.ownUses(now),
+      *ownUses(now) {
+        yield* limiter.ownUses(now);
+        yield* ledgers.ownUses(now);
+      },
     },
     nowMs,
   );
   limiter.share(fleet);
+  ledgers.share(fleet);
   return fleet;
 }
 

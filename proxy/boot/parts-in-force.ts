@@ -1,5 +1,6 @@
 // The parts of a proxy that keep to the config in force, in the order of their commits.
 import type { PartInForce } from '../../plane/put-in-force.ts';
+import type { Ledgers } from '../budgets/ledgers.ts';
 import type { ResponseCache } from '../cache/response-cache.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { Limiter } from '../limits/limiter.ts';
@@ -23,6 +24,9 @@ export interface PublishedParts {
   readonly observed: Pick<Metrics, 'keep'>;
   readonly targets: Pick<TargetStates, 'keep'>;
   readonly limiter: Pick<Limiter, 'prepare'>;
+  readonly ledgers: Pick<Ledgers, 'keep'>;
+  /** Milliseconds of the gateway's clock. */
+  readonly nowMs: () => number;
   /** Connects to the limits of the fleet once there are some. */
   readonly limitLink: { follow(isShared: boolean): void };
   readonly current: Pick<Current, 'swap'>;
@@ -42,6 +46,10 @@ export function partsInForce(parts: PublishedParts): PartInForce<Publication>[] 
       },
     },
     { name: 'rate limits', prepare: ({ rules, enforcement }) => limiter.prepare(rules, enforcement) },
+    {
+      name: 'budgets',
+      prepare: (next) => () => parts.ledgers.keep(next.budgets, next.enforcement, Math.floor(parts.nowMs())),
+    },
     { name: 'limits of the fleet', prepare: (next) => () => parts.limitLink.follow(next.enforcement.isShared) },
     // The commits of these set values and fill maps; nothing in them can fail.
     { name: 'keys of providers', prepare: (next) => () => providerKeys.keep(next.snapshot.upstreams) },

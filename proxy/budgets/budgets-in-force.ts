@@ -3,6 +3,7 @@ import { compareBudgets } from '../../domain/budgets/budget.ts';
 import type { BudgetVerdict } from '../../domain/budgets/verdicts.ts';
 import { foldUserPath } from '../../domain/user-path.ts';
 import { mostLabelledBudgets } from '../../schemas/metrics/limit-metrics.ts';
+import { againAtMs, type SpentBudget } from './spent-budget.ts';
 
 /** The outcomes of requests under a used-up budget: refused, or (in shadow) would have been. */
 export const budgetOutcomes = ['reject', 'shadow_reject'] as const;
@@ -46,9 +47,12 @@ export class BudgetsInForce {
    * The verdict that refuses a request of this user path (normalised) with these labels, undefined when none does: among several the one whose
    * window ends last, because a retry is admitted no sooner; then the first in the order of budgets. It is counted, and so are those in shadow.
    */
-  decide(userPath: string, labels: readonly string[] | undefined, nowMs: number): BudgetVerdict | undefined {
-    if (this.isEmpty) return undefined;
-    const found = this.covering(userPath, labels, nowMs);
+  decide(userPath: string, labels: readonly string[] | undefined, nowMs: number): SpentBudget | undefined {
+    return this.note(this.covering(userPath, labels, nowMs));
+  }
+
+  /** The one of these that refuses a request that they all cover, as `decide` says it. It is counted, and so are those in shadow. */
+  note(found: readonly SpentBudget[]): SpentBudget | undefined {
     const refusing = foremost(found);
     if (refusing !== undefined) this.#count(refusing.id, 'reject');
     else for (const { id } of found) this.#count(id, 'shadow_reject');
@@ -84,13 +88,13 @@ export class BudgetsInForce {
   }
 }
 
-/** The enforced one whose window ends last; among equals the first in the order of budgets. */
-export function foremost(verdicts: readonly BudgetVerdict[]): BudgetVerdict | undefined {
-  let first: BudgetVerdict | undefined;
+/** The enforced one that is to be waited for longest; among equals the first in the order of budgets. */
+export function foremost(verdicts: readonly SpentBudget[]): SpentBudget | undefined {
+  let first: SpentBudget | undefined;
   for (const each of verdicts) {
-    if (each.mode !== 'enforce') continue;
-    const isLater = first === undefined || each.endMs > first.endMs;
-    if (isLater || (each.endMs === first?.endMs && compareBudgets(each, first) < 0)) first = each;
+    if (each.mode === 'shadow') continue;
+    const later = first === undefined ? 1 : againAtMs(each) - againAtMs(first);
+    if (later > 0 || (later === 0 && first !== undefined && compareBudgets(each, first) < 0)) first = each;
   }
   return first;
 }

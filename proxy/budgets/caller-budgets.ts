@@ -1,9 +1,10 @@
-// The budgets that a caller spends from, for GET /v1/usage: as the control plane lists them, else those that are used up. Pure.
+// The budgets that a caller spends from, for GET /v1/usage: as the control plane lists them, with what this proxy knows beyond; else as this
+// proxy knows them. Pure.
 import { dollarsOf } from '../../domain/budgets/money.ts';
 import { budgetPeriodLabel } from '../../domain/budgets/period.ts';
-import type { BudgetVerdict } from '../../domain/budgets/verdicts.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import { parseMoment } from '../../schemas/formats/moment.ts';
+import type { KnownBudget } from './spent-budget.ts';
 
 /** Members of a row of the listing that the caller sees as they are (`schemas/model-api/usage.schema.json`). */
 const told = [
@@ -26,14 +27,41 @@ const told = [
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * `listed`: the body of GET /admin/budgets for the caller's path, undefined when it is not known; one without spend counts as unknown. `verdicts`: those that cover the caller.
- * Of labels only budgets that are used up are known. `nowMs`: Unix milliseconds.
+ * `listed`: the body of GET /admin/budgets for the caller's path, undefined when it is not known; one without spend counts as unknown. It has no
+ * budgets of labels. `known`: the budgets that cover the caller, as this proxy knows them. `nowMs`: Unix milliseconds.
  */
-export function callerBudgets(listed: unknown, verdicts: readonly BudgetVerdict[], nowMs: number): object[] {
+export function callerBudgets(listed: unknown, known: readonly KnownBudget[], nowMs: number): object[] {
   const rows = rowsIn(listed)?.filter((row) => row['enforced'] === true && typeof row['spent'] === 'number');
-  const known = rows?.map((row) => itemOf(row, nowMs)) ?? [];
-  const others = rows === undefined ? verdicts : verdicts.filter(({ scope }) => scope === 'label');
-  return [...known, ...others.map((verdict) => itemOfVerdict(verdict, nowMs))];
+  const others = rows === undefined ? known : known.filter(({ scope }) => scope === 'label');
+  return [
+    ...(rows?.map((row) => itemOf(raised(row, known), nowMs)) ?? []),
+    ...others.map((verdict) => itemOfVerdict(verdict, nowMs)),
+  ];
+}
+
+/** Records of what was spent just now are still on their way. */
+function raised(row: Row, known: readonly KnownBudget[]): Row {
+  const names = ['scope', 'per_child', 'period_seconds', 'effective_subject'] as const;
+  const wanted = nameOf(names.map((name) => row[name]));
+  const own = known.find(({ scope, perChild, periodSeconds, effectiveSubject }) => {
+    return nameOf([scope, perChild, periodSeconds, effectiveSubject]) === wanted;
+  });
+  if (own === undefined || dollarsOf(own.spent) <= (row['spent'] as number)) return row;
+  return { ...row, ...spentOf(own) };
+}
+
+function nameOf(parts: readonly unknown[]): string {
+  return parts.join(' ').toLowerCase();
+}
+
+/** The members that follow from what was spent. */
+function spentOf({ amount, spent }: Pick<KnownBudget, 'amount' | 'spent'>): Row {
+  return {
+    spent: dollarsOf(spent),
+    remaining: dollarsOf(amount - spent),
+    usage_ratio: spent / amount,
+    exceeded: spent >= amount,
+  };
 }
 
 function rowsIn(listed: unknown): Row[] | undefined {
@@ -53,8 +81,8 @@ function itemOf(row: Row, nowMs: number): object {
   };
 }
 
-function itemOfVerdict(verdict: BudgetVerdict, nowMs: number): object {
-  const { scope, subject, effectiveSubject, perChild, mode, periodSeconds, amount, spent, startMs, endMs } = verdict;
+function itemOfVerdict(verdict: KnownBudget, nowMs: number): object {
+  const { scope, subject, effectiveSubject, perChild, mode, periodSeconds, amount, startMs, endMs } = verdict;
   return {
     scope,
     subject,
@@ -65,13 +93,10 @@ function itemOfVerdict(verdict: BudgetVerdict, nowMs: number): object {
     period_seconds: periodSeconds,
     period_label: budgetPeriodLabel(periodSeconds),
     amount: dollarsOf(amount),
-    spent: dollarsOf(spent),
-    remaining: dollarsOf(amount - spent),
-    usage_ratio: spent / amount,
+    ...spentOf(verdict),
     period_start: timestamp(startMs),
     period_end: timestamp(endMs),
     resets_in_seconds: secondsUntil(endMs, nowMs),
-    exceeded: true,
   };
 }
 

@@ -1,6 +1,7 @@
 // GET /v1/files, /v1/batches and /v1/messages/batches: what the caller's user path has at all providers, newest first. Nothing is counted.
 
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { Budgets } from '../budgets/budgets.ts';
 import { type JsonObject, textOf } from '../dialects/json/json.ts';
 import { refusal } from '../errors.ts';
 import { type KeptThing, keptThings, usedBy } from '../opaque/doors/aim-home.ts';
@@ -16,6 +17,7 @@ const [defaultLimit, mostLimit] = [20, 100];
 const incompleteHeader = 'x-gateway-incomplete';
 
 export interface KeptListParts extends ListParts {
+  readonly budgets: Budgets;
   /** The snapshot in force. */
   readonly current: () => Snapshot;
   /** The records for audit and usage. */

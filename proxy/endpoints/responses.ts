@@ -2,6 +2,7 @@
 // that the gateway keeps it answers itself; for one that a provider keeps it asks there. None of it is counted by rate limits.
 
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { Budgets } from '../budgets/budgets.ts';
 import { writeJson } from '../dialects/json/json.ts';
 import { deletedResponse, listInputItems, type StoredResponse } from '../dialects/responses/stored-response.ts';
 import { InvalidRequest } from '../dialects/translation.ts';
@@ -31,6 +32,7 @@ const parameters = [
 const wholeNumber = /^\d{1,15}$/;
 
 export interface ResponseParts extends Pick<HomeParts, 'deadlines' | 'pools' | 'nowMs'> {
+  readonly budgets: Budgets;
   /** The snapshot in force; a request asks once. */
   readonly current: () => Snapshot;
   readonly limiter: Limiter;

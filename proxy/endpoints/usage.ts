@@ -1,11 +1,11 @@
-// GET /v1/usage: what the caller has used, its budgets and its limits as they stand. Asking counts nothing. Usage and budgets are what the
-// control plane says; without it, usage is null, and budgets are those that are used up.
+// GET /v1/usage: what the caller has used, its budgets and its limits as they stand. Asking counts nothing. Usage is what the control plane says,
+// null without it; budgets are what it says and what this proxy knows.
 
 import type { FastifyPluginAsync } from 'fastify';
 import { periodLabel } from '../../domain/rules/period.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import { askControlPlane, type ControlPlaneAnswer } from '../admin/ask-control-plane.ts';
-import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
+import type { Budgets } from '../budgets/budgets.ts';
 import { callerBudgets } from '../budgets/caller-budgets.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { Limiter } from '../limits/limiter.ts';
@@ -13,8 +13,7 @@ import type { RuleReport } from '../limits/report.ts';
 import { usedShare } from '../limits/utilisation.ts';
 
 export type UsageParts = Parameters<typeof askControlPlane>[1] & {
-  /** Those that are used up. */
-  readonly budgets: BudgetsInForce;
+  readonly budgets: Budgets;
   readonly limiter: Limiter;
   /** Monotonic milliseconds, anchored to wall time at start. */
   readonly nowMs: () => number;
@@ -31,6 +30,7 @@ export const usage: FastifyPluginAsync<{ gateway: UsageParts }> = async (app, { 
       askControlPlane(`/admin/usage/summary?${summaryQuery(query, userPath)}`, gateway),
       askControlPlane(`/admin/budgets?covers=${path}`, gateway),
       limiter.refresh([matches], Math.floor(gateway.nowMs())),
+      budgets.refresh({ userPath, labels }, Math.floor(gateway.nowMs())),
     ]);
     const now = Math.floor(gateway.nowMs());
     return {
@@ -39,7 +39,7 @@ export const usage: FastifyPluginAsync<{ gateway: UsageParts }> = async (app, { 
       usage: usageIn(summary),
       budgets: callerBudgets(
         listed?.status === 200 ? listed.body : undefined,
-        budgets.covering(userPath, labels, now),
+        budgets.known({ userPath, labels }, now),
         now,
       ),
       rate_limits: limiter.report(matches, now).map(item),

@@ -6,7 +6,7 @@ import type { KeyUses } from '../../plane/access/key-uses.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
 import { adminAccess, authenticateAdmin } from '../admin/authenticate-admin.ts';
 import type { ControlPlaneLink } from '../admin/control-plane-link.ts';
-import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
+import type { Budgets } from '../budgets/budgets.ts';
 import { pathOf } from '../call/head.ts';
 import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
 import { refusal } from '../errors.ts';
@@ -31,7 +31,7 @@ export interface ExplainParts {
   /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
   readonly authorityMs: () => number;
   /** Those that are used up. */
-  readonly budgets: BudgetsInForce;
+  readonly budgets: Budgets;
   readonly controlPlane: ControlPlaneLink;
   /** The snapshot in force; a request asks once. */
   readonly current: () => Snapshot;

@@ -3,7 +3,7 @@ import { dollarsOf } from '../../domain/budgets/money.ts';
 import { budgetPeriodLabel } from '../../domain/budgets/period.ts';
 import { isActive } from '../../domain/keys/auth-key.ts';
 import { timestamp } from '../../domain/timestamp.ts';
-import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
+import type { Budgets } from '../budgets/budgets.ts';
 import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
 import { type Counting, rulesOfConsumer, rulesOfTarget } from '../limits/counted-rules.ts';
 import type { Matches } from '../limits/match.ts';
@@ -130,7 +130,7 @@ function countedSentence(counts: Counting, slot: NamingEndpoint['slot']): string
 }
 
 /** None where nothing is counted. */
-function spentBudgets(userPath: string, question: Question, budgets: Pick<BudgetsInForce, 'covering'>): SpentBudget[] {
+function spentBudgets(userPath: string, question: Question, budgets: Pick<Budgets, 'covering'>): SpentBudget[] {
   if (countingOf(question) === 'nothing') return [];
   const { nowMs, key } = question;
   return budgets.covering(userPath, key?.labels, nowMs).map((verdict) => {

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestamp } from '../../domain/timestamp.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
-import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
+import type { Budgets } from '../budgets/budgets.ts';
 import type { Call } from '../call/call.ts';
 import { threadOf, threadOfHeaders } from '../call/thread.ts';
 import type { Refusal } from '../errors.ts';
@@ -30,7 +30,7 @@ interface ExplainedRequestParts {
   /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
   readonly authorityMs: () => number;
   /** Those that are used up. */
-  readonly budgets: BudgetsInForce;
+  readonly budgets: Budgets;
   /** Gives the order that `balance` would give, and takes no turn. */
   readonly foretell: Balance;
   /** The configuration in force as it is written. */

@@ -1,4 +1,5 @@
 // The members of an explanation, as in `schemas/admin/explanation.schema.json`. Times are RFC 3339 in UTC.
+import type { BudgetMode } from '../../domain/budgets/mode.ts';
 import type { ExplanationAnswer } from '../../schemas/types.ts';
 import type { SharedReport } from '../limits/report.ts';
 import type { Obstacle } from '../targets/target-state.ts';
@@ -115,7 +116,7 @@ export interface SpentBudget {
   /** Whose spend it is: of a template, the child. */
   readonly effective_subject: string;
   readonly per_child: boolean;
-  readonly mode: 'enforce' | 'shadow';
+  readonly mode: BudgetMode;
   readonly period_label: string;
   readonly period_seconds: number;
   readonly period_end: string;

@@ -1,8 +1,8 @@
 // Which refusal a request would get now: the first one on its way, as the line has them.
-import type { BudgetVerdict } from '../../domain/budgets/verdicts.ts';
 import { isActive } from '../../domain/keys/auth-key.ts';
 import { ruleLabel } from '../../domain/rules/rule.ts';
 import { foremost } from '../budgets/budgets-in-force.ts';
+import type { SpentBudget } from '../budgets/spent-budget.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import { isGuarded } from '../guardrails/applying.ts';
 import type { Guardrail } from '../guardrails/guardrail.ts';
@@ -79,7 +79,7 @@ function astray(
   return refusal(endpoint.refusedAs, { fill: { what: 'model', name: model, path: endpoint.path } });
 }
 
-function outOfBudget(verdict: BudgetVerdict, userPath: string, nowMs: number): ForeseenRefusal {
+function outOfBudget(verdict: SpentBudget, userPath: string, nowMs: number): ForeseenRefusal {
   const wait = budgetWaitSeconds(verdict, nowMs);
   return { ...said(budgetRefusal(verdict, userPath, nowMs)), retry_after_seconds: wait, rule: verdict.id };
 }

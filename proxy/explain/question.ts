@@ -1,7 +1,7 @@
 // The question for an explanation, and which operator reads the answer.
 import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import { isWithin } from '../../domain/user-path.ts';
-import type { BudgetsInForce } from '../budgets/budgets-in-force.ts';
+import type { Budgets } from '../budgets/budgets.ts';
 import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
 import type { Counting } from '../limits/counted-rules.ts';
 import type { Limiter } from '../limits/limiter.ts';
@@ -38,7 +38,7 @@ export interface ExplainSources {
   readonly snapshot: Snapshot;
   readonly inForce: InForce;
   readonly limiter: Pick<Limiter, 'forUserPath' | 'forTarget' | 'report' | 'unlimited' | 'windowsForUserPath'>;
-  readonly budgets: Pick<BudgetsInForce, 'covering'>;
+  readonly budgets: Pick<Budgets, 'covering'>;
   readonly targets: Pick<TargetStates, 'of'>;
   /** Gives the order of the next request, and takes no turn. */
   readonly foretell: Balance;

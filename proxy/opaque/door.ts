@@ -2,6 +2,7 @@
 
 import type { Price } from '../../domain/prices/price.ts';
 import type { Answer, Tap } from '../answer.ts';
+import type { Budgets } from '../budgets/budgets.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
 import type { Operation, Surface } from '../dialects/dialect.ts';
 import type { Outside } from '../guardrails/outside.ts';
@@ -121,6 +122,7 @@ export interface ModelsOfDoor {
 
 /** The parts that the doors need. */
 export interface DoorParts {
+  readonly budgets: Budgets;
   /** Gives the targets of a route in the order in which they are asked. */
   readonly balance: Balance;
   /** The snapshot in force. */

@@ -134,6 +134,20 @@ export function usageOfAccepted({ attempt, usage, isFree, providerId }: Accepted
   return fee === null ? unknown : { ...unknown, cost: fee };
 }
 
+/** What each of these attempts has cost in nano-dollars, and when it ended (Unix milliseconds), as their records say it. */
+export function spendingsOf(placed: readonly PlacedAttempt[]): { readonly cost: number; readonly atMs: number }[] {
+  return placed.map(({ attempt, accepted }) => ({
+    cost: (accepted === undefined ? usageOfFailed(attempt) : usageOfAccepted(accepted)).cost?.total ?? 0,
+    atMs: accepted?.endedAtMs ?? attempt.endedAtMs,
+  }));
+}
+
+/** The usage of an attempt that was not relayed. */
+function usageOfFailed(attempt: RecordedAttempt): AttemptUsage {
+  const { isSent, usage } = attempt;
+  return isSent === false || usage === undefined ? free : attemptUsage(usage, priceOf(attempt));
+}
+
 function acceptedRecord(
   placed: PlacedAttempt,
   accepted: AcceptedAttempt,
@@ -153,13 +167,13 @@ function failedRecord(
   { requestedAtMs, tracksUsage, secrets }: AttemptParts,
 ): Draft<AttemptRecord> {
   const { attempt } = placed;
-  const { refused, endedAtMs, isSent, usage } = attempt;
+  const { refused, endedAtMs, isSent } = attempt;
   const isCharged = tracksUsage && isSent !== false;
   return {
     ...beginningOf(placed, requestedAtMs, endedAtMs),
     success: false,
     ...(refused && errorOf(refused, secrets)),
-    usage: isCharged ? (usage === undefined ? free : attemptUsage(usage, priceOf(attempt))) : undefined,
+    usage: isCharged ? usageOfFailed(attempt) : undefined,
   };
 }
 

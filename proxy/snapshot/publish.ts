@@ -1,9 +1,12 @@
 // Config and managed documents → what is in force: one frozen snapshot, and the rules the limiter is to keep to.
 
 import { compileBudgets } from '../../domain/budgets/budget.ts';
-import { mergeBudgets } from '../../domain/budgets/merge-budgets.ts';
+import { anchorsInForce } from '../../domain/budgets/budget-settings.ts';
+import { mergeBudgets, nextBudgetExpiryMs } from '../../domain/budgets/merge-budgets.ts';
 import { type CacheResets, cacheResets } from '../../domain/cache/cache-reset.ts';
 import {
+  budgetResets,
+  budgetSettings,
   endedSessions,
   type ManagedDocuments,
   managedCacheResets,
@@ -27,6 +30,7 @@ import type { StandingRules } from '../../plane/expired-rules.ts';
 import type { StateOrigin } from '../../store/state/state-status.ts';
 import type { StoredState } from '../../store/state/state-store.ts';
 import { BudgetCover } from '../budgets/budget-cover.ts';
+import type { BudgetsToKeep } from '../budgets/ledgers.ts';
 import type { Enforcement } from '../limits/enforcement.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
 import { withDocuments } from './compile.ts';
@@ -39,6 +43,7 @@ export interface Publication {
   readonly snapshot: Snapshot;
   readonly rules: readonly Rule[];
   readonly enforcement: Required<Enforcement>;
+  readonly budgets: BudgetsToKeep;
 }
 
 export interface PublishOptions {
@@ -116,11 +121,17 @@ export function createPublisher(options: PublishOptions): Publisher {
     const manual = managed.of(manualRules);
     const epochs = resetEpochs(managed.of(resets));
     const merged = mergeRules({ config: rules, manual, epochs, nowMs: now, prerequisites });
-    const budgeted = budgetedBy(written.config, managed, options, now);
+    const budgets = budgetsIn(written.config, managed, options, now);
+    const { unpriced } = written.config.budgets;
     const unreadable = managed.problems.map((text): RuleProblem => ({ level: 'error', text }));
     const allProblems = [...unreadable, ...problems, ...unenforcedProblems(merged, prerequisites)];
     put({
-      snapshot: Object.freeze({ ...compiled.snapshot, budgeted }),
+      // Undefined: models without a price may be asked by all.
+      snapshot: Object.freeze({
+        ...compiled.snapshot,
+        budgeted: unpriced === 'allow' ? undefined : new BudgetCover(budgets.budgets),
+      }),
+      budgets,
       // Also while rate limits are switched off: their counters are kept for as long as their windows.
       rules: merged.filter((rule) => rule.counted),
       enforcement: { ...enforcement, isEnforced: prerequisites.enabled, isShared: scope === 'fleet' },
@@ -128,7 +139,8 @@ export function createPublisher(options: PublishOptions): Publisher {
     sources = { ...next, inForce: { ...written, rules: merged, prerequisites } };
     tell(allProblems);
     tellExpired({ manual, config: rules, prerequisites }, now);
-    expiry.await(nextExpiryMs(manual, now));
+    const endsMs = [nextExpiryMs(manual, now), nextBudgetExpiryMs(managed.of(manualBudgets), now)];
+    expiry.await(endsMs.reduce((first, endMs) => (first === undefined || (endMs ?? first) < first ? endMs : first)));
   }
 
   function endExpired(): void {
@@ -233,18 +245,19 @@ class Expiry {
   }
 }
 
-/** Undefined: models without a price may be asked by all. */
-function budgetedBy(
+/** The budgets of the config and of operators, and where their windows begin. */
+function budgetsIn(
   { budgets }: AssembledConfig,
   managed: Pick<ManagedDocuments, 'of'>,
   { hasTemplates, usageEnabled }: Pick<PublishOptions, 'hasTemplates' | 'usageEnabled'>,
   nowMs: number,
-): BudgetCover | undefined {
-  if (budgets.unpriced === 'allow') return undefined;
-  const { enabled } = budgets;
-  const prerequisites = { enabled, hasTemplates, usageEnabled };
+): BudgetsToKeep {
+  const prerequisites = { enabled: budgets.enabled, hasTemplates, usageEnabled };
   const [config, manual] = [compileBudgets(budgets), managed.of(manualBudgets)];
-  return new BudgetCover(mergeBudgets({ config, manual, resets: [], nowMs, prerequisites }));
+  return {
+    budgets: mergeBudgets({ config, manual, resets: managed.of(budgetResets), nowMs, prerequisites }),
+    anchors: anchorsInForce(budgets.settings, managed.of(budgetSettings)),
+  };
 }
 
 function digestOfKey(masterKey: string | undefined): string | undefined {

@@ -37,13 +37,14 @@ export function enter(
   parts: EnterParts,
 ): Entered | Promise<Entered> {
   const { snapshot, caller } = trip;
-  const spent = hasBudget ? spentBudget(caller, parts) : undefined;
-  if (spent !== undefined) return spent;
-  const matches = rulesOfConsumer(rules, caller.shownPath, parts.limiter);
-  return followed(admit(matches, snapshot.toldLimits, parts), (admission) => {
-    if (admission.lease === undefined) return admission;
-    trip.consumer = admission;
-    return undefined;
+  return followed(hasBudget ? spentBudget(caller, parts) : undefined, (spent): Entered | Promise<Entered> => {
+    if (spent !== undefined) return spent;
+    const matches = rulesOfConsumer(rules, caller.shownPath, parts.limiter);
+    return followed(admit(matches, snapshot.toldLimits, parts), (admission) => {
+      if (admission.lease === undefined) return admission;
+      trip.consumer = admission;
+      return undefined;
+    });
   });
 }
 

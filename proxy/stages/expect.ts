@@ -51,6 +51,7 @@ export class Expected {
   readonly #asked: ExpectedOf;
   readonly #lengths: AnswerLengths;
   readonly #reserve: Exclude<ReserveTokens, 'none'>;
+  #output: AskedOutput | undefined;
   #answers: Map<string, ExpectedAnswer> | undefined;
   #prompt: number | undefined;
 
@@ -62,8 +63,31 @@ export class Expected {
 
   /** The tokens at a target: prompt and answer, at least 1. */
   at(target: Answering): number {
+    return Math.max(1, this.promptTokens + this.outputAt(target).tokens);
+  }
+
+  /** The tokens of the prompt, estimated. */
+  get promptTokens(): number {
     this.#prompt ??= promptOf(this.#asked);
-    return Math.max(1, this.#prompt + this.outputAt(target).tokens);
+    return this.#prompt;
+  }
+
+  /** The most output tokens that a target may give: as the request bounds them, else as expected. */
+  mostOutputAt(target: Answering): number {
+    if (silent.has(this.#asked.operation)) return 0;
+    return this.#bound ?? this.outputAt(target).tokens;
+  }
+
+  /** As the request says it; undefined: it does not. */
+  get #bound(): number | undefined {
+    const { mostTokens, choices } = this.#askedOutput;
+    return mostTokens === undefined ? undefined : mostTokens * choices;
+  }
+
+  get #askedOutput(): AskedOutput {
+    const { body } = this.#asked;
+    this.#output ??= body === undefined ? nothingAsked : askedOutput(body.body, body.members);
+    return this.#output;
   }
 
   /** The most tokens at one of these targets; 0 without any. */
@@ -92,13 +116,12 @@ export class Expected {
   }
 
   #expect(name: string): ExpectedAnswer {
-    const { operation, body, consumer } = this.#asked;
+    const { operation, consumer } = this.#asked;
     if (silent.has(operation)) return { tokens: 0, basis: 'asked', awaited: undefined };
-    const asked = body === undefined ? nothingAsked : askedOutput(body.body, body.members);
-    const bound = asked.mostTokens === undefined ? undefined : asked.mostTokens * asked.choices;
+    const bound = this.#bound;
     const awaited = this.#lengths.begin(name, consumer, shares[this.#reserve]);
     if (this.#reserve === 'max' && bound !== undefined) return { tokens: bound, basis: 'asked', awaited };
-    const tokens = awaited.quantile ?? usualTokens * asked.choices;
+    const tokens = awaited.quantile ?? usualTokens * this.#askedOutput.choices;
     if (bound !== undefined && bound <= tokens) return { tokens: bound, basis: 'asked', awaited };
     return { tokens, basis: awaited.quantile === undefined ? 'usual' : 'learned', awaited };
   }

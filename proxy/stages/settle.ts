@@ -1,7 +1,9 @@
 // Stage 9: what a trip took is given back, what it cost is charged, and how it ended is counted, exactly once.
+import type { Budgets } from '../budgets/budgets.ts';
 import type { ModelRequest } from '../http/exchange.ts';
 import type { Basis } from '../limits/answer-lengths.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import { giveBack, type SetAside } from '../limits/set-aside.ts';
 import type { AccessLog } from '../records/access-log.ts';
 import type { RecordedEnd, RecordedTrip } from '../records/record-of-trip.ts';
 import type { Records } from '../records/records.ts';
@@ -14,6 +16,7 @@ import { usualCall } from '../targets/breaker.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import type { TokenUsage, UsageSource } from '../tokens/token-usage.ts';
 import type { Principal } from './authenticate.ts';
+import { chargeBudgets } from './charge/charge-budgets.ts';
 import type { Expected } from './expect.ts';
 import type { Ending } from './relay.ts';
 import { TripEnd, type TripEndParts } from './trip-end.ts';
@@ -33,6 +36,10 @@ export interface SettledTrip extends RecordedTrip {
   readonly accepted: SettledAnswer | undefined;
   /** What it would probably take; undefined: nothing was set aside for it. */
   readonly expected: Expected | undefined;
+  /** The money that was set aside for it. */
+  readonly money: readonly SetAside[];
+  /** Of a session: what was counted under budgets as it came, in nano-dollars. */
+  readonly charged?: number;
   /** The target of the accepted answer, where it is remembered how it answers. */
   readonly remembered: Target | undefined;
   /** Knows what the accepted answer cost. */
@@ -50,6 +57,7 @@ export interface Settling {
 
 export interface SettleParts extends TripEndParts {
   readonly accessLog: Pick<AccessLog, 'trip'>;
+  readonly budgets: Budgets;
   readonly limiter: Pick<Limiter, 'charge' | 'countsTokens'>;
   readonly metrics: TripEndParts['metrics'] & {
     readonly requests: RequestCounts;
@@ -95,10 +103,12 @@ export function settle(trip: SettledTrip, kind: Settling, parts: SettleParts): R
   try {
     // First: room that was set aside is not free before what was used of it is counted.
     charge(trip, end, parts, kind);
+    if (parts.usageEnabled) chargeBudgets(trip, end, parts.budgets);
   } finally {
     // Whatever fails, nothing stays taken.
     consumer?.lease.release();
     accepted?.allowance.lease.release();
+    for (const each of trip.money) giveBack(each);
     expected?.end();
   }
   if (kind.isOfClient) countRequest(trip, end, parts);
@@ -141,17 +151,21 @@ function charge(trip: SettledTrip, end: TripEnd, parts: SettleParts, { isSession
   const { limiter, usageEnabled } = parts;
   const allowances = [consumer, accepted?.allowance].filter((one) => one !== undefined);
   const isCharged = allowances.some(({ matches }) => limiter.countsTokens(matches));
-  if (!isCharged && usageEnabled && accepted !== undefined) return;
+  if (!isCharged && trip.money.length === 0 && usageEnabled && accepted !== undefined) return;
   const { usage } = end;
   if (usage === undefined) return;
   for (const { matches, lease } of allowances) limiter.charge(matches, usage.totalTokens, Math.floor(end.nowMs), lease);
-  if (isCharged) learn(trip, usage, parts);
+  if (isCharged || trip.money.length > 0) learn(trip, usage, isCharged ? parts.metrics : undefined);
 }
 
-/** Remembers how long a whole answer was, where its provider has told it. */
-function learn({ accepted, ending, expected }: SettledTrip, usage: TokenUsage, { metrics }: SettleParts): void {
+/** Remembers how long a whole answer was, where its provider has told it. `metrics` undefined: no tokens were set aside for it. */
+function learn(
+  { accepted, ending, expected }: SettledTrip,
+  usage: TokenUsage,
+  metrics: SettleParts['metrics'] | undefined,
+): void {
   if (accepted === undefined || expected === undefined || ending.refused !== undefined) return;
   const { target } = accepted;
-  metrics.usedOfReserved(expected.outputAt(target).basis, usage.totalTokens / expected.at(target));
+  metrics?.usedOfReserved(expected.outputAt(target).basis, usage.totalTokens / expected.at(target));
   expected.end(target, usage.source === 'reported' ? usage.outputTokens : undefined);
 }

@@ -22,7 +22,7 @@ import { settleCache, takeForCache } from '../stages/cache/keep-cached.ts';
 import { lookUp } from '../stages/cache/look-up.ts';
 import { candidates, payable } from '../stages/candidates.ts';
 import { deliver, ownDelivery } from '../stages/deliver.ts';
-import { type Expected, expectedOf } from '../stages/expect.ts';
+import { type ExpectedOf, expectedOf } from '../stages/expect.ts';
 import { foreseen, isShort } from '../stages/foresee.ts';
 import { type Guarded, guard, guardAnswer, guarding, putBack } from '../stages/guard.ts';
 import { keep } from '../stages/keep.ts';
@@ -30,6 +30,7 @@ import { recall, routeHome } from '../stages/recall.ts';
 import { expectJson, received } from '../stages/receive.ts';
 import { type Delivery, type Ending, relay } from '../stages/relay.ts';
 import { asksForAlias, resolve } from '../stages/resolve.ts';
+import { setAsideMoney } from '../stages/set-aside-money.ts';
 import { isFree, isToldLater } from '../tokens/measure.ts';
 import type { TripKind } from './kind.ts';
 import type { PipelineParts } from './pipeline.ts';
@@ -213,8 +214,11 @@ function askTargets(trip: ModelTrip, parts: ModelParts): Delivery | Promise<Deli
     const { call, keyMark, route, translated, own } = asked;
     trip.route = route;
     trip.isAsked = true;
-    if (own === undefined) trip.expected = expectedOfCall(trip, call, parts);
-    return followed(renew(consumer, { route, expected: trip.expected }, parts), () => {
+    const priced = own === undefined ? askedOfCall(trip, call) : undefined;
+    trip.expected = priced && expectedOf(priced, parts.limiter);
+    const renewed = renew(consumer, { route, expected: trip.expected }, parts);
+    const paid = followed(renewed, () => setAsideMoney(trip, { targets: route.targets, asked: priced }, parts));
+    return followed(paid, () => {
       if (own !== undefined) return ownDelivery(own, row.surface, exchange.id);
       const routed = { ...row, call, keyMark, route, translated, consumer, guarding: rails, expected: trip.expected };
       return attempt(routed, { exchange, failed }, parts, (accepted) => {
@@ -227,11 +231,9 @@ function askTargets(trip: ModelTrip, parts: ModelParts): Delivery | Promise<Deli
   });
 }
 
-/** Undefined: it costs nothing, or what it costs is told later. */
-function expectedOfCall(trip: ModelTrip, call: Call, { limiter }: ModelParts): Expected | undefined {
-  const { caller, isFree: costsNothing, costsLater, row } = trip;
-  if (costsNothing || costsLater) return undefined;
-  return expectedOf({ operation: row.operation, body: call, consumer: caller.userPath }, limiter);
+/** What decides what a call will take. Undefined: it costs nothing, or what it costs is told later. */
+function askedOfCall({ caller, isFree: costsNothing, costsLater, row }: ModelTrip, call: Call): ExpectedOf | undefined {
+  return costsNothing || costsLater ? undefined : { operation: row.operation, body: call, consumer: caller.userPath };
 }
 
 function relayAnswer(trip: ModelTrip, delivery: Delivery, parts: ModelParts): Ending | Promise<Ending> {

@@ -25,10 +25,11 @@ import type { Aim, DoorParts, OpaqueDoor, OpaqueTarget } from '../opaque/door.ts
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { reserve } from '../stages/admit.ts';
 import { type AuthenticateParts, authenticate } from '../stages/authenticate.ts';
-import { type Expected, expectedOf } from '../stages/expect.ts';
+import { type ExpectedOf, expectedOf } from '../stages/expect.ts';
 import { isShort } from '../stages/foresee.ts';
 import { type Delivery, relay } from '../stages/relay.ts';
 import { asksForAlias } from '../stages/resolve.ts';
+import { setAsideMoney } from '../stages/set-aside-money.ts';
 import type { SettledAnswer } from '../stages/settle.ts';
 import { isFree, isToldLater } from '../tokens/measure.ts';
 import type { Deadlines } from '../upstream/deadlines.ts';
@@ -233,10 +234,13 @@ async function takeAim(trip: OpaqueTrip, parts: OpaqueParts): Promise<void> {
 async function askTargets(trip: OpaqueTrip, parts: OpaqueParts): Promise<Delivery> {
   const { admitted, aim } = trip;
   if (aim === undefined) throw new Error('a call was made before it had an aim');
-  trip.expected = expectedOfPassed(trip, aim, parts);
+  const priced = askedOfPassed(trip, aim);
+  trip.expected = priced && expectedOf(priced, parts.limiter);
   const matchesOf = (target: OpaqueTarget): Matches => rulesOfTarget(trip.door.counts, target, parts.limiter);
   const reserved = reserve(admitted, { targets: aim.targets, matchesOf, expected: trip.expected }, parts);
   if (reserved !== undefined) await trip.unlessBroken(reserved);
+  const paid = setAsideMoney(trip, { targets: aim.targets, asked: priced }, parts);
+  if (paid !== undefined) await trip.unlessBroken(paid);
   trip.isAsked = true;
   trip.attempt = attemptOpaque(aim, admitted, trip, parts);
   const { reply, ...asked } = await trip.attempt.answered;
@@ -252,21 +256,18 @@ async function askTargets(trip: OpaqueTrip, parts: OpaqueParts): Promise<Deliver
 }
 
 /** Undefined: it costs nothing, or what it costs is told later. Of a body that is still coming, its announced length is known. */
-function expectedOfPassed(trip: OpaqueTrip, aim: Aim, { limiter }: OpaqueParts): Expected | undefined {
+function askedOfPassed(trip: OpaqueTrip, aim: Aim): ExpectedOf | undefined {
   if (trip.isFree || trip.costsLater) return undefined;
   const { caller, door, exchange, short } = trip;
   const { contentLength, contentType } = exchange.head;
   const members = short === undefined || short.length === 0 ? undefined : membersOf(short);
-  return expectedOf(
-    {
-      operation: aim.operation ?? door.path.slice(door.path.lastIndexOf('/') + 1),
-      body: short === undefined || members === undefined ? undefined : { body: short, members },
-      length: short?.length ?? contentLength ?? 0,
-      isText: contentType === undefined || isTextType(contentType),
-      consumer: caller.userPath,
-    },
-    limiter,
-  );
+  return {
+    operation: aim.operation ?? door.path.slice(door.path.lastIndexOf('/') + 1),
+    body: short === undefined || members === undefined ? undefined : { body: short, members },
+    length: short?.length ?? contentLength ?? 0,
+    isText: contentType === undefined || isTextType(contentType),
+    consumer: caller.userPath,
+  };
 }
 
 /** Undefined: the body is no JSON object. */

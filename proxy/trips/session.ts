@@ -67,6 +67,8 @@ export class SessionTrip extends RealtimeTrip<WebSocketConnection> {
   closing: Closing | undefined;
   /** Tokens of the responses so far. */
   used: TokenUsage | undefined;
+  /** What they have cost, in nano-dollars. */
+  charged = 0;
   /** Gives the place among the sessions of its caller back; undefined: it has none. */
   giveSlot: (() => void) | undefined;
 
@@ -245,7 +247,15 @@ function charge(usage: TokenUsage, trip: SessionTrip, parts: SessionParts): void
   metrics.tokens(usage.source, usage.totalTokens);
   if (accepted !== undefined) metrics.upstream.charged(accepted.target, usage.inputTokens, usage.outputTokens);
   // Each response is priced by itself: a session is no long context, and a transcript of another model hides no cost.
-  trip.used = sumUsage(trip.used, { ...usage, cost: costOfUsage(usage, accepted?.target.price) });
+  const cost = costOfUsage(usage, accepted?.target.price);
+  trip.used = sumUsage(trip.used, { ...usage, cost });
+  if (cost === null) return;
+  trip.charged += cost.total;
+  parts.budgets.charge(
+    { userPath: trip.caller.shownPath, labels: trip.caller.labels },
+    [{ cost: cost.total, atMs: now }],
+    now,
+  );
 }
 
 function answerHeaders(

@@ -1,4 +1,5 @@
 // A config that one part of a process cannot keep to is in force nowhere, is told of as rejected, and does not hold up the next one.
+
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
@@ -14,6 +15,7 @@ import { logConfigEvent } from '../../plane/log-events.ts';
 import { type PartInForce, putInForce } from '../../plane/put-in-force.ts';
 import { Lifecycle } from '../../proxy/boot/lifecycle.ts';
 import { partsInForce } from '../../proxy/boot/parts-in-force.ts';
+import { Ledgers } from '../../proxy/budgets/ledgers.ts';
 import { Discovery } from '../../proxy/discovery/discovery.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createCurrent } from '../../proxy/snapshot/current.ts';
@@ -135,6 +137,8 @@ await test('a proxy: each part in turn cannot keep to a config', async (t) => {
       pools,
       controlPlane: { origin: 'http://127.0.0.1:1', connectTimeoutMs: 300 },
       providerKeys,
+      ledgers: new Ledgers(),
+      nowMs,
       discovery,
       server: { apply: (snapshot) => void applied.push(snapshot) },
       observed,

@@ -2,7 +2,7 @@
 import type { Test } from 'tap';
 import type { RequestRecord } from '../../domain/records/request-record.ts';
 import { compileRules } from '../../domain/rules/rule.ts';
-import { BudgetsInForce } from '../../proxy/budgets/budgets-in-force.ts';
+import { Budgets } from '../../proxy/budgets/budgets.ts';
 import { readCall } from '../../proxy/call/call.ts';
 import { CaptureBudget } from '../../proxy/capture/capture-budget.ts';
 import type { JsonObject } from '../../proxy/dialects/json/json.ts';
@@ -27,7 +27,7 @@ export interface AuxiliaryStand {
   readonly second: FakeUpstream;
   readonly other: FakeUpstream;
   readonly records: readonly RequestRecord[];
-  readonly budgets: BudgetsInForce;
+  readonly budgets: Budgets;
   readonly reported: readonly unknown[];
   /** The answer, or the refusal, to a question for `/team`. */
   ask(question?: Partial<Question>): Promise<JsonObject | Refusal>;
@@ -77,7 +77,7 @@ export async function auxiliaryStand(t: Test): Promise<AuxiliaryStand> {
   limiter.reconcile(compileRules({ enabled: true, user_paths: [team], providers, models: [] }));
   const records: RequestRecord[] = [];
   const reported: unknown[] = [];
-  const budgets = new BudgetsInForce();
+  const budgets = new Budgets();
   const gateway = {
     ...own,
     budgets,

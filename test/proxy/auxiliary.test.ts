@@ -150,7 +150,7 @@ await test('limits, budgets and unknown models refuse before a provider is asked
   t.equal(codeOf(await stand.ask(direct)), 'rate_limit_exceeded', 'by the rule of the provider');
   const spent = { id: 'b1', scope: 'user_path', subject: '/team', effectiveSubject: '/team', perChild: false } as const;
   const window = { periodSeconds: 60, startMs: 0, endMs: Number.MAX_SAFE_INTEGER, mode: 'enforce' } as const;
-  stand.budgets.put([{ ...spent, ...window, amount: nanoDollarsOf(1), spent: nanoDollarsOf(1) }]);
+  stand.budgets.verdicts.put([{ ...spent, ...window, amount: nanoDollarsOf(1), spent: nanoDollarsOf(1) }]);
   t.equal(codeOf(await stand.ask()), 'budget_exceeded');
   t.equal(stand.first.ledger.length, 8);
   t.match(stand.figures(), { slots: 0, requests: 8, path: 0 });

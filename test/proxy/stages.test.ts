@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import { test } from 'tap';
 import { compileRules } from '../../domain/rules/rule.ts';
 import { identityOf } from '../../plane/identity.ts';
+import { Budgets } from '../../proxy/budgets/budgets.ts';
 import { readCall } from '../../proxy/call/call.ts';
 import { refusal } from '../../proxy/errors.ts';
 import { closeExchange, type Exchange } from '../../proxy/http/exchange.ts';
@@ -305,6 +306,7 @@ function tripOf(exchange: Exchange, ending: Ending): SettledTrip {
     failed: [],
     accepted: undefined,
     expected: undefined,
+    money: [],
     remembered: undefined,
     usage: undefined,
     ending,
@@ -333,6 +335,7 @@ await test('a request is counted and logged once, by how it ended and how long i
       reportFailure,
       targets: new TargetStates(),
       nowMs: () => 250,
+      budgets: new Budgets(),
       usageEnabled: true,
     };
     settle(tripOf(exchange, ending), { isOfClient: true, isSession: false }, parts);

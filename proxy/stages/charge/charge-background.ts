@@ -1,5 +1,6 @@
 // Charges a response that its provider made in the background: its usage comes with the response, so it is charged at the first read.
 
+import type { Budgets } from '../../budgets/budgets.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { ResponseHome } from '../../kept/kept-responses.ts';
 import { ownerOf } from '../../kept/owner.ts';
@@ -25,6 +26,7 @@ export interface ReadResponse {
 }
 
 interface ChargeParts {
+  readonly budgets: Budgets;
   /** The snapshot in force; a request asks once. */
   readonly current: () => Snapshot;
   readonly limiter: Limiter;

@@ -2,6 +2,7 @@
 
 import type { Price } from '../../../domain/prices/price.ts';
 import type { Cost } from '../../../domain/records/usage.ts';
+import type { Budgets } from '../../budgets/budgets.ts';
 import type { BatchKind, KeptHomes } from '../../kept/objects/kept-homes.ts';
 import { ownerOf } from '../../kept/owner.ts';
 import type { Records } from '../../records/records.ts';
@@ -19,6 +20,7 @@ export interface ReadBatch extends Omit<LateCall, 'model' | 'usage'> {
 }
 
 interface ChargeParts {
+  readonly budgets: Budgets;
   /** The snapshot in force; a request asks once. */
   readonly current: () => Snapshot;
   /** Which providers keep the files and batches of callers. */

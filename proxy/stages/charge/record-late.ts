@@ -1,12 +1,14 @@
 // The record of a call whose cost became known later, by another request.
 
+import type { Budgets } from '../../budgets/budgets.ts';
 import { pathOf } from '../../call/head.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import type { RecordedCaller } from '../../records/record-of-trip.ts';
+import type { RecordedCaller, RecordedTrip } from '../../records/record-of-trip.ts';
 import type { Records } from '../../records/records.ts';
 import { findTarget } from '../../snapshot/find-target.ts';
 import type { Snapshot } from '../../snapshot/snapshot.ts';
 import type { TokenUsage } from '../../tokens/token-usage.ts';
+import { chargeBudgets } from './charge-budgets.ts';
 
 export interface LateCall {
   /** The provider's id of what was made. */
@@ -28,10 +30,16 @@ export interface LateCall {
 export function recordLate(
   { id, provider, model, usage, status, path, exchange, principal }: LateCall,
   {
+    budgets,
     current,
     nowMs,
     records,
-  }: { readonly current: () => Snapshot; readonly nowMs: () => number; readonly records: Records },
+  }: {
+    readonly budgets: Budgets;
+    readonly current: () => Snapshot;
+    readonly nowMs: () => number;
+    readonly records: Records;
+  },
 ): boolean {
   const snapshot = current();
   const upstream = snapshot.upstreams.find(({ name }) => name === provider);
@@ -40,21 +48,21 @@ export function recordLate(
   const { startedAtMs, request } = exchange;
   const target = findTarget(upstream, model, snapshot) ?? { upstream, model };
   const times = { startedAtMs, endedAtMs: now };
-  records.trip(
-    {
-      path,
-      asked: { method: request.method ?? '', path: pathOf(request.url ?? '') },
-      exchange,
-      snapshot,
-      principal,
-      call: { model: `${upstream.name}/${model}`, stream: false },
-      route: { targets: [target], isAlias: false },
-      countsAs: 'nothing',
-      failed: [],
-      accepted: { target, ...times, refused: undefined, answer: { status }, upstreamId: id },
-      ending: { refused: undefined },
-    },
-    { status, usage, nowMs: now },
-  );
+  const trip: RecordedTrip = {
+    path,
+    asked: { method: request.method ?? '', path: pathOf(request.url ?? '') },
+    exchange,
+    snapshot,
+    principal,
+    call: { model: `${upstream.name}/${model}`, stream: false },
+    route: { targets: [target], isAlias: false },
+    countsAs: 'nothing',
+    failed: [],
+    accepted: { target, ...times, refused: undefined, answer: { status }, upstreamId: id },
+    ending: { refused: undefined },
+  };
+  const end = { status, usage, nowMs: now };
+  chargeBudgets(trip, end, budgets);
+  records.trip(trip, end);
   return true;
 }

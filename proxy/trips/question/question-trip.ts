@@ -13,6 +13,7 @@ import { deliver } from '../../stages/deliver.ts';
 import { expectedOf } from '../../stages/expect.ts';
 import type { Delivery, Ending } from '../../stages/relay.ts';
 import { resolve } from '../../stages/resolve.ts';
+import { setAsideMoney } from '../../stages/set-aside-money.ts';
 import type { AuxiliaryOutcome } from '../../tallies/auxiliary-tally.ts';
 import type { TripKind } from '../kind.ts';
 import { Trip } from '../trip.ts';
@@ -134,7 +135,9 @@ async function askTargets(trip: QuestionTrip, parts: AuxiliaryParts): Promise<De
   );
   trip.route = route;
   trip.isAsked = true;
-  trip.expected = expectedOf({ operation: row.operation, body: call, consumer: caller.userPath }, parts.limiter);
+  const priced = { operation: row.operation, body: call, consumer: caller.userPath };
+  trip.expected = expectedOf(priced, parts.limiter);
+  await setAsideMoney(trip, { targets: route.targets, asked: priced }, parts);
   const routed = { ...row, call, route, consumer, translated, expected: trip.expected };
   return attempt(routed, { exchange, failed }, parts, (accepted) => {
     trip.accepted = accepted;

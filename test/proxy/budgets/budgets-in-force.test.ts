@@ -1,6 +1,7 @@
 // Which verdict refuses a request: by user path, by child and by label, until its window ends.
 import { test } from 'tap';
 import type { BudgetVerdict } from '../../../domain/budgets/verdicts.ts';
+import { Budgets } from '../../../proxy/budgets/budgets.ts';
 import { BudgetsInForce } from '../../../proxy/budgets/budgets-in-force.ts';
 import { budgetRefusal, spentBudget } from '../../../proxy/stages/budget.ts';
 import { mostLabelledBudgets } from '../../../schemas/metrics/limit-metrics.ts';
@@ -81,7 +82,8 @@ await test('one in shadow refuses nothing and is counted; so is every refusal, u
 });
 
 await test('the refusal names subject, period, what was spent and the amount, and when to come again', async (t) => {
-  const budgets = budgetsOf(verdict('batch', { scope: 'label', periodSeconds: 300, endMs: nowMs + 60_001 }));
+  const budgets = new Budgets();
+  budgets.verdicts.put([verdict('batch', { scope: 'label', periodSeconds: 300, endMs: nowMs + 60_001 })]);
   const gateway = { budgets, nowMs: () => nowMs + 0.5 };
   t.match(spentBudget({ shownPath: '/', labels: ['batch'] }, gateway), {
     code: 'budget_exceeded',

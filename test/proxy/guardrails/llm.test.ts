@@ -142,6 +142,6 @@ await test('a model that hangs, dies or may not be asked is a failure that says 
   t.same(await check('a'), { outcome: 'pass' });
   const spent = { id: 'b1', scope: 'user_path', subject: '/team', effectiveSubject: '/team', perChild: false } as const;
   const window = { periodSeconds: 60, startMs: 0, endMs: Number.MAX_SAFE_INTEGER, mode: 'enforce' } as const;
-  stand.budgets.put([{ ...spent, ...window, amount: 1, spent: 1 }]);
+  stand.budgets.verdicts.put([{ ...spent, ...window, amount: 1, spent: 1 }]);
   t.match(await check('a'), { outcome: 'failed', reason: 'refused' });
 });

@@ -1,5 +1,7 @@
 // A request gives back what it has set aside when what it has used is counted, and not a moment before; also when counting fails.
+
 import { test } from 'tap';
+import { Budgets } from '../../../proxy/budgets/budgets.ts';
 import { createLimiter } from '../../../proxy/limits/limiter.ts';
 import { compile } from '../../../proxy/snapshot/compile.ts';
 import { Expected } from '../../../proxy/stages/expect.ts';
@@ -45,6 +47,7 @@ function stand(failure?: Error) {
     reportFailure: () => undefined,
     targets: new TargetStates(),
     nowMs: () => nowMs,
+    budgets: new Budgets(),
     usageEnabled: true,
   };
   const trip: SettledTrip = {
@@ -58,6 +61,7 @@ function stand(failure?: Error) {
     failed: [],
     accepted: undefined,
     expected: new Expected({ operation: 'chat', body: undefined, consumer: '/' }, limiter.lengths, 'p90'),
+    money: [],
     remembered: undefined,
     usage: { usage: () => usage },
     ending: { status: 200, headers: [], refused: undefined },
