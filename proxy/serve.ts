@@ -165,7 +165,7 @@ const observed = createMetrics({
   targets,
   discovery,
   bodies,
-  budgets: budgets.verdicts,
+  budgets,
   cache: answers.cache,
   connections,
   sessions,

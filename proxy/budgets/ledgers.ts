@@ -89,7 +89,7 @@ export class Ledgers {
   async refresh(ledgers: readonly Ledger[], nowMs: number): Promise<void> {
     const { fleet, isShared } = this.#unsaved;
     const stocks = ledgers.flatMap(({ match }) => needsOf([match], 0, nowMs)).map(({ stock }) => stock);
-    if (isShared && fleet !== undefined && stocks.length > 0) await refresh(fleet, stocks, nowMs);
+    if (isShared && fleet?.isLost === false && stocks.length > 0) await refresh(fleet, stocks, nowMs);
   }
 
   #add({ caps: { tally }, child, shownChild }: Omit<MatchedCounter, 'counter'>, found: Ledger[]): void {

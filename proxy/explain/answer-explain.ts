@@ -21,7 +21,7 @@ import type { InForce } from '../snapshot/in-force.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import type { Siblings } from '../workers/siblings.ts';
-import { explainRequest, rulesOf } from './explain.ts';
+import { explainRequest, rulesOf, spenderOf } from './explain.ts';
 import { readQuestion } from './read-question.ts';
 
 const path = '/admin/explain';
@@ -88,7 +88,7 @@ export async function answerExplain(
   });
   const { limiter, budgets, targets, foretell, instance } = gateway;
   const parts = { snapshot, inForce: gateway.inForce(), limiter, budgets, targets, foretell };
-  await limiter.refresh(rulesOf(asked, parts), nowMs);
+  await Promise.all([limiter.refresh(rulesOf(asked, parts), nowMs), budgets.refresh(spenderOf(asked), nowMs)]);
   const question = { ...asked, nowMs: Math.floor(gateway.nowMs()) };
   const explanation = explainRequest(question, parts);
   const { revision } = gateway.managedState().status();

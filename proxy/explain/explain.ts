@@ -3,7 +3,7 @@ import { dollarsOf } from '../../domain/budgets/money.ts';
 import { budgetPeriodLabel } from '../../domain/budgets/period.ts';
 import { isActive } from '../../domain/keys/auth-key.ts';
 import { timestamp } from '../../domain/timestamp.ts';
-import type { Budgets } from '../budgets/budgets.ts';
+import type { Budgets, Spender } from '../budgets/budgets.ts';
 import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
 import { type Counting, rulesOfConsumer, rulesOfTarget } from '../limits/counted-rules.ts';
 import type { Matches } from '../limits/match.ts';
@@ -65,6 +65,11 @@ export function rulesOf(question: Question, parts: ExplainSources): Matches[] {
   const { route } = resolveName(question, userPath, parts);
   const ofTargets = (route?.targets ?? []).map((target) => rulesOfTarget(counts, target, limiter));
   return [rulesOfConsumer(counts, userPath, limiter), ...ofTargets];
+}
+
+/** Whose budgets count the request. */
+export function spenderOf(question: Question): Spender {
+  return { userPath: consumerOf(question) ?? question.userPath, labels: question.key?.labels };
 }
 
 /** The consumer whose rules apply: the path of the key, else the named one; undefined when the key may not name one. */

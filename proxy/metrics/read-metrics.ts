@@ -9,6 +9,7 @@ import type { proxyMetrics } from '../../schemas/metrics/proxy-metrics.ts';
 import { isEmptied } from '../../store/state/custody.ts';
 import type { StateStatus } from '../../store/state/state-status.ts';
 import { type BudgetsInForce, budgetOutcomes } from '../budgets/budgets-in-force.ts';
+import type { Ledgers } from '../budgets/ledgers.ts';
 import type { ResponseCache } from '../cache/response-cache.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { GuardrailTally } from '../guardrails/tally.ts';
@@ -44,7 +45,7 @@ export interface ReadFacts {
   store: () => { readonly isUp: boolean; readonly writtenAtMs: number };
   discovery: Pick<Discovery, 'known'>;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
-  budgets: Pick<BudgetsInForce, 'decisions' | 'size'>;
+  budgets: { verdicts: Pick<BudgetsInForce, 'decisions' | 'size'>; ledgers: Pick<Ledgers, 'overflowed'> };
   cache: Pick<ResponseCache, 'counts' | 'flights' | 'isShared' | 'saved' | 'semantic' | 'status'>;
   connections: () => ConnectionCounts;
   sessions: () => SessionCounts;
@@ -141,10 +142,11 @@ function requestReaders(facts: ReadFacts, { auxiliary, guardrails, upstreams }: 
         auxiliaryOutcomes.map((outcome) => [{ purpose, outcome }, auxiliary.count(purpose, outcome)] as const),
       ),
     budgetDecisions: () =>
-      budgets.decisions().flatMap(({ budget, counts }) => {
+      budgets.verdicts.decisions().flatMap(({ budget, counts }) => {
         return budgetOutcomes.map((outcome) => [{ budget, outcome }, counts[outcome]] as const);
       }),
-    budgetVerdicts: () => budgets.size,
+    budgetVerdicts: () => budgets.verdicts.size,
+    budgetOverflows: () => budgets.ledgers.overflowed,
     guardrailVerdicts: () => Array.from(guardrails.counts, ({ count, ...labels }) => [labels, count]),
     // Keys are named by their place in the configuration. A provider with a single key has nothing to rotate, and is not shown.
     providerKeyResting: () =>

@@ -4,9 +4,9 @@ import { costOf } from '../../domain/prices/cost.ts';
 import type { Price } from '../../domain/prices/price.ts';
 import type { NanoDollars } from '../../domain/records/usage.ts';
 import type { Budgets, Taken } from '../budgets/budgets.ts';
+import { MoneyHold } from '../budgets/money-hold.ts';
 import type { Wanted } from '../budgets/money-room.ts';
 import type { AnswerLengths } from '../limits/answer-lengths.ts';
-import type { SetAside } from '../limits/set-aside.ts';
 import { followed } from '../pacing/slices.ts';
 import type { Allowance } from '../routing/limit-refusal.ts';
 import type { Principal } from './authenticate.ts';
@@ -19,8 +19,8 @@ interface Paying {
   readonly consumer: Allowance | undefined;
   /** The tokens that it will probably take; undefined: nothing is set aside for them. */
   readonly expected: Expected | undefined;
-  /** The money that is set aside for it. */
-  money: readonly SetAside[];
+  /** The money that is set aside for it; undefined: none was asked for. */
+  money: MoneyHold | undefined;
 }
 
 interface PayParts {
@@ -49,9 +49,11 @@ export function setAsideMoney(
   const expected = trip.expected ?? new Expected(asked, limiter.lengths, 'p90');
   const wanted = wantedOf(expected, targets);
   if (expected !== trip.expected) expected.end();
+  const hold = new MoneyHold();
+  trip.money = hold;
   return followed(budgets.setAside(ledgers, wanted, now), (taken: Taken) => {
     if (taken.spent === undefined) {
-      trip.money = taken.aside;
+      hold.take(taken.aside);
       return;
     }
     const refusedAtMs = Math.floor(nowMs());

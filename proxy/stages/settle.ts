@@ -1,9 +1,9 @@
 // Stage 9: what a trip took is given back, what it cost is charged, and how it ended is counted, exactly once.
 import type { Budgets } from '../budgets/budgets.ts';
+import type { MoneyHold } from '../budgets/money-hold.ts';
 import type { ModelRequest } from '../http/exchange.ts';
 import type { Basis } from '../limits/answer-lengths.ts';
 import type { Limiter } from '../limits/limiter.ts';
-import { giveBack, type SetAside } from '../limits/set-aside.ts';
 import type { AccessLog } from '../records/access-log.ts';
 import type { RecordedEnd, RecordedTrip } from '../records/record-of-trip.ts';
 import type { Records } from '../records/records.ts';
@@ -36,8 +36,8 @@ export interface SettledTrip extends RecordedTrip {
   readonly accepted: SettledAnswer | undefined;
   /** What it would probably take; undefined: nothing was set aside for it. */
   readonly expected: Expected | undefined;
-  /** The money that was set aside for it. */
-  readonly money: readonly SetAside[];
+  /** The money that was set aside for it; undefined: none was asked for. */
+  readonly money: MoneyHold | undefined;
   /** Of a session: what was counted under budgets as it came, in nano-dollars. */
   readonly charged?: number;
   /** The target of the accepted answer, where it is remembered how it answers. */
@@ -108,7 +108,7 @@ export function settle(trip: SettledTrip, kind: Settling, parts: SettleParts): R
     // Whatever fails, nothing stays taken.
     consumer?.lease.release();
     accepted?.allowance.lease.release();
-    for (const each of trip.money) giveBack(each);
+    trip.money?.release();
     expected?.end();
   }
   if (kind.isOfClient) countRequest(trip, end, parts);
@@ -151,11 +151,11 @@ function charge(trip: SettledTrip, end: TripEnd, parts: SettleParts, { isSession
   const { limiter, usageEnabled } = parts;
   const allowances = [consumer, accepted?.allowance].filter((one) => one !== undefined);
   const isCharged = allowances.some(({ matches }) => limiter.countsTokens(matches));
-  if (!isCharged && trip.money.length === 0 && usageEnabled && accepted !== undefined) return;
+  if (!isCharged && trip.money?.isEmpty !== false && usageEnabled && accepted !== undefined) return;
   const { usage } = end;
   if (usage === undefined) return;
   for (const { matches, lease } of allowances) limiter.charge(matches, usage.totalTokens, Math.floor(end.nowMs), lease);
-  if (isCharged || trip.money.length > 0) learn(trip, usage, isCharged ? parts.metrics : undefined);
+  if (isCharged || trip.money?.isEmpty === false) learn(trip, usage, isCharged ? parts.metrics : undefined);
 }
 
 /** Remembers how long a whole answer was, where its provider has told it. `metrics` undefined: no tokens were set aside for it. */

@@ -1,8 +1,8 @@
 // The facts of a request on its way. Each fact is written once, by the stage that finds it out, in this order.
+import type { MoneyHold } from '../budgets/money-hold.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
 import type { HeldBody } from '../http/body-budget.ts';
 import type { ModelRequest } from '../http/exchange.ts';
-import type { SetAside } from '../limits/set-aside.ts';
 import type { RecordedGuarding } from '../records/guarded-data.ts';
 import type { RecordedTrip } from '../records/record-of-trip.ts';
 import type { ConsumerAllowance } from '../routing/limit-refusal.ts';
@@ -13,7 +13,6 @@ import type { Ending } from '../stages/relay.ts';
 import type { SettledAnswer, SettledTrip } from '../stages/settle.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 
-const nothing: readonly SetAside[] = [];
 /** How a trip ends when not even a refusal could be written. */
 const unanswered: Ending = { status: 500, headers: [], refused: undefined };
 
@@ -47,7 +46,7 @@ export abstract class Trip<
   /** Stage 7: what it will probably take; undefined: nothing is set aside for it. */
   expected: Expected | undefined;
   /** Stage 7: the money that is set aside for it under the budgets of its caller. */
-  money: readonly SetAside[] = nothing;
+  money: MoneyHold | undefined;
   /** Stage 7: targets may have been asked, so what they were asked for is paid. */
   isAsked = false;
   readonly failed: Failed[] = [];

@@ -259,6 +259,12 @@ export const proxyMetrics = {
     labelNames: [],
     acrossWorkers: 'max',
   },
+  budgetOverflows: {
+    name: 'gateway_budget_overflows_total',
+    type: 'counter',
+    help: 'How often a child of a budget template was not counted by this proxy, because there were rate_limits.max_children, or their memory was full: what records say holds for it.',
+    labelNames: [],
+  },
   guardrailVerdicts: {
     name: 'gateway_guardrail_verdicts_total',
     type: 'counter',

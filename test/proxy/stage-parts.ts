@@ -3,7 +3,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
-import { BudgetsInForce } from '../../proxy/budgets/budgets-in-force.ts';
+import { Budgets } from '../../proxy/budgets/budgets.ts';
 import { ResponseCache } from '../../proxy/cache/response-cache.ts';
 import { SemanticLayer } from '../../proxy/cache/semantic-layer.ts';
 import type { Call } from '../../proxy/call/call.ts';
@@ -103,7 +103,7 @@ export function metricsOf(
     targets,
     discovery: { known: () => [] },
     bodies: new BodyBudget(0),
-    budgets: new BudgetsInForce(),
+    budgets: new Budgets(),
     cache: cacheOf(),
     sessions: () => ({ open: 0, ended: {} as SessionCounts['ended'] }),
     connections: () => ({

@@ -306,7 +306,7 @@ function tripOf(exchange: Exchange, ending: Ending): SettledTrip {
     failed: [],
     accepted: undefined,
     expected: undefined,
-    money: [],
+    money: undefined,
     remembered: undefined,
     usage: undefined,
     ending,

@@ -2,7 +2,7 @@
 import { test } from 'tap';
 import { createMetrics as createControlPlaneMetrics } from '../../control-plane/metrics.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
-import { BudgetsInForce } from '../../proxy/budgets/budgets-in-force.ts';
+import { Budgets } from '../../proxy/budgets/budgets.ts';
 import { BodyBudget } from '../../proxy/http/body-budget.ts';
 import { createLimiter } from '../../proxy/limits/limiter.ts';
 import { createMetrics as createProxyMetrics } from '../../proxy/metrics/metrics.ts';
@@ -52,7 +52,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
     targets: new TargetStates(),
     discovery: { known: () => [] },
     bodies: new BodyBudget(0),
-    budgets: new BudgetsInForce(),
+    budgets: new Budgets(),
     cache: cacheOf(),
     sessions: () => ({ open: 0, ended: { client: 1 } as SessionCounts['ended'] }),
     connections: () => ({

@@ -66,17 +66,22 @@ class Proxies {
     return true;
   }
 
+  /** As long as a request waits for the store, and a little more. */
+  #passWait(): void {
+    for (let ms = 0; ms <= 260; ms += 20) this.pass(20);
+  }
+
   /** What a proxy says to a request of the team; it waits as long as it may. */
   async refusal(index: number) {
     const asked = this.all[index]?.stand.budgets.refusing({ userPath: '/team/app' }, this.nowMs);
-    for (let ms = 0; asked instanceof Promise && ms <= 260; ms += 20) this.pass(20);
+    if (asked instanceof Promise) this.#passWait();
     return asked;
   }
 
   /** Sets dollars aside at a proxy. */
   async take(index: number, dollars: number) {
     const taken = this.all[index]?.stand.take('/team/app', () => dollars);
-    for (let ms = 0; taken instanceof Promise && ms <= 260; ms += 20) this.pass(20);
+    if (taken instanceof Promise) this.#passWait();
     return await taken;
   }
 }

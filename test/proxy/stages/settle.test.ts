@@ -61,7 +61,7 @@ function stand(failure?: Error) {
     failed: [],
     accepted: undefined,
     expected: new Expected({ operation: 'chat', body: undefined, consumer: '/' }, limiter.lengths, 'p90'),
-    money: [],
+    money: undefined,
     remembered: undefined,
     usage: { usage: () => usage },
     ending: { status: 200, headers: [], refused: undefined },
