@@ -76,11 +76,14 @@ suite.beforeEach(async () => {
 
 await test('at each door, a connection that is refused leads to the next target', async (t) => {
   await first.behave({ kind: 'refused' });
+  // The gateway may have served other tests before.
+  const failovers = async () => (await gateway.metric('gateway_retries_total', { kind: 'failover' })) ?? 0;
+  const before = await failovers();
   for (const door of doors) {
     t.equal(await ask(door, idOf(door)), '200 ok, 0 and 1', door);
     t.equal(whole(second.ledger.at(-1)), bodyOf(door, `${idOf(door)}-too`), `${door}: all of the body`);
   }
-  t.equal(await gateway.metric('gateway_retries_total', { kind: 'failover' }), doors.length);
+  t.equal((await failovers()) - before, doors.length);
 });
 
 await test('each attempt is recorded', async (t) => {
