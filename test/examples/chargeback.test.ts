@@ -71,7 +71,7 @@ await test('a team spends its budget, is refused, and goes on; all of it is foun
   t.match(await paste(letGo), /"amount":5/);
 
   const found = blocksOf(sectionOf('README.md', 'Find a conversation, and what a team spent'));
-  const [latest, second = ''] = await waitFor('the entry of the refusal', async () => {
+  const [latest, second] = await waitFor('the entry of the refusal', async () => {
     const [first = '', other = ''] = (await paste(found.join('\n'))).split('\n');
     const { sessions } = JSON.parse(first) as { sessions: { latest: { user_path: string; status_code: number } }[] };
     return sessions[0] && ([sessions[0].latest, other] as const);
