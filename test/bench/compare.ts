@@ -40,18 +40,28 @@ const FOREIGN_CORES = 0.25;
 // Both gateways are as warm as each other, which is enough.
 const WARM_SHARE = 0.5;
 
-/** Measures all workloads. */
-export async function compareTrees(session: Session, trees: Trees, extent: Extent): Promise<Compared[]> {
+/** Measures all workloads with the gateways of both trees. */
+export function compareTrees(session: Session, trees: Trees, extent: Extent): Promise<Compared[]> {
+  const startTree: StartSide = (side, launch) => {
+    const { path, name } = trees[side];
+    progress(`starting ${name}`);
+    const folder = join(session.folder, `${side}-${launch}`);
+    return startGateway(session.upstream.url, folder, { core: session.core, tree: path });
+  };
+  return compareSides(session, startTree, extent);
+}
+
+/** Starts one of two gateways. */
+export type StartSide = (side: keyof Trees, launch: number) => Promise<Running>;
+
+/** Measures all workloads with two gateways. */
+export async function compareSides(session: Session, startSide: StartSide, extent: Extent): Promise<Compared[]> {
   const all = extent.workloads.map((workload): Compared => ({ workload, launches: [], disturbed: 0, failures: 0 }));
   for (let launch = 0; launch < extent.launches; launch += 1) {
     const running: Running[] = [];
     // Who is started first changes with each launch, too.
     for (const side of turned(['before', 'after'] as const, launch)) {
-      const { path, name } = trees[side];
-      progress(`starting ${name}`);
-      const folder = join(session.folder, `${side}-${launch}`);
-      const gateway = await startGateway(session.upstream.url, folder, { core: session.core, tree: path });
-      running.push({ ...gateway, name: side });
+      running.push({ ...(await startSide(side, launch)), name: side });
     }
     for (const compared of all) await measurePairs(session, { compared, running }, extent);
     for (const gateway of running) {

@@ -16,12 +16,14 @@ interface YamlOptions {
   readonly recording?: Recording | undefined;
   /** Answers are kept, in memory. */
   readonly isCached?: boolean;
+  /** Where caps hold; absent: as the gateway decides. */
+  readonly scope?: 'fleet' | 'replica' | undefined;
 }
 
 /** One provider, one alias, and rules that match every request without ever refusing one. */
 export function gatewayYaml(
   upstream: string,
-  { generation = 0, isCurrent = true, isLogged = false, isCached = false, recording }: YamlOptions = {},
+  { generation = 0, isCurrent = true, isLogged = false, isCached = false, recording, scope }: YamlOptions = {},
 ): string {
   const tokens = recording === undefined ? ', max_tokens: 1000000000000' : '';
   const limits = `[{ period: minute, max_requests: ${1_000_000_000 + generation}${tokens} }]`;
@@ -37,7 +39,7 @@ aliases:
   - source: short-name
     target: bench/${MODELS[0]}
 rate_limits:
-  user_paths:
+${scope === undefined ? '' : `  scope: ${scope}\n`}  user_paths:
     - path: /
       limits: ${limits}
   providers:

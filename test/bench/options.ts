@@ -43,6 +43,10 @@ export const USAGE = `usage: npm run bench -- [options]
     --only WHAT        of the workloads of --compare (default json-1k,sse)
     --pairs N          rounds per start of the gateways (default 6)
     --launches N       how often both are started (default 3)
+  --fleet              what caps that a fleet shares cost below them, × caps of each proxy, by CPU per request; needs redis-server; 3 minutes
+    --only WHAT        of the workloads of --compare (default json-1k,sse)
+    --pairs N          rounds per start of the gateways (default 6)
+    --launches N       how often both are started (default 3)
   --profile            where the CPU time of gateway and bare goes, function by function`;
 
 /** The mode, and what belongs to it. */
@@ -69,7 +73,7 @@ export interface Options {
   readonly rules: number;
 }
 
-const others = ['profile', 'records', 'records-cost', 'dashboard', 'translation', 'cache', 'workers'] as const;
+const others = ['profile', 'records', 'records-cost', 'dashboard', 'translation', 'cache', 'workers', 'fleet'] as const;
 const COMPARED: readonly Workload[] = ['json', 'sse', 'burst', 'paced'];
 const RECORDED: readonly Workload[] = ['json-1k', 'json-8k', 'sse'];
 const SHARED: readonly Workload[] = ['json-1k', 'sse'];
@@ -97,6 +101,7 @@ export function readOptions(words: string[]): Options | undefined {
       'records-cost': { type: 'boolean', default: false },
       dashboard: { type: 'boolean', default: false },
       workers: { type: 'string' },
+      fleet: { type: 'boolean', default: false },
       entries: { type: 'string', default: '1000000' },
       rules: { type: 'string', default: '10000' },
       help: { type: 'boolean', default: false },
@@ -114,8 +119,15 @@ export function readOptions(words: string[]): Options | undefined {
   const [mode = 'table'] = chosen;
   const isCompare = mode === 'compare';
   if (isCompare && (compare.length < 1 || compare.length > 2)) throw new Error('--compare takes one commit or two');
-  const usual = isCompare ? COMPARED : mode === 'cache' ? CACHED : mode === 'workers' ? SHARED : RECORDED;
-  const isOfWorkloads = isCompare || mode === 'records-cost' || mode === 'cache' || mode === 'workers';
+  const usual = isCompare
+    ? COMPARED
+    : mode === 'cache'
+      ? CACHED
+      : mode === 'workers' || mode === 'fleet'
+        ? SHARED
+        : RECORDED;
+  const isOfWorkloads =
+    isCompare || mode === 'records-cost' || mode === 'cache' || mode === 'workers' || mode === 'fleet';
   const comparable = mode === 'cache' ? CACHED : WORKLOADS.filter((name) => name !== 'held');
   const known = isOfWorkloads ? comparable : [...PARTS, 'limiter'];
   const only = values.only === undefined ? undefined : check('--only', listOf(values.only), known);
@@ -132,7 +144,10 @@ export function readOptions(words: string[]): Options | undefined {
     record,
     compare,
     pairs: countOf('--pairs', values.pairs ?? (mode === 'records-cost' ? '12' : mode === 'cache' ? '4' : '6')),
-    launches: countOf('--launches', values.launches ?? (mode === 'cache' || mode === 'workers' ? '3' : '6')),
+    launches: countOf(
+      '--launches',
+      values.launches ?? (mode === 'cache' || mode === 'workers' || mode === 'fleet' ? '3' : '6'),
+    ),
     nodes: listOf(values.node),
     workers: countOf('--workers', values.workers ?? '2'),
     entries: countOf('--entries', values.entries),

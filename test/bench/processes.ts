@@ -114,6 +114,8 @@ export interface GatewayOptions {
   readonly recording?: Recording | undefined;
   /** It keeps answers. */
   readonly isCached?: boolean;
+  /** Where caps hold; absent: as the gateway decides. */
+  readonly scope?: 'fleet' | 'replica';
   readonly tree?: string;
   readonly node?: string;
 }
@@ -127,13 +129,14 @@ export async function startGateway(upstream: string, folder: string, options: Ga
     env,
     isLogged = false,
     isCached = false,
+    scope,
     recording = 'on',
     nodeFlags = productionFlags(tree ?? ROOT),
   } = options;
   const config = join(folder, 'config');
   mkdirSync(config, { recursive: true });
   const launch = async (isCurrent: boolean): Promise<Running> => {
-    const yaml = gatewayYaml(upstream, { isCurrent, isLogged, isCached, recording });
+    const yaml = gatewayYaml(upstream, { isCurrent, isLogged, isCached, recording, scope });
     writeFileSync(join(config, 'gateway.yaml'), yaml);
     const settings = {
       GATEWAY_HOST: '127.0.0.1',

@@ -5,6 +5,7 @@ import { measureCache, renderCache } from './cache.ts';
 import { compareTrees, renderComparison } from './compare.ts';
 import { measureDashboard } from './dashboard.ts';
 import { compareFlags } from './flags.ts';
+import { measureFleet, renderFleet } from './fleet.ts';
 import { measureAll, SLICE_SECONDS } from './full-run.ts';
 import { figuresOf, record } from './history.ts';
 import { LIMITER_TARGETS, measureLimiter, renderLimiter } from './limiter.ts';
@@ -41,6 +42,7 @@ try {
   else if (options.mode === 'records-cost') say(renderRecordsCost(await measureRecordsCost(session, options)));
   else if (options.mode === 'translation') say(renderTranslation(await measureTranslation(session, options)));
   else if (options.mode === 'workers') say(renderWorkers(await measureWorkers(session, options)));
+  else if (options.mode === 'fleet') say(renderFleet(await measureFleet(session, options)));
   else if (options.mode === 'cache') say(renderCache(await measureCache(session, options)));
   else await tabulate(session, options);
 } catch (error) {

@@ -70,7 +70,7 @@ await test('one of two providers is killed, hangs and comes back, and every ques
   const [status = '', explanation = ''] = (
     await waitFor('the status to name it', async () => {
       const printed = await paste(look);
-      return printed.includes('"reason"') && printed;
+      return printed.split('\n')[0]?.includes('"reason"') && printed;
     })
   ).split('\n');
   const { proxies } = JSON.parse(`{"proxies":[{${status}}]}`) as Status;
