@@ -1,28 +1,14 @@
 // How long the use of one rule lasts, read from a window by itself: only what a cap limits counts, as of the moment that is asked.
 import { test } from 'tap';
 import { windowEndMs, windowStartMs } from '../../../proxy/limits/span.ts';
-import { Tally } from '../../../proxy/limits/tally.ts';
-import { requests, SliceClock, tokens } from '../../../proxy/limits/window.ts';
+import { newUnsaved, Tally } from '../../../proxy/limits/tally.ts';
+import { requests, tokens } from '../../../proxy/limits/window.ts';
 import { minute, start } from './limiter-calls.ts';
 import { ruleOf } from './rule-of.ts';
 
 /** A rule of a minute with these caps, which has counted a request and tokens so many seconds after the start. */
 function used(caps: { readonly maxRequests?: number; readonly maxTokens?: number }, [asked, charged] = [0, 10]) {
-  const clock = new SliceClock(minute);
-  const tally = new Tally(ruleOf('user_path', '/', minute, caps), {
-    changed: new Set(),
-    removed: new Set(),
-    areBounds: false,
-    fleet: undefined,
-    isShared: false,
-    onStoreLoss: 'share',
-    maxChildren: Number.POSITIVE_INFINITY,
-    bytes: 0,
-    mostBytes: Number.POSITIVE_INFINITY,
-    clock: () => clock,
-    isExported: true,
-    tokensEnforced: true,
-  });
+  const tally = new Tally(ruleOf('user_path', '/', minute, caps), newUnsaved({}));
   const counter = tally.open('');
   const uses = [
     { lane: requests, afterSeconds: asked },
