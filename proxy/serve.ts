@@ -274,7 +274,7 @@ lifecycle.counters = await keepCounters({
 await limitLink.start(firstExchangeMs);
 lifecycle.limitLink = limitLink;
 lifecycle.keyUses = keepKeyUses(keyUses, store.uses);
-keepLimiter(limiter, tickMs, log);
+keepLimiter({ limiter, ledgers }, tickMs, log);
 keepTargetLines(targets, tickMs, log);
 const graceMs = (): number => current.get().shutdownGraceMs;
 const { signals } = siblings;

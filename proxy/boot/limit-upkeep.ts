@@ -58,12 +58,23 @@ export function openFleet({ instance, kept, limiter, ledgers, expected }: FleetS
   return fleet;
 }
 
+/** The parts of a proxy that hold counters. */
+interface Counting {
+  readonly limiter: Limiter;
+  readonly ledgers: Ledgers;
+}
+
 /** Sweeps five times a second and tells when an overflow begins and ends, and how many stored counters were left out at the start. */
-export function keepLimiter(limiter: Limiter, nowMs: () => number, log: Pick<Logger, 'warn' | 'info'>): void {
+export function keepLimiter(
+  { limiter, ledgers }: Counting,
+  nowMs: () => number,
+  log: Pick<Logger, 'warn' | 'info'>,
+): void {
   const told = new Set<string>();
   let dropped = 0;
   setInterval(() => {
     limiter.sweep(nowMs(), visits);
+    ledgers.sweep(nowMs(), visits);
     tell();
   }, intervalMs).unref();
 

@@ -44,14 +44,9 @@ export class BudgetsInForce {
   }
 
   /**
-   * The verdict that refuses a request of this user path (normalised) with these labels, undefined when none does: among several the one whose
-   * window ends last, because a retry is admitted no sooner; then the first in the order of budgets. It is counted, and so are those in shadow.
+   * The one of these that refuses a request that they all cover, undefined when none does: among several the one that is to be waited for longest,
+   * because a retry is admitted no sooner; then the first in the order of budgets. It is counted, and so are those in shadow.
    */
-  decide(userPath: string, labels: readonly string[] | undefined, nowMs: number): SpentBudget | undefined {
-    return this.note(this.covering(userPath, labels, nowMs));
-  }
-
-  /** The one of these that refuses a request that they all cover, as `decide` says it. It is counted, and so are those in shadow. */
   note(found: readonly SpentBudget[]): SpentBudget | undefined {
     const refusing = foremost(found);
     if (refusing !== undefined) this.#count(refusing.id, 'reject');

@@ -5,17 +5,9 @@ import type { SetAside } from '../limits/set-aside.ts';
 import { followed } from '../pacing/slices.ts';
 import { BudgetsInForce, foremost } from './budgets-in-force.ts';
 import type { Ledger } from './ledger.ts';
-import { Ledgers } from './ledgers.ts';
+import { Ledgers, type Spender } from './ledgers.ts';
 import { type MoneyRoom, spentBudgetOf, takeMoney, type Wanted } from './money-room.ts';
 import type { KnownBudget, SpentBudget } from './spent-budget.ts';
-
-/** Whose spend it is. */
-export interface Spender {
-  /** Normalised. */
-  readonly userPath: string;
-  /** Of its key. */
-  readonly labels?: readonly string[] | undefined;
-}
 
 /** What one call has cost. */
 export interface Spending {
@@ -44,11 +36,6 @@ export class Budgets {
     return this.verdicts.isEmpty && this.ledgers.isEmpty;
   }
 
-  /** The ledgers that count a caller. */
-  ledgersOf({ userPath, labels }: Spender, nowMs: number): readonly Ledger[] {
-    return this.ledgers.of(userPath, labels, nowMs);
-  }
-
   /**
    * The budget that refuses a request of this caller, undefined when none does: among several the one after whose wait a retry would be
    * admitted. Refusals are counted. A promise where the state store has to be asked.
@@ -56,7 +43,7 @@ export class Budgets {
   refusing(spender: Spender, nowMs: number): SpentBudget | undefined | Promise<SpentBudget | undefined> {
     if (this.isEmpty) return undefined;
     const told = this.verdicts.covering(spender.userPath, spender.labels, nowMs);
-    const ledgers = foremost(told) === undefined ? this.ledgersOf(spender, nowMs) : [];
+    const ledgers = foremost(told) === undefined ? this.ledgers.of(spender, nowMs) : [];
     if (ledgers.length === 0) return this.verdicts.note(told);
     return followed(takeMoney(ledgers, nothingWanted, this.ledgers.records, nowMs), (room) =>
       this.verdicts.note(joined(told, room, nowMs)),
@@ -74,9 +61,11 @@ export class Budgets {
     });
   }
 
-  /** Counts at once what calls of this caller have cost. */
-  charge(spender: Spender, spendings: readonly Spending[], nowMs: number): void {
-    for (const ledger of this.ledgersOf(spender, nowMs)) {
+  /** Counts at once what calls of this caller have cost; `spendingsOf` is asked where a budget counts it. */
+  charge(spender: Spender, spendingsOf: () => readonly Spending[], nowMs: number): void {
+    const ledgers = this.ledgers.toCharge(spender, nowMs);
+    const spendings = ledgers.length === 0 ? [] : spendingsOf();
+    for (const ledger of ledgers) {
       for (const { cost, atMs } of spendings) if (atMs >= ledger.kept.fromMs) ledger.charge(cost, nowMs);
     }
   }
@@ -89,7 +78,7 @@ export class Budgets {
   /** The budgets of a caller as they stand, and those that the control plane says are used up. Counts nothing. */
   known(spender: Spender, nowMs: number): readonly KnownBudget[] {
     const told = this.verdicts.covering(spender.userPath, spender.labels, nowMs);
-    const own = this.ledgersOf(spender, nowMs).map((ledger) => {
+    const own = this.ledgers.of(spender, nowMs).map((ledger) => {
       ledger.correct(this.ledgers.records, nowMs);
       return ledger.known(nowMs);
     });
@@ -98,7 +87,7 @@ export class Budgets {
 
   /** Asks the state store how the budgets of a caller stand that the fleet shares. Resolves within the time that requests may wait for it. */
   refresh(spender: Spender, nowMs: number): Promise<void> {
-    return this.ledgers.refresh(this.ledgersOf(spender, nowMs), nowMs);
+    return this.ledgers.refresh(this.ledgers.of(spender, nowMs), nowMs);
   }
 }
 

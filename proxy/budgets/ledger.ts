@@ -13,7 +13,7 @@ import type { RecordedSpend } from './recorded-spend.ts';
 import type { KnownBudget } from './spent-budget.ts';
 
 /** What was recorded so long before an answer of the state store has been told to it by all proxies. Milliseconds. */
-export const toldMs = 2_000;
+const toldMs = 2_000;
 
 /** A budget in its present window. Its tally counts nano-dollars as tokens. */
 export interface KeptBudget {
@@ -34,7 +34,10 @@ export class Ledger {
   readonly #child: string;
   readonly #shownChild: string;
   readonly #correction = new Correction();
-  #seen = '';
+  /** What was last looked at: the records, the window, and the answer of the state store. */
+  #recordedAtMs = Number.NaN;
+  #fromMs = Number.NaN;
+  #viewAtMs = Number.NaN;
   /** Those of the match, and those of the tally that they were made of. */
   #caps: Caps | undefined;
   #of: Caps | undefined;
@@ -71,11 +74,6 @@ export class Ledger {
     return Math.max(0, usedOf(this.counter, money, nowMs) + this.counter.uncounted);
   }
 
-  /** The money that open requests of this proxy have set aside. */
-  get reserved(): NanoDollars {
-    return this.counter.reserved;
-  }
-
   /** Whether there is room for a request that needs so much of it; 0: it must not be used up. `isLast`: it has waited for the store as long as it may. */
   room(wanted: NanoDollars, nowMs: number, isLast: boolean): Room {
     const { caps } = this.match;
@@ -103,15 +101,17 @@ export class Ledger {
   correct(records: RecordedSpend, nowMs: number): void {
     const { shared } = this.counter;
     const stock = shared?.known('tokens');
-    const view = stock?.view;
-    const seen = `${records.atMs} ${this.kept.fromMs} ${shared === undefined ? '' : (view?.atMs ?? 'none')}`;
-    if (seen === this.#seen) return;
-    this.#seen = seen;
+    const viewAtMs = stock?.view?.atMs ?? Number.NEGATIVE_INFINITY;
+    const { fromMs } = this.kept;
+    if (records.atMs === this.#recordedAtMs && fromMs === this.#fromMs && viewAtMs === this.#viewAtMs) return;
+    this.#recordedAtMs = records.atMs;
+    this.#fromMs = fromMs;
+    this.#viewAtMs = viewAtMs;
     const { key, perChild, matchSubject } = this.kept.budget;
-    const of = { key, perChild, subject: this.#child || matchSubject, fromMs: this.kept.fromMs };
+    const of = { key, perChild, subject: this.#child || matchSubject, fromMs };
     const recorded = records.spent(of, nowMs);
     if (recorded === undefined) return;
-    const knownAtMs = shared === undefined ? nowMs : (view?.atMs ?? Number.NEGATIVE_INFINITY) - toldMs;
+    const knownAtMs = shared === undefined ? nowMs : viewAtMs - toldMs;
     const settled = records.spent(of, knownAtMs);
     const counted = usedOf(this.counter, money, nowMs);
     this.#correction.note({ counted, settled, recorded, recordedAtMs: records.atMs }, nowMs);

@@ -9,13 +9,21 @@ import { refresh } from '../limits/fleet/refresh.ts';
 import type { OwnUse } from '../limits/fleet/tell-again.ts';
 import { type MatchedCounter, RuleIndex, RuleLookup } from '../limits/match.ts';
 import { ownUsesOf } from '../limits/own-uses.ts';
-import { needsOf } from '../limits/room.ts';
+import { Sweeper } from '../limits/sweeper.ts';
 import { type Counter, newUnsaved, Tally, type Unsaved } from '../limits/tally.ts';
 import { type KeptBudget, Ledger } from './ledger.ts';
 import { RecordedSpend } from './recorded-spend.ts';
 
 /** The longest calendar month in seconds: what is counted in a window must not leave the ring of its counter before the window ends. */
 const longestMonth = 31 * 86_400;
+
+/** Whose spend it is. */
+export interface Spender {
+  /** Normalised. */
+  readonly userPath: string;
+  /** Of its key. */
+  readonly labels?: readonly string[] | undefined;
+}
 
 /** The budgets in force, and where their windows begin. */
 export interface BudgetsToKeep {
@@ -34,7 +42,8 @@ export class Ledgers {
   readonly #ledgers = new WeakMap<Counter, Ledger>();
   /** When the first window ends. Unix milliseconds. */
   #endMs = Number.POSITIVE_INFINITY;
-  /** Requests of children that had no ledger, because there were too many. */
+  readonly #sweeper = new Sweeper({ values: () => this.#byTally.keys() });
+  /** How often a request was not charged to the ledger of a child, because there were too many. */
   overflowed = 0;
 
   /** `mostBytes`: the most heap that all ledgers may take; of further children only what the control plane tells is known. */
@@ -67,16 +76,22 @@ export class Ledgers {
     this.#begin(toKeep, nowMs);
   }
 
-  /** The ledgers that count a caller; `userPath` normalised. */
-  of(userPath: string, labels: readonly string[] | undefined, nowMs: number): readonly Ledger[] {
-    if (this.#kept.size === 0) return noLedgers;
-    if (nowMs >= this.#endMs && this.#toKeep !== undefined) this.#begin(this.#toKeep, nowMs);
-    const found: Ledger[] = [];
-    for (const match of this.#lookup.forUserPath(userPath).matched()) this.#add(match, found);
-    for (const label of labels ?? []) {
-      for (const { caps } of this.#labels.get(label) ?? []) this.#add({ caps, child: '', shownChild: '' }, found);
-    }
+  /** The ledgers that count a caller. */
+  of(spender: Spender, nowMs: number): readonly Ledger[] {
+    return this.#matchesOf(spender, nowMs).flatMap((match) => this.#ledgerOf(match) ?? []);
+  }
+
+  /** Those that a request is charged to; a child that has none is counted in `overflowed`. */
+  toCharge(spender: Spender, nowMs: number): readonly Ledger[] {
+    const matches = this.#matchesOf(spender, nowMs);
+    const found = matches.flatMap((match) => this.#ledgerOf(match) ?? []);
+    this.overflowed += matches.length - found.length;
     return found;
+  }
+
+  /** Drops ledgers of children that have counted nothing in their window; visits so many, and returns the number dropped. */
+  sweep(nowMs: number, visits: number): number {
+    return this.#sweeper.sweep(nowMs, visits);
   }
 
   /** All that this proxy has counted in the present windows. */
@@ -88,22 +103,28 @@ export class Ledgers {
   /** Asks the state store how these stand, where the fleet shares them. Resolves within the time that requests may wait for it. */
   async refresh(ledgers: readonly Ledger[], nowMs: number): Promise<void> {
     const { fleet, isShared } = this.#unsaved;
-    const stocks = ledgers.flatMap(({ match }) => needsOf([match], 0, nowMs)).map(({ stock }) => stock);
+    const stocks = ledgers.flatMap(({ counter }) => counter.shared?.stock('tokens', nowMs) ?? []);
     if (isShared && fleet?.isLost === false && stocks.length > 0) await refresh(fleet, stocks, nowMs);
   }
 
-  #add({ caps: { tally }, child, shownChild }: Omit<MatchedCounter, 'counter'>, found: Ledger[]): void {
+  #matchesOf({ userPath, labels = [] }: Spender, nowMs: number): readonly Match[] {
+    if (this.#kept.size === 0) return noMatches;
+    if (nowMs >= this.#endMs && this.#toKeep !== undefined) this.#begin(this.#toKeep, nowMs);
+    const labelled = labels.flatMap((label) => this.#labels.get(label) ?? []);
+    const ofLabels = labelled.map(({ caps }) => ({ caps, child: '', shownChild: '' }));
+    return [...this.#lookup.forUserPath(userPath).matched(), ...ofLabels];
+  }
+
+  /** Undefined: there are too many children. */
+  #ledgerOf({ caps: { tally }, child, shownChild }: Match): Ledger | undefined {
     const counter = tally.claim(child);
     const kept = this.#byTally.get(tally);
-    if (counter === undefined || kept === undefined) {
-      this.overflowed += 1;
-      return;
-    }
+    if (counter === undefined || kept === undefined) return undefined;
     const known = this.#ledgers.get(counter);
     const ledger = known ?? new Ledger(kept, counter, { child: counter.child, shownChild });
     if (known === undefined) this.#ledgers.set(counter, ledger);
     ledger.kept = kept;
-    found.push(ledger);
+    return ledger;
   }
 
   #begin({ budgets, anchors }: BudgetsToKeep, nowMs: number): void {
@@ -132,7 +153,9 @@ export class Ledgers {
   }
 }
 
-const noLedgers: readonly Ledger[] = [];
+type Match = Omit<MatchedCounter, 'counter'>;
+
+const noMatches: readonly Match[] = [];
 
 /** A budget in one window as the counters of rate limits know it: a token is a nano-dollar, an epoch a window. */
 function ruleOf({ key, id, matchSubject, subject, perChild, ...budget }: MergedBudget, fromMs: number): Rule {

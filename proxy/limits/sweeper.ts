@@ -1,11 +1,16 @@
 // Evicts idle children of templates, in portions: a round visits all of them, then the next round begins.
 import type { Counter, Tally } from './tally.ts';
 
+/** Those in force at the time of the call. */
+interface Tallies {
+  values(): Iterable<Tally>;
+}
+
 export class Sweeper {
-  readonly #tallies: ReadonlyMap<string, Tally>;
+  readonly #tallies: Tallies;
   #round: Iterator<Counter> | undefined;
 
-  constructor(tallies: ReadonlyMap<string, Tally>) {
+  constructor(tallies: Tallies) {
     this.#tallies = tallies;
   }
 

@@ -4,6 +4,7 @@ import { costOf } from '../../domain/prices/cost.ts';
 import type { Price } from '../../domain/prices/price.ts';
 import type { NanoDollars } from '../../domain/records/usage.ts';
 import type { Budgets, Taken } from '../budgets/budgets.ts';
+import type { Ledger } from '../budgets/ledger.ts';
 import { MoneyHold } from '../budgets/money-hold.ts';
 import type { Wanted } from '../budgets/money-room.ts';
 import type { AnswerLengths } from '../limits/answer-lengths.ts';
@@ -44,10 +45,11 @@ export function setAsideMoney(
   const { principal } = trip;
   if (budgets.ledgers.isEmpty || principal === undefined || asked === undefined) return;
   const now = Math.floor(nowMs());
-  const ledgers = budgets.ledgersOf({ userPath: principal.shownPath, labels: principal.labels }, now);
+  const ledgers = budgets.ledgers.of({ userPath: principal.shownPath, labels: principal.labels }, now);
   if (ledgers.length === 0) return;
   const expected = trip.expected ?? new Expected(asked, limiter.lengths, 'p90');
-  const wanted = wantedOf(expected, targets);
+  // The length of the answer is asked for only where it counts.
+  const wanted = ledgers.some(isHard) ? wantedByMode(expected, targets) : wantedAtLeast(expected, targets);
   if (expected !== trip.expected) expected.end();
   const hold = new MoneyHold();
   trip.money = hold;
@@ -62,13 +64,22 @@ export function setAsideMoney(
   });
 }
 
-/** Whatever target answers, the prompt costs as much as at the cheapest, and the whole at most as much as at the dearest. */
-function wantedOf(expected: Expected, targets: readonly PricedPlace[]): Wanted {
+function isHard({ kept }: Ledger): boolean {
+  return kept.budget.mode === 'hard';
+}
+
+/** Whatever target answers, the prompt costs as much as at the cheapest. */
+function wantedAtLeast({ promptTokens }: Expected, targets: readonly PricedPlace[]): Wanted {
+  const least = Math.min(...targets.map(({ price }) => costAt(price, promptTokens, 0)));
+  return () => (Number.isFinite(least) ? least : 0);
+}
+
+/** A hard budget has to have what the whole costs at the dearest target. */
+function wantedByMode(expected: Expected, targets: readonly PricedPlace[]): Wanted {
   const input = expected.promptTokens;
-  const known = targets.map(({ price }) => costAt(price, input, 0));
-  const most = targets.map((target) => costAt(target.price, input, expected.mostOutputAt(target)));
-  const [least, dearest] = [Math.min(...known), Math.max(0, ...most)];
-  return ({ kept }) => (kept.budget.mode === 'hard' ? dearest : Number.isFinite(least) ? least : 0);
+  const most = Math.max(0, ...targets.map((target) => costAt(target.price, input, expected.mostOutputAt(target))));
+  const least = wantedAtLeast(expected, targets);
+  return (ledger) => (isHard(ledger) ? most : least(ledger));
 }
 
 /** 0 where there is no price, or it is not one of tokens. */

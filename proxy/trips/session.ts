@@ -253,7 +253,7 @@ function charge(usage: TokenUsage, trip: SessionTrip, parts: SessionParts): void
   trip.charged += cost.total;
   parts.budgets.charge(
     { userPath: trip.caller.shownPath, labels: trip.caller.labels },
-    [{ cost: cost.total, atMs: now }],
+    () => [{ cost: cost.total, atMs: now }],
     now,
   );
 }

@@ -262,7 +262,7 @@ export const proxyMetrics = {
   budgetOverflows: {
     name: 'gateway_budget_overflows_total',
     type: 'counter',
-    help: 'How often a child of a budget template was not counted by this proxy, because there were rate_limits.max_children, or their memory was full: what records say holds for it.',
+    help: 'How often this proxy did not count a cost at once for a child of a budget template, because there were rate_limits.max_children, or their memory was full: what records say holds for it.',
     labelNames: [],
   },
   guardrailVerdicts: {

@@ -1,5 +1,5 @@
 // Counts under the budgets of a caller what a request has cost, as its record will say it, but at once.
-import type { Budgets } from '../../budgets/budgets.ts';
+import type { Budgets, Spending } from '../../budgets/budgets.ts';
 import { spendingsOf } from '../../records/attempts.ts';
 import { attemptsOf, type RecordedEnd, type RecordedTrip, userPathOf } from '../../records/record-of-trip.ts';
 
@@ -12,11 +12,11 @@ export function chargeBudgets(trip: ChargedTrip, end: RecordedEnd, budgets: Budg
   if (budgets.ledgers.isEmpty || caching?.hit !== undefined || (accepted === undefined && failed.length === 0)) return;
   const spender = { userPath: userPathOf(trip), labels: principal?.labels };
   const nowMs = Math.floor(end.nowMs);
-  if (budgets.ledgersOf(spender, nowMs).length === 0) return;
-  const spendings = spendingsOf(attemptsOf(trip, end)).map(({ cost, atMs }, index, all) => ({
-    // The accepted attempt is the last one that can have been counted before.
-    cost: index === all.length - 1 ? cost - (trip.charged ?? 0) : cost,
-    atMs,
-  }));
+  const spendings = (): readonly Spending[] =>
+    spendingsOf(attemptsOf(trip, end)).map(({ cost, atMs }, index, all) => ({
+      // The accepted attempt is the last one that can have been counted before.
+      cost: index === all.length - 1 ? cost - (trip.charged ?? 0) : cost,
+      atMs,
+    }));
   budgets.charge(spender, spendings, nowMs);
 }

@@ -3,6 +3,8 @@ import { test } from 'tap';
 import type { BudgetVerdict } from '../../../domain/budgets/verdicts.ts';
 import { Budgets } from '../../../proxy/budgets/budgets.ts';
 import { BudgetsInForce } from '../../../proxy/budgets/budgets-in-force.ts';
+import type { Spender } from '../../../proxy/budgets/ledgers.ts';
+import type { SpentBudget } from '../../../proxy/budgets/spent-budget.ts';
 import { budgetRefusal, spentBudget } from '../../../proxy/stages/budget.ts';
 import { mostLabelledBudgets } from '../../../schemas/metrics/limit-metrics.ts';
 
@@ -31,6 +33,11 @@ function budgetsOf(...verdicts: BudgetVerdict[]): BudgetsInForce {
   return budgets;
 }
 
+/** Decides on a request as its admission does. */
+function decide(budgets: BudgetsInForce, { userPath, labels }: Spender, atMs = nowMs): SpentBudget | undefined {
+  return budgets.note(budgets.covering(userPath, labels, atMs));
+}
+
 await test('a verdict refuses its path and everything below it, and those with its label', async (t) => {
   const budgets = budgetsOf(verdict('/team'), verdict('/customers/alice'), verdict('batch', { scope: 'label' }));
   const cases: [userPath: string, labels: readonly string[] | undefined, by: string | undefined][] = [
@@ -47,28 +54,32 @@ await test('a verdict refuses its path and everything below it, and those with i
     ['/batch', undefined, undefined],
   ];
   for (const [userPath, labels, by] of cases) {
-    t.equal(budgets.decide(userPath, labels, nowMs)?.effectiveSubject, by, `${userPath} ${labels?.join() ?? ''}`);
+    t.equal(
+      decide(budgets, { userPath: userPath, labels })?.effectiveSubject,
+      by,
+      `${userPath} ${labels?.join() ?? ''}`,
+    );
   }
-  t.equal(budgetsOf(verdict('/')).decide('/', undefined, nowMs)?.effectiveSubject, '/');
-  t.equal(budgetsOf(verdict('/')).decide('/a/b', undefined, nowMs)?.effectiveSubject, '/');
+  t.equal(decide(budgetsOf(verdict('/')), { userPath: '/' })?.effectiveSubject, '/');
+  t.equal(decide(budgetsOf(verdict('/')), { userPath: '/a/b' })?.effectiveSubject, '/');
 });
 
 await test('the one with the longest wait speaks, then the outermost; nothing does after its window', async (t) => {
   const later = verdict('/team/app', { endMs: nowMs + 90_000 });
   const budgets = budgetsOf(verdict('/team'), later, verdict('/'), verdict('batch', { scope: 'label' }));
-  t.equal(budgets.decide('/team/app', ['batch'], nowMs), later);
-  t.equal(budgets.decide('/team', ['batch'], nowMs)?.subject, '/');
-  t.equal(budgets.decide('/team/app', undefined, nowMs + 60_000), later);
-  t.equal(budgets.decide('/team/app', undefined, nowMs + 90_000), undefined);
+  t.equal(decide(budgets, { userPath: '/team/app', labels: ['batch'] }), later);
+  t.equal(decide(budgets, { userPath: '/team', labels: ['batch'] })?.subject, '/');
+  t.equal(decide(budgets, { userPath: '/team/app' }, nowMs + 60_000), later);
+  t.equal(decide(budgets, { userPath: '/team/app' }, nowMs + 90_000), undefined);
   budgets.put([]);
   t.equal(budgets.isEmpty, true);
-  t.equal(budgets.decide('/team', undefined, nowMs), undefined);
+  t.equal(decide(budgets, { userPath: '/team' }), undefined);
 });
 
 await test('one in shadow refuses nothing and is counted; so is every refusal, up to so many budgets apart', async (t) => {
   const budgets = budgetsOf(verdict('/team', { mode: 'shadow', id: 's' }), verdict('/team/app', { id: 'e' }));
-  t.equal(budgets.decide('/team', undefined, nowMs), undefined);
-  t.equal(budgets.decide('/team/app', undefined, nowMs)?.id, 'e');
+  t.equal(decide(budgets, { userPath: '/team' }), undefined);
+  t.equal(decide(budgets, { userPath: '/team/app' })?.id, 'e');
   t.same(budgets.decisions(), [
     { budget: 's', counts: { reject: 0, shadow_reject: 1 } },
     { budget: 'e', counts: { reject: 1, shadow_reject: 0 } },
@@ -76,7 +87,7 @@ await test('one in shadow refuses nothing and is counted; so is every refusal, u
   t.equal(budgets.covering('/team/app', undefined, nowMs).length, 2, 'looking counts nothing');
   const many = Array.from({ length: mostLabelledBudgets + 5 }, (_, index) => verdict(`/many/${index}`));
   budgets.put(many);
-  for (const { effectiveSubject } of many) budgets.decide(effectiveSubject, undefined, nowMs);
+  for (const { effectiveSubject } of many) decide(budgets, { userPath: effectiveSubject });
   t.equal(budgets.decisions().length, mostLabelledBudgets + 1);
   t.same(budgets.decisions().at(-1), { budget: 'other', counts: { reject: 7, shadow_reject: 0 } });
 });

@@ -166,7 +166,7 @@ await test('records of what the store knows change nothing', async (t) => {
     for (const stand of proxies.stands) stand.record([{ effectiveSubject: '/team', dollars: second * 0.1 }], startMs);
     proxies.pass(1_000);
   }
-  const ledgers = proxies.stands.flatMap(({ budgets }) => budgets.ledgersOf({ userPath: '/team' }, proxies.nowMs));
+  const ledgers = proxies.stands.flatMap(({ budgets }) => budgets.ledgers.of({ userPath: '/team' }, proxies.nowMs));
   t.same(
     ledgers.map(({ counter }) => counter.uncounted),
     [0, 0],

@@ -5,8 +5,8 @@ import { type MergedBudget, mergeBudgets } from '../../../domain/budgets/merge-b
 import { nanoDollarsOf } from '../../../domain/budgets/money.ts';
 import type { BudgetSpend } from '../../../domain/budgets/spends.ts';
 import { defaultAnchors } from '../../../domain/budgets/window.ts';
-import { Budgets, type Spender } from '../../../proxy/budgets/budgets.ts';
-import { Ledgers } from '../../../proxy/budgets/ledgers.ts';
+import { Budgets } from '../../../proxy/budgets/budgets.ts';
+import { Ledgers, type Spender } from '../../../proxy/budgets/ledgers.ts';
 import type { Wanted } from '../../../proxy/budgets/money-room.ts';
 import type { Enforcement } from '../../../proxy/limits/enforcement.ts';
 import type { BudgetLimit, Budgets as Declared } from '../../../schemas/types.ts';
@@ -54,7 +54,7 @@ export class LedgerStand {
   /** Counts dollars that a call has cost. */
   spend(userPath: string, dollars: number, more: { labels?: readonly string[]; atMs?: number } = {}): void {
     const spending = { cost: nanoDollarsOf(dollars), atMs: more.atMs ?? this.nowMs };
-    this.budgets.charge({ userPath, labels: more.labels }, [spending], this.nowMs);
+    this.budgets.charge({ userPath, labels: more.labels }, () => [spending], this.nowMs);
   }
 
   /** Who refuses a request, and what is spent of it in dollars; undefined: none. */
@@ -67,7 +67,7 @@ export class LedgerStand {
   /** Sets dollars aside for a call; the function gives them back. Undefined: there is no room. */
   take(userPath: string, dollars: (mode: Mode) => number): ReturnType<Budgets['setAside']> {
     const wanted: Wanted = ({ kept }) => nanoDollarsOf(dollars(kept.budget.mode));
-    return this.budgets.setAside(this.budgets.ledgersOf({ userPath }, this.nowMs), wanted, this.nowMs);
+    return this.budgets.setAside(this.budgets.ledgers.of({ userPath }, this.nowMs), wanted, this.nowMs);
   }
 
   /** Dollars spent of each budget that counts the caller. */

@@ -117,6 +117,18 @@ await test('children beyond the bound are not counted here, and others as before
   for (const child of ['a', 'b']) stand.spend(`/customers/${child}`, 2);
   t.equal(stand.refusal('/customers/a'), '/customers/a 2');
   t.equal(stand.refusal('/customers/b'), undefined);
-  t.equal(stand.budgets.ledgers.overflowed, 2);
+  t.equal(stand.budgets.ledgers.overflowed, 1, 'looking counts nothing');
+  t.end();
+});
+
+await test('children that are only named leave their room to those that spend', (t) => {
+  const lists = { user_paths: [pathBudget('/customers', 1, { perChild: true })] };
+  const stand = new LedgerStand(lists, startMs, { enforcement: { maxChildren: 3 } });
+  stand.spend('/customers/spent', 2);
+  for (let child = 0; child < 5; child += 1) stand.refusal(`/customers/named-${child}`);
+  t.equal(stand.budgets.ledgers.sweep(startMs, 100), 2);
+  stand.spend('/customers/b', 2);
+  t.equal(stand.refusal('/customers/b'), '/customers/b 2');
+  t.equal(stand.refusal('/customers/spent'), '/customers/spent 2', 'what was spent stays');
   t.end();
 });
