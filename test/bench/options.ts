@@ -74,9 +74,22 @@ export interface Options {
 }
 
 const others = ['profile', 'records', 'records-cost', 'dashboard', 'translation', 'cache', 'workers', 'fleet'] as const;
-const COMPARED: readonly Workload[] = ['json', 'sse', 'burst', 'paced'];
-const RECORDED: readonly Workload[] = ['json-1k', 'json-8k', 'sse'];
-const SHARED: readonly Workload[] = ['json-1k', 'sse'];
+
+/** What a mode that loads gateways side by side measures unless told otherwise, and how often. */
+interface Usual {
+  readonly workloads: readonly Workload[];
+  readonly pairs: number;
+  readonly launches: number;
+}
+
+const USUAL: Usual = { workloads: ['json-1k', 'sse'], pairs: 6, launches: 3 };
+const CONTESTS: Partial<Record<Options['mode'], Usual>> = {
+  compare: { workloads: ['json', 'sse', 'burst', 'paced'], pairs: 6, launches: 6 },
+  'records-cost': { workloads: ['json-1k', 'json-8k', 'sse'], pairs: 12, launches: 6 },
+  cache: { workloads: CACHED, pairs: 4, launches: 3 },
+  workers: USUAL,
+  fleet: USUAL,
+};
 
 /** Reads the words; undefined when the usage is to be shown instead. Throws with the reason when a word is wrong. */
 export function readOptions(words: string[]): Options | undefined {
@@ -119,17 +132,10 @@ export function readOptions(words: string[]): Options | undefined {
   const [mode = 'table'] = chosen;
   const isCompare = mode === 'compare';
   if (isCompare && (compare.length < 1 || compare.length > 2)) throw new Error('--compare takes one commit or two');
-  const usual = isCompare
-    ? COMPARED
-    : mode === 'cache'
-      ? CACHED
-      : mode === 'workers' || mode === 'fleet'
-        ? SHARED
-        : RECORDED;
-  const isOfWorkloads =
-    isCompare || mode === 'records-cost' || mode === 'cache' || mode === 'workers' || mode === 'fleet';
+  const contest = CONTESTS[mode];
+  const { workloads, pairs, launches } = contest ?? { ...USUAL, launches: 6 };
   const comparable = mode === 'cache' ? CACHED : WORKLOADS.filter((name) => name !== 'held');
-  const known = isOfWorkloads ? comparable : [...PARTS, 'limiter'];
+  const known = contest === undefined ? [...PARTS, 'limiter'] : comparable;
   const only = values.only === undefined ? undefined : check('--only', listOf(values.only), known);
   const parts = only ?? PARTS.filter((part) => !(quick && part === 'held'));
   return {
@@ -137,17 +143,14 @@ export function readOptions(words: string[]): Options | undefined {
     quick,
     parts: PARTS.filter((part) => parts.includes(part)),
     limiter: only?.includes('limiter') ?? true,
-    workloads: isOfWorkloads && only !== undefined ? (only as Workload[]) : usual,
+    workloads: contest !== undefined && only !== undefined ? (only as Workload[]) : workloads,
     variants: values.variants === undefined ? VARIANTS : check('--variants', listOf(values.variants), VARIANTS),
     rounds: values.rounds === undefined ? undefined : countOf('--rounds', values.rounds),
     json,
     record,
     compare,
-    pairs: countOf('--pairs', values.pairs ?? (mode === 'records-cost' ? '12' : mode === 'cache' ? '4' : '6')),
-    launches: countOf(
-      '--launches',
-      values.launches ?? (mode === 'cache' || mode === 'workers' || mode === 'fleet' ? '3' : '6'),
-    ),
+    pairs: countOf('--pairs', values.pairs ?? String(pairs)),
+    launches: countOf('--launches', values.launches ?? String(launches)),
     nodes: listOf(values.node),
     workers: countOf('--workers', values.workers ?? '2'),
     entries: countOf('--entries', values.entries),
