@@ -47,6 +47,11 @@ export const USAGE = `usage: npm run bench -- [options]
     --only WHAT        of the workloads of --compare (default json-1k,sse)
     --pairs N          rounds per start of the gateways (default 6)
     --launches N       how often both are started (default 3)
+  --spread             how far launches lie apart, each × a bare pass-through of the same moment, with records and without; which launches are slow,
+                       and what their garbage collector did; 15 minutes
+    --only WHAT        of the workloads of --compare (default json,sse)
+    --pairs N          rounds per launch (default 6)
+    --launches N       how many (default 30)
   --profile            where the CPU time of gateway and bare goes, function by function`;
 
 /** The mode, and what belongs to it. */
@@ -73,7 +78,17 @@ export interface Options {
   readonly rules: number;
 }
 
-const others = ['profile', 'records', 'records-cost', 'dashboard', 'translation', 'cache', 'workers', 'fleet'] as const;
+const others = [
+  'profile',
+  'records',
+  'records-cost',
+  'dashboard',
+  'translation',
+  'cache',
+  'workers',
+  'fleet',
+  'spread',
+] as const;
 
 /** What a mode that loads gateways side by side measures unless told otherwise, and how often. */
 interface Usual {
@@ -89,6 +104,7 @@ const CONTESTS: Partial<Record<Options['mode'], Usual>> = {
   cache: { workloads: CACHED, pairs: 4, launches: 3 },
   workers: USUAL,
   fleet: USUAL,
+  spread: { workloads: ['json', 'sse'], pairs: 6, launches: 30 },
 };
 
 /** Reads the words; undefined when the usage is to be shown instead. Throws with the reason when a word is wrong. */
@@ -115,6 +131,7 @@ export function readOptions(words: string[]): Options | undefined {
       dashboard: { type: 'boolean', default: false },
       workers: { type: 'string' },
       fleet: { type: 'boolean', default: false },
+      spread: { type: 'boolean', default: false },
       entries: { type: 'string', default: '1000000' },
       rules: { type: 'string', default: '10000' },
       help: { type: 'boolean', default: false },

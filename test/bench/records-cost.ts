@@ -46,7 +46,7 @@ export async function measureRecordsCost(session: Session, extent: Extent): Prom
   for (let launch = 0; launch < extent.launches; launch += 1) {
     const running: Running[] = [];
     const folders = RECORDINGS.map((recording) => join(session.folder, `${recording}-${launch}`));
-    const taking = setInterval(() => void Promise.all(folders.map(takeSegments)), TAKE_MS);
+    const endTaking = keepTaking(folders);
     for (const recording of turned(RECORDINGS, launch)) {
       progress(`starting with records ${recording}`);
       const folder = join(session.folder, `${recording}-${launch}`);
@@ -61,16 +61,21 @@ export async function measureRecordsCost(session: Session, extent: Extent): Prom
       await session.client.close(gateway.url);
       await gateway.stop();
     }
-    clearInterval(taking);
+    endTaking();
   }
   progress('');
   return all;
 }
 
 /**
- * Removes the segments of a journal that are full, as the control plane does. If they stayed, each record would go into memory that the system
- * has not used before; on a virtual machine that costs ten times as much as what is used again.
+ * Keeps removing the segments of journals that are full, as the control plane does, until the returned function is called. If they stayed, each
+ * record would go into memory that the system has not used before; on a virtual machine that costs ten times as much as what is used again.
  */
+export function keepTaking(folders: readonly string[]): () => void {
+  const taking = setInterval(() => void Promise.all(folders.map(takeSegments)), TAKE_MS);
+  return () => clearInterval(taking);
+}
+
 async function takeSegments(folder: string): Promise<void> {
   for (const directory of await journalDirectories(join(folder, 'data')))
     for (const segment of (await segmentsIn(directory)).slice(0, -1))

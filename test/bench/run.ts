@@ -16,6 +16,7 @@ import { measureRecords } from './records.ts';
 import { measureRecordsCost, renderRecordsCost } from './records-cost.ts';
 import { renderReport } from './report.ts';
 import { describeMachine, openSession, progress, type Session, say } from './session.ts';
+import { measureSpread, renderSpread } from './spread.ts';
 import { measureTranslation, renderTranslation } from './translation.ts';
 import { openTree, ownTree } from './tree.ts';
 import { measureWorkers, renderWorkers } from './workers.ts';
@@ -43,6 +44,7 @@ try {
   else if (options.mode === 'translation') say(renderTranslation(await measureTranslation(session, options)));
   else if (options.mode === 'workers') say(renderWorkers(await measureWorkers(session, options)));
   else if (options.mode === 'fleet') say(renderFleet(await measureFleet(session, options)));
+  else if (options.mode === 'spread') say(renderSpread(await measureSpread(session, options)));
   else if (options.mode === 'cache') say(renderCache(await measureCache(session, options)));
   else await tabulate(session, options);
 } catch (error) {

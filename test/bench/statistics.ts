@@ -29,6 +29,14 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
+/** The value that so great a share of all lies below (`share` from 0 to 1), between two neighbours in proportion. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = share * (sorted.length - 1);
+  const [below = Number.NaN, above = below] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
+  return below + (above - below) * (at - Math.floor(at));
+}
+
 /** The trimmed mean of the logarithms of all ratios, with Yuen's interval for trimmed means. Three pairs at least. */
 export function ratioOf(pairs: readonly Pair[]): Ratio {
   const logs = pairs.map(({ before, after }) => Math.log(after / before)).toSorted((a, b) => a - b);
