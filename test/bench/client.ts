@@ -7,7 +7,13 @@ import { runOpenLoop } from './open-loop.ts';
 import type { Command, Reply } from './slice.ts';
 import { Target } from './target.ts';
 
-const { values } = parseArgs({ options: { token: { type: 'string', default: '' } } });
+const { values } = parseArgs({
+  options: {
+    token: { type: 'string', default: '' },
+    peer: { type: 'string' },
+    header: { type: 'string', multiple: true, default: [] },
+  },
+});
 const targets = new Map<string, Target>();
 const held = new Map<string, HeldSet>();
 
@@ -47,7 +53,7 @@ async function obey(command: Command): Promise<Extract<Reply, { done: unknown }>
 }
 
 function targetAt(url: string): Target {
-  const target = targets.get(url) ?? new Target(url, values.token);
+  const target = targets.get(url) ?? new Target(url, values.token, url === values.peer ? values.header : []);
   targets.set(url, target);
   return target;
 }

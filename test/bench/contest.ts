@@ -60,7 +60,8 @@ export async function measureSlice(
 ): Promise<Cost> {
   await client.open(server.url, slice.connections);
   const endCount = await count?.(server.pid);
-  const end = startReading([server.pid, client.pid, ...others.map(({ pid }) => pid)]);
+  const further = server.further ?? [];
+  const end = startReading([server.pid, ...further, client.pid, ...others.map(({ pid }) => pid)]);
   const load = await client.run({ ...slice, url: server.url });
   const reading = end();
   const instructions = await endCount?.();
@@ -68,7 +69,8 @@ export async function measureSlice(
     if (!isAlive(pid)) throw new Error(`${name} ended under load; its last words:\n${lastWords()}`);
   }
   if (load.requests === 0) throw new Error(`${server.name} answered no ${slice.workload} request`);
-  const [own = 0, ofClient = 0, ...rest] = reading.cpuMs;
+  const own = reading.cpuMs.slice(0, 1 + further.length).reduce((sum, ms) => sum + ms, 0);
+  const [ofClient = 0, ...rest] = reading.cpuMs.slice(1 + further.length);
   const cores = (ms: number): number => ms / 1000 / reading.seconds;
   return {
     load,

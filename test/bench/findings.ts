@@ -6,7 +6,7 @@ import type { Workload } from './workload.ts';
 
 /** Who answers: the provider itself; the bare pass-through and the gateway with the flags of production, and with those
  *  of Node (`-default`); the gateway without limits (`unlimited`) and without the reading of usage (`unmetered`), and with
- *  a line of the access log for each request (`logged`); the others write none for a request that succeeds. */
+ *  a line of the access log for each request (`logged`); the others write none for a request that succeeds; another gateway (`peer`). */
 export const VARIANTS = [
   'direct',
   'bare',
@@ -15,6 +15,7 @@ export const VARIANTS = [
   'unmetered',
   'logged',
   'gateway-default',
+  'peer',
   'gateway',
 ] as const;
 /** One of `VARIANTS`. */

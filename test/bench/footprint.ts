@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { warmUp } from './contest.ts';
 import { cpuBetweenMs, cpuTicksMs, markCpu } from './cpu-time.ts';
-import { memoryMiB, mostOpenFiles } from './measure.ts';
+import { memoryMiB, memoryOf, mostOpenFiles } from './measure.ts';
 import { type Running, startBare, startGateway } from './processes.ts';
 import { progress, type Session } from './session.ts';
 
@@ -37,11 +37,13 @@ const OTHER_FILES = 200;
 
 /** Waits while nothing is asked of the processes, and reads what they hold and do then. */
 export async function readIdle(processes: readonly Running[]): Promise<Footprint[]> {
-  const before = processes.map(({ pid }) => cpuTicksMs(pid));
+  const ticksMs = ({ pid, further = [] }: Running): number =>
+    [pid, ...further].reduce((sum, each) => sum + cpuTicksMs(each), 0);
+  const before = processes.map(ticksMs);
   await pause(IDLE_MS);
-  return processes.map(({ pid }, index) => {
-    const { now, peak } = memoryMiB(pid);
-    const idleCores = (cpuTicksMs(pid) - (before[index] ?? 0)) / IDLE_MS;
+  return processes.map((server, index) => {
+    const { now, peak } = memoryOf(server);
+    const idleCores = (ticksMs(server) - (before[index] ?? 0)) / IDLE_MS;
     return { idleMiB: now, jsonMiB: 0, loadedMiB: now, peakMiB: peak, idleCores };
   });
 }

@@ -4,7 +4,8 @@ import { measureSlice, turned, warmUp } from './contest.ts';
 import { type Cell, cellOf, type Findings, nameOf, VARIANTS, type Variant } from './findings.ts';
 import { measureStreams, readIdle } from './footprint.ts';
 import { type CountInstructions, probeInstructions } from './instructions.ts';
-import { memoryMiB } from './measure.ts';
+import { memoryOf } from './measure.ts';
+import { findPeer, headersOf, type Peer } from './peer.ts';
 import { MASTER_KEY, type Running, startBare, startGateway } from './processes.ts';
 import { progress, type Session } from './session.ts';
 import { measureStarts } from './starts.ts';
@@ -36,24 +37,29 @@ interface Plan extends Cell {
 /** Seconds of one slice. Streams of the paced workload take half a second each, whatever this says. */
 export const SLICE_SECONDS = 0.2;
 const QUICK_WARM_SHARE = 0.3;
+/** The workloads whose answers are looked at first, and those of them that ask for one model. */
+const CHECKED = ['json', 'json-64k', 'sse', 'burst', 'quarters'] as const;
+const ONE_MODEL = ['json', 'json-64k', 'sse'] as const;
 const PACED_STREAMS = 100;
 const CORE: readonly Variant[] = ['direct', 'bare', 'gateway'];
+/** A peer has to know one model only. */
+const WITH_PEER: readonly Variant[] = ['direct', 'bare', 'peer', 'gateway'];
 const PLANS: readonly Plan[] = [
   {
     part: 'json',
     workload: 'json',
     connections: 50,
     variants: VARIANTS,
-    quickVariants: [...CORE, 'unlimited', 'unmetered', 'logged'],
+    quickVariants: [...WITH_PEER, 'unlimited', 'unmetered', 'logged'],
   },
-  { part: 'json', workload: 'json', connections: 10, variants: CORE },
-  { part: 'json', workload: 'json', connections: 200, variants: CORE, isLong: true },
-  { part: 'json', workload: 'json', connections: 50, rate: 2000, variants: CORE, isLong: true },
-  { part: 'json', workload: 'json-1k', connections: 50, variants: CORE, isLong: true },
-  { part: 'json', workload: 'json-8k', connections: 50, variants: CORE, isLong: true },
-  { part: 'json', workload: 'json-64k', connections: 50, variants: CORE, isLong: true },
-  { part: 'sse', workload: 'sse', connections: 50, variants: CORE },
-  { part: 'sse', workload: 'sse', connections: 10, variants: CORE, isLong: true },
+  { part: 'json', workload: 'json', connections: 10, variants: WITH_PEER },
+  { part: 'json', workload: 'json', connections: 200, variants: WITH_PEER, isLong: true },
+  { part: 'json', workload: 'json', connections: 50, rate: 2000, variants: WITH_PEER, isLong: true },
+  { part: 'json', workload: 'json-1k', connections: 50, variants: WITH_PEER, isLong: true },
+  { part: 'json', workload: 'json-8k', connections: 50, variants: WITH_PEER, isLong: true },
+  { part: 'json', workload: 'json-64k', connections: 50, variants: WITH_PEER, isLong: true },
+  { part: 'sse', workload: 'sse', connections: 50, variants: WITH_PEER },
+  { part: 'sse', workload: 'sse', connections: 10, variants: WITH_PEER, isLong: true },
   { part: 'sse', workload: 'burst', connections: 50, variants: CORE },
   { part: 'sse', workload: 'quarters', connections: 50, variants: CORE, isLong: true },
   { part: 'sse', workload: 'paced', connections: PACED_STREAMS, variants: CORE },
@@ -90,7 +96,7 @@ async function measureCells(
     session,
     extent.variants.filter((variant) => wanted.has(variant)),
   );
-  await checkAnswers(servers);
+  await checkAnswers(servers, session.peer);
   const idle = await readIdle([...servers.values()]);
   [...servers.keys()].forEach((variant, index) => {
     const footprint = idle[index];
@@ -115,15 +121,15 @@ async function measureCells(
       }
     }
   }
-  for (const [variant, { pid }] of servers) {
+  for (const [variant, server] of servers) {
     const footprint = findings.footprints[variant];
-    if (footprint !== undefined) footprint.peakMiB = memoryMiB(pid).peak;
+    if (footprint !== undefined) footprint.peakMiB = memoryOf(server).peak;
   }
   await stopServers(session, servers);
 }
 
 async function startServers(
-  { upstream, core, folder }: Session,
+  { upstream, core, folder, peer }: Session,
   variants: readonly Variant[],
 ): Promise<Map<Variant, Running>> {
   const gateway = (variant: Variant, options = {}): Promise<Running> =>
@@ -135,6 +141,10 @@ async function startServers(
     unlimited: () => gateway('unlimited', { env: { RATE_LIMITS_ENABLED: 'false' } }),
     unmetered: () => gateway('unmetered', { env: { USAGE_ENABLED: 'false' } }),
     logged: () => gateway('logged', { isLogged: true }),
+    peer: () => {
+      if (peer === undefined) throw new Error('the variant peer needs --peer URL');
+      return Promise.resolve(findPeer(peer, core));
+    },
     'gateway-default': () => gateway('gateway-default', { nodeFlags: [] }),
     gateway: () => gateway('gateway'),
   };
@@ -150,14 +160,18 @@ async function stopServers({ client, upstream }: Session, servers: ReadonlyMap<V
   }
 }
 
-// Every variant must give the same answer, else there is nothing to compare.
-async function checkAnswers(servers: ReadonlyMap<Variant, Running>): Promise<void> {
+// Every variant must give the same answer, else there is nothing to compare. A peer may write it in its own way.
+async function checkAnswers(servers: ReadonlyMap<Variant, Running>, peer: Peer | undefined): Promise<void> {
   const answers = new Map<Workload, string>();
   for (const [variant, { url }] of servers) {
-    for (const workload of ['json', 'json-64k', 'sse', 'burst', 'quarters'] as const) {
+    for (const workload of variant === 'peer' ? ONE_MODEL : CHECKED) {
       const response = await fetch(`${url}/v1/chat/completions`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${MASTER_KEY}` },
+        headers: [
+          ['content-type', 'application/json'],
+          ['authorization', `Bearer ${MASTER_KEY}`],
+          ...(variant === 'peer' ? headersOf(peer) : []),
+        ],
         body: requestBody(workload),
       });
       const text = await response.text();
@@ -165,6 +179,7 @@ async function checkAnswers(servers: ReadonlyMap<Variant, Running>): Promise<voi
       // Usage was asked for by the gateway alone: the provider marks every event with it.
       const answer = text.replaceAll(',"usage":null', '');
       const events = answer.split('data: ').length - 1;
+      if (variant === 'peer') continue;
       if (events !== expectedEvents(workload)) throw new Error(`${variant} sent ${events} events`);
       if (answer !== (answers.get(workload) ?? answer)) throw new Error(`${variant} changed the ${workload} answer`);
       answers.set(workload, answer);
@@ -209,7 +224,7 @@ async function measureSample(
 function note(findings: Findings, { variant, server }: { variant: Variant; server: Running }, plan: Plan): void {
   const footprint = findings.footprints[variant];
   if (footprint === undefined) return;
-  const { now } = memoryMiB(server.pid);
+  const { now } = memoryOf(server);
   footprint.loadedMiB = Math.max(footprint.loadedMiB, now);
   if (plan.workload === 'json' && plan.connections === 50) footprint.jsonMiB = Math.max(footprint.jsonMiB, now);
 }

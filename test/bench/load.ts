@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Peer } from './peer.ts';
 import { MASTER_KEY, onCore } from './processes.ts';
 import type { Command, HeldStreams, LoadResult, Reply, Slice } from './slice.ts';
 
@@ -26,13 +27,11 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Starts the load client on the given core. */
-export function startClient(core?: number): LoadClient {
-  const [command, args] = onCore(core, process.execPath, [
-    join(import.meta.dirname, 'client.ts'),
-    '--token',
-    MASTER_KEY,
-  ]);
+/** Starts the load client on the given core. Requests to the peer have its headers. */
+export function startClient(core?: number, peer?: Peer): LoadClient {
+  const ofPeer = peer === undefined ? [] : ['--peer', peer.url, ...peer.headers.flatMap((line) => ['--header', line])];
+  const words = [join(import.meta.dirname, 'client.ts'), '--token', MASTER_KEY, ...ofPeer];
+  const [command, args] = onCore(core, process.execPath, words);
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   // A client that has ended breaks the pipe; who waits is told below.
   child.stdin.on('error', () => {});

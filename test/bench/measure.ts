@@ -1,6 +1,7 @@
 // Reads what the kernel says about processes and the machine: CPU time, memory, open files (Linux, /proc).
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpuBetweenMs, markCpu, statFields } from './cpu-time.ts';
+import type { Running } from './processes.ts';
 
 const MS_PER_TICK = 10; // USER_HZ is 100 on every Linux platform Node runs on
 
@@ -25,6 +26,16 @@ export function memoryMiB(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1');
   const kib = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0);
   return { now: kib('VmRSS') / 1024, peak: kib('VmHWM') / 1024 };
+}
+
+/** The same of a server with all its processes: what they share counts for each. */
+export function memoryOf({ pid, further = [] }: Pick<Running, 'pid' | 'further'>): { now: number; peak: number } {
+  const all = [pid, ...further].map(memoryMiB);
+  return { now: total(all.map(({ now }) => now)), peak: total(all.map(({ peak }) => peak)) };
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }
 
 /** Number of open file descriptors of a process. */

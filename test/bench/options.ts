@@ -3,7 +3,13 @@ import { parseArgs } from 'node:util';
 import { CACHED } from './cache.ts';
 import { VARIANTS, type Variant } from './findings.ts';
 import { PARTS, type Part } from './full-run.ts';
-import { WORKLOADS, type Workload } from './workload.ts';
+import type { Peer } from './peer.ts';
+import { MASTER_KEY } from './processes.ts';
+import { CHAT_MODEL, WORKLOADS, type Workload } from './workload.ts';
+
+/** Where the provider listens, so that a peer can be told. */
+const UPSTREAM_PORT = '9199';
+const OWN_VARIANTS: readonly Variant[] = VARIANTS.filter((variant) => variant !== 'peer');
 
 /** Shown with `--help` and after a word nobody knows. */
 export const USAGE = `usage: npm run bench -- [options]
@@ -12,6 +18,10 @@ export const USAGE = `usage: npm run bench -- [options]
   --only WHAT          json, sse, held, start, limiter, with commas
   --variants A,B       of ${VARIANTS.join(', ')} (default all)
   --rounds N           slices per workload and variant (default 20; with --quick 5; with --flags 12)
+  --peer URL           another gateway beside this one: it runs already, takes the key ${MASTER_KEY}
+                       and the model ${CHAT_MODEL}, and asks the provider of the bench at http://127.0.0.1:PORT/v1 (--upstream-port)
+    --upstream-port N  where that listens (default ${UPSTREAM_PORT} with --peer, else any)
+    --peer-header LINE a line of the head that the peer needs, such as 'x-provider: openai'; several times if need be
   --json FILE          writes every slice to FILE
   --record             appends the ratios to test/bench/history.jsonl
 
@@ -64,6 +74,10 @@ export interface Options {
   readonly variants: readonly Variant[];
   readonly rounds: number | undefined;
   readonly json: string | undefined;
+  /** Another gateway to be measured, too. */
+  readonly peer: Peer | undefined;
+  /** Of the provider; 0: any. */
+  readonly upstreamPort: number;
   readonly record: boolean;
   /** Commits or folders. */
   readonly compare: readonly string[];
@@ -117,6 +131,9 @@ export function readOptions(words: string[]): Options | undefined {
       variants: { type: 'string' },
       rounds: { type: 'string' },
       json: { type: 'string' },
+      peer: { type: 'string' },
+      'peer-header': { type: 'string', multiple: true, default: [] },
+      'upstream-port': { type: 'string' },
       record: { type: 'boolean', default: false },
       compare: { type: 'string' },
       pairs: { type: 'string' },
@@ -149,6 +166,8 @@ export function readOptions(words: string[]): Options | undefined {
   const [mode = 'table'] = chosen;
   const isCompare = mode === 'compare';
   if (isCompare && (compare.length < 1 || compare.length > 2)) throw new Error('--compare takes one commit or two');
+  const peer = values.peer === undefined ? undefined : { url: values.peer, headers: values['peer-header'] };
+  const port = values['upstream-port'] ?? (peer === undefined ? undefined : UPSTREAM_PORT);
   const contest = CONTESTS[mode];
   const { workloads, pairs, launches } = contest ?? { ...USUAL, launches: 6 };
   const comparable = mode === 'cache' ? CACHED : WORKLOADS.filter((name) => name !== 'held');
@@ -161,7 +180,12 @@ export function readOptions(words: string[]): Options | undefined {
     parts: PARTS.filter((part) => parts.includes(part)),
     limiter: only?.includes('limiter') ?? true,
     workloads: contest !== undefined && only !== undefined ? (only as Workload[]) : workloads,
-    variants: values.variants === undefined ? VARIANTS : check('--variants', listOf(values.variants), VARIANTS),
+    peer,
+    upstreamPort: port === undefined ? 0 : countOf('--upstream-port', port),
+    variants:
+      values.variants === undefined
+        ? OWN_VARIANTS.concat(peer === undefined ? [] : 'peer')
+        : check('--variants', listOf(values.variants), VARIANTS),
     rounds: values.rounds === undefined ? undefined : countOf('--rounds', values.rounds),
     json,
     record,

@@ -19,6 +19,8 @@ const STOP_DEADLINE_MS = 15_000;
 export interface Running {
   name: string;
   pid: number;
+  /** Its other processes. */
+  further?: readonly number[];
   /** `http://127.0.0.1:PORT` */
   url: string;
   /** The last lines it wrote, for the case that it ends when it should not. */
@@ -93,9 +95,9 @@ export function start(options: Start): Promise<Running> {
   });
 }
 
-/** The provider of the benchmark. */
-export function startUpstream(core?: number): Promise<Running> {
-  return start({ name: 'upstream', entry: 'test/bench/upstream.ts', core });
+/** The provider of the benchmark; port 0: any that is free. */
+export function startUpstream(core?: number, port = 0): Promise<Running> {
+  return start({ name: 'upstream', entry: 'test/bench/upstream.ts', args: [String(port)], core });
 }
 
 /** The bare pass-through; `nodeFlags` instead of those of production. */

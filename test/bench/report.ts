@@ -78,7 +78,7 @@ function renderWorkload(workload: Workload, all: readonly Row[], samples: readon
 }
 
 function renderFootprints({ footprints }: Findings): string {
-  const variants: readonly Variant[] = ['bare', 'bare-default', 'gateway', 'gateway-default'];
+  const variants: readonly Variant[] = ['bare', 'bare-default', 'peer', 'gateway', 'gateway-default'];
   const body = variants.flatMap((variant) => {
     const memory = footprints[variant];
     if (memory === undefined) return [];

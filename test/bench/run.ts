@@ -29,7 +29,9 @@ if (!existsSync('/proc/self/stat')) {
   process.exit(2);
 }
 // A database and a browser need both cores.
-const { session, close } = await openSession(options.mode !== 'records' && options.mode !== 'dashboard');
+const { peer, upstreamPort } = options;
+const isAwake = options.mode !== 'records' && options.mode !== 'dashboard';
+const { session, close } = await openSession({ isAwake, peer, upstreamPort });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => void close().finally(() => process.exit(signal === 'SIGINT' ? 130 : 143)));
 }

@@ -4,12 +4,15 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { keepAwake } from './awake.ts';
 import { type LoadClient, startClient } from './load.ts';
+import type { Peer } from './peer.ts';
 import { canPin, type Running, startUpstream, stopAll } from './processes.ts';
 
 /** Open from the start of a mode to its end. */
 export interface Session {
   readonly client: LoadClient;
   readonly upstream: Running;
+  /** Another gateway to be measured, too. */
+  readonly peer: Peer | undefined;
   /** The core of the process under test; undefined where pinning is not possible. */
   readonly core: number | undefined;
   /** For configs and data; removed at the end. */
@@ -20,8 +23,20 @@ export interface Session {
   readonly atEnd: (undo: () => void) => void;
 }
 
-/** Starts load client and provider on the tool core; `isAwake`: keeps that core from halting, which only figures need. */
-export async function openSession(isAwake = true): Promise<{ session: Session; close: () => Promise<void> }> {
+interface SessionOptions {
+  /** Keeps the core of the tools from halting, which only figures need. */
+  readonly isAwake: boolean;
+  readonly peer: Peer | undefined;
+  /** Where the provider listens; 0: on any port. */
+  readonly upstreamPort: number;
+}
+
+/** Starts load client and provider on the tool core. */
+export async function openSession({
+  isAwake,
+  peer,
+  upstreamPort,
+}: SessionOptions): Promise<{ session: Session; close: () => Promise<void> }> {
   const toolCore = canPin ? 1 : undefined;
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   const undoing = [(): void => rmSync(folder, { recursive: true, force: true })];
@@ -30,7 +45,7 @@ export async function openSession(isAwake = true): Promise<{ session: Session; c
   };
   process.once('exit', undoAll);
   if (isAwake) undoing.push(keepAwake(toolCore));
-  const client = startClient(toolCore);
+  const client = startClient(toolCore, peer);
   const close = async (): Promise<void> => {
     await client.stop();
     await stopAll();
@@ -38,10 +53,10 @@ export async function openSession(isAwake = true): Promise<{ session: Session; c
     process.off('exit', undoAll);
   };
   try {
-    const upstream = await startUpstream(toolCore);
+    const upstream = await startUpstream(toolCore, upstreamPort);
     const keepFolder = (): void => void undoing.shift();
     const atEnd = (undo: () => void): void => void undoing.push(undo);
-    return { session: { client, upstream, core: canPin ? 0 : undefined, folder, keepFolder, atEnd }, close };
+    return { session: { client, upstream, peer, core: canPin ? 0 : undefined, folder, keepFolder, atEnd }, close };
   } catch (error) {
     await close();
     throw error;

@@ -11,13 +11,16 @@ const OPENED_AT_ONCE = 100;
 export class Target {
   readonly #url: URL;
   readonly #token: string;
+  readonly #headers: readonly string[];
   readonly #requests = new Map<Workload, Buffer>();
   #connections: Connection[] = [];
   #usedMs = 0;
 
-  constructor(url: string, token: string) {
+  /** `headers`: further lines of each head. */
+  constructor(url: string, token: string, headers: readonly string[] = []) {
     this.#url = new URL(url);
     this.#token = token;
+    this.#headers = headers;
   }
 
   /** The bytes of a request, the same ones each time. */
@@ -66,6 +69,7 @@ export class Target {
       'content-type: application/json',
       `authorization: Bearer ${this.#token}`,
       `content-length: ${body.length}`,
+      ...this.#headers,
     ];
     return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`, 'latin1');
   }

@@ -43,6 +43,9 @@ export const HELD_INTERVAL_MS = 1000;
 /** The models the bench provider serves; the name tells the provider how to write a stream. */
 export const MODELS = ['chat-model', 'burst-model', 'quarters-model', 'paced-model', 'held-model'] as const;
 
+/** The model of most workloads as a client names it. */
+export const CHAT_MODEL = 'bench/chat-model';
+
 /** What stands in the place of a number. */
 const NUMBER = '############';
 const EVENTS: Partial<Record<Workload, number>> = {
@@ -98,7 +101,7 @@ export function expectedEvents(workload: Workload): number {
 /** The request body of a workload. */
 export function requestBody(workload: Workload): string {
   const isInstant = isJson(workload) || workload.endsWith('sse');
-  const model = isInstant ? 'bench/chat-model' : `bench/${workload.replace(/^(?:fresh|kept)-/, '')}-model`;
+  const model = isInstant ? CHAT_MODEL : `bench/${workload.replace(/^(?:fresh|kept)-/, '')}-model`;
   const stream = !isJson(workload);
   const limit = isTranslated(workload) ? { max_tokens: 99 } : {};
   const build = (content: string): string =>
