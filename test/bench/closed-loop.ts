@@ -18,7 +18,7 @@ export async function runClosedLoop(target: Target, slice: Slice): Promise<LoadR
 
 class ClosedLoop implements Owner {
   readonly #target: Target;
-  readonly #request: Buffer;
+  readonly #requests: readonly Buffer[];
   readonly #isFresh: boolean;
   readonly #tally: Tally;
   readonly #endMs: number;
@@ -32,7 +32,7 @@ class ClosedLoop implements Owner {
   constructor(target: Target, slice: Slice, done: (result: LoadResult) => void) {
     const nowMs = performance.now();
     this.#target = target;
-    this.#request = target.request(slice.workload);
+    this.#requests = target.requests(slice.workload, slice.keys);
     this.#isFresh = isFresh(slice.workload);
     this.#tally = new Tally(expectedEvents(slice.workload), nowMs);
     this.#endMs = nowMs + slice.seconds * 1000;
@@ -70,7 +70,8 @@ class ClosedLoop implements Owner {
     }
     this.#unsent -= 1;
     this.#busy.add(connection);
-    connection.send(this.#isFresh ? numbered(this.#request) : this.#request, this, nowMs);
+    const request = this.#target.inTurn(this.#requests);
+    connection.send(this.#isFresh ? numbered(request) : request, this, nowMs);
   }
 
   #isOver(nowMs: number): boolean {

@@ -1,8 +1,9 @@
 // `npm run bench -- --dashboard`: how long every page of the dashboard takes until real data is on screen, in a real browser.
 import type { CDPSession, Page } from 'playwright-core';
 import { startBrowser } from '../support/browser.ts';
+import type { BothPlanes } from './both-planes.ts';
 import { cpuBetweenMs, markCpu } from './cpu-time.ts';
-import { explained, openWorld, type World } from './dashboard-world.ts';
+import { explained, openWorld } from './dashboard-world.ts';
 import type { Options } from './options.ts';
 import { MASTER_KEY } from './processes.ts';
 import { progress, type Session, say } from './session.ts';
@@ -91,7 +92,7 @@ export async function measureDashboard(session: Session, { rules, entries, round
 interface Viewer {
   readonly page: Page;
   readonly cdp: CDPSession;
-  readonly world: World;
+  readonly world: BothPlanes;
 }
 
 async function openPage({ page, cdp, world }: Viewer, [path, selector]: Shown): Promise<View> {

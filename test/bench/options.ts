@@ -62,6 +62,11 @@ export const USAGE = `usage: npm run bench -- [options]
     --only WHAT        of the workloads of --compare (default json,sse)
     --pairs N          rounds per launch (default 6)
     --launches N       how many (default 30)
+  --many-keys          what 10,000 managed keys cost, each with its user path and its rule, × 10 of them: CPU of the proxy per request, and
+                       of the control plane per record, with usage records alone and with audit entries; 4 minutes
+    --only WHAT        of the workloads of --compare (default json)
+    --pairs N          rounds per start of both planes (default 6)
+    --launches N       how often they are started (default 3)
   --profile            where the CPU time of gateway and bare goes, function by function`;
 
 /** The mode, and what belongs to it. */
@@ -102,6 +107,7 @@ const others = [
   'workers',
   'fleet',
   'spread',
+  'many-keys',
 ] as const;
 
 /** What a mode that loads gateways side by side measures unless told otherwise, and how often. */
@@ -119,6 +125,7 @@ const CONTESTS: Partial<Record<Options['mode'], Usual>> = {
   workers: USUAL,
   fleet: USUAL,
   spread: { workloads: ['json', 'sse'], pairs: 6, launches: 30 },
+  'many-keys': { ...USUAL, workloads: ['json'] },
 };
 
 /** Reads the words; undefined when the usage is to be shown instead. Throws with the reason when a word is wrong. */
@@ -149,6 +156,7 @@ export function readOptions(words: string[]): Options | undefined {
       workers: { type: 'string' },
       fleet: { type: 'boolean', default: false },
       spread: { type: 'boolean', default: false },
+      'many-keys': { type: 'boolean', default: false },
       entries: { type: 'string', default: '1000000' },
       rules: { type: 'string', default: '10000' },
       help: { type: 'boolean', default: false },

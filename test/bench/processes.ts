@@ -135,15 +135,12 @@ export async function startGateway(upstream: string, folder: string, options: Ga
     recording = 'on',
     nodeFlags = productionFlags(tree ?? ROOT),
   } = options;
-  const config = join(folder, 'config');
-  mkdirSync(config, { recursive: true });
   const launch = async (isCurrent: boolean): Promise<Running> => {
-    const yaml = gatewayYaml(upstream, { isCurrent, isLogged, isCached, recording, scope });
-    writeFileSync(join(config, 'gateway.yaml'), yaml);
+    writeConfig(upstream, folder, { isCurrent, isLogged, isCached, recording, scope });
     const settings = {
       GATEWAY_HOST: '127.0.0.1',
       GATEWAY_PORT: '0',
-      GATEWAY_CONFIG: config,
+      GATEWAY_CONFIG: join(folder, 'config'),
       GATEWAY_DATA: join(folder, 'data'),
       GATEWAY_MASTER_KEY: MASTER_KEY,
       LOG_LEVEL: 'info',
@@ -154,6 +151,12 @@ export async function startGateway(upstream: string, folder: string, options: Ga
     return await start({ name: 'gateway', entry: 'proxy/main.ts', tree, node, nodeFlags, core, env: settings });
   };
   return tree === undefined ? await launch(true) : await launch(true).catch(() => launch(false));
+}
+
+/** Writes the configuration of a gateway, as `startGateway` does. */
+export function writeConfig(upstream: string, folder: string, options: Parameters<typeof gatewayYaml>[1]): void {
+  mkdirSync(join(folder, 'config'), { recursive: true });
+  writeFileSync(join(folder, 'config', 'gateway.yaml'), gatewayYaml(upstream, options));
 }
 
 /** The flags of the `proxy` script of a tree; none when it has no such script. */

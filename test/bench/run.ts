@@ -9,6 +9,7 @@ import { measureFleet, renderFleet } from './fleet.ts';
 import { measureAll, SLICE_SECONDS } from './full-run.ts';
 import { figuresOf, record } from './history.ts';
 import { LIMITER_TARGETS, measureLimiter, renderLimiter } from './limiter.ts';
+import { measureManyKeys, renderManyKeys } from './many-keys.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
 import { NODE_FLAGS, type Running, startBare, startGateway } from './processes.ts';
 import { profileUnderLoad, renderFunctions, renderRooms } from './profile.ts';
@@ -47,6 +48,7 @@ try {
   else if (options.mode === 'workers') say(renderWorkers(await measureWorkers(session, options)));
   else if (options.mode === 'fleet') say(renderFleet(await measureFleet(session, options)));
   else if (options.mode === 'spread') say(renderSpread(await measureSpread(session, options)));
+  else if (options.mode === 'many-keys') say(renderManyKeys(await measureManyKeys(session, options)));
   else if (options.mode === 'cache') say(renderCache(await measureCache(session, options)));
   else await tabulate(session, options);
 } catch (error) {

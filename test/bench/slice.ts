@@ -16,6 +16,8 @@ export interface Slice {
   readonly rate?: number;
   /** Open loop: the most connections that may be opened; requests wait when all are busy. Default: 1,000. */
   readonly mostConnections?: number;
+  /** Closed loop: so many managed keys in turn instead of the master key (`keySecret`). */
+  readonly keys?: number;
 }
 
 /** What the client saw. Latency is to the last byte, from the moment the request was due. Milliseconds. */

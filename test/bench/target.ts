@@ -1,6 +1,6 @@
 // The connections of the load client to one target: they stay open between slices, so that a slice costs no opening.
 import { type Connection, openConnection } from './connection.ts';
-import { pathOf, requestBody, type Workload } from './workload.ts';
+import { keySecret, pathOf, requestBody, type Workload } from './workload.ts';
 
 // A server may close what was idle for some seconds; a connection younger than this is taken for open.
 const FRESH_MS = 2000;
@@ -12,9 +12,10 @@ export class Target {
   readonly #url: URL;
   readonly #token: string;
   readonly #headers: readonly string[];
-  readonly #requests = new Map<Workload, Buffer>();
+  readonly #requests = new Map<string, readonly Buffer[]>();
   #connections: Connection[] = [];
   #usedMs = 0;
+  #sent = 0;
 
   /** `headers`: further lines of each head. */
   constructor(url: string, token: string, headers: readonly string[] = []) {
@@ -25,9 +26,25 @@ export class Target {
 
   /** The bytes of a request, the same ones each time. */
   request(workload: Workload): Buffer {
-    const made = this.#requests.get(workload) ?? this.#makeRequest(pathOf(workload), requestBody(workload));
-    this.#requests.set(workload, made);
+    return this.requests(workload, undefined)[0] as Buffer;
+  }
+
+  /** A request of each of so many managed keys; `keys` undefined: of the master key. */
+  requests(workload: Workload, keys: number | undefined): readonly Buffer[] {
+    const name = `${workload} ${keys ?? ''}`;
+    const made = this.#requests.get(name) ?? this.#tokens(keys).map((token) => this.#makeRequest(workload, token));
+    this.#requests.set(name, made);
     return made;
+  }
+
+  #tokens(keys: number | undefined): string[] {
+    return keys === undefined ? [this.#token] : Array.from({ length: keys }, (_, index) => keySecret(index));
+  }
+
+  /** The next of these requests, over all slices. */
+  inTurn(requests: readonly Buffer[]): Buffer {
+    this.#sent += 1;
+    return requests[this.#sent % requests.length] as Buffer;
   }
 
   /** So many open connections, none of them busy; those that idled for long are opened anew. */
@@ -62,12 +79,13 @@ export class Target {
     this.#connections = [];
   }
 
-  #makeRequest(path: string, body: string): Buffer {
+  #makeRequest(workload: Workload, token: string): Buffer {
+    const body = requestBody(workload);
     const head = [
-      `POST ${path} HTTP/1.1`,
+      `POST ${pathOf(workload)} HTTP/1.1`,
       `host: ${this.#url.host}`,
       'content-type: application/json',
-      `authorization: Bearer ${this.#token}`,
+      `authorization: Bearer ${token}`,
       `content-length: ${body.length}`,
       ...this.#headers,
     ];

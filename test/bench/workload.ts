@@ -93,6 +93,11 @@ export function numbered(request: Buffer): Buffer {
   return copy;
 }
 
+/** The secret of the managed key of this number. */
+export function keySecret(index: number): string {
+  return `sk-gw-bench-key-${String(index).padStart(27, '0')}`;
+}
+
 /** Events of one complete answer; 0 for JSON. */
 export function expectedEvents(workload: Workload): number {
   return EVENTS[workload] ?? 0;
