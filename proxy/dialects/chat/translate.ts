@@ -1,4 +1,5 @@
 // Chat completions as one of the dialects that are translated.
+import { RepeatingReader } from '../repeating-reader.ts';
 import { callForms } from '../tools/call-forms.ts';
 import type { ClientDialect, ProviderDialect } from '../translation.ts';
 import { readAnswer } from './read/read-answer.ts';
@@ -17,7 +18,7 @@ export const chatTranslation: ClientDialect & ProviderDialect = {
   writeRequest,
   readAnswer,
   writeAnswer,
-  eventReader: () => new ChunkReader(),
+  eventReader: () => new RepeatingReader(new ChunkReader()),
   eventWriter: (context) => new ChunkWriter(context),
   readError,
 };

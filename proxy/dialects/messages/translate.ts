@@ -1,4 +1,5 @@
 // The dialect `messages` for translation: Anthropic's Messages, as clients and as providers speak it.
+import { RepeatingReader } from '../repeating-reader.ts';
 import { callForms } from '../tools/call-forms.ts';
 import type { ClientDialect, ProviderDialect } from '../translation.ts';
 import { readAnswer } from './read/read-answer.ts';
@@ -16,7 +17,7 @@ export const messagesTranslation: ClientDialect & ProviderDialect = {
   writeRequest,
   readAnswer,
   writeAnswer,
-  eventReader: () => new MessagesReader(),
+  eventReader: () => new RepeatingReader(new MessagesReader()),
   eventWriter: (context) => new MessagesWriter(context),
   readError,
 };
