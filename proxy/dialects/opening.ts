@@ -49,7 +49,10 @@ export class Opening {
     if (this.#isRelayed && !this.#isRead && saysWords(bytes)) this.#hasBegun = true;
     this.#isRead = true;
     this.#read(() => {
-      for (const raw of this.#splitter.push(Buffer.from(bytes))) this.#readEvent(raw);
+      for (const raw of this.#splitter.push(Buffer.from(bytes))) {
+        this.#readEvent(raw);
+        if (!this.isQuiet) break;
+      }
     });
   }
 
