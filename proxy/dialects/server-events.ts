@@ -37,7 +37,7 @@ export class ServerEventSplitter implements EventSplitter {
       if (held.length > maxEventBytes) throw new InvalidAnswer(`an event is longer than ${maxEventBytes} bytes`);
       return none;
     }
-    let whole = chunk.subarray(0, end);
+    let whole = end === chunk.length ? chunk : chunk.subarray(0, end);
     if (held.length > 0) {
       held.add(whole);
       whole = held.take();

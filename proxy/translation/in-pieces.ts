@@ -5,19 +5,22 @@ import type { StreamEvent } from '../dialects/conversation/stream-event.ts';
 const pieceLength = 64 * 1024;
 
 /** The event, or several events with the same content. Log probabilities go with the first piece. */
-export function* inPieces(event: StreamEvent): Generator<StreamEvent> {
-  if (event.kind !== 'delta' || event.delta.kind !== 'text' || event.delta.text.length <= pieceLength) {
-    yield event;
-    return;
-  }
+export function inPieces(event: StreamEvent): readonly StreamEvent[] {
+  if (event.kind !== 'delta' || event.delta.kind !== 'text' || event.delta.text.length <= pieceLength) return [event];
   const { index, delta } = event;
   const { text } = delta;
+  const pieces: StreamEvent[] = [];
   for (let from = 0; from < text.length; ) {
     let to = Math.min(text.length, from + pieceLength);
     // Both halves of a character stay together.
     if (to < text.length && (text.charCodeAt(to) & 0xfc00) === 0xdc00) to += 1;
     const piece = text.slice(from, to);
-    yield { kind: 'delta', index, delta: from === 0 ? { ...delta, text: piece } : { kind: 'text', text: piece } };
+    pieces.push({
+      kind: 'delta',
+      index,
+      delta: from === 0 ? { ...delta, text: piece } : { kind: 'text', text: piece },
+    });
     from = to;
   }
+  return pieces;
 }

@@ -76,9 +76,12 @@ export class TranslatedStream implements Sink {
     // There is room again, or the client will say so.
     this.#isFlowing = true;
     try {
-      const events = this.#splitter.push(chunk);
-      const isLong = events.some(({ data }) => data.length > shortBytes);
-      const said = events.flatMap((event) => this.#reader.read(event));
+      const said: StreamEvent[] = [];
+      let isLong = false;
+      for (const event of this.#splitter.push(chunk)) {
+        isLong ||= event.data.length > shortBytes;
+        for (const each of this.#reader.read(event)) said.push(each);
+      }
       this.#bound(said, chunk.length);
       this.#tell(said, isLong);
     } catch (error) {
@@ -143,18 +146,18 @@ export class TranslatedStream implements Sink {
   *#writing(events: readonly StreamEvent[], isLong: boolean): Slices<void> {
     if (isLong) yield;
     let text = '';
-    for (const piece of this.#written(events)) {
-      text += piece;
-      if (text.length < shortBytes) continue;
-      this.#isFlowing = this.#next.write(Buffer.from(text));
-      text = '';
-      yield;
+    for (const event of events) {
+      for (const each of inPieces(event)) {
+        for (const piece of this.#writer.write(each)) {
+          text += piece;
+          if (text.length < shortBytes) continue;
+          this.#isFlowing = this.#next.write(Buffer.from(text));
+          text = '';
+          yield;
+        }
+      }
     }
     if (text !== '') this.#isFlowing = this.#next.write(Buffer.from(text));
-  }
-
-  *#written(events: readonly StreamEvent[]): Generator<string> {
-    for (const event of events) for (const each of inPieces(event)) yield* this.#writer.write(each);
   }
 
   /** Does what comes next, until it pauses. */

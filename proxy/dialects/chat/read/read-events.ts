@@ -32,10 +32,10 @@ export class ChunkReader implements EventReader {
   readBody(body: JsonObject): readonly StreamEvent[] {
     if (this.#isEnded) return none;
     const choice = firstChoice(body);
-    // An answer may have more parts than a call may have arguments, so they are joined as lists.
-    let events: readonly StreamEvent[] = this.#isStarted ? [] : [this.#start(body)];
+    const begun = this.#isStarted ? undefined : this.#start(body);
     const delta = objectOf(choice?.['delta']) ?? objectOf(choice?.['message']);
-    if (delta !== undefined) events = events.concat(this.#deltas.read(delta, choice?.['logprobs']));
+    let events = delta === undefined ? none : this.#deltas.read(delta, choice?.['logprobs']);
+    if (begun !== undefined) events = [begun, ...events];
     if (body['citations'] || body['search_results']) this.#deltas.keepSources(readSources(body));
     // Some servers name an empty reason as long as the answer goes on.
     if (textOf(choice?.['finish_reason'])) this.#last = choice;

@@ -77,7 +77,9 @@ export class MessagesReader implements EventReader {
       this.#waiting.add(index, { ...said, type }, length);
       return none;
     }
-    const events = [...this.#begin(), ...this.#grow(type, said)];
+    const begun = this.#begin();
+    const grown = this.#grow(type, said);
+    const events = begun.length === 0 ? grown : [...begun, ...grown];
     return type === 'content_block_stop' ? [...events, ...this.#goOn()] : events;
   }
 
