@@ -185,12 +185,16 @@ export function who({ operator }: { readonly operator: Operator }): string {
 }
 
 /**
- * The operator with the rights of its stored key, because the copy in this process may be older. Throws 401 when the key is deleted or
+ * The operator with the rights of its key as `stored` gives it, because the copy in this process may be older. Throws 401 when the key is deleted or
  * not active, 403 `dashboard_access_denied`.
  */
-export function refreshOperator(operator: Operator, stored: readonly AuthKey[], nowMs: number): Operator {
+export function refreshOperator(
+  operator: Operator,
+  stored: (id: string) => AuthKey | undefined,
+  nowMs: number,
+): Operator {
   if (operator.key === undefined) return operator;
-  const key = stored.find(({ id }) => id === operator.keyId);
+  const key = stored(operator.key.id);
   if (key === undefined || !isActive(key, nowMs)) throw unknownKey();
   return operatorOf(key);
 }
@@ -209,7 +213,7 @@ export function operatorNow(
   if (key === undefined) return operator.masterKeyDigest === masterKeyDigest ? operator : undefined;
   const now = keys.get(key.digest);
   try {
-    return refreshOperator(operator, now === undefined ? [] : [now], nowMs());
+    return refreshOperator(operator, (id) => (now?.id === id ? now : undefined), nowMs());
   } catch {
     return undefined;
   }

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { anchorsInForce } from '../domain/budgets/budget-settings.ts';
 import type { MergedBudget } from '../domain/budgets/merge-budgets.ts';
 import { budgetSettings, manualBudgets } from '../domain/documents/kinds.ts';
-import { readKind } from '../domain/documents/managed-kind.ts';
 import type { Log } from '../plane/log-events.ts';
 import type { RecordStore } from '../store/records/record-store.ts';
 import type { StateStore } from '../store/state/state-store.ts';
@@ -14,6 +13,7 @@ import { type BudgetWatch, watchBudgets } from './budgets/watch.ts';
 import type { ConfigInForce } from './config-in-force.ts';
 import type { DocumentsInForce } from './documents-in-force.ts';
 import { keepDeclaredDates } from './managed/declared-dates.ts';
+import { storedKind } from './managed/stored-kind.ts';
 
 export interface BudgetsParts {
   readonly config: ConfigInForce;
@@ -56,7 +56,7 @@ export async function openBudgets(parts: BudgetsParts): Promise<OpenBudgets> {
       nowMs: Math.max(now, Math.floor(authorityMs())),
       prerequisites: prerequisites(),
     });
-  const anchors = () => anchorsInForce(config.anchors, readKind(budgetSettings, managed.documents).values);
+  const anchors = () => anchorsInForce(config.anchors, storedKind(budgetSettings, managed).values());
   const recordStore: Pick<RecordStore, 'spend'> = { spend: (questions) => records().spend(questions) };
   const watch = watchBudgets({ records: recordStore, store, budgets: budgetsAt, anchors, nowMs, log });
 
@@ -79,7 +79,7 @@ export async function openBudgets(parts: BudgetsParts): Promise<OpenBudgets> {
     },
     serve(admin) {
       expiry = removeExpiredBudgets({
-        manual: () => readKind(manualBudgets, managed.documents).values,
+        manual: () => storedKind(manualBudgets, managed).values(),
         config: () => config.budgets,
         tidy: (now) => tidyBudgets(admin.store, config, now),
         ended: () => watch.changed(),

@@ -1,6 +1,8 @@
 // Writes managed documents by compare-and-set, and decides again after a conflict. All writes of operators use it.
 import { setTimeout } from 'node:timers/promises';
 import type { ManagedKind } from '../../domain/documents/managed-kind.ts';
+import { changedList } from '../../domain/documents/order.ts';
+import { placeOf } from '../../store/state/lineage.ts';
 import type { Change, StateStore, StoredState } from '../../store/state/state-store.ts';
 import { refusal } from '../errors.ts';
 
@@ -10,15 +12,18 @@ export interface DocumentStore extends Pick<StateStore, 'read' | 'commit'> {
   inForce?(): StoredState | undefined;
 }
 
+/** The part of a state that answers are made of. */
+export type KnownState = Pick<StoredState, 'documents' | 'kinds' | 'skipped'>;
+
 /** The decision on a state; without changes nothing is written. */
 export interface Decided {
   readonly changes: readonly Change[];
 }
 
-/** The stored decision, and the state that it was made on. */
+/** The stored decision, and a state that has it. */
 export interface Committed<Decision> {
   readonly decision: Decision;
-  readonly state: StoredState;
+  readonly state: KnownState;
   /** The revision of the store after the write. */
   readonly revision: number;
 }
@@ -58,7 +63,12 @@ async function commit<Decision extends Decided>(
     const expected = expectedOf(state, kinds);
     // Of a store that has lost everything, nothing expected would be nothing found.
     const result = await store.commit({ storeId: state.storeId ?? null, expected, changes });
-    if (!result.conflict) return { decision, state, revision: result.revision };
+    if (!result.conflict) {
+      const { revision } = result;
+      const inForce = store.inForce?.();
+      const isThere = inForce !== undefined && inForce.storeId === state.storeId && inForce.revision >= revision;
+      return { decision, state: isThere ? inForce : stateAfter(state, changes, revision), revision };
+    }
     await setTimeout(Math.random() * longestWaitMs);
   }
   throw refusal('write_conflict');
@@ -73,17 +83,14 @@ export function expectedOf(
 }
 
 /** The documents after a successful commit of `changes`. */
-export function stateAfter(
-  state: StoredState,
-  changes: readonly Change[],
-  revision: number,
-): Pick<StoredState, 'documents' | 'kinds' | 'skipped'> {
-  const kinds = new Map(state.kinds);
-  const documents = new Map(state.documents.map((document) => [`${document.kind} ${document.id}`, document]));
-  for (const { kind, id, body } of changes) {
-    kinds.set(kind, revision);
-    if (body === undefined) documents.delete(`${kind} ${id}`);
-    else documents.set(`${kind} ${id}`, { kind, id, body, revision });
-  }
-  return { kinds, documents: [...documents.values()], skipped: state.skipped };
+function stateAfter(state: StoredState, changes: readonly Change[], revision: number): KnownState {
+  const kinds = new Map([...state.kinds, ...changes.map(({ kind }) => [kind, revision] as const)]);
+  const last = new Map(changes.map((change) => [placeOf(change), change]));
+  const written = [...last.values()].filter(({ body }) => body !== undefined);
+  const documents = changedList(
+    state.documents,
+    changes,
+    written.map((change) => ({ ...change, revision })),
+  );
+  return { kinds, documents, skipped: changedList(state.skipped, changes, []) };
 }

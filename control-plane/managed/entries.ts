@@ -13,12 +13,13 @@ import type { Operator } from '../authenticate.ts';
 import type { ConfigInForce } from '../config-in-force.ts';
 import { refusal } from '../errors.ts';
 import type { Fleet } from '../fleet.ts';
+import type { KnownState } from './commit.ts';
 import { jsonWording } from './json-wording.ts';
-import { type Known, readKnown, refuseMore, refuseUnset, writtenEntry } from './known.ts';
+import { byKey, type Known, readKnown, refuseMore, refuseUnset, writtenEntry } from './known.ts';
 import { dates, listingBody, provenance } from './listing.ts';
 import { longestDocumentBytes } from './quotas.ts';
 import { createBodyReader, invalid } from './read-body.ts';
-import type { ManagedParts, ManagedResource, ManagedState, ManagedWrite, Named } from './resource.ts';
+import type { ManagedParts, ManagedResource, ManagedWrite, Named } from './resource.ts';
 
 /** Sections that are lists of entries with a `name`. */
 type NamedSection = {
@@ -83,20 +84,20 @@ export function entryResource<Section extends NamedSection>(
   const { section, kind, name: kindName, most } = of;
   const nameOf = ({ name }: Value): string => name;
 
-  function known({ config }: EntryParts, state: ManagedState, nowMs: number): AllEntries {
-    const declared = new Map(config.declared[section].map((entry: Value) => [nameOf(entry), entry]));
-    const declaration = { config: declared, places: config.places[section] };
+  function known({ config }: EntryParts, state: KnownState, nowMs: number): AllEntries {
+    const declaration = { config: byKey<Value>(config.declared[section], nameOf), places: config.places[section] };
     return { ...readKnown<Value, ManualEntry<Value>>(kind, state, declaration, nowMs), names: config.known };
   }
   function merged({ config, manual }: AllEntries): readonly MergedEntry<Value>[] {
-    const [declared, set] = [[...config.values()], [...manual.values()]];
+    const [declared, set] = [[...config.values()], [...manual.all().values()]];
     return of.merge?.(declared, set) ?? mergeEntries(declared, set, nameOf);
   }
   /** The entry in force. Null: there is none. */
-  function factsOf(all: AllEntries, name: string): object | null {
-    const row = merged(all).find(({ value }) => nameOf(value) === name);
-    if (row === undefined) return null;
-    return { source: row.manual === undefined ? 'config' : 'manual', ...(of.facts?.(row.value) ?? row.value) };
+  function factsOf({ config, manual }: AllEntries, name: string): object | null {
+    const set = manual.get(name);
+    const value = set?.value ?? config.get(name);
+    if (value === undefined) return null;
+    return { source: set === undefined ? 'config' : 'manual', ...(of.facts?.(value) ?? value) };
   }
 
   const put: ManagedWrite<EntryParts, AllEntries, EntryWrite<Value>> = {

@@ -1,15 +1,15 @@
 // The documents of one kind that a write is decided on, beside what the configuration declares, and what all decisions have in common. Pure.
-import { managedKeys } from '../../domain/documents/kinds.ts';
-import { type ManagedKind, readKind, written } from '../../domain/documents/managed-kind.ts';
+import { type ManagedKind, written } from '../../domain/documents/managed-kind.ts';
 import type { ManualEntry } from '../../domain/documents/manual-entry.ts';
-import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import { type Authorship, expiryMs } from '../../domain/rules/authorship.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import type { Change } from '../../store/state/state-store.ts';
-import { type ErrorCode, refusal } from '../errors.ts';
+import { type ErrorCode, type Refusal, refusal } from '../errors.ts';
+import { type KeyIndex, keysOf } from './key-index.ts';
 import { longestDocumentBytes } from './quotas.ts';
 import { invalid } from './read-body.ts';
-import type { KnownDocuments, ManagedState } from './resource.ts';
+import type { KnownDocuments, ManualDocuments } from './resource.ts';
+import { type KindState, storedKind } from './stored-kind.ts';
 
 /** All entries of a kind at one moment, by key. */
 export interface Known<Declared, Manual> extends KnownDocuments<Manual> {
@@ -17,15 +17,21 @@ export interface Known<Declared, Manual> extends KnownDocuments<Manual> {
   /** Where the configuration declares an entry: `<file>:<line>`, or its variable. */
   readonly places: ReadonlyMap<string, string>;
   /** Those of operators that have not expired. */
-  readonly manual: ReadonlyMap<string, Manual>;
-  /** Keys of expired ones with a document in the store. */
-  readonly expired: ReadonlySet<string>;
-  /** Keys of documents that cannot be read. */
-  readonly unreadable: ReadonlySet<string>;
+  readonly manual: ManualDocuments<Manual>;
+  /** Whether the document with this key has expired. */
+  readonly isExpired: (key: string) => boolean;
+  /** The keys of all documents that have expired. */
+  readonly expired: () => readonly string[];
+  /** Whether there is a document with this key that cannot be read. */
+  readonly isUnreadable: (key: string) => boolean;
+  /** Whether there is a document with this key, also one that has expired or cannot be read. */
+  readonly isStored: (key: string) => boolean;
+  /** How many documents there are, those that have expired or cannot be read included. */
+  readonly count: number;
   /** Unix milliseconds. */
   readonly nowMs: number;
-  /** Every managed key. */
-  keys(): readonly AuthKey[];
+  /** Every managed key; it holds until those of another state are asked for. */
+  readonly keys: () => KeyIndex;
 }
 
 /** The entries of the configuration by key, and where each is declared. */
@@ -33,26 +39,54 @@ export type Declaration<Declared> = Pick<Known<Declared, unknown>, 'config' | 'p
 
 export function readKnown<Declared, Manual extends { readonly key: string } & Pick<Authorship, 'expiresAt'>>(
   kind: ManagedKind<Manual>,
-  state: Pick<ManagedState, 'documents' | 'skipped'>,
+  state: KindState,
   declaration: Declaration<Declared>,
   nowMs: number,
 ): Known<Declared, Manual> {
-  const { values, unreadable } = readKind(kind, state.documents, state.skipped);
+  const stored = storedKind(kind, state);
+  const get = (key: string): Manual | undefined => {
+    const found = stored.get(key);
+    return found !== undefined && expiryMs(found) > nowMs ? found : undefined;
+  };
   return {
     ...declaration,
-    manual: new Map(values.filter((each) => expiryMs(each) > nowMs).map((each) => [each.key, each])),
-    expired: new Set(values.filter((each) => expiryMs(each) <= nowMs).map(({ key }) => key)),
-    unreadable: new Set(unreadable),
+    manual: { get, all: () => new Map([...stored.all()].filter(([, each]) => expiryMs(each) > nowMs)) },
+    isExpired: (key) => get(key) === undefined && stored.get(key) !== undefined,
+    expired: () => [...stored.all()].flatMap(([key, each]) => (expiryMs(each) > nowMs ? [] : [key])),
+    isUnreadable: stored.isUnreadable,
+    isStored: stored.has,
+    count: stored.count,
     nowMs,
-    keys: () => readKind(managedKeys, state.documents).values,
+    keys: () => keysOf(state),
   };
 }
 
-/** How many there are, of the configuration and of operators. */
-export function countOf({ config, manual }: Pick<Known<unknown, unknown>, 'config' | 'manual'>): number {
-  let count = config.size;
-  for (const key of manual.keys()) if (!config.has(key)) count += 1;
-  return count;
+/** Entries of the configuration by key; the map of one list is made once. */
+export function byKey<Declared extends object>(
+  list: readonly Declared[],
+  keyOf: (entry: Declared) => string,
+): ReadonlyMap<string, Declared> {
+  const before = madeBefore.get(list);
+  if (before !== undefined) return before as ReadonlyMap<string, Declared>;
+  const made = new Map(list.map((entry) => [keyOf(entry), entry]));
+  madeBefore.set(list, made);
+  return made;
+}
+
+const madeBefore = new WeakMap<object, ReadonlyMap<string, unknown>>();
+
+/**
+ * Throws what `refuse` makes of the number of entries, those of the configuration and of operators, when there are `limit` or more. They
+ * are counted one by one only near the limit.
+ */
+export function refuseFull(
+  { config, manual, count: stored }: Pick<Known<unknown, unknown>, 'config' | 'manual' | 'count'>,
+  limit: number,
+  refuse: (count: number) => Refusal,
+): void {
+  if (config.size + stored < limit) return;
+  const count = config.size + [...manual.all().keys()].filter((key) => !config.has(key)).length;
+  if (count >= limit) throw refuse(count);
 }
 
 /** A write that leaves `per_child` out keeps that of the configuration. Throws 403 without the entitlement for templates. */
@@ -79,14 +113,17 @@ export function signature(
 }
 
 /** Throws `code` (409) when `key` is new and operators have set as many entries as they may. */
-export function refuseMore(
-  { manual, unreadable }: Pick<Known<unknown, unknown>, 'manual' | 'unreadable'>,
+export function refuseMore(known: Known<unknown, unknown>, key: string, limit: number, code: ErrorCode): void {
+  const { count } = known;
+  if (count >= limit && !isSet(known, key)) throw refusal(code, { fill: { count, limit } });
+}
+
+/** Whether operators have set something with this key, even if it cannot be read. */
+function isSet(
+  { manual, isUnreadable }: Pick<Known<unknown, unknown>, 'manual' | 'isUnreadable'>,
   key: string,
-  limit: number,
-  code: ErrorCode,
-): void {
-  const count = manual.size + unreadable.size;
-  if (count >= limit && !manual.has(key) && !unreadable.has(key)) throw refusal(code, { fill: { count, limit } });
+): boolean {
+  return manual.get(key) !== undefined || isUnreadable(key);
 }
 
 /** The change that stores an entry. Throws the 400 that `tooLong` makes of its length in bytes. */
@@ -107,12 +144,13 @@ export function writtenEntry<Value>(
  * `notFound` (404). `name`: how the messages call the entry.
  */
 export function refuseUnset(
-  { manual, unreadable, config, places }: Known<unknown, unknown>,
+  known: Known<unknown, unknown>,
   key: string,
   codes: { readonly configOwned: ErrorCode; readonly notFound: ErrorCode },
   name: Readonly<Record<string, string>> = {},
 ): void {
-  if (manual.has(key) || unreadable.has(key)) return;
+  if (isSet(known, key)) return;
+  const { config, places } = known;
   const place = places.get(key) ?? 'the configuration';
   throw config.has(key)
     ? refusal(codes.configOwned, { fill: { ...name, place } })

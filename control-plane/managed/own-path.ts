@@ -24,7 +24,7 @@ interface WrittenLimit extends NamedLimit {
 
 /** The limits of a kind, and what messages call one: `rule`. */
 interface Limits<Declared> {
-  readonly known: Pick<Known<Declared, WrittenLimit>, 'config' | 'manual' | 'unreadable' | 'keys'>;
+  readonly known: Pick<Known<Declared, WrittenLimit>, 'config' | 'manual' | 'isUnreadable'>;
   readonly noun: 'rule' | 'budget';
 }
 
@@ -72,7 +72,7 @@ export function isOwnPath({ scope, matchSubject }: NamedLimit, operator: Operato
  */
 export function refuseOthers<Declared>({ known, noun }: Limits<Declared>, { key }: NamedLimit): void {
   const standing = known.manual.get(key);
-  const isOfOthers = standing === undefined ? known.unreadable.has(key) : standing.tightens !== true;
+  const isOfOthers = standing === undefined ? known.isUnreadable(key) : standing.tightens !== true;
   if (isOfOthers) throw denied(`change a ${noun} of its own path that an operator with more rights has set`);
 }
 
@@ -82,7 +82,7 @@ export function countsInScopes(
   known: Pick<Known<unknown, unknown>, 'keys'>,
   paths: readonly (string | undefined)[],
 ): { readonly where: string; readonly count: number }[] {
-  return [...scopesOf(operator, known.keys())].map((scope) => ({
+  return scopesOf(operator, known.keys()).map((scope) => ({
     where: `at and below ${scope}`,
     count: paths.filter((path) => path !== undefined && isWithin(path, scope)).length,
   }));

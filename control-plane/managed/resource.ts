@@ -1,8 +1,8 @@
 // The description of a kind of documents that operators list and write. `routes.ts` serves it.
 import type { ManagedKind } from '../../domain/documents/managed-kind.ts';
-import type { Change, StoredState } from '../../store/state/state-store.ts';
+import type { Change } from '../../store/state/state-store.ts';
 import type { Operator } from '../authenticate.ts';
-import type { DocumentStore } from './commit.ts';
+import type { DocumentStore, KnownState } from './commit.ts';
 
 /** The parts of the process that every kind uses. */
 export interface ManagedParts {
@@ -11,19 +11,21 @@ export interface ManagedParts {
   nowMs(): number;
 }
 
-/** The documents before or after a write. */
-export type ManagedState = Pick<StoredState, 'documents' | 'kinds' | 'skipped'>;
-
 /** The document that a write is about. */
 export interface Named {
   /** The id of the document. */
   readonly key: string;
 }
 
+/** The documents of a kind that operators have set, by id. */
+export interface ManualDocuments<Manual> {
+  readonly get: (id: string) => Manual | undefined;
+  readonly all: () => ReadonlyMap<string, Manual>;
+}
+
 /** The documents of a kind that a write is decided on. */
 export interface KnownDocuments<Manual> {
-  /** By id. */
-  readonly manual: ReadonlyMap<string, Manual>;
+  readonly manual: ManualDocuments<Manual>;
 }
 
 /** The operator of a write. */
@@ -82,12 +84,12 @@ export interface ManagedResource<
   /** The counts of the entries. `isNeeded`: a write is refused without them. `read` rejects with `StoreUnavailable`. */
   readonly figures?: { read(parts: Parts): Promise<Figures>; readonly isNeeded: boolean };
   /** The entries that a write is decided on. `nowMs`: Unix milliseconds. */
-  known(parts: Parts, state: ManagedState, nowMs: number): Known;
+  known(parts: Parts, state: KnownState, nowMs: number): Known;
   /** The body of the listing. It does not fail: behind a write nothing may. */
-  list(parts: Parts, state: ManagedState, shown: Shown<Query, Figures>): object | Promise<object>;
+  list(parts: Parts, state: KnownState, shown: Shown<Query, Figures>): object | Promise<object>;
   /** The name in the log and in the record of a write. */
   title(wanted: Named): string;
-  /** The members of log and record for a write that changes the document. They hold no secret. */
+  /** The members of log and record for a write that changes the document. They hold no secret. It looks at this document alone. */
   facts(before: Known, after: Known, wanted: Named): object;
   readonly writes: readonly ManagedWrite<Parts, Known>[];
 }
@@ -98,12 +100,16 @@ export function knownAfter<Manual, Known extends KnownDocuments<Manual>>(
   kind: ManagedKind<Manual>,
   changes: readonly Change[],
 ): Known {
-  const manual = new Map(known.manual);
-  for (const { kind: of, id, body } of changes) {
-    if (of !== kind.kind) continue;
-    const value = body === undefined ? undefined : kind.read(id, body);
-    if (value === undefined) manual.delete(id);
-    else manual.set(id, value);
-  }
-  return { ...known, manual };
+  const { manual } = known;
+  const own = changes.filter((change) => change.kind === kind.kind);
+  const next = new Map(own.map(({ id, body }) => [id, body === undefined ? undefined : kind.read(id, body)]));
+  const all = (): ReadonlyMap<string, Manual> => {
+    const after = new Map(manual.all());
+    for (const [id, value] of next) {
+      if (value === undefined) after.delete(id);
+      else after.set(id, value);
+    }
+    return after;
+  };
+  return { ...known, manual: { get: (id) => (next.has(id) ? next.get(id) : manual.get(id)), all } };
 }

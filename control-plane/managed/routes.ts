@@ -2,7 +2,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { stateRevision } from '../../schemas/state-revision.ts';
 import { who } from '../authenticate.ts';
-import { createCommitter, stateAfter } from './commit.ts';
+import { createCommitter, type KnownState } from './commit.ts';
 import { checkPrecondition, entityTag } from './entity-tag.ts';
 import { readQuery } from './read-query.ts';
 import { readStored, staleHeader, unlessUnavailable } from './read-stored.ts';
@@ -11,7 +11,6 @@ import {
   knownAfter,
   type ManagedParts,
   type ManagedResource,
-  type ManagedState,
   type ManagedWrite,
   type Shown,
 } from './resource.ts';
@@ -34,7 +33,7 @@ export function managedRoutes<
 
     const show = async (
       reply: FastifyReply,
-      state: ManagedState,
+      state: KnownState,
       shown: Omit<Shown<Query, Figures>, 'nowMs'>,
     ): Promise<object> => {
       const isStale = shown.isStale || (counted !== undefined && shown.figures === undefined);
@@ -56,16 +55,14 @@ export function managedRoutes<
       const { state, decision, revision } = await commit((current) => {
         if (!isUntagged) checkPrecondition(headers['if-match'], entityTag(current, kind));
         const known = resource.known(parts, current, nowMs());
-        return { known, changes: write.decide(known, wanted, { operator, name: who(request) }) };
+        const changes = write.decide(known, wanted, { operator, name: who(request) });
+        const isChanged = changes.some((each) => each.kind === kind.kind);
+        return { changes, facts: isChanged ? resource.facts(known, knownAfter(known, kind, changes), wanted) : {} };
       });
-      const { known, changes } = decision;
-      const isChanged = changes.some((each) => each.kind === kind.kind);
-      const facts = isChanged ? resource.facts(known, knownAfter(known, kind, changes), wanted) : {};
-      request.wrote(resource.title(wanted), facts);
+      request.wrote(resource.title(wanted), decision.facts);
       // A reset changes what is counted.
       const figures = early ?? (await unlessUnavailable(count()));
-      const next = stateAfter(state, changes, revision);
-      const body = await show(reply, next, { operator, query: undefined, figures, isStale: false });
+      const body = await show(reply, state, { operator, query: undefined, figures, isStale: false });
       reply.headers(stateRevision(revision));
       return write.answer ?? body;
     };

@@ -7,12 +7,13 @@ import type { Operator } from '../../control-plane/authenticate.ts';
 import { Refusal } from '../../control-plane/errors.ts';
 import { managedKeys, manualRules, resets } from '../../domain/documents/kinds.ts';
 import { readKind, written } from '../../domain/documents/managed-kind.ts';
+import { changedList } from '../../domain/documents/order.ts';
 import { type AuthKeyFields, authKey } from '../../domain/keys/auth-key.ts';
 import { mergeRules } from '../../domain/rules/merge.ts';
 import { resetEpochs } from '../../domain/rules/reset-epochs.ts';
 import { compileRules } from '../../domain/rules/rule.ts';
 import type { RateLimits } from '../../schemas/types.ts';
-import type { Change } from '../../store/state/state-store.ts';
+import type { Change, Document } from '../../store/state/state-store.ts';
 import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
@@ -51,13 +52,13 @@ const dashboardKey: Omit<AuthKeyFields, 'id' | 'userPath'> = {
 
 /** A gateway in miniature: what git declares, and what operators have stored. */
 function stand(user_paths: UserPath[] = declared) {
-  let documents: { kind: string; id: string; body: unknown; revision: number }[] = [];
+  let documents: readonly Document[] = [];
   let config = compileRules({ enabled: true, user_paths, providers: [], models: [] });
   const known = () => knownRules({ documents, skipped: [] }, config, nowMs);
   const commit = (changes: readonly Change[]): string => {
     for (const { kind, id, body } of changes) {
-      documents = documents.filter((each) => each.kind !== kind || each.id !== id);
-      if (body !== undefined) documents.push({ kind, id, body: JSON.parse(JSON.stringify(body)), revision: 1 });
+      const come = body === undefined ? [] : [{ kind, id, body: JSON.parse(JSON.stringify(body)), revision: 1 }];
+      documents = changedList(documents, [{ kind, id }], come);
     }
     return 'done';
   };

@@ -3,6 +3,7 @@ import { knownRules, putRule } from '../../control-plane/admin/rate-limits/chang
 import { readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
 import { manualRules, resets } from '../../domain/documents/kinds.ts';
 import { readKind } from '../../domain/documents/managed-kind.ts';
+import { changedList } from '../../domain/documents/order.ts';
 import { mergeRules } from '../../domain/rules/merge.ts';
 import { resetEpochs } from '../../domain/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../domain/rules/rule.ts';
@@ -20,15 +21,15 @@ export function config(per_child = false): Rule[] {
 
 /** A store in memory of this test alone: documents, the configuration, a clock. */
 export function world(declared: Rule[] = []) {
-  let documents: Document[] = [];
+  let documents: readonly Document[] = [];
   const at = { nowMs: start };
   return {
     at,
     known: () => knownRules({ documents, skipped: [] }, declared, at.nowMs),
     apply(changes: readonly Change[]) {
       for (const { kind, id, body } of changes) {
-        documents = documents.filter((document) => document.kind !== kind || document.id !== id);
-        if (body !== undefined) documents.push({ kind, id, body: JSON.parse(JSON.stringify(body)), revision: 1 });
+        const come = body === undefined ? [] : [{ kind, id, body: JSON.parse(JSON.stringify(body)), revision: 1 }];
+        documents = changedList(documents, [{ kind, id }], come);
       }
     },
     put(more: object = {}, by = 'master_key', hasTemplates = true) {

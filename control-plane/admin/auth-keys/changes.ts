@@ -1,14 +1,14 @@
 // Decides writes to managed keys: whether the operator may make them, and the key after the write. Pure.
 import { type Budget, labelOfKey } from '../../../domain/budgets/budget.ts';
 import { managedKeys, manualBudgets } from '../../../domain/documents/kinds.ts';
-import { readKind, removed, written } from '../../../domain/documents/managed-kind.ts';
+import { removed, written } from '../../../domain/documents/managed-kind.ts';
 import { type AuthKey, authKey, authKeyBody, isActive } from '../../../domain/keys/auth-key.ts';
 import { coversEntry, type EntryNames } from '../../../domain/keys/model-access.ts';
 import { digestOf, redacted } from '../../../domain/keys/secret.ts';
-import type { StoredState } from '../../../store/state/state-store.ts';
 import { isInScope, isScoped, type Operator, refreshOperator } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import type { Decided } from '../../managed/commit.ts';
+import { type KindState, storedKind } from '../../managed/stored-kind.ts';
 import { checkSize } from './check-quota.ts';
 import type { KeyChange, KeyDraft } from './read-draft.ts';
 
@@ -22,15 +22,17 @@ interface Deletion extends Decided {
   readonly key: AuthKey | undefined;
 }
 
-/** The stored keys that an operator may see, and the operator with the rights of the stored key. */
+/** The stored keys as an operator sees them, and the operator with the rights of the stored key. */
 export interface View {
   readonly operator: Operator;
-  /** Unsorted. */
-  readonly keys: readonly AuthKey[];
+  /** The key with this id, when the operator may see it. */
+  readonly find: (id: string) => AuthKey | undefined;
+  /** Whether a key with this id cannot be read. */
+  readonly isUnreadable: (id: string) => boolean;
   /** The names that decide the meaning of entries of `allowed_models`. */
   readonly names: EntryNames;
   /** Labels that carry a budget. */
-  readonly budgetLabels: ReadonlySet<string>;
+  readonly budgetLabels: () => ReadonlySet<string>;
 }
 
 /** The parts of the configuration that concern keys. */
@@ -39,27 +41,29 @@ export interface KeySurroundings extends Pick<View, 'names'> {
   readonly budgets: readonly Pick<Budget, 'key'>[];
 }
 
-/** The part of the stored keys that an operator may see. Throws 401 and 403 when the operator's key has lost its rights. */
-export function viewOf(
-  { documents, skipped = [] }: Pick<StoredState, 'documents'> & Partial<Pick<StoredState, 'skipped'>>,
-  operator: Operator,
-  { names, budgets }: KeySurroundings,
-  nowMs: number,
-): View {
-  const keys = readKind(managedKeys, documents).values;
-  const current = refreshOperator(operator, keys, nowMs);
-  const visible = keys.filter(({ userPath }) => isInScope(current, userPath));
-  // Also of budgets that cannot be read: their id says what they are about.
-  const budgetIds = [...documents, ...skipped].filter(({ kind }) => kind === manualBudgets.kind).map(({ id }) => id);
-  const budgetLabels = new Set(
-    [...budgetIds, ...budgets.map(({ key }) => key)].flatMap((key) => labelOfKey(key) ?? []),
-  );
-  return { operator: current, keys: visible, names, budgetLabels };
+/** The stored keys as this operator sees them. Throws 401 and 403 when the operator's key has lost its rights. */
+export function viewOf(state: KindState, operator: Operator, { names, budgets }: KeySurroundings, nowMs: number): View {
+  const keys = storedKind(managedKeys, state);
+  const current = refreshOperator(operator, keys.get, nowMs);
+  return {
+    operator: current,
+    find(id) {
+      const key = keys.get(id);
+      return key !== undefined && isInScope(current, key.userPath) ? key : undefined;
+    },
+    isUnreadable: keys.isUnreadable,
+    names,
+    budgetLabels() {
+      // Also of budgets that cannot be read: their id says what they are about.
+      const all = [...storedKind(manualBudgets, state).ids(), ...budgets.map(({ key }) => key)];
+      return new Set(all.flatMap((key) => labelOfKey(key) ?? []));
+    },
+  };
 }
 
 /** The visible key with this id. Throws 404 `auth_key_not_found`, also for a key outside of the operator's scope. */
-export function findKey({ keys }: View, id: string): AuthKey {
-  const key = keys.find((each) => each.id === id);
+export function findKey(view: Pick<View, 'find'>, id: string): AuthKey {
+  const key = view.find(id);
   if (key === undefined) throw refusal('auth_key_not_found', { fill: { id } });
   return key;
 }
@@ -127,9 +131,8 @@ export function deactivateKey(key: AuthKey, nowMs: number): Decision {
  * Deletes the document of a key. An operator of the whole gateway may also delete a document that cannot be read, because its user path
  * is unknown. Throws 404 `auth_key_not_found`.
  */
-export function deleteKey(state: Pick<StoredState, 'documents' | 'skipped'>, view: View, id: string): Deletion {
-  const { unreadable } = readKind(managedKeys, state.documents, state.skipped);
-  const isUnreadable = isInScope(view.operator, undefined) && unreadable.includes(id);
+export function deleteKey(view: View, id: string): Deletion {
+  const isUnreadable = isInScope(view.operator, undefined) && view.isUnreadable(id);
   return { key: isUnreadable ? undefined : findKey(view, id), changes: [removed(managedKeys, id)] };
 }
 
@@ -215,7 +218,9 @@ function checkLabels(before: readonly string[], after: readonly string[], { oper
   if (isInScope(operator, undefined)) return;
   const given = after.filter((label) => !before.includes(label));
   const taken = before.filter((label) => !after.includes(label));
-  const lever = [...given, ...taken].find((label) => budgetLabels.has(label));
+  if (given.length + taken.length === 0) return;
+  const levers = budgetLabels();
+  const lever = [...given, ...taken].find((label) => levers.has(label));
   if (lever !== undefined)
     throw beyond('labels', `give or take away the label ${JSON.stringify(lever)}, which carries a budget`);
 }
@@ -233,13 +238,4 @@ function isWidened({ modelAccess }: AuthKey, allowedModels: readonly string[], {
 
 function beyond(param: string, what: string): Refusal {
   return refusal('admin_scope_denied', { param, fill: { what } });
-}
-
-/** The order of the listing: newest first, then by name, then by id. */
-export function newestFirst(one: AuthKey, other: AuthKey): number {
-  return other.createdAtMs - one.createdAtMs || compare(one.name, other.name) || compare(one.id, other.id);
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : Number(one > other);
 }

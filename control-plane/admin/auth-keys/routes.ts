@@ -9,8 +9,9 @@ import type { KnownModels } from '../../../domain/rules/known-models.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import type { DocumentUses, StoredState } from '../../../store/state/state-store.ts';
-import { type Operator, who } from '../../authenticate.ts';
+import { isInScope, type Operator, who } from '../../authenticate.ts';
 import { createCommitter, type Decided, type DocumentStore } from '../../managed/commit.ts';
+import { keysOf } from '../../managed/key-index.ts';
 import type { Quotas } from '../../managed/quotas.ts';
 import { readQuery } from '../../managed/read-query.ts';
 import { type Known, readStored, staleHeader, unlessUnavailable } from '../../managed/read-stored.ts';
@@ -21,7 +22,6 @@ import {
   deleteKey,
   findKey,
   issueKey,
-  newestFirst,
   openDashboard,
   relabelKey,
   restrictKey,
@@ -124,8 +124,11 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
   app.get('/admin/auth-keys', { config }, async ({ operator, query }, reply) => {
     readQuery(query, []);
     const known = await readStored(store);
-    const { keys } = view(known.state, operator);
-    return show(keys.toSorted(newestFirst), known, reply);
+    const current = view(known.state, operator).operator;
+    const visible = keysOf(known.state)
+      .newest()
+      .filter(({ userPath }) => isInScope(current, userPath));
+    return show(visible, known, reply);
   });
 
   app.post('/admin/auth-keys', { config }, async (request, reply) => {
@@ -165,7 +168,7 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
 
   app.delete('/admin/auth-keys/:id', { config }, async (request: OneKey, reply) => {
     const { params, operator } = request;
-    const { key } = await write(reply, (state) => deleteKey(state, view(state, operator), params.id));
+    const { key } = await write(reply, (state) => deleteKey(view(state, operator), params.id));
     // The key is deleted whatever becomes of this; proxies note no use of a key that is not stored.
     await parts.uses.forget(managedKeys.kind, [params.id]).catch(() => undefined);
     request.wrote(params.id, { before: keyFacts(key, nowMs()), after: null });

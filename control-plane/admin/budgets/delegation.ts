@@ -17,8 +17,8 @@ export function delegatedWrite(
   operator: Operator,
   mostBudgets: number,
 ): BudgetWrite {
-  if (isScoped(operator) && !known.manual.has(write.key)) {
-    const paths = [...known.manual.values()].map(userPathOf);
+  if (isScoped(operator) && known.manual.get(write.key) === undefined) {
+    const paths = [...known.manual.all().values()].map(userPathOf);
     for (const { count, where } of countsInScopes(operator, known, paths))
       refuseBudgetsBeyond(count, mostBudgets, where);
   }

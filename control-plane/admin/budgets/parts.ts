@@ -4,12 +4,12 @@ import { anchorsInForce } from '../../../domain/budgets/budget-settings.ts';
 import { type BudgetPrerequisites, type MergedBudget, mergeBudgets } from '../../../domain/budgets/merge-budgets.ts';
 import type { Anchors } from '../../../domain/budgets/window.ts';
 import { budgetResets, budgetSettings, manualBudgets } from '../../../domain/documents/kinds.ts';
-import { readKind } from '../../../domain/documents/managed-kind.ts';
 import type { StoredState } from '../../../store/state/state-store.ts';
 import type { BudgetFigures } from '../../budgets/watch.ts';
 import { type DocumentStore, expectedOf } from '../../managed/commit.ts';
 import type { Quotas } from '../../managed/quotas.ts';
 import type { ManagedParts } from '../../managed/resource.ts';
+import { storedKind } from '../../managed/stored-kind.ts';
 import { knownBudgets, tidiedBudgets } from './changes.ts';
 import { type BudgetListingParts, budgetRows } from './listing.ts';
 
@@ -36,7 +36,7 @@ export async function tidyBudgets(
 ): Promise<boolean> {
   const state = await store.read();
   const known = knownBudgets(state, budgets, nowMs);
-  const changes = tidiedBudgets(known, anchorsInForce(anchors, readKind(budgetSettings, state.documents).values));
+  const changes = tidiedBudgets(known, anchorsInForce(anchors, storedKind(budgetSettings, state).values()));
   if (changes.length === 0) return false;
   const expected = expectedOf(state, [manualBudgets, budgetResets, budgetSettings]);
   await store.commit({ storeId: state.storeId ?? null, expected, changes });
@@ -53,18 +53,18 @@ export function shownBudgets(parts: BudgetParts, state: BudgetState): ShownBudge
     declared,
     places,
     unpriced,
-    anchors: anchorsInForce(anchors, readKind(budgetSettings, state.documents).values),
+    anchors: anchorsInForce(anchors, storedKind(budgetSettings, state).values()),
     nowMs,
   };
 }
 
 /** The budgets that follow from the documents of a state and a configuration. */
 export function budgetsOfState(
-  { documents }: BudgetState,
+  state: BudgetState,
   declared: { readonly config: readonly Budget[]; nowMs: number; readonly prerequisites: BudgetPrerequisites },
 ): MergedBudget[] {
-  const { values: manual } = readKind(manualBudgets, documents);
-  return mergeBudgets({ ...declared, manual, resets: readKind(budgetResets, documents).values });
+  const [manual, resets] = [storedKind(manualBudgets, state).values(), storedKind(budgetResets, state).values()];
+  return mergeBudgets({ ...declared, manual, resets });
 }
 
 /** A row for each budget, without what was spent. */

@@ -5,7 +5,7 @@ import { everyBudget } from '../../../domain/budgets/budget-reset.ts';
 import { anchorsInForce, budgetSettingsId, type ManualAnchors } from '../../../domain/budgets/budget-settings.ts';
 import type { Anchors } from '../../../domain/budgets/window.ts';
 import { budgetResets, budgetSettings, manualBudgets } from '../../../domain/documents/kinds.ts';
-import { readKind, written } from '../../../domain/documents/managed-kind.ts';
+import { written } from '../../../domain/documents/managed-kind.ts';
 import { authorFacts } from '../../../domain/rules/authorship.ts';
 import type { Operator } from '../../authenticate.ts';
 import type { BudgetFigures } from '../../budgets/watch.ts';
@@ -14,6 +14,7 @@ import { denied, isVisible } from '../../managed/own-path.ts';
 import type { Quotas } from '../../managed/quotas.ts';
 import { readQuery } from '../../managed/read-query.ts';
 import type { KnownDocuments, ManagedResource, ManagedWrite, Named } from '../../managed/resource.ts';
+import { storedKind } from '../../managed/stored-kind.ts';
 import { filterNames, readSubjectFilter, type SubjectFilter } from '../../managed/subject-filter.ts';
 import { deleteBudget, type KnownBudgets, knownBudgets, putBudget, resetBudget, resetEveryBudget } from './changes.ts';
 import { delegatedRemoval, delegatedReset, delegatedWrite } from './delegation.ts';
@@ -141,10 +142,7 @@ export const budgetSettingsResource: ManagedResource<BudgetParts, KnownAnchors> 
   access: 'operator',
   kind: budgetSettings,
   isUntagged: true,
-  known: (parts, { documents }) => ({
-    declared: parts.configBudgets().anchors,
-    manual: new Map(readKind(budgetSettings, documents).values.map((value) => [budgetSettingsId, value])),
-  }),
+  known: (parts, state) => ({ declared: parts.configBudgets().anchors, manual: storedKind(budgetSettings, state) }),
   list: (parts, state) => shownBudgets(parts, state).anchors,
   title: () => 'the windows of budgets',
   facts: (before, after) => ({ before: anchorsOf(before), after: anchorsOf(after) }),
@@ -152,5 +150,5 @@ export const budgetSettingsResource: ManagedResource<BudgetParts, KnownAnchors> 
 };
 
 function anchorsOf({ declared, manual }: KnownAnchors): Anchors {
-  return anchorsInForce(declared, [...manual.values()]);
+  return anchorsInForce(declared, [...manual.all().values()]);
 }

@@ -1,7 +1,6 @@
 // The routes of /admin/cache: show what the response cache has done, and make proxies forget kept answers (reference: Response cache).
 import type { FastifyPluginAsync } from 'fastify';
 import { managedCacheResets } from '../../../domain/documents/kinds.ts';
-import { readKind } from '../../../domain/documents/managed-kind.ts';
 import type { EntryNames } from '../../../domain/keys/model-access.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import { isInScope, isScoped } from '../../authenticate.ts';
@@ -10,6 +9,7 @@ import type { Fleet } from '../../fleet.ts';
 import { createCommitter, type DocumentStore } from '../../managed/commit.ts';
 import { beyondModels, reaches } from '../../managed/reach.ts';
 import { readQuery } from '../../managed/read-query.ts';
+import { storedKind } from '../../managed/stored-kind.ts';
 import { resetCache } from './changes.ts';
 import { type CacheSources, cacheListing } from './listing.ts';
 import { readReset } from './read-reset.ts';
@@ -49,7 +49,7 @@ export const cache: FastifyPluginAsync<{ readonly parts: CacheParts }> = async (
     if (reach !== undefined && !reaches(operator, reach, parts.known()))
       throw beyondModels(`reset ${about}`, model === undefined ? undefined : 'model');
     const { revision } = await commit((state) => ({
-      changes: resetCache(readKind(managedCacheResets, state.documents).values, id),
+      changes: resetCache(storedKind(managedCacheResets, state).values(), id),
     }));
     request.wrote(about);
     reply.headers({ 'cache-control': 'no-store', ...stateRevision(revision) });

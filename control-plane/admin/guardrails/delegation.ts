@@ -29,5 +29,5 @@ export function delegateGuardrail(
       throw beyondModels(`write a guardrail that asks the model ${JSON.stringify(llm.model)}`, 'llm.model');
   }
   // An unreadable guardrail may concern anything.
-  if (known.unreadable.has(name)) throw beyondModels('replace a guardrail that cannot be read', 'name');
+  if (known.isUnreadable(name)) throw beyondModels('replace a guardrail that cannot be read', 'name');
 }

@@ -1,15 +1,16 @@
 // Decides what a write changes in the store: documents of rules and epochs of counters. Pure.
 import { manualRules, resets } from '../../../domain/documents/kinds.ts';
-import { readKind, removed, written } from '../../../domain/documents/managed-kind.ts';
+import { removed, written } from '../../../domain/documents/managed-kind.ts';
 import { expiryMs } from '../../../domain/rules/authorship.ts';
 import type { ManualRule } from '../../../domain/rules/manual-rule.ts';
 import { effectiveCaps } from '../../../domain/rules/merge.ts';
-import { everyRule, type ResetEpochs, resetEpochs } from '../../../domain/rules/reset-epochs.ts';
+import { everyRule, type ResetEpoch } from '../../../domain/rules/reset-epochs.ts';
 import { periodOf, type Rule } from '../../../domain/rules/rule.ts';
-import { type Change, forgottenAfterMs, type StoredState } from '../../../store/state/state-store.ts';
-import { refusal } from '../../errors.ts';
-import { countOf, type Known, perChildOf, readKnown, refuseUnset, signature } from '../../managed/known.ts';
+import { type Change, forgottenAfterMs } from '../../../store/state/state-store.ts';
+import { type Refusal, refusal } from '../../errors.ts';
+import { byKey, type Known, perChildOf, readKnown, refuseFull, refuseUnset, signature } from '../../managed/known.ts';
 import { invalid } from '../../managed/read-body.ts';
+import { type KindState, type StoredKind, storedKind } from '../../managed/stored-kind.ts';
 import type { RuleName, RuleWrite } from './read-write.ts';
 
 /** The limit of the configuration holds here, too: with more rules, listing and metrics become slow; matching does not. */
@@ -17,20 +18,17 @@ const mostRules = 100_000;
 
 /** All rules at one moment, by rule key. */
 export interface KnownRules extends Known<Rule, ManualRule> {
-  readonly epochs: ResetEpochs;
+  readonly epochs: StoredKind<ResetEpoch>;
 }
 
 export function knownRules(
-  state: Pick<StoredState, 'documents' | 'skipped'>,
+  state: KindState,
   config: readonly Rule[],
   nowMs: number,
   places: ReadonlyMap<string, string> = new Map(),
 ): KnownRules {
-  const declaration = { config: new Map(config.map((each) => [each.key, each])), places };
-  return {
-    ...readKnown(manualRules, state, declaration, nowMs),
-    epochs: resetEpochs(readKind(resets, state.documents).values),
-  };
+  const declaration = { config: byKey(config, ({ key }) => key), places };
+  return { ...readKnown(manualRules, state, declaration, nowMs), epochs: storedKind(resets, state) };
 }
 
 /**
@@ -51,10 +49,10 @@ export function putRule(known: KnownRules, write: RuleWrite, by: string, hasTemp
   }
   const before = known.manual.get(key);
   const replaced = before ?? declared;
-  if (replaced === undefined) refuseBeyond(countOf(known), mostRules, 'in all');
+  if (replaced === undefined) refuseFull(known, mostRules, (count) => tooMany(count, mostRules, 'in all'));
   const isToggled = replaced !== undefined && replaced.perChild !== perChild;
   // Replacing an expired document also removes it, and a removal raises the epoch.
-  const raise = (known.expired.has(key) ? 1 : 0) + (isToggled ? 1 : 0);
+  const raise = (known.isExpired(key) ? 1 : 0) + (isToggled ? 1 : 0);
   const { expiresAtMs, ...said } = write;
   const rule: ManualRule = { ...said, perChild, ...signature(before, expiresAtMs, by, known.nowMs) };
   const changes: Change[] = [written(manualRules, key, rule)];
@@ -69,7 +67,7 @@ export function deleteRule(known: KnownRules, { key }: RuleName): Change[] {
 
 /** Clears the counters of one rule, for a template those of all its children. */
 export function resetRule(known: KnownRules, { key }: RuleName): Change[] {
-  if (!known.manual.has(key) && !known.config.has(key)) throw refusal('rate_limit_not_found');
+  if (known.manual.get(key) === undefined && !known.config.has(key)) throw refusal('rate_limit_not_found');
   return [raisedEpoch(known, key, 1)];
 }
 
@@ -80,7 +78,7 @@ export function resetEveryRule(known: KnownRules): Change[] {
 
 /** Removes the documents of expired rules. It stores the same epochs that `mergeRules` has used since the rules expired. */
 export function removeExpiredRules(known: KnownRules): Change[] {
-  return [...known.expired].flatMap((key) => removal(known, key));
+  return known.expired().flatMap((key) => removal(known, key));
 }
 
 /** Since when an epoch has no rule, by document id, in Unix milliseconds. Kept between calls of `tidyRules`. */
@@ -88,10 +86,11 @@ export type UnneededEpochs = Map<string, number>;
 
 /** Brings `unneeded` up to date. */
 export function noteUnneeded(known: KnownRules, unneeded: UnneededEpochs): void {
-  const { config, manual, expired, unreadable, epochs, nowMs } = known;
-  for (const id of unneeded.keys()) if (!epochs.raisedAtMs.has(id)) unneeded.delete(id);
-  for (const id of epochs.raisedAtMs.keys()) {
-    const isNeeded = id === everyRule || config.has(id) || manual.has(id) || expired.has(id) || unreadable.has(id);
+  const { config, epochs, nowMs } = known;
+  const stored = new Set(epochs.ids());
+  for (const id of unneeded.keys()) if (!stored.has(id)) unneeded.delete(id);
+  for (const id of stored) {
+    const isNeeded = id === everyRule || config.has(id) || known.isStored(id);
     if (isNeeded) unneeded.delete(id);
     else if (!unneeded.has(id)) unneeded.set(id, nowMs);
   }
@@ -109,7 +108,7 @@ export function forgetEpochs(known: KnownRules, unneeded: UnneededEpochs): Chang
 /** The next Unix millisecond at which `removeExpiredRules` or `forgetEpochs` changes something; Infinity when never. */
 export function nextTidyMs(known: KnownRules, unneeded: UnneededEpochs): number {
   let next = Number.POSITIVE_INFINITY;
-  for (const rule of known.manual.values()) next = Math.min(next, expiryMs(rule));
+  for (const rule of known.manual.all().values()) next = Math.min(next, expiryMs(rule));
   for (const fromMs of forgettableFromMs(known, unneeded).values()) next = Math.min(next, fromMs);
   return next;
 }
@@ -119,7 +118,7 @@ function forgettableFromMs({ epochs }: KnownRules, unneeded: UnneededEpochs): Ma
   const found = new Map<string, number>();
   for (const [id, sinceMs] of unneeded) {
     const seconds = periodOf(id);
-    const raisedAtMs = epochs.raisedAtMs.get(id) ?? Number.POSITIVE_INFINITY;
+    const raisedAtMs = epochs.get(id)?.raisedAtMs ?? Number.POSITIVE_INFINITY;
     // Counters stay in the store for their period plus a slice, and longer for proxies that stopped or missed the deletion.
     if (seconds !== undefined) found.set(id, Math.max(raisedAtMs, sinceMs) + 2 * 1000 * seconds + forgottenAfterMs);
   }
@@ -131,10 +130,14 @@ function removal(known: KnownRules, key: string): Change[] {
 }
 
 function raisedEpoch({ epochs, nowMs }: KnownRules, id: string, by: number): Change {
-  return written(resets, id, { id, epoch: epochs.stored(id) + by, raisedAtMs: nowMs });
+  return written(resets, id, { id, epoch: (epochs.get(id)?.epoch ?? 0) + by, raisedAtMs: nowMs });
 }
 
 /** Throws 409 `too_many_rate_limits` when there are as many as the limit already. */
 export function refuseBeyond(count: number, limit: number, where: string): void {
-  if (count >= limit) throw refusal('too_many_rate_limits', { fill: { count, limit, where } });
+  if (count >= limit) throw tooMany(count, limit, where);
+}
+
+function tooMany(count: number, limit: number, where: string): Refusal {
+  return refusal('too_many_rate_limits', { fill: { count, limit, where } });
 }

@@ -16,7 +16,7 @@ const noun = 'rule';
  * loosen a rule of others, and 409 `too_many_rate_limits` when a scope of its own holds `mostRules` manual rules.
  */
 export function delegatedWrite(known: KnownRules, write: RuleWrite, operator: Operator, mostRules: number): RuleWrite {
-  if (isScoped(operator) && !known.manual.has(write.key)) refuseOneMore(known, operator, mostRules);
+  if (isScoped(operator) && known.manual.get(write.key) === undefined) refuseOneMore(known, operator, mostRules);
   const tighter = tightened({ known, noun }, write, operator, (declared) => {
     const caps = effectiveCaps(write, declared);
     for (const [name, cap, most] of [
@@ -62,7 +62,7 @@ export function refuseForeignModel(
 export function delegatedRemoval(known: KnownRules, name: RuleName, operator: Operator): RuleName {
   if (!isOwnPath(name, operator)) return name;
   refuseOthers({ known, noun }, name);
-  if (known.manual.has(name.key) && known.config.has(name.key)) {
+  if (known.manual.get(name.key) !== undefined && known.config.has(name.key)) {
     throw denied(
       'delete a rule of its own path that the configuration also declares, because that clears the counters',
     );
@@ -81,8 +81,9 @@ const deletedPerRule = 10;
 
 /** Throws 409 when some scope of the operator is full of rules, or of what rules leave behind. */
 function refuseOneMore(known: KnownRules, operator: Operator, mostRules: number): void {
-  const { manual, config, epochs } = known;
-  const deleted = [...epochs.raisedAtMs.keys()].filter((key) => !manual.has(key) && !config.has(key));
+  const { config, epochs } = known;
+  const manual = known.manual.all();
+  const deleted = epochs.ids().filter((key) => !manual.has(key) && !config.has(key));
   const standing = countsInScopes(operator, known, [...manual.values()].map(userPathOf));
   const left = countsInScopes(operator, known, deleted.map(userPathOfKey));
   for (const [index, { count, where }] of standing.entries()) {

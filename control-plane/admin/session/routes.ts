@@ -1,7 +1,7 @@
 // The routes of /admin/session: a browser logs in with a key, learns who it is, and logs out. The key is in the cookie only as a digest.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { endedSessions } from '../../../domain/documents/kinds.ts';
-import { readKind, removed, written } from '../../../domain/documents/managed-kind.ts';
+import { removed, written } from '../../../domain/documents/managed-kind.ts';
 import { clientAddressHeader } from '../../../domain/keys/client-address.ts';
 import { endSession } from '../../../domain/keys/ended-sessions.ts';
 import { digestOf } from '../../../domain/keys/secret.ts';
@@ -14,6 +14,7 @@ import { type AccessParts, addressOf, isScoped, logIn, type Operator, who } from
 import { refusal } from '../../errors.ts';
 import { createCommitter, type DocumentStore } from '../../managed/commit.ts';
 import { createBodyReader } from '../../managed/read-body.ts';
+import { storedKind } from '../../managed/stored-kind.ts';
 
 export interface SessionParts {
   readonly access: AccessParts;
@@ -67,7 +68,7 @@ export const sessionRoutes: FastifyPluginAsync<{ readonly parts: SessionParts }>
     setCookie(request, reply, undefined);
     if (session !== undefined) {
       const { revision } = await commit((state) => {
-        const stored = readKind(endedSessions, state.documents).values;
+        const stored = storedKind(endedSessions, state).values();
         const ending = endSession(stored, session, Math.floor(access.nowMs()));
         return {
           changes: [

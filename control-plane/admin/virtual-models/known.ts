@@ -4,8 +4,9 @@ import { type MergedAlias, mergeAliases } from '../../../domain/aliases/merge-al
 import type { ModelNames } from '../../../domain/aliases/model-names.ts';
 import { manualAliases } from '../../../domain/documents/kinds.ts';
 import type { Alias } from '../../../schemas/types.ts';
+import type { KnownState } from '../../managed/commit.ts';
 import { type Known, readKnown } from '../../managed/known.ts';
-import type { ManagedParts, ManagedState } from '../../managed/resource.ts';
+import type { ManagedParts } from '../../managed/resource.ts';
 
 /** The parts of the process that this resource uses. */
 export interface VirtualModelParts extends ManagedParts {
@@ -22,7 +23,7 @@ export interface KnownAliases extends Known<Alias, ManualAlias> {
   readonly models: ModelNames;
 }
 
-export function knownAliases(parts: VirtualModelParts, state: ManagedState, nowMs: number): KnownAliases {
+export function knownAliases(parts: VirtualModelParts, state: KnownState, nowMs: number): KnownAliases {
   const { aliases, places, models } = parts.configAliases();
   const declaration = {
     config: new Map(aliases.map((alias) => [aliasKey(alias.source), alias])),
@@ -33,5 +34,5 @@ export function knownAliases(parts: VirtualModelParts, state: ManagedState, nowM
 
 /** Both kinds of aliases together. */
 export function merged({ config, manual, models }: KnownAliases): readonly MergedAlias[] {
-  return mergeAliases([...config.values()], [...manual.values()], models);
+  return mergeAliases([...config.values()], [...manual.all().values()], models);
 }

@@ -1,0 +1,84 @@
+// What decisions and listings ask of all managed keys together: their order, and how many lie within a path. Of another state only what
+// differs from the one before is taken in.
+import { managedKeys } from '../../domain/documents/kinds.ts';
+import { differences, inOrder } from '../../domain/documents/order.ts';
+import type { AuthKey } from '../../domain/keys/auth-key.ts';
+import { foldUserPath } from '../../domain/user-path.ts';
+import type { Document, StoredState } from '../../store/state/state-store.ts';
+import { changedOrder } from './changed-order.ts';
+
+/** The keys of a state; of another state than last time, what differs is taken in. It holds until this is called again. */
+export function keysOf(state: Pick<StoredState, 'documents'>): KeyIndex {
+  return last.at(state);
+}
+
+export class KeyIndex {
+  #documents: readonly Document[] = [];
+  /** How many keys have this path or one below it, by folded path. */
+  readonly #within = new Map<string, number>();
+  /** How many keys with dashboard access have this path, by folded path. */
+  readonly #dashboards = new Map<string, number>();
+  /** In the order of `newestFirst`. */
+  #newest: readonly AuthKey[] = [];
+
+  /** Goes over to another state. What was asked before may not hold any more. */
+  at({ documents }: Pick<StoredState, 'documents'>): this {
+    const { gone, come } = differences(this.#documents, documents, inOrder);
+    this.#documents = documents;
+    const [left, added] = [keysIn(gone), keysIn(come)];
+    for (const key of left) this.#count(key, -1);
+    for (const key of added) this.#count(key, 1);
+    this.#newest = changedOrder(this.#newest, left, added, newestFirst);
+    return this;
+  }
+
+  /** Every key, the newest first. */
+  newest(): readonly AuthKey[] {
+    return this.#newest;
+  }
+
+  /** How many keys have this path or one below it. */
+  countWithin(path: string): number {
+    return this.#within.get(foldUserPath(path)) ?? 0;
+  }
+
+  /** Whether a key with dashboard access has this path. */
+  hasDashboard(path: string): boolean {
+    return this.#dashboards.has(foldUserPath(path));
+  }
+
+  #count({ userPath = '/', dashboardAccess }: AuthKey, by: number): void {
+    const path = foldUserPath(userPath);
+    for (const each of pathsAbove(path)) raise(this.#within, each, by);
+    if (dashboardAccess) raise(this.#dashboards, path, by);
+  }
+}
+
+/** A folded path and all above it, the root last. */
+export function pathsAbove(path: string): string[] {
+  const paths: string[] = [];
+  for (let end = path.length; end > 1; end = path.lastIndexOf('/', end - 1)) paths.push(path.slice(0, end));
+  return [...paths, '/'];
+}
+
+/** The order of the listing: newest first, then by name, then by id. */
+export function newestFirst(one: AuthKey, other: AuthKey): number {
+  return other.createdAtMs - one.createdAtMs || compare(one.name, other.name) || compare(one.id, other.id);
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}
+
+function keysIn(documents: readonly Document[]): AuthKey[] {
+  const own = documents.filter(({ kind }) => kind === managedKeys.kind);
+  return own.flatMap(({ id, body }) => managedKeys.read(id, body) ?? []);
+}
+
+function raise(counts: Map<string, number>, key: string, by: number): void {
+  const count = (counts.get(key) ?? 0) + by;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
+}
+
+const last = new KeyIndex();
