@@ -11,11 +11,14 @@ export interface Collected {
   readonly majors: number;
   /** Time of all collections, in microseconds per request. */
   readonly usPerRequest: number;
+  /** Room for young objects, at the end. MiB. */
+  readonly youngMiB: number;
 }
 
 const kinds = ['minor', 'major', 'incremental', 'weakcb'] as const;
 type Kind = (typeof kinds)[number];
-type Totals = Readonly<Record<Kind, { readonly count: number; readonly seconds: number }>>;
+type Total = { readonly count: number; readonly seconds: number };
+type Totals = Readonly<Record<Kind, Total>> & { readonly youngBytes: number };
 
 /** Begins a reading; the returned function ends it, for the requests that the gateway has served meanwhile. */
 export async function watchCollector(gateway: Running): Promise<(requests: number) => Promise<Collected>> {
@@ -30,6 +33,7 @@ export async function watchCollector(gateway: Running): Promise<(requests: numbe
       scavengeMs: (seconds('minor') * 1000) / count('minor'),
       majors: count('major'),
       usPerRequest: (all * 1_000_000) / requests,
+      youngMiB: after.youngBytes / 2 ** 20,
     };
   };
 }
@@ -37,10 +41,17 @@ export async function watchCollector(gateway: Running): Promise<(requests: numbe
 async function totalsOf({ url }: Running): Promise<Totals> {
   const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${MASTER_KEY}` } });
   const text = await response.text();
-  const of = (kind: Kind): Totals[Kind] => {
-    const sample = (name: string): number =>
-      Number(new RegExp(`^nodejs_gc_duration_seconds_${name}\\{kind="${kind}"\\} (\\S+)`, 'm').exec(text)?.[1] ?? 0);
-    return { count: sample('count'), seconds: sample('sum') };
-  };
-  return { minor: of('minor'), major: of('major'), incremental: of('incremental'), weakcb: of('weakcb') };
+  const sample = (name: string): number =>
+    Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${name} `))
+        ?.split(' ')[1] ?? 0,
+    );
+  const of = (kind: Kind): Total => ({
+    count: sample(`nodejs_gc_duration_seconds_count{kind="${kind}"}`),
+    seconds: sample(`nodejs_gc_duration_seconds_sum{kind="${kind}"}`),
+  });
+  const youngBytes = sample('nodejs_heap_space_size_total_bytes{space="new"}');
+  return { minor: of('minor'), major: of('major'), incremental: of('incremental'), weakcb: of('weakcb'), youngBytes };
 }

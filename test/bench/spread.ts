@@ -147,6 +147,7 @@ function renderLaunches(
     'requests/scavenge',
     'ms/scavenge',
     'full ones',
+    'young MiB',
   ];
   const rows = all.map(({ name, launch, isSlow }) => [
     `${launch.number} ${name}`,
@@ -157,6 +158,7 @@ function renderLaunches(
     launch.collected.requestsPerScavenge.toFixed(0),
     launch.collected.scavengeMs.toFixed(2),
     String(launch.collected.majors),
+    launch.collected.youngMiB.toFixed(0),
     launch.foreignCores.toFixed(2),
   ]);
   return renderTable([[...header, 'other cores'], ...rows]);
