@@ -67,6 +67,9 @@ export const USAGE = `usage: npm run bench -- [options]
     --only WHAT        of the workloads of --compare (default json)
     --pairs N          rounds per start of both planes (default 6)
     --launches N       how often they are started (default 3)
+  --slices             what holds the event loops of both planes up under load: work above 2 ms, by where it began, and pauses of the collector;
+                       others disturb it: it needs a quiet machine; 1 minute
+    --only WHAT        of the workloads of --compare (default json,sse)
   --profile            where the CPU time of gateway and bare goes, function by function`;
 
 /** The mode, and what belongs to it. */
@@ -108,6 +111,7 @@ const others = [
   'fleet',
   'spread',
   'many-keys',
+  'slices',
 ] as const;
 
 /** What a mode that loads gateways side by side measures unless told otherwise, and how often. */
@@ -124,6 +128,7 @@ const CONTESTS: Partial<Record<Options['mode'], Usual>> = {
   cache: { workloads: CACHED, pairs: 4, launches: 3 },
   workers: USUAL,
   fleet: USUAL,
+  slices: { workloads: ['json', 'sse'], pairs: 1, launches: 1 },
   spread: { workloads: ['json', 'sse'], pairs: 6, launches: 30 },
   'many-keys': { ...USUAL, workloads: ['json'] },
 };
@@ -155,6 +160,7 @@ export function readOptions(words: string[]): Options | undefined {
       dashboard: { type: 'boolean', default: false },
       workers: { type: 'string' },
       fleet: { type: 'boolean', default: false },
+      slices: { type: 'boolean', default: false },
       spread: { type: 'boolean', default: false },
       'many-keys': { type: 'boolean', default: false },
       entries: { type: 'string', default: '1000000' },

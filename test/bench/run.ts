@@ -17,6 +17,7 @@ import { measureRecords } from './records.ts';
 import { measureRecordsCost, renderRecordsCost } from './records-cost.ts';
 import { renderReport } from './report.ts';
 import { describeMachine, openSession, progress, type Session, say } from './session.ts';
+import { measureSlices, renderSlices } from './slices.ts';
 import { measureSpread, renderSpread } from './spread.ts';
 import { measureTranslation, renderTranslation } from './translation.ts';
 import { openTree, ownTree } from './tree.ts';
@@ -49,6 +50,7 @@ try {
   else if (options.mode === 'fleet') say(renderFleet(await measureFleet(session, options)));
   else if (options.mode === 'spread') say(renderSpread(await measureSpread(session, options)));
   else if (options.mode === 'many-keys') say(renderManyKeys(await measureManyKeys(session, options)));
+  else if (options.mode === 'slices') say(renderSlices(await measureSlices(session, options)));
   else if (options.mode === 'cache') say(renderCache(await measureCache(session, options)));
   else await tabulate(session, options);
 } catch (error) {
