@@ -1,5 +1,6 @@
 // Reads the body of a request whole, in the bytes of the client, within a limit.
 
+import { giveBack } from '../bytes/give-back.ts';
 import type { Head } from '../call/head.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { HeldBody } from './body-budget.ts';
@@ -101,7 +102,7 @@ class BodyReader implements Waiting {
     this.#stop(refused);
   }
 
-  /** One chunk is the rule, and is kept as it is. More are copied into one buffer, however small they are. */
+  /** One chunk is the rule, and is kept as it is. More are copied into one buffer, however small they are, and given back. */
   #add(chunk: Buffer): void {
     const needed = this.#length + chunk.length;
     if (needed > this.#limit.bytes) throw tooLarge(this.#limit);
@@ -115,6 +116,7 @@ class BodyReader implements Waiting {
         this.#body = moved(this.#body, this.#length, room);
       }
       chunk.copy(this.#body, this.#length);
+      giveBack(chunk);
     }
     this.#length = needed;
   }
@@ -136,10 +138,11 @@ function roomFor(bytes: number, declared: number): number {
   return bytes >= declared * trustedShare ? declared : Math.min(room, declared);
 }
 
-/** A larger buffer that begins with the first `used` bytes of `body`. */
+/** A larger buffer that begins with the first `used` bytes of `body`, which is given back. */
 function moved(body: Buffer, used: number, size: number): Buffer {
   const room = Buffer.allocUnsafe(size);
   body.copy(room, 0, 0, used);
+  giveBack(body);
   return room;
 }
 
