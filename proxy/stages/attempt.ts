@@ -157,7 +157,8 @@ class ModelErrand implements Errand<Target, ModelCall> {
     const wanted = isStream ? 'stream' : 'whole';
     const needsEvent = !isLast || reading !== undefined;
     const opening = isStream ? openingAt(speech) : undefined;
-    const facts = { latestMs, needsEvent, opening, isFresh, isStream, wanted, mostHeldBytes } as const;
+    const ownBody = translated === undefined && body !== routed.call.body ? body : undefined;
+    const facts = { latestMs, needsEvent, opening, isFresh, isStream, wanted, mostHeldBytes, ownBody } as const;
     const answer = send(pools.get(upstream), { path, headers, body, facts }, upstream.patience, deadlines);
     const reframed = undefined;
     // One literal: copying another object's members takes several times as long.

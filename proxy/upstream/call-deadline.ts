@@ -32,6 +32,8 @@ export interface CallFacts {
   readonly wanted?: 'stream' | 'whole' | undefined;
   /** An answer up to this many bytes is held until it is complete. */
   readonly mostHeldBytes: number;
+  /** The body, where it was made for this call alone: it is given back when it is sent. Absent: others read it, too. */
+  readonly ownBody?: Buffer | undefined;
   /** Absent: the body is sent at once. */
   readonly streamed?: StreamedBody | undefined;
   /** Is given the head of the answer as it came, names and values in turn. */

@@ -2,6 +2,7 @@
 // handler interface: one object per call. undici hands over each HTTP chunk by itself; those of one read go to the sink together. Plain
 // bytes are asked for; where they come compressed all the same, that is undone before anything looks at them, or they are not taken.
 import type { Answer, Failure, Sink } from '../answer.ts';
+import { giveBack } from '../bytes/give-back.ts';
 import { HeldBytes } from '../bytes/held-bytes.ts';
 import { ReadPieces } from '../bytes/read-pieces.ts';
 import { type AnswerHead, beginsReadably, maxFirstBytes, noHead, readAnswerHead } from './answer-head.ts';
@@ -148,6 +149,10 @@ export class UpstreamAnswer implements Answer, Late, CallHandler {
 
   onRequestSent(): void {
     this.#deadline.sentAll();
+  }
+
+  onTaken(): void {
+    if (this.#facts.ownBody !== undefined) giveBack(this.#facts.ownBody);
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
