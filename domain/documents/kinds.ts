@@ -27,13 +27,13 @@ import {
 import { type ManualRule, manualRuleBody, manualRuleKind, readManualRule } from '../rules/manual-rule.ts';
 import { everyRule, type ResetEpoch, readResetEpoch, resetEpochBody, resetEpochKind } from '../rules/reset-epochs.ts';
 import { timestamp } from '../timestamp.ts';
-import { type ManagedKind, type Reading, readKind, type StoredDocument } from './managed-kind.ts';
+import { type KindReading, type ManagedKind, readAgain, readOnce, type StoredDocument } from './managed-kind.ts';
 
 export const manualRules: ManagedKind<ManualRule> = {
   kind: manualRuleKind,
   noun: (id) => `rule "${id}"`,
   consequence: ' and is not enforced',
-  read: readManualRule,
+  read: readOnce(readManualRule),
   write: manualRuleBody,
 };
 
@@ -41,7 +41,7 @@ export const resets: ManagedKind<ResetEpoch> = {
   kind: resetEpochKind,
   noun: (id) => `reset of ${id === everyRule ? 'every rule' : `"${id}"`}`,
   consequence: '',
-  read: readResetEpoch,
+  read: readOnce(readResetEpoch),
   write: ({ epoch, raisedAtMs }) =>
     resetEpochBody(epoch, Number.isFinite(raisedAtMs) ? timestamp(raisedAtMs) : undefined),
 };
@@ -50,7 +50,7 @@ export const managedKeys: ManagedKind<AuthKey> = {
   kind: authKeyKind,
   noun: (id) => `key "${id}"`,
   consequence: ' and is refused',
-  read: readAuthKey,
+  read: readOnce(readAuthKey),
   write: authKeyBody,
 };
 
@@ -58,7 +58,7 @@ export const manualAliases: ManagedKind<ManualAlias> = {
   kind: manualAliasKind,
   noun: (id) => `virtual model "${id}"`,
   consequence: ' and is not in force',
-  read: readManualAlias,
+  read: readOnce(readManualAlias),
   write: manualAliasBody,
 };
 
@@ -66,7 +66,7 @@ export const manualBudgets: ManagedKind<ManualBudget> = {
   kind: manualBudgetKind,
   noun: (id) => `budget "${id}"`,
   consequence: ' and is not enforced',
-  read: readManualBudget,
+  read: readOnce(readManualBudget),
   write: manualBudgetBody,
 };
 
@@ -74,7 +74,7 @@ export const budgetResets: ManagedKind<BudgetReset> = {
   kind: budgetResetKind,
   noun: (id) => `reset of ${id === everyBudget ? 'every budget' : `the budget "${id}"`}`,
   consequence: '',
-  read: readBudgetReset,
+  read: readOnce(readBudgetReset),
   write: budgetResetBody,
 };
 
@@ -82,7 +82,7 @@ export const budgetSettings: ManagedKind<ManualAnchors> = {
   kind: budgetSettingsKind,
   noun: () => 'setting of the windows of budgets',
   consequence: ' and is not in force',
-  read: readManualAnchors,
+  read: readOnce(readManualAnchors),
   write: ({ anchors }) => anchors,
 };
 
@@ -90,7 +90,7 @@ export const managedCacheResets: ManagedKind<CacheReset> = {
   kind: cacheResetKind,
   noun: (id) => `reset of ${id === everyAnswer ? 'all cached answers' : `the cached answers of "${id}"`}`,
   consequence: ' and is not in force',
-  read: readCacheReset,
+  read: readOnce(readCacheReset),
   write: cacheResetBody,
 };
 
@@ -98,7 +98,7 @@ export const manualGuardrails: ManagedKind<ManualGuardrail> = {
   kind: manualGuardrailKind,
   noun: (id) => `guardrail "${id}"`,
   consequence: ' and is not enforced',
-  read: readManualGuardrail,
+  read: readOnce(readManualGuardrail),
   write: manualGuardrailBody,
 };
 
@@ -106,7 +106,7 @@ export const endedSessions: ManagedKind<EndedSessions> = {
   kind: endedSessionsKind,
   noun: (id) => `end of sessions of ${id === everyKey ? 'every key' : `the key with the digest ${id}…`}`,
   consequence: ' and is not in force',
-  read: readEndedSessions,
+  read: readOnce(readEndedSessions),
   write: endedSessionsBody,
 };
 
@@ -128,23 +128,42 @@ export const managedKinds: readonly ManagedKind<unknown>[] = [
   endedSessions,
 ];
 
+const kindsByName = new Map(managedKinds.map((managed) => [managed.kind, managed]));
+
+/** Reads a document, of whatever kind: `readManaged` finds then that it was read. */
+export function readDocument({ kind, id, body }: StoredDocument): void {
+  kindsByName.get(kind)?.read(id, body);
+}
+
 /** Documents of every kind, read once. */
 export interface ManagedDocuments {
-  /** The readable documents of one kind, in stored order. */
+  /** The readable documents of one kind, in stored order: the same list as long as no document of the kind changes. */
   of<Value>(managed: ManagedKind<Value>): readonly Value[];
   /** A sentence for each document that cannot be read. */
   readonly problems: readonly string[];
 }
 
-/** Reads the documents of every kind; skips kinds that this version does not know. */
-export function readManaged(documents: readonly StoredDocument[]): ManagedDocuments {
-  const readings = new Map(managedKinds.map((managed) => [managed.kind, readKind(managed, documents)]));
-  return {
-    of: <Value>({ kind }: ManagedKind<Value>) => (readings.get(kind) as Reading<Value> | undefined)?.values ?? [],
+interface AllReadings extends ManagedDocuments {
+  readonly readings: ReadonlyMap<string, KindReading<unknown>>;
+}
+
+/**
+ * Reads documents, sorted by kind and id; skips kinds that this version does not know. `before`: the result of the last time. Documents that
+ * are the same objects as then are not read again.
+ */
+export function readManaged(documents: readonly StoredDocument[], before?: ManagedDocuments): ManagedDocuments {
+  const known = (before as AllReadings | undefined)?.readings;
+  const readings = new Map(
+    managedKinds.map((managed) => [managed.kind, readAgain(managed, documents, known?.get(managed.kind))]),
+  );
+  const all: AllReadings = {
+    readings,
+    of: <Value>({ kind }: ManagedKind<Value>) => (readings.get(kind) as KindReading<Value> | undefined)?.values ?? [],
     problems: managedKinds.flatMap((managed) =>
       (readings.get(managed.kind)?.unreadable ?? []).map(
         (id) => `the stored ${managed.noun(id)} cannot be read${managed.consequence}`,
       ),
     ),
   };
+  return all;
 }

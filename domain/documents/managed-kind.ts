@@ -1,4 +1,5 @@
 // The description of one kind of managed documents, and how its documents are read and written.
+import { byId, placesOf } from './order.ts';
 
 /** The part of a stored document that reading needs; the body is JSON. */
 export interface StoredDocument {
@@ -19,6 +20,19 @@ export interface ManagedKind<Value> {
   read(id: string, body: unknown): Value | undefined;
   /** The inverse of `read`. */
   write(value: Value): object;
+}
+
+/** `read`, once for each body: a body is never changed, and most documents are the same at the next read. */
+export function readOnce<Value>(read: ManagedKind<Value>['read']): ManagedKind<Value>['read'] {
+  const before = new WeakMap<object, { readonly id: string; readonly value: Value | undefined }>();
+  return (id, body) => {
+    if (typeof body !== 'object' || body === null) return read(id, body);
+    const known = before.get(body);
+    if (known?.id === id) return known.value;
+    const value = read(id, body);
+    before.set(body, { id, value });
+    return value;
+  };
 }
 
 /** The documents of one kind. */
@@ -48,6 +62,41 @@ export function readKind<Value>(
   for (const { kind, id } of skipped) if (kind === managed.kind) unreadable.push(id);
   return { values, unreadable };
 }
+
+/** The documents of one kind, and their values, at the same places: undefined where one cannot be read. */
+export interface KindReading<Value> extends Reading<Value> {
+  readonly documents: readonly StoredDocument[];
+  readonly read: readonly (Value | undefined)[];
+}
+
+/**
+ * Reads the documents of one kind among sorted ones. Documents that are the same objects as in `before` are not read again; when all are,
+ * the result is `before`.
+ */
+export function readAgain<Value>(
+  managed: ManagedKind<Value>,
+  all: readonly StoredDocument[],
+  before: KindReading<Value> = noDocuments,
+): KindReading<Value> {
+  const documents = all.slice(...placesOf(all, managed.kind));
+  let [at, kept] = [0, 0];
+  const read = documents.map((document) => {
+    for (let old = before.documents[at]; old !== undefined && old !== document; old = before.documents[at]) {
+      if (byId(old, document) > 0) break;
+      at += 1;
+    }
+    if (before.documents[at] !== document) return managed.read(document.id, document.body);
+    kept += 1;
+    at += 1;
+    return before.read[at - 1];
+  });
+  if (kept === documents.length && kept === before.documents.length) return before;
+  const unreadable = documents.filter((_, index) => read[index] === undefined).map(({ id }) => id);
+  const values = unreadable.length === 0 ? read : read.filter((value) => value !== undefined);
+  return { documents, read, values: values as readonly Value[], unreadable };
+}
+
+const noDocuments: KindReading<never> = { documents: [], read: [], values: [], unreadable: [] };
 
 /** The change that stores a value. */
 export function written<Value>(managed: ManagedKind<Value>, id: string, value: Value): StoredDocument {

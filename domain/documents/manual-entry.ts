@@ -15,29 +15,20 @@ export interface ManualEntry<Value> {
 
 /**
  * Reads and writes documents that hold the entry in `member`. `isEntry` says whether a stored value is the entry of this id; it may fill in
- * defaults. A document with any invalid member is not read: an entry that is partly read could mean something else. A body is never
- * changed, so it is read once.
+ * defaults. A document with any invalid member is not read: an entry that is partly read could mean something else.
  */
 export function entryDocuments<Value>(
   member: string,
   isEntry: (value: unknown, id: string) => value is Value,
 ): Pick<ManagedKind<ManualEntry<Value>>, 'read' | 'write'> {
-  const readBefore = new WeakMap<object, { readonly id: string; readonly entry: ManualEntry<Value> | undefined }>();
-
-  function parse(id: string, body: Readonly<Record<string, unknown>>): ManualEntry<Value> | undefined {
-    const { created_at: createdAt, updated_at: updatedAt, updated_by: updatedBy } = body;
-    if (!isMoment(createdAt) || !isMoment(updatedAt) || typeof updatedBy !== 'string') return undefined;
-    const value: unknown = structuredClone(body[member]);
-    return isEntry(value, id) ? Object.freeze({ key: id, value, createdAt, updatedAt, updatedBy }) : undefined;
-  }
   return {
     read(id, body) {
       if (typeof body !== 'object' || body === null) return undefined;
-      const before = readBefore.get(body);
-      if (before?.id === id) return before.entry;
-      const entry = parse(id, body as Readonly<Record<string, unknown>>);
-      readBefore.set(body, { id, entry });
-      return entry;
+      const given = body as Readonly<Record<string, unknown>>;
+      const { created_at: createdAt, updated_at: updatedAt, updated_by: updatedBy } = given;
+      if (!isMoment(createdAt) || !isMoment(updatedAt) || typeof updatedBy !== 'string') return undefined;
+      const value: unknown = structuredClone(given[member]);
+      return isEntry(value, id) ? Object.freeze({ key: id, value, createdAt, updatedAt, updatedBy }) : undefined;
     },
     write: ({ value, createdAt, updatedAt, updatedBy }) => ({
       [member]: value,

@@ -56,23 +56,12 @@ export function keysByDigest(keys: Iterable<AuthKey>): ReadonlyMap<string, AuthK
   return found;
 }
 
-/** Keys by the body they were read from, because most documents are the same at the next read. */
-const readBefore = new WeakMap<object, { readonly id: string; readonly key: AuthKey | undefined }>();
-
 /**
  * The key of a document. Undefined when any member is invalid, because a partly read key could grant too much. Unknown members are
- * ignored. A body is never changed, so it is read once.
+ * ignored.
  */
 export function readAuthKey(id: string, body: unknown): AuthKey | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
-  const before = readBefore.get(body);
-  if (before?.id === id) return before.key;
-  const key = parse(id, body);
-  readBefore.set(body, { id, key });
-  return key;
-}
-
-function parse(id: string, body: object): AuthKey | undefined {
   const given = body as Readonly<Record<string, unknown>>;
   const { name, digest, created_by: createdBy, redacted_value: redactedValue, description } = given;
   const { dashboard_access: dashboardAccess, enabled, labels = [], allowed_models: allowedModels = [] } = given;

@@ -1,6 +1,7 @@
 // What is put in force: config and managed documents together, whichever comes first and whatever is wrong with single documents.
 import { test } from 'tap';
 import { manualAliasKind } from '../../domain/aliases/manual-alias.ts';
+import { inOrder } from '../../domain/documents/order.ts';
 import { authKeyKind } from '../../domain/keys/auth-key.ts';
 import { identify } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
@@ -35,7 +36,10 @@ function startPublisher({ hasTemplates = true, usageEnabled = true, nowMs = () =
   const publisher = {
     config: (config: Config, revision: string) => publishing.config(config, revision),
     documents: (state: Parameters<Documents>[0], origin: Partial<Parameters<Documents>[1]> = {}) =>
-      publishing.documents(state, { source: 'store', outages: 0, ...origin }),
+      publishing.documents(
+        { ...state, documents: state.documents.toSorted(inOrder) },
+        { source: 'store', outages: 0, ...origin },
+      ),
   };
   const latest = () => {
     const last = put.at(-1);
@@ -183,8 +187,8 @@ await test('documents that cannot be read are named, once, and cost only themsel
   t.same([keyOf('sk-1'), keyOf('sk-2')], ['k', undefined]);
   const expected = [
     'error: the stored rule "user_path 60 /b" cannot be read and is not enforced',
-    'error: the stored reset of "user_path 60 /c" cannot be read',
     'error: the stored reset of every rule cannot be read',
+    'error: the stored reset of "user_path 60 /c" cannot be read',
     'error: the stored key "broken" cannot be read and is refused',
   ];
   t.same(said, [expected]);

@@ -11,7 +11,8 @@ import {
   readManaged,
   resets,
 } from '../../../domain/documents/kinds.ts';
-import { readKind, removed, written } from '../../../domain/documents/managed-kind.ts';
+import { readKind, removed, type StoredDocument, written } from '../../../domain/documents/managed-kind.ts';
+import { changedList, inOrder } from '../../../domain/documents/order.ts';
 import { readManualRule } from '../../../domain/rules/manual-rule.ts';
 import { sampleKey } from '../../support/managed-state.ts';
 
@@ -77,12 +78,13 @@ await test('every kind has a unique name and reads what it writes', async (t) =>
 await test('documents are read by kind; those that cannot be are named in the order of the kinds', async (t) => {
   const broken = managedKinds.toReversed().map(({ kind }) => ({ kind, id: 'b', body: { epoch: -1 } }));
   const later = { kind: 'of a later version', id: 'x', body: {} };
-  const managed = readManaged([...broken, later, ...samples, { kind: resets.kind, id: '', body: { epoch: '7' } }]);
+  const all = [...broken, later, ...samples, { kind: resets.kind, id: '', body: { epoch: '7' } }].sort(inOrder);
+  const managed = readManaged(all);
   t.same([managed.of(manualRules).length, managed.of(resets).length, managed.of(managedKeys).length], [1, 2, 1]);
   t.same(managed.problems, [
     'the stored rule "b" cannot be read and is not enforced',
-    'the stored reset of "b" cannot be read',
     'the stored reset of every rule cannot be read',
+    'the stored reset of "b" cannot be read',
     'the stored key "b" cannot be read and is refused',
     'the stored virtual model "b" cannot be read and is not in force',
     'the stored budget "b" cannot be read and is not enforced',
@@ -92,6 +94,41 @@ await test('documents are read by kind; those that cannot be are named in the or
     'the stored guardrail "b" cannot be read and is not enforced',
     'the stored end of sessions of the key with the digest b… cannot be read and is not in force',
   ]);
+});
+
+await test('of a changed document its kind is another list; nothing else is read again', async (t) => {
+  const reads: string[] = [];
+  const keyDocument = (keyId: string, name: string): StoredDocument => {
+    const body = { ...managedKeys.write({ ...key, id: keyId, name }) };
+    return {
+      kind: managedKeys.kind,
+      id: keyId,
+      get body() {
+        reads.push(keyId);
+        return body;
+      },
+    };
+  };
+  const documents = [
+    ...samples,
+    ...Array.from({ length: 5_000 }, (_, number) => keyDocument(`key ${number}`, 'old')),
+  ].sort(inOrder);
+  const before = readManaged(documents);
+  reads.length = 0;
+  t.equal(readManaged([...documents], before).of(managedKeys), before.of(managedKeys));
+  const changed = changedList(
+    documents,
+    [{ kind: managedKeys.kind, id: 'key 7' }],
+    [keyDocument('key 70', 'new'), keyDocument('key 8.5', 'new')],
+  );
+  const after = readManaged(changed, before);
+  t.same(reads, ['key 70', 'key 8.5']);
+  t.equal(after.of(manualRules), before.of(manualRules));
+  t.same(after.of(managedKeys), readManaged(changed).of(managedKeys), 'as if all had been read');
+  const garbage = { kind: managedKeys.kind, id: 'key 8', body: {} };
+  const worse = readManaged(changedList(changed, [], [garbage]), after);
+  t.equal(worse.problems.length, 1);
+  t.same(readManaged(changedList(changed, [garbage], []), worse).of(managedKeys).length, 5_000);
 });
 
 await test('an alias of a document is whole, or it is not read', async (t) => {
