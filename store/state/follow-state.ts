@@ -1,7 +1,7 @@
 // The flow of the managed state: watch, read, hand over, keep a copy. A store that fails or was emptied takes nothing out of force.
 import { dirname } from 'node:path';
 import { singleFlight } from '../single-flight.ts';
-import { stateAfter } from './changed-state.ts';
+import { changedState, stateAfter } from './changed-state.ts';
 import { type Custody, hasLost, judge, lostAdvice, type Standing, unanswered, unread } from './custody.ts';
 import { createKeeper, type Keeper, recallState } from './last-good-state.ts';
 import { goesOnFrom, includes } from './lineage.ts';
@@ -44,7 +44,7 @@ class Following implements StateFollower {
   readonly #pace = new WriteBackPace(() => void this.refresh());
   #inspections: NodeJS.Timeout | undefined;
   #outages = 0;
-  /** The documents are read although the store stands where it stood. */
+  /** All documents are read, even if the store stands where it stood. */
   #mustRead = false;
   #isEnding = false;
   readonly #polling = singleFlight(() => this.#pollAndReport());
@@ -178,9 +178,9 @@ class Following implements StateFollower {
     const position = await this.#options.store.revision();
     if (position.storeId === undefined && this.#judge(position, false) === 'emptied') return this.#writeBack(position);
     // A store that was away may have come back without its last changes, and count on from there.
-    const isSame = isSamePosition(position, this.#current);
-    if (this.#mustRead || !(this.#source === 'store' && this.#isUp && isSame)) {
-      const state = await this.#readAll();
+    const mayGoOn = this.#source === 'store' && this.#isUp && !this.#mustRead;
+    if (!mayGoOn || !isSamePosition(position, this.#current)) {
+      const state = (mayGoOn ? await this.#readChanges() : undefined) ?? (await this.#readAll());
       const isOlder = state.storeId === this.#current.storeId && !goesOnFrom(state, this.#current);
       const standing = this.#judge(state, isOlder || this.#isOutrun(state));
       if (standing === 'emptied' || isOlder) return this.#writeBack(state, state);
@@ -196,6 +196,13 @@ class Following implements StateFollower {
   #isOutrun(state: StoredState): boolean {
     const seen = this.#options.owner?.witnesses()?.seen ?? [];
     return seen.some((each) => each.storeId === state.storeId && !includes(state, each));
+  }
+
+  /** Undefined when the store does not say what has changed. */
+  async #readChanges(): Promise<StoredState | undefined> {
+    const before = this.#current;
+    const changes = await this.#options.store.changesSince(before);
+    return changes && changedState(before, changes);
   }
 
   async #readAll(): Promise<StoredState> {

@@ -65,9 +65,9 @@ export function deletionsOf(past: Past = noPast): ReadonlyMap<string, number> {
   return found;
 }
 
-/** The past after one more change. */
-export function pastAfter(past: Past | undefined, revision: number, change: PastChange): Past {
-  return newest(new Map(past).set(revision, change), revision);
+/** The past after more changes, as of `revision`. */
+export function pastAfter(past: Past = noPast, revision: number, changes: Past): Past {
+  return newest(new Map([...past, ...changes]), revision);
 }
 
 /** The past of two lines of changes together, as of `revision`. */

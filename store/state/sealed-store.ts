@@ -1,8 +1,13 @@
 // A state store whose documents carry seals, made at every commit and checked at every reading: write access to the store is not enough to be an admin.
+import { setImmediate } from 'node:timers/promises';
+import { readDocument } from '../../domain/documents/kinds.ts';
 import { prepareReading } from '../../domain/documents/prepare-reading.ts';
 import { sealItems } from './sealed-items.ts';
 import { isObject, type MasterKeys, type SealOptions, Seals, withSeal } from './seals.ts';
 import { bodyText, type Change, type Document, type StateStore, type StoredState } from './state-store.ts';
+
+/** Documents read at once: they hold the process up for some milliseconds. */
+const readAtOnce = 200;
 
 export interface SealedStore extends StateStore {
   /** A state that was kept elsewhere, with the seals it had: those that are not good are skipped. */
@@ -40,6 +45,11 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
     awaitedMark: () => seals.awaited,
     read: async () => opened(await store.read()),
     revision: () => store.revision(),
+    async changesSince(seen) {
+      if (seals.isChanging) return undefined;
+      const changes = await store.changesSince(seen);
+      return changes && readable(await seals.openEach(changes));
+    },
     commit: async (commit) => store.commit({ ...commit, changes: commit.changes.map(sealedChange) }),
     inspect: () => store.inspect(),
     initialise: () => store.initialise(),
@@ -57,9 +67,17 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
   };
 
   async function opened(state: StoredState): Promise<StoredState> {
-    const plain = await seals.open(state);
-    await prepareReading(plain.documents);
-    return plain;
+    return readable(await seals.open(state));
+  }
+
+  /** Documents are read here in portions: whoever reads them afterwards finds that it is done. */
+  async function readable<Some extends Pick<StoredState, 'documents'>>(some: Some): Promise<Some> {
+    await prepareReading(some.documents);
+    for (let first = 0; first < some.documents.length; first += readAtOnce) {
+      if (first > 0) await setImmediate();
+      for (const document of some.documents.slice(first, first + readAtOnce)) readDocument(document);
+    }
+    return some;
   }
 
   function sealedChange(change: Change): Change {

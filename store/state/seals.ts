@@ -2,6 +2,7 @@
 // before it that were renewed while the process ran.
 import type { KeyObject } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { entryIn, inOrder } from '../../domain/documents/order.ts';
 import { isSealed, sealKey, sealMark, sealOf } from './seal.ts';
 import type { ItemKeys } from './sealed-items.ts';
 import { bodyText, type Document, type DocumentKey, type SkippedDocument, type StoredState } from './state-store.ts';
@@ -26,19 +27,9 @@ export interface SealOptions extends MasterKeys {
 /** The member of a stored body that holds the seal: versions that know nothing of it pass it over. */
 const member = 'seal';
 /** Documents checked at once: they hold the process up for a few milliseconds. */
-const checkedAtOnce = 200;
+const checkedAtOnce = 100;
 /** Keys that were renewed while the process ran and still count for seals. */
 const mostFormer = 2;
-
-/**
- * A verified document, compared instead of verified again by its text, because the body may have been changed under its
- * revision.
- */
-interface Checked {
-  readonly text: string;
-  readonly seal: string;
-  readonly isOutdated: boolean;
-}
 
 interface MarkedKey {
   readonly key: KeyObject;
@@ -52,7 +43,11 @@ export class Seals {
   #former: readonly MarkedKey[] = [];
   #adopts: boolean;
   readonly #isInUse: (mark: string) => boolean;
-  #checked: ReadonlyMap<string, Checked> = new Map();
+  /** Sorted, as `open` gave them last: their bodies are compared instead of read and verified again. */
+  #known: readonly Document[] = [];
+  /** Another object whenever other keys count; and the one of when those documents were verified. */
+  #terms: object = {};
+  #knownTerms: object | undefined;
 
   constructor({ masterKey, previousMasterKey, adoptsUnsigned = false, isInUse = () => false }: SealOptions) {
     this.#current = markedKey(masterKey);
@@ -85,11 +80,17 @@ export class Seals {
     const isOther = before !== undefined && before.mark !== this.#current?.mark;
     if (isOther) this.#former = [before, ...this.#former].slice(0, mostFormer);
     this.#former = this.#former.filter(({ mark }) => mark !== this.#current?.mark);
-    this.#checked = new Map();
+    this.#terms = {};
+  }
+
+  /** Documents are in force that will not be any more once all are sealed: single changes do not tell when. */
+  get isChanging(): boolean {
+    return this.#adopts || this.#former.length > 0 || this.#knownTerms !== this.#terms;
   }
 
   /** Every document is sealed: one without the seal of a key of the settings is not taken over any more. */
   settle(): void {
+    if (this.#adopts || this.#former.length > 0) this.#terms = {};
     this.#adopts = false;
     this.#former = [];
   }
@@ -113,43 +114,54 @@ export class Seals {
     return isCurrent ? plain : { ...plain, isOutdated: true };
   }
 
-  /** The documents plain, their seals beside them; those without a good one are in `skipped`. */
+  /** The whole state, its documents plain, their seals beside them; those without a good one are in `skipped`. */
   async open(state: StoredState): Promise<StoredState> {
-    const before = this.#checked;
-    const documents: Document[] = [];
-    const skipped: SkippedDocument[] = [...state.skipped];
-    const found = new Map<string, Checked>();
-    let number = 0;
-    for (const stored of state.documents) {
-      number += 1;
-      if (number % checkedAtOnce === 0) await setImmediate();
-      const document = unwrapped(stored);
-      const { kind, id, body, seal: given } = document;
-      const place = JSON.stringify([kind, id]);
-      const text = jsonText(body);
-      const isOutdated = text === undefined ? undefined : this.#needsSeal(document, this.#checked.get(place), text);
-      if (text === undefined || isOutdated === undefined) {
-        skipped.push({ kind, id, isUnsealed: true });
-        continue;
-      }
-      documents.push(isOutdated ? { ...document, isOutdated } : document);
-      if (given !== undefined) found.set(place, { text, seal: given, isOutdated });
-    }
-    // Unless the keys have changed meanwhile.
-    if (this.#checked === before) {
-      this.#checked = found;
+    const terms = this.#terms;
+    const opened = await this.openEach(state);
+    if (this.#terms === terms) {
+      const { documents } = opened;
+      [this.#known, this.#knownTerms] = [documents, terms];
       // The control plane that sealed them has the new key, and so has every proxy that it knows of.
       if (documents.length > 0 && documents.every(({ isOutdated }) => isOutdated !== true)) this.#former = [];
     }
-    return { ...state, documents, skipped };
+    return opened;
+  }
+
+  /** As `open`, some documents of a state. */
+  async openEach<Some extends Pick<StoredState, 'documents' | 'skipped'>>(some: Some): Promise<Some> {
+    const documents: Document[] = [];
+    const unsealed: SkippedDocument[] = [];
+    let number = 0;
+    for (const stored of some.documents) {
+      number += 1;
+      if (number % checkedAtOnce === 0) await setImmediate();
+      const document = this.#opened(unwrapped(stored));
+      if (document === undefined) unsealed.push({ kind: stored.kind, id: stored.id, isUnsealed: true });
+      else documents.push(document);
+    }
+    return { ...some, documents, skipped: [...some.skipped, ...unsealed].sort(inOrder) };
+  }
+
+  /** Undefined without a good seal. What has not changed is the same object as before, or at least its body is. */
+  #opened(given: Document): Document | undefined {
+    const found = entryIn(this.#known, given);
+    const text = jsonText(given.body);
+    if (text === undefined) return undefined;
+    const known = found !== undefined && jsonText(found.body) === text ? found : undefined;
+    const isVerified = this.#knownTerms === this.#terms && known !== undefined && known.seal === given.seal;
+    const isOutdated = isVerified ? known.isOutdated === true : this.#needsSeal(given);
+    if (isOutdated === undefined) return undefined;
+    const isSame = isVerified && known.revision === given.revision;
+    if (isSame) return known;
+    const document = known === undefined ? given : { ...given, body: known.body };
+    return isOutdated ? { ...document, isOutdated } : document;
   }
 
   /** Whether the document should be sealed anew; undefined when its seal is not good. */
-  #needsSeal(document: Document, known: Checked | undefined, text: string): boolean | undefined {
+  #needsSeal(document: Document): boolean | undefined {
     const { body, seal: given } = document;
     if (this.#current === undefined) return false;
     if (given === undefined) return this.#adopts ? true : undefined;
-    if (known?.text === text && known.seal === given) return known.isOutdated;
     try {
       if (isSealed(this.#current.key, document, body, given)) return false;
       return this.#older().some(({ key }) => isSealed(key, document, body, given)) ? true : undefined;

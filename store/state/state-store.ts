@@ -61,6 +61,23 @@ export interface StoredState extends StorePosition {
   readonly past?: ReadonlyMap<number, PastChange>;
 }
 
+/** How many documents a change may name: one that changed more of them is followed by reading all. */
+export const mostNamed = 1_000;
+
+/** What has become of a state since a revision that its store has come through: of each document that was changed, how it is now. */
+export interface StateChanges extends StorePosition {
+  readonly storeId: string;
+  /** The kinds that were changed, with the revision of the last change. */
+  readonly kinds: ReadonlyMap<string, number>;
+  /** Sorted by kind, then id. */
+  readonly documents: readonly Document[];
+  readonly deleted: readonly DocumentKey[];
+  /** Documents that were changed, and cannot be read or believed. */
+  readonly skipped: readonly SkippedDocument[];
+  /** The changes, by the revision that each led to. */
+  readonly past: ReadonlyMap<number, PastChange>;
+}
+
 export interface Change extends DocumentKey {
   /** JSON; undefined deletes the document, whether it exists or not. */
   readonly body: unknown;
@@ -144,6 +161,11 @@ export interface StateStore {
   read(): Promise<StoredState>;
   /** Only where the store stands: cheap. */
   revision(): Promise<StorePosition>;
+  /**
+   * What has changed since the store stood at `seen`, as of one moment. Undefined when that is not known for certain: the store does not
+   * go on from there, does not remember so much, was written back or by an older version since, or has changed too much. Read all then.
+   */
+  changesSince(seen: StorePosition): Promise<StateChanges | undefined>;
   /** Applies all changes or none, and raises the revision by one. Gives a store without id one. */
   commit(commit: Commit): Promise<CommitResult>;
   /** Looks at the settings of the store. */

@@ -19,6 +19,7 @@ import {
 import { counterCases } from './state-store-counter-cases.ts';
 import type { Engine } from './state-store-engines.ts';
 import { pastCases } from './state-store-past-cases.ts';
+import { sinceCases } from './state-store-since-cases.ts';
 import { useCases } from './state-store-use-cases.ts';
 
 const expecting = (kinds: Record<string, number>): ReadonlyMap<string, number> => new Map(Object.entries(kinds));
@@ -361,7 +362,13 @@ const documentCases: Readonly<Record<string, Case>> = {
 
 /** Runs every case on this engine. */
 export async function testContract(engine: Engine): Promise<void> {
-  for (const [claim, run] of Object.entries({ ...documentCases, ...pastCases, ...counterCases, ...useCases })) {
+  for (const [claim, run] of Object.entries({
+    ...documentCases,
+    ...pastCases,
+    ...sinceCases,
+    ...counterCases,
+    ...useCases,
+  })) {
     await test(`${engine.name}: ${claim}`, (t) => run(t, engine));
   }
 }

@@ -3,11 +3,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { t as suite } from 'tap';
 import { openStateStore, type StateStoreOptions } from '../../store/state/open.ts';
 import type { RedisUrl } from '../../store/state/redis/address.ts';
-import { counterField, keysVersion, redisKeys } from '../../store/state/redis/keys.ts';
+import { changeField, counterField, keysVersion, redisKeys } from '../../store/state/redis/keys.ts';
 import { fieldOf } from '../../store/state/redis/state.ts';
 import { tablesVersion } from '../../store/state/sqlite/ddl.ts';
 import { stateFilePath } from '../../store/state/sqlite/file.ts';
-import type { StateStore } from '../../store/state/state-store.ts';
+import type { PastChange, StateStore } from '../../store/state/state-store.ts';
 import { createCertificates, type RedisServer, startRedis } from '../support/redis.ts';
 import { startCluster } from '../support/redis-fleet.ts';
 import { asDocumentedUser, documentedUsers } from '../support/redis-user.ts';
@@ -28,6 +28,8 @@ export interface StoreUnderTest {
   /** Only the id is gone. */
   loseId(): Promise<void>;
   putDocument(kind: string, id: string, text: string): Promise<void>;
+  /** What the change that led to this revision has changed is not known, as if an older version had made it. */
+  forgetNames(revision: number): Promise<void>;
   putCounter(instance: string, key: string, child: string, text: string): Promise<void>;
   putHeartbeat(instance: string, text: string): Promise<void>;
   /** A newer version has taken the store over, until the function given is called. */
@@ -66,6 +68,8 @@ export const sqlite: Engine = {
       empty: () => change((database) => database.exec('DELETE FROM store; DELETE FROM kind; DELETE FROM document')),
       putDocument: (kind, id, text) =>
         change((database) => database.prepare('INSERT INTO document VALUES (?, ?, ?, 1)').run(kind, id, text)),
+      forgetNames: (revision) =>
+        change((database) => database.prepare('UPDATE change_name SET mark = ? WHERE revision = ?').run('x', revision)),
       putCounter: (instance, key, child, text) =>
         change((database) =>
           database.prepare('INSERT INTO counter VALUES (?, ?, ?, ?, ?)').run(instance, key, child, text, 2n ** 62n),
@@ -124,6 +128,11 @@ function redisEngine(name: string, begin: Start): Engine {
         },
         async putDocument(kind, id, text) {
           await client.hset(keys.state, fieldOf({ kind, id }), text);
+        },
+        async forgetNames(revision) {
+          const field = `${changeField}${revision}`;
+          const { marks, deleted } = JSON.parse((await client.hget(keys.state, field)) ?? '') as PastChange;
+          await client.hset(keys.state, field, JSON.stringify({ marks, deleted }));
         },
         async putCounter(instance, key, child, text) {
           await client.hset(keys.counters(instance), counterField(key, child), text);

@@ -1,7 +1,6 @@
 // The heartbeats of processes, in a hash beside the state.
 import { bodyText, forgottenAfterMs, type Heartbeat, type StateStore } from '../state-store.ts';
 import { keysVersion, type RedisKeys } from './keys.ts';
-import type { HashFields } from './portions.ts';
 import { heartbeatScript, removeHeartbeatScript } from './scripts.ts';
 import { parseHeartbeat } from './state.ts';
 import type { Asking } from './uses.ts';
@@ -9,7 +8,7 @@ import type { Asking } from './uses.ts';
 /** How heartbeats ask the server. */
 export interface HeartbeatAsking extends Asking {
   /** All fields of a hash; undefined when the key holds something else. */
-  readonly readAll: (key: string) => Promise<HashFields | undefined>;
+  readonly readAll: (key: string) => Promise<ReadonlyMap<string, string> | undefined>;
 }
 
 const version = String(keysVersion);
@@ -36,7 +35,7 @@ export function redisHeartbeats(
       if (instance !== undefined) return heartbeatOf(instance);
       const found = await readAll(keys.heartbeats);
       const heartbeats: Heartbeat[] = [];
-      for (const [name, text] of found?.fields ?? []) {
+      for (const [name, text] of found ?? []) {
         const heartbeat = parseHeartbeat(name, text);
         if (heartbeat !== undefined) heartbeats.push(heartbeat);
       }

@@ -8,7 +8,8 @@ export interface RedisKeys {
   /**
    * A hash, by the control plane: everything both planes agree on, so that it is there as a whole or gone as a whole. Fields:
    * `version`, `store_id`, `revision`, `mark` (`<revision>:<mark>`), `kind:<kind>`, `document:["<kind>","<id>"]` and, of the last changes,
-   * `change:<revision>` (`{"marks":[…],"deleted":[["<kind>","<id>"],…]}`).
+   * `change:<revision>` (`{"marks":[…],"deleted":[["<kind>","<id>"],…],"names":["[\"<kind>\",\"<id>\"]",…]}`; `names`: of all documents
+   * that were written or deleted).
    */
   readonly state: string;
   /** A channel, by every writer of `state`: a message means that it has changed; its text, the new revision, is not read. */

@@ -8,45 +8,51 @@ export interface HashReading {
   readonly fieldsAtOnce: number;
 }
 
-export interface HashFields {
-  readonly fields: ReadonlyMap<string, string>;
-  /** They came in one answer, so they are as of one moment. */
-  readonly isWhole: boolean;
-}
-
 /** Of all fields and values of a hash, in characters: read as JSON they take several times as much memory. */
 const most = 64 * 1024 * 1024;
-/** When fields turn out to be small, more of them come at once: about so many characters, and so many fields. */
-const wantedCharacters = 2 * 1024 * 1024;
-const mostAtOnce = 4_000;
+/**
+ * When fields turn out to be small, more of them come at once: about so many characters, and so many fields. To take them in holds the
+ * process up for some milliseconds.
+ */
+const wantedCharacters = 512 * 1024;
+const mostAtOnce = 1_000;
 /** A server that never says that this was all is not asked for ever. */
-const mostPortions = 4_096;
+const mostPortions = 16_384;
 
 /**
- * Fields and values of a hash. What is there all the time is found, also while others write. Rejects with what `ask` rejects with, and
- * with `AbsurdAnswer` when there is more than the most.
+ * Fields and values of a hash in turn, in portions. What is there all the time is found, also while others write; a field may come twice.
+ * Rejects with what `ask` rejects with, and with `AbsurdAnswer` when there is more than the most.
  */
-export async function readHash(
+export async function* hashPortions(
   ask: (command: RedisCommand) => Promise<unknown>,
   { key, fieldsAtOnce }: HashReading,
-): Promise<HashFields> {
-  const fields = new Map<string, string>();
-  let size = 0;
+): AsyncGenerator<readonly string[], void> {
+  let [fields, size] = [0, 0];
   let cursor = '0';
   for (let portion = 1; portion <= mostPortions; portion += 1) {
-    const fitting = fields.size === 0 ? 0 : Math.min(mostAtOnce, Math.floor((wantedCharacters * fields.size) / size));
+    const fitting = fields === 0 ? 0 : Math.min(mostAtOnce, Math.floor((wantedCharacters * fields) / size));
     const portionOf = { key, cursor, fieldsAtOnce: Math.max(fieldsAtOnce, fitting) };
     const [next, flat] = await readPortion(ask, portionOf);
-    for (let at = 0; at + 1 < flat.length; at += 2) {
-      const [field = '', value = ''] = [flat[at], flat[at + 1]];
-      size += field.length + value.length;
-      fields.set(field, value);
-    }
+    for (const text of flat) size += text.length;
+    fields += flat.length / 2;
     if (size > most) throw new AbsurdAnswer(`${key} holds more than ${most} characters`);
-    if (next === '0') return { fields, isWhole: portion === 1 };
+    yield flat;
+    if (next === '0') return;
     cursor = next;
   }
   throw new AbsurdAnswer(`${key} has no end`);
+}
+
+/** Fields and values of a small hash. */
+export async function readHash(
+  ask: (command: RedisCommand) => Promise<unknown>,
+  reading: HashReading,
+): Promise<ReadonlyMap<string, string>> {
+  const fields = new Map<string, string>();
+  for await (const flat of hashPortions(ask, reading)) {
+    for (let at = 0; at + 1 < flat.length; at += 2) fields.set(flat[at] ?? '', flat[at + 1] ?? '');
+  }
+  return fields;
 }
 
 /** Fields and values in turn from a cursor on, `0` at first, and the next cursor, `0` at the end. A field may come twice. */
@@ -63,23 +69,4 @@ function scanned(answer: unknown): readonly [cursor: string, flat: readonly stri
     throw new AbsurdAnswer('it answered HSCAN with something else');
   }
   return [cursor, flat];
-}
-
-/**
- * Applies the result of `changesScript` to fields that were read in portions before: the fields as of the moment of the
- * script. Throws an AbsurdAnswer for a result of any other form.
- */
-export function withChanges(fields: ReadonlyMap<string, string>, answer: unknown): ReadonlyMap<string, string> {
-  if (!Array.isArray(answer) || !answer.every((each) => typeof each === 'string')) {
-    throw new AbsurdAnswer('it answered a script with something else');
-  }
-  const [names = '', ...flat] = answer;
-  const newer = new Map<string, string>();
-  for (let at = 0; at + 1 < flat.length; at += 2) newer.set(flat[at] ?? '', flat[at + 1] ?? '');
-  const whole = new Map<string, string>();
-  for (const name of names.split('\n')) {
-    const value = newer.get(name) ?? fields.get(name);
-    if (value !== undefined) whole.set(name, value);
-  }
-  return whole;
 }

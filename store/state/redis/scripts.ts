@@ -82,6 +82,48 @@ redis.pcall('PUBLISH', ARGV[3], revision)
 return {'done', revision, ARGV[5]}
 `);
 
+/**
+ * KEYS: state. ARGV: known version, id of the store, revision and mark that were seen, the most documents and the most bytes of an answer.
+ * Gives revision and mark, the number of changes since, what is remembered of each, then field and value of each document that these name
+ * and that is there; or `lost` when that is not known for certain, or is more.
+ */
+export const sinceScript = script(`${words}
+local state, seen, mark = KEYS[1], tonumber(ARGV[3]), ARGV[4]
+if isNewer(state, ARGV[1]) then return {'newer'} end
+local position = redis.call('HMGET', state, 'store_id', 'revision', 'mark')
+local last = number(position[2])
+local function change(revision)
+  local text = redis.call('HGET', state, string.format('change:%.0f', revision)) or ''
+  local isJson, found = pcall(cjson.decode, text)
+  return isJson and type(found) == 'table' and found or {}, text
+end
+local isSame = false
+for _, each in ipairs(change(seen).marks or {}) do isSame = isSame or each == mark end
+if position[1] ~= ARGV[2] or not isSame or last < seen then return {'lost'} end
+local answer, names, size, most = {'done', position[2], position[3], string.format('%.0f', last - seen)}, {}, 0, tonumber(ARGV[6])
+for revision = seen + 1, last do
+  local found, text = change(revision)
+  if type(found.names) ~= 'table' then return {'lost'} end
+  for _, name in ipairs(found.names) do names[#names + 1] = name end
+  answer[#answer + 1] = text
+  size = size + #text
+  if #names > tonumber(ARGV[5]) or size > most then return {'lost'} end
+end
+local told = {}
+for _, name in ipairs(names) do
+  local field = 'document:' .. name
+  local value = not told[field] and redis.call('HGET', state, field)
+  told[field] = true
+  if value then
+    answer[#answer + 1] = field
+    answer[#answer + 1] = value
+    size = size + #field + #value
+    if size > most then return {'lost'} end
+  end
+end
+return answer
+`);
+
 /** KEYS: state. ARGV: known version, id, channel. Gives the id in force. */
 export const initialiseScript = script(`${words}
 if isNewer(KEYS[1], ARGV[1]) then return {'newer'} end
@@ -107,28 +149,6 @@ each(values, 2, function(...) redis.call('HSET', state, ...) end)
 redis.call('HSET', state, 'version', ARGV[1])
 redis.pcall('PUBLISH', ARGV[2], '0')
 return {'done'}
-`);
-
-/**
- * Reads the changes since the state was read in portions. KEYS: state. ARGV: the revision before, the most bytes of
- * changes. Returns the names of all fields, a line each, then names and values of those that are not documents or were
- * written since; or `late` when that is more than the most. The gateway writes no name with a line break.
- */
-export const changesScript = script(`${words}
-local state, since, most = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
-local fields = redis.call('HKEYS', state)
-local found, size = {table.concat(fields, '\\n')}, 0
-for _, field in ipairs(fields) do
-  local value = redis.call('HGET', state, field)
-  local written = string.match(value, '^{"revision":(%d+),')
-  if string.sub(field, 1, 9) ~= 'document:' or not written or tonumber(written) > since then
-    size = size + #field + #value
-    if size > most then return {'late'} end
-    found[#found + 1] = field
-    found[#found + 1] = value
-  end
-end
-return found
 `);
 
 /**

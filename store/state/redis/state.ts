@@ -1,11 +1,15 @@
 // Parses the state in its Redis hash: a field that is garbage is left out, and the others count.
+import { inOrder } from '../../../domain/documents/order.ts';
 import { type CounterRow, decodeCounts } from '../../../domain/rules/counter-row.ts';
+import { changesOf, type NamedChange } from '../changes.ts';
+import { mergedRuns } from '../merged-runs.ts';
 import {
   bodyText,
   type Document,
   type DocumentKey,
   type Heartbeat,
   type PastChange,
+  type StateChanges,
   type StoredCounters,
   type StoredState,
   type StorePosition,
@@ -14,8 +18,12 @@ import type { StoreFailure } from '../store-unavailable.ts';
 import { changeField, documentField, keysVersion, kindField, parseCounterField } from './keys.ts';
 
 /** The field of a document; unlike the texts themselves, their JSON can be taken apart again. */
-export function fieldOf({ kind, id }: DocumentKey): string {
-  return documentField + JSON.stringify([kind, id]);
+export function fieldOf(key: DocumentKey): string {
+  return documentField + nameOf(key);
+}
+
+function nameOf({ kind, id }: DocumentKey): string {
+  return JSON.stringify([kind, id]);
 }
 
 /** The fields that `parsePosition` reads, in its order. */
@@ -36,34 +44,51 @@ export function parsePosition(
   return { storeId: storeId ?? undefined, revision: Number(revision ?? 0), ...(isOwn ? { mark: own } : {}) };
 }
 
-/** The fields of the hash as a state; or why it is none. */
-export function parseState(
-  fields: ReadonlyMap<string, string>,
-): StoredState | Extract<StoreFailure, 'corrupt' | 'newer_schema'> {
-  const [version, storeId, revision, mark] = positionFields.map((name) => fields.get(name));
-  const position = parsePosition(version, storeId, revision, mark);
-  if (typeof position === 'string') return position;
-  const kinds = new Map<string, number>();
-  const documents: Document[] = [];
-  const skipped: DocumentKey[] = [];
-  const past = new Map<number, PastChange>();
-  for (const [field, value] of fields) {
-    if (field.startsWith(changeField)) {
-      const change = parseChange(value);
-      if (change !== undefined) past.set(Number(field.slice(changeField.length)), change);
+/** Collects the fields of the hash, whose portions may be as of several moments. */
+export class FieldReading {
+  readonly #kinds = new Map<string, number>();
+  readonly #past = new Map<number, PastChange>();
+  readonly #runs: Document[][] = [];
+  readonly #skipped: DocumentKey[][] = [];
+
+  /** Takes fields and values in turn. */
+  take(flat: readonly string[]): void {
+    for (let at = 0; at + 1 < flat.length; at += 2) {
+      const [field = '', value = ''] = [flat[at], flat[at + 1]];
+      if (field.startsWith(changeField)) {
+        const change = parseChange(value);
+        if (change !== undefined) this.#past.set(Number(field.slice(changeField.length)), change);
+      }
+      if (field.startsWith(kindField)) {
+        const changed = Number(value);
+        if (Number.isSafeInteger(changed) && changed > 0) this.#kinds.set(field.slice(kindField.length), changed);
+      }
     }
-    if (field.startsWith(kindField)) {
-      const changed = Number(value);
-      if (Number.isSafeInteger(changed) && changed > 0) kinds.set(field.slice(kindField.length), changed);
-    }
+    const { documents, skipped } = parseDocuments(flat);
+    this.#runs.push(documents);
+    this.#skipped.push(skipped);
+  }
+
+  /** The state, which stood there when it was begun to be read. */
+  async stateAt(position: StorePosition): Promise<StoredState> {
+    const [documents, skipped] = [await mergedRuns(this.#runs), await mergedRuns(this.#skipped)];
+    const state = { ...position, kinds: this.#kinds, documents, skipped };
+    return this.#past.size === 0 ? state : { ...state, past: new Map([...this.#past].sort(([a], [b]) => a - b)) };
+  }
+}
+
+/** Among fields and values in turn, the documents and those that are garbage, both sorted. */
+function parseDocuments(flat: readonly string[]): { readonly documents: Document[]; readonly skipped: DocumentKey[] } {
+  const [documents, skipped]: [Document[], DocumentKey[]] = [[], []];
+  for (let at = 0; at + 1 < flat.length; at += 2) {
+    const [field = '', value = ''] = [flat[at], flat[at + 1]];
     if (!field.startsWith(documentField)) continue;
     const key = parseField(field);
     const document = key === undefined ? undefined : parseDocument(key, value);
     if (document === undefined) skipped.push(key ?? { kind: '', id: field.slice(documentField.length) });
     else documents.push(document);
   }
-  const state = { ...position, kinds, documents: documents.sort(inOrder), skipped: skipped.sort(inOrder) };
-  return past.size === 0 ? state : { ...state, past: new Map([...past].sort(([a], [b]) => a - b)) };
+  return { documents: documents.sort(inOrder), skipped: skipped.sort(inOrder) };
 }
 
 /** Fields and values that say this state, in turn. */
@@ -79,9 +104,25 @@ export function fieldsOf(state: StoredState & { storeId: string }): string[] {
   return flat;
 }
 
-/** The stored text of a change. */
-export function changeText({ marks, deleted }: PastChange): string {
-  return JSON.stringify({ marks, deleted: deleted.map(({ kind, id }) => [kind, id]) });
+/** The stored text of a change. `changed`: all documents that it wrote or deleted, named as their fields are, for scripts. */
+export function changeText({ marks, deleted }: PastChange, changed?: readonly DocumentKey[]): string {
+  const names = changed && [...new Set(changed.map(nameOf))];
+  return JSON.stringify({ marks, deleted: deleted.map(({ kind, id }) => [kind, id]), names });
+}
+
+/** Texts of changes as `sinceScript` gives them, and fields and values in turn of the documents that they name and that are there. */
+export function parseSince(
+  position: StorePosition & { readonly storeId: string },
+  texts: readonly string[],
+  flat: readonly string[],
+): StateChanges {
+  const revision = position.revision - texts.length;
+  const changes = texts.map((text, index): NamedChange => {
+    const { names } = parse(text) as { readonly names: readonly string[] };
+    const past = parseChange(text) ?? { marks: [], deleted: [] };
+    return { revision: revision + index + 1, past, names: names.flatMap((name) => keyOf(parse(name)) ?? []) };
+  });
+  return changesOf(position, changes, parseDocuments(flat));
 }
 
 /** Undefined for garbage. */
@@ -129,11 +170,6 @@ function parse(text: string): object | undefined {
   } catch {
     return undefined;
   }
-}
-
-function inOrder(a: DocumentKey, b: DocumentKey): number {
-  if (a.kind !== b.kind) return a.kind < b.kind ? -1 : 1;
-  return a.id < b.id ? -1 : 1;
 }
 
 /** A page of an instance's hash, fields and values in turn, with its field `sequence`. */

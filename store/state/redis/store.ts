@@ -1,5 +1,6 @@
 // The state store in Redis, for gateways on several machines.
 import { randomUUID } from 'node:crypto';
+import { changedState } from '../changed-state.ts';
 import { type ClosingItems, type KeptOptions, keptItems, keptPatience, mostKeptAtOnce } from '../kept-items.ts';
 import type { LimitOptions } from '../limits/limit-store.ts';
 import {
@@ -9,8 +10,10 @@ import {
   type DocumentUses,
   type Inspection,
   isSamePosition,
+  mostNamed,
   mostPast,
   newMark,
+  type StateChanges,
   type StateStore,
   type StoredState,
   type StorePosition,
@@ -24,9 +27,9 @@ import { type HeartbeatAsking, redisHeartbeats } from './heartbeats.ts';
 import { redisKept } from './kept.ts';
 import { keysVersion, kindField, type RedisKeys, redisKeys } from './keys.ts';
 import { type RedisLimitOptions, RedisLimits } from './limits.ts';
-import { type HashFields, type HashReading, readHash, withChanges } from './portions.ts';
-import { changesScript, commitScript, initialiseScript, type RedisScript, rewriteScript } from './scripts.ts';
-import { changeText, fieldOf, fieldsOf, parsePosition, parseState, positionFields } from './state.ts';
+import { hashPortions, readHash } from './portions.ts';
+import { commitScript, initialiseScript, type RedisScript, rewriteScript, sinceScript } from './scripts.ts';
+import { changeText, FieldReading, fieldOf, fieldsOf, parsePosition, parseSince, positionFields } from './state.ts';
 import { type Asking, redisUses } from './uses.ts';
 import { RedisInspector } from './warnings.ts';
 import { type RedisWatch, watchRedis } from './watch.ts';
@@ -51,6 +54,8 @@ const [documentsAtOnce, heartbeatsAtOnce] = [500, 8];
  * `mostReadings` times at most.
  */
 const mostChangedBytes = 4 * 1024 * 1024;
+/** The most documents of which it is said what has become of them. */
+const mostChangedDocuments = 5_000;
 const mostReadings = 3;
 const version = String(keysVersion);
 
@@ -116,16 +121,12 @@ export class RedisStore implements StateStore {
     for (let reading = 1; reading <= mostReadings; reading += 1) {
       // A server that gives no answer at all is found out here: the rest may take longer than anything else.
       const before = await this.revision();
-      const { storeId, revision } = before;
-      const deadlineMs = 4 * this.#settings.timeoutMs;
-      const { fields, isWhole } = await this.#readHash(this.#keys.state, documentsAtOnce, deadlineMs);
-      const after = isWhole ? undefined : await this.revision();
-      const isStill = after === undefined || isSamePosition(after, before);
-      const changes = isStill ? undefined : await this.#changesSince(revision, deadlineMs);
-      if (changes?.[0] === 'late') continue;
-      const state = parseState(changes === undefined ? fields : withChanges(fields, changes));
-      if (typeof state === 'string') throw redisFailure(this.#settings.address, state);
-      if (isStill || state.storeId === storeId) return state;
+      const fields = new FieldReading();
+      for await (const portion of this.#portions(this.#keys.state, documentsAtOnce)) fields.take(portion);
+      const state = await fields.stateAt(before);
+      if (isSamePosition(await this.revision(), before)) return state;
+      const changes = await this.changesSince(before);
+      if (changes !== undefined) return changedState(state, changes);
     }
     throw redisFailure(this.#settings.address, 'timeout', new Error('it changes faster than it can be read'));
   }
@@ -138,10 +139,22 @@ export class RedisStore implements StateStore {
     return position;
   }
 
+  async changesSince({ storeId, revision, mark }: StorePosition): Promise<StateChanges | undefined> {
+    if (storeId === undefined || mark === undefined) return undefined;
+    const bounds = [String(mostChangedDocuments), String(mostChangedBytes)];
+    const values = [version, storeId, String(revision), mark, ...bounds];
+    const [outcome, now, marked, number, ...found] = await this.#ask(sinceScript, values);
+    const position = outcome === 'done' ? parsePosition(version, storeId, now, marked) : 'corrupt';
+    if (typeof position === 'string' || position.mark === undefined) return undefined;
+    const count = Number(number);
+    return parseSince({ ...position, storeId }, found.slice(0, count), found.slice(count));
+  }
+
   async commit({ storeId, expected, changes }: Commit): Promise<CommitResult> {
     const mark = newMark();
     const deleted = changes.filter(({ body }) => body === undefined);
-    const remembered = [mark, changeText({ marks: [mark], deleted }), String(mostPast)];
+    const named = changes.length > mostNamed ? undefined : changes;
+    const remembered = [mark, changeText({ marks: [mark], deleted }, named), String(mostPast)];
     const values = [version, randomUUID(), this.#keys.changed, storeId ?? '', ...remembered, String(expected.size)];
     for (const [kind, revision] of expected) values.push(kindField + kind, String(revision));
     for (const change of changes) {
@@ -215,18 +228,21 @@ export class RedisStore implements StateStore {
     return watchRedis(settings, () => this.revision(), onChange);
   }
 
-  /** The deadline is that of each portion. */
-  #readHash(key: string, fieldsAtOnce: number, deadlineMs: number = this.#settings.timeoutMs): Promise<HashFields> {
-    const reading: HashReading = { key, fieldsAtOnce };
-    return readHash((command) => this.#connection.ask(command, deadlineMs), reading).catch((error: unknown) => {
+  /** Each portion has four times the deadline of other operations. */
+  async *#portions(key: string, fieldsAtOnce: number): AsyncGenerator<readonly string[], void> {
+    const deadlineMs = 4 * this.#settings.timeoutMs;
+    try {
+      yield* hashPortions((command) => this.#connection.ask(command, deadlineMs), { key, fieldsAtOnce });
+    } catch (error) {
       throw explainRedisFailure(this.#settings.address, error);
-    });
+    }
   }
 
-  async #changesSince(revision: number, deadlineMs: number): Promise<readonly unknown[]> {
-    const values = [String(revision), String(mostChangedBytes)];
-    const answer = await this.#connection.script(changesScript, [this.#keys.state], values, deadlineMs);
-    return Array.isArray(answer) ? answer : [];
+  #readHash(key: string, fieldsAtOnce: number): Promise<ReadonlyMap<string, string>> {
+    const read = readHash((command) => this.#connection.ask(command), { key, fieldsAtOnce });
+    return read.catch((error: unknown) => {
+      throw explainRedisFailure(this.#settings.address, error);
+    });
   }
 
   /** The answer about a key beside the state; undefined when it holds something else. */

@@ -10,12 +10,20 @@ CREATE TABLE IF NOT EXISTS document_use (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** Made with the first commit of a version that remembers changes. By the control plane. */
+/**
+ * Made with the first commit of a version that remembers changes. By the control plane. `change_name`: the documents that the change of that
+ * mark wrote or deleted; a version that does not name them leaves rows of other marks behind.
+ */
 export const createPast = `
 CREATE TABLE IF NOT EXISTS past_change (
   revision INTEGER PRIMARY KEY,
   marks TEXT NOT NULL,
   deleted TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS change_name (
+  revision INTEGER PRIMARY KEY,
+  mark TEXT NOT NULL,
+  names TEXT NOT NULL
 ) STRICT;
 `;
 

@@ -16,8 +16,9 @@ export interface ThreadSettings {
 }
 
 export type OperationName =
-  | 'read'
+  | 'readPage'
   | 'revision'
+  | 'since'
   | 'commit'
   | 'initialise'
   | 'rewrite'
@@ -61,19 +62,40 @@ interface ToRequest {
 
 export type TextDocument = readonly [kind: string, id: string, revision: number, body: unknown];
 
-/** The marks, and kind and id of each document that was deleted. */
-export type TextChange = readonly [
-  revision: number,
-  marks: readonly string[],
-  deleted: readonly (readonly [kind: string, id: string])[],
-];
+export type TextName = readonly [kind: string, id: string];
 
-export interface ReadOutput extends RevisionOutput {
+/** The marks, and each document that was deleted. */
+export type TextChange = readonly [revision: number, marks: readonly string[], deleted: readonly TextName[]];
+
+/** A change, and each document that it wrote or deleted. */
+export type TextNames = readonly [...TextChange, names: readonly TextName[]];
+
+export interface FoundOutput {
+  readonly documents: readonly TextDocument[];
+  readonly skipped: readonly TextName[];
+}
+
+/** `after`: the last name of the page before; null: the first page. */
+export interface PageInput {
+  readonly after: TextName | null;
+  readonly limit: number;
+}
+
+/** `last`: of this page, when there may be another. */
+export interface PageOutput extends RevisionOutput, FoundOutput {
+  readonly last: TextName | null;
+  /** On the first page. */
   readonly past: readonly TextChange[];
   readonly kinds: readonly (readonly [kind: string, revision: number])[];
-  readonly documents: readonly TextDocument[];
-  readonly skipped: readonly (readonly [kind: string, id: string])[];
 }
+
+/** Where the store was seen, and the most documents of which it is said what has become of them. */
+export interface SinceInput extends RevisionOutput {
+  readonly limit: number;
+}
+
+/** Null: it is not known. */
+export type SinceOutput = (RevisionOutput & FoundOutput & { readonly changes: readonly TextNames[] }) | null;
 
 export interface RevisionOutput {
   readonly storeId: string | null;

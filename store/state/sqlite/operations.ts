@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { decodeCounts } from '../../../domain/rules/counter-row.ts';
-import { forgottenAfterMs, type Heartbeat, mostPast } from '../state-store.ts';
+import { forgottenAfterMs, type Heartbeat, mostNamed, mostPast } from '../state-store.ts';
 import { createPast, createUses } from './ddl.ts';
 import type {
   CommitInput,
@@ -10,9 +10,13 @@ import type {
   CountersInput,
   HeartbeatInput,
   LoadInput,
+  PageInput,
   RevisionOutput,
   RewriteInput,
+  SinceInput,
   TextChange,
+  TextName,
+  TextNames,
   UsedInput,
   UsesInput,
 } from './messages.ts';
@@ -40,6 +44,21 @@ function isJson(text: string): boolean {
   }
 }
 
+/**
+ * JSON of `head` with the documents of `rows`. Bodies are put in as they are stored, so they are parsed only where they are wanted; those
+ * that are garbage are skipped.
+ */
+function withFound(head: object, rows: readonly Record<string, unknown>[]): string {
+  const documents: string[] = [];
+  const skipped: unknown[] = [];
+  for (const { kind, id, revision, body } of rows) {
+    const text = String(body);
+    if (isJson(text)) documents.push(`${JSON.stringify([kind, id, Number(revision)]).slice(0, -1)},${text}]`);
+    else skipped.push([kind, id]);
+  }
+  return `${JSON.stringify({ ...head, skipped }).slice(0, -1)},"documents":[${documents.join(',')}]}`;
+}
+
 /** A list that was stored as text; empty for garbage. */
 function listIn(text: unknown): readonly unknown[] {
   const list: unknown = typeof text === 'string' && isJson(text) ? JSON.parse(text) : undefined;
@@ -55,21 +74,34 @@ export class StateTables {
     this.#database = database;
   }
 
-  /** The text of a `ReadOutput`. Bodies are put in as they are stored, so they are parsed only where they are wanted. */
-  read(): string {
+  /** The text of a `PageOutput`. */
+  readPage({ after, limit }: PageInput): string {
     return transact(this.#database, 'DEFERRED', () => {
-      const kinds = this.#sql('SELECT kind, revision FROM kind').all();
-      const documents: string[] = [];
-      const skipped: unknown[] = [];
-      for (const row of this.#sql('SELECT kind, id, revision, body FROM document ORDER BY kind, id').iterate()) {
-        const { kind, id, revision } = row;
-        const body = String(row['body']);
-        if (isJson(body)) documents.push(`${JSON.stringify([kind, id, Number(revision)]).slice(0, -1)},${body}]`);
-        else skipped.push([kind, id]);
-      }
+      const select = (where: string): StatementSync =>
+        this.#sql(`SELECT kind, id, revision, body FROM document ${where} ORDER BY kind, id LIMIT ?`);
+      const rows = after === null ? select('').all(limit) : select('WHERE (kind, id) > (?, ?)').all(...after, limit);
+      const end = rows.length < limit ? undefined : rows.at(-1);
+      const last = end === undefined ? null : [end['kind'], end['id']];
+      const kinds = after === null ? this.#sql('SELECT kind, revision FROM kind').all() : [];
       const numbers = kinds.map((row) => [row['kind'], Number(row['revision'])]);
-      const rest = JSON.stringify({ ...this.#position(), past: this.#past(), kinds: numbers, skipped });
-      return `${rest.slice(0, -1)},"documents":[${documents.join(',')}]}`;
+      const past = after === null ? this.#past() : [];
+      return withFound({ ...this.#position(), last, past, kinds: numbers }, rows);
+    });
+  }
+
+  /** The text of a `SinceOutput`. */
+  since({ storeId, revision: seen, mark, limit }: SinceInput): string {
+    return transact(this.#database, 'DEFERRED', () => {
+      const position = this.#position();
+      if (storeId !== position.storeId || seen > position.revision || !this.#has('change_name')) return 'null';
+      const [before, ...changes] = this.#past(seen);
+      const isLine = before?.[0] === seen && before[1].includes(mark ?? '');
+      const named = isLine ? this.#named(changes, position.revision - seen) : undefined;
+      const names = new Map(named?.flatMap(([, , , each]) => each.map((name) => [JSON.stringify(name), name])));
+      if (named === undefined || names.size > limit) return 'null';
+      const find = this.#sql('SELECT kind, id, revision, body FROM document WHERE kind = ? AND id = ?');
+      const rows = [...names.values()].map((name) => find.get(...name)).filter((row) => row !== undefined);
+      return withFound({ ...position, changes: named }, rows);
     });
   }
 
@@ -89,7 +121,9 @@ export class StateTables {
       const deleted = changes.filter(([, , body]) => body === null).map(([kind, id]) => [kind, id] as const);
       this.#database.exec(createPast);
       this.#putPast([revision, [mark], deleted]);
+      this.#putNames(revision, mark, changes);
       this.#sql('DELETE FROM past_change WHERE revision <= ?').run(revision - mostPast);
+      this.#sql('DELETE FROM change_name WHERE revision <= ?').run(revision - mostPast);
       for (const [kind, id, body] of changes) {
         if (body === null) this.#sql('DELETE FROM document WHERE kind = ? AND id = ?').run(kind, id);
         else this.#putDocument(kind, id, body, revision);
@@ -114,7 +148,9 @@ export class StateTables {
     return transact(this.#database, 'IMMEDIATE', () => {
       const found = this.#position();
       if (found.storeId !== over.storeId || found.revision !== over.revision || found.mark !== over.mark) return false;
-      this.#database.exec(`${createPast} DELETE FROM document; DELETE FROM kind; DELETE FROM past_change`);
+      this.#database.exec(
+        `${createPast} DELETE FROM document; DELETE FROM kind; DELETE FROM past_change; DELETE FROM change_name`,
+      );
       for (const [kind, changed] of kinds) this.#putKind(kind, changed);
       for (const [kind, id, written, body] of documents) this.#putDocument(kind, id, body, written);
       for (const change of past) this.#putPast(change);
@@ -237,9 +273,12 @@ export class StateTables {
     return (listIn(marks)[0] as string | undefined) ?? null;
   }
 
-  #past(): TextChange[] {
+  /** The changes from that revision on. */
+  #past(from: number = 0): TextChange[] {
     if (!this.#has('past_change')) return [];
-    const rows = this.#sql('SELECT revision, marks, deleted FROM past_change ORDER BY revision').all();
+    const rows = this.#sql(
+      'SELECT revision, marks, deleted FROM past_change WHERE revision >= ? ORDER BY revision',
+    ).all(from);
     return rows.map((row): TextChange => {
       const deleted = listIn(row['deleted']) as (readonly [string, string])[];
       return [Number(row['revision']), listIn(row['marks']) as string[], deleted];
@@ -249,6 +288,22 @@ export class StateTables {
   #putPast([revision, marks, deleted]: TextChange): void {
     const put = this.#sql('INSERT OR REPLACE INTO past_change VALUES (?, ?, ?)');
     put.run(revision, JSON.stringify(marks), JSON.stringify(deleted));
+  }
+
+  /** The changes with their names; undefined when those of one are not known, or when there are not so many. */
+  #named(changes: readonly TextChange[], count: number): TextNames[] | undefined {
+    const namesOf = this.#sql('SELECT names FROM change_name WHERE revision = ? AND mark = ?');
+    const named = changes.flatMap(([revision, marks, deleted]): TextNames[] => {
+      const row = namesOf.get(revision, marks[0] ?? '');
+      return row === undefined ? [] : [[revision, marks, deleted, listIn(row['names']) as TextName[]]];
+    });
+    return named.length === count ? named : undefined;
+  }
+
+  #putNames(revision: number, mark: string, changes: CommitInput['changes']): void {
+    if (changes.length > mostNamed) return;
+    const names = JSON.stringify(changes.map(([kind, id]) => [kind, id]));
+    this.#sql('INSERT OR REPLACE INTO change_name VALUES (?, ?, ?)').run(revision, mark, names);
   }
 
   #setPosition(storeId: string, revision: number): void {

@@ -1,24 +1,33 @@
 // The state store as a file of this machine: every process of it opens the same one, and a thread does the work.
+import { inOrder } from '../../../domain/documents/order.ts';
 import { encodeCounts, expiresAtMs, rowOf } from '../../../domain/rules/counter-row.ts';
+import { changedState } from '../changed-state.ts';
+import { changesOf, type NamedChange } from '../changes.ts';
 import { type ClosingItems, type KeptOptions, keptItems, keptPatience } from '../kept-items.ts';
 import type { LimitOptions, LimitStore } from '../limits/limit-store.ts';
+import { mergedRuns } from '../merged-runs.ts';
 import {
   bodyText,
   type Commit,
   type CommitResult,
   type CounterBatch,
   counterPageRows,
+  type Document,
+  type DocumentKey,
   type DocumentUses,
   type Heartbeat,
   type Inspection,
+  isSamePosition,
   newMark,
   outdatedCounters,
   type PastChange,
+  type StateChanges,
   type StateStore,
   type StoredCounters,
   type StoredState,
   type StorePosition,
 } from '../state-store.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
 import { sqliteKept } from './kept.ts';
 import { sqliteLimits } from './limits.ts';
 import type {
@@ -29,9 +38,16 @@ import type {
   HeartbeatInput,
   LoadInput,
   LoadOutput,
-  ReadOutput,
+  PageInput,
+  PageOutput,
   RevisionOutput,
   RewriteInput,
+  SinceInput,
+  SinceOutput,
+  TextChange,
+  TextDocument,
+  TextName,
+  TextNames,
   UsedInput,
   UsesInput,
 } from './messages.ts';
@@ -45,6 +61,13 @@ export interface SqliteStoreOptions extends KeptOptions, LimitOptions {
   /** Between two polls of a watch; default 200. */
   readonly pollMs?: number;
 }
+
+/** A document has up to 16 KiB, and mostly some hundred bytes: a page of them is read in a few milliseconds. */
+const documentsAtOnce = 500;
+/** The most documents of which it is said what has become of them. */
+const mostChangedDocuments = 5_000;
+/** How often the state is read again while others change it faster. */
+const mostReadings = 3;
 
 /** Opens the store, and makes it if there is none. Never throws: what is wrong is said by the first operation. */
 export function openSqliteStore(options: SqliteStoreOptions): StateStore {
@@ -79,18 +102,46 @@ class SqliteStore implements StateStore {
   }
 
   async read(): Promise<StoredState> {
-    const { kinds, documents, skipped, past, ...position } = await this.#ask<ReadOutput>('read', null);
-    const state = {
-      ...positionOf(position),
-      kinds: new Map(kinds),
-      documents: documents.map(([kind, id, written, body]) => ({ kind, id, revision: written, body })),
-      skipped: skipped.map(([kind, id]) => ({ kind, id })),
-    };
-    if (past.length === 0) return state;
-    const changes = past.map(([revision, marks, deleted]): [number, PastChange] => {
-      return [revision, { marks, deleted: deleted.map(([kind, id]) => ({ kind, id })) }];
+    for (let reading = 1; reading <= mostReadings; reading += 1) {
+      const { state, isWhole } = await this.#readPages();
+      if (isWhole) return state;
+      const changes = await this.changesSince(state);
+      if (changes !== undefined) return changedState(state, changes);
+    }
+    throw new StoreUnavailable('timeout', 'the state store changes faster than it can be read');
+  }
+
+  /** Pages are as of several moments, unless the store stood still: then the state is whole. It stands where the first page was read. */
+  async #readPages(): Promise<{ readonly state: StoredState; readonly isWhole: boolean }> {
+    const ask = (after: TextName | null): Promise<PageOutput> =>
+      this.#ask<PageOutput>('readPage', { after, limit: documentsAtOnce } satisfies PageInput);
+    const first = await ask(null);
+    const begun = positionOf(first);
+    const [runs, skipped]: [Document[][], DocumentKey[]] = [[], []];
+    let isWhole = true;
+    for (let page = first; ; page = await ask(page.last)) {
+      // By bytes they are in another order than by characters.
+      runs.push(page.documents.map(documentOf).sort(inOrder));
+      skipped.push(...page.skipped.map(keyOf));
+      isWhole &&= isSamePosition(positionOf(page), begun);
+      if (page.last === null) break;
+    }
+    const documents = await mergedRuns(runs);
+    const state = { ...begun, kinds: new Map(first.kinds), documents, skipped: skipped.sort(inOrder) };
+    return { state: first.past.length === 0 ? state : { ...state, past: new Map(first.past.map(pastOf)) }, isWhole };
+  }
+
+  async changesSince({ storeId, revision, mark }: StorePosition): Promise<StateChanges | undefined> {
+    if (storeId === undefined || mark === undefined) return undefined;
+    const input: SinceInput = { storeId, revision, mark, limit: mostChangedDocuments };
+    const found = await this.#ask<SinceOutput>('since', input);
+    if (found === null) return undefined;
+    const changes = found.changes.map((change): NamedChange => {
+      const [number, past] = pastOf(change);
+      return { revision: number, past, names: change[3].map(keyOf) };
     });
-    return { ...state, past: new Map(changes) };
+    const [documents, skipped] = [found.documents.map(documentOf), found.skipped.map(keyOf)];
+    return changesOf({ ...positionOf(found), storeId }, changes, { documents, skipped });
   }
 
   async revision(): Promise<StorePosition> {
@@ -184,6 +235,18 @@ class SqliteStore implements StateStore {
   async #ask<Output>(name: Parameters<SqliteThread['ask']>[0], input: unknown): Promise<Output> {
     return JSON.parse(await this.#thread.ask(name, input)) as Output;
   }
+}
+
+function documentOf([kind, id, revision, body]: TextDocument): Document {
+  return { kind, id, revision, body };
+}
+
+function keyOf([kind, id]: TextName): DocumentKey {
+  return { kind, id };
+}
+
+function pastOf([revision, marks, deleted]: TextChange | TextNames): [revision: number, change: PastChange] {
+  return [revision, { marks, deleted: deleted.map(keyOf) }];
 }
 
 function positionOf({ storeId, revision, mark }: RevisionOutput): StorePosition {

@@ -11,8 +11,10 @@ import type {
   HeartbeatInput,
   LoadInput,
   OperationName,
+  PageInput,
   Request,
   RewriteInput,
+  SinceInput,
   ThreadSettings,
   UsedInput,
   UsesInput,
@@ -29,7 +31,8 @@ const failing = 'failing';
 
 /** The operations on open tables; input and output are JSON. */
 const operations: Readonly<Record<Operation, (tables: StateTables, input: string) => string>> = {
-  read: (tables) => tables.read(),
+  readPage: (tables, input) => tables.readPage(JSON.parse(input) as PageInput),
+  since: (tables, input) => tables.since(JSON.parse(input) as SinceInput),
   revision: (tables) => JSON.stringify(tables.position()),
   commit: (tables, input) => JSON.stringify(tables.commit(JSON.parse(input) as CommitInput)),
   initialise: (tables) => JSON.stringify(tables.initialise()),

@@ -20,7 +20,11 @@ function changed(before: StoredState, line: string, [kind, id, body]: Change): S
   const mark = `${line}${revision}`;
   const others = before.documents.filter((each) => each.kind !== kind || each.id !== id);
   const documents: Document[] = body === undefined ? others : [...others, { kind, id, body, revision }];
-  const past = pastAfter(before.past, revision, { marks: [mark], deleted: body === undefined ? [{ kind, id }] : [] });
+  const past = pastAfter(
+    before.past,
+    revision,
+    new Map([[revision, { marks: [mark], deleted: body === undefined ? [{ kind, id }] : [] }]]),
+  );
   return { ...before, revision, mark, kinds: new Map([...before.kinds, [kind, revision]]), documents, past };
 }
 

@@ -299,7 +299,7 @@ await test('a thread that dies is replaced', async (t) => {
   });
   await waitFor('the watch', () => calls > 0);
   const before = calls;
-  const read = refusal(thread.ask('read', null));
+  const read = refusal(thread.ask('readPage', { after: null, limit: 1 }));
   const later = thread.ask('revision', null);
   t.match(await read, { reason: 'unreachable', message: /thread of the state store died: .*memory/ });
   t.match(JSON.parse(await later), { revision: 1 }, 'what waited is done by the next one');
