@@ -1,30 +1,42 @@
 // Tells limits in the words of Anthropic's API, which its clients read.
 import { timestamp } from '../../../domain/timestamp.ts';
 
-const dimensions = ['requests', 'tokens'] as const;
+/** A header of ours, and its name in Anthropic's API. */
+const names: ReadonlyMap<string, string> = new Map(
+  ['requests', 'tokens'].flatMap((dimension) =>
+    ['limit', 'remaining', 'reset'].map((what) => [
+      `x-ratelimit-${what}-${dimension}`,
+      `anthropic-ratelimit-${dimension}-${what}`,
+    ]),
+  ),
+);
 const milliseconds = /\.\d{3}Z$/;
+/** The times that were told last, by their second: under load each is told many times. At most so many are kept. */
+const resetTimes = new Map<number, string>();
+const mostTimes = 64;
 
 /**
  * The `anthropic-ratelimit-*` headers that say what these `x-ratelimit-*` ones say, names and values in turn; other headers are passed
  * over. `nowSeconds`: since 1970.
  */
 export function anthropicLimitHeaders(headers: readonly string[], nowSeconds: number): string[] {
-  const values = new Map<string, string>();
-  for (let at = 0; at + 1 < headers.length; at += 2)
-    values.set((headers[at] ?? '').toLowerCase(), headers[at + 1] ?? '');
   const told: string[] = [];
-  for (const dimension of dimensions) {
-    for (const what of ['limit', 'remaining', 'reset'] as const) {
-      const value = values.get(`x-ratelimit-${what}-${dimension}`);
-      if (value === undefined) continue;
-      const said = what === 'reset' ? resetTime(nowSeconds + Number(value)) : value;
-      told.push(`anthropic-ratelimit-${dimension}-${what}`, said);
-    }
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = names.get((headers[at] as string).toLowerCase());
+    if (name === undefined) continue;
+    const value = headers[at + 1] as string;
+    told.push(name, name.endsWith('reset') ? resetTime(nowSeconds + Number(value)) : value);
   }
   return told;
 }
 
 /** RFC 3339, whole seconds, never before the reset. */
 function resetTime(unixSeconds: number): string {
-  return timestamp(Math.ceil(unixSeconds) * 1000).replace(milliseconds, 'Z');
+  const second = Math.ceil(unixSeconds);
+  const known = resetTimes.get(second);
+  if (known !== undefined) return known;
+  if (resetTimes.size >= mostTimes) resetTimes.clear();
+  const time = timestamp(second * 1000).replace(milliseconds, 'Z');
+  resetTimes.set(second, time);
+  return time;
 }
