@@ -1,6 +1,6 @@
 // Tells the losses of members that only the client's dialect has: of the request, its tools, and its parts.
 import type { ConversationRequest, OwnMember } from './conversation/conversation.ts';
-import type { Own, Part } from './conversation/parts.ts';
+import type { Part } from './conversation/parts.ts';
 import { isObject, type JsonObject, type JsonValue, listOf, objectOf } from './json/json.ts';
 import type { Losses } from './translation.ts';
 
@@ -30,24 +30,18 @@ export function tellOwnMembers(
 /** Tells the members of tools and of parts, each name once. */
 export function tellOwnParts({ dialect, system, turns, tools }: ConversationRequest, losses: Losses): void {
   const names = new Set<string>();
-  const note = (own: Own | undefined, namesOf: (members: JsonObject) => readonly string[]): void => {
-    if (own?.dialect === dialect) for (const name of namesOf(own.members)) names.add(name);
+  const note = (found: readonly string[]): void => {
+    for (const name of found) names.add(name);
   };
-  for (const tool of tools) if (tool.kind === 'function') note(tool.own, toolNames(dialect));
-  for (const part of everyPart(system, turns)) note(part.own, partNames(dialect, part.kind));
+  const notePart = (part: Part): void => {
+    if (part.kind !== 'foreign' && part.own?.dialect === dialect) note(partNames(dialect, part.kind)(part.own.members));
+    if (part.kind === 'tool_result') part.content.forEach(notePart);
+  };
+  for (const tool of tools)
+    if (tool.kind === 'function' && tool.own?.dialect === dialect) note(toolNames(dialect)(tool.own.members));
+  system.forEach(notePart);
+  for (const { parts } of turns) parts.forEach(notePart);
   for (const name of names) losses.hint(name);
-}
-
-type Marked = Exclude<Part, { kind: 'foreign' }>;
-
-function* everyPart(system: readonly Part[], turns: ConversationRequest['turns']): Generator<Marked, void, undefined> {
-  for (const parts of [system, ...turns.map((turn) => turn.parts)]) {
-    for (const part of parts) {
-      if (part.kind !== 'foreign') yield part;
-      if (part.kind !== 'tool_result') continue;
-      for (const inner of part.content) if (inner.kind !== 'foreign') yield inner;
-    }
-  }
 }
 
 type Names = (members: JsonObject) => readonly string[];

@@ -32,8 +32,7 @@ export function* conversationOf<Client extends Pick<ClientDialect, 'readRequest'
 ): Slices<Spoken<Client>> {
   const parsed = yield* parsedBody(body);
   try {
-    const told = Object.entries(parsed).filter(([key]) => !obeyed.includes(key));
-    const said = client.readRequest(obeyed.length === 0 ? parsed : Object.fromEntries(told));
+    const said = client.readRequest(obeyed.length === 0 ? parsed : without(parsed, obeyed));
     const request = client.forOthers?.(said) ?? said;
     if (body.length > shortBytes) {
       yield;
@@ -48,4 +47,8 @@ export function* conversationOf<Client extends Pick<ClientDialect, 'readRequest'
     const param = clientPlace(error.param, continues?.itemsBefore);
     throw refusal('invalid_parameter', { param, fill: { param, because: error.message } });
   }
+}
+
+function without(body: JsonObject, keys: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(body).filter(([key]) => !keys.includes(key)));
 }

@@ -17,12 +17,14 @@ export interface FitRequest {
 
 /** Parts that are looked at before other requests have their turn. */
 const partsAtOnce = 1_000;
+const none: ReadonlyMap<string, string> = new Map();
 
 /**
  * Fits tool names and call ids to the forms that a server accepts; the same request when all fit. Different texts stay
  * different, and one text is changed alike in every request.
  */
 export function* fitCalls(request: ConversationRequest, forms: CallForms): Slices<FitRequest> {
+  if (!mayCall(request)) return { request, ownNames: none };
   const names = new Fitted(forms.name);
   const ids = new Fitted(forms.id);
   const uses = new CallUses();
@@ -61,6 +63,14 @@ export function* fitCalls(request: ConversationRequest, forms: CallForms): Slice
     ...(toolChoice?.kind === 'tool' ? { toolChoice: { ...toolChoice, name: names.of(toolChoice.name) } } : {}),
   };
   return { request: fit, ownNames };
+}
+
+function mayCall({ tools, toolChoice, turns }: ConversationRequest): boolean {
+  return tools.length > 0 || toolChoice !== undefined || turns.some(({ parts }) => parts.some(isCallOrResult));
+}
+
+function isCallOrResult({ kind }: Part): boolean {
+  return kind === 'tool_call' || kind === 'tool_result';
 }
 
 function fitPart(part: Part, names: Fitted, idOf: (id: string) => string): Part {

@@ -17,8 +17,14 @@ import type { Writing } from './writing.ts';
  * because some servers know no lists. `gap`: what is between joined texts.
  */
 export function writeContent(parts: readonly Part[], writing: Writing, gap: string): JsonValue {
-  const written = parts.flatMap((part) => writePart(part, writing));
-  const texts = written.flatMap((part) => (part['type'] === 'text' ? [part['text'] as string] : []));
+  const written: JsonObject[] = [];
+  const texts: string[] = [];
+  for (const part of parts) {
+    const value = writePart(part, writing);
+    if (value === undefined) continue;
+    written.push(value);
+    if (value['type'] === 'text') texts.push(value['text'] as string);
+  }
   if (texts.length === written.length && !writing.keepsLists) return texts.join(gap);
   const [only] = written;
   if (written.length === 0) return '';
@@ -30,10 +36,9 @@ function isBare(part: JsonObject): boolean {
   return part['type'] === 'text' && Object.values(part).filter((value) => value !== undefined).length === 2;
 }
 
-function writePart(part: Part, writing: Writing): readonly JsonObject[] {
+function writePart(part: Part, writing: Writing): JsonObject | undefined {
   const written = writeValue(part, writing);
-  if (written === undefined) return [];
-  return [{ ...written, ...(part.kind === 'foreign' ? {} : writeMarks(part, writing)) }];
+  return written === undefined || part.kind === 'foreign' ? written : { ...written, ...writeMarks(part, writing) };
 }
 
 /** The cache mark and the members of a part that only chat has. */

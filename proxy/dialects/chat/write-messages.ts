@@ -60,7 +60,7 @@ function nameOf(name: string | undefined, writing: Writing): JsonObject {
 /** Results of tools come first, each a message; images that they hold go into the user's own words behind them. */
 function writeUser({ parts, name }: Turn, writing: Writing): readonly JsonObject[] {
   const results = parts.filter((part) => part.kind === 'tool_result');
-  const words = parts.filter((part) => part.kind !== 'tool_result');
+  const words = results.length === 0 ? parts : parts.filter((part) => part.kind !== 'tool_result');
   const shown: Part[] = writing.isOwn ? [] : results.flatMap(({ content }) => content.filter(isShown));
   const messages = results.map((result) => writeResult(result, writing));
   if (words.length === 0 && shown.length === 0 && parts.length > 0) return messages;

@@ -1,6 +1,6 @@
 // Writes a conversation as a request of chat completions, obeying the quirks of the server.
 import type { ConversationRequest, OwnMember } from '../conversation/conversation.ts';
-import { type JsonObject, withoutAbsent } from '../json/json.ts';
+import type { EditableObject, JsonObject } from '../json/json.ts';
 import { tellOwnMembers } from '../own-losses.ts';
 import type { Losses, WriteTarget } from '../translation.ts';
 import { longestUser, metadataOf, tierOf, userOf, verbosityOf } from '../usual-settings.ts';
@@ -16,9 +16,9 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
   const writing = new Writing(request, target, losses);
   const { quirks } = target;
   const streamOptions = writing.lacks('stream_options') ? {} : { stream_options: { include_usage: true } };
-  const body: JsonObject = withoutAbsent({
+  const body: JsonObject = {
     ...(quirks.isModelInPath ? {} : { model: target.model }),
-    messages: writeMessages(request, writing).map(withoutAbsent),
+    messages: writeMessages(request, writing),
     ...writeTools(request, writing),
     ...writeOutput(request, writing),
     ...writeSampling(request, writing),
@@ -27,13 +27,13 @@ export function writeRequest(request: ConversationRequest, target: WriteTarget, 
     ...writeThinking(request, writing),
     ...writeLabels(request, writing),
     ...(request.stream ? { stream: true, ...streamOptions } : {}),
-  });
+  };
   return withAdditions(withOwnMembers(body, request, writing), quirks.adds);
 }
 
-function unusual(
-  request: ConversationRequest,
-): Pick<ConversationRequest, 'user' | 'metadata' | 'serviceTier' | 'verbosity'> {
+type LabelMember = 'user' | 'metadata' | 'serviceTier' | 'verbosity';
+
+function unusual(request: ConversationRequest): Pick<ConversationRequest, LabelMember> {
   const verbosity = verbosityOf(request);
   return { user: userOf(request), metadata: metadataOf(request), serviceTier: tierOf(request), verbosity };
 }
@@ -44,21 +44,18 @@ function writeLabels(request: ConversationRequest, writing: Writing): JsonObject
   const { isOwn, quirks } = writing;
   const { user, metadata, serviceTier, verbosity } = isOwn ? request : unusual(request);
   const isInventor = quirks.isInventor === true;
-  const taken: readonly (readonly [Parameters<Writing['hint']>[0], string, JsonObject[string], boolean])[] = [
-    ['user', 'user', user, isOwn || (user?.length ?? 0) <= longestUser],
-    // OpenAI takes metadata only of answers that it keeps.
-    ['metadata', 'metadata', metadata, isOwn],
-    ['serviceTier', 'service_tier', serviceTier, isOwn || (isInventor && dialect === 'responses')],
-    ['verbosity', 'verbosity', verbosity, isOwn || isInventor],
-  ];
-  return Object.fromEntries(
-    taken.flatMap(([member, name, value, isTaken]) => {
-      if (value === undefined) return [];
-      if (isTaken && !writing.lacks(name)) return [[name, value]];
-      writing.hint(member);
-      return [];
-    }),
-  );
+  const written: EditableObject = {};
+  const write = (member: LabelMember, name: string, value: JsonObject[string], isTaken: boolean): void => {
+    if (value === undefined) return;
+    if (isTaken && !writing.lacks(name)) written[name] = value;
+    else writing.hint(member);
+  };
+  write('user', 'user', user, isOwn || (user?.length ?? 0) <= longestUser);
+  // OpenAI takes metadata only of answers that it keeps.
+  write('metadata', 'metadata', metadata, isOwn);
+  write('serviceTier', 'service_tier', serviceTier, isOwn || (isInventor && dialect === 'responses'));
+  write('verbosity', 'verbosity', verbosity, isOwn || isInventor);
+  return written;
 }
 
 /** Members of chat's own stand where they stood; those of other dialects are lost. */

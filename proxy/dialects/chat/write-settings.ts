@@ -43,6 +43,7 @@ export function writeSampling(request: ConversationRequest, writing: Writing): J
 }
 
 function writeMeanings({ logitBias, logprobs, topLogprobs }: Sampling, writing: Writing): JsonObject {
+  if (logitBias === undefined && logprobs === undefined && topLogprobs === undefined) return {};
   const isBiased = logitBias !== undefined && !writing.lacks('logit_bias');
   if (logitBias !== undefined && !isBiased) writing.meaning('logitBias', 'it cannot be told which tokens to prefer');
   const areLacking = writing.lacks('logprobs');

@@ -14,7 +14,7 @@ export class Writing {
   readonly isOwn: boolean;
   readonly losses: Losses;
   readonly #request: ConversationRequest;
-  readonly #hinted = new Set<string>();
+  readonly #hinted: string[] = [];
 
   constructor(request: ConversationRequest, target: WriteTarget, losses: Losses) {
     this.model = target.model;
@@ -52,8 +52,8 @@ export class Writing {
   /** Something harmless is left out; told once. */
   hint(member: Member): void {
     const field = fieldName(member, this.#request.dialect);
-    if (this.#hinted.has(field)) return;
-    this.#hinted.add(field);
+    if (this.#hinted.includes(field)) return;
+    this.#hinted.push(field);
     this.losses.hint(field);
   }
 

@@ -10,47 +10,46 @@ export function pathOf(at: string, key: string): string {
 
 /** A string member; undefined when it is absent. Throws an InvalidRequest for any other type. */
 export function optionalText(body: JsonObject, key: string, at: string = ''): string | undefined {
-  return optional(body, key, at, { is: (value) => typeof value === 'string', noun: 'a text' }) as string | undefined;
+  return optional(body, key, at, text) as string | undefined;
 }
 
 /** A string member. Throws an InvalidRequest when it is absent or of any other type. */
 export function requiredText(body: JsonObject, key: string, at: string = ''): string {
-  const text = optionalText(body, key, at);
-  if (text === undefined) throw new InvalidRequest(pathOf(at, key), 'is missing; it must be a text');
-  return text;
+  const value = optionalText(body, key, at);
+  if (value === undefined) throw new InvalidRequest(pathOf(at, key), 'is missing; it must be a text');
+  return value;
 }
 
 /** A boolean member; undefined when it is absent. Throws an InvalidRequest for any other type. */
 export function optionalFlag(body: JsonObject, key: string, at: string = ''): boolean | undefined {
-  const kind = { is: (value: JsonValue) => typeof value === 'boolean', noun: 'true or false' };
-  return optional(body, key, at, kind) as boolean | undefined;
+  return optional(body, key, at, flag) as boolean | undefined;
 }
 
 /** A number member as it was written; undefined when it is absent. Throws an InvalidRequest for any other type. */
 export function optionalNumber(body: JsonObject, key: string, at: string = ''): JsonValue | undefined {
-  return optional(body, key, at, { is: (value) => numberOf(value) !== undefined, noun: 'a number' });
+  return optional(body, key, at, number);
 }
 
 /** An object member; undefined when it is absent. Throws an InvalidRequest for any other type. */
 export function optionalObject(body: JsonObject, key: string, at: string = ''): JsonObject | undefined {
-  return optional(body, key, at, { is: isObject, noun: 'an object' }) as JsonObject | undefined;
+  return optional(body, key, at, object) as JsonObject | undefined;
 }
 
 /** An object member. Throws an InvalidRequest when it is absent or of any other type. */
 export function requiredObject(body: JsonObject, key: string, at: string = ''): JsonObject {
-  const object = optionalObject(body, key, at);
-  if (object === undefined) throw new InvalidRequest(pathOf(at, key), 'is missing; it must be an object');
-  return object;
+  const value = optionalObject(body, key, at);
+  if (value === undefined) throw new InvalidRequest(pathOf(at, key), 'is missing; it must be an object');
+  return value;
 }
 
 /** A list member; undefined when it is absent. Throws an InvalidRequest for any other type. */
 export function optionalList(body: JsonObject, key: string, at: string = ''): readonly JsonValue[] | undefined {
-  return optional(body, key, at, { is: Array.isArray, noun: 'a list' }) as readonly JsonValue[] | undefined;
+  return optional(body, key, at, list) as readonly JsonValue[] | undefined;
 }
 
 /** Each entry of a list as an object, with its path. Throws an InvalidRequest for an entry that is not an object. */
-export function objectsIn(list: readonly JsonValue[], at: string): readonly { value: JsonObject; at: string }[] {
-  return list.map((value, index) => {
+export function objectsIn(entries: readonly JsonValue[], at: string): readonly { value: JsonObject; at: string }[] {
+  return entries.map((value, index) => {
     const place = `${at}[${index}]`;
     if (!isObject(value)) throw new InvalidRequest(place, 'must be an object');
     return { value, at: place };
@@ -59,15 +58,24 @@ export function objectsIn(list: readonly JsonValue[], at: string): readonly { va
 
 /** The members that are not among the known ones, in their order; null counts as absent. */
 export function unknownMembers(body: JsonObject, known: ReadonlySet<string>): readonly [string, JsonValue][] {
-  return Object.entries(body).filter(
-    (entry): entry is [string, JsonValue] => !known.has(entry[0]) && entry[1] !== null && entry[1] !== undefined,
-  );
+  const unknown: [string, JsonValue][] = [];
+  for (const key of Object.keys(body)) {
+    const value = known.has(key) ? undefined : body[key];
+    if (value !== undefined && value !== null) unknown.push([key, value]);
+  }
+  return unknown;
 }
 
 interface Kind {
   readonly is: (value: JsonValue) => boolean;
   readonly noun: string;
 }
+
+const text: Kind = { is: (value) => typeof value === 'string', noun: 'a text' };
+const flag: Kind = { is: (value) => typeof value === 'boolean', noun: 'true or false' };
+const number: Kind = { is: (value) => numberOf(value) !== undefined, noun: 'a number' };
+const object: Kind = { is: isObject, noun: 'an object' };
+const list: Kind = { is: Array.isArray, noun: 'a list' };
 
 function optional(body: JsonObject, key: string, at: string, { is, noun }: Kind): JsonValue | undefined {
   const value = Object.hasOwn(body, key) ? body[key] : undefined;

@@ -15,10 +15,10 @@ export function readAnswer(body: JsonObject): ConversationAnswer {
   if (choice === undefined || message === undefined) throw new InvalidAnswer('it has no choice with a message');
   const reader = new ChunkReader();
   const fold = new AnswerFold();
-  const numbered = { ...message, tool_calls: numberedCalls(message) };
-  const whole = { ...body, choices: [{ ...choice, message: numbered }] };
-  for (const event of [...reader.readBody(whole), ...reader.read({ event: undefined, data: '[DONE]' })])
-    fold.add(event);
+  const calls = numberedCalls(message);
+  const whole = calls ? { ...body, choices: [{ ...choice, message: { ...message, tool_calls: calls } }] } : body;
+  for (const event of reader.readBody(whole)) fold.add(event);
+  for (const event of reader.read({ event: undefined, data: '[DONE]' })) fold.add(event);
   if (fold.failure !== undefined) throw new InvalidAnswer('the provider broke it off');
   const serviceTier = textOf(body['service_tier']);
   return serviceTier === undefined ? fold.answer() : { ...fold.answer(), serviceTier };

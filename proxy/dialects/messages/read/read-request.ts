@@ -145,17 +145,21 @@ function readEffort(body: JsonObject): Thinking['effort'] {
   return effort as Thinking['effort'];
 }
 
+const knownWithin = [
+  ['metadata', new Set(['user_id'])],
+  ['output_config', new Set(['effort', 'format'])],
+] as const;
+
 function readOwn(body: JsonObject): readonly OwnMember[] {
-  const within = (key: string, members: readonly string[]): OwnMember[] =>
-    unknownMembers(optionalObject(body, key) ?? {}, new Set(members)).map(([name, value]) => ({
-      path: [key, name],
-      value,
-      isMeaning: false,
-    }));
+  const within = knownWithin.flatMap(([key, members]) => {
+    const inner = optionalObject(body, key);
+    if (inner === undefined) return [];
+    return unknownMembers(inner, members).map(([name, value]) => ({ path: [key, name], value, isMeaning: false }));
+  });
   const atTop = unknownMembers(body, known).map(([key, value]) => ({
     path: [key],
     value,
     isMeaning: meanings.has(key) && !(Array.isArray(value) && value.length === 0),
   }));
-  return [...within('metadata', ['user_id']), ...within('output_config', ['effort', 'format']), ...atTop];
+  return [...within, ...atTop];
 }
