@@ -13,7 +13,8 @@ const OWN_VARIANTS: readonly Variant[] = VARIANTS.filter((variant) => variant !=
 
 /** Shown with `--help` and after a word nobody knows. */
 export const USAGE = `usage: npm run bench -- [options]
-  (no option)          the table: bare pass-through and gateway in all workloads, memory, start, targets; about 6 minutes
+  (no option)          the table: bare pass-through and gateway in all workloads, memory, start, targets;
+                       then translation, many keys and launches in short; about 12 minutes
   --quick              about 30 s: fewer workloads and slices
   --only WHAT          json, sse, held, start, limiter, with commas
   --variants A,B       of ${VARIANTS.join(', ')} (default all)
@@ -76,6 +77,8 @@ export const USAGE = `usage: npm run bench -- [options]
 export interface Options {
   readonly mode: 'table' | 'compare' | 'flags' | (typeof others)[number];
   readonly quick: boolean;
+  /** Nothing is left out of the table. */
+  readonly isWhole: boolean;
   readonly parts: readonly Part[];
   readonly limiter: boolean;
   readonly workloads: readonly Workload[];
@@ -191,6 +194,7 @@ export function readOptions(words: string[]): Options | undefined {
   return {
     mode,
     quick,
+    isWhole: !quick && only === undefined && values.variants === undefined,
     parts: PARTS.filter((part) => parts.includes(part)),
     limiter: only?.includes('limiter') ?? true,
     workloads: contest !== undefined && only !== undefined ? (only as Workload[]) : workloads,

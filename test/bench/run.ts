@@ -25,6 +25,30 @@ import { measureWorkers, renderWorkers } from './workers.ts';
 
 const ROUNDS = { table: 20, quick: 5, flags: 12 };
 
+/** What each mode measures and prints. */
+const MODES: Partial<Record<Options['mode'], (session: Session, options: Options) => Promise<unknown>>> = {
+  compare,
+  flags: tabulateFlags,
+  profile,
+  records: measureRecords,
+  dashboard: measureDashboard,
+  'records-cost': async (...given) => say(renderRecordsCost(await measureRecordsCost(...given))),
+  translation: async (...given) => say(renderTranslation(await measureTranslation(...given))),
+  workers: async (...given) => say(renderWorkers(await measureWorkers(...given))),
+  fleet: async (...given) => say(renderFleet(await measureFleet(...given))),
+  spread: async (...given) => say(renderSpread(await measureSpread(...given))),
+  slices: async (...given) => say(renderSlices(await measureSlices(...given))),
+  'many-keys': async (...given) => say(renderManyKeys(await measureManyKeys(...given))),
+  cache: async (...given) => say(renderCache(await measureCache(...given))),
+};
+
+/** Modes that a whole run ends with, in short. */
+const FURTHER = [
+  { mode: 'translation', title: 'Translation, × the same answer relayed', pairs: 4, launches: 2 },
+  { mode: 'many-keys', title: 'Many keys, × few', workloads: ['json'], pairs: 3, launches: 1 },
+  { mode: 'spread', title: 'Launches of one build', workloads: ['json', 'sse'], pairs: 4, launches: 5 },
+] as const;
+
 const options = readOptionsOrExit();
 if (!existsSync('/proc/self/stat')) {
   process.stderr.write('the bench reads CPU time from /proc: run it on Linux\n');
@@ -39,20 +63,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 try {
   say(`${describeMachine()}\n`);
-  if (options.mode === 'compare') await compare(session, options);
-  else if (options.mode === 'flags') await tabulateFlags(session, options);
-  else if (options.mode === 'profile') await profile(session, options);
-  else if (options.mode === 'records') await measureRecords(session, options);
-  else if (options.mode === 'dashboard') await measureDashboard(session, options);
-  else if (options.mode === 'records-cost') say(renderRecordsCost(await measureRecordsCost(session, options)));
-  else if (options.mode === 'translation') say(renderTranslation(await measureTranslation(session, options)));
-  else if (options.mode === 'workers') say(renderWorkers(await measureWorkers(session, options)));
-  else if (options.mode === 'fleet') say(renderFleet(await measureFleet(session, options)));
-  else if (options.mode === 'spread') say(renderSpread(await measureSpread(session, options)));
-  else if (options.mode === 'many-keys') say(renderManyKeys(await measureManyKeys(session, options)));
-  else if (options.mode === 'slices') say(renderSlices(await measureSlices(session, options)));
-  else if (options.mode === 'cache') say(renderCache(await measureCache(session, options)));
-  else await tabulate(session, options);
+  await (MODES[options.mode] ?? tabulate)(session, options);
 } catch (error) {
   progress('');
   process.stderr.write(`the bench broke off: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -61,7 +72,15 @@ try {
   await close();
 }
 
-async function tabulate(open: Session, { quick, parts, variants, limiter, ...rest }: Options): Promise<void> {
+async function tabulate(open: Session, asked: Options): Promise<void> {
+  await measureTable(open, asked);
+  for (const { mode, title, ...extent } of asked.isWhole ? FURTHER : []) {
+    say(`\n${title}`);
+    await MODES[mode]?.(open, { ...asked, ...extent });
+  }
+}
+
+async function measureTable(open: Session, { quick, parts, variants, limiter, ...rest }: Options): Promise<void> {
   const beganMs = performance.now();
   const rounds = rest.rounds ?? (quick ? ROUNDS.quick : ROUNDS.table);
   if (parts.length > 0) {

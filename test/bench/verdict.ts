@@ -1,8 +1,17 @@
 // The goal in figures, and whether a run reached it.
-import { type Cell, cellsOf, type Findings, nameOf, ratioBetween, type Sample, type Variant } from './findings.ts';
+import {
+  type Cell,
+  cellsOf,
+  type Findings,
+  nameOf,
+  ratioBetween,
+  rowsOf,
+  type Sample,
+  type Variant,
+} from './findings.ts';
 import { median, type Ratio } from './statistics.ts';
 import { renderTable } from './table.ts';
-import { isJson } from './workload.ts';
+import { isJson, type Workload } from './workload.ts';
 
 /** What the gateway is to stay within. Ratios are to the bare pass-through, or to the gateway without what is judged. */
 const TARGETS = {
@@ -12,8 +21,10 @@ const TARGETS = {
   limitsCpuRatio: 1.05,
   usageCpuRatio: 1.05,
   accessLogCpuRatio: 1.03,
-  p99Ratio: 3,
-  loadedMiB: 180,
+  p99Ratio: { c10: 3, c50: 2 },
+  /** Of a longer prompt, × that of 1 KiB and what the bare pass-through pays for the rest. */
+  sizeRatio: { 'json-8k': 1.15, 'json-64k': 1.6 },
+  loadedMiB: 150,
   kibPerStream: 25,
   startMs: 400,
   listeningMs: 250,
@@ -33,7 +44,12 @@ const MANY_STREAMS = 5000;
 
 /** Everything that can be judged by what was found. */
 export function judge(findings: Findings): Judgement[] {
-  return [...judgeRatios(findings.samples), ...judgeMemory(findings), ...judgeStarts(findings)];
+  return [
+    ...judgeRatios(findings.samples),
+    ...judgeSizes(findings.samples),
+    ...judgeMemory(findings),
+    ...judgeStarts(findings),
+  ];
 }
 
 /** The table a person reads. */
@@ -57,11 +73,28 @@ function judgeRatios(samples: readonly Sample[]): Judgement[] {
       const logged = ratioBetween(samples, cell, { before: 'gateway', after: 'logged' });
       found.push(ratioLine('CPU with access log × without, json c=50', logged, TARGETS.accessLogCpuRatio));
     }
-    if (isSmall && cell.connections === 10) {
-      const p99 = between('bare', ({ p99Ms }) => p99Ms);
-      found.push(ratioLine('p99 × bare, json c=10', p99, TARGETS.p99Ratio));
+    const mostP99 = isSmall ? { 10: TARGETS.p99Ratio.c10, 50: TARGETS.p99Ratio.c50 }[cell.connections] : undefined;
+    if (mostP99 !== undefined) {
+      found.push(
+        ratioLine(
+          `p99 × bare, ${nameOf(cell)}`,
+          between('bare', ({ p99Ms }) => p99Ms),
+          mostP99,
+        ),
+      );
     }
     return found.flat();
+  });
+}
+
+function judgeSizes(samples: readonly Sample[]): Judgement[] {
+  const costOf = (workload: Workload, variant: Variant): number =>
+    rowsOf(samples).find((row) => row.workload === workload && row.variant === variant)?.cpuUs ?? Number.NaN;
+  const least = costOf('json-1k', 'gateway') - costOf('json-1k', 'bare');
+  return Object.entries(TARGETS.sizeRatio).flatMap(([name, target]) => {
+    const workload = name as keyof typeof TARGETS.sizeRatio;
+    const ratio = costOf(workload, 'gateway') / (least + costOf(workload, 'bare'));
+    return Number.isNaN(ratio) ? [] : valueLine(`CPU of ${workload} × json-1k and what bare pays more`, ratio, target);
   });
 }
 
@@ -111,8 +144,9 @@ function judgeStarts({ starts }: Findings): Judgement[] {
     });
 }
 
-function valueLine(what: string, value: number, target: number | undefined, unit: string): Judgement {
+/** `unit` absent: it is a ratio. */
+function valueLine(what: string, value: number, target: number | undefined, unit?: string): Judgement {
   const word = target === undefined ? 'info' : value <= target ? 'ok' : 'MISSED';
-  const limit = target === undefined ? 'no target' : `target ≤ ${target} ${unit}`;
-  return { what, word, measured: value.toFixed(0), interval: '', target: limit };
+  const limit = target === undefined ? 'no target' : `target ≤ ${target} ${unit ?? ''}`.trimEnd();
+  return { what, word, measured: value.toFixed(unit === undefined ? 2 : 0), interval: '', target: limit };
 }
