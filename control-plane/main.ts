@@ -1,7 +1,5 @@
 // The process of the control plane: environment → parts → state → config → listen → close. The only file that connects the parts.
 import { join } from 'node:path';
-import { manualRules } from '../domain/documents/kinds.ts';
-import { readKind } from '../domain/documents/managed-kind.ts';
 import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import type { Follower } from '../gitops/follow/follow.ts';
 import manifest from '../package.json' with { type: 'json' };
@@ -36,8 +34,10 @@ import { configRoutes } from './admin/config/routes.ts';
 import { entryRoutes } from './admin/entry-kinds.ts';
 import { explainRoutes } from './admin/explain/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
-import { type Expiry, removeExpired } from './admin/rate-limits/expiry.ts';
+import { createEndingRules } from './admin/rate-limits/ending-rules.ts';
+import { removeExpired } from './admin/rate-limits/expiry.ts';
 import { readLiveCounters } from './admin/rate-limits/fleet-counters.ts';
+import { mergedRules } from './admin/rate-limits/merged-rules.ts';
 import { rateLimitResource } from './admin/rate-limits/resource.ts';
 import { createRuleWarnings } from './admin/rate-limits/warnings.ts';
 import { recordRoutes } from './admin/records/routes.ts';
@@ -56,6 +56,7 @@ import { watchFleet } from './fleet-watch.ts';
 import { knownSecrets } from './known-secrets.ts';
 import { keepDeclaredDates } from './managed/declared-dates.ts';
 import { managedRoutes } from './managed/routes.ts';
+import { changedKinds } from './managed/stored-kind.ts';
 import { createMetrics } from './metrics.ts';
 import { openBudgets } from './open-budgets.ts';
 import { configParts, documentParts } from './parts-in-force.ts';
@@ -102,9 +103,11 @@ const configStatus = (): FollowStatus | undefined => follower?.status();
 const recordSettings = { ...environment, instance: identity.instance };
 const { ask: stored, countedSinceMs } = budgets;
 const records = keepRecords(recordSettings, { config, configStatus, nowMs, log, countedSinceMs, stored });
-let expiry: Expiry | undefined;
 const warnUnenforced = (): void => {
-  if (config.isLoaded) warnOfRules(managed.documents, config.rules, config.prerequisites(), nowMs());
+  if (!config.isLoaded) return;
+  const prerequisites = config.prerequisites();
+  const { documents: inForce } = managed;
+  warnOfRules(mergedRules({ documents: inForce, config: config.rules, prerequisites, nowMs: nowMs() }), prerequisites);
 };
 const state = (): StateStatus => stateFollower.status();
 const desired = (): Desired => ({
@@ -115,12 +118,15 @@ const desired = (): Desired => ({
 const keyUses = new KeyUses();
 const fleet = createFleet(store, desired, nowMs);
 const parts = { config, managed, budgets, warnUnenforced, nowMs };
-const keptToDocuments = documentParts(parts, { warnOfKeyPaths, expiryChanged: () => expiry?.changed() });
+const keptToDocuments = documentParts(parts, warnOfKeyPaths);
 const stateFollower = await followState({
   store,
   copyPath: join(ownFolder, 'last-good-state.json'),
   owner: { nowMs, witnesses: () => fleet.witnesses() },
-  apply: ({ documents }, { source }) => putInForce(keptToDocuments, { documents, isComplete: source !== 'nothing' }),
+  apply({ documents }, { source }) {
+    const changed = changedKinds(managed.documents, documents);
+    putInForce(keptToDocuments, { documents, changed, isComplete: source !== 'nothing' });
+  },
   report(event) {
     logStateEvent(log, event);
     // With the documents went the uses of keys.
@@ -237,15 +243,14 @@ await app.register(dashboard, { parts: { access, store: documents, version: mani
 for (const routes of [explainRoutes, openapi]) await app.register(routes);
 reloadOnHangUp(() => follower?.reload());
 const tellExpired = createExpiryLines(log);
-expiry = removeExpired(
-  documents,
-  () => config.rules,
+const endingRules = createEndingRules();
+const expiry = removeExpired({
+  store: documents,
+  ending: () => endingRules(managed.documents),
+  config: () => config.rules,
   nowMs,
-  (now) => {
-    const manual = readKind(manualRules, managed.documents).values;
-    tellExpired({ manual, config: config.rules, prerequisites: config.prerequisites() }, now);
-  },
-);
+  tell: (manual, now) => tellExpired({ manual, config: config.rules, prerequisites: config.prerequisites() }, now),
+});
 const keptKeyUses = keepKeyUses(keyUses, store.uses);
 const resealer = resealOutdated({ store: documents, seals: store, state: () => stateFollower.state(), log });
 const secrets = followSecrets({

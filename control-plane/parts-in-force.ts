@@ -1,12 +1,20 @@
 // The parts of a control plane that keep to the configuration and to the managed documents in force, in the order of their commits.
-import { manualAliases } from '../domain/documents/kinds.ts';
-import { readKind, type StoredDocument } from '../domain/documents/managed-kind.ts';
+import {
+  budgetResets,
+  budgetSettings,
+  managedKeys,
+  manualAliases,
+  manualBudgets,
+  manualRules,
+} from '../domain/documents/kinds.ts';
+import type { ManagedKind, StoredDocument } from '../domain/documents/managed-kind.ts';
 import type { AssembledConfig } from '../gitops/assemble/assembled.ts';
 import type { PartInForce } from '../plane/put-in-force.ts';
 import type { Document } from '../store/state/state-store.ts';
 import type { ConfigInForce } from './config-in-force.ts';
 import type { DocumentsInForce } from './documents-in-force.ts';
 import { datedRule, type KeptDates } from './managed/declared-dates.ts';
+import { storedKind } from './managed/stored-kind.ts';
 import type { OpenBudgets } from './open-budgets.ts';
 
 export interface ControlPlaneParts {
@@ -36,30 +44,32 @@ export function configParts(
 /** The managed documents as they are read. */
 export interface NextDocuments {
   readonly documents: readonly Document[];
+  /** The kinds of which a document differs from what is in force. */
+  readonly changed: ReadonlySet<string>;
   /** False until the store was read. */
   readonly isComplete: boolean;
 }
 
 export function documentParts(
   { config, managed, budgets, warnUnenforced }: ControlPlaneParts,
-  { warnOfKeyPaths, expiryChanged }: DocumentReaders,
+  warnOfKeyPaths: (documents: readonly StoredDocument[]) => void,
 ): PartInForce<NextDocuments>[] {
+  const keptTo = (
+    name: string,
+    kinds: readonly ManagedKind<unknown>[],
+    prepare: PartInForce<NextDocuments>['prepare'],
+  ): PartInForce<NextDocuments> => ({
+    name,
+    prepare: (next) => (kinds.some(({ kind }) => next.changed.has(kind)) ? prepare(next) : nothing),
+  });
   return [
     { name: 'documents', prepare: ({ documents, isComplete }) => managed.prepare(documents, isComplete) },
-    {
-      name: 'aliases',
-      prepare: ({ documents }) => config.prepareAliases(readKind(manualAliases, documents).values),
-    },
-    { name: 'rules', prepare: () => warnUnenforced },
-    { name: 'paths of keys', prepare: (next) => () => warnOfKeyPaths(next.documents) },
-    { name: 'budgets', prepare: () => () => budgets.changed() },
-    { name: 'expiry', prepare: () => expiryChanged },
+    keptTo('aliases', [manualAliases], (next) => config.prepareAliases(storedKind(manualAliases, next).values())),
+    // Aliases decide which rules can be enforced.
+    keptTo('rules', [manualRules, manualAliases], () => warnUnenforced),
+    keptTo('paths of keys', [managedKeys], (next) => () => warnOfKeyPaths(next.documents)),
+    keptTo('budgets', [manualBudgets, budgetResets, budgetSettings], () => () => budgets.changed()),
   ];
 }
 
-export interface DocumentReaders {
-  /** See `createKeyPathWarnings`. */
-  readonly warnOfKeyPaths: (documents: readonly StoredDocument[]) => void;
-  /** Call it when the rules with an end may have changed. */
-  readonly expiryChanged: () => void;
-}
+function nothing(): void {}

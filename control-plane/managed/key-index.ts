@@ -1,11 +1,11 @@
 // What decisions and listings ask of all managed keys together: their order, and how many lie within a path. Of another state only what
 // differs from the one before is taken in.
 import { managedKeys } from '../../domain/documents/kinds.ts';
-import { differences, inOrder } from '../../domain/documents/order.ts';
 import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import { foldUserPath } from '../../domain/user-path.ts';
 import type { Document, StoredState } from '../../store/state/state-store.ts';
 import { changedOrder } from './changed-order.ts';
+import { changesOf } from './stored-kind.ts';
 
 /** The keys of a state; of another state than last time, what differs is taken in. It holds until this is called again. */
 export function keysOf(state: Pick<StoredState, 'documents'>): KeyIndex {
@@ -23,12 +23,11 @@ export class KeyIndex {
 
   /** Goes over to another state. What was asked before may not hold any more. */
   at({ documents }: Pick<StoredState, 'documents'>): this {
-    const { gone, come } = differences(this.#documents, documents, inOrder);
+    const { gone, come } = changesOf(managedKeys, this.#documents, documents);
     this.#documents = documents;
-    const [left, added] = [keysIn(gone), keysIn(come)];
-    for (const key of left) this.#count(key, -1);
-    for (const key of added) this.#count(key, 1);
-    this.#newest = changedOrder(this.#newest, left, added, newestFirst);
+    for (const key of gone) this.#count(key, -1);
+    for (const key of come) this.#count(key, 1);
+    this.#newest = changedOrder(this.#newest, gone, come, newestFirst);
     return this;
   }
 
@@ -68,11 +67,6 @@ export function newestFirst(one: AuthKey, other: AuthKey): number {
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
-}
-
-function keysIn(documents: readonly Document[]): AuthKey[] {
-  const own = documents.filter(({ kind }) => kind === managedKeys.kind);
-  return own.flatMap(({ id, body }) => managedKeys.read(id, body) ?? []);
 }
 
 function raise(counts: Map<string, number>, key: string, by: number): void {

@@ -1,7 +1,7 @@
 // The documents of one kind in a state: each is found, and read, when it is asked for. So a decision costs what it looks at.
 import type { ManagedKind } from '../../domain/documents/managed-kind.ts';
-import { entryIn, type Named, placesOf } from '../../domain/documents/order.ts';
-import type { StoredState } from '../../store/state/state-store.ts';
+import { differences, entryIn, inOrder, type Named, placesOf } from '../../domain/documents/order.ts';
+import type { Document, StoredState } from '../../store/state/state-store.ts';
 
 /** A state of the documents; both lists are sorted by kind, then id. */
 export type KindState = Pick<StoredState, 'documents'> & Partial<Pick<StoredState, 'skipped'>>;
@@ -54,4 +54,31 @@ export function storedKind<Value>(
     }
     return found;
   }
+}
+
+/** What differs of a kind between two states. */
+export interface KindChanges<Value> {
+  /** Of the state before, what is not there any more, or not the same. */
+  readonly gone: readonly Value[];
+  readonly come: readonly Value[];
+}
+
+/** Only documents that differ are read, those that cannot be read are left out. */
+export function changesOf<Value>(
+  managed: Pick<ManagedKind<Value>, 'kind' | 'read'>,
+  before: readonly Document[],
+  after: readonly Document[],
+): KindChanges<Value> {
+  const { gone, come } = differences(before, after, inOrder);
+  const read = (documents: readonly Document[]): Value[] => {
+    const own = documents.filter(({ kind }) => kind === managed.kind);
+    return own.flatMap(({ id, body }) => managed.read(id, body) ?? []);
+  };
+  return { gone: read(gone), come: read(come) };
+}
+
+/** The kinds of which some document differs. */
+export function changedKinds(before: readonly Document[], after: readonly Document[]): ReadonlySet<string> {
+  const { gone, come } = differences(before, after, inOrder);
+  return new Set([...gone, ...come].map(({ kind }) => kind));
 }

@@ -1,12 +1,18 @@
 // The managed documents as the admin API reads and writes them. It refuses on a store that has lost them.
 import { setTimeout } from 'node:timers/promises';
+import { entryIn } from '../../domain/documents/order.ts';
 import { singleFlight } from '../../store/single-flight.ts';
 import { hasLost, isEmptied } from '../../store/state/custody.ts';
 import { heartbeatLifeMs } from '../../store/state/heartbeat-body.ts';
-import { placeOf } from '../../store/state/lineage.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
 import type { StateStatus } from '../../store/state/state-status.ts';
-import { type Commit, isSamePosition, type StateStore, type StoredState } from '../../store/state/state-store.ts';
+import {
+  type Commit,
+  type DocumentKey,
+  isSamePosition,
+  type StateStore,
+  type StoredState,
+} from '../../store/state/state-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 
 /** How often it is asked whether the standing of a store without an id is known by now, in milliseconds, and how many times. */
@@ -66,8 +72,7 @@ export function guardDocuments(
 
 /** Whether a document is new. What is there may be changed and removed in any store: a key can be revoked. */
 function addsTo({ documents }: StoredState, { changes }: Commit): boolean {
-  const known = new Set(documents.map(placeOf));
-  return changes.some((change) => change.body !== undefined && !known.has(placeOf(change)));
+  return changes.some((change) => change.body !== undefined && entryIn<DocumentKey>(documents, change) === undefined);
 }
 
 /** Whether what is in force is what the store said when it was asked last. */

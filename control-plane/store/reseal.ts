@@ -1,4 +1,6 @@
 // After a change of the master key, or the first start with seals: stored documents are written again, so that they carry its seal.
+
+import { differences, inOrder } from '../../domain/documents/order.ts';
 import type { Log } from '../../plane/log-events.ts';
 import { singleFlight } from '../../store/single-flight.ts';
 import type { SealedStore } from '../../store/state/sealed-store.ts';
@@ -33,6 +35,8 @@ const checkMs = 1_000;
 export function resealOutdated({ store, seals, state, log }: Resealing): Resealer {
   let hasChecked = false;
   let isWaiting = false;
+  /** The last documents of which none was outdated. */
+  let current: readonly Document[] = [];
 
   async function check(): Promise<void> {
     const isAwaited = seals.awaitedMark() !== undefined;
@@ -54,7 +58,10 @@ export function resealOutdated({ store, seals, state, log }: Resealing): Reseale
 
   const checking = singleFlight(check);
   const timer = setInterval(() => {
-    if (!hasChecked || state().documents.some(({ isOutdated }) => isOutdated === true)) void checking.join();
+    const { documents } = state();
+    const isSome = differences(current, documents, inOrder).come.some(({ isOutdated }) => isOutdated === true);
+    if (!isSome) current = documents;
+    if (isSome || !hasChecked) void checking.join();
   }, checkMs);
   return {
     renewed() {

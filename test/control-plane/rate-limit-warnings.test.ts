@@ -2,7 +2,9 @@
 import { test } from 'tap';
 import { createRuleWarnings } from '../../control-plane/admin/rate-limits/warnings.ts';
 import { manualRules } from '../../domain/documents/kinds.ts';
-import type { StoredDocument } from '../../domain/documents/managed-kind.ts';
+import { readKind, type StoredDocument } from '../../domain/documents/managed-kind.ts';
+import { mergeRules } from '../../domain/rules/merge.ts';
+import { resetEpochs } from '../../domain/rules/reset-epochs.ts';
 import { ruleKey } from '../../domain/rules/rule.ts';
 import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 
@@ -29,7 +31,9 @@ await test('problems of rules are logged when they change', async (t) => {
   const warn = createRuleWarnings(log);
   const look = (...providers: string[]): number => {
     lines.length = 0;
-    warn(providers.map(ruleOf), [], rulePrerequisites(), nowMs);
+    const prerequisites = rulePrerequisites();
+    const manual = readKind(manualRules, providers.map(ruleOf)).values;
+    warn(mergeRules({ config: [], manual, epochs: resetEpochs([]), nowMs, prerequisites }), prerequisites);
     return lines.length;
   };
   t.equal(look('gone'), 1);

@@ -1,6 +1,8 @@
 // Removes the documents of expired rules within a second. When none expires soon, it reads the store once a minute.
 
 import { manualRules, resets } from '../../../domain/documents/kinds.ts';
+import { expiryMs } from '../../../domain/rules/authorship.ts';
+import type { ManualRule } from '../../../domain/rules/manual-rule.ts';
 import type { Rule } from '../../../domain/rules/rule.ts';
 import { singleFlight } from '../../../store/single-flight.ts';
 import { type DocumentStore, expectedOf } from '../../managed/commit.ts';
@@ -16,43 +18,41 @@ import {
 const checkMs = 1_000;
 const restMs = 60_000;
 
+export interface ExpiryParts {
+  readonly store: DocumentStore;
+  /** The rules of operators in force here that have an end, also those that have ended. */
+  readonly ending: () => readonly ManualRule[];
+  /** The rules of the configuration in force. */
+  readonly config: () => readonly Rule[];
+  /** Unix milliseconds. */
+  readonly nowMs: () => number;
+  /** Is called every second, before rules that have ended are removed. */
+  readonly tell: (ending: readonly ManualRule[], nowMs: number) => void;
+}
+
 export interface Expiry {
-  /** The documents have changed: the next check reads the store. */
-  changed(): void;
   /** Stops the checks. */
   close(): void;
 }
 
-/**
- * Begins at once. `config`: the rules of the configuration in force. `nowMs`: Unix milliseconds. `tell` is called before rules that have
- * ended are removed. After a failure of the store it tries again.
- */
-export function removeExpired(
-  store: DocumentStore,
-  config: () => readonly Rule[],
-  nowMs: () => number,
-  tell: (nowMs: number) => void,
-): Expiry {
+/** Begins at once. After a failure of the store it tries again. */
+export function removeExpired({ store, ending, config, nowMs, tell }: ExpiryParts): Expiry {
   const unneeded: UnneededEpochs = new Map();
   let nextAtMs = 0;
 
   async function check(): Promise<void> {
     const now = Math.floor(nowMs());
-    if (now < nextAtMs) return;
+    const rules = ending();
+    tell(rules, now);
+    if (now < nextAtMs && !rules.some((rule) => expiryMs(rule) <= now)) return;
     nextAtMs = now + restMs;
-    tell(now);
     const dueMs = await tidyRules(store, config(), now, unneeded).catch(() => now);
     nextAtMs = Math.min(nextAtMs, dueMs);
   }
 
   const checking = singleFlight(check);
   const timer = setInterval(() => void checking.join(), checkMs);
-  return {
-    changed() {
-      nextAtMs = 0;
-    },
-    close: () => clearInterval(timer),
-  };
+  return { close: () => clearInterval(timer) };
 }
 
 /**

@@ -1,50 +1,114 @@
-// The rules of a state merged with those of the configuration. They are made once for all who ask until something changes.
+// The rules of a state merged with those of the configuration. Of another state, only the rules that differ are merged again.
 import { manualRules, resets } from '../../../domain/documents/kinds.ts';
-import { readKind, type StoredDocument } from '../../../domain/documents/managed-kind.ts';
-import { type MergedRule, mergeRules, nextExpiryMs } from '../../../domain/rules/merge.ts';
+import { differences, inOrder } from '../../../domain/documents/order.ts';
+import { expiryMs } from '../../../domain/rules/authorship.ts';
+import { type MergedRule, mergeRules } from '../../../domain/rules/merge.ts';
 import type { RulePrerequisites } from '../../../domain/rules/obstacle.ts';
-import { resetEpochs } from '../../../domain/rules/reset-epochs.ts';
-import type { Rule } from '../../../domain/rules/rule.ts';
+import { everyRule, resetEpochs } from '../../../domain/rules/reset-epochs.ts';
+import { compareRules, type Rule } from '../../../domain/rules/rule.ts';
+import { ruleId } from '../../../domain/rules/rule-id.ts';
+import type { Document } from '../../../store/state/state-store.ts';
+import { changedOrder } from '../../managed/changed-order.ts';
+import { byKey } from '../../managed/known.ts';
+import { storedKind } from '../../managed/stored-kind.ts';
 
 interface Sources {
-  readonly documents: readonly StoredDocument[];
+  readonly documents: readonly Document[];
   readonly config: readonly Rule[];
   readonly prerequisites: RulePrerequisites;
   /** Unix milliseconds. */
   readonly nowMs: number;
 }
 
-interface Made extends Omit<Sources, 'documents'> {
-  readonly rules: readonly MergedRule[];
-  /** When a rule expires. Unix milliseconds. */
-  readonly untilMs: number;
+/** Sorted. The same list as last time while nothing has changed. */
+export function mergedRules(sources: Sources): readonly MergedRule[] {
+  return last.at(sources);
 }
 
-/** By the documents they were made of: a state is replaced, never changed. */
-const madeBefore = new WeakMap<object, Made>();
+export class MergedRules {
+  #sources: Sources | undefined;
+  #rules: readonly MergedRule[] = [];
+  /** By key: two where one of the configuration counts beside one of an operator. */
+  readonly #byKey = new Map<string, readonly MergedRule[]>();
+  /** How many keys have this short id. */
+  readonly #ids = new Map<string, number>();
+  /** The ends of rules of operators, by key, in Unix milliseconds. */
+  readonly #ends = new Map<string, number>();
 
-/** Sorted. */
-export function mergedRules({ documents, ...sources }: Sources): readonly MergedRule[] {
-  const before = madeBefore.get(documents);
-  if (before !== undefined && holds(before, sources)) return before.rules;
-  const { nowMs } = sources;
-  const { values: manual } = readKind(manualRules, documents);
-  const epochs = resetEpochs(readKind(resets, documents).values);
-  const rules = mergeRules({ ...sources, manual, epochs });
-  madeBefore.set(documents, { ...sources, rules, untilMs: nextExpiryMs(manual, nowMs) ?? Number.POSITIVE_INFINITY });
-  return rules;
-}
+  at(sources: Sources): readonly MergedRule[] {
+    const before = this.#sources;
+    this.#sources = sources;
+    const keys = before === undefined ? undefined : this.#changedKeys(before, sources);
+    if (keys === undefined) this.#mergeAll(sources);
+    else if (keys.size > 0) this.#merge(keys, sources);
+    return this.#rules;
+  }
 
-function holds(made: Made, { config, prerequisites, nowMs }: Omit<Sources, 'documents'>): boolean {
-  const [then, now] = [made.prerequisites, prerequisites];
-  return (
-    made.config === config &&
+  /** Undefined: all rules are others. */
+  #changedKeys(before: Sources, now: Sources): Set<string> | undefined {
+    const [{ prerequisites: then }, { prerequisites }] = [before, now];
+    const isSame =
+      before.config === now.config &&
+      then.known === prerequisites.known &&
+      then.enabled === prerequisites.enabled &&
+      then.usageEnabled === prerequisites.usageEnabled &&
+      then.hasTemplates === prerequisites.hasTemplates;
+    if (!isSame) return undefined;
+    const { gone, come } = differences(before.documents, now.documents, inOrder);
+    const kinds = new Set([manualRules.kind, resets.kind]);
+    const keys = new Set([...gone, ...come].flatMap(({ kind, id }) => (kinds.has(kind) ? [id] : [])));
+    if (keys.has(everyRule)) return undefined;
     // A clock that was set back brings rules back that had expired.
-    nowMs >= made.nowMs &&
-    nowMs < made.untilMs &&
-    then.known === now.known &&
-    then.enabled === now.enabled &&
-    then.usageEnabled === now.usageEnabled &&
-    then.hasTemplates === now.hasTemplates
-  );
+    for (const [key, endMs] of this.#ends) if (endMs <= before.nowMs !== endMs <= now.nowMs) keys.add(key);
+    return keys;
+  }
+
+  #mergeAll({ documents, ...sources }: Sources): void {
+    const manual = storedKind(manualRules, { documents }).values();
+    const epochs = resetEpochs(storedKind(resets, { documents }).values());
+    this.#rules = mergeRules({ ...sources, manual, epochs });
+    for (const index of [this.#byKey, this.#ids, this.#ends]) index.clear();
+    for (const [key, rules] of Map.groupBy(this.#rules, (rule) => rule.key)) this.#note(key, rules);
+    for (const rule of manual) if (rule.expiresAt !== undefined) this.#ends.set(rule.key, expiryMs(rule));
+  }
+
+  #merge(keys: ReadonlySet<string>, { documents, config, ...sources }: Sources): void {
+    const [manual, epochs] = [storedKind(manualRules, { documents }), storedKind(resets, { documents })];
+    const declared = byKey(config, ({ key }) => key);
+    const [gone, come]: [MergedRule[], MergedRule[]] = [[], []];
+    for (const key of keys) {
+      const set = manual.get(key);
+      const rules = mergeRules({
+        ...sources,
+        config: listOf(declared.get(key)),
+        manual: listOf(set),
+        epochs: resetEpochs([...listOf(epochs.get(key)), ...listOf(epochs.get(everyRule))]),
+      });
+      gone.push(...(this.#byKey.get(key) ?? []));
+      come.push(...rules);
+      this.#note(key, rules);
+      if (set?.expiresAt === undefined) this.#ends.delete(key);
+      else this.#ends.set(key, expiryMs(set));
+    }
+    // Short ids that meet are told apart among all rules.
+    if (this.#ids.size < this.#byKey.size) this.#mergeAll({ documents, config, ...sources });
+    else this.#rules = changedOrder(this.#rules, gone, come, compareRules);
+  }
+
+  #note(key: string, rules: readonly MergedRule[]): void {
+    const by = Number(rules.length > 0) - Number(this.#byKey.has(key));
+    if (rules.length > 0) this.#byKey.set(key, rules);
+    else this.#byKey.delete(key);
+    if (by === 0) return;
+    const id = ruleId(key);
+    const count = (this.#ids.get(id) ?? 0) + by;
+    if (count > 0) this.#ids.set(id, count);
+    else this.#ids.delete(id);
+  }
 }
+
+function listOf<Value>(value: Value | undefined): Value[] {
+  return value === undefined ? [] : [value];
+}
+
+const last = new MergedRules();
