@@ -7,7 +7,7 @@
  */
 export function giveBack(bytes: Buffer): void {
   const { buffer } = bytes;
-  // Short buffers are parts of a memory that others use, too.
+  // Others may use the same memory, as with buffers of Node's pool.
   const isAll = bytes.length > 0 && buffer.byteLength === bytes.length;
   if (isAll && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

@@ -140,7 +140,7 @@ function roomFor(bytes: number, declared: number): number {
 
 /** A larger buffer that begins with the first `used` bytes of `body`, which is given back. */
 function moved(body: Buffer, used: number, size: number): Buffer {
-  const room = Buffer.allocUnsafe(size);
+  const room = Buffer.allocUnsafeSlow(size);
   body.copy(room, 0, 0, used);
   giveBack(body);
   return room;

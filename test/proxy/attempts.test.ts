@@ -57,6 +57,18 @@ await test('one target is asked as often as retry.attempts says, and else once',
   }
 });
 
+await test('each attempt carries the whole of a long prompt, as it came or translated', async (t) => {
+  await upstream.behave(error(500));
+  const content = 'a long prompt '.repeat(5_000);
+  for (const door of ['chat/completions', 'messages']) {
+    const before = upstream.ledger.length;
+    const body = { model: 'three-500', max_tokens: 9, messages: [{ role: 'user', content }] };
+    await (await gateway.fetch(`/v1/${door}`, { method: 'POST', body })).text();
+    const asked = upstream.ledger.slice(before).map((entry) => entry.body.toString().includes(content));
+    t.same(asked, [true, true, true], door);
+  }
+});
+
 await test('a 403 about the request leads to the next target, and no other caller is kept from the first', async (t) => {
   await upstream.behave((entry) => (modelOf(entry) === 'once' ? error(403) : undefined));
   t.equal(await ask('two'), '200 once m1');
