@@ -70,15 +70,13 @@ function beginningEnd({ valueStart, valueEnd }: Member): number {
 function firstTurnEnd(list: Buffer): number {
   // Most conversations begin with a message of the user, and many calls have only that one.
   if (spells(list, 1, usualUser) && list.indexOf(opening, usualUser.length) === -1) return trimmed(list, list.length);
-  const user = list.indexOf(userBytes);
-  const hasAnswer = list.includes(assistant);
-  const answer = hasAnswer ? list.indexOf(usualAnswer) : -1;
-  const end = answer === -1 ? list.length : answer;
-  const second = user === -1 ? -1 : list.indexOf(userBytes, user + 1);
-  const isUsual = user !== -1 && user < end && (second === -1 || second > end);
+  const answer = list.indexOf(usualAnswer);
+  const before = answer === -1 ? list : list.subarray(0, answer);
+  const user = before.indexOf(userBytes);
+  const isUsual = user !== -1 && before.indexOf(userBytes, user + 1) === -1;
   // Items of other kinds have no role; they may stand behind the user's.
-  if (!isUsual || list.includes(typed) || (answer === -1 && hasAnswer)) return firstUserEnd(list);
-  return trimmed(list, end);
+  if (!isUsual || before.includes(typed) || (answer === -1 && list.includes(assistant))) return firstUserEnd(list);
+  return trimmed(before, before.length);
 }
 
 /** The end of the message before `from`. */
