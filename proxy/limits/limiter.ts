@@ -1,5 +1,5 @@
 // The engine: admits or rejects, counts, refunds. Pure and synchronous, so a decision and its booking are one step; the clock is an argument.
-import type { CounterRow } from '../../domain/rules/counter-row.ts';
+import type { CounterRow, CounterText } from '../../domain/rules/counter-row.ts';
 import { compareRules, type Rule } from '../../domain/rules/rule.ts';
 import { type Admission, type Admitting, admitMatched, admitNow } from './admit.ts';
 import { AnswerLengths } from './answer-lengths.ts';
@@ -268,7 +268,7 @@ export class Limiter {
   }
 
   /** Up to `limit` windows that changed since their last export; an empty list means that all are exported. */
-  exportChanged(limit: number = Number.POSITIVE_INFINITY): CounterRow[] {
+  exportChanged(limit: number = Number.POSITIVE_INFINITY): CounterText[] {
     return takeChanged(this.#unsaved.changed, limit);
   }
 

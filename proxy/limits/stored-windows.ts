@@ -1,23 +1,30 @@
-// Counters on their way to the state store and back: plain rows, as pairs of slice number and count (spec, Limits 11).
-import type { CounterRow } from '../../domain/rules/counter-row.ts';
+// Counters on their way to the state store and back (spec, Limits 11).
+import { type CounterRow, type CounterText, leavesRingAtMs } from '../../domain/rules/counter-row.ts';
+import { encodeCounts } from '../../domain/rules/counter-text.ts';
 import { directChild } from '../../domain/user-path.ts';
 import type { Counter, Tally } from './tally.ts';
 import { requests, tokens } from './window.ts';
 
 /** Undefined for a concurrency rule. */
-function rowOf({ tally, child, window }: Counter): CounterRow | undefined {
+function textOf({ tally, child, window }: Counter): CounterText | undefined {
   if (window === undefined) return undefined;
-  const { key, epoch, periodSeconds } = tally.caps.rule;
-  return { key, epoch, child, periodSeconds, requests: window.pairs(requests), tokens: window.pairs(tokens) };
+  const { rule } = tally.caps;
+  const newest = Math.max(window.newest(requests), window.newest(tokens));
+  return {
+    key: rule.key,
+    child,
+    counts: encodeCounts(rule, window.lane(requests), window.lane(tokens)),
+    expiresAtMs: newest < 0 ? undefined : leavesRingAtMs(newest, rule.periodSeconds),
+  };
 }
 
 /** The rows of up to `limit` changed windows. The counters of these rows are marked as exported. */
-export function takeChanged(changed: Iterable<Counter>, limit: number): CounterRow[] {
-  const rows: CounterRow[] = [];
+export function takeChanged(changed: Iterable<Counter>, limit: number): CounterText[] {
+  const rows: CounterText[] = [];
   for (const counter of changed) {
     if (rows.length >= limit) break;
     counter.collect();
-    const row = rowOf(counter);
+    const row = textOf(counter);
     if (row !== undefined) rows.push(row);
   }
   return rows;

@@ -1,5 +1,6 @@
 // The sliding window (spec, Limits 6): a ring of 61 slices of period/60, so that no trailing period ever holds more than was admitted under the cap.
 import type { Pair } from '../../domain/rules/counter-row.ts';
+import type { Lane as WrittenLane } from '../../domain/rules/counter-text.ts';
 import { sliceAt, sliceCount, sliceStartMs } from '../../domain/rules/slice.ts';
 
 /** Counts up to here are exact; more is not added. */
@@ -9,6 +10,8 @@ const mostCount = Number.MAX_SAFE_INTEGER;
 export const requests = 0;
 export const tokens = sliceCount;
 export type Lane = typeof requests | typeof tokens;
+
+const noLane: WrittenLane = Object.freeze({ first: 0, counts: [] });
 
 /** The current slice, shared by all windows of one period, so that a request computes it once per slice. */
 export class SliceClock {
@@ -111,6 +114,17 @@ export class Window {
     let age = sliceCount - 1;
     while (age >= 0 && (this.#slices[lane + this.#place(age)] ?? 0) === 0) age -= 1;
     return this.#head - age;
+  }
+
+  /** The counts from the oldest slice with use up to the newest one, as of the last `advance`. */
+  lane(lane: Lane): WrittenLane {
+    const first = this.oldest(lane);
+    if (first === Number.POSITIVE_INFINITY) return noLane;
+    const oldest = lane + this.#place(this.#head - first);
+    const newest = lane + this.#place(this.#head - this.newest(lane));
+    const slices = this.#slices;
+    if (oldest <= newest) return { first, counts: slices.slice(oldest, newest + 1) };
+    return { first, counts: [...slices.slice(oldest, lane + sliceCount), ...slices.slice(lane, newest + 1)] };
   }
 
   /** The slices with use as pairs of slice number and count, oldest first, as of the last `advance`. */

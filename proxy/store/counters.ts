@@ -1,12 +1,13 @@
-// Counters outlive the process: loaded at start, written in small portions every interval, and once more at the end (spec, Limits 11).
-import type { CounterRow } from '../../domain/rules/counter-row.ts';
+// Counters outlive the process: loaded at start, written every interval, and once more at the end (spec, Limits 11).
+import { setImmediate } from 'node:timers/promises';
+import type { CounterRow, CounterText } from '../../domain/rules/counter-row.ts';
 import { singleFlight } from '../../store/single-flight.ts';
 import type { CounterBatch, StateStore } from '../../store/state/state-store.ts';
 
-/** Rows of one write: collecting and encoding them, however full they are, holds the process up for about 1 ms. */
-const rowsPerWrite = 100;
-/** Rows of the last write, when no request waits any more: each write costs the disk as much as many rows do. */
-const rowsPerLastWrite = 1_000;
+/** Rows that are collected at once, which holds the process up for some tenths of a millisecond. */
+const rowsAtOnce = 100;
+/** Rows of one write: each write costs the disk as much as many rows do. With a hundred, a row takes five times as long. */
+const rowsPerWrite = 1_000;
 
 /** Pages of stored rows, 500 each: more than two million counters have room nowhere, and a store that never ends is not asked for ever. */
 const mostPages = 4_096;
@@ -16,7 +17,7 @@ export interface Counting {
   knows(key: string): boolean;
   restore(rows: readonly CounterRow[], nowMs: number): number;
   exportRemoved(): string[];
-  exportChanged(limit: number): CounterRow[];
+  exportChanged(limit: number): CounterText[];
 }
 
 export interface CounterKeeping {
@@ -33,6 +34,9 @@ export interface CounterKeeping {
   /** Takes a sentence for the log. */
   warn: (sentence: string) => void;
 }
+
+/** What is to be written. */
+type Changes = Pick<CounterBatch, 'removed' | 'rows'>;
 
 interface Loading {
   from: string | undefined;
@@ -58,10 +62,9 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
   /** How far the load has come, the rules whose rows are not to be counted, and how many rows cannot be read. */
   const loading: Loading = { from: undefined, gone: new Set(), skipped: 0 };
   let sequence: number | undefined;
-  let pending: Omit<CounterBatch, 'sequence' | 'nowMs'> | undefined;
+  let pending: Changes | undefined;
   let writtenAtMs = 0;
   let isFailing = false;
-  let isClosing = false;
   let closing: Promise<void> | undefined;
 
   /** Page by page, so that however many rows there are, neither memory nor time is taken for all at once; after a failure it goes on. */
@@ -89,8 +92,7 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
     for (let isMore = true; isMore; ) {
       // The rest of a failed or earlier write is not the present number of changes.
       const isLeftOver = pending !== undefined;
-      const most = isClosing ? rowsPerLastWrite : rowsPerWrite;
-      pending ??= { removed: limiter.exportRemoved(), rows: limiter.exportChanged(most) };
+      pending ??= await collect(limiter);
       const { removed, rows } = pending;
       if (removed.length + rows.length > 0) {
         // A number of its own for every try: one that timed out may have arrived.
@@ -98,7 +100,7 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
         await store.writeCounters(instance, { sequence, nowMs: nowMs(), removed, rows });
       }
       pending = undefined;
-      isMore = isLeftOver || rows.length === most;
+      isMore = isLeftOver || rows.length >= rowsPerWrite;
     }
     writtenAtMs = nowMs();
   }
@@ -119,10 +121,25 @@ export async function keepCounters(keeping: CounterKeeping): Promise<KeptCounter
     flush: flushing.join,
     close() {
       clearInterval(timer);
-      isClosing = true;
       // A write under way may have collected its rows before the last requests ended.
       closing ??= flushing.next();
       return closing;
     },
   };
+}
+
+/** What has changed, in portions: requests come in between. */
+async function collect(limiter: Pick<Counting, 'exportRemoved' | 'exportChanged'>): Promise<Changes> {
+  const removed: string[] = [];
+  let rows: CounterText[] = [];
+  for (;;) {
+    const gone = new Set(limiter.exportRemoved());
+    removed.push(...gone);
+    // A rule that was removed meanwhile may be there again: what it counts now is in the rows that follow.
+    if (gone.size > 0) rows = rows.filter(({ key }) => !gone.has(key));
+    const some = limiter.exportChanged(rowsAtOnce);
+    rows.push(...some);
+    if (some.length < rowsAtOnce || rows.length >= rowsPerWrite) return { removed, rows };
+    await setImmediate();
+  }
 }

@@ -1,6 +1,6 @@
 // The state store as both planes see it: documents with revisions, each proxy's own counters, heartbeats. Two engines keep this contract.
 import { randomBytes } from 'node:crypto';
-import type { CounterRow } from '../../domain/rules/counter-row.ts';
+import type { CounterRow, CounterText } from '../../domain/rules/counter-row.ts';
 import type { KeptItems } from './kept-items.ts';
 import type { LimitStore } from './limits/limit-store.ts';
 
@@ -118,7 +118,7 @@ export interface CounterBatch {
   /** Rule keys whose rows are deleted first, every child of them. */
   readonly removed: readonly string[];
   /** Rows to be put in place; one without counts is deleted. */
-  readonly rows: readonly CounterRow[];
+  readonly rows: readonly CounterText[];
 }
 
 /** When a document was used last: the whole hours from 1970 on. */

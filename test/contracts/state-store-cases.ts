@@ -1,6 +1,8 @@
 // The contract of the state store as cases for any engine: a real one, which other processes write to, kill and freeze.
+
 import { test } from 'tap';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
+import { textsOf } from '../support/counter-rows.ts';
 import { extent } from '../support/extent.ts';
 import { commitAnyhow } from '../support/store-calls.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -209,7 +211,7 @@ const documentCases: Readonly<Record<string, Case>> = {
     const untilMs = performance.now() + 300;
     for (let sequence = 1; performance.now() < untilMs; sequence += 1) {
       await other.writeHeartbeat({ instance: 'i', atMs: sequence, body: {} });
-      await other.writeCounters('i', { sequence, nowMs: 0, removed: [], rows: [row('k')] });
+      await other.writeCounters('i', { sequence, nowMs: 0, removed: [], rows: textsOf([row('k')]) });
     }
     await change(other);
     // A change that is told shows that the looks in between have been and gone.
@@ -242,7 +244,7 @@ const documentCases: Readonly<Record<string, Case>> = {
     t.match(await rejection(store.revision()), { reason: 'newer_schema' });
     const writes = [
       change(store, put('a', '2')),
-      store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows: [row('k')] }),
+      store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows: textsOf([row('k')]) }),
       store.writeHeartbeat({ instance: 'i', atMs: 1, body: {} }),
       store.removeHeartbeat('i'),
     ];

@@ -1,6 +1,8 @@
 // Another process at the same state store: commits as fast as it can and prints what was acknowledged, or runs one command and exits.
+
 import { openStateStore, type StateStoreOptions } from '../../store/state/open.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
+import { textsOf } from '../support/counter-rows.ts';
 import { commitAnyhow } from '../support/store-calls.ts';
 
 interface Task {
@@ -48,7 +50,7 @@ async function writeCounters(target: StateStore): Promise<never> {
       requests: [[1, sequence] as const],
       tokens: [],
     }));
-    await target.writeCounters('i', { sequence, nowMs: 0, removed: [], rows });
+    await target.writeCounters('i', { sequence, nowMs: 0, removed: [], rows: textsOf(rows) });
     say({ acked: sequence });
   }
 }

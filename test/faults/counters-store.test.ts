@@ -4,14 +4,17 @@ import { tmpdir } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import { t as suite, type Test, test } from 'tap';
+import type { Pair } from '../../domain/rules/counter-row.ts';
+import { encodeCounts } from '../../domain/rules/counter-text.ts';
+import { laneOf } from '../support/counter-rows.ts';
 import {
   askOnce,
   askTimes,
+  countsIn,
   limits,
   nothing,
   plus,
   roomy,
-  type SlicePairs,
   type Sum,
   sql,
   stateFileOf,
@@ -47,7 +50,7 @@ async function untilReady(t: Test): Promise<void> {
 /** What is stored: read at the next start, as other tests prove. Of each rule whose key contains the text; rows of children do not count. */
 function storedSums(rule = ''): Sum[] {
   return sql(gateway, "SELECT counts FROM counter WHERE child = '' AND instr(rule_key, ?) > 0", rule).map((row) => {
-    const counts = JSON.parse(String(row['counts'])) as { requests: SlicePairs; tokens: SlicePairs };
+    const counts = countsIn(row);
     return { requests: sumOf(counts.requests), tokens: sumOf(counts.tokens) };
   });
 }
@@ -99,14 +102,10 @@ await test('a store that another program locks for a while: nothing that is coun
 /** Moves every stored slice by that many milliseconds, as if the clock had been wrong. */
 function shiftSlices(byMs: number): void {
   for (const row of sql(gateway, 'SELECT instance, rule_key, child, counts FROM counter')) {
-    const counts = JSON.parse(String(row['counts'])) as Record<string, unknown> & {
-      readonly period_seconds: number;
-      readonly requests: SlicePairs;
-      readonly tokens: SlicePairs;
-    };
-    const slices = Math.round((byMs * 3) / (50 * counts.period_seconds));
-    const moved = (pairs: SlicePairs) => pairs.map(([slice, count]) => [slice + slices, count]);
-    const text = JSON.stringify({ ...counts, requests: moved(counts.requests), tokens: moved(counts.tokens) });
+    const counts = countsIn(row);
+    const slices = Math.round((byMs * 3) / (50 * counts.periodSeconds));
+    const moved = (pairs: readonly Pair[]) => pairs.map(([slice, count]) => [slice + slices, count] as const);
+    const text = encodeCounts(counts, laneOf(moved(counts.requests)), laneOf(moved(counts.tokens)));
     sql(
       gateway,
       'UPDATE counter SET counts = ?, expires_at_ms = expires_at_ms + ? WHERE instance = ? AND rule_key = ? AND child = ?',

@@ -1,6 +1,8 @@
 // A proxy that only counts, for tests of counters: makes calls, reads what it reports, and reads the counters in its state file.
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { CounterRow, Pair } from '../../domain/rules/counter-row.ts';
+import { decodeCounts } from '../../domain/rules/counter-text.ts';
 import { ask, usageOf } from './consumer.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -91,24 +93,30 @@ export function sql(gateway: HasState, text: string, ...values: (string | number
   }
 }
 
-export type SlicePairs = [slice: number, count: number][];
-
 export interface StoredCounter {
   readonly instance: string;
   readonly child: string;
   readonly rule: string;
-  readonly requests: SlicePairs;
-  readonly tokens: SlicePairs;
+  readonly requests: readonly Pair[];
+  readonly tokens: readonly Pair[];
 }
 
 /** The counters of all instances. */
 export function storedCounters(gateway: HasState): StoredCounter[] {
   return sql(gateway, 'SELECT instance, rule_key, child, counts FROM counter').map((row) => {
-    const counts = JSON.parse(String(row['counts'])) as Pick<StoredCounter, 'requests' | 'tokens'>;
-    return { instance: String(row['instance']), child: String(row['child']), rule: String(row['rule_key']), ...counts };
+    const { requests, tokens } = countsIn(row);
+    const rule = String(row['rule_key']);
+    return { instance: String(row['instance']), child: String(row['child']), rule, requests, tokens };
   });
 }
 
-export function sumOf(pairs: SlicePairs): number {
+/** Of a row of the table `counter`. */
+export function countsIn(row: Readonly<Record<string, unknown>>): CounterRow {
+  const counts = decodeCounts('', '', String(row['counts']));
+  if (counts === undefined) throw new Error(`no counts: ${String(row['counts'])}`);
+  return counts;
+}
+
+export function sumOf(pairs: readonly Pair[]): number {
   return pairs.reduce((sum, [, count]) => sum + count, 0);
 }

@@ -1,5 +1,4 @@
 // The counters of proxies, in a hash of each instance beside the state.
-import { encodeCounts, expiresAtMs } from '../../../domain/rules/counter-row.ts';
 import {
   type CounterBatch,
   counterPageRows,
@@ -47,9 +46,8 @@ export function redisCounters(
       const now = String(Math.floor(nowMs));
       const counts = [String(sequence), now, String(forgottenAfterMs), String(removed.length)];
       const values = [String(keysVersion), ...counts, ...removed];
-      for (const row of rows) {
-        values.push(counterField(row.key, row.child), encodeCounts(row), String(expiresAtMs(row) ?? ''));
-      }
+      for (const { key, child, counts: text, expiresAtMs } of rows)
+        values.push(counterField(key, child), text, String(expiresAtMs ?? ''));
       const stored = await write(writeCountersScript, ownKeys, values);
       if (stored !== null) throw outdatedCounters(instance, sequence, Number(stored));
     },

@@ -1,6 +1,7 @@
 // Parses the state in its Redis hash: a field that is garbage is left out, and the others count.
 import { inOrder } from '../../../domain/documents/order.ts';
-import { type CounterRow, decodeCounts } from '../../../domain/rules/counter-row.ts';
+import type { CounterRow } from '../../../domain/rules/counter-row.ts';
+import { decodeCounts } from '../../../domain/rules/counter-text.ts';
 import { changesOf, type NamedChange } from '../changes.ts';
 import { mergedRuns } from '../merged-runs.ts';
 import {

@@ -1,5 +1,4 @@
 // The messages between the two ends of the embedded store; input and output are JSON, which threads pass on faster than objects.
-import type { StoredCounts } from '../../../domain/rules/counter-row.ts';
 import type { StoreFailure } from '../store-unavailable.ts';
 
 /** The settings of the thread at its start. */
@@ -143,12 +142,11 @@ export interface LoadInput {
   readonly limit: number;
 }
 
-/** The counts stand in the output as they are stored: checked, not copied. `last`: of this page, when there may be another. */
+/** The counts as they are stored. `last`: of this page, when there may be another. */
 export interface LoadOutput {
   readonly sequence: number;
-  readonly skipped: number;
   readonly last: readonly [key: string, child: string] | null;
-  readonly rows: readonly (readonly [key: string, child: string, counts: StoredCounts])[];
+  readonly rows: readonly (readonly [key: string, child: string, counts: string])[];
 }
 
 /** The stored sequence number, when the write was refused. */

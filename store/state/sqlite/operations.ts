@@ -1,7 +1,6 @@
 // The operations of the embedded state store in SQL; every method is one transaction on an open database.
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { decodeCounts } from '../../../domain/rules/counter-row.ts';
 import { forgottenAfterMs, type Heartbeat, mostNamed, mostPast } from '../state-store.ts';
 import { createPast, createUses } from './ddl.ts';
 import type {
@@ -10,6 +9,7 @@ import type {
   CountersInput,
   HeartbeatInput,
   LoadInput,
+  LoadOutput,
   PageInput,
   RevisionOutput,
   RewriteInput,
@@ -64,6 +64,10 @@ function listIn(text: unknown): readonly unknown[] {
   const list: unknown = typeof text === 'string' && isJson(text) ? JSON.parse(text) : undefined;
   return Array.isArray(list) ? list : [];
 }
+
+/** In the place of the former row: to remove it and put another one changes three indexes. */
+const putCounter = `INSERT INTO counter VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+  SET counts = excluded.counts, expires_at_ms = excluded.expires_at_ms`;
 
 /** The operations on one open database; statements are prepared once. */
 export class StateTables {
@@ -159,24 +163,18 @@ export class StateTables {
     });
   }
 
-  /** The text of a `LoadOutput`. */
-  loadCounters({ instance, after, limit }: LoadInput): string {
+  loadCounters({ instance, after, limit }: LoadInput): LoadOutput {
     return transact(this.#database, 'DEFERRED', () => {
-      const rows: string[] = [];
-      let skipped = 0;
-      let last = 'null';
       const [afterKey, afterChild] = after ?? ['', ''];
       const stored = this.#sql(
         'SELECT rule_key, child, counts FROM counter WHERE instance = ? AND (rule_key, child) > (?, ?) ORDER BY rule_key, child LIMIT ?',
       ).all(instance, afterKey, afterChild, limit);
-      for (const { rule_key: key, child, counts } of stored) {
-        const text = String(counts);
-        if (stored.length === limit) last = JSON.stringify([key, child]);
-        if (decodeCounts('', '', text) === undefined) skipped += 1;
-        else rows.push(`${JSON.stringify([key, child]).slice(0, -1)},${text}]`);
-      }
-      const head = `"sequence":${this.#sequence(instance)},"skipped":${skipped},"last":${last}`;
-      return `{${head},"rows":[${rows.join(',')}]}`;
+      const rows = stored.map(
+        ({ rule_key: key, child, counts }) => [String(key), String(child), String(counts)] as const,
+      );
+      const [lastKey, lastChild] = rows.at(-1) ?? [];
+      const isFull = rows.length === limit && lastKey !== undefined && lastChild !== undefined;
+      return { sequence: this.#sequence(instance), last: isFull ? [lastKey, lastChild] : null, rows };
     });
   }
 
@@ -188,7 +186,7 @@ export class StateTables {
       const removeRule = this.#sql('DELETE FROM counter WHERE instance = ? AND rule_key = ?');
       for (const key of removed) removeRule.run(instance, key);
       const remove = this.#sql('DELETE FROM counter WHERE instance = ? AND rule_key = ? AND child = ?');
-      const put = this.#sql('INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)');
+      const put = this.#sql(putCounter);
       for (const [key, child, counts, expires] of rows) {
         if (expires === null) remove.run(instance, key, child);
         else put.run(instance, key, child, counts, expires);

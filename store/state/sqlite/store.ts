@@ -1,6 +1,7 @@
 // The state store as a file of this machine: every process of it opens the same one, and a thread does the work.
 import { inOrder } from '../../../domain/documents/order.ts';
-import { encodeCounts, expiresAtMs, rowOf } from '../../../domain/rules/counter-row.ts';
+import type { CounterText } from '../../../domain/rules/counter-row.ts';
+import { decodeCounts } from '../../../domain/rules/counter-text.ts';
 import { changedState } from '../changed-state.ts';
 import { changesOf, type NamedChange } from '../changes.ts';
 import { type ClosingItems, type KeptOptions, keptItems, keptPatience } from '../kept-items.ts';
@@ -76,6 +77,8 @@ export function openSqliteStore(options: SqliteStoreOptions): StateStore {
   const limits = sqliteLimits({ directory, clockMs: options.limitClockMs });
   return new SqliteStore(new SqliteThread({ directory, timeoutMs, pollMs }), kept, limits);
 }
+
+const minuteMs = 60_000;
 
 class SqliteStore implements StateStore {
   readonly #thread: SqliteThread;
@@ -193,11 +196,12 @@ class SqliteStore implements StateStore {
   async loadCounters(instance: string, from?: string): Promise<StoredCounters> {
     const after = from === undefined ? null : (JSON.parse(from) as [key: string, child: string]);
     const input: LoadInput = { instance, after, limit: counterPageRows };
-    const { sequence, rows, skipped, last } = await this.#ask<LoadOutput>('loadCounters', input);
+    const { sequence, rows, last } = await this.#ask<LoadOutput>('loadCounters', input);
+    const found = rows.flatMap(([key, child, counts]) => decodeCounts(key, child, counts) ?? []);
     return {
       sequence,
-      rows: rows.map(([key, child, counts]) => rowOf(key, child, counts)),
-      skipped,
+      rows: found,
+      skipped: rows.length - found.length,
       ...(last === null ? {} : { next: JSON.stringify(last) }),
     };
   }
@@ -208,7 +212,7 @@ class SqliteStore implements StateStore {
       sequence,
       nowMs: Math.floor(nowMs),
       removed,
-      rows: rows.map((row) => [row.key, row.child, encodeCounts(row), expiresAtMs(row) ?? null]),
+      rows: rows.map((row) => [row.key, row.child, row.counts, removedAtMs(row)]),
     };
     const { refusedBy } = await this.#ask<CountersOutput>('writeCounters', input);
     if (refusedBy !== null) throw outdatedCounters(instance, sequence, refusedBy);
@@ -247,6 +251,11 @@ function keyOf([kind, id]: TextName): DocumentKey {
 
 function pastOf([revision, marks, deleted]: TextChange | TextNames): [revision: number, change: PastChange] {
   return [revision, { marks, deleted: deleted.map(keyOf) }];
+}
+
+/** In whole minutes: the index of these times then changes once a minute and not with every slice. Null: nothing is counted. */
+function removedAtMs({ expiresAtMs }: CounterText): number | null {
+  return expiresAtMs === undefined ? null : Math.ceil(expiresAtMs / minuteMs) * minuteMs;
 }
 
 function positionOf({ storeId, revision, mark }: RevisionOutput): StorePosition {

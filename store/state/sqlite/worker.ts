@@ -37,7 +37,7 @@ const operations: Readonly<Record<Operation, (tables: StateTables, input: string
   commit: (tables, input) => JSON.stringify(tables.commit(JSON.parse(input) as CommitInput)),
   initialise: (tables) => JSON.stringify(tables.initialise()),
   rewrite: (tables, input) => JSON.stringify(tables.rewrite(JSON.parse(input) as RewriteInput)),
-  loadCounters: (tables, input) => tables.loadCounters(JSON.parse(input) as LoadInput),
+  loadCounters: (tables, input) => JSON.stringify(tables.loadCounters(JSON.parse(input) as LoadInput)),
   writeCounters(tables, input) {
     const output: CountersOutput = { refusedBy: tables.writeCounters(JSON.parse(input) as CountersInput) };
     return JSON.stringify(output);

@@ -4,6 +4,7 @@ import type { CounterRow } from '../../../domain/rules/counter-row.ts';
 import type { Rule } from '../../../domain/rules/rule.ts';
 import type { Lease } from '../../../proxy/limits/lease.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
+import { exported } from '../../support/counter-rows.ts';
 
 /** When every test begins. */
 export const start = 1_800_000_000_000;
@@ -41,7 +42,7 @@ export function inFlight(limiter: Limiter, path: string): number[] {
 /** Every window in which something is counted, as it would be stored; all of them count as exported. */
 export function everyRow(limiter: Limiter): CounterRow[] {
   limiter.exportAgain();
-  return limiter.exportChanged().filter(({ requests, tokens }) => requests.length + tokens.length > 0);
+  return exported(limiter).filter(({ requests, tokens }) => requests.length + tokens.length > 0);
 }
 
 /** Decisions of all rules together, by dimension and outcome. */

@@ -1,7 +1,9 @@
 // What the limiter promises about rules, one claim per test: which of them match, what an edit or a reset keeps, what a shadow counts.
+
 import { test } from 'tap';
 import type { Rule } from '../../../domain/rules/rule.ts';
 import { isWithin, normaliseUserPath } from '../../../domain/user-path.ts';
+import { exported } from '../../support/counter-rows.ts';
 import { admitted, ask, decided, everyRow, inFlight, lease, limiterOf, minute, start, used } from './limiter-calls.ts';
 import { ruleOf } from './rule-of.ts';
 
@@ -250,10 +252,10 @@ await test('late tokens count when they arrive, under the rules of that moment',
     ],
     'edited and new rules get them, deleted ones do not',
   );
-  t.same(limiter.exportChanged()[0]?.tokens, [[later / 1_000, 40]], 'in the slice of completion');
+  t.same(exported(limiter)[0]?.tokens, [[later / 1_000, 40]], 'in the slice of completion');
   limiter.reconcile([]);
   limiter.charge(path, 40, later);
-  t.same(limiter.exportChanged(), []);
+  t.same(exported(limiter), []);
 });
 
 await test('a shadow rule counts what it would have refused and refuses nothing', async (t) => {
@@ -369,9 +371,9 @@ await test('a refund from before a reset is no news of the counters after it', a
   const held = lease(limiter, '/');
   limiter.reconcile([{ ...rule, epoch: 1 }]);
   ask(limiter, '/');
-  t.match(limiter.exportChanged(), [{ epoch: 1, requests: [[start / 1_000, 1]] }]);
+  t.match(exported(limiter), [{ epoch: 1, requests: [[start / 1_000, 1]] }]);
   held.refund(start);
-  t.same(limiter.exportChanged(), []);
+  t.same(exported(limiter), []);
 });
 
 await test('a rule that refuses calls of a model says of which providers the model must be known', (t) => {

@@ -1,9 +1,11 @@
 // What the limiter promises about counters, one claim per test: which are stored, restored and forgotten, and what they may cost.
+
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { test } from 'tap';
 import type { CounterRow } from '../../../domain/rules/counter-row.ts';
 import { createLimiter } from '../../../proxy/limits/limiter.ts';
+import { exported } from '../../support/counter-rows.ts';
 import { extent } from '../../support/extent.ts';
 import { admitted, ask, everyRow, inFlight, lease, limiterOf, minute, start, used } from './limiter-calls.ts';
 import { ruleOf } from './rule-of.ts';
@@ -19,7 +21,7 @@ await test('after an orderly restart every window is as it was, and nothing is i
   limiter.admit(path, start, 'reject');
   limiter.admit(path, start + 20_000, 'reject');
   limiter.charge(path, 70, start + 20_000);
-  const rows = JSON.parse(JSON.stringify(limiter.exportChanged())) as CounterRow[];
+  const rows = JSON.parse(JSON.stringify(exported(limiter))) as CounterRow[];
   const next = limiterOf(...rules);
   t.equal(next.restore(rows, start + 25_000), 2);
   const before = limiter.report(path, start + 25_000);
@@ -27,7 +29,7 @@ await test('after an orderly restart every window is as it was, and nothing is i
     next.report(next.forUserPath('/c/x'), start + 25_000),
     before.map((report) => ({ ...report, inFlight: 0, ...(report.inFlight > 0 ? { requestsRemaining: 5 } : {}) })),
   );
-  t.same(next.exportChanged(), [], 'what was read need not be written');
+  t.same(exported(next), [], 'what was read need not be written');
 });
 
 await test('after a crash every window is what was flushed last, and nothing is in flight', async (t) => {
@@ -35,7 +37,7 @@ await test('after a crash every window is what was flushed last, and nothing is 
   const limiter = limiterOf(...rules);
   ask(limiter, '/');
   ask(limiter, '/');
-  const flushed = limiter.exportChanged();
+  const flushed = exported(limiter);
   ask(limiter, '/');
   const next = limiterOf(...rules);
   next.restore(flushed, start + 5_000);
@@ -48,7 +50,7 @@ await test('without exports no changes are kept', async (t) => {
   limiter.reconcile([ruleOf('user_path', '/c', minute, { maxRequests: 9, perChild: true })]);
   for (let index = 0; index < 500; index += 1) ask(limiter, `/c/${index}`);
   t.equal(limiter.sweep(start + 61_000), 500);
-  t.same(limiter.exportChanged(), []);
+  t.same(exported(limiter), []);
   t.equal(limiter.size, 0);
 });
 
@@ -60,20 +62,20 @@ await test('only what changed is exported, in portions, and a key whose counters
   const limiter = limiterOf(...rules);
   for (let index = 0; index < 25; index += 1) ask(limiter, `/c/${index}`);
   t.same(
-    [10, 10, 10, 10].map((limit) => limiter.exportChanged(limit).length),
+    [10, 10, 10, 10].map((limit) => exported(limiter, limit).length),
     [10, 10, 5, 0],
   );
   ask(limiter, '/c/3');
-  t.same(limiter.exportChanged(), [
+  t.same(exported(limiter), [
     { key: rules[1]?.key, epoch: 0, child: '/c/3', periodSeconds: 60, requests: [[start / 1_000, 2]], tokens: [] },
   ]);
   const held = lease(limiter, '/c/30');
   held.refund(start);
-  t.match(limiter.exportChanged(), [{ child: '/c/30', requests: [] }], 'a counter that is empty again says so');
+  t.match(exported(limiter), [{ child: '/c/30', requests: [] }], 'a counter that is empty again says so');
   t.same(limiter.exportRemoved(), []);
   ask(limiter, '/c/4');
   limiter.reconcile([ruleOf('user_path', '/c', minute, { maxRequests: 9, perChild: true, epoch: 1 })]);
-  t.same(limiter.exportChanged(), [], 'what was dropped is not exported');
+  t.same(exported(limiter), [], 'what was dropped is not exported');
   t.same(limiter.exportRemoved(), [rules[1]?.key], 'slots were never stored');
   t.same(limiter.exportRemoved(), []);
 });
@@ -118,11 +120,11 @@ await test('a snapshot from the future or the far past does no harm', async (t) 
   const before = limiterOf(rule);
   admitted(before, '/', 2);
   const future = limiterOf(rule);
-  const rows = before.exportChanged();
+  const rows = exported(before);
   future.restore(rows, start - 7_200_000);
   const { rejection } = future.admit(future.forUserPath('/'), start - 7_200_000, 'reject');
   t.equal(rejection?.retryAfterSeconds, 61, 'counts as now');
-  t.equal(future.exportChanged().length, 1, 'and is stored as that');
+  t.equal(exported(future).length, 1, 'and is stored as that');
   const past = limiterOf(rule);
   past.restore(rows, start + 365 * 86_400_000);
   t.same(used(past, '/', start + 365 * 86_400_000), [0]);
@@ -139,10 +141,10 @@ await test('no row brings back slots', async (t) => {
 await test('a child with unexported changes waits for the export', async (t) => {
   const limiter = limiterOf(ruleOf('user_path', '/c', minute, { maxRequests: 9, perChild: true }));
   const held = lease(limiter, '/c/a');
-  t.match(limiter.exportChanged(), [{ requests: [[start / 1_000, 1]] }]);
+  t.match(exported(limiter), [{ requests: [[start / 1_000, 1]] }]);
   held.refund(start);
   t.equal(limiter.sweep(start), 0, 'the stored row still says one');
-  t.match(limiter.exportChanged(), [{ requests: [] }]);
+  t.match(exported(limiter), [{ requests: [] }]);
   t.equal(limiter.sweep(start), 1);
 });
 
@@ -156,7 +158,7 @@ await test('idle children are forgotten, those with use or open requests never',
   t.equal(limiter.sweep(start + 60_999, 10_000), 500, 'the gauges');
   t.equal(limiter.sweep(start + 60_999, 10_000), 0, 'the windows are not empty yet');
   ask(limiter, '/c/7', start + 60_999);
-  limiter.exportChanged();
+  exported(limiter);
   let evicted = 0;
   for (let round = 0; round < 10; round += 1) evicted += limiter.sweep(start + 61_000, 100);
   t.equal(evicted, 500, 'in portions of 100: all windows but the one in use');
@@ -185,7 +187,7 @@ await test('a live child costs at most 1.3 KB', async (t) => {
     limiter.admit(path, start, 'reject').lease?.release();
     limiter.charge(path, 100, start);
   }
-  while (limiter.exportChanged(1_000).length > 0);
+  while (exported(limiter, 1_000).length > 0);
   fill();
   const bytes = (process.memoryUsage().heapUsed - before) / children;
   t.equal(limiter.size, children);
@@ -199,7 +201,7 @@ await test('an evicted child has one counter again, whichever path is asked firs
   const old = limiter.admit(first, start, 'reject').lease;
   limiter.admit(second, start, 'reject');
   const later = start + 61_000;
-  limiter.exportChanged();
+  exported(limiter);
   t.equal(limiter.sweep(later), 1);
   t.ok(limiter.admit(first, later, 'reject').lease);
   old?.refund(later);
@@ -238,7 +240,7 @@ await test('the sweep survives reloads', async (t) => {
   limiter.reconcile([]);
   limiter.reconcile([template, ruleOf('user_path', '/d', minute, { maxRequests: 2, perChild: true })]);
   for (let index = 0; index < 50; index += 1) ask(limiter, `/d/${index}`);
-  limiter.exportChanged();
+  exported(limiter);
   for (let round = 0; round < 20; round += 1) limiter.sweep(start + 61_000, 10);
   t.equal(limiter.size, 0);
 });
@@ -248,11 +250,11 @@ await test('what was exported is exported again when the store has lost it', asy
   const window = ruleOf('user_path', '/team', 60, { maxRequests: 5 });
   limiter.reconcile([window, ruleOf('user_path', '/team', 0, { maxRequests: 2 })]);
   limiter.admit(limiter.forUserPath('/team'), 1_800_000_000_000);
-  const [row] = limiter.exportChanged();
+  const [row] = exported(limiter);
   t.match(row, { key: window.key });
-  t.same(limiter.exportChanged(), []);
+  t.same(exported(limiter), []);
   limiter.exportAgain();
-  t.same(limiter.exportChanged(), [row], 'once, and no gauge');
+  t.same(exported(limiter), [row], 'once, and no gauge');
 });
 
 await test('switched off, nothing is enforced or counted, and what was counted is kept until its window has passed', async (t) => {
@@ -265,7 +267,7 @@ await test('switched off, nothing is enforced or counted, and what was counted i
   lease(limiter, '/').release();
   limiter.charge(path, 30, start);
   const open = lease(limiter, '/');
-  const row = limiter.exportChanged();
+  const row = exported(limiter);
 
   limiter.reconcile(rules, { isEnforced: false });
   t.equal(admitted(limiter, '/', 9), 9);
@@ -302,7 +304,7 @@ await test('children beyond the bound share one counter, with the same caps, unt
   t.same(used(limiter, '/c/a'), [1], 'those with a counter do not notice');
   t.equal(limiter.size, 4);
   t.match(limiter.overflows(), [{ rule: template, requests: 2, isOverflowing: true }]);
-  const rows = limiter.exportChanged();
+  const rows = exported(limiter);
   t.same(rows.map(({ child }) => child).sort(), ['', '/c/a', '/c/b', '/c/c']);
 
   t.equal(limiter.sweep(start + 61_000), 4);
@@ -324,7 +326,7 @@ await test('a child gets a counter of its own while others still share one', asy
   const path = limiter.forUserPath('/c/late');
   ask(limiter, '/c/early');
   const first = limiter.admit(path, start + 30_000, 'reject').lease;
-  limiter.exportChanged();
+  exported(limiter);
   limiter.sweep(start + 61_000);
   t.ok(limiter.admit(path, start + 61_000, 'reject').lease);
   t.same(used(limiter, '/c/late', start + 61_000), [1], 'not the one that it shared before');
@@ -354,7 +356,7 @@ await test('counters of children stay within their bytes, long names included', 
   t.ok(long > 20 && long < 60, `${long} counters with names of 900 characters`);
   ask(limiter, '/d/other');
   t.match(limiter.overflows(), [{}, { rule: templates[1], requests: 1 }], 'one bound for all templates');
-  limiter.exportChanged();
+  exported(limiter);
   t.equal(limiter.sweep(start + 61_000), long + 1);
   for (let index = 0; index < 500; index += 1) ask(limiter, `/d/${index}`, start + 61_000);
   t.ok(limiter.size > 70, `${limiter.size} counters with short names`);

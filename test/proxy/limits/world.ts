@@ -1,4 +1,5 @@
 // Plays a story to the limiter and to the oracle, and compares in every respect what they say.
+
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { CounterRow } from '../../../domain/rules/counter-row.ts';
 import { compareRules, type Rule } from '../../../domain/rules/rule.ts';
@@ -8,6 +9,7 @@ import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import type { Matches } from '../../../proxy/limits/match.ts';
 import type { Rejection } from '../../../proxy/limits/rejection.ts';
 import type { RuleReport } from '../../../proxy/limits/report.ts';
+import { exported } from '../../support/counter-rows.ts';
 import { type Booking, type Log, type Matched, Oracle } from './oracle.ts';
 import { ruleOf } from './rule-of.ts';
 import { type Edit, paths, periods, type Step, subjects, targets } from './stories.ts';
@@ -320,9 +322,9 @@ export class World {
   /** Takes from the engine what has changed; it reaches the store with the next flush. */
   #export(portion: number): void {
     const changes: Change[] = [{ removed: this.#limiter.exportRemoved(), rows: [] }];
-    for (let rows = this.#limiter.exportChanged(portion); rows.length > 0; ) {
+    for (let rows = exported(this.#limiter, portion); rows.length > 0; ) {
       changes.push({ removed: [], rows });
-      rows = this.#limiter.exportChanged(portion);
+      rows = exported(this.#limiter, portion);
     }
     for (const change of changes) write(this.#exported, change);
     this.#unwritten.push(...changes);

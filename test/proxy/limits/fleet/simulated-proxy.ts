@@ -1,9 +1,11 @@
 // One proxy of a simulated fleet: the real limiter and the real session with the store, on a clock of its own and a network that fails.
+
 import type { ExchangeMessage } from '../../../../domain/limits/exchange.ts';
 import type { CounterRow } from '../../../../domain/rules/counter-row.ts';
 import { Fleet } from '../../../../proxy/limits/fleet/fleet.ts';
 import { createLimiter, type Limiter } from '../../../../proxy/limits/limiter.ts';
 import { attach, exchange } from '../../../../store/state/limits/book.ts';
+import { exported } from '../../../support/counter-rows.ts';
 import { worldStartMs } from './simulated-store.ts';
 import type { FleetWorld } from './world.ts';
 
@@ -104,7 +106,7 @@ export class SimulatedProxy {
     for (const key of this.limiter.exportRemoved()) {
       for (const [name, row] of this.#rows) if (row.key === key) this.#rows.delete(name);
     }
-    for (const row of this.limiter.exportChanged()) this.#rows.set(`${row.key} ${row.child}`, row);
+    for (const row of exported(this.limiter)) this.#rows.set(`${row.key} ${row.child}`, row);
     this.#generation = this.fleet.toldGeneration;
   }
 

@@ -1,4 +1,5 @@
 // The Redis store when the server does not let it in, or holds what the store has not written: poisoned, newer, or of others.
+
 import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { inspect } from 'node:util';
 import type { Redis } from 'ioredis';
@@ -7,6 +8,7 @@ import { parseRedisUrl } from '../../../../store/state/redis/address.ts';
 import { explainRedisFailure } from '../../../../store/state/redis/failure.ts';
 import { openRedisStore } from '../../../../store/state/redis/store.ts';
 import { certificate } from '../../../support/certificate.ts';
+import { textsOf } from '../../../support/counter-rows.ts';
 import { listen } from '../../../support/ports.ts';
 import { startRedis } from '../../../support/redis.ts';
 import { change, commitAnyhow, ids, refusal } from '../../../support/store-calls.ts';
@@ -26,7 +28,7 @@ await test('a change is seen without notifications too, and a user needs few rig
   await change(open(t, server, { redisUrl }), 'a');
   await waitFor('the watch', () => calls() > told, 1_000);
   t.same(await ids(store), ['a']);
-  await store.writeCounters('i', { sequence: 1, nowMs: 0, removed: ['x'], rows: [row] });
+  await store.writeCounters('i', { sequence: 1, nowMs: 0, removed: ['x'], rows: textsOf([row]) });
   t.same((await store.loadCounters('i')).rows, [row]);
   await store.writeHeartbeat({ instance: 'i', atMs: 1, body: 1 });
   await store.removeHeartbeat('i');
@@ -124,7 +126,7 @@ await test('keys of another type cost no more than they must', async (t) => {
   }
   t.same(await store.loadCounters('i'), { sequence: 0, rows: [], skipped: 1 });
   t.same(await store.heartbeats(), []);
-  await store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows: [row] });
+  await store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows: textsOf([row]) });
   await store.writeHeartbeat({ instance: 'i', atMs: 1, body: 1 });
   t.same((await store.loadCounters('i')).rows, [row], 'who alone writes a key puts it right');
   t.equal((await store.heartbeats()).length, 1);
@@ -217,7 +219,7 @@ await test('counters of an instance that is gone are forgotten a day after they 
   const client = server.client();
   const day = 86_400_000;
   // In the ring until 161,000 ms.
-  await store.writeCounters('i', { sequence: 1, nowMs: 101_000, removed: [], rows: [row] });
+  await store.writeCounters('i', { sequence: 1, nowMs: 101_000, removed: [], rows: textsOf([row]) });
   for (const key of [keys.counters('i'), keys.counterExpiry('i')]) {
     const left = await client.pttl(key);
     t.ok(left > day + 50_000 && left <= day + 60_000, `${key}: ${left}`);

@@ -1,7 +1,9 @@
 // The Redis store when the server is the problem: gone, killed, emptied, frozen, read-only, full, or slow to tell.
+
 import { test } from 'tap';
 import { openPlaneStore } from '../../../../store/state/open.ts';
 import { mostReplyBytes } from '../../../../store/state/redis/guard.ts';
+import { textsOf } from '../../../support/counter-rows.ts';
 import { startProcess } from '../../../support/process.ts';
 import { startRedis } from '../../../support/redis.ts';
 import { watchTime } from '../../../support/slowdown.ts';
@@ -149,7 +151,7 @@ await test('a replica takes no writes, but can be read; as a primary it is whole
   for (const ask of [
     () => change(store, 'b'),
     () => store.writeHeartbeat({ instance: 'i', atMs: 1, body: 1 }),
-    () => store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows: [row] }),
+    () => store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows: textsOf([row]) }),
   ]) {
     t.match(await refusal(ask()), { reason: 'read_only', message: /takes no writes; let REDIS_URL name a primary/ });
     t.same(await works('a read', () => ids(store)), ['a']);
@@ -173,7 +175,7 @@ await test('a full server can still be read and emptied', async (t) => {
   const client = server.client();
   await client.config('SET', 'maxmemory', '1');
   t.match(await refusal(change(store, 'c')), { reason: 'full', message: /is full; give it more memory/ });
-  t.match(await refusal(store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows: [row] })), {
+  t.match(await refusal(store.writeCounters('i', { sequence: 1, nowMs: 0, removed: [], rows: textsOf([row]) })), {
     reason: 'full',
   });
   t.same(await ids(store), ['a', 'b'], 'nothing was half done');
@@ -237,7 +239,7 @@ await test('a frozen server costs one deadline each time, piles up nothing, and 
     const began = performance.now();
     const rows = Array.from({ length: 1_000 }, (_, index) => ({ ...large, child: `${index}` }));
     attempts += 1;
-    const write = store.writeCounters('i', { sequence: attempts, nowMs: 0, removed: [], rows });
+    const write = store.writeCounters('i', { sequence: attempts, nowMs: 0, removed: [], rows: textsOf(rows) });
     t.match(await refusal(write), { name: 'StoreUnavailable' });
     slowest = Math.max(slowest, performance.now() - began);
   }
