@@ -1,6 +1,5 @@
 // The managed documents in force, and the credentials made from them and the master key.
 import { endedSessions, managedKeys } from '../domain/documents/kinds.ts';
-import { type AuthKey, keysByDigest } from '../domain/keys/auth-key.ts';
 import { type Credentials, credentialsOf } from '../domain/keys/credentials.ts';
 import { endedByOwner } from '../domain/keys/ended-sessions.ts';
 import { digestOf } from '../domain/keys/secret.ts';
@@ -15,10 +14,6 @@ export class DocumentsInForce {
   /** SHA-256 in hex. */
   #masterKeyDigest: string | undefined;
   #masterKey: string | undefined;
-  /** By their digests: a change of one key costs as much among many keys as among few. */
-  #keys = new Map<string, AuthKey>();
-  /** How many keys can be read. */
-  #readable = 0;
 
   constructor(masterKey: string | undefined) {
     this.#masterKey = masterKey;
@@ -42,18 +37,12 @@ export class DocumentsInForce {
    * was read: until then an unknown key may be valid.
    */
   prepare(documents: readonly Document[], isComplete: boolean): Commit {
-    const { gone, come } = changesOf(managedKeys, this.documents, documents);
+    const keys = this.credentials.keys.changed(changesOf(managedKeys, this.documents, documents));
     const ended = endedByOwner(storedKind(endedSessions, { documents }).values());
-    const others = credentialsOf(this.#masterKeyDigest, [], isComplete, ended);
+    const credentials = credentialsOf(this.#masterKeyDigest, keys, isComplete, ended);
     return () => {
-      for (const key of gone) if (this.#keys.get(key.digest) === key) this.#keys.delete(key.digest);
-      for (const key of come) this.#keys.set(key.digest, key);
-      this.#readable += come.length - gone.length;
-      // Two keys have the same secret: the first counts.
-      if (this.#keys.size !== this.#readable)
-        this.#keys = new Map(keysByDigest(storedKind(managedKeys, { documents }).values()));
       this.documents = documents;
-      this.credentials = Object.freeze({ ...others, keys: this.#keys });
+      this.credentials = credentials;
     };
   }
 }

@@ -49,13 +49,6 @@ export function isActive(key: AuthKey, nowMs: number): boolean {
   return key.enabled && nowMs < key.expiresAtMs;
 }
 
-/** Keys by the digest of their secret. Of two keys with the same secret the first counts. */
-export function keysByDigest(keys: Iterable<AuthKey>): ReadonlyMap<string, AuthKey> {
-  const found = new Map<string, AuthKey>();
-  for (const key of keys) if (!found.has(key.digest)) found.set(key.digest, key);
-  return found;
-}
-
 /**
  * The key of a document. Undefined when any member is invalid, because a partly read key could grant too much. Unknown members are
  * ignored.

@@ -1,14 +1,14 @@
 // Finds the caller of a token among the keys in force; both planes use it.
-import { type AuthKey, isActive, keysByDigest } from './auth-key.ts';
+import { type AuthKey, isActive } from './auth-key.ts';
 import { type EndedSessionsByOwner, noEndedSessions } from './ended-sessions.ts';
+import { KeysByDigest } from './keys-by-digest.ts';
 import { digestOf, sameDigest } from './secret.ts';
 
 /** The keys in force. Every change of the keys makes a new object, so a cached result is valid for the object that gave it. */
 export interface Credentials {
   /** SHA-256 of the master key in hex; undefined when the gateway was started without one: then every request is accepted. */
   readonly masterKeyDigest: string | undefined;
-  /** Managed keys by the digest of their secret. */
-  readonly keys: ReadonlyMap<string, AuthKey>;
+  readonly keys: KeysByDigest;
   /** False until the managed keys were read: until then an unknown token may be a managed key. */
   readonly isComplete: boolean;
   /** Undefined until they were read: until then any session may have been ended. */
@@ -26,12 +26,13 @@ const anonymous: Caller = Object.freeze({ kind: 'anonymous' });
 /** The credentials of the master key (its digest) and the managed keys. `isComplete`: whether these are all managed keys. */
 export function credentialsOf(
   masterKeyDigest: string | undefined,
-  keys: Iterable<AuthKey>,
+  keys: readonly AuthKey[] | KeysByDigest,
   isComplete: boolean = true,
   endedSessions: EndedSessionsByOwner = noEndedSessions,
 ): Credentials {
   const known = isComplete ? endedSessions : undefined;
-  return Object.freeze({ masterKeyDigest, keys: keysByDigest(keys), isComplete, endedSessions: known });
+  const byDigest = keys instanceof KeysByDigest ? keys : KeysByDigest.none.changed({ gone: [], come: keys });
+  return Object.freeze({ masterKeyDigest, keys: byDigest, isComplete, endedSessions: known });
 }
 
 /** The token of an Authorization header: the scheme in any case and one blank or more before it (RFC 9110 11.1, 11.4). Undefined for other schemes. */

@@ -18,6 +18,8 @@ import {
   readManaged,
   resets,
 } from '../../domain/documents/kinds.ts';
+import type { ManagedKind } from '../../domain/documents/managed-kind.ts';
+import { byId, differences } from '../../domain/documents/order.ts';
 import { type Credentials, credentialsOf } from '../../domain/keys/credentials.ts';
 import { endedByOwner } from '../../domain/keys/ended-sessions.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
@@ -75,7 +77,7 @@ export interface Publisher {
   /** Providers say that they have other models. */
   models(): void;
   /** The managed documents changed; with the source `nothing` they could not be read yet. */
-  documents(state: Pick<StoredState, 'documents' | 'kinds' | 'storeId'>, origin: StateOrigin): void;
+  documents(state: Pick<StoredState, 'documents'>, origin: StateOrigin): void;
   /** Another master key lets in from now on, and the one before no longer. */
   renewMasterKey(masterKey: string | undefined): void;
   /** The configuration in force as it is written. Throws before there is any. */
@@ -94,9 +96,6 @@ interface Sources {
   readonly managed: ManagedDocuments;
   readonly masterKeyDigest: string | undefined;
   readonly credentials: Credentials;
-  /** They change with the documents that keys, and aliases and guardrails, are made of. */
-  readonly keysRevision: string;
-  readonly entriesRevision: string;
   readonly inForce: InForce | undefined;
 }
 
@@ -158,22 +157,21 @@ export function createPublisher(options: PublishOptions): Publisher {
       const loaded = { config: next, revision, rules: compileRules(next.rate_limits) };
       publish(recompiled({ ...sources, loaded }, settings));
     },
-    documents({ documents, kinds, storeId }, { source, outages }) {
-      // Connections remember what these credentials said of their key: others only when some key or session has changed.
-      const isKnown = source !== 'nothing';
-      const keysRevision = `${isKnown} ${outages} ${storeId} ${revisionsOf(kinds, [managedKeys, endedSessions])}`;
-      const entriesRevision = `${outages} ${storeId} ${revisionsOf(kinds, [manualAliases, manualGuardrails])}`;
-      const next = { ...sources, managed: readManaged(documents), keysRevision, entriesRevision };
-      if (keysRevision !== sources.keysRevision) next.credentials = credentialsIn(next, isKnown);
-      publish(entriesRevision === sources.entriesRevision ? refreshed(next) : recompiled(next, settings));
+    documents({ documents }, { source }) {
+      const managed = readManaged(documents, sources.managed);
+      const areSame = (...kinds: readonly ManagedKind<unknown>[]): boolean =>
+        kinds.every((kind) => managed.of(kind) === sources.managed.of(kind));
+      const next = { ...sources, managed, credentials: credentialsAfter(sources, managed, source !== 'nothing') };
+      publish(areSame(manualAliases, manualGuardrails) ? refreshed(next) : recompiled(next, settings));
     },
     models() {
       publish(recompiled(sources, settings));
     },
     renewMasterKey(masterKey) {
-      // The next documents may be others under the same revision: their seals are checked again.
-      const next = { ...sources, masterKeyDigest: digestOfKey(masterKey), keysRevision: '', entriesRevision: '' };
-      publish(refreshed({ ...next, credentials: credentialsIn(next, sources.credentials.isComplete) }));
+      const masterKeyDigest = digestOfKey(masterKey);
+      const { keys, isComplete, endedSessions: ended } = sources.credentials;
+      const credentials = credentialsOf(masterKeyDigest, keys, isComplete, ended);
+      publish(refreshed({ ...sources, masterKeyDigest, credentials }));
     },
     inForce() {
       if (sources.inForce === undefined) throw new Error('no config was published yet');
@@ -206,8 +204,6 @@ function initialSources(masterKey: string | undefined): Sources {
     managed: readManaged([]),
     masterKeyDigest,
     credentials: credentialsOf(masterKeyDigest, []),
-    keysRevision: '',
-    entriesRevision: '',
     inForce: undefined,
   };
 }
@@ -216,13 +212,14 @@ function resetsIn(managed: ManagedDocuments): CacheResets {
   return cacheResets(managed.of(managedCacheResets));
 }
 
-function credentialsIn({ masterKeyDigest, managed }: Sources, isComplete: boolean): Credentials {
-  return credentialsOf(masterKeyDigest, managed.of(managedKeys), isComplete, endedByOwner(managed.of(endedSessions)));
-}
-
-/** Changes with the documents of these kinds. */
-function revisionsOf(kinds: StoredState['kinds'], managed: readonly { readonly kind: string }[]): string {
-  return managed.map(({ kind }) => kinds.get(kind) ?? 0).join();
+/** Connections remember what credentials said of their key: they are others only when some key or session has changed. */
+function credentialsAfter(before: Sources, managed: ManagedDocuments, isComplete: boolean): Credentials {
+  const { credentials, masterKeyDigest } = before;
+  const [keysBefore, endedBefore] = [before.managed.of(managedKeys), before.managed.of(endedSessions)];
+  const [keys, ended] = [managed.of(managedKeys), managed.of(endedSessions)];
+  if (keys === keysBefore && ended === endedBefore && isComplete === credentials.isComplete) return credentials;
+  const changed = credentials.keys.changed(differences(keysBefore, keys, byId));
+  return credentialsOf(masterKeyDigest, changed, isComplete, endedByOwner(ended));
 }
 
 /** Calls back at a time, by the clock as it is then. */

@@ -43,7 +43,6 @@ class Following implements StateFollower {
   #hasInitialised = false;
   readonly #pace = new WriteBackPace(() => void this.refresh());
   #inspections: NodeJS.Timeout | undefined;
-  #outages = 0;
   /** All documents are read, even if the store stands where it stood. */
   #mustRead = false;
   #isEnding = false;
@@ -226,7 +225,6 @@ class Following implements StateFollower {
   }
 
   #follow(state: StoredState): void {
-    if (!this.#isUp) this.#outages += 1;
     if (this.#custody.standing === 'replaced') {
       this.#report('replaced', undefined, state.revision);
       this.#keeper.setAside();
@@ -271,7 +269,7 @@ class Following implements StateFollower {
 
   #putInForce(state: StoredState): void {
     // When this throws, the state is read again: it is not in force.
-    this.#options.apply(state, { source: this.#source, outages: this.#outages });
+    this.#options.apply(state, { source: this.#source });
     this.#current = state;
     this.#skipped.tell(state.skipped);
   }

@@ -44,6 +44,4 @@ export interface StateStatus extends StorePosition {
 export interface StateOrigin {
   /** `nothing`: it is empty, because the store could not be read yet. */
   readonly source: StateStatus['source'];
-  /** How often the store has been away: after each time, the same revision may stand for something else. */
-  readonly outages: number;
 }

@@ -1,6 +1,7 @@
 // A gateway that sends nothing: config and documents as they are published, a limiter, and what is remembered of targets.
 
 import { aliasKey, manualAliasBody, manualAliasKind } from '../../domain/aliases/manual-alias.ts';
+import { inOrder } from '../../domain/documents/order.ts';
 import { authKeyKind } from '../../domain/keys/auth-key.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { manualRuleKind } from '../../domain/rules/manual-rule.ts';
@@ -99,9 +100,8 @@ export function explainStand(
     tellExpired: () => undefined,
     nowMs: () => start,
   });
-  const kinds = new Map([authKeyKind, manualRuleKind, manualAliasKind].map((kind) => [kind, 1]));
-  const stored = documents.map((each) => ({ ...each, revision: 1 }));
-  publisher.documents({ documents: stored, kinds, storeId: 's' }, { source: 'store', outages: 0 });
+  const stored = documents.map((each) => ({ ...each, revision: 1 })).sort(inOrder);
+  publisher.documents({ documents: stored }, { source: 'store' });
   publisher.config(config, 'c0ffee');
   const current = (): Snapshot => {
     if (snapshot === undefined) throw new Error('nothing is in force');

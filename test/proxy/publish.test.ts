@@ -36,10 +36,7 @@ function startPublisher({ hasTemplates = true, usageEnabled = true, nowMs = () =
   const publisher = {
     config: (config: Config, revision: string) => publishing.config(config, revision),
     documents: (state: Parameters<Documents>[0], origin: Partial<Parameters<Documents>[1]> = {}) =>
-      publishing.documents(
-        { ...state, documents: state.documents.toSorted(inOrder) },
-        { source: 'store', outages: 0, ...origin },
-      ),
+      publishing.documents({ ...state, documents: state.documents.toSorted(inOrder) }, { source: 'store', ...origin }),
   };
   const latest = () => {
     const last = put.at(-1);
@@ -103,13 +100,9 @@ const keyDocument = (id: string, secret: string, more: object = {}) => ({
   },
 });
 
-const kinds = (revisions: Record<string, number>): ReadonlyMap<string, number> => new Map(Object.entries(revisions));
-
 await test('nothing is in force before there is a config; then everything known is', async (t) => {
   const { publisher, put, caps, keyOf } = startPublisher();
   publisher.documents({
-    storeId: 'a',
-    kinds: kinds({ [authKeyKind]: 1 }),
     documents: [ruleDocument('/a', 5), keyDocument('k', 'sk-1')],
   });
   t.equal(put.length, 0);
@@ -123,48 +116,38 @@ await test('keys that did not change stay the same credentials, so that connecti
   const { publisher, snapshot } = startPublisher();
   publisher.config(configOf({}), 'r1');
   const documents = [keyDocument('k', 'sk-1')];
-  publisher.documents({ storeId: 'a', kinds: kinds({ [authKeyKind]: 3 }), documents });
+  publisher.documents({ documents });
   const { credentials } = snapshot();
-  publisher.documents({ storeId: 'a', kinds: kinds({ [authKeyKind]: 3, [manualRuleKind]: 4 }), documents });
+  publisher.documents({ documents: [...documents, ruleDocument('/a', 5)] });
   publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r2');
   t.equal(snapshot().credentials, credentials);
   t.equal(snapshot().revision, 'r2');
-  publisher.documents({ storeId: 'a', kinds: kinds({ [authKeyKind]: 5 }), documents });
+  publisher.documents({ documents: [...documents, keyDocument('l', 'sk-2')] });
   t.not(snapshot().credentials, credentials);
 });
 
-await test('the keys of another store count, at whatever revision it is', async (t) => {
+await test('keys of other bodies count, at whatever revision they are', async (t) => {
   const { publisher, keyOf } = startPublisher();
   publisher.config(configOf({}), 'r1');
-  publisher.documents({ storeId: 'a', kinds: kinds({ [authKeyKind]: 3 }), documents: [keyDocument('old', 'sk-old')] });
+  publisher.documents({ documents: [keyDocument('old', 'sk-old')] });
   t.same([keyOf('sk-old'), keyOf('sk-new')], ['old', undefined]);
-  publisher.documents({ storeId: 'b', kinds: kinds({ [authKeyKind]: 3 }), documents: [keyDocument('new', 'sk-new')] });
+  publisher.documents({ documents: [keyDocument('new', 'sk-new')] });
   t.same([keyOf('sk-old'), keyOf('sk-new')], [undefined, 'new']);
-});
-
-await test('behind a store that was away the same revision may stand for other keys', async (t) => {
-  const { publisher, keyOf } = startPublisher();
-  publisher.config(configOf({}), 'r1');
-  const state = (enabled: boolean) => ({
-    storeId: 'a',
-    kinds: kinds({ [authKeyKind]: 3 }),
-    documents: [keyDocument('k', 'sk-1', enabled ? {} : { enabled: false, deactivated_at: timestamp(start) })],
-  });
-  publisher.documents(state(true));
-  publisher.documents(state(false), { outages: 1 });
-  t.equal(keyOf('sk-1'), undefined);
+  const revoked = { enabled: false, deactivated_at: timestamp(start) };
+  publisher.documents({ documents: [keyDocument('new', 'sk-new', revoked)] });
+  t.equal(keyOf('sk-new'), undefined);
 });
 
 await test('keys are not complete until the store, or a copy of it, could be read', async (t) => {
   const { publisher, snapshot, keyOf } = startPublisher();
-  const unread = { storeId: undefined, kinds: kinds({}), documents: [] };
+  const unread = { documents: [] };
   publisher.documents(unread, { source: 'nothing' });
   publisher.config(configOf({}), 'r1');
   t.equal(snapshot().credentials.isComplete, false);
   publisher.documents(unread);
   t.equal(snapshot().credentials.isComplete, true, 'a store without keys says that there are none');
   publisher.documents(unread, { source: 'nothing' });
-  const copied = { storeId: 'a', kinds: kinds({ [authKeyKind]: 3 }), documents: [keyDocument('k', 'sk-1')] };
+  const copied = { documents: [keyDocument('k', 'sk-1')] };
   publisher.documents(copied, { source: 'copy' });
   t.equal(snapshot().credentials.isComplete, true);
   t.equal(keyOf('sk-1'), 'k');
@@ -181,7 +164,7 @@ await test('documents that cannot be read are named, once, and cost only themsel
     epoch('user_path 60 /c', { epoch: 'x' }),
     epoch(everyRule, 7),
   ];
-  const state = { storeId: 'a', kinds: kinds({ [authKeyKind]: 1 }), documents: [...good, ...bad] };
+  const state = { documents: [...good, ...bad] };
   publisher.documents(state);
   t.same(caps(), ['/a 5', '/c 3']);
   t.same([keyOf('sk-1'), keyOf('sk-2')], ['k', undefined]);
@@ -195,7 +178,7 @@ await test('documents that cannot be read are named, once, and cost only themsel
   publisher.documents(state);
   publisher.config(configOf({ '/c': { max_requests: 4 } }), 'r2');
   t.equal(said.length, 1, 'and not again');
-  publisher.documents({ ...state, kinds: kinds({ [authKeyKind]: 2 }), documents: good });
+  publisher.documents({ ...state, documents: good });
   t.same(said, [expected, []]);
 });
 
@@ -209,7 +192,7 @@ await test('resets raise the epochs of the rules they are about', async (t) => {
     body: resetEpochBody(count, timestamp(start)),
   });
   const documents = [epoch('user_path 60 /a', 2), epoch(everyRule, 1)];
-  publisher.documents({ storeId: 'a', kinds: kinds({}), documents });
+  publisher.documents({ documents });
   t.same(
     put.at(-1)?.rules.map((rule) => rule.epoch),
     [3, 1],
@@ -220,7 +203,7 @@ await test('with limits switched off no rule is enforced, manual ones neither, a
   const { publisher, caps, isEnforced, keyOf } = startPublisher();
   publisher.config(configOf({ '/a': { max_requests: 1 } }, { enabled: false }), 'r1');
   const documents = [ruleDocument('/b', 5), keyDocument('k', 'sk-1')];
-  publisher.documents({ storeId: 'a', kinds: kinds({ [authKeyKind]: 1 }), documents });
+  publisher.documents({ documents });
   t.same([caps(), isEnforced()], [['/a 1', '/b 5'], false]);
   t.equal(keyOf('sk-1'), 'k');
   publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r2');
@@ -230,14 +213,14 @@ await test('with limits switched off no rule is enforced, manual ones neither, a
 await test('a template without its entitlement is not in force, and said so', async (t) => {
   const { publisher, caps, said } = startPublisher({ hasTemplates: false });
   publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r1');
-  publisher.documents({ storeId: 'a', kinds: kinds({}), documents: [ruleDocument('/b', 5, { per_child: true })] });
+  publisher.documents({ documents: [ruleDocument('/b', 5, { per_child: true })] });
   t.same(caps(), ['/a 1']);
   t.match(said, [
     [
       /^error: the manual per-child rule user_path \/\S+ minute is not enforced: per_child needs the entitlement quota_templates$/,
     ],
   ]);
-  publisher.documents({ storeId: 'a', kinds: kinds({}), documents: [ruleDocument('/a', 5, { per_child: true })] });
+  publisher.documents({ documents: [ruleDocument('/a', 5, { per_child: true })] });
   t.same(caps(), ['/a 1'], 'and hides no rule of the configuration');
 });
 
@@ -250,7 +233,7 @@ await test('manual rules without a subject, or with tokens that are not counted,
     ...['/a', '/b'].map((path) => ruleDocument(path, 5, tokens)),
     ruleDocument('/c', 5, tokens),
   ];
-  publisher.documents({ storeId: 'a', kinds: kinds({}), documents });
+  publisher.documents({ documents });
   publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r1');
   publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r2');
   t.match(said, [
@@ -267,7 +250,7 @@ await test('an override ends when it expires, without a message', async (t) => {
   const { publisher, caps, ended } = startPublisher({ nowMs: () => start + Math.floor(performance.now() - beganMs) });
   publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r1');
   const override = ruleDocument('/a', 9, { expires_at: timestamp(start + 300) });
-  publisher.documents({ storeId: 'a', kinds: kinds({}), documents: [override] });
+  publisher.documents({ documents: [override] });
   t.same(caps(), ['/a 9']);
   await waitFor('the override to end', () => caps()[0] === '/a 1', 2_000);
   t.ok(performance.now() - beganMs >= 300, 'not before');
@@ -279,7 +262,7 @@ await test('an override ends when the clock is set beyond its end', async (t) =>
   const { publisher, caps } = startPublisher({ nowMs: () => start + aheadMs });
   publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r1');
   const override = ruleDocument('/a', 9, { expires_at: timestamp(start + 3_600_000) });
-  publisher.documents({ storeId: 'a', kinds: kinds({}), documents: [override] });
+  publisher.documents({ documents: [override] });
   t.same(caps(), ['/a 9']);
   aheadMs = 3_600_000;
   await waitFor('the override to end', () => caps()[0] === '/a 1', 2_000);
@@ -301,12 +284,8 @@ await test('an alias of an operator is in force with any config that has its tar
   const withModels = (...models: string[]): Config =>
     sampleConfig({ providers: { p: { models } }, aliases: [{ source: 'chat', targets: [{ model: 'p/m' }] }] });
   const leadsTo = (name: string) => snapshot().routes.get(name)?.targets[0]?.model;
-  const state = (revision: number, ...documents: ReturnType<typeof aliasDocument>[]) => ({
-    documents,
-    kinds: new Map([[manualAliasKind, revision]]),
-    storeId: 's',
-  });
-  publisher.documents(state(1, aliasDocument('chat', 'p/n'), aliasDocument('more', 'chat')));
+  const documents = [aliasDocument('chat', 'p/n'), aliasDocument('more', 'chat')];
+  publisher.documents({ documents });
   publisher.config(withModels('m', 'n'), 'one');
   t.same([leadsTo('chat'), leadsTo('more')], ['n', 'n']);
   t.equal(snapshot().revision, 'one');
@@ -319,8 +298,8 @@ await test('an alias of an operator is in force with any config that has its tar
   t.equal(leadsTo('chat'), 'n');
   t.same(said.at(-1), []);
   const before = snapshot().routes;
-  publisher.documents(state(1, aliasDocument('chat', 'p/n'), aliasDocument('more', 'chat')));
+  publisher.documents({ documents: [...documents, keyDocument('k', 'sk-1')] });
   t.equal(snapshot().routes, before, 'nothing is compiled again when no alias has changed');
-  publisher.documents(state(2));
+  publisher.documents({ documents: [] });
   t.same([leadsTo('chat'), leadsTo('more')], ['m', undefined]);
 });

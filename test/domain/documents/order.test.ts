@@ -2,6 +2,7 @@
 import { array, assert, constantFrom, property, record } from 'fast-check';
 import { test } from 'tap';
 import { changedList, differences, entryIn, inOrder, type Named, placesOf } from '../../../domain/documents/order.ts';
+import { runs } from '../../support/extent.ts';
 
 const text = constantFrom('', '\0', 'a', 'a\0', 'aa', 'b', '\ud83d\ude00', '\uffff');
 const names = array(record({ kind: text, id: text }), { maxLength: 12 });
@@ -28,6 +29,7 @@ await test('a changed list is what sorting all of it again gives, and difference
         after.filter((each) => !before.includes(each)),
       );
     }),
+    runs(1000),
   );
 });
 
@@ -44,5 +46,6 @@ await test('an entry is found by its name, and those of a kind lie together', as
         all.filter(({ kind }) => kind === key.kind),
       );
     }),
+    runs(1000),
   );
 });

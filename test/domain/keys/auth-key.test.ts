@@ -1,6 +1,6 @@
 // The document of a managed key: which bodies are read, which are rejected, when a key is active, and that no secret is stored.
 import { test } from 'tap';
-import { authKeyBody, isActive, keysByDigest, readAuthKey } from '../../../domain/keys/auth-key.ts';
+import { authKeyBody, isActive, readAuthKey } from '../../../domain/keys/auth-key.ts';
 import { digestOf, newSecret, redacted } from '../../../domain/keys/secret.ts';
 
 const secret = newSecret();
@@ -86,17 +86,6 @@ await test('a key counts until the exact millisecond it expires, and never when 
   t.equal(isActive(key, end + 1), false);
   t.equal(isActive(off, end - 1), false);
   t.equal(isActive(endless, Number.MAX_SAFE_INTEGER), true);
-});
-
-await test('keys are found by their whole digest, of two the first', async (t) => {
-  const [one, other] = [readAuthKey('1', least), readAuthKey('2', least)];
-  const near = readAuthKey('3', { ...least, digest: `${least.digest.slice(0, -1)}0` });
-  t.ok(one && other && near);
-  if (!one || !other || !near) return;
-  const found = keysByDigest([one, other, near]);
-  t.equal(found.size, 2, 'a shared beginning is not enough');
-  t.equal(found.get(least.digest)?.id, '1');
-  t.equal(found.get(least.digest.slice(0, 32)), undefined);
 });
 
 await test('a secret is 256 random bits behind a prefix, and only its end is shown', async (t) => {

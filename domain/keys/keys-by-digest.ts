@@ -1,0 +1,61 @@
+// Managed keys by the digest of their secret, in many small maps: keys after a change share all of them but those of what was changed.
+import { byId } from '../documents/order.ts';
+import type { AuthKey } from './auth-key.ts';
+
+/** One for each beginning of a digest, two hex digits: digests are evenly spread. Of 100,000 keys a map holds 400, made in 20 µs. */
+const portions = 256;
+
+interface Portion {
+  /** Sorted by id. */
+  readonly keys: readonly AuthKey[];
+  readonly byDigest: ReadonlyMap<string, AuthKey>;
+}
+
+const noKeys: Portion = { keys: [], byDigest: new Map() };
+
+/** Never changed. Of two keys with the same secret the one with the lower id counts. */
+export class KeysByDigest {
+  static readonly none: KeysByDigest = new KeysByDigest(
+    Array.from({ length: portions }, () => noKeys),
+    0,
+  );
+
+  readonly #portions: readonly Portion[];
+  /** How many keys there are. */
+  readonly size: number;
+
+  private constructor(all: readonly Portion[], size: number) {
+    this.#portions = all;
+    this.size = size;
+  }
+
+  /** Without keys that are here, and with others. */
+  changed({ gone, come }: { readonly gone: readonly AuthKey[]; readonly come: readonly AuthKey[] }): KeysByDigest {
+    if (gone.length + come.length === 0) return this;
+    const all = [...this.#portions];
+    const [leaving, coming] = [new Set(gone), Map.groupBy(come, placeOf)];
+    for (const place of new Set([...gone, ...come].map(placeOf))) {
+      const kept = (all[place] ?? noKeys).keys.filter((key) => !leaving.has(key));
+      all[place] = portionOf([...kept, ...(coming.get(place) ?? [])].sort(byId));
+    }
+    return new KeysByDigest(all, this.size + come.length - gone.length);
+  }
+
+  get(digest: string): AuthKey | undefined {
+    return this.#portions[placeOf({ digest })]?.byDigest.get(digest);
+  }
+
+  values(): readonly AuthKey[] {
+    return this.#portions.flatMap(({ keys }) => keys);
+  }
+}
+
+function placeOf({ digest }: Pick<AuthKey, 'digest'>): number {
+  return Number.parseInt(digest.slice(0, 2), 16) || 0;
+}
+
+function portionOf(keys: readonly AuthKey[]): Portion {
+  const byDigest = new Map<string, AuthKey>();
+  for (const key of keys) if (!byDigest.has(key.digest)) byDigest.set(key.digest, key);
+  return { keys, byDigest };
+}
