@@ -1,5 +1,5 @@
 // JSON as values, read and written so that no number loses a digit.
-import { harmlessLength, readJson } from './read-json.ts';
+import { isHarmless, readJson, setMember } from './read-json.ts';
 
 /** A number that JavaScript cannot hold exactly, with its text. It is written as it was read. */
 export interface ExactNumber {
@@ -13,9 +13,10 @@ export interface JsonObject {
 
 /**
  * A number with more than 15 digits, a zero at the end of a fraction or an exponent would change, and so would -0. What looks like one
- * within a text costs only time. Numbers begin behind a sign of the grammar or a blank, so each is tried once.
+ * within a text costs only time. Numbers begin behind a sign of the grammar or a blank, so each is tried once; that is looked for from their first
+ * digit on, because texts have more blanks than digits: 8 KiB of words take 0.4 instead of 9 µs.
  */
-const mayChange = /(?:^|[:,[\s])-?(?:\d[\d.]{15}|\d+\.\d*0(?!\d)|\d[\d.]*[eE]|(?<=-)0(?![\d.]))/;
+const mayChange = /\d(?<=(?:^|[:,[\s])-?\d)(?:[\d.]{15}|\d*\.\d*0(?!\d)|[\d.]*[eE]|(?<=-0)(?![\d.]))/;
 
 declare global {
   interface JSON {
@@ -31,7 +32,7 @@ export interface EditableObject {
 
 /** Parses JSON; numbers that would change become an `ExactNumber`. Throws a SyntaxError, also where it is nested too deeply. */
 export function parseJson(text: string): JsonValue {
-  const isPlain = text.length <= harmlessLength && !mayChange.test(text);
+  const isPlain = isHarmless(text) && !mayChange.test(text);
   return (isPlain ? JSON.parse(text) : readJson(text)) as JsonValue;
 }
 
@@ -77,7 +78,9 @@ export function numberOf(value: JsonValue | undefined): number | undefined {
 
 /** The members of an object that are not undefined. */
 export function withoutAbsent<Members extends object>(members: Members): Members {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Members;
+  const said: Record<string, unknown> = {};
+  for (const key in members) if (members[key] !== undefined) setMember(said, key, members[key]);
+  return said as Members;
 }
 
 /** The list; undefined when it is empty. */

@@ -16,8 +16,10 @@ const numbers = ['0', '-0', '1', '-1.5', '1.0', '0.10', '1e3', '1E-7', '12345678
 
 await test('every number is written as it was read', async (t) => {
   for (const number of [...numbers, '100', '10.01', '1e400', '-0.0', '9007199254740993']) {
-    const text = `{"a":[${number},"${number}"],"b":${number}}`;
-    t.equal(writeJson(parseJson(text)), text);
+    for (const length of [0, 1_000, 100_000]) {
+      const text = `{"a":[${number},"${number}"],"text":"${'ab '.repeat(length / 3)}","b":${number}}`;
+      t.ok(writeJson(parseJson(text)) === text, `${number} beside ${length} letters`);
+    }
   }
   const value = fc.oneof(fc.constantFrom(...numbers), fc.json());
   fc.assert(

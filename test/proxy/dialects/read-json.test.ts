@@ -98,6 +98,11 @@ await test('what is nested too deeply is refused at once', async (t) => {
   const tookMs = watchTime();
   t.throws(() => parseJson('['.repeat(deep) + ']'.repeat(deep)), SyntaxError);
   t.equal(parseObject(`${'{"a":'.repeat(deep / 4)}1.0${'}'.repeat(deep / 4)}`), undefined);
+  for (const words of ['', ' '.repeat(1_000), ' '.repeat(100_000)]) {
+    const nested = (levels: number): string => `${'['.repeat(levels - 1)}{"a":1}${']'.repeat(levels - 1)}${words}`;
+    t.equal(JSON.stringify(parseJson(nested(256))), nested(256).trim());
+    t.throws(() => parseJson(nested(257)), SyntaxError);
+  }
   t.ok(tookMs() < 1_000, 'not after minutes');
   const allowed = '['.repeat(256) + ']'.repeat(256);
   t.equal(writeJson(parseJson(allowed)), allowed);
