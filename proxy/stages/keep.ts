@@ -1,7 +1,7 @@
 // Stage 8, for responses that a client may ask for later: a tap keeps them, or remembers which provider does.
 
-import { randomBytes } from 'node:crypto';
 import type { Answer, Tap } from '../answer.ts';
+import { randomId } from '../bytes/random-id.ts';
 import { type Call, memberOf } from '../call/call.ts';
 import { type JsonObject, textOf } from '../dialects/json/json.ts';
 import { storedResponse } from '../dialects/responses/stored-response.ts';
@@ -186,7 +186,7 @@ function* recordOf(
   response: JsonObject,
 ): Slices<Keepable | undefined> {
   const asked = spoken ?? { ...(yield* parsedObject(body)), ...previous(continues?.id) };
-  const record = yield* storedResponse(asked, response, newId);
+  const record = yield* storedResponse(asked, response, randomId);
   const further = record?.input_items.slice(continues?.itemsBefore ?? 0).filter(isOfClient);
   return record && { ...record, further: further?.slice(-mostFurther) ?? [] };
 }
@@ -194,8 +194,4 @@ function* recordOf(
 /** Keeps the words of the model with its own response. */
 function isOfClient({ type, role }: JsonObject): boolean {
   return type === 'message' ? role !== 'assistant' : (textOf(type) ?? '').endsWith('_output');
-}
-
-function newId(): string {
-  return randomBytes(12).toString('hex');
 }

@@ -1,5 +1,5 @@
 // A call in the words of its target, and the target's answer in the words of the client.
-import { randomBytes } from 'node:crypto';
+import { randomId } from '../bytes/random-id.ts';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
 import { checkNestedValues } from '../dialects/conversation/nested-values.ts';
 import { type JsonObject, textOf } from '../dialects/json/json.ts';
@@ -56,7 +56,7 @@ export function* translate(
   const written = dialect.writeRequest(request, place, losses);
   if (dialect.name !== request.dialect) tellOwnParts(request, losses);
   const body = yield* writtenBody(written, spoken.bytes > shortBytes);
-  const ownCalls = new OwnCalls(spoken.request, ownNames, newId);
+  const ownCalls = new OwnCalls(spoken.request, ownNames, randomId);
   return { spoken, target, dialect, body, ownCalls, dropped: losses.dropped };
 }
 
@@ -105,12 +105,8 @@ export function eventWriter(translated: Translated, nowMs: number): EventWriter 
 /** A longer request is not repeated in answers. Bytes. */
 const mostRepeated = 1024 * 1024;
 
-function newId(): string {
-  return randomBytes(12).toString('hex');
-}
-
 function contextOf({ spoken, target }: Translated, nowMs: number): AnswerContext {
   const { request, body, bytes } = spoken;
   const isLong = bytes > mostRepeated;
-  return { model: target.model, nowSeconds: Math.floor(nowMs / 1000), newId, request, body, isLong };
+  return { model: target.model, nowSeconds: Math.floor(nowMs / 1000), newId: randomId, request, body, isLong };
 }
