@@ -1,7 +1,7 @@
 // The response object of OpenAI: what was answered, and the settings of the request once more.
 import type { ConversationUsage, Finish } from '../conversation/conversation.ts';
 import type { StreamFailure } from '../conversation/stream-event.ts';
-import { type JsonObject, type JsonValue, objectOf } from '../json/json.ts';
+import { type EditableObject, type JsonObject, type JsonValue, objectOf } from '../json/json.ts';
 import type { AnswerContext } from '../translation.ts';
 import { writeUsage } from './read/read-usage.ts';
 
@@ -105,10 +105,11 @@ function shortMembers(body: JsonObject): JsonObject {
 }
 
 function settings(body: JsonObject): JsonObject {
-  const said = Object.keys(usual).map((key): [string, JsonValue] => [key, body[key] ?? usual[key] ?? null]);
+  const said: EditableObject = { ...usual };
+  for (const key in usual) said[key] = body[key] ?? usual[key];
   const conversation = body['conversation'];
   return {
-    ...Object.fromEntries(said),
+    ...said,
     reasoning: { effort: null, summary: null, ...objectOf(body['reasoning']) },
     text: { ...objectOf(body['text']), format: objectOf(body['text'])?.['format'] ?? { type: 'text' } },
     ...(typeof body['user'] === 'string' ? { user: body['user'] } : {}),
