@@ -1,4 +1,5 @@
 // Whether the body of a model call may refer to stored objects. Nearly none does, and each is looked at: that must cost nearly nothing.
+import { spells } from '../../bytes/spells.ts';
 
 /**
  * The words before an underscore in names of members that name an object, and in ids that clients may place anywhere:
@@ -13,11 +14,11 @@ const itemHex = 16;
 const [underscore, backslash, slash] = [0x5f, 0x5c, 0x2f];
 /** The words before a slash in addresses of files: `files/…`, `cachedContents/…`, `fileid://…`. */
 const beforeSlash = 'files contents fileid:'.split(' ');
-/** An escaped letter, `\u0020` to `\u007f`, may hide a name. */
-const [letterU, zero, two, eight] = [0x75, 0x30, 0x32, 0x38];
-/** A body with more of them is read in steps instead. Escapes are in all code that is sent. */
+/** An escaped letter, `\u0020` to `\u007f`, may hide a name. Backslashes are in all code that is sent, these letters hardly. */
+const hidden = Buffer.from('u00');
+const [two, eight] = [0x32, 0x38];
+/** A body with more of what has to be looked at is read in steps instead. */
 const mostLooks = 20_000;
-const mostEscapes = 200_000;
 
 /** The last letters of words, three in a number; a quote may be the first. */
 function endsOf(words: readonly string[]): ReadonlySet<number> {
@@ -25,11 +26,11 @@ function endsOf(words: readonly string[]): ReadonlySet<number> {
 }
 
 /** The name of a member with the id of a previous answer. */
-const previous = Buffer.from('previous_message');
+const previous = 'previous_message';
+const previousStart = previous.indexOf('_');
 
 /** True for a body that has to be read. */
 export function mayRefer(body: Buffer): boolean {
-  if (body.includes(previous)) return true;
   return hasBefore(body, underscore, ends) || hasBefore(body, slash, addressEnds) || hidesLetters(body);
 }
 
@@ -40,7 +41,7 @@ function hasBefore(body: Buffer, byte: number, wanted: ReadonlySet<number>): boo
     looks += 1;
     const until = body[at - 1] === backslash ? at - 1 : at;
     if (looks > mostLooks || (until > 2 && wanted.has(lettersAt(body, until)))) return true;
-    if (byte === underscore && hasHex(body, at + 1)) return true;
+    if (byte === underscore && (hasHex(body, at + 1) || spells(body, at - previousStart, previous))) return true;
   }
   return false;
 }
@@ -63,15 +64,21 @@ function lettersAt(bytes: Buffer, at: number): number {
 }
 
 function hidesLetters(body: Buffer): boolean {
-  let escapes = 0;
-  for (let at = body.indexOf(backslash); at !== -1; at = body.indexOf(backslash, at + 2)) {
-    escapes += 1;
-    if (escapes > mostEscapes) return true;
-    const next = body[at + 4] ?? 0;
-    if (body[at + 1] === letterU && body[at + 2] === zero && body[at + 3] === zero && next >= two && next < eight)
-      return true;
+  let looks = 0;
+  for (let at = body.indexOf(hidden); at !== -1; at = body.indexOf(hidden, at + 1)) {
+    looks += 1;
+    if (looks > mostLooks) return true;
+    const next = body[at + hidden.length] ?? 0;
+    if (next >= two && next < eight && isEscape(body, at - 1)) return true;
   }
   return false;
+}
+
+/** Whether a backslash stands there that is not the second of an escaped one. */
+function isEscape(body: Buffer, at: number): boolean {
+  let slashes = 0;
+  while (body[at - slashes] === backslash) slashes += 1;
+  return slashes % 2 === 1;
 }
 
 const ends = endsOf([...before, ...beforeItem]);
