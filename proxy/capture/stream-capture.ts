@@ -1,5 +1,5 @@
 // An event stream on its way into an audit entry or the cache: each event is folded as it comes, so that a long stream takes no more memory than what it says.
-import { randomId } from '../bytes/random-id.ts';
+import { randomId } from '../../domain/random-id.ts';
 import { type JsonObject, parseObject } from '../dialects/json/json.ts';
 import { ServerEventSplitter } from '../dialects/server-events.ts';
 import { type AnswerContext, InvalidAnswer, type RawEvent } from '../dialects/translation.ts';

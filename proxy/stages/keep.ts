@@ -1,7 +1,7 @@
 // Stage 8, for responses that a client may ask for later: a tap keeps them, or remembers which provider does.
 
+import { randomId } from '../../domain/random-id.ts';
 import type { Answer, Tap } from '../answer.ts';
-import { randomId } from '../bytes/random-id.ts';
 import { type Call, memberOf } from '../call/call.ts';
 import { type JsonObject, textOf } from '../dialects/json/json.ts';
 import { storedResponse } from '../dialects/responses/stored-response.ts';

@@ -1,5 +1,5 @@
 // A call in the words of its target, and the target's answer in the words of the client.
-import { randomId } from '../bytes/random-id.ts';
+import { randomId } from '../../domain/random-id.ts';
 import type { ConversationAnswer } from '../dialects/conversation/conversation.ts';
 import { checkNestedValues } from '../dialects/conversation/nested-values.ts';
 import { type JsonObject, textOf } from '../dialects/json/json.ts';
