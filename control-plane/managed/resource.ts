@@ -85,7 +85,7 @@ export interface ManagedResource<
   readonly figures?: { read(parts: Parts): Promise<Figures>; readonly isNeeded: boolean };
   /** The entries that a write is decided on. `nowMs`: Unix milliseconds. */
   known(parts: Parts, state: KnownState, nowMs: number): Known;
-  /** The body of the listing. It does not fail: behind a write nothing may. */
+  /** The body of the listing; one that may be long as a `LongList`. It does not fail: behind a write nothing may. */
   list(parts: Parts, state: KnownState, shown: Shown<Query, Figures>): object | Promise<object>;
   /** The name in the log and in the record of a write. */
   title(wanted: Named): string;

@@ -4,6 +4,7 @@ import { stateRevision } from '../../schemas/state-revision.ts';
 import { who } from '../authenticate.ts';
 import { createCommitter, type KnownState } from './commit.ts';
 import { checkPrecondition, entityTag } from './entity-tag.ts';
+import { LongList, sendLong } from './long-list.ts';
 import { readQuery } from './read-query.ts';
 import { readStored, staleHeader, unlessUnavailable } from './read-stored.ts';
 import {
@@ -35,11 +36,13 @@ export function managedRoutes<
       reply: FastifyReply,
       state: KnownState,
       shown: Omit<Shown<Query, Figures>, 'nowMs'>,
+      answer?: object,
     ): Promise<object> => {
       const isStale = shown.isStale || (counted !== undefined && shown.figures === undefined);
       if (!isUntagged) reply.header('etag', entityTag(state, kind));
       reply.headers({ 'cache-control': 'no-store', ...staleHeader(isStale) });
-      return resource.list(parts, state, { ...shown, nowMs: nowMs() });
+      const body = answer ?? (await resource.list(parts, state, { ...shown, nowMs: nowMs() }));
+      return body instanceof LongList ? sendLong(reply, body) : body;
     };
 
     const change = async (
@@ -62,9 +65,8 @@ export function managedRoutes<
       request.wrote(resource.title(wanted), decision.facts);
       // A reset changes what is counted.
       const figures = early ?? (await unlessUnavailable(count()));
-      const body = await show(reply, state, { operator, query: undefined, figures, isStale: false });
       reply.headers(stateRevision(revision));
-      return write.answer ?? body;
+      return show(reply, state, { operator, query: undefined, figures, isStale: false }, write.answer);
     };
 
     app.get(path, { config: { access } }, async ({ query, operator }, reply) => {

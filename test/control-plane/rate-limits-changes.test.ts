@@ -8,7 +8,7 @@ import {
   resetEveryRule,
   resetRule,
 } from '../../control-plane/admin/rate-limits/changes.ts';
-import { listing } from '../../control-plane/admin/rate-limits/listing.ts';
+import { type ListingParts, listing } from '../../control-plane/admin/rate-limits/listing.ts';
 import { readWrite } from '../../control-plane/admin/rate-limits/read-write.ts';
 import { Refusal } from '../../control-plane/errors.ts';
 import { dateRules } from '../../control-plane/managed/declared-dates.ts';
@@ -233,6 +233,16 @@ await test('there is a largest number of rules, which updates do not count again
   t.equal(putRule(full, write('/team'), 'master_key', true).length, 1, 'an override is not one more');
 });
 
+interface Listed {
+  readonly rate_limits: Record<string, unknown>[];
+  readonly server_time: string;
+}
+
+function listed(parts: ListingParts): Listed {
+  const { open, entries, close } = listing(parts);
+  return JSON.parse(open + [...entries].join() + close) as Listed;
+}
+
 await test('the listing shows exactly what each kind of rule has', async (t) => {
   const limits = [
     { period: 'minute' as const, max_requests: 10, mode: 'enforce' as const },
@@ -262,17 +272,14 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     scopes: [],
   };
   const nowMs = start + 61_234;
-  const { rate_limits: items, server_time } = listing({
+  const { rate_limits: items, server_time } = listed({
     rules,
     places: new Map(),
     prerequisites: rulePrerequisites(),
     live,
     declared: dateRules(new Map(), rules, start),
     nowMs,
-  }) as {
-    rate_limits: Record<string, unknown>[];
-    server_time: string;
-  };
+  });
   t.equal(server_time, '2026-06-01T00:01:01.234Z');
   const shared = {
     source: 'config',
@@ -338,7 +345,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
     );
   }
   t.same(
-    listing({
+    listed({
       rules: [],
       prerequisites: rulePrerequisites(),
       live,

@@ -12,6 +12,7 @@ import type { DocumentUses, StoredState } from '../../../store/state/state-store
 import { isInScope, type Operator, who } from '../../authenticate.ts';
 import { createCommitter, type Decided, type DocumentStore } from '../../managed/commit.ts';
 import { keysOf } from '../../managed/key-index.ts';
+import { LongList, sendLong } from '../../managed/long-list.ts';
 import type { Quotas } from '../../managed/quotas.ts';
 import { readQuery } from '../../managed/read-query.ts';
 import { type Known, readStored, staleHeader, unlessUnavailable } from '../../managed/read-stored.ts';
@@ -109,13 +110,17 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
   const writer = createKeyWriter(parts);
   const { nowMs, view, write } = writer;
 
-  /** The records of keys, with their last use. */
-  const show = async (keys: readonly AuthKey[], known: Known, reply: FastifyReply): Promise<object[]> => {
-    const ids = keys.map(({ id }) => id);
-    const uses = known.isStale ? undefined : await unlessUnavailable(parts.uses.of(managedKeys.kind, ids));
+  /** Makes the records of these keys, with their last use. */
+  const shown = async (
+    keys: readonly AuthKey[],
+    known: Known,
+    reply: FastifyReply,
+  ): Promise<(key: AuthKey) => object> => {
+    const uses = known.isStale ? undefined : await unlessUnavailable(usesOf(keys, parts.uses));
     const isStale = uses === undefined;
     reply.headers(staleHeader(isStale));
-    return keys.map((key) => keyRecord(key, { nowMs: nowMs(), isStale, usedHour: uses?.get(key.id) }));
+    const now = nowMs();
+    return (key) => keyRecord(key, { nowMs: now, isStale, usedHour: uses?.get(key.id) });
   };
 
   // An answer may hold a secret, and may be out of date at once.
@@ -128,7 +133,8 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     const visible = keysOf(known.state)
       .newest()
       .filter(({ userPath }) => isInScope(current, userPath));
-    return show(visible, known, reply);
+    const record = await shown(visible, known, reply);
+    return sendLong(reply, new LongList('[', textsOf(visible, record), ']'));
   });
 
   app.post('/admin/auth-keys', { config }, async (request, reply) => {
@@ -162,8 +168,9 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
 
   app.get('/admin/auth-keys/:id', { config }, async ({ params, operator }: OneKey, reply) => {
     const known = await readStored(store);
-    const [shown] = await show([findKey(view(known.state, operator), params.id)], known, reply);
-    return shown;
+    const key = findKey(view(known.state, operator), params.id);
+    const record = await shown([key], known, reply);
+    return record(key);
   });
 
   app.delete('/admin/auth-keys/:id', { config }, async (request: OneKey, reply) => {
@@ -177,6 +184,23 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
 
   addChanges(app, parts, writer);
 };
+
+/** So many keys are looked up at once: the store answers others in between. */
+const usesAtOnce = 1_000;
+
+/** The hours of their last uses, by id. Rejects with `StoreUnavailable`. */
+async function usesOf(keys: readonly AuthKey[], uses: AuthKeyParts['uses']): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  for (let first = 0; first < keys.length; first += usesAtOnce) {
+    const ids = keys.slice(first, first + usesAtOnce).map(({ id }) => id);
+    for (const [id, hour] of await uses.of(managedKeys.kind, ids)) found.set(id, hour);
+  }
+  return found;
+}
+
+function* textsOf(keys: readonly AuthKey[], record: (key: AuthKey) => object): Generator<string, void> {
+  for (const key of keys) yield JSON.stringify(record(key));
+}
 
 /** The routes that change one key. */
 function addChanges(app: FastifyInstance, parts: AuthKeyParts, { nowMs, change }: KeyWriter): void {

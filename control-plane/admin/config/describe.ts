@@ -9,7 +9,7 @@ import type { Provider } from '../../../schemas/types.ts';
 import type { Fleet } from '../../fleet.ts';
 import type { Known } from '../../managed/read-stored.ts';
 import { type BudgetParts, budgetRowsWithoutSpend } from '../budgets/parts.ts';
-import { type RateLimitParts, rowsWithoutUsage } from '../rate-limits/resource.ts';
+import { describedRules, type RateLimitParts } from '../rate-limits/resource.ts';
 import { knownAliases, type VirtualModelParts } from '../virtual-models/known.ts';
 import { aliasRows } from '../virtual-models/listing.ts';
 
@@ -50,7 +50,7 @@ export function describeConfig(parts: ConfigParts, { state, isStale }: Known, wa
     ...list('providers', () => rowsOfProviders(config, fleet)),
     ...list('aliases', () => aliasRows(knownAliases(aliases, state, aliases.nowMs()))),
     rate_limits_enabled: config.prerequisites().enabled,
-    ...list('rate_limits', () => rowsWithoutUsage(rules, state)),
+    ...list('rate_limits', () => describedRules(rules, state)),
     budgets_enabled: budgets.prerequisites().enabled,
     ...list('budgets', () => budgetRowsWithoutSpend(budgets, state)),
     ...(isStale ? { stale: true } : {}),

@@ -7,6 +7,7 @@ import { explainUnenforced } from '../../../domain/rules/unenforced.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
 import type { DeclaredDates } from '../../managed/declared-dates.ts';
 import { authorship, provenance } from '../../managed/listing.ts';
+import { LongList } from '../../managed/long-list.ts';
 import type { LiveCounters } from './fleet-counters.ts';
 import { useOf } from './rule-use.ts';
 import { type Counting, openOf, type SharedFigures } from './store-figures.ts';
@@ -30,23 +31,50 @@ export interface ListingParts {
 }
 
 /** The body of `schemas/admin/rate-limits.schema.json`: times are RFC 3339 in UTC; absent members are left out. */
-export function listing(parts: ListingParts): object {
-  return {
-    rate_limits: rows(parts),
+export function listing(parts: ListingParts): LongList {
+  return LongList.in('rate_limits', texts(parts), {
     ...parts.page,
     server_time: timestamp(parts.nowMs),
     ...(parts.live === undefined ? { stale: true } : {}),
-  };
+  });
 }
 
-/** One row for each rule; without usage when `live` is undefined. */
-export function rows(parts: ListingParts): object[] {
-  return parts.rules.map((rule) => item(rule, parts));
+/** One row for each rule, without usage. */
+export function rowsWithoutUsage(parts: Omit<ListingParts, 'live'>): object[] {
+  return parts.rules.map((rule) => ({ ...described(rule, parts), ...authored(rule, parts) }));
 }
 
-function item(rule: MergedRule, parts: ListingParts): object {
-  const { prerequisites, live, declared: all, places, nowMs } = parts;
-  const { manual } = rule;
+function* texts(parts: ListingParts): Generator<string, void> {
+  for (const rule of parts.rules) {
+    const { before, after } = writtenRule(rule, parts);
+    const { live } = parts;
+    const use = live === undefined ? '' : `,${JSON.stringify(liveMembers(rule, live, parts)).slice(1, -1)}`;
+    yield before + use + after;
+  }
+}
+
+/** The text of a row before and behind the members that depend on the moment. */
+interface WrittenRule {
+  readonly before: string;
+  readonly after: string;
+  readonly declared: DeclaredDates;
+  readonly places: ListingParts['places'];
+}
+
+/** By the merged rule, which is another object when the rule or what decides on it has changed. */
+const writtenBefore = new WeakMap<MergedRule, WrittenRule>();
+
+function writtenRule(rule: MergedRule, parts: ListingParts): WrittenRule {
+  const { declared, places } = parts;
+  const known = writtenBefore.get(rule);
+  if (known?.declared === declared && known.places === places) return known;
+  const before = JSON.stringify(described(rule, parts)).slice(0, -1);
+  const written = { before, after: `,${JSON.stringify(authored(rule, parts)).slice(1)}`, declared, places };
+  writtenBefore.set(rule, written);
+  return written;
+}
+
+function described(rule: MergedRule, { prerequisites, places }: Omit<ListingParts, 'live'>): object {
   const unenforced = explainUnenforced(rule, prerequisites);
   return {
     id: rule.id,
@@ -65,10 +93,15 @@ function item(rule: MergedRule, parts: ListingParts): object {
     period_seconds: rule.periodSeconds,
     ...(rule.maxRequests === undefined ? {} : { max_requests: rule.maxRequests }),
     ...(rule.maxTokens === undefined ? {} : { max_tokens: rule.maxTokens }),
-    ...(live === undefined ? {} : { ...usage(rule, live, parts), refused: live.refused(rule.key) }),
-    ...(live === undefined ? {} : sharing(rule, live, parts)),
-    ...authorship(manual, all.get(rule.key), nowMs),
   };
+}
+
+function liveMembers(rule: MergedRule, live: LiveCounters, parts: ListingParts): object {
+  return { ...usage(rule, live, parts), refused: live.refused(rule.key), ...sharing(rule, live, parts) };
+}
+
+function authored({ key, manual }: MergedRule, { declared, nowMs }: Omit<ListingParts, 'live'>): object {
+  return authorship(manual, declared.get(key), nowMs);
 }
 
 /** A template has no usage, because each child has its own counters. An absent cap has none either. */

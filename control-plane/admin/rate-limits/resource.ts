@@ -15,7 +15,7 @@ import type { ManagedParts, ManagedResource, ManagedWrite } from '../../managed/
 import { deleteRule, type KnownRules, knownRules, putRule, resetEveryRule, resetRule } from './changes.ts';
 import { delegatedRemoval, delegatedReset, delegatedWrite, refuseForeignModel } from './delegation.ts';
 import type { LiveCounters } from './fleet-counters.ts';
-import { type ListingParts, listing, rows } from './listing.ts';
+import { type ListingParts, listing, rowsWithoutUsage } from './listing.ts';
 import { mergedRules } from './merged-rules.ts';
 import { type ListingQuery, readListing } from './read-listing.ts';
 import { checkConfirmation, type RuleName, type RuleWrite, readDelete, readResetOne, readWrite } from './read-write.ts';
@@ -172,7 +172,7 @@ function shownRules(parts: RateLimitParts, { documents }: Pick<StoredState, 'doc
   return { rules, prerequisites, ...declared, nowMs };
 }
 
-/** A row for each rule, without usage. */
-export function rowsWithoutUsage(parts: RateLimitParts, state: Pick<StoredState, 'documents'>): object[] {
-  return rows({ ...shownRules(parts, state), live: undefined });
+/** A row for each rule of a state, without usage. */
+export function describedRules(parts: RateLimitParts, state: Pick<StoredState, 'documents'>): object[] {
+  return rowsWithoutUsage(shownRules(parts, state));
 }
