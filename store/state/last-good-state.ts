@@ -1,28 +1,73 @@
 // The managed documents as last read, kept on disk: a start without its store goes on with them, and an emptied store gets them back.
-import { rename } from 'node:fs/promises';
+import { readFile, rename } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { keepCopy, recallCopy } from '../checksummed-file.ts';
-import type { Document, PastChange, StoredState } from './state-store.ts';
+import { differences, inOrder } from '../../domain/documents/order.ts';
+import { recallCopy } from '../checksummed-file.ts';
+import { ChecksummedLog, type RecalledLog, recallLog } from '../checksummed-log.ts';
+import { placeOf } from './lineage.ts';
+import { type Document, type DocumentKey, mostPast, type PastChange, type StoredState } from './state-store.ts';
 
+/** A line of the copy: what it changes in what those before it say. */
 interface Kept {
   storeId: string;
   revision: number;
   kinds: [kind: string, revision: number][];
   documents: Document[];
-  /** These two are absent in the copy of an older version. */
+  /** These are absent in the copy of an older version, which is one line. */
   mark?: string | undefined;
   past?: [revision: number, change: PastChange][];
+  deleted?: DocumentKey[];
 }
 
+type NamedState = StoredState & { readonly storeId: string };
+
+/** Documents in a line: to write it holds the process up for a millisecond. */
+const documentsAtOnce = 200;
+
 /** Writes a state that has a store id. Gives a sentence when that fails; never throws. */
-export async function keepState(
-  path: string,
-  state: StoredState & { readonly storeId: string },
-): Promise<string | undefined> {
-  const { storeId, revision, mark, kinds, documents, past = [] } = state;
-  const kept: Kept = { storeId, revision, mark, kinds: [...kinds], documents: [...documents], past: [...past] };
-  const reason = await keepCopy(path, JSON.stringify(kept));
+export async function keepState(path: string, state: NamedState): Promise<string | undefined> {
+  return sentence(path, await begun(new ChecksummedLog(path), state));
+}
+
+function sentence(path: string, reason: string | undefined): string | undefined {
   return reason && `the copy of the managed state could not be written to ${path} (${reason})`;
+}
+
+function begun(log: ChecksummedLog, state: NamedState): Promise<string | undefined> {
+  return log.begin(1 + Math.ceil(state.documents.length / documentsAtOnce), wholeLines(state));
+}
+
+function* wholeLines(state: NamedState): Generator<string, void> {
+  yield lineOf(state, { documents: [], past: state.past ?? noPast });
+  for (let first = 0; first < state.documents.length; first += documentsAtOnce) {
+    yield lineOf(state, { documents: state.documents.slice(first, first + documentsAtOnce), past: noPast });
+  }
+}
+
+const noPast: ReadonlyMap<number, PastChange> = new Map();
+
+interface Changed {
+  readonly documents: readonly Document[];
+  readonly past: ReadonlyMap<number, PastChange>;
+  readonly deleted?: readonly DocumentKey[];
+}
+
+function lineOf({ storeId, revision, mark, kinds }: NamedState, { documents, past, deleted = [] }: Changed): string {
+  const place = { storeId, revision, mark, kinds: [...kinds] };
+  const kept: Kept = { ...place, documents: [...documents], past: [...past], deleted: [...deleted] };
+  return JSON.stringify(kept);
+}
+
+/** The line that makes `state` of the copy of `before`; undefined when it is to be written anew. */
+function lineSince(before: NamedState, state: NamedState): string | undefined {
+  const past = new Map(state.past);
+  for (const [revision, change] of before.past ?? noPast) {
+    if (revision > state.revision - mostPast && past.get(revision) !== change) return undefined;
+    past.delete(revision);
+  }
+  if (state.storeId !== before.storeId || state.revision < before.revision) return undefined;
+  const { gone, come } = differences(before.documents, state.documents, inOrder);
+  return lineOf(state, { documents: come, past, deleted: gone.map(({ kind, id }) => ({ kind, id })) });
 }
 
 /** Keeps copies in their own time. */
@@ -40,7 +85,9 @@ const patienceMs = 1_000;
 
 /** A keeper of the copy in `path`; `warn` gets sentences. */
 export function createKeeper(path: string, warn: (problem: string | undefined) => void): Keeper {
-  let toKeep: (StoredState & { storeId: string }) | undefined;
+  const log = new ChecksummedLog(path);
+  let toKeep: NamedState | undefined;
+  let inCopy: NamedState | undefined;
   let keeping: Promise<void> | undefined;
   let isReplacing = false;
 
@@ -50,11 +97,21 @@ export function createKeeper(path: string, warn: (problem: string | undefined) =
       toKeep = undefined;
       if (isReplacing) {
         isReplacing = false;
+        inCopy = undefined;
         warn(await setAside(path));
       }
-      warn(await keepState(path, state));
+      warn(sentence(path, await keep(state)));
     }
     keeping = undefined;
+  }
+
+  /** A file that cannot grow any more, or was removed, is written anew. */
+  async function keep(state: NamedState): Promise<string | undefined> {
+    const line = log.mayGrow && inCopy !== undefined ? lineSince(inCopy, state) : undefined;
+    const isAppended = line !== undefined && (await log.append(line)) === undefined;
+    const reason = isAppended ? undefined : await begun(log, state);
+    inCopy = reason === undefined ? state : undefined;
+    return reason;
   }
 
   return {
@@ -87,10 +144,37 @@ export async function setAside(path: string): Promise<string | undefined> {
 
 /** The copy, nothing when there is none, or a sentence when it cannot be trusted. Never throws. */
 export async function recallState(path: string): Promise<{ state?: StoredState; warning?: string }> {
-  const { content, distrust } = await recallCopy(path);
+  const { lines, distrust } = await recallLines(path);
   if (distrust !== undefined) return { warning: `the copy of the managed state in ${path} is ignored: ${distrust}` };
-  if (content === undefined) return {};
-  const { storeId, revision, mark, kinds, documents, past = [] }: Kept = JSON.parse(content);
-  const state = { storeId, revision, mark, kinds: new Map(kinds), documents, skipped: [] };
-  return { state: past.length === 0 ? state : { ...state, past: new Map(past) } };
+  if (lines === undefined) return {};
+  const [documents, past] = [new Map<string, Document>(), new Map<number, PastChange>()];
+  let last: Kept | undefined;
+  for (const line of lines) {
+    last = JSON.parse(line) as Kept;
+    for (const key of last.deleted ?? []) documents.delete(placeOf(key));
+    for (const document of last.documents) documents.set(placeOf(document), document);
+    for (const [number, change] of last.past ?? []) past.set(number, change);
+  }
+  if (last === undefined) return {};
+  const { storeId, revision, mark, kinds } = last;
+  const sorted = [...documents.values()].sort(inOrder);
+  const state = { storeId, revision, mark, kinds: new Map(kinds), documents: sorted, skipped: [] };
+  for (const number of past.keys()) if (number <= revision - mostPast) past.delete(number);
+  return { state: past.size === 0 ? state : { ...state, past } };
+}
+
+/** As `recallLog`; nothing when there is no file. */
+async function recallLines(
+  path: string,
+): Promise<RecalledLog | { readonly lines?: undefined; readonly distrust?: undefined }> {
+  try {
+    const text = await readFile(path, 'utf8');
+    if (!text.startsWith('{')) return recallLog(text);
+    // As an older version wrote it.
+    const { content, distrust } = await recallCopy(path);
+    return content === undefined ? { distrust: distrust ?? 'it is damaged' } : { lines: [content] };
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    return isMissing ? {} : { distrust: 'it cannot be read' };
+  }
 }

@@ -3,6 +3,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
+import { keepCopy } from '../../../store/checksummed-file.ts';
 import type { StateOwner, Witnesses } from '../../../store/state/custody.ts';
 import { followState } from '../../../store/state/follow-state.ts';
 import { keepState, recallState } from '../../../store/state/last-good-state.ts';
@@ -227,7 +228,7 @@ await test('a copy that is damaged or of another version is said and not used', 
   const text = readFileSync(copyPath, 'utf8');
   for (const [good, wrong, reason] of [
     ['rate_limit', 'rate_limbo', 'it is damaged'],
-    ['{"version":1,', '{"version":2,', 'it was written by another version'],
+    ['{"version":2,', '{"version":3,', 'it was written by another version'],
   ] as const) {
     writeFileSync(copyPath, text.replace(good, wrong));
     const { events, follower } = await follow();
@@ -236,6 +237,37 @@ await test('a copy that is damaged or of another version is said and not used', 
     t.equal(follower.status().source, 'store');
     await copied('a');
   }
+});
+
+await test('a change is added to the copy, which is otherwise left as it is', async (t) => {
+  const { store, follow, copyPath, copied } = startStand(t);
+  for (const id of ['a', 'b', 'c']) await put(store, id);
+  const { follower } = await follow();
+  await copied('a', 'b', 'c');
+  const before = readFileSync(copyPath, 'utf8');
+  await put(store, 'b', { changed: true });
+  await commitAnyhow(store, { expected: new Map(), changes: [{ kind: 'rate_limit', id: 'a', body: undefined }] });
+  await copied('b', 'c');
+  const after = readFileSync(copyPath, 'utf8');
+  t.ok(after.startsWith(before));
+  t.notMatch(after.slice(before.length), /"id":"c"/);
+  const { state } = await recallState(copyPath);
+  t.same(state && { ...state, mark: state.mark }, { ...(await store.read()), skipped: [] });
+  rmSync(copyPath);
+  await put(store, 'd');
+  await copied('b', 'c', 'd');
+  t.equal(follower.state().documents.length, 3);
+});
+
+await test('a copy of an older version, as one text, is in force too', async (t) => {
+  const { store, follow, copyPath, copied } = startStand(t);
+  await put(store, 'a');
+  const { follower } = await follow();
+  await copied('a');
+  const { storeId, revision, mark, kinds, documents, past = [] } = follower.state();
+  const older = { storeId, revision, mark, kinds: [...kinds], documents, past: [...past] };
+  await keepCopy(copyPath, JSON.stringify(older));
+  t.same((await recallState(copyPath)).state, { ...follower.state(), skipped: [] });
 });
 
 await test('a copy is believed by the seals in it', async (t) => {
