@@ -51,6 +51,12 @@ const unused: Used = {
   endMs: Number.NEGATIVE_INFINITY,
 };
 
+/** Of one rule in one epoch. */
+interface Counted {
+  readonly use: Used;
+  readonly parts: readonly ProxyPart[];
+}
+
 /** Reads the heartbeats and adds up their counters. Rejects with `StoreUnavailable`. */
 export async function readLiveCounters(
   fleet: { refresh(): Promise<void>; heartbeats(): readonly Heartbeat[] },
@@ -62,10 +68,10 @@ export async function readLiveCounters(
 
 /** Adds up the counters of the live heartbeats; skips a heartbeat with an unreadable body. */
 export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): LiveCounters {
-  const used = new Map<string, Used>();
+  /** By rule key and epoch. */
+  const used = new Map<string, Map<number, Counted>>();
   const flying = new Map<string, number>();
   const refusals = new Map<string, number>();
-  const parts = new Map<string, ProxyPart[]>();
   const scopes: ProxyScope[] = [];
   for (const { instance, atMs, body } of heartbeats) {
     if (nowMs - atMs >= heartbeatLifeMs) continue;
@@ -79,30 +85,25 @@ export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): L
     if (scope !== undefined) scopes.push({ scope, store });
     for (const [key, count] of refused) refusals.set(key, (refusals.get(key) ?? 0) + count);
     for (const [index, [key, epoch, requestsUsed, tokensUsed, inFlight, tokensReserved = 0]] of counters.entries()) {
-      const place = placeOf(key, epoch);
-      const before = used.get(place) ?? unused;
-      used.set(place, {
+      const epochs = used.get(key) ?? new Map<number, Counted>();
+      used.set(key, epochs);
+      const { use: before, parts } = epochs.get(epoch) ?? { use: unused, parts: [] };
+      const use = {
         requestsUsed: before.requestsUsed + requestsUsed,
         tokensUsed: before.tokensUsed + tokensUsed,
         tokensReserved: before.tokensReserved + tokensReserved,
         startMs: Math.min(before.startMs, windows[index]?.[0] ?? unused.startMs),
         endMs: Math.max(before.endMs, windows[index]?.[1] ?? unused.endMs),
-      });
+      };
+      epochs.set(epoch, { use, parts: [...parts, { instance, requestsUsed, tokensUsed, inFlight }] });
       flying.set(key, (flying.get(key) ?? 0) + inFlight);
-      const own = parts.get(place) ?? [];
-      own.push({ instance, requestsUsed, tokensUsed, inFlight });
-      parts.set(place, own);
     }
   }
   return {
-    of: (key, epoch) => used.get(placeOf(key, epoch)) ?? unused,
+    of: (key, epoch) => used.get(key)?.get(epoch)?.use ?? unused,
     inFlight: (key) => flying.get(key) ?? 0,
     refused: (key) => refusals.get(key) ?? 0,
-    parts: (key, epoch) => parts.get(placeOf(key, epoch)) ?? [],
+    parts: (key, epoch) => used.get(key)?.get(epoch)?.parts ?? [],
     scopes,
   };
-}
-
-function placeOf(key: string, epoch: number): string {
-  return `${epoch} ${key}`;
 }
