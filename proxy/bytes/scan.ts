@@ -17,7 +17,16 @@ export interface Member {
   readonly keyEnd: number;
   readonly valueStart: number;
   readonly valueEnd: number;
+  /** Of a list: just past each of its first entries. */
+  readonly ends: readonly number[];
+  /** Within the value: each text of some length, from its opening quote to just past its closing one. Starts and ends in turn. */
+  readonly longTexts: readonly number[];
 }
+
+/** The most entries of a list whose ends are noted. */
+export const mostEnds = 64;
+/** The length from which on a text is noted. Bytes. */
+export const longText = 512;
 
 const isObject = 1;
 const underConstructor = 2;
@@ -28,6 +37,7 @@ const stepBytes = 1024 * 1024;
 const proto = Buffer.from('__proto__');
 const constructorKey = Buffer.from('constructor');
 const prototypeKey = Buffer.from('prototype');
+const none: readonly number[] = Object.freeze([]);
 
 /**
  * Validates `body` as one JSON object (RFC 8259) and returns its top-level members in order.
@@ -60,6 +70,10 @@ class ObjectScan {
   #keyStart = 0;
   #keyEnd = 0;
   #valueStart = 0;
+  /** Of the member that is being read. */
+  #ends: number[] | undefined;
+  #longTexts: number[] | undefined;
+  #textStart = 0;
   /** The flags that the frame of the next value inherits. */
   #pushed = 0;
   /** It paused within a text. */
@@ -91,7 +105,10 @@ class ObjectScan {
     const body = this.#body;
     const first = body[this.position];
     if (this.#isWithin) return this.#passText(this.position, pause);
-    if (first === 0x22) return this.#passText(this.position + 1, pause);
+    if (first === 0x22) {
+      this.#textStart = this.position;
+      return this.#passText(this.position + 1, pause);
+    }
     if (first !== 0x7b && first !== 0x5b) {
       const start = this.position;
       this.position = skipScalar(body, start, body.length);
@@ -119,6 +136,10 @@ class ObjectScan {
     const end = skipText(this.#body, from, pause);
     this.#isWithin = end < 0;
     this.position = Math.abs(end);
+    if (end - this.#textStart >= longText) {
+      this.#longTexts ??= [];
+      this.#longTexts.push(this.#textStart, end);
+    }
     return end > 0;
   }
 
@@ -132,8 +153,10 @@ class ObjectScan {
         keyEnd: this.#keyEnd,
         valueStart: this.#valueStart,
         valueEnd: this.position,
+        ends: this.#ends ?? none,
+        longTexts: this.#longTexts ?? none,
       });
-    }
+    } else if (this.#depth === 2) this.#noteEntry();
     this.position = passSpace(body, this.position);
     const object = ((this.#frames[this.#depth] ?? 0) & isObject) !== 0;
     const next = body[this.position];
@@ -147,6 +170,12 @@ class ObjectScan {
     this.#depth -= 1;
     this.position += 1;
     return true;
+  }
+
+  #noteEntry(): void {
+    if (((this.#frames[2] ?? 0) & isObject) !== 0) return;
+    this.#ends ??= [];
+    if (this.#ends.length < mostEnds) this.#ends.push(this.position);
   }
 
   /** Reads `"key" :`, up to its value. */
@@ -165,6 +194,8 @@ class ObjectScan {
     if (body[separator] !== 0x3a) throw new ScanError('syntax', separator);
     this.position = passSpace(body, separator + 1);
     if (this.#depth !== 1) return;
+    this.#ends = undefined;
+    this.#longTexts = undefined;
     this.#keyStart = start;
     this.#keyEnd = stop;
     this.#valueStart = this.position;

@@ -2,10 +2,12 @@
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import {
+  longText,
   maxDepth,
   maxKeys,
   maxTokenBytes,
   maxTopLevelMembers,
+  mostEnds,
   scanLargeObject,
   scanObject,
 } from '../../proxy/bytes/scan.ts';
@@ -301,6 +303,31 @@ await test('in steps of any length the same is found', async (t) => {
   });
   await fc.assert(isSame, runs(100));
   t.equal((await scanLargeObject(Buffer.from(`{"a":"${'é'.repeat(99)}"}`), 1)).length, 1);
+});
+
+await test('of each member it is known where its first entries and its long texts end', async (t) => {
+  const [short, long] = ['b'.repeat(longText - 3), `\\n${'a'.repeat(longText - 4)}`];
+  const text = `{"a" : [1, {"x":[2,3]} ,"${long}",["${short}"]],"b":"${long}","c":{"d":["${long}",{"text":1}]},"e":[[]],"text":[]}`;
+  const bytes = Buffer.from(text);
+  const behind = (part: string, from = 0): number => text.indexOf(part, from) + part.length;
+  const quoted = `"${long}"`;
+  const [first, second, third] = [0, text.indexOf('"b"'), text.indexOf('"c"')];
+  const spanFrom = (from: number): number[] => [text.indexOf(quoted, from), behind(quoted, from)];
+  const entries = [behind('[1'), behind('[2,3]}'), behind(quoted), behind(`["${short}"]`)];
+  const found = scanObject(bytes);
+  t.same(
+    found.map(({ ends, longTexts }) => [ends, longTexts]),
+    [
+      [entries, spanFrom(first)],
+      [[], spanFrom(second)],
+      [[], spanFrom(third)],
+      [[behind('"e":[[]')], []],
+      [[], []],
+    ],
+  );
+  t.same(await scanLargeObject(bytes, 1), found, 'in steps');
+  const many = `[${'0,'.repeat(mostEnds)}0]`;
+  t.equal(scanObject(Buffer.from(`{"a":${many}}`))[0]?.ends.length, mostEnds);
 });
 
 await test('a key, a number and white space in a row have a length that is enough', (t) => {
