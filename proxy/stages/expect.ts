@@ -147,6 +147,6 @@ function nameOf(provider: string, model: string): string {
 }
 
 function promptOf({ body, length = 0, isText = true }: ExpectedOf): number {
-  if (body !== undefined) return estimateInput(body.body);
+  if (body !== undefined) return estimateInput(body.body, body.members);
   return isText ? estimateText(length, 0) : Math.ceil(length / mediaBytesPerToken);
 }

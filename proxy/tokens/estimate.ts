@@ -1,5 +1,6 @@
 // Estimates tokens where a provider reports none. Reads the bytes of JSON once; bytes that are not JSON, or cut, are weighed as text.
 import { isAscii } from 'node:buffer';
+import type { Member } from '../bytes/scan.ts';
 import { keysBy } from './key-names.ts';
 import { isBase64, type MediaKind, namedMediaTokens, probes, sentMedia, sentMediaTokens } from './media.ts';
 import { perToken, sampleBytes, weigh, weighSome } from './text-weight.ts';
@@ -52,6 +53,9 @@ const answered = keysBy<Meaning>({
 interface Walk {
   readonly body: Buffer;
   readonly isRequest: boolean;
+  /** Starts and ends of long texts in turn, in their order, and the next of them. */
+  readonly longTexts: readonly number[];
+  nextLong: number;
   at: number;
   spent: number;
   quarters: number;
@@ -65,15 +69,19 @@ interface Walk {
 
 /**
  * The tokens of a request body: keys, texts and numbers of all its members, whatever they are called; media by their kind. Takes
- * milliseconds at most, however long the body is.
+ * milliseconds at most, however long the body is. `members`: those that a scan found in it, which knows where its long texts end.
  */
-export function estimateInput(body: Buffer): number {
-  return estimate(body, true);
+export function estimateInput(body: Buffer, members: readonly Pick<Member, 'longTexts'>[] = []): number {
+  return estimate(
+    body,
+    true,
+    members.flatMap(({ longTexts }) => longTexts),
+  );
 }
 
 /** The tokens of a JSON answer, or of a part of one: its texts. */
 export function estimateOutput(body: Buffer): number {
-  return estimate(body, false);
+  return estimate(body, false, []);
 }
 
 /**
@@ -90,10 +98,12 @@ export function estimateText(bytes: number, inWide: number): number {
   return Math.ceil((bytes - inWide) / perToken + inWide / wideBytes);
 }
 
-function estimate(body: Buffer, isRequest: boolean): number {
+function estimate(body: Buffer, isRequest: boolean, longTexts: readonly number[]): number {
   const walk: Walk = {
     body,
     isRequest,
+    longTexts,
+    nextLong: 0,
     at: 0,
     spent: 0,
     quarters: 0,
@@ -165,6 +175,8 @@ function takeKey(walk: Walk, from: number, to: number): void {
 /** The offset of the quote that ends the string which begins at the walk; the end of the body when it does not end. */
 function stringEnd(walk: Walk): number {
   const { body } = walk;
+  const known = knownEnd(walk);
+  if (known !== undefined) return known;
   for (let at = walk.at + 1; ; ) {
     const near = Math.min(at + nearBytes, body.length);
     walk.spent += near - at;
@@ -185,6 +197,14 @@ function stringEnd(walk: Walk): number {
     if (slashes % 2 === 0) return found;
     at = found + 1;
   }
+}
+
+function knownEnd(walk: Walk): number | undefined {
+  const { longTexts } = walk;
+  while ((longTexts[walk.nextLong] ?? walk.at) < walk.at) walk.nextLong += 2;
+  if (longTexts[walk.nextLong] !== walk.at) return undefined;
+  walk.spent += nearBytes;
+  return (longTexts[walk.nextLong + 1] ?? 0) - 1;
 }
 
 function stringQuarters(walk: Walk, from: number, to: number): number {
