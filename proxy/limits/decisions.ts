@@ -34,16 +34,17 @@ export interface DecisionCount {
 export class Decisions {
   /** By dimension, then outcome. */
   readonly #counts: number[] = dimensions.flatMap(() => outcomes.map(() => 0));
+  #refused = 0;
 
   note(dimension: Dimension, outcome: Outcome): void {
     const index = rows[dimension] + columns[outcome];
     this.#counts[index] = (this.#counts[index] ?? 0) + 1;
+    if (outcome !== 'allow') this.#refused += 1;
   }
 
   /** The number of refusals, those of a shadow rule included: a request that exceeds two caps counts twice. */
   get refused(): number {
-    const allowed = columns.allow;
-    return this.#counts.reduce((sum, count, index) => (index % outcomes.length === allowed ? sum : sum + count), 0);
+    return this.#refused;
   }
 
   /** The counts above 0 and, also at 0, the count of each outcome of `refusals` in each dimension of `capped`. */

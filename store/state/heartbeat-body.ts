@@ -118,9 +118,19 @@ export const callWindowSeconds = 60;
 /** The most providers that are asked for their models. */
 export const mostDiscovered = 100;
 
-/** A body as it was read from the store; undefined when it is not one. Members it does not know are ignored. */
+const readBefore = new WeakMap<object, HeartbeatBody | undefined>();
+
+/**
+ * A body as it was read from the store; undefined when it is not one. Members it does not know are ignored. A body is never changed, so it is
+ * read once: it has the figures of all rules, and many ask for it.
+ */
 export function readHeartbeatBody(body: unknown): HeartbeatBody | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
+  if (!readBefore.has(body)) readBefore.set(body, parse(body));
+  return readBefore.get(body);
+}
+
+function parse(body: object): HeartbeatBody | undefined {
   const said = body as Partial<Record<keyof HeartbeatBody, unknown>>;
   const {
     counters,

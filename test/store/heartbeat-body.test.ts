@@ -61,3 +61,18 @@ await test('what a proxy says of its cache and its guardrails is checked', async
   ];
   for (const each of odd) t.notOk(readHeartbeatBody({ ...sampleHeartbeat(), ...each }), JSON.stringify(each));
 });
+
+await test('a body is looked at once, however many ask for it', async (t) => {
+  for (const counters of [[['user_path 60 /', 0, 1, 0, 0]], ['none']]) {
+    let looks = 0;
+    const body = {
+      ...sampleHeartbeat(),
+      get counters() {
+        looks += 1;
+        return counters;
+      },
+    };
+    t.equal(readHeartbeatBody(body), readHeartbeatBody(body));
+    t.equal(looks, 1);
+  }
+});

@@ -46,7 +46,7 @@ const operations: Readonly<Record<Operation, (tables: StateTables, input: string
     tables.writeHeartbeat(JSON.parse(input) as HeartbeatInput);
     return 'null';
   },
-  heartbeats: (tables, input) => JSON.stringify(tables.heartbeats(JSON.parse(input) as string | null)),
+  heartbeats: (tables, input) => tables.heartbeats(JSON.parse(input) as string | null),
   removeHeartbeat(tables, input) {
     tables.removeHeartbeat(JSON.parse(input) as string);
     return 'null';
