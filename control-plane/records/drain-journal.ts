@@ -5,8 +5,8 @@ import type { JournalReader } from '../../store/records/journal.ts';
 import type { AddedRecords, RecordStore } from '../../store/records/record-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 
-/** Records of one transaction. */
-const mostRecords = 500;
+/** Records of one transaction: with many consumers, a page of their sums is then written once for several of them. */
+const mostRecords = 1_000;
 /** How long an empty journal, or a store that fails, is left alone. Milliseconds. */
 const idleMs = 200;
 const troubleMs = 1_000;

@@ -4,3 +4,6 @@
 export const mostWaiting = 64;
 /** Its memory limit in MiB: for a batch, or a page with the bodies of a conversation. */
 export const threadMemoryMb = 1_024;
+
+/** Of a thread that writes: a batch is a few MiB of objects. With 4 MiB, to collect them took a third of its time. */
+export const writerYoungMb = 32;

@@ -2,7 +2,7 @@
 import { SqliteThread } from '../../state/sqlite/thread.ts';
 import type { RecordRequest } from '../serve-operations.ts';
 import { type OpenRecordStore, operationsBy } from '../sql/operations.ts';
-import { mostWaiting, threadMemoryMb } from '../thread-bounds.ts';
+import { mostWaiting, threadMemoryMb, writerYoungMb } from '../thread-bounds.ts';
 import { placeOf } from './failure.ts';
 import { mostConnections, type PostgresRecordOptions } from './pool.ts';
 
@@ -16,6 +16,7 @@ export function openPostgresRecords({ databaseUrl, timeoutMs }: PostgresRecordOp
     timeoutMs,
     pollMs: 0,
     memoryMb: threadMemoryMb,
+    youngMb: writerYoungMb,
     program: new URL('worker.ts', import.meta.url),
     mostWaiting,
     mostAtWork: mostConnections,

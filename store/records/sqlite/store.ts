@@ -3,7 +3,7 @@ import { SqliteThread } from '../../state/sqlite/thread.ts';
 import type { RecordRoom } from '../record-store.ts';
 import type { RecordRequest } from '../serve-operations.ts';
 import { type OpenRecordStore, operationsBy, readNames } from '../sql/operations.ts';
-import { threadMemoryMb as memoryMb, mostWaiting } from '../thread-bounds.ts';
+import { threadMemoryMb as memoryMb, mostWaiting, writerYoungMb } from '../thread-bounds.ts';
 
 export interface SqliteRecordOptions {
   readonly directory: string;
@@ -14,10 +14,9 @@ export interface SqliteRecordOptions {
 /** Starts both threads; what is wrong with the file is said by the first operation. */
 export function openSqliteRecords({ directory, timeoutMs }: SqliteRecordOptions): OpenRecordStore {
   const program = new URL('worker.ts', import.meta.url);
-  const start = (): SqliteThread<RecordRequest> =>
-    new SqliteThread({ store: 'the record store', directory, timeoutMs, pollMs: 0, memoryMb, program, mostWaiting });
-  const reader = start();
-  const writer = start();
+  const options = { store: 'the record store', directory, timeoutMs, pollMs: 0, memoryMb, program, mostWaiting };
+  const reader = new SqliteThread<RecordRequest>(options);
+  const writer = new SqliteThread<RecordRequest>({ ...options, youngMb: writerYoungMb });
   return {
     ...operationsBy((name, input, bytes) => (readNames.includes(name) ? reader : writer).exchange(name, input, bytes)),
     room: async (mostBytes) => JSON.parse(await writer.ask('room', [mostBytes])) as RecordRoom,

@@ -11,6 +11,8 @@ export interface ThreadOptions {
   readonly pollMs: number;
   /** The memory limit of the thread in MiB: a bound against a flood, not its usual size. Default 512. */
   readonly memoryMb?: number;
+  /** Its young generation in MiB, which it keeps once it has taken it. Default 4. */
+  readonly youngMb?: number;
   /** The program of the thread; default: that of the state. */
   readonly program?: URL;
   /** More operations than this waiting at once are refused; default 64: a plane has a handful. */
@@ -137,7 +139,15 @@ export class SqliteThread<Name extends string = OperationName> {
   }
 
   #start(): void {
-    const { directory, timeoutMs, pollMs, memoryMb = 512, program = stateProgram, databaseUrl } = this.#options;
+    const {
+      directory,
+      timeoutMs,
+      pollMs,
+      memoryMb = 512,
+      youngMb = 4,
+      program = stateProgram,
+      databaseUrl,
+    } = this.#options;
     const workerData: ThreadSettings = {
       directory,
       ...(databaseUrl === undefined ? {} : { databaseUrl }),
@@ -146,8 +156,7 @@ export class SqliteThread<Name extends string = OperationName> {
       wasOpen: this.#wasOpen,
       isWatching: this.#onChange !== undefined,
     };
-    // The young generation is small because what it has taken it keeps.
-    const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: memoryMb };
+    const resourceLimits = { maxYoungGenerationSizeMb: youngMb, maxOldGenerationSizeMb: memoryMb };
     const worker = new Worker(program, { workerData, resourceLimits });
     this.#worker = worker;
     let why = 'it ended';
