@@ -9,7 +9,7 @@ import { type Slices, shortBytes } from '../pacing/slices.ts';
 /** The object that a body holds, which was checked to be JSON. Throws 400 `body_too_many_keys`. */
 export function* parsedBody(body: Buffer): Slices<JsonObject> {
   try {
-    const parsed = yield* parsedText(body);
+    const parsed = body.length <= shortBytes ? parseJson(body.toString('utf8')) : yield* parsedText(body);
     if (isObject(parsed)) return parsed;
   } catch (error) {
     throw error instanceof TooManyValues ? refusal('body_too_many_keys') : error;
@@ -20,7 +20,7 @@ export function* parsedBody(body: Buffer): Slices<JsonObject> {
 /** The object that some bytes hold; undefined: they are none, or have too many values. */
 export function* parsedObject(bytes: Buffer): Slices<JsonObject | undefined> {
   try {
-    const parsed = yield* parsedText(bytes);
+    const parsed = bytes.length <= shortBytes ? parseJson(bytes.toString('utf8')) : yield* parsedText(bytes);
     return isObject(parsed) ? parsed : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -29,7 +29,6 @@ export function* parsedObject(bytes: Buffer): Slices<JsonObject | undefined> {
 }
 
 function* parsedText(bytes: Buffer): Slices<JsonValue> {
-  if (bytes.length <= shortBytes) return parseJson(bytes.toString('utf8'));
   const text = yield* decodedText(bytes);
   yield;
   const parsed = yield* readingJson(text);

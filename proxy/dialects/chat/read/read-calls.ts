@@ -23,7 +23,6 @@ interface Piece {
 
 /** The tool calls of one answer. */
 export class CallReader {
-  count = 0;
   readonly #order: PartOrder;
   readonly #byIndex = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
@@ -63,7 +62,6 @@ export class CallReader {
       id: undefined,
       name: undefined,
     };
-    this.count += 1;
     this.#last = call;
     return call;
   }

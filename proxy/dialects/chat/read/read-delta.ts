@@ -13,7 +13,7 @@ import { CallReader } from './read-calls.ts';
 export class DeltaReader implements Shown {
   hasRefusal = false;
   readonly #order = new PartOrder();
-  readonly #calls = new CallReader(this.#order);
+  #calls: CallReader | undefined;
   /** Citations that came before their text. */
   #citations: readonly Citation[] = [];
   #sources: readonly Citation[] = [];
@@ -22,7 +22,7 @@ export class DeltaReader implements Shown {
   #lastSummary: number | undefined;
 
   get hasCalls(): boolean {
-    return this.#calls.count > 0;
+    return this.#calls !== undefined;
   }
 
   /** `logprobs`: of the choice. */
@@ -41,10 +41,10 @@ export class DeltaReader implements Shown {
     if (delta['audio']) this.#hear(objectOf(delta['audio']));
     for (const entry of listOf(calls) ?? []) {
       const call = objectOf(entry);
-      if (call !== undefined) this.#calls.read(call);
+      if (call !== undefined) this.#call(call);
     }
     const called = objectOf(legacy);
-    if (called !== undefined) this.#calls.read({ index: 0, function: called });
+    if (called !== undefined) this.#call({ index: 0, function: called });
     return this.#order.take();
   }
 
@@ -62,6 +62,11 @@ export class DeltaReader implements Shown {
     this.#audio = undefined;
     this.#order.end();
     return this.#order.take();
+  }
+
+  #call(call: JsonObject): void {
+    this.#calls ??= new CallReader(this.#order);
+    this.#calls.read(call);
   }
 
   #say(text: string, logprobs: readonly JsonValue[] | undefined): void {
