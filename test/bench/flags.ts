@@ -27,6 +27,7 @@ interface Contender {
 /** The flags that are compared; the first line is what the others are compared with. */
 const FLAG_SETS: readonly (readonly string[])[] = [
   NODE_FLAGS,
+  NODE_FLAGS.filter((flag) => flag !== '--no-allocation-site-pretenuring'),
   [],
   ['--max-semi-space-size=4'],
   ['--max-semi-space-size=8'],
@@ -35,10 +36,10 @@ const FLAG_SETS: readonly (readonly string[])[] = [
   ['--heap-growing-percent=50'],
   ['--v8-pool-size=0'],
   ['--v8-pool-size=1'],
-  ['--max-semi-space-size=4', '--heap-growing-percent=50', '--v8-pool-size=0'],
-  ['--max-semi-space-size=8', '--heap-growing-percent=50', '--v8-pool-size=0'],
-  ['--max-semi-space-size=16', '--heap-growing-percent=50', '--v8-pool-size=0'],
-  ['--max-semi-space-size=16', '--heap-growing-percent=100', '--v8-pool-size=0'],
+  ['--max-semi-space-size=4', '--heap-growing-percent=50', '--v8-pool-size=0', '--no-allocation-site-pretenuring'],
+  ['--max-semi-space-size=8', '--heap-growing-percent=50', '--v8-pool-size=0', '--no-allocation-site-pretenuring'],
+  ['--max-semi-space-size=16', '--heap-growing-percent=50', '--v8-pool-size=0', '--no-allocation-site-pretenuring'],
+  ['--max-semi-space-size=16', '--heap-growing-percent=100', '--v8-pool-size=0', '--no-allocation-site-pretenuring'],
 ];
 
 const SLICES = {
