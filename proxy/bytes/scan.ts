@@ -26,7 +26,7 @@ export interface Member {
 /** The most entries of a list whose ends are noted. */
 export const mostEnds = 64;
 /** The length from which on a text is noted. Bytes. */
-export const longText = 512;
+export const longText = 1024;
 
 const isObject = 1;
 const underConstructor = 2;

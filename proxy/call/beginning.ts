@@ -1,6 +1,7 @@
 // The beginning that all calls of a conversation share: it identifies a conversation without a name.
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { memberNamed } from '../bytes/member-named.ts';
+import { standsIn } from '../bytes/outside-texts.ts';
 import { type Member, mostEnds, scanObject } from '../bytes/scan.ts';
 import { spells } from '../bytes/spells.ts';
 import type { Call } from './call.ts';
@@ -56,18 +57,7 @@ function partOf(body: Buffer, member: Member, valueEnd: number): Buffer {
   const { valueStart } = member;
   const end = Math.min(valueEnd, valueStart + longestBeginning);
   const part = body.subarray(valueStart, end);
-  return mayBeMarked(body, member, end) ? unmarked(part) : part;
-}
-
-/** Long texts are not searched for keys: the quotes in them are escaped. */
-function mayBeMarked(body: Buffer, { valueStart, longTexts }: Member, end: number): boolean {
-  let from = valueStart;
-  for (let index = 0; index <= longTexts.length && from < end; index += 2) {
-    const between = body.subarray(from, Math.min(end, longTexts[index] ?? end));
-    if (between.includes(mark) || between.includes(textKey)) return true;
-    from = longTexts[index + 1] ?? end;
-  }
-  return false;
+  return standsIn(body, member, mark, end) || standsIn(body, member, textKey, end) ? unmarked(part) : part;
 }
 
 /** Just past the first message of the user in a list of messages; without one, past the list, or past the last entry whose end is known. */

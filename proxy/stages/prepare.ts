@@ -29,7 +29,7 @@ export function prepare(target: Target, { operation, call, translated }: RoutedC
   const told = translated?.get(target);
   if (told !== undefined) return { speech, path, body: told.body, injectedUsage: false, translated: told };
   const asksUsage = countsTokens && speech.takesStreamOptions;
-  const edits = [...callIdEdits(call.body, speech, target.model), ...foreignThoughtEdits(call.body, speech)];
+  const edits = [...callIdEdits(call, speech, target.model), ...foreignThoughtEdits(call, speech)];
   const { body, injectedUsage } = nativeBody(call, target.modelJson, asksUsage, edits);
   return { speech, path, body, injectedUsage, translated: undefined };
 }

@@ -1,6 +1,8 @@
 // Ids of calls in a body that goes out as the client wrote it: another provider may have given them, and its server refuses them.
 import { memberTexts } from '../bytes/member-texts.ts';
+import { standsIn } from '../bytes/outside-texts.ts';
 import type { Edit } from '../bytes/splice.ts';
+import type { Call } from '../call/call.ts';
 import { callForms, strictChatId, type TextForm } from '../dialects/tools/call-forms.ts';
 import type { Speakable } from '../providers/row.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
@@ -40,14 +42,14 @@ function ruleOf({ format, quirks }: Pick<TargetSpeech, 'format' | 'quirks'>, mod
  * accepted, which is found without parsing. Calls without a result are not searched: servers refuse those.
  */
 export function callIdEdits(
-  body: Buffer,
+  { body, members }: Pick<Call, 'body' | 'members'>,
   speech: Pick<TargetSpeech, 'format' | 'quirks'>,
   model: string,
 ): readonly Edit[] {
   const rule = ruleOf(speech, model);
   if (rule === undefined) return none;
   const { member, form } = rule;
-  if (!body.includes(keys[member])) return none;
+  if (!members.some((one) => standsIn(body, one, keys[member]))) return none;
   const ids = new Fitted(form);
   const odd = new Set<string>();
   for (const { text } of memberTexts(body, keys[member])) {

@@ -3,9 +3,11 @@
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { memberNamed } from '../bytes/member-named.ts';
 import { memberTextStarts } from '../bytes/member-texts.ts';
+import { standsIn } from '../bytes/outside-texts.ts';
 import { scanObject } from '../bytes/scan.ts';
 import { skipValue } from '../bytes/skip-value.ts';
 import type { Edit } from '../bytes/splice.ts';
+import type { Call } from '../call/call.ts';
 import { isSignedHere, isSignedHereAt } from '../dialects/foreign-signature.ts';
 import { type JsonObject, parseObject, textOf } from '../dialects/json/json.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
@@ -55,9 +57,12 @@ function ruleOf({ format, quirks }: Speech): Rule | undefined {
  * The edits that remove such thoughts from a valid JSON body, in order; none where there are none, which is found
  * without parsing.
  */
-export function foreignThoughtEdits(body: Buffer, speech: Speech): readonly Edit[] {
+export function foreignThoughtEdits(
+  { body, members }: Pick<Call, 'body' | 'members'>,
+  speech: Speech,
+): readonly Edit[] {
   const rule = ruleOf(speech);
-  if (rule === undefined) return none;
+  if (rule === undefined || !members.some((member) => standsIn(body, member, rule.key))) return none;
   const { key, isForeignAt, list, inner, isThought } = rule;
   let isThere = false;
   for (const start of memberTextStarts(body, key)) isThere ||= isForeignAt(body, start);

@@ -1,5 +1,6 @@
 // Ids of calls that a server refuses are changed in a body that goes out as the client wrote it, and no other byte of it is.
 import { test } from 'tap';
+import { scanObject } from '../../../proxy/bytes/scan.ts';
 import { splice } from '../../../proxy/bytes/splice.ts';
 import type { Quirks } from '../../../proxy/dialects/quirks.ts';
 import { nineLetters } from '../../../proxy/dialects/tools/call-forms.ts';
@@ -9,7 +10,7 @@ import { callIdEdits } from '../../../proxy/translation/native-call-ids.ts';
 /** `as`: the format, the model and the quirks of the target. */
 function sent(text: string, [format, model = 'm', quirks = {}]: [Speakable, string?, Quirks?]): string {
   const body = Buffer.from(text);
-  const edits = callIdEdits(body, { format, quirks }, model);
+  const edits = callIdEdits({ body, members: scanObject(body) }, { format, quirks }, model);
   const result = splice(body, edits);
   if (edits.length === 0) return result === body ? 'the same' : 'a copy';
   return result.toString();
@@ -32,6 +33,9 @@ await test('Mistral gets ids of nine letters, wherever it is served, and OpenAI 
   t.equal(sent(chat('abcDEF123'), ['chat', 'mistral-large']), 'the same');
   t.equal(sent(chat(foreign), ['chat', 'gpt-5', { isInventor: true }]), 'the same');
   t.match(sent(chat('x'.repeat(41)), ['chat', 'gpt-5', { isInventor: true }]), /"tool_call_id": "x{31}_\w{8}"/);
+  const long = JSON.stringify(`"tool_call_id": "${foreign}" `.repeat(99));
+  const between = (text: string): string => text.replace('\n', `${long},`).replace('"n":', `"system":${long},"n":`);
+  t.equal(sent(between(chat(foreign)), ['chat', 'mistral-large']), between(changed), 'between long texts');
   t.equal(sent(chat('x'.repeat(41)), ['chat', 'other']), 'the same', 'nothing is known of other servers');
 });
 

@@ -1,5 +1,6 @@
 // Thoughts of another provider are taken out of a body that goes out as the client wrote it, and no other byte of it is.
 import { test } from 'tap';
+import { scanObject } from '../../../proxy/bytes/scan.ts';
 import { splice } from '../../../proxy/bytes/splice.ts';
 import { packSignature } from '../../../proxy/dialects/foreign-signature.ts';
 import type { Quirks } from '../../../proxy/dialects/quirks.ts';
@@ -8,7 +9,7 @@ import { foreignThoughtEdits } from '../../../proxy/translation/native-thoughts.
 
 function sent(text: string, format: Speakable, quirks: Quirks = {}): string {
   const body = Buffer.from(text);
-  const result = splice(body, foreignThoughtEdits(body, { format, quirks }));
+  const result = splice(body, foreignThoughtEdits({ body, members: scanObject(body) }, { format, quirks }));
   return result === body ? 'the same' : result.toString();
 }
 
