@@ -5,7 +5,7 @@ import type { RulePrerequisites } from '../domain/rules/obstacle.ts';
 import { type Rule, ruleTitle } from '../domain/rules/rule.ts';
 import { ruleFacts } from '../domain/rules/rule-facts.ts';
 
-/** The stored manual rules, ended ones included, and the configuration. */
+/** The stored manual rules, at least those that have ended, and the configuration. */
 export interface StandingRules {
   readonly manual: readonly ManualRule[];
   readonly config: readonly Rule[];

@@ -1,10 +1,11 @@
 // What decisions and listings ask of all managed keys together: their order, and how many lie within a path. Of another state only what
 // differs from the one before is taken in.
+
 import { managedKeys } from '../../domain/documents/kinds.ts';
 import type { AuthKey } from '../../domain/keys/auth-key.ts';
+import { changedOrder } from '../../domain/sorted-list.ts';
 import { foldUserPath } from '../../domain/user-path.ts';
 import type { Document, StoredState } from '../../store/state/state-store.ts';
-import { changedOrder } from './changed-order.ts';
 import { changesOf } from './stored-kind.ts';
 
 /** The keys of a state; of another state than last time, what differs is taken in. It holds until this is called again. */

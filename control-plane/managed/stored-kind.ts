@@ -1,6 +1,8 @@
 // The documents of one kind in a state: each is found, and read, when it is asked for. So a decision costs what it looks at.
+
 import type { ManagedKind } from '../../domain/documents/managed-kind.ts';
-import { differences, entryIn, inOrder, type Named, placesOf } from '../../domain/documents/order.ts';
+import { entryIn, inOrder, type Named, placesOf } from '../../domain/documents/order.ts';
+import { differences } from '../../domain/sorted-list.ts';
 import type { Document, StoredState } from '../../store/state/state-store.ts';
 
 /** A state of the documents; both lists are sorted by kind, then id. */

@@ -1,6 +1,7 @@
 // After a change of the master key, or the first start with seals: stored documents are written again, so that they carry its seal.
 
-import { differences, inOrder } from '../../domain/documents/order.ts';
+import { inOrder } from '../../domain/documents/order.ts';
+import { differences } from '../../domain/sorted-list.ts';
 import type { Log } from '../../plane/log-events.ts';
 import { singleFlight } from '../../store/single-flight.ts';
 import type { SealedStore } from '../../store/state/sealed-store.ts';

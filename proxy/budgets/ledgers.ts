@@ -36,6 +36,7 @@ export class Ledgers {
   readonly #unsaved: Unsaved;
   readonly #lookup = new RuleLookup();
   #toKeep: BudgetsToKeep | undefined;
+  #enforcement: Enforcement | undefined;
   #kept: ReadonlyMap<string, KeptBudget> = new Map();
   #byTally: ReadonlyMap<Tally, KeptBudget> = new Map();
   #labels: ReadonlyMap<string, readonly Tally[]> = new Map();
@@ -64,11 +65,10 @@ export class Ledgers {
   /**
    * Puts budgets in force. What was spent stays counted, but where a window or a reset has begun since. `nowMs`: Unix milliseconds.
    */
-  keep(
-    toKeep: BudgetsToKeep,
-    { isShared = false, onStoreLoss = 'share', maxChildren }: Enforcement,
-    nowMs: number,
-  ): void {
+  keep(toKeep: BudgetsToKeep, enforcement: Enforcement, nowMs: number): void {
+    if (toKeep === this.#toKeep && enforcement === this.#enforcement) return;
+    const { isShared = false, onStoreLoss = 'share', maxChildren } = enforcement;
+    this.#enforcement = enforcement;
     this.#unsaved.isShared = isShared && this.#unsaved.fleet !== undefined;
     this.#unsaved.onStoreLoss = onStoreLoss;
     this.#unsaved.maxChildren = maxChildren ?? Number.POSITIVE_INFINITY;

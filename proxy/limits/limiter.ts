@@ -1,6 +1,8 @@
 // The engine: admits or rejects, counts, refunds. Pure and synchronous, so a decision and its booking are one step; the clock is an argument.
+
 import type { CounterRow, CounterText } from '../../domain/rules/counter-row.ts';
 import { compareRules, type Rule } from '../../domain/rules/rule.ts';
+import { differences } from '../../domain/sorted-list.ts';
 import { type Admission, type Admitting, admitMatched, admitNow } from './admit.ts';
 import { AnswerLengths } from './answer-lengths.ts';
 import type { DecisionCount } from './decisions.ts';
@@ -39,6 +41,8 @@ export class Limiter {
   readonly #parted = new Map<string, Tally>();
   readonly #lookup = new RuleLookup();
   readonly #sweeper = new Sweeper(this.#tallies);
+  /** The rules as they were given, and sorted. */
+  #inForce: InForce = { given: [], sorted: [], enforcement: undefined };
   #isEnforced = true;
   #reserveTokens: ReserveTokens = 'p90';
   #dropped = 0;
@@ -74,13 +78,32 @@ export class Limiter {
     this.prepare(rules, enforcement)();
   }
 
-  /** `reconcile` in two steps: changes nothing, and returns the function that puts the rule set in force and does not throw. */
+  /**
+   * `reconcile` in two steps: changes nothing, and returns the function that puts the rule set in force and does not throw. With the same
+   * enforcement as before, only rules that are other objects are looked at.
+   */
   prepare(rules: readonly Rule[], enforcement: Enforcement = {}): () => void {
-    const wanted = new Map(rules.toSorted(compareRules).map((rule) => [rule.key, rule]));
-    return () => this.#reconcile(wanted, enforcement);
+    const before = this.#inForce;
+    if (before.given === rules && before.enforcement === enforcement) return () => undefined;
+    const sorted = isSorted(rules) ? rules : rules.toSorted(compareRules);
+    const isSame = before.enforcement === enforcement;
+    const { gone, come } = isSame
+      ? differences(before.sorted, sorted, compareRules)
+      : { gone: before.sorted, come: sorted };
+    const staying = new Set(come.map(({ key }) => key));
+    const parted = gone.filter(({ key }) => !staying.has(key));
+    return () => {
+      if (!isSame) this.#follow(enforcement);
+      for (const { key } of parted) this.#part(key);
+      const tallies = come.map((rule) => this.#tallyOf(rule));
+      const { index } = this.#lookup;
+      this.#lookup.index = isSame ? index.changed(gone, tallies) : new RuleIndex(tallies);
+      if (!this.#isEnforced) this.#lookup.index = new RuleIndex([]);
+      this.#inForce = { given: rules, sorted, enforcement };
+    };
   }
 
-  #reconcile(wanted: ReadonlyMap<string, Rule>, enforcement: Enforcement): void {
+  #follow(enforcement: Enforcement): void {
     this.#isEnforced = enforcement.isEnforced ?? true;
     this.#reserveTokens = enforcement.reserveTokens ?? 'p90';
     this.#unsaved.isShared = enforcement.isShared === true && this.#unsaved.fleet !== undefined;
@@ -88,22 +111,23 @@ export class Limiter {
     if (this.#unsaved.fleet !== undefined) this.#unsaved.fleet.leaseWaitMs = enforcement.leaseWaitMs ?? 250;
     this.#unsaved.areBounds = this.#reserveTokens === 'max';
     this.#unsaved.maxChildren = enforcement.maxChildren ?? Number.POSITIVE_INFINITY;
-    for (const [key, tally] of this.#tallies) {
-      if (wanted.has(key)) continue;
-      this.#tallies.delete(key);
-      tally.part();
-      if (tally.size > 0) this.#parted.set(key, tally);
-    }
-    const tallies: Tally[] = [];
-    for (const [key, rule] of wanted) {
-      const known = this.#tallies.get(key) ?? this.#parted.get(key);
-      const tally = known ?? new Tally(rule, this.#unsaved);
-      if (known !== undefined) tally.revise(rule);
-      this.#parted.delete(key);
-      this.#tallies.set(key, tally);
-      tallies.push(tally);
-    }
-    this.#lookup.index = new RuleIndex(this.#isEnforced ? tallies : []);
+  }
+
+  #part(key: string): void {
+    const tally = this.#tallies.get(key);
+    if (tally === undefined) return;
+    this.#tallies.delete(key);
+    tally.part();
+    if (tally.size > 0) this.#parted.set(key, tally);
+  }
+
+  #tallyOf(rule: Rule): Tally {
+    const known = this.#tallies.get(rule.key) ?? this.#parted.get(rule.key);
+    const tally = known ?? new Tally(rule, this.#unsaved);
+    known?.revise(rule);
+    this.#parted.delete(rule.key);
+    this.#tallies.set(rule.key, tally);
+    return tally;
   }
 
   /** The matches of a request that no rule counts: none. */
@@ -309,6 +333,17 @@ export class Limiter {
     const wanted = [...this.#tallies.values()].filter(({ caps }) => isWanted(caps.rule));
     return wanted.sort((a, b) => compareRules(a.caps.rule, b.caps.rule));
   }
+}
+
+interface InForce {
+  readonly given: readonly Rule[];
+  readonly sorted: readonly Rule[];
+  /** Undefined before the first. */
+  readonly enforcement: Enforcement | undefined;
+}
+
+function isSorted(rules: readonly Rule[]): boolean {
+  return rules.every((rule, at) => at === 0 || compareRules(rules[at - 1] as Rule, rule) < 0);
 }
 
 /** The stocks of the matching rules, those of shadow rules included. Counters are made where they are missing. */

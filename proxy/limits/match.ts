@@ -1,4 +1,5 @@
 // Finds the rules that match a request: by subject instead of trying all of them, and cached (spec, What the service does 6; Limits 2 to 4).
+import { compareRules, type Rule } from '../../domain/rules/rule.ts';
 import { foldCase } from '../../domain/selector.ts';
 import { directChild, foldUserPath, spelledAs } from '../../domain/user-path.ts';
 import { Recent } from './recent.ts';
@@ -36,37 +37,78 @@ export function subjectOf({ caps, shownChild }: MatchedCounter): string {
 
 const nothingMatched: MatchedCounters = [];
 
+type Home = Map<string, Tally[]>;
+
+interface Homes {
+  readonly paths: Home;
+  readonly providers: Home;
+  /** By `<provider>/<model>`, and by bare id: `a/b` may be either, at different providers. */
+  readonly qualified: Home;
+  readonly bare: Home;
+}
+
+function limitedModelsIn({ qualified, bare }: Homes): ReadonlySet<string> {
+  const found = new Set<string>();
+  const limits = (tallies: readonly Tally[]): boolean => tallies.some(({ caps }) => !caps.shadow);
+  for (const [subject, tallies] of qualified) if (limits(tallies)) found.add(subject.split('/', 1)[0] ?? '');
+  if ([...bare.values()].some(limits)) found.add('*');
+  return found;
+}
+
 /** One rule set, indexed by subject. */
 export class RuleIndex {
-  readonly #paths = new Map<string, Tally[]>();
-  readonly #providers = new Map<string, Tally[]>();
-  /** By `<provider>/<model>`, and by bare id: `a/b` may be either, at different providers. */
-  readonly #qualified = new Map<string, Tally[]>();
-  readonly #bare = new Map<string, Tally[]>();
+  #homes: Homes = { paths: new Map(), providers: new Map(), qualified: new Map(), bare: new Map() };
   /**
    * Providers with an enforcing rule on one of their models, in lower case; `*` when a rule names a model without its
    * provider.
    */
-  readonly #limitedModels = new Set<string>();
+  #limitedModels: ReadonlySet<string> = new Set();
 
   /** `tallies` in the order of `compareRules`. */
   constructor(tallies: Iterable<Tally>) {
-    const homes = { user_path: this.#paths, provider: this.#providers };
     for (const tally of tallies) {
-      const { scope, matchSubject, bareId } = tally.caps.rule;
-      const isBare = bareId === true || !matchSubject.includes('/');
-      const home = scope === 'model' ? (isBare ? this.#bare : this.#qualified) : homes[scope];
-      const list = home.get(matchSubject);
-      if (list === undefined) home.set(matchSubject, [tally]);
+      const { home, subject } = this.#placeOf(tally.caps.rule);
+      const list = home.get(subject);
+      if (list === undefined) home.set(subject, [tally]);
       else list.push(tally);
-      if (scope === 'model' && !tally.caps.shadow)
-        this.#limitedModels.add(isBare ? '*' : (matchSubject.split('/', 1)[0] ?? ''));
     }
+    this.#limitedModels = limitedModelsIn(this.#homes);
+  }
+
+  /** Without the rules that are gone, and with the tallies of others; the index before is of no more use. */
+  changed(gone: readonly Rule[], come: readonly Tally[]): RuleIndex {
+    const next = new RuleIndex([]);
+    next.#homes = this.#homes;
+    for (const rule of gone) {
+      const { home, subject } = this.#placeOf(rule);
+      const left = (home.get(subject) ?? []).filter(({ caps }) => caps.rule.key !== rule.key);
+      if (left.length > 0) home.set(subject, left);
+      else home.delete(subject);
+    }
+    for (const tally of come) {
+      const { home, subject } = this.#placeOf(tally.caps.rule);
+      const all = [...(home.get(subject) ?? []), tally];
+      home.set(
+        subject,
+        all.sort((one, other) => compareRules(one.caps.rule, other.caps.rule)),
+      );
+    }
+    const isOfModel = [...gone, ...come.map(({ caps }) => caps.rule)].some(({ scope }) => scope === 'model');
+    next.#limitedModels = isOfModel ? limitedModelsIn(this.#homes) : this.#limitedModels;
+    return next;
+  }
+
+  #placeOf({ scope, matchSubject, bareId }: Rule): { readonly home: Home; readonly subject: string } {
+    const { paths, providers, qualified, bare } = this.#homes;
+    const isBare = bareId === true || !matchSubject.includes('/');
+    const home = { user_path: paths, provider: providers, model: isBare ? bare : qualified }[scope];
+    return { home, subject: matchSubject };
   }
 
   /** Whether some rule has the scope provider or model. */
   get limitsTargets(): boolean {
-    return this.#providers.size + this.#qualified.size + this.#bare.size > 0;
+    const { providers, qualified, bare } = this.#homes;
+    return providers.size + qualified.size + bare.size > 0;
   }
 
   /** Whether a model of the provider may be refused by a rule on models. */
@@ -77,11 +119,11 @@ export class RuleIndex {
   /** The rules on the path and its ancestors, in the order of rules: an ancestor sorts before its descendants. */
   matchUserPath(sent: string): MatchedCounters {
     const path = foldUserPath(sent);
-    const found: Tally[] = [...(this.#paths.get('/') ?? [])];
+    const found: Tally[] = [...(this.#homes.paths.get('/') ?? [])];
     for (let end = path.indexOf('/', 1); end !== -1; end = path.indexOf('/', end + 1)) {
-      found.push(...(this.#paths.get(path.slice(0, end)) ?? []));
+      found.push(...(this.#homes.paths.get(path.slice(0, end)) ?? []));
     }
-    if (path !== '/') found.push(...(this.#paths.get(path) ?? []));
+    if (path !== '/') found.push(...(this.#homes.paths.get(path) ?? []));
     return matchedOf(found, sent);
   }
 
@@ -90,10 +132,10 @@ export class RuleIndex {
     const name = foldCase(provider);
     const bareId = foldCase(model);
     const qualifiedId = `${name}/${bareId}`;
-    const bare = this.#bare.get(bareId) ?? [];
-    const qualified = this.#qualified.get(qualifiedId) ?? [];
+    const bare = this.#homes.bare.get(bareId) ?? [];
+    const qualified = this.#homes.qualified.get(qualifiedId) ?? [];
     const models = bareId < qualifiedId ? [...bare, ...qualified] : [...qualified, ...bare];
-    return matchedOf([...models, ...(this.#providers.get(name) ?? [])], '/');
+    return matchedOf([...models, ...(this.#homes.providers.get(name) ?? [])], '/');
   }
 }
 

@@ -1,43 +1,34 @@
-// Config and managed documents → what is in force: one frozen snapshot, and the rules the limiter is to keep to.
+// Config and managed documents → what is in force: one frozen snapshot, and the limits to keep to.
 
-import { compileBudgets } from '../../domain/budgets/budget.ts';
-import { anchorsInForce } from '../../domain/budgets/budget-settings.ts';
-import { mergeBudgets, nextBudgetExpiryMs } from '../../domain/budgets/merge-budgets.ts';
 import { type CacheResets, cacheResets } from '../../domain/cache/cache-reset.ts';
 import {
-  budgetResets,
-  budgetSettings,
   endedSessions,
   type ManagedDocuments,
   managedCacheResets,
   managedKeys,
   manualAliases,
-  manualBudgets,
   manualGuardrails,
-  manualRules,
   readManaged,
-  resets,
 } from '../../domain/documents/kinds.ts';
 import type { ManagedKind } from '../../domain/documents/managed-kind.ts';
-import { byId, differences } from '../../domain/documents/order.ts';
+import { byId } from '../../domain/documents/order.ts';
 import { type Credentials, credentialsOf } from '../../domain/keys/credentials.ts';
 import { endedByOwner } from '../../domain/keys/ended-sessions.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
-import { mergeRules, nextExpiryMs } from '../../domain/rules/merge.ts';
-import { resetEpochs } from '../../domain/rules/reset-epochs.ts';
 import { compileRules, type Rule } from '../../domain/rules/rule.ts';
-import { type RuleProblem, unenforcedProblems } from '../../domain/rules/unenforced.ts';
+import type { RuleProblem } from '../../domain/rules/unenforced.ts';
+import { differences } from '../../domain/sorted-list.ts';
 import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
 import type { StandingRules } from '../../plane/expired-rules.ts';
 import type { StateOrigin } from '../../store/state/state-status.ts';
 import type { StoredState } from '../../store/state/state-store.ts';
-import { BudgetCover } from '../budgets/budget-cover.ts';
 import type { BudgetsToKeep } from '../budgets/ledgers.ts';
 import type { Enforcement } from '../limits/enforcement.ts';
 import { ProviderKeys } from '../upstream/api-keys.ts';
 import { withDocuments } from './compile.ts';
 import { type CompileSettings, compileManaged, type LoadedConfig, type Standing } from './compile-managed.ts';
 import type { InForce } from './in-force.ts';
+import { LimitsToKeep } from './limits-to-keep.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** The parts that are put in force together. */
@@ -93,6 +84,8 @@ interface Sources {
   readonly loaded: LoadedConfig | undefined;
   /** The config with the aliases and guardrails of operators. */
   readonly compiled: { readonly snapshot: Snapshot; readonly standing: Standing } | undefined;
+  readonly documents: StoredState['documents'];
+  /** Of these documents. */
   readonly managed: ManagedDocuments;
   readonly masterKeyDigest: string | undefined;
   readonly credentials: Credentials;
@@ -104,6 +97,7 @@ export function createPublisher(options: PublishOptions): Publisher {
   const { hasTemplates, usageEnabled, put, warn, tellExpired, nowMs } = options;
   const { providerKeys = new ProviderKeys(), modelsOf = () => [] } = options;
   const settings = { hasTemplates, usageEnabled, providerKeys, modelsOf };
+  const limits = new LimitsToKeep({ hasTemplates, usageEnabled, scope: options.scope ?? 'replica' });
   const tell = whenChanged(warn);
   const expiry = new Expiry(nowMs, endExpired);
   let sources = initialSources(options.masterKey);
@@ -113,33 +107,18 @@ export function createPublisher(options: PublishOptions): Publisher {
       sources = next;
       return;
     }
-    const { managed, compiled } = next;
-    const { rules, prerequisites, limiting, problems, ...written } = compiled.standing;
-    const { scope = options.scope ?? 'replica', ...enforcement } = limiting;
+    const { compiled, managed, documents } = next;
+    const { standing } = compiled;
+    const { config, aliases, prerequisites } = standing;
     const now = nowMs();
-    const manual = managed.of(manualRules);
-    const epochs = resetEpochs(managed.of(resets));
-    const merged = mergeRules({ config: rules, manual, epochs, nowMs: now, prerequisites });
-    const budgets = budgetsIn(written.config, managed, options, now);
-    const { unpriced } = written.config.budgets;
+    const kept = limits.at({ standing, documents, managed, nowMs: now });
+    const { budgets, budgeted, rules, enforcement } = kept;
+    put({ snapshot: Object.freeze({ ...compiled.snapshot, budgeted }), budgets, rules, enforcement });
+    sources = { ...next, inForce: { config, aliases, rules: kept.merged, prerequisites } };
     const unreadable = managed.problems.map((text): RuleProblem => ({ level: 'error', text }));
-    const allProblems = [...unreadable, ...problems, ...unenforcedProblems(merged, prerequisites)];
-    put({
-      // Undefined: models without a price may be asked by all.
-      snapshot: Object.freeze({
-        ...compiled.snapshot,
-        budgeted: unpriced === 'allow' ? undefined : new BudgetCover(budgets.budgets),
-      }),
-      budgets,
-      // Also while rate limits are switched off: their counters are kept for as long as their windows.
-      rules: merged.filter((rule) => rule.counted),
-      enforcement: { ...enforcement, isEnforced: prerequisites.enabled, isShared: scope === 'fleet' },
-    });
-    sources = { ...next, inForce: { ...written, rules: merged, prerequisites } };
-    tell(allProblems);
-    tellExpired({ manual, config: rules, prerequisites }, now);
-    const endsMs = [nextExpiryMs(manual, now), nextBudgetExpiryMs(managed.of(manualBudgets), now)];
-    expiry.await(endsMs.reduce((first, endMs) => (first === undefined || (endMs ?? first) < first ? endMs : first)));
+    tell([...unreadable, ...standing.problems, ...kept.problems]);
+    tellExpired({ manual: kept.ended, config: standing.rules, prerequisites }, now);
+    expiry.await(kept.nextEndMs);
   }
 
   function endExpired(): void {
@@ -161,7 +140,8 @@ export function createPublisher(options: PublishOptions): Publisher {
       const managed = readManaged(documents, sources.managed);
       const areSame = (...kinds: readonly ManagedKind<unknown>[]): boolean =>
         kinds.every((kind) => managed.of(kind) === sources.managed.of(kind));
-      const next = { ...sources, managed, credentials: credentialsAfter(sources, managed, source !== 'nothing') };
+      const credentials = credentialsAfter(sources, managed, source !== 'nothing');
+      const next = { ...sources, documents, managed, credentials };
       publish(areSame(manualAliases, manualGuardrails) ? refreshed(next) : recompiled(next, settings));
     },
     models() {
@@ -201,6 +181,7 @@ function initialSources(masterKey: string | undefined): Sources {
   return {
     loaded: undefined,
     compiled: undefined,
+    documents: [],
     managed: readManaged([]),
     masterKeyDigest,
     credentials: credentialsOf(masterKeyDigest, []),
@@ -240,21 +221,6 @@ class Expiry {
     const waitMs = Math.min(Math.max(atMs - this.#nowMs(), 1), longestWaitMs);
     this.#timer = setTimeout(() => (this.#nowMs() < atMs ? this.await(atMs) : this.#over()), waitMs).unref();
   }
-}
-
-/** The budgets of the config and of operators, and where their windows begin. */
-function budgetsIn(
-  { budgets }: AssembledConfig,
-  managed: Pick<ManagedDocuments, 'of'>,
-  { hasTemplates, usageEnabled }: Pick<PublishOptions, 'hasTemplates' | 'usageEnabled'>,
-  nowMs: number,
-): BudgetsToKeep {
-  const prerequisites = { enabled: budgets.enabled, hasTemplates, usageEnabled };
-  const [config, manual] = [compileBudgets(budgets), managed.of(manualBudgets)];
-  return {
-    budgets: mergeBudgets({ config, manual, resets: managed.of(budgetResets), nowMs, prerequisites }),
-    anchors: anchorsInForce(budgets.settings, managed.of(budgetSettings)),
-  };
 }
 
 function digestOfKey(masterKey: string | undefined): string | undefined {

@@ -1,7 +1,9 @@
 // The managed documents as last read, kept on disk: a start without its store goes on with them, and an emptied store gets them back.
+
 import { readFile, rename } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { differences, inOrder } from '../../domain/documents/order.ts';
+import { inOrder } from '../../domain/documents/order.ts';
+import { differences } from '../../domain/sorted-list.ts';
 import { recallCopy } from '../checksummed-file.ts';
 import { ChecksummedLog, type RecalledLog, recallLog } from '../checksummed-log.ts';
 import { placeOf } from './lineage.ts';

@@ -1,7 +1,9 @@
 // Sorted lists of documents: found, changed and compared by what changed.
+
 import { array, assert, constantFrom, property, record } from 'fast-check';
 import { test } from 'tap';
-import { changedList, differences, entryIn, inOrder, type Named, placesOf } from '../../../domain/documents/order.ts';
+import { changedList, entryIn, inOrder, type Named, placesOf } from '../../../domain/documents/order.ts';
+import { differences } from '../../../domain/sorted-list.ts';
 import { runs } from '../../support/extent.ts';
 
 const text = constantFrom('', '\0', 'a', 'a\0', 'aa', 'b', '\ud83d\ude00', '\uffff');

@@ -1,9 +1,11 @@
 // Keys are found by the digest of their secret, and after a change those that stay are found where they were.
+
 import { array, assert, constantFrom, property, record } from 'fast-check';
 import { test } from 'tap';
-import { byId, differences } from '../../../domain/documents/order.ts';
+import { byId } from '../../../domain/documents/order.ts';
 import type { AuthKey } from '../../../domain/keys/auth-key.ts';
 import { KeysByDigest } from '../../../domain/keys/keys-by-digest.ts';
+import { differences } from '../../../domain/sorted-list.ts';
 import { runs } from '../../support/extent.ts';
 import { sampleKey } from '../../support/managed-state.ts';
 

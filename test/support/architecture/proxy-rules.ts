@@ -44,8 +44,8 @@ export const proxyRules: readonly Rule[] = [
   {
     claim: 'arithmetic imports no package and no node module',
     check: only(
-      /^(proxy\/limits\/|domain\/(limits|rules)\/|domain\/(listed-models|user-path|selector)\.ts$)/,
-      /^(proxy\/limits|domain\/limits|domain\/rules|schemas\/formats)\/|^domain\/(listed-models|user-path|selector)\.ts$|^schemas\/types\.ts$/,
+      /^(proxy\/limits\/|domain\/(limits|rules)\/|domain\/(listed-models|sorted-list|user-path|selector)\.ts$)/,
+      /^(proxy\/limits|domain\/limits|domain\/rules|schemas\/formats)\/|^domain\/(listed-models|sorted-list|user-path|selector)\.ts$|^schemas\/types\.ts$/,
     ),
     bad: [
       ['proxy/limits/a.ts', "import { hash } from 'node:crypto';"],
