@@ -49,28 +49,23 @@ export class ResponsesEventWriter implements EventWriter {
     for (const each of this.#restorer.push(event)) yield* this.#write(each);
   }
 
-  *#write(event: StreamEvent): Texts {
+  #write(event: StreamEvent): Iterable<string> {
     switch (event.kind) {
       case 'started':
-        yield* this.#start(event);
-        break;
+        return this.#start(event);
       case 'opened':
-        yield* this.#open(event.part);
-        break;
+        return this.#open(event.part);
       case 'delta':
-        yield* this.#tell(this.#item?.add(event.delta) ?? []);
-        break;
+        return this.#tell(this.#item?.add(event.delta) ?? []);
       case 'closed':
-        yield* this.#tell(this.#item?.endPart() ?? []);
-        break;
+        return this.#tell(this.#item?.endPart() ?? []);
       case 'usage':
         this.#usage = event.usage;
-        break;
+        return [];
       case 'finished':
-        yield* this.#finish(event.finish);
-        break;
+        return this.#finish(event.finish);
       default:
-        yield* this.#fail(event.failure);
+        return this.#fail(event.failure);
     }
   }
 
@@ -175,22 +170,25 @@ export class ResponsesEventWriter implements EventWriter {
     yield* this.#say(type, { response });
   }
 
-  #say(name: string, members: JsonObject): Texts {
+  #say(name: string, members: JsonObject): Iterable<string> {
     return this.#sayNamed(`response.${name}`, members);
   }
 
-  *#sayNamed(type: string, members: JsonObject): Texts {
+  #sayNamed(type: string, members: JsonObject): Iterable<string> {
     const value = { type, sequence_number: this.#sequence, ...members };
     this.#sequence += 1;
     // A delta came in one event of the provider; an event that repeats the answer may be as long as the answer.
     if ('delta' in members || this.#toldLength <= longLength) {
       const data = writeJson(value);
       this.#toldLength += data.length;
-      yield `event: ${type}\ndata: ${data}\n\n`;
-    } else {
-      yield `event: ${type}\ndata: `;
-      yield* jsonPieces(value, longLength);
-      yield '\n\n';
+      return [`event: ${type}\ndata: ${data}\n\n`];
     }
+    return inPieces(type, value);
   }
+}
+
+function* inPieces(type: string, value: JsonObject): Texts {
+  yield `event: ${type}\ndata: `;
+  yield* jsonPieces(value, longLength);
+  yield '\n\n';
 }
