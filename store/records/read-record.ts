@@ -23,16 +23,16 @@ const further = { stream: 'boolean', alias_used: 'boolean' } as const satisfies 
   readonly [Name in keyof RequestRecord]?: 'boolean';
 };
 
+const memberTypes = Object.entries(members);
+const furtherTypes = Object.entries(further);
+
 /** The record; undefined for what is none. */
 export function readRecord(line: string): RequestRecord | undefined {
   const found = line.length < longestLineBytes ? recordIn(line) : undefined;
   if (found === undefined || !Array.isArray(found['attempts'])) return undefined;
-  for (const [name, type] of Object.entries(members)) {
-    if (typeof found[name] !== type) return undefined;
-  }
-  for (const [name, type] of Object.entries(further)) {
+  for (const [name, type] of memberTypes) if (typeof found[name] !== type) return undefined;
+  for (const [name, type] of furtherTypes)
     if (found[name] !== undefined && typeof found[name] !== type) return undefined;
-  }
   return found as unknown as RequestRecord;
 }
 

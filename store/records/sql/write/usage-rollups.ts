@@ -79,14 +79,33 @@ export interface Measured extends Readonly<Record<Exclude<NamedColumn, 'label'>,
 
 /** Adds the records to the sums; `sign` -1 takes them off again. */
 export async function sumUsage(statements: Statements, records: readonly Measured[], sign: 1 | -1): Promise<void> {
+  const kinds = byKind(records);
   for (const rollup of Object.values(rollups)) {
-    let sums = singleSums(rollup, records, sign);
+    let sums = singleSums(rollup, kinds, sign);
     for (const grainMs of rollup.grainsMs.toReversed()) {
       sums = merged(sums, grainMs);
       const rows = sums.map(({ startMs, names, amounts }) => [startMs, ...names, ...amounts]);
       if (rows.length > 0) await statements.insert(insertionInto(rollup, grainMs), rows);
     }
   }
+}
+
+/** One for all records that count in the same sums: of few consumers, a batch has few kinds. */
+function byKind(records: readonly Measured[]): Measured[] {
+  const kinds = new Map<string, Measured & { readonly amounts: number[] }>();
+  for (const record of records) {
+    const { model, path, labels, cacheType, auth_key_id: key } = record;
+    const atMs = record.atMs - (record.atMs % quarterMs);
+    const kind = `${atMs} ${model} ${path} ${labels.join()} ${cacheType} ${key}`;
+    const known = kinds.get(kind);
+    if (known === undefined) kinds.set(kind, { ...record, atMs, amounts: [...record.amounts] });
+    else addTo(known.amounts, record.amounts);
+  }
+  return [...kinds.values()];
+}
+
+function addTo(sums: number[], amounts: readonly number[]): void {
+  for (let index = 0; index < amounts.length; index += 1) sums[index] = (sums[index] ?? 0) + (amounts[index] ?? 0);
 }
 
 /** A row of a table of sums. */
@@ -116,9 +135,7 @@ function merged(sums: readonly Sum[], grainMs: number): Sum[] {
     const place = `${startMs} ${key}`;
     const known = rows.get(place);
     if (known === undefined) rows.set(place, { startMs, names, key, amounts: [...amounts] });
-    else
-      for (let index = 0; index < amounts.length; index += 1)
-        known.amounts[index] = (known.amounts[index] ?? 0) + (amounts[index] ?? 0);
+    else addTo(known.amounts, amounts);
   }
   return [...rows.values()];
 }
