@@ -310,7 +310,7 @@ const live = { limiter, targets, discovery, ...answers, observed };
 lifecycle.heartbeats = startHeartbeats({
   store,
   instance,
-  body: () => lifecycle.heartbeat(liveFacts(live, tickMs()), store.keyMark()),
+  body: async () => lifecycle.heartbeat(await liveFacts(live, tickMs()), store.keyMark()),
   nowMs,
   onOutcome: (trouble) => lifecycle.heartbeatTaken(trouble),
   log,

@@ -5,6 +5,7 @@ import type { ResponseCache } from '../cache/response-cache.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { GuardrailTally } from '../guardrails/tally.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import { inSlices } from '../pacing/slices.ts';
 import type { OwnFacts } from '../store/heartbeat.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import { reportTargets } from './target-report.ts';
@@ -15,10 +16,14 @@ export interface LiveParts extends CountedParts {
   readonly discovery: Pick<Discovery, 'known'>;
 }
 
-/** `nowMs`: Unix milliseconds, whole. */
-export function liveFacts({ limiter, targets, discovery, ...counted }: LiveParts, nowMs: number): OwnFacts['live'] {
+/** `nowMs`: Unix milliseconds, whole. Requests come in between: there may be ten thousand rules. */
+export async function liveFacts(
+  { limiter, targets, discovery, ...counted }: LiveParts,
+  nowMs: number,
+): Promise<OwnFacts['live']> {
+  const figures = await inSlices(limiter.live(nowMs));
   return {
-    ...limiter.live(nowMs),
+    ...figures,
     ...reportFleet(limiter.fleet),
     ...reportTargets(targets, nowMs),
     ...reportDiscovered(discovery),

@@ -40,7 +40,9 @@ export class Limiter {
   /** Concurrency rules that are gone, while requests hold slots under them. */
   readonly #parted = new Map<string, Tally>();
   readonly #lookup = new RuleLookup();
-  readonly #sweeper = new Sweeper(this.#tallies);
+  /** Those of `#tallies` that are templates, or were: others have no children. */
+  readonly #templates = new Set<Tally>();
+  readonly #sweeper = new Sweeper(this.#templates);
   /** The rules as they were given, and sorted. */
   #inForce: InForce = { given: [], sorted: [], enforcement: undefined };
   #isEnforced = true;
@@ -117,6 +119,7 @@ export class Limiter {
     const tally = this.#tallies.get(key);
     if (tally === undefined) return;
     this.#tallies.delete(key);
+    this.#templates.delete(tally);
     tally.part();
     if (tally.size > 0) this.#parted.set(key, tally);
   }
@@ -127,6 +130,7 @@ export class Limiter {
     known?.revise(rule);
     this.#parted.delete(rule.key);
     this.#tallies.set(rule.key, tally);
+    if (rule.perChild) this.#templates.add(tally);
     return tally;
   }
 
@@ -219,8 +223,8 @@ export class Limiter {
     return reportMatched(matches.matched(), nowMs);
   }
 
-  /** The figures of the heartbeat: the live counts of rules that are no templates, and the refusals of all rules. */
-  live(nowMs: number): LiveFigures {
+  /** The figures of the heartbeat: the live counts of rules that are no templates, and the refusals of all rules. Pauses where it yields. */
+  live(nowMs: number): Generator<undefined, LiveFigures, undefined> {
     return liveFigures(this.#tallies.values(), nowMs);
   }
 
@@ -246,7 +250,7 @@ export class Limiter {
 
   /** The templates whose children have shared a counter, with the number of requests counted there. */
   overflows(): Overflow[] {
-    return [...this.#tallies.values()].flatMap(overflowOf);
+    return [...this.#templates].flatMap(overflowOf);
   }
 
   /** The number of stored counters of children for which `restore` had no room. */

@@ -111,8 +111,10 @@ export class Window {
   oldest(lane: Lane): number {
     const used = lane === requests ? this.requestsUsed : this.tokensUsed;
     if (used === 0) return Number.POSITIVE_INFINITY;
+    let place = this.#place(sliceCount - 1);
     let age = sliceCount - 1;
-    while (age >= 0 && (this.#slices[lane + this.#place(age)] ?? 0) === 0) age -= 1;
+    for (; age >= 0 && (this.#slices[lane + place] ?? 0) === 0; age -= 1)
+      place = place === sliceCount - 1 ? 0 : place + 1;
     return this.#head - age;
   }
 

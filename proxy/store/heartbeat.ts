@@ -19,7 +19,7 @@ const rememberedBeats = 60;
 export interface HeartbeatOptions {
   readonly store: Pick<StateStore, 'writeHeartbeat' | 'heartbeats' | 'removeHeartbeat'>;
   readonly instance: string;
-  readonly body: () => HeartbeatBody;
+  readonly body: () => HeartbeatBody | Promise<HeartbeatBody>;
   readonly nowMs: () => number;
   /** Called with every outcome: undefined, or why the store did not take it. */
   readonly onOutcome: (trouble: Error | undefined) => void;
@@ -56,7 +56,7 @@ export function startHeartbeats({ store, instance, body, nowMs, onOutcome, log }
   }
 
   async function beat(): Promise<void> {
-    const said = body();
+    const said = await body();
     if (beats > 0 && beats % beatsPerCheck === 0) await checkName(said.started_at_ms);
     const shared = metAt === undefined ? {} : { instance_shared: true };
     await store.writeHeartbeat({ instance, atMs: Math.floor(nowMs()), body: { ...said, ...shared } });

@@ -164,8 +164,8 @@ export interface UsedInput {
   readonly ids: readonly string[];
 }
 
+/** Its body goes beside it, as JSON in UTF-8. */
 export interface HeartbeatInput {
   readonly instance: string;
   readonly atMs: number;
-  readonly body: string;
 }

@@ -199,7 +199,8 @@ export class StateTables {
     });
   }
 
-  writeHeartbeat({ instance, atMs, body }: HeartbeatInput): void {
+  /** `body`: JSON. */
+  writeHeartbeat({ instance, atMs }: HeartbeatInput, body: string): void {
     transact(this.#database, 'IMMEDIATE', () => {
       this.#sql('INSERT OR REPLACE INTO heartbeat VALUES (?, ?, ?)').run(instance, atMs, body);
       this.#sql('DELETE FROM heartbeat WHERE at_ms <= ?').run(atMs - forgottenAfterMs);

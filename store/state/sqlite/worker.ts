@@ -30,7 +30,7 @@ const pollsPerBallast = 50;
 const failing = 'failing';
 
 /** The operations on open tables; input and output are JSON. */
-const operations: Readonly<Record<Operation, (tables: StateTables, input: string) => string>> = {
+const operations: Readonly<Record<Operation, (tables: StateTables, input: string, bytes?: Uint8Array) => string>> = {
   readPage: (tables, input) => tables.readPage(JSON.parse(input) as PageInput),
   since: (tables, input) => tables.since(JSON.parse(input) as SinceInput),
   revision: (tables) => JSON.stringify(tables.position()),
@@ -42,8 +42,8 @@ const operations: Readonly<Record<Operation, (tables: StateTables, input: string
     const output: CountersOutput = { refusedBy: tables.writeCounters(JSON.parse(input) as CountersInput) };
     return JSON.stringify(output);
   },
-  writeHeartbeat(tables, input) {
-    tables.writeHeartbeat(JSON.parse(input) as HeartbeatInput);
+  writeHeartbeat(tables, input, body) {
+    tables.writeHeartbeat(JSON.parse(input) as HeartbeatInput, new TextDecoder().decode(body));
     return 'null';
   },
   heartbeats: (tables, input) => tables.heartbeats(JSON.parse(input) as string | null),
@@ -85,11 +85,11 @@ function serve(port: MessagePort, settings: ThreadSettings): void {
     port.postMessage(message, []);
   }
 
-  function answer({ name, input }: Request): Answer {
+  function answer({ name, input, bytes }: Request): Answer {
     if (name === 'watch' || name === 'close') return { kind: 'output', output: 'null' };
     try {
       const mayCreate = name === 'initialise' || name === 'rewrite';
-      return { kind: 'output', output: file.use((tables) => operations[name](tables, input), mayCreate) };
+      return { kind: 'output', output: file.use((tables) => operations[name](tables, input, bytes), mayCreate) };
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) return { kind: 'broken', message: String(error) };
       const { reason, message, cause } = error;

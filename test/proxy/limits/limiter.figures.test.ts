@@ -1,7 +1,9 @@
 // What the limiter tells of itself, one claim per test: which rules count, what each has decided, how full it is, and what is counted now.
+
 import { test } from 'tap';
 import { rulesOfConsumer, rulesOfTarget } from '../../../proxy/limits/counted-rules.ts';
 import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { ask, decided, everyRow, lease, limiterOf, minute, start } from './limiter-calls.ts';
 import { ruleOf } from './rule-of.ts';
 
@@ -66,13 +68,13 @@ await test('the figures of a heartbeat: what is used and held, and how often eac
   const unused = ruleOf('user_path', '/other', minute, { maxRequests: 9 });
   const template = ruleOf('user_path', '/c', minute, { maxRequests: 1, perChild: true });
   const limiter = limiterOf(window, slots, unused, template);
-  t.same(limiter.live(start), { counters: [], windows: [], refused: [] });
+  t.same(atOnce(limiter.live(start)), { counters: [], windows: [], refused: [] });
   lease(limiter, '/').release();
   lease(limiter, '/c/x');
-  t.same(limiter.live(start).refused, [], 'an admission is no refusal, in no dimension');
+  t.same(atOnce(limiter.live(start)).refused, [], 'an admission is no refusal, in no dimension');
   limiter.charge(limiter.forUserPath('/'), 7, start);
   t.equal(ask(limiter, '/c/x'), false);
-  t.same(limiter.live(start), {
+  t.same(atOnce(limiter.live(start)), {
     counters: [
       [slots.key, 0, 0, 0, 1, 0],
       [window.key, 4, 2, 7, 0, 0],

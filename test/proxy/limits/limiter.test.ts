@@ -1,7 +1,9 @@
 // What the limiter promises about requests, one claim per test, in numbers: who is admitted, what is told, what a refund takes back.
+
 import { test } from 'tap';
 import type { Rule } from '../../../domain/rules/rule.ts';
 import { createLimiter } from '../../../proxy/limits/limiter.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { admitted, ask, decided, inFlight, lease, limiterOf, minute, start, used } from './limiter-calls.ts';
 import { ruleOf } from './rule-of.ts';
 
@@ -162,7 +164,7 @@ await test('a window lasts from the oldest use that counts until the newest will
   t.same(told(start + 62_000), [start + 20_000, start + 81_000, 19], 'the request has left');
   for (let count = 0; count < 3; count += 1) ask(limiter, '/', start + 70_000);
   t.same(told(start + 70_000), [start + 20_000, start + 131_000, 61], 'used up: the wait');
-  t.same(limiter.live(start + 70_000).windows, [[start + 20_000, start + 131_000]]);
+  t.same(atOnce(limiter.live(start + 70_000)).windows, [[start + 20_000, start + 131_000]]);
 });
 
 await test('without time passing what is used does not fall', async (t) => {
@@ -244,7 +246,7 @@ await test('reading what is used changes nothing', async (t) => {
   const limiter = limiterOf(ruleOf('provider', 'p', minute, { maxRequests: 1 }));
   const target = limiter.forTarget('p', 'm');
   const isExhausted = (): boolean | undefined => limiter.report(target, start)[0]?.exhausted;
-  const read = (): unknown[] => [limiter.live(start), limiter.decisions(), limiter.report(target, start)];
+  const read = (): unknown[] => [atOnce(limiter.live(start)), limiter.decisions(), limiter.report(target, start)];
   const before = read();
   t.equal(isExhausted(), false);
   t.same(read(), before);

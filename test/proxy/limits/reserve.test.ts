@@ -1,4 +1,5 @@
 // Tokens are set aside for open requests: parallel requests see each other, one may always go, and all is given back whatever happens.
+
 import { test } from 'tap';
 import { rateLimitHeaders } from '../../../proxy/limits/headers.ts';
 import type { Lease } from '../../../proxy/limits/lease.ts';
@@ -6,6 +7,7 @@ import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import { explain } from '../../../proxy/limits/rejection.ts';
 import { reserveTokens } from '../../../proxy/limits/reserve.ts';
 import { lanesOf } from '../../../proxy/limits/room.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { ask, decided, lease, limiterOf, minute, start, used } from './limiter-calls.ts';
 import { ruleOf } from './rule-of.ts';
 
@@ -209,7 +211,7 @@ await test('a child whose request is open is not evicted, and proxies tell what 
   const path = limiter.forUserPath('/c/a');
   const held = limiter.admit(path, start, 'reject', 250).lease;
   t.equal(limiter.sweep(start + 120_000), 0);
-  t.match(limiter.live(start).counters, [[thousand.key, 0, 0, 0, 0, 250]]);
+  t.match(atOnce(limiter.live(start)).counters, [[thousand.key, 0, 0, 0, 0, 250]]);
   const ids = new Set(limiter.rules().map(({ id }) => id));
   const figures = [...limiter.utilisationByRule(ids, start)].flatMap((step) => step.figures);
   t.same(
@@ -218,5 +220,5 @@ await test('a child whose request is open is not evicted, and proxies tell what 
   );
   held?.release();
   t.equal(limiter.sweep(start + 120_000), 1);
-  t.same(limiter.live(start).counters, []);
+  t.same(atOnce(limiter.live(start)).counters, []);
 });

@@ -9,6 +9,7 @@ import { createLimiter, type Limiter } from '../../../proxy/limits/limiter.ts';
 import type { Matches } from '../../../proxy/limits/match.ts';
 import type { Rejection } from '../../../proxy/limits/rejection.ts';
 import type { RuleReport } from '../../../proxy/limits/report.ts';
+import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { exported } from '../../support/counter-rows.ts';
 import { type Booking, type Log, type Matched, Oracle } from './oracle.ts';
 import { ruleOf } from './rule-of.ts';
@@ -60,7 +61,7 @@ export class World {
       for (const lease of leases) lease.release();
       for (const booking of bookings) this.#oracle.release(booking);
     }
-    for (const [key, , , , inFlight] of this.#limiter.live(this.#nowMs).counters) {
+    for (const [key, , , , inFlight] of atOnce(this.#limiter.live(this.#nowMs)).counters) {
       equal(inFlight, 0, `${key}: all ended, nothing in flight`);
     }
   }
