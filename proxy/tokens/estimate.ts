@@ -53,9 +53,10 @@ const answered = keysBy<Meaning>({
 interface Walk {
   readonly body: Buffer;
   readonly isRequest: boolean;
-  /** Starts and ends of long texts in turn, in their order, and the next of them. */
+  /** Starts and ends of long texts in turn, in their order; the place of the next of them, and its start. */
   readonly longTexts: readonly number[];
   nextLong: number;
+  longStart: number | undefined;
   at: number;
   spent: number;
   quarters: number;
@@ -104,6 +105,7 @@ function estimate(body: Buffer, isRequest: boolean, longTexts: readonly number[]
     isRequest,
     longTexts,
     nextLong: 0,
+    longStart: longTexts[0],
     at: 0,
     spent: 0,
     quarters: 0,
@@ -175,8 +177,13 @@ function takeKey(walk: Walk, from: number, to: number): void {
 /** The offset of the quote that ends the string which begins at the walk; the end of the body when it does not end. */
 function stringEnd(walk: Walk): number {
   const { body } = walk;
-  const known = knownEnd(walk);
-  if (known !== undefined) return known;
+  if (walk.at === walk.longStart) {
+    const end = walk.longTexts[walk.nextLong + 1] as number;
+    walk.nextLong += 2;
+    walk.longStart = walk.longTexts[walk.nextLong];
+    walk.spent += nearBytes;
+    return end - 1;
+  }
   for (let at = walk.at + 1; ; ) {
     const near = Math.min(at + nearBytes, body.length);
     walk.spent += near - at;
@@ -197,14 +204,6 @@ function stringEnd(walk: Walk): number {
     if (slashes % 2 === 0) return found;
     at = found + 1;
   }
-}
-
-function knownEnd(walk: Walk): number | undefined {
-  const { longTexts } = walk;
-  while ((longTexts[walk.nextLong] ?? walk.at) < walk.at) walk.nextLong += 2;
-  if (longTexts[walk.nextLong] !== walk.at) return undefined;
-  walk.spent += nearBytes;
-  return (longTexts[walk.nextLong + 1] ?? 0) - 1;
 }
 
 function stringQuarters(walk: Walk, from: number, to: number): number {
