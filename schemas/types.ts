@@ -1551,6 +1551,58 @@ export interface AuthKeyWrite {
   expires_in?: string | null;
 }
 /**
+ * The body of POST /admin/auth-keys/batch.
+ */
+export interface AuthKeyBatch {
+  /**
+   * The keys; each as in POST /admin/auth-keys.
+   *
+   * Items: The body of POST /admin/auth-keys. The stored key takes at most 16 KiB.
+   */
+  keys: {
+    /**
+     * The name of the key: not blank, without invisible characters; blanks at its ends are removed.
+     */
+    name: string;
+    /**
+     * What it is for.
+     */
+    description?: string;
+    /**
+     * The user path of the key, such as /team/app, or / for the root: no colons, no invisible characters. It always wins over the header; absent: the root, unless any_user_path.
+     */
+    user_path?: string;
+    /**
+     * Whether each request may name any user path in a header: for clients that serve several users and are trusted to name them. Not together with user_path; only a key for the whole gateway may set it.
+     */
+    any_user_path: boolean;
+    /**
+     * Labels to sort keys by.
+     *
+     * Items: A label: not blank, without invisible characters; blanks at its ends are removed.
+     */
+    labels?: string[];
+    /**
+     * The models that the key may use; absent or empty: every model.
+     *
+     * Items: `*`, `provider/*`, `provider/model`, a bare model id or the name of an alias; letter case does not matter.
+     */
+    allowed_models?: string[];
+    /**
+     * Whether the key may use the admin API and the dashboard, within its user path.
+     */
+    dashboard_access: boolean;
+    /**
+     * When the key expires; in the future. RFC 3339; null is the same as absent.
+     */
+    expires_at?: string | null;
+    /**
+     * In how long the key expires, instead of expires_at: a whole number of minutes, hours or days such as 30m, 8h or 90d. null is the same as absent.
+     */
+    expires_in?: string | null;
+  }[];
+}
+/**
  * The body of PATCH /admin/auth-keys/{id}: the members to change; absent members stay. The stored key takes at most 16 KiB.
  */
 export interface AuthKeyChange {
@@ -2802,6 +2854,7 @@ export interface Bodies {
   budgetReset: BudgetReset;
   budgetSettingsWrite: BudgetSettingsWrite;
   authKeyWrite: AuthKeyWrite;
+  authKeyBatch: AuthKeyBatch;
   authKeyChange: AuthKeyChange;
   authKeyRotate: AuthKeyRotate;
   authKeyLabels: AuthKeyLabels;

@@ -1,7 +1,6 @@
 // An answer with a long list: its entries are made and written in portions, so that no answer holds the process up.
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import type { FastifyReply } from 'fastify';
 
 /** Entries of one portion: they are made within two milliseconds. */
 const entriesAtOnce = 500;
@@ -27,13 +26,15 @@ export class LongList {
   }
 }
 
-/** Sends it; a list of one portion as one text. */
-export function sendLong(reply: FastifyReply, list: LongList): FastifyReply {
+/** The content type of the body. */
+export const longListType = 'application/json; charset=utf-8';
+
+/** The body of an answer: of a list of one portion a text. */
+export function bodyOf(list: LongList): string | Readable {
   const portions = portionsOf(list);
   const [first, second] = [portions.next(), portions.next()];
-  reply.type('application/json; charset=utf-8');
-  if (second.done === true) return reply.send(first.value);
-  return reply.send(Readable.from(inTurn([String(first.value), second.value], portions), { objectMode: false }));
+  if (second.done === true) return String(first.value);
+  return Readable.from(inTurn([String(first.value), second.value], portions), { objectMode: false });
 }
 
 async function* inTurn(made: readonly string[], portions: Iterator<string>): AsyncGenerator<string, void> {

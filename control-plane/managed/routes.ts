@@ -4,7 +4,7 @@ import { stateRevision } from '../../schemas/state-revision.ts';
 import { who } from '../authenticate.ts';
 import { createCommitter, type KnownState } from './commit.ts';
 import { checkPrecondition, entityTag } from './entity-tag.ts';
-import { LongList, sendLong } from './long-list.ts';
+import { bodyOf, LongList, longListType } from './long-list.ts';
 import { readQuery } from './read-query.ts';
 import { readStored, staleHeader, unlessUnavailable } from './read-stored.ts';
 import {
@@ -42,7 +42,7 @@ export function managedRoutes<
       if (!isUntagged) reply.header('etag', entityTag(state, kind));
       reply.headers({ 'cache-control': 'no-store', ...staleHeader(isStale) });
       const body = answer ?? (await resource.list(parts, state, { ...shown, nowMs: nowMs() }));
-      return body instanceof LongList ? sendLong(reply, body) : body;
+      return body instanceof LongList ? reply.type(longListType).send(bodyOf(body)) : body;
     };
 
     const change = async (

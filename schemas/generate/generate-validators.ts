@@ -74,6 +74,8 @@ async function bodyModule(): Promise<Record<string, string>> {
     const constant = memberName(name);
     compiler.addSchema(membersAlone(schema), `${name} members`);
     compiler.addSchema(schema, name);
+    // As other bodies refer to it.
+    compiler.addSchema(schema, `${name}.schema.json`);
     keys[`${constant}Members`] = `${name} members`;
     keys[`${constant}Whole`] = name;
     pairs.push(`  ${constant}: { members: ${constant}Members, whole: ${constant}Whole },\n`);

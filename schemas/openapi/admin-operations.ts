@@ -175,6 +175,17 @@ const authKeyOperations: readonly Operation[] = [
     refusals: { ...keyWrite, 403: ['admin_scope_denied'], 409: ['too_many_auth_keys', 'write_conflict'] },
   },
   {
+    ...keys,
+    id: 'issueAuthKeys',
+    method: 'post',
+    path: '/admin/auth-keys/batch',
+    summary: 'Issues up to 100 keys at once: all of them, or none.',
+    description: 'A refusal names the entry at fault, such as `keys[3].name`.',
+    body: 'auth-key-batch',
+    success: { status: 201, says: 'The keys, with their secrets.', schema: 'auth-keys-issued', headers: writeHeaders },
+    refusals: { ...keyWrite, 403: ['admin_scope_denied'], 409: ['too_many_auth_keys', 'write_conflict'] },
+  },
+  {
     ...oneKey,
     id: 'getAuthKey',
     method: 'get',

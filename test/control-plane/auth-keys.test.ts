@@ -322,3 +322,69 @@ await test('a store that cannot be used is answered 503 with Retry-After', async
     t.notMatch(said['message'], /may have happened/, 'what could not even be read was not written');
   }
 });
+
+await test('keys of a batch are issued in one change, each as if it were issued alone', async (t) => {
+  const stand = await startKeyServer(t);
+  const drafts = Array.from({ length: 100 }, (_, index) => ({
+    name: ` key ${index}`,
+    user_path: `team//user-${index}`,
+  }));
+  const before = (await stand.store.revision()).revision;
+  const { status, body, headers } = await stand.ask('POST', '/admin/auth-keys/batch', { keys: drafts });
+  t.equal(status, 201);
+  t.equal(headers.get('cache-control'), 'no-store');
+  const issued = body['keys'] as { id: string; name: string; user_path: string; value: string }[];
+  t.same(
+    issued.map(({ name, user_path }) => [name, user_path]),
+    drafts.map(({ name }, index) => [name.trim(), `/team/user-${index}`]),
+  );
+  t.equal((await stand.store.revision()).revision, before + 1);
+  t.equal(headers.get('x-gateway-state-revision'), String(before + 1));
+  await stand.settled();
+  const { body: listed } = await stand.ask('GET', '/admin/auth-keys');
+  const byId = new Map((listed as unknown as { id: string }[]).map((key) => [key.id, key]));
+  for (const { value: _, ...record } of issued) t.strictSame(byId.get(record.id), record);
+  t.equal(new Set(issued.map(({ value }) => value)).size, 100);
+  const admin = await stand.issue({ dashboard_access: true });
+  const tried = await stand.ask('GET', '/admin/auth-keys', undefined, issued[7]?.value);
+  t.equal(tried.status, 403, 'a secret is that of its key');
+  t.equal((await stand.ask('GET', '/admin/auth-keys', undefined, admin.value)).status, 200);
+  t.match(
+    stand.logged.find((line) => JSON.stringify(line).includes('100 keys')),
+    [{ about: '100 keys', before: null, after: issued.map(({ id, name }) => ({ id, name })), outcome: 'done' }],
+  );
+  t.notMatch(JSON.stringify(stand.logged), /sk-gw-[\w-]{32}/, 'and the log has no secret');
+});
+
+await test('of a batch with a mistake no key is issued, and the answer names the entry', async (t) => {
+  const stand = await startKeyServer(t, { quotas: { max_keys: 5, max_keys_per_scope: 3 } });
+  const team = await stand.issue({ user_path: '/team', dashboard_access: true });
+  const good = { name: 'good', user_path: '/team/a' };
+  const several = (length: number) => Array.from({ length }, () => good);
+  const rows: [name: string, keys: unknown, wanted: object, token?: string][] = [
+    ['no list', undefined, { status_code: 400, param: 'keys' }],
+    ['an empty list', [], { status_code: 400, param: 'keys' }],
+    ['101 keys', several(101), { status_code: 400, param: 'keys' }],
+    ['an entry without a name', [good, {}], { status_code: 400, param: 'keys[1].name', message: /keys\[1\]\.name/ }],
+    ['an unknown member', [{ ...good, x: 1 }], { status_code: 400, param: 'keys[0].x' }],
+    [
+      'a wrong path',
+      [good, good, { name: 'x', user_path: '/..' }],
+      { param: 'keys[2].user_path', message: /keys\[2\]/ },
+    ],
+    ['too long', [{ ...good, labels: Array(50).fill('x'.repeat(101)) }], { param: 'keys[0].labels' }],
+    ['five more', several(5), { status_code: 409, code: 'too_many_auth_keys' }],
+    ['three more in a scope', several(3), { status_code: 409, code: 'too_many_auth_keys' }, team.value],
+    [
+      'out of the scope',
+      [good, { name: 'x', user_path: '/b' }],
+      { status_code: 403, param: 'keys[1].user_path' },
+      team.value,
+    ],
+  ];
+  const before = (await stand.store.revision()).revision;
+  for (const [name, keys, wanted, token] of rows)
+    t.match((await stand.ask('POST', '/admin/auth-keys/batch', { keys }, token)).body, wanted, name);
+  t.equal((await stand.store.revision()).revision, before);
+  t.equal((await stand.ask('POST', '/admin/auth-keys/batch', { keys: [good, good] }, team.value)).status, 201);
+});

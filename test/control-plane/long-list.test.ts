@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { fastify } from 'fastify';
 import { test } from 'tap';
-import { LongList, sendLong } from '../../control-plane/managed/long-list.ts';
+import { bodyOf, LongList, longListType } from '../../control-plane/managed/long-list.ts';
 import { fetch } from '../support/undici.ts';
 
 /** Two portions are made before it is known that there are several, and the entry behind a portion is made with it. */
@@ -21,7 +21,8 @@ await test('a list of any length arrives whole, and few of its entries are made 
   }
   app.get('/in/:count', async ({ params }, reply) => {
     const { count } = params as { count: string };
-    return sendLong(reply, LongList.in('list', entries(Number(count)), count === '0' ? {} : { count }));
+    const list = LongList.in('list', entries(Number(count)), count === '0' ? {} : { count });
+    return reply.type(longListType).send(bodyOf(list));
   });
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
   for (const count of [0, 1, 499, 500, 501, 1_000, 12_345]) {

@@ -58,7 +58,7 @@ await test('a decision reads the documents that it is about, and no others', (t)
   count.read = 0;
 
   const view = viewOf({ documents }, master, surroundings, nowMs);
-  checkQuota({ documents }, master, defaultConfig().admin);
+  checkQuota({ documents }, master, defaultConfig().admin, 1);
   const making = { id: 'new', secret: newSecret(), by: 'master_key', nowMs };
   t.equal(issueKey({ ...sampleKey('x'), labels: ['paid'] }, making, view).changes.length, 1);
   t.equal(count.read, 0, 'a key is issued');

@@ -10,7 +10,7 @@ import { type Refusal, refusal } from '../../errors.ts';
 import type { Decided } from '../../managed/commit.ts';
 import { type KindState, storedKind } from '../../managed/stored-kind.ts';
 import { checkSize } from './check-quota.ts';
-import type { KeyChange, KeyDraft } from './read-draft.ts';
+import { atEntry, type KeyChange, type KeyDraft } from './read-draft.ts';
 
 /** The result of a write: the key after it, and the changes to store; none when the key stays the same. */
 export interface Decision extends Decided {
@@ -45,6 +45,7 @@ export interface KeySurroundings extends Pick<View, 'names'> {
 export function viewOf(state: KindState, operator: Operator, { names, budgets }: KeySurroundings, nowMs: number): View {
   const keys = storedKind(managedKeys, state);
   const current = refreshOperator(operator, keys.get, nowMs);
+  let labels: ReadonlySet<string> | undefined;
   return {
     operator: current,
     find(id) {
@@ -56,7 +57,8 @@ export function viewOf(state: KindState, operator: Operator, { names, budgets }:
     budgetLabels() {
       // Also of budgets that cannot be read: their id says what they are about.
       const all = [...storedKind(manualBudgets, state).ids(), ...budgets.map(({ key }) => key)];
-      return new Set(all.flatMap((key) => labelOfKey(key) ?? []));
+      labels ??= new Set(all.flatMap((key) => labelOfKey(key) ?? []));
+      return labels;
     },
   };
 }
@@ -82,6 +84,15 @@ export interface Making {
 export function issueKey(draft: KeyDraft, making: Making, view: View): Decision {
   checkLabels([], draft.labels, view);
   return makeKey(draft, making, view);
+}
+
+/** New keys, all or none. Throws what `issueKey` throws, naming the entry. */
+export function issueKeys(
+  orders: readonly { readonly draft: KeyDraft; readonly making: Making }[],
+  view: View,
+): Decided & { readonly keys: readonly AuthKey[] } {
+  const issued = orders.map(({ draft, making }, index) => atEntry(index, () => issueKey(draft, making, view)));
+  return { keys: issued.map(({ key }) => key), changes: issued.flatMap(({ changes }) => changes) };
 }
 
 function makeKey(draft: KeyDraft, { id, secret, by, nowMs }: Making, view: View): Decision {

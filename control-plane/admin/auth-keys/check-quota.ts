@@ -10,15 +10,15 @@ import { scopesOf } from '../../managed/scopes.ts';
 import { type KindState, storedKind } from '../../managed/stored-kind.ts';
 
 /**
- * Throws 409 `too_many_auth_keys` when no further key fits: in the gateway, including unreadable documents, or in a scope of the
+ * Throws 409 `too_many_auth_keys` when so many further keys do not fit: in the gateway, including unreadable documents, or in a scope of the
  * operator.
  */
-export function checkQuota(state: KindState, operator: Operator, quotas: Quotas): void {
-  refuse(storedKind(managedKeys, state).count, quotas.max_keys, 'in all');
+export function checkQuota(state: KindState, operator: Operator, quotas: Quotas, further: number): void {
+  refuse(storedKind(managedKeys, state).count, quotas.max_keys, further, 'in all');
   if (!isScoped(operator)) return;
   const keys = keysOf(state);
   for (const scope of scopesOf(operator, keys))
-    refuse(keys.countWithin(scope), quotas.max_keys_per_scope, `at and below ${scope}`);
+    refuse(keys.countWithin(scope), quotas.max_keys_per_scope, further, `at and below ${scope}`);
 }
 
 /** Throws 400 naming the longest member when the document of the key is too large. */
@@ -30,8 +30,8 @@ export function checkSize(key: AuthKey): void {
   throw invalid(longest, `is too long: the key would take ${bytes} bytes, and one may take ${longestDocumentBytes}`);
 }
 
-function refuse(count: number, limit: number, where: string): void {
-  if (count >= limit) throw refusal('too_many_auth_keys', { fill: { count, limit, where } });
+function refuse(count: number, limit: number, further: number, where: string): void {
+  if (count + further > limit) throw refusal('too_many_auth_keys', { fill: { count, limit, where } });
 }
 
 /** The stored size: JSON in UTF-8. */

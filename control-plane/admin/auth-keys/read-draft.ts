@@ -4,8 +4,10 @@ import type { KnownModels } from '../../../domain/rules/known-models.ts';
 import { foldCase, isQualified, parseSelector } from '../../../domain/selector.ts';
 import { normaliseUserPath } from '../../../domain/user-path.ts';
 import { withoutKeys } from '../../../schemas/formats/key-shapes.ts';
+import type { AuthKeyWrite } from '../../../schemas/types.ts';
 import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { closest } from '../../../schemas/validation/suggest.ts';
+import { Refusal } from '../../errors.ts';
 import { jsonWording } from '../../managed/json-wording.ts';
 import { createBodyReader, invalid, readExpiry, readWords } from '../../managed/read-body.ts';
 
@@ -23,6 +25,7 @@ export interface KeyDraft {
 }
 
 const readWriteBody = createBodyReader(bodies.authKeyWrite);
+const readBatchBody = createBodyReader(bodies.authKeyBatch);
 const readChangeBody = createBodyReader(bodies.authKeyChange);
 const readLabels = createBodyReader(bodies.authKeyLabels);
 const readAllowedModels = createBodyReader(bodies.authKeyAllowedModels);
@@ -32,7 +35,29 @@ const invisible = /[\p{C}\p{Zl}\p{Zp}]/u;
 
 /** The body of a POST. Throws 400 naming the member at fault. */
 export function readDraft(body: unknown, known: KnownModels, nowMs: number): KeyDraft {
-  const given = readWriteBody(body);
+  return draftOf(readWriteBody(body), known, nowMs);
+}
+
+/** The body of a POST of several keys. Throws 400 naming the entry and its member at fault. */
+export function readDrafts(body: unknown, known: KnownModels, nowMs: number): readonly KeyDraft[] {
+  const { keys } = readBatchBody(body);
+  return keys.map((given, index) => atEntry(index, () => draftOf(given, known, nowMs)));
+}
+
+/** The result of `make` for an entry of `keys`; a refusal that it throws names the entry. */
+export function atEntry<Made>(index: number, make: () => Made): Made {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { status, type, code, param, message } = error;
+    const place = `keys[${index}]`;
+    const entry = { status, type, message: `${place}: ${message}` };
+    throw new Refusal(entry, code, { param: param === undefined ? place : `${place}.${param}` });
+  }
+}
+
+function draftOf(given: AuthKeyWrite, known: KnownModels, nowMs: number): KeyDraft {
   const userPath = readUserPath(given.user_path);
   const anyUserPath = given.any_user_path;
   if (anyUserPath && userPath !== undefined) {

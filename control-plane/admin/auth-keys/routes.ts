@@ -12,7 +12,7 @@ import type { DocumentUses, StoredState } from '../../../store/state/state-store
 import { isInScope, type Operator, who } from '../../authenticate.ts';
 import { createCommitter, type Decided, type DocumentStore } from '../../managed/commit.ts';
 import { keysOf } from '../../managed/key-index.ts';
-import { LongList, sendLong } from '../../managed/long-list.ts';
+import { bodyOf, LongList, longListType } from '../../managed/long-list.ts';
 import type { Quotas } from '../../managed/quotas.ts';
 import { readQuery } from '../../managed/read-query.ts';
 import { type Known, readStored, staleHeader, unlessUnavailable } from '../../managed/read-stored.ts';
@@ -23,6 +23,7 @@ import {
   deleteKey,
   findKey,
   issueKey,
+  issueKeys,
   openDashboard,
   relabelKey,
   restrictKey,
@@ -36,6 +37,7 @@ import {
   readChange,
   readDashboardAccessBody,
   readDraft,
+  readDrafts,
   readLabelsBody,
   readRotation,
 } from './read-draft.ts';
@@ -134,36 +136,8 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
       .newest()
       .filter(({ userPath }) => isInScope(current, userPath));
     const record = await shown(visible, known, reply);
-    return sendLong(reply, new LongList('[', textsOf(visible, record), ']'));
-  });
-
-  app.post('/admin/auth-keys', { config }, async (request, reply) => {
-    const { operator, body } = request;
-    const draft = readDraft(body, parts.known(), nowMs());
-    const secret = newSecret();
-    const making = { id: randomUUID(), secret, by: who(request), nowMs: nowMs() };
-    const issued = await write(reply, (state) => {
-      const seen = view(state, operator);
-      checkQuota(state, seen.operator, parts.quotas());
-      return issueKey(draft, making, seen);
-    });
-    request.wrote(making.id, { before: null, after: keyFacts(issued.key, nowMs()) });
-    return reply.code(201).send({ ...keyRecord(issued.key, { nowMs: nowMs() }), value: secret });
-  });
-
-  app.post('/admin/auth-keys/:id/rotate', { config }, async (request: OneKey, reply) => {
-    const { operator, body, params } = request;
-    const untilMs = readRotation(body, nowMs());
-    const secret = newSecret();
-    const making = { id: randomUUID(), secret, by: who(request), nowMs: nowMs() };
-    const { key } = await write(reply, (state) => {
-      const seen = view(state, operator);
-      const old = findKey(seen, params.id);
-      checkQuota(state, seen.operator, parts.quotas());
-      return rotateKey(old, untilMs, making, seen);
-    });
-    request.wrote(params.id, { replaced_by: key.id, until: timestamp(untilMs), after: keyFacts(key, nowMs()) });
-    return reply.code(201).send({ ...keyRecord(key, { nowMs: nowMs() }), value: secret });
+    const list = new LongList('[', textsOf(visible, record), ']');
+    return reply.type(longListType).send(bodyOf(list));
   });
 
   app.get('/admin/auth-keys/:id', { config }, async ({ params, operator }: OneKey, reply) => {
@@ -182,8 +156,61 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     return reply.code(204).send();
   });
 
+  addIssuing(app, parts, writer);
   addChanges(app, parts, writer);
 };
+
+/** The routes that issue keys. Only their answers have the secrets. */
+function addIssuing(app: FastifyInstance, parts: AuthKeyParts, { nowMs, view, write }: KeyWriter): void {
+  app.post('/admin/auth-keys', { config }, async (request, reply) => {
+    const { operator, body } = request;
+    const draft = readDraft(body, parts.known(), nowMs());
+    const secret = newSecret();
+    const making = { id: randomUUID(), secret, by: who(request), nowMs: nowMs() };
+    const issued = await write(reply, (state) => {
+      const seen = view(state, operator);
+      checkQuota(state, seen.operator, parts.quotas(), 1);
+      return issueKey(draft, making, seen);
+    });
+    request.wrote(making.id, { before: null, after: keyFacts(issued.key, nowMs()) });
+    return reply.code(201).send({ ...keyRecord(issued.key, { nowMs: nowMs() }), value: secret });
+  });
+
+  app.post('/admin/auth-keys/batch', { config }, async (request, reply) => {
+    const { operator, body } = request;
+    const now = nowMs();
+    const orders = readDrafts(body, parts.known(), now).map((draft) => {
+      return { draft, making: { id: randomUUID(), secret: newSecret(), by: who(request), nowMs: now } };
+    });
+    const { keys } = await write(reply, (state) => {
+      const seen = view(state, operator);
+      checkQuota(state, seen.operator, parts.quotas(), orders.length);
+      return issueKeys(orders, seen);
+    });
+    const facts = keys.map((key) => ({ id: key.id, ...keyFacts(key, now) }));
+    request.wrote(`${keys.length} keys`, { before: null, after: facts });
+    const shown = keys.map((key, index) => ({
+      ...keyRecord(key, { nowMs: now }),
+      value: orders[index]?.making.secret,
+    }));
+    return reply.code(201).send({ keys: shown });
+  });
+
+  app.post('/admin/auth-keys/:id/rotate', { config }, async (request: OneKey, reply) => {
+    const { operator, body, params } = request;
+    const untilMs = readRotation(body, nowMs());
+    const secret = newSecret();
+    const making = { id: randomUUID(), secret, by: who(request), nowMs: nowMs() };
+    const { key } = await write(reply, (state) => {
+      const seen = view(state, operator);
+      const old = findKey(seen, params.id);
+      checkQuota(state, seen.operator, parts.quotas(), 1);
+      return rotateKey(old, untilMs, making, seen);
+    });
+    request.wrote(params.id, { replaced_by: key.id, until: timestamp(untilMs), after: keyFacts(key, nowMs()) });
+    return reply.code(201).send({ ...keyRecord(key, { nowMs: nowMs() }), value: secret });
+  });
+}
 
 /** So many keys are looked up at once: the store answers others in between. */
 const usesAtOnce = 1_000;
