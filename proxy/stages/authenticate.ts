@@ -1,5 +1,6 @@
 // Stage 1: who is calling. Every refusal is the same, so that a caller without a key learns nothing.
 import type { Socket } from 'node:net';
+import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import { bearerToken, type Caller, type Credentials, failedLogin, identify } from '../../domain/keys/credentials.ts';
 import type { ModelAccess } from '../../domain/keys/model-access.ts';
 import { foldUserPath } from '../../domain/user-path.ts';
@@ -106,10 +107,19 @@ function isAmbiguous({ authorization, apiKey, ambiguousCredentials }: Exchange['
   return bearer !== undefined && bearer !== apiKey;
 }
 
+/** Of keys with a user path of their own: their requests all have the same caller, whatever connection they come on. */
+const bound = new WeakMap<AuthKey, Principal>();
+
 /** A path bound to the key always wins; the header of the request is then ignored. */
 function principalOf(caller: Caller, exchange: Exchange): Principal {
-  const { kind, key } = caller;
-  const shownPath = key?.userPath ?? namedPath(caller, exchange);
+  const { key } = caller;
+  if (key?.userPath === undefined) return principalAt(namedPath(caller, exchange), caller);
+  const known = bound.get(key) ?? principalAt(key.userPath, caller);
+  bound.set(key, known);
+  return known;
+}
+
+function principalAt(shownPath: string, { kind, key }: Caller): Principal {
   return {
     kind,
     keyId: key?.id,

@@ -56,6 +56,17 @@ await test('the master key lets in, as bearer, x-api-key or api-key', async (t) 
   t.same(showing({}, open), anonymous);
 });
 
+await test('a key with a user path is one caller on all connections, and another one once it is changed', async (t) => {
+  const show = (key: AuthKey) =>
+    showing({ 'x-api-key': 'sk-gw-a' }, credentialsOf(digestOf('sk-master'), [key]), 0, new Socket());
+  const key = keyOf('a', { user_path: '/Team/App' });
+  t.equal(show(key), show(key), 'made once');
+  t.match(show(key), { userPath: '/team/app', shownPath: '/Team/App', labels: undefined });
+  t.match(show(keyOf('a', { user_path: '/team/app', labels: ['new'] })), { labels: ['new'] });
+  const free = keyOf('a', { any_user_path: true });
+  t.not(show(free), show(free), 'a key that may name any path: each request says its own');
+});
+
 await test('an unknown key is not refused while the keys could not be read', async (t) => {
   const unread = credentialsOf(digestOf('sk-master'), [], false);
   const socket = new Socket();
