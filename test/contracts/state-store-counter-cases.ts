@@ -138,6 +138,7 @@ export const counterCases: Readonly<Record<string, Case>> = {
       await place.putDocument('rule', `poison ${index}`, text);
       await place.putHeartbeat(`poison ${index}`, text);
     }
+    await place.putHeartbeat('poison with a NUL', '{}\u0000');
     const state = await store.read();
     t.same(bodies(state), { 'rule/good': 1 });
     t.same(
