@@ -1,4 +1,5 @@
 // The description of one kind of managed documents, and how its documents are read and written.
+import { joined, sameParts } from '../sorted-list.ts';
 import { byId, placesOf } from './order.ts';
 
 /** The part of a stored document that reading needs; the body is JSON. */
@@ -79,21 +80,19 @@ export function readAgain<Value>(
   before: KindReading<Value> = noDocuments,
 ): KindReading<Value> {
   const documents = all.slice(...placesOf(all, managed.kind));
-  let [at, kept] = [0, 0];
-  const read = documents.map((document) => {
-    for (let old = before.documents[at]; old !== undefined && old !== document; old = before.documents[at]) {
-      if (byId(old, document) > 0) break;
-      at += 1;
-    }
-    if (before.documents[at] !== document) return managed.read(document.id, document.body);
-    kept += 1;
-    at += 1;
-    return before.read[at - 1];
-  });
-  if (kept === documents.length && kept === before.documents.length) return before;
+  const parts = sameParts(before.documents, documents, byId);
+  if (parts[0]?.count === documents.length && documents.length === before.documents.length) return before;
+  const lists: (readonly (Value | undefined)[])[] = [];
+  let next = 0;
+  for (const { at, place, count } of parts) {
+    lists.push(documents.slice(next, place).map(({ id, body }) => managed.read(id, body)));
+    lists.push(before.read.slice(at, at + count));
+    next = place + count;
+  }
+  const read = joined(lists);
+  if (!read.includes(undefined)) return { documents, read, values: read as readonly Value[], unreadable: [] };
   const unreadable = documents.filter((_, index) => read[index] === undefined).map(({ id }) => id);
-  const values = unreadable.length === 0 ? read : read.filter((value) => value !== undefined);
-  return { documents, read, values: values as readonly Value[], unreadable };
+  return { documents, read, values: read.filter((value) => value !== undefined), unreadable };
 }
 
 const noDocuments: KindReading<never> = { documents: [], read: [], values: [], unreadable: [] };

@@ -10,7 +10,7 @@ import { ruleId } from '../rules/rule-id.ts';
 import { changedOrder, differences } from '../sorted-list.ts';
 import { manualRules, resets } from './kinds.ts';
 import type { ManagedKind, StoredDocument } from './managed-kind.ts';
-import { entryIn, inOrder, placesOf } from './order.ts';
+import { byId, entryIn, placesOf } from './order.ts';
 
 export interface MergedSources {
   /** Sorted by kind, then id. */
@@ -65,9 +65,7 @@ export class MergedRules {
       then.usageEnabled === prerequisites.usageEnabled &&
       then.hasTemplates === prerequisites.hasTemplates;
     if (!isSame) return undefined;
-    const { gone, come } = differences(before.documents, now.documents, inOrder);
-    const kinds = new Set([manualRules.kind, resets.kind]);
-    const keys = new Set([...gone, ...come].flatMap(({ kind, id }) => (kinds.has(kind) ? [id] : [])));
+    const keys = new Set([manualRules, resets].flatMap((kind) => changedIds(kind, before.documents, now.documents)));
     if (keys.has(everyRule)) return undefined;
     // A clock that was set back brings rules back that had expired.
     for (const [key, { endMs }] of this.#ends) if (endMs <= before.nowMs !== endMs <= now.nowMs) keys.add(key);
@@ -122,9 +120,23 @@ export class MergedRules {
   }
 }
 
+function ofKind({ kind }: Pick<ManagedKind<unknown>, 'kind'>, documents: readonly StoredDocument[]): StoredDocument[] {
+  return documents.slice(...placesOf(documents, kind));
+}
+
+/** The ids of the documents of a kind that differ. */
+function changedIds(
+  kind: Pick<ManagedKind<unknown>, 'kind'>,
+  before: readonly StoredDocument[],
+  after: readonly StoredDocument[],
+): string[] {
+  const { gone, come } = differences(ofKind(kind, before), ofKind(kind, after), byId);
+  return [...gone, ...come].map(({ id }) => id);
+}
+
 /** The readable documents of a kind. */
 function valuesIn<Value>(documents: readonly StoredDocument[], managed: ManagedKind<Value>): Value[] {
-  return documents.slice(...placesOf(documents, managed.kind)).flatMap(({ id, body }) => managed.read(id, body) ?? []);
+  return ofKind(managed, documents).flatMap(({ id, body }) => managed.read(id, body) ?? []);
 }
 
 /** The document with this id, or none. */

@@ -1,5 +1,7 @@
 // Stored documents are sorted by kind, then by id: so one is found among many, and a changed list is made and compared, by what changed.
 
+import { joined } from '../sorted-list.ts';
+
 /** The name of a document. */
 export interface Named {
   readonly kind: string;
@@ -48,16 +50,13 @@ export function changedList<Entry extends Named>(
 ): readonly Entry[] {
   if (gone.length + come.length === 0) return sorted;
   const changes = [...gone.map((key) => ({ key, entry: undefined })), ...come.map((entry) => ({ key: entry, entry }))];
-  const list: Entry[] = [];
+  const lists: (readonly Entry[])[] = [];
   let next = 0;
   for (const { key, entry } of changes.sort((one, other) => inOrder(one.key, other.key))) {
     const place = placeIn(sorted, key);
-    // 100,000 entries take 0.2 ms.
-    while (next < place) list.push(sorted[next++] as Entry);
-    const former = sorted[next];
-    if (former !== undefined && inOrder(former, key) === 0) next += 1;
-    if (entry !== undefined) list.push(entry);
+    lists.push(sorted.slice(next, place), entry === undefined ? [] : [entry]);
+    const former = sorted[place];
+    next = former !== undefined && inOrder(former, key) === 0 ? place + 1 : place;
   }
-  while (next < sorted.length) list.push(sorted[next++] as Entry);
-  return list;
+  return joined([...lists, sorted.slice(next)]);
 }

@@ -1,7 +1,7 @@
 // The managed documents as last read, kept on disk: a start without its store goes on with them, and an emptied store gets them back.
 
 import { readFile, rename } from 'node:fs/promises';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { inOrder } from '../../domain/documents/order.ts';
 import { differences } from '../../domain/sorted-list.ts';
 import { recallCopy } from '../checksummed-file.ts';
@@ -95,6 +95,8 @@ export function createKeeper(path: string, warn: (problem: string | undefined) =
 
   /** Writes the newest state and then, if there is a newer one by then, that: no read of the store waits for a disk. */
   async function keepNewest(): Promise<void> {
+    // What was put in force is not held up by it.
+    await setImmediate();
     for (let state = toKeep; state !== undefined; state = toKeep) {
       toKeep = undefined;
       if (isReplacing) {
