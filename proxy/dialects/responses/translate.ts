@@ -1,4 +1,5 @@
 // The Responses format (OpenAI) as clients and as providers speak it.
+import { RepeatingReader } from '../repeating-reader.ts';
 import { callForms } from '../tools/call-forms.ts';
 import type { ClientDialect, ProviderDialect } from '../translation.ts';
 import { flatRequest } from './flat-request.ts';
@@ -18,7 +19,7 @@ export const responsesTranslation: ClientDialect & ProviderDialect = {
   writeRequest,
   readAnswer,
   writeAnswer,
-  eventReader: () => new ResponsesEventReader(),
+  eventReader: () => new RepeatingReader(new ResponsesEventReader()),
   eventWriter: (context) => new ResponsesEventWriter(context),
   readError,
 };

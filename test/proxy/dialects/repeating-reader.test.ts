@@ -4,6 +4,7 @@ import { test } from 'tap';
 import { ChunkReader } from '../../../proxy/dialects/chat/read/read-events.ts';
 import { MessagesReader } from '../../../proxy/dialects/messages/read/read-events.ts';
 import { RepeatingReader } from '../../../proxy/dialects/repeating-reader.ts';
+import { ResponsesEventReader } from '../../../proxy/dialects/responses/read/read-events.ts';
 import type { EventReader, RawEvent } from '../../../proxy/dialects/translation.ts';
 import { runs } from '../../support/extent.ts';
 
@@ -38,6 +39,25 @@ const words = fc.oneof(
   fc.string({ maxLength: 4 }),
 );
 type Shape = (word: string) => object;
+const item = (members: object): object => ({ item_id: 'a', output_index: 0, content_index: 0, ...members });
+const responseEvents: readonly Shape[] = [
+  (delta) => item({ type: 'response.output_text.delta', sequence_number: 7, delta, obfuscation: 'aB1' }),
+  (delta) => item({ type: 'response.output_text.delta', delta, sequence_number: 12, logprobs: [], obfuscation: '' }),
+  (delta) => item({ type: 'response.output_text.delta', delta, logprobs: [{ token: 'a' }] }),
+  (delta) => item({ type: 'response.output_text.delta', delta, content_index: 1 }),
+  (delta) => item({ type: 'response.refusal.delta', delta }),
+  (delta) => item({ type: 'response.reasoning_text.delta', delta }),
+  (delta) => item({ type: 'response.reasoning_summary_text.delta', summary_index: 0, delta }),
+  (delta) => item({ type: 'response.function_call_arguments.delta', delta }),
+  (text) => item({ type: 'response.output_text.done', text }),
+  (name) => ({ type: 'response.output_item.added', output_index: 0, item: { type: 'function_call', id: 'a', name } }),
+  (text) => ({
+    type: 'response.output_item.done',
+    output_index: 0,
+    item: { type: 'message', id: 'a', content: [{ type: 'output_text', text }] },
+  }),
+];
+
 /** A word in an event, as JSON that a server may write: other letters as escapes, or not. */
 const written = fc
   .record({ word: words, isAscii: fc.boolean(), isNamed: fc.constantFrom(false, false, false, false, true) })
@@ -96,6 +116,7 @@ await test('events that are like one another say what they say when each is read
   const streams: readonly [readonly Shape[], () => EventReader][] = [
     [chunks, () => new ChunkReader()],
     [blockEvents, () => new MessagesReader()],
+    [responseEvents, () => new ResponsesEventReader()],
   ];
   for (const [shapes, reader] of streams) {
     fc.assert(
@@ -108,22 +129,32 @@ await test('events that are like one another say what they say when each is read
   }
 });
 
-await test('of events that are like one another a few are read as a whole', async (t) => {
-  const reader = new ChunkReader();
-  let reads = 0;
-  const counted = {
-    read: (raw: RawEvent) => {
-      reads += 1;
-      return reader.read(raw);
-    },
-    end: () => reader.end(),
-  };
-  const texts = Array.from({ length: 100 }, (_, number) => `word ${number}\n`);
-  const repeating = new RepeatingReader(counted);
-  const events = texts.flatMap((text) =>
-    repeating.read({ event: undefined, data: JSON.stringify(chunk({ content: text })) }),
-  );
-  const said = events.map((event) => (event.kind === 'delta' && event.delta.kind === 'text' ? event.delta.text : ''));
-  t.equal(said.join(''), texts.join(''));
-  t.equal(reads, 3, 'the first opens the part, the second is the model, the third proves it');
+await test('of events that are like one another a few are read as a whole', (t) => {
+  const kinds: readonly [string, EventReader, (text: string, number: number) => object][] = [
+    ['chat', new ChunkReader(), (content, number) => chunk({ content }, {}, { obfuscation: 'a'.repeat(number % 5) })],
+    [
+      'responses',
+      new ResponsesEventReader(),
+      (delta, number) => item({ type: 'response.output_text.delta', sequence_number: number, delta, logprobs: [] }),
+    ],
+  ];
+  for (const [name, reader, shape] of kinds) {
+    let reads = 0;
+    const counted = {
+      read: (raw: RawEvent) => {
+        reads += 1;
+        return reader.read(raw);
+      },
+      end: () => reader.end(),
+    };
+    const texts = Array.from({ length: 100 }, (_, number) => `word "${number}"\n`);
+    const repeating = new RepeatingReader(counted);
+    const events = texts.flatMap((text, number) =>
+      repeating.read({ event: undefined, data: JSON.stringify(shape(text, number)) }),
+    );
+    const said = events.map((event) => (event.kind === 'delta' && event.delta.kind === 'text' ? event.delta.text : ''));
+    t.equal(said.join(''), texts.join(''), name);
+    t.equal(reads, 3, 'the first opens the part, the second is the model, the third proves it');
+  }
+  t.end();
 });
