@@ -16,6 +16,7 @@ export function changedOrder<Entry>(
   compare: (one: Entry, other: Entry) => number,
 ): readonly Entry[] {
   if (gone.length + come.length === 0) return sorted;
+  if (sorted.length === 0) return come.toSorted(compare);
   const steps: Step<Entry>[] = [
     ...gone.map((entry) => ({ entry, isGone: true })),
     ...come.map((entry) => ({ entry, isGone: false })),

@@ -15,39 +15,49 @@ export function keysOf(state: Pick<StoredState, 'documents'>): KeyIndex {
 
 export class KeyIndex {
   #documents: readonly Document[] = [];
+  /** What the order, and what the counts are of: each goes over to another state when it is asked for. */
+  #ordered: readonly Document[] = [];
+  #counted: readonly Document[] = [];
+  #newest: readonly AuthKey[] = [];
   /** How many keys have this path or one below it, by folded path. */
   readonly #within = new Map<string, number>();
   /** How many keys with dashboard access have this path, by folded path. */
   readonly #dashboards = new Map<string, number>();
-  /** In the order of `newestFirst`. */
-  #newest: readonly AuthKey[] = [];
 
   /** Goes over to another state. What was asked before may not hold any more. */
   at({ documents }: Pick<StoredState, 'documents'>): this {
-    const { gone, come } = changesOf(managedKeys, this.#documents, documents);
     this.#documents = documents;
-    for (const key of gone) this.#count(key, -1);
-    for (const key of come) this.#count(key, 1);
-    this.#newest = changedOrder(this.#newest, gone, come, newestFirst);
     return this;
   }
 
-  /** Every key, the newest first. */
+  /** Every key, in the order of `newestFirst`. */
   newest(): readonly AuthKey[] {
+    const { gone, come } = changesOf(managedKeys, this.#ordered, this.#documents);
+    this.#ordered = this.#documents;
+    this.#newest = changedOrder(this.#newest, gone, come, newestFirst);
     return this.#newest;
   }
 
   /** How many keys have this path or one below it. */
   countWithin(path: string): number {
+    this.#count();
     return this.#within.get(foldUserPath(path)) ?? 0;
   }
 
   /** Whether a key with dashboard access has this path. */
   hasDashboard(path: string): boolean {
+    this.#count();
     return this.#dashboards.has(foldUserPath(path));
   }
 
-  #count({ userPath = '/', dashboardAccess }: AuthKey, by: number): void {
+  #count(): void {
+    const { gone, come } = changesOf(managedKeys, this.#counted, this.#documents);
+    this.#counted = this.#documents;
+    for (const key of gone) this.#raise(key, -1);
+    for (const key of come) this.#raise(key, 1);
+  }
+
+  #raise({ userPath = '/', dashboardAccess }: AuthKey, by: number): void {
     const path = foldUserPath(userPath);
     for (const each of pathsAbove(path)) raise(this.#within, each, by);
     if (dashboardAccess) raise(this.#dashboards, path, by);
