@@ -159,7 +159,12 @@ await test('poisoned documents, counters and heartbeats: each costs only itself,
   const before = await manualCaps(fleet);
   const lines = [first, second].map(({ process }) => process.stdout.length);
   await underLoad(t, fleet, async () => {
-    await client.hset(state, ...poisoned.flat());
+    // What lies there beside the changes that the gateway has made is found where all is read: the number says that something has changed.
+    await client
+      .multi()
+      .hset(state, ...poisoned.flat())
+      .hincrby(state, 'revision', 1)
+      .exec();
     await client.hset('{gateway}:counters:proxy-1', '24:user_path 86400 /poison:', 'garbage', 'garbage', '1');
     // In one step: a proxy writes its own keys at any moment.
     await client

@@ -7,11 +7,9 @@ import { identify } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { manualRuleKind } from '../../domain/rules/manual-rule.ts';
 import { everyRule, resetEpochBody, resetEpochKind } from '../../domain/rules/reset-epochs.ts';
-import type { Rule } from '../../domain/rules/rule.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import { createExpiryLines } from '../../plane/expired-rules.ts';
-import { createPublisher } from '../../proxy/snapshot/publish.ts';
-import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
+import { createPublisher, type Publication } from '../../proxy/snapshot/publish.ts';
 import type { Config, Limit } from '../../schemas/types.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { sampleConfig } from './sample-config.ts';
@@ -20,14 +18,14 @@ const start = Date.UTC(2026, 0, 1);
 const written = { created_at: timestamp(start), updated_at: timestamp(start) };
 
 function startPublisher({ hasTemplates = true, usageEnabled = true, nowMs = () => start } = {}) {
-  const put: { snapshot: Snapshot; rules: readonly Rule[]; isEnforced: boolean }[] = [];
+  const put: Publication[] = [];
   const said: (readonly string[])[] = [];
   const ended: object[] = [];
   const publishing = createPublisher({
     masterKey: 'sk-master',
     hasTemplates,
     usageEnabled,
-    put: ({ snapshot, rules, enforcement: { isEnforced } }) => void put.push({ snapshot, rules, isEnforced }),
+    put: (next) => void put.push(next),
     warn: (problems) => void said.push(problems.map(({ level, text }) => `${level}: ${text}`)),
     tellExpired: createExpiryLines({ info: (fields, text) => void ended.push({ ...fields, text }) }),
     nowMs,
@@ -48,7 +46,7 @@ function startPublisher({ hasTemplates = true, usageEnabled = true, nowMs = () =
     put,
     said,
     ended,
-    isEnforced: () => latest().isEnforced,
+    isEnforced: () => latest().enforcement.isEnforced,
     /** `path cap` of each rule that has counters. */
     caps: () => latest().rules.map((rule) => `${rule.matchSubject} ${rule.maxRequests}`),
     /** The id of the key that this secret opens. */
@@ -124,6 +122,23 @@ await test('keys that did not change stay the same credentials, so that connecti
   t.equal(snapshot().revision, 'r2');
   publisher.documents({ documents: [...documents, keyDocument('l', 'sk-2')] });
   t.not(snapshot().credentials, credentials);
+});
+
+await test('limits that a change does not touch are the same objects, so that no part takes them in again', async (t) => {
+  const { publisher, put } = startPublisher();
+  publisher.config(configOf({ '/a': { max_requests: 1 } }), 'r1');
+  const documents = [ruleDocument('/a', 5), ruleDocument('/b', 5), keyDocument('k', 'sk-1')];
+  publisher.documents({ documents });
+  publisher.documents({ documents: [...documents, keyDocument('l', 'sk-2')] });
+  const [before, after] = put.slice(-2);
+  for (const part of ['rules', 'budgets', 'enforcement'] as const) t.equal(after?.[part], before?.[part], part);
+  publisher.documents({ documents: documents.with(1, ruleDocument('/b', 6)) });
+  const { rules, budgets, enforcement } = put.at(-1) ?? {};
+  t.same(
+    rules?.filter((rule) => !after?.rules.includes(rule)).map(({ maxRequests }) => maxRequests),
+    [6],
+  );
+  t.same([budgets, enforcement], [after?.budgets, after?.enforcement]);
 });
 
 await test('keys of other bodies count, at whatever revision they are', async (t) => {

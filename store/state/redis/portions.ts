@@ -8,8 +8,8 @@ export interface HashReading {
   readonly fieldsAtOnce: number;
 }
 
-/** Of all fields and values of a hash, in characters: read as JSON they take several times as much memory. */
-const most = 64 * 1024 * 1024;
+/** Of all fields and values of a hash, in characters: read as JSON they take several times as much memory. 100,000 keys have some 50 million. */
+const most = 256 * 1024 * 1024;
 /**
  * When fields turn out to be small, more of them come at once: about so many characters, and so many fields. To take them in holds the
  * process up for some milliseconds.
