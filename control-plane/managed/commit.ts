@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { ManagedKind } from '../../domain/documents/managed-kind.ts';
 import { changedList } from '../../domain/documents/order.ts';
 import { placeOf } from '../../store/state/lineage.ts';
-import type { Change, StateStore, StoredState } from '../../store/state/state-store.ts';
+import { type Change, isSamePosition, type StateStore, type StoredState } from '../../store/state/state-store.ts';
 import { refusal } from '../errors.ts';
 
 /** The part of the state store that managed documents need. */
@@ -64,9 +64,10 @@ async function commit<Decision extends Decided>(
     // Of a store that has lost everything, nothing expected would be nothing found.
     const result = await store.commit({ storeId: state.storeId ?? null, expected, changes });
     if (!result.conflict) {
-      const { revision } = result;
+      const { revision, mark } = result;
       const inForce = store.inForce?.();
-      const isThere = inForce !== undefined && inForce.storeId === state.storeId && inForce.revision >= revision;
+      // A later one is the work of another control plane, which this answer does not show.
+      const isThere = inForce !== undefined && isSamePosition(inForce, { storeId: state.storeId, revision, mark });
       return { decision, state: isThere ? inForce : stateAfter(state, changes, revision), revision };
     }
     await setTimeout(Math.random() * longestWaitMs);

@@ -30,6 +30,7 @@ export class KeysByDigest {
   private constructor(all: readonly Portion[], size: number) {
     this.#portions = all;
     this.size = size;
+    Object.freeze(this);
   }
 
   /** Without keys that are here, and with others. */
