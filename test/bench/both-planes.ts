@@ -7,16 +7,22 @@ export interface BothPlanes {
   readonly proxy: Running;
 }
 
+/** Those of the proxy; some of the control plane differ. */
+interface BothOptions extends GatewayOptions {
+  readonly controlPlaneFlags?: readonly string[];
+  readonly controlPlaneEnv?: Record<string, string>;
+}
+
 const startDeadlineMs = 120_000;
 
 /** `folder` has the configuration and the data of both. Everything is in force when this resolves. */
 export async function startBothPlanes(
   upstream: string,
   folder: string,
-  { controlPlaneFlags, ...options }: GatewayOptions & { readonly controlPlaneFlags?: readonly string[] } = {},
+  { controlPlaneFlags, controlPlaneEnv, ...options }: BothOptions = {},
 ): Promise<BothPlanes> {
-  const { isLogged = false, isCached = false, recording = 'on', scope } = options;
-  writeConfig(upstream, folder, { isLogged, isCached, recording, scope });
+  const { isLogged = false, isCached = false, recording = 'on', scope, maxKeys } = options;
+  writeConfig(upstream, folder, { isLogged, isCached, recording, scope, maxKeys });
   // Both must agree on the variables of the configuration.
   const env = { USAGE_ENABLED: 'true', ...options.env };
   const controlPlane = await start({
@@ -30,6 +36,7 @@ export async function startBothPlanes(
       GATEWAY_DATA: `${folder}/data`,
       GATEWAY_MASTER_KEY: MASTER_KEY,
       ...env,
+      ...controlPlaneEnv,
     },
   });
   const proxy = await startGateway(upstream, folder, {

@@ -18,18 +18,21 @@ interface YamlOptions {
   readonly isCached?: boolean;
   /** Where caps hold; absent: as the gateway decides. */
   readonly scope?: 'fleet' | 'replica' | undefined;
+  /** How many managed keys there may be; absent: the default. */
+  readonly maxKeys?: number | undefined;
 }
 
 /** One provider, one alias, and rules that match every request without ever refusing one. */
 export function gatewayYaml(
   upstream: string,
-  { generation = 0, isCurrent = true, isLogged = false, isCached = false, recording, scope }: YamlOptions = {},
+  { generation = 0, isCurrent = true, isLogged = false, isCached = false, recording, scope, maxKeys }: YamlOptions = {},
 ): string {
   const tokens = recording === undefined ? ', max_tokens: 1000000000000' : '';
   const limits = `[{ period: minute, max_requests: ${1_000_000_000 + generation}${tokens} }]`;
   const server = isCurrent ? `${SERVER}  access_log: ${isLogged ? 'all' : 'off'}\n` : '';
   const cache = isCached ? 'cache: { enabled: true }\n' : '';
-  return `${server}${cache}${AUDIT[recording ?? 'on']}providers:
+  const admin = maxKeys === undefined ? '' : `admin: { max_keys: ${maxKeys}, max_keys_per_scope: ${maxKeys} }\n`;
+  return `${server}${cache}${admin}${AUDIT[recording ?? 'on']}providers:
   bench:
     type: openai
     base_url: ${upstream}/v1

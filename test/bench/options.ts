@@ -68,6 +68,9 @@ export const USAGE = `usage: npm run bench -- [options]
     --only WHAT        of the workloads of --compare (default json)
     --pairs N          rounds per start of both planes (default 6)
     --launches N       how often they are started (default 3)
+  --changes            what an operator's change costs where there are 89,000 keys and 10,000 rules: until it is answered, until it is in force,
+                       how long the event loops stand still for it; and the import of 10,000 keys; 2 minutes
+    --pairs N          changes of each kind (default 20)
   --slices             what holds the event loops of both planes up under load: work above 2 ms, by where it began, and pauses of the collector;
                        others disturb it: it needs a quiet machine; 1 minute
     --only WHAT        of the workloads of --compare (default json,sse)
@@ -115,6 +118,7 @@ const others = [
   'spread',
   'many-keys',
   'slices',
+  'changes',
 ] as const;
 
 /** What a mode that loads gateways side by side measures unless told otherwise, and how often. */
@@ -131,6 +135,7 @@ const CONTESTS: Partial<Record<Options['mode'], Usual>> = {
   cache: { workloads: CACHED, pairs: 4, launches: 3 },
   workers: USUAL,
   fleet: USUAL,
+  changes: { ...USUAL, pairs: 20 },
   slices: { workloads: ['json', 'sse'], pairs: 1, launches: 1 },
   spread: { workloads: ['json', 'sse'], pairs: 6, launches: 30 },
   'many-keys': { ...USUAL, workloads: ['json'] },
@@ -163,6 +168,7 @@ export function readOptions(words: string[]): Options | undefined {
       dashboard: { type: 'boolean', default: false },
       workers: { type: 'string' },
       fleet: { type: 'boolean', default: false },
+      changes: { type: 'boolean', default: false },
       slices: { type: 'boolean', default: false },
       spread: { type: 'boolean', default: false },
       'many-keys': { type: 'boolean', default: false },

@@ -118,6 +118,8 @@ export interface GatewayOptions {
   readonly isCached?: boolean;
   /** Where caps hold; absent: as the gateway decides. */
   readonly scope?: 'fleet' | 'replica';
+  /** How many managed keys there may be. */
+  readonly maxKeys?: number;
   readonly tree?: string;
   readonly node?: string;
 }
@@ -132,11 +134,12 @@ export async function startGateway(upstream: string, folder: string, options: Ga
     isLogged = false,
     isCached = false,
     scope,
+    maxKeys,
     recording = 'on',
     nodeFlags = productionFlags(tree ?? ROOT),
   } = options;
   const launch = async (isCurrent: boolean): Promise<Running> => {
-    writeConfig(upstream, folder, { isCurrent, isLogged, isCached, recording, scope });
+    writeConfig(upstream, folder, { isCurrent, isLogged, isCached, recording, scope, maxKeys });
     const settings = {
       GATEWAY_HOST: '127.0.0.1',
       GATEWAY_PORT: '0',

@@ -2,6 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measureCache, renderCache } from './cache.ts';
+import { measureChanges, renderChanges } from './changes.ts';
 import { compareTrees, renderComparison } from './compare.ts';
 import { measureDashboard } from './dashboard.ts';
 import { compareFlags } from './flags.ts';
@@ -37,6 +38,7 @@ const MODES: Partial<Record<Options['mode'], (session: Session, options: Options
   workers: async (...given) => say(renderWorkers(await measureWorkers(...given))),
   fleet: async (...given) => say(renderFleet(await measureFleet(...given))),
   spread: async (...given) => say(renderSpread(await measureSpread(...given))),
+  changes: async (...given) => say(renderChanges(await measureChanges(...given))),
   slices: async (...given) => say(renderSlices(await measureSlices(...given))),
   'many-keys': async (...given) => say(renderManyKeys(await measureManyKeys(...given))),
   cache: async (...given) => say(renderCache(await measureCache(...given))),
@@ -54,9 +56,9 @@ if (!existsSync('/proc/self/stat')) {
   process.stderr.write('the bench reads CPU time from /proc: run it on Linux\n');
   process.exit(2);
 }
-// A database and a browser need both cores.
+// A database, a browser and two planes need both cores.
 const { peer, upstreamPort } = options;
-const isAwake = options.mode !== 'records' && options.mode !== 'dashboard';
+const isAwake = !['records', 'dashboard', 'changes'].includes(options.mode);
 const { session, close } = await openSession({ isAwake, peer, upstreamPort });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => void close().finally(() => process.exit(signal === 'SIGINT' ? 130 : 143)));
