@@ -1,39 +1,31 @@
 // Sorted lists of which a little has changed: made without sorting again, and compared by what changed.
 
-interface Step<Entry> {
-  readonly entry: Entry;
-  readonly isGone: boolean;
-}
-
 /**
  * A list sorted by `compare`, without all that is equal to an entry of `gone`, and with those of `come`; of these, equal ones stay in
  * their order.
  */
-export function changedOrder<Entry>(
+export function changedOrder<Entry extends Key, Key>(
   sorted: readonly Entry[],
-  gone: readonly Entry[],
+  gone: readonly Key[],
   come: readonly Entry[],
-  compare: (one: Entry, other: Entry) => number,
+  compare: (one: Key, other: Key) => number,
 ): readonly Entry[] {
   if (gone.length + come.length === 0) return sorted;
   if (sorted.length === 0) return come.toSorted(compare);
-  const steps: Step<Entry>[] = [
-    ...gone.map((entry) => ({ entry, isGone: true })),
-    ...come.map((entry) => ({ entry, isGone: false })),
-  ];
+  const steps = [...gone.map((key) => ({ key, entry: undefined })), ...come.map((entry) => ({ key: entry, entry }))];
   const lists: (readonly Entry[])[] = [];
   let next = 0;
-  for (const { entry, isGone } of steps.sort((one, other) => compare(one.entry, other.entry))) {
-    const place = firstNot((at) => compare(sorted[at] as Entry, entry) < 0, next, sorted.length);
-    lists.push(sorted.slice(next, place), isGone ? [] : [entry]);
-    const isEqualOrBefore = (at: number): boolean => compare(sorted[at] as Entry, entry) <= 0;
-    next = isGone ? firstNot(isEqualOrBefore, place, sorted.length) : place;
+  for (const { key, entry } of steps.sort((one, other) => compare(one.key, other.key))) {
+    const place = firstNot((at) => compare(sorted[at] as Entry, key) < 0, next, sorted.length);
+    lists.push(sorted.slice(next, place), entry === undefined ? [] : [entry]);
+    const isEqualOrBefore = (at: number): boolean => compare(sorted[at] as Entry, key) <= 0;
+    next = entry === undefined ? firstNot(isEqualOrBefore, place, sorted.length) : place;
   }
   return joined([...lists, sorted.slice(next)]);
 }
 
 /** The first place from `from` on of which `holds` is false, where it is true up to one place and false from there on; else `to`. */
-function firstNot(holds: (place: number) => boolean, from: number, to: number): number {
+export function firstNot(holds: (place: number) => boolean, from: number, to: number): number {
   let [low, high] = [from, to];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -36,10 +36,12 @@ export class MergedRules {
 
   at(sources: MergedSources): readonly MergedRule[] {
     const before = this.#sources;
-    this.#sources = sources;
+    // Until this is through: what breaks off in the middle is merged anew.
+    this.#sources = undefined;
     const keys = before === undefined ? undefined : this.#changedKeys(before, sources);
     if (keys === undefined) this.#mergeAll(sources);
     else if (keys.size > 0) this.#merge(keys, sources);
+    this.#sources = sources;
     return this.#rules;
   }
 

@@ -1,6 +1,6 @@
 // Stored documents are sorted by kind, then by id: so one is found among many, and a changed list is made and compared, by what changed.
 
-import { joined } from '../sorted-list.ts';
+import { changedOrder, firstNot } from '../sorted-list.ts';
 
 /** The name of a document. */
 export interface Named {
@@ -21,13 +21,7 @@ export function byId(one: Pick<Named, 'id'>, other: Pick<Named, 'id'>): number {
 
 /** The place of the first entry of a sorted list that does not come before `key`. */
 export function placeIn(sorted: readonly Named[], key: Named): number {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (inOrder(sorted[middle] as Named, key) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstNot((at) => inOrder(sorted[at] as Named, key) < 0, 0, sorted.length);
 }
 
 /** The entry with this name; undefined: there is none. */
@@ -48,15 +42,5 @@ export function changedList<Entry extends Named>(
   gone: readonly Named[],
   come: readonly Entry[],
 ): readonly Entry[] {
-  if (gone.length + come.length === 0) return sorted;
-  const changes = [...gone.map((key) => ({ key, entry: undefined })), ...come.map((entry) => ({ key: entry, entry }))];
-  const lists: (readonly Entry[])[] = [];
-  let next = 0;
-  for (const { key, entry } of changes.sort((one, other) => inOrder(one.key, other.key))) {
-    const place = placeIn(sorted, key);
-    lists.push(sorted.slice(next, place), entry === undefined ? [] : [entry]);
-    const former = sorted[place];
-    next = former !== undefined && inOrder(former, key) === 0 ? place + 1 : place;
-  }
-  return joined([...lists, sorted.slice(next)]);
+  return changedOrder<Entry, Named>(sorted, [...gone, ...come], come, inOrder);
 }
