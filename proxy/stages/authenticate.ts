@@ -114,9 +114,11 @@ const bound = new WeakMap<AuthKey, Principal>();
 function principalOf(caller: Caller, exchange: Exchange): Principal {
   const { key } = caller;
   if (key?.userPath === undefined) return principalAt(namedPath(caller, exchange), caller);
-  const known = bound.get(key) ?? principalAt(key.userPath, caller);
-  bound.set(key, known);
-  return known;
+  const known = bound.get(key);
+  if (known !== undefined) return known;
+  const principal = principalAt(key.userPath, caller);
+  bound.set(key, principal);
+  return principal;
 }
 
 function principalAt(shownPath: string, { kind, key }: Caller): Principal {
