@@ -96,7 +96,7 @@ async function measureCells(
     session,
     extent.variants.filter((variant) => wanted.has(variant)),
   );
-  await checkAnswers(servers, session.peer);
+  await checkAnswers(servers, session.peer, new Set(plans.map(({ workload }) => workload)));
   const idle = await readIdle([...servers.values()]);
   [...servers.keys()].forEach((variant, index) => {
     const footprint = idle[index];
@@ -160,11 +160,16 @@ async function stopServers({ client, upstream }: Session, servers: ReadonlyMap<V
   }
 }
 
-// Every variant must give the same answer, else there is nothing to compare. A peer may write it in its own way.
-async function checkAnswers(servers: ReadonlyMap<Variant, Running>, peer: Peer | undefined): Promise<void> {
+// Every variant must give the same answer to what is measured, else there is nothing to compare. A peer may write it in its own way.
+async function checkAnswers(
+  servers: ReadonlyMap<Variant, Running>,
+  peer: Peer | undefined,
+  asked: ReadonlySet<Workload>,
+): Promise<void> {
   const answers = new Map<Workload, string>();
   for (const [variant, { url }] of servers) {
-    for (const workload of variant === 'peer' ? ONE_MODEL : CHECKED) {
+    const checked = variant === 'peer' ? ONE_MODEL : CHECKED;
+    for (const workload of checked.filter((each) => asked.has(each))) {
       const response = await fetch(`${url}/v1/chat/completions`, {
         method: 'POST',
         headers: [

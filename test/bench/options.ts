@@ -58,7 +58,7 @@ export const USAGE = `usage: npm run bench -- [options]
     --only WHAT        of the workloads of --compare (default json-1k,sse)
     --pairs N          rounds per start of the gateways (default 6)
     --launches N       how often both are started (default 3)
-  --spread             how far launches lie apart, each × a bare pass-through of the same moment, with records and without; which launches are slow,
+  --spread             how far launches lie apart, × a bare pass-through and × other launches of the same moment, with records and without; which are slow,
                        and what their garbage collector did; 15 minutes
     --only WHAT        of the workloads of --compare (default json,sse)
     --pairs N          rounds per launch (default 6)

@@ -1,7 +1,7 @@
 // How alike launches are: many of the gateway under load, each beside a bare pass-through of the same moment.
 import { join } from 'node:path';
 import { type Collected, watchCollector } from './collector.ts';
-import { measureSlice, steadySlice, turned, warmUp } from './contest.ts';
+import { type Cost, measureSlice, steadySlice, turned, warmUp } from './contest.ts';
 import { startReading } from './measure.ts';
 import type { Options } from './options.ts';
 import { type Running, startBare, startGateway } from './processes.ts';
@@ -11,12 +11,10 @@ import { median, quantile } from './statistics.ts';
 import { renderTable } from './table.ts';
 import type { Workload } from './workload.ts';
 
-/** How much dearer the ninth of ten launches may be than the first, each × bare. */
+/** How much dearer the ninth of ten launches may be than the first. */
 const MOST_SPREAD = 1.15;
 
 const RECORDED = ['on', 'off'] as const;
-const VARIANTS = ['bare', ...RECORDED] as const;
-type Variant = (typeof VARIANTS)[number];
 
 /** One launch of one gateway under one workload. */
 export interface Launch {
@@ -26,6 +24,9 @@ export interface Launch {
   /** CPU microseconds per request. */
   readonly bareUs: number;
   readonly gatewayUs: number;
+  /** The median over all rounds: of a bare pass-through, and of the median launch of the same kind, in the same round. */
+  readonly timesBare: number;
+  readonly timesUsual: number;
   readonly collected: Collected;
   readonly foreignCores: number;
   readonly failures: number;
@@ -33,22 +34,29 @@ export interface Launch {
 
 type Extent = Pick<Options, 'workloads' | 'pairs' | 'launches'>;
 
-/** Measures all launches, one after the other. */
+/** Launches that run at once: what disturbs the machine disturbs all of them. */
+const GROUP = 5;
+
+/** Measures all launches, group by group. */
 export async function measureSpread(session: Session, { workloads, pairs, launches }: Extent): Promise<Launch[]> {
   const all: Launch[] = [];
-  for (let number = 1; number <= launches; number += 1) {
-    progress(`launch ${number} of ${launches}`);
-    const running = await startAll(session, number);
-    const endTaking = keepTaking(RECORDED.map((records) => folderOf(session, records, number)));
+  for (let first = 1; first <= launches; first += GROUP) {
+    const numbers = Array.from({ length: Math.min(GROUP, launches - first + 1) }, (_, index) => first + index);
+    progress(`launches ${numbers.join(', ')} of ${launches}`);
+    const bare = await startBare(session.upstream.url, session.core);
+    const group: Started[] = [];
+    for (const number of numbers) for (const records of RECORDED) group.push(await startOne(session, records, number));
+    const endTaking = keepTaking(group.map(({ records, number }) => folderOf(session, records, number)));
+    const servers = [bare, ...group.map(({ server }) => server)];
     for (const workload of workloads) {
-      for (const variant of VARIANTS) {
-        progress(`launch ${number}, ${workload}: warming up ${variant}`);
-        await warmUp(session.client, running[variant], workload);
+      for (const server of servers) {
+        progress(`launches ${numbers.join(', ')}, ${workload}: warming up ${server.name}`);
+        await warmUp(session.client, server, workload);
       }
-      all.push(...(await measureLaunch(session, { running, workload, number }, pairs)));
+      all.push(...(await measureGroup(session, { bare, group, workload }, pairs)));
     }
     endTaking();
-    for (const server of Object.values(running)) {
+    for (const server of servers) {
       await session.client.close(server.url);
       await server.stop();
     }
@@ -57,118 +65,133 @@ export async function measureSpread(session: Session, { workloads, pairs, launch
   return all;
 }
 
-type Servers = Readonly<Record<Variant, Running>>;
+interface Started {
+  readonly records: Launch['records'];
+  readonly number: number;
+  readonly server: Running;
+}
 
-async function startAll(session: Session, number: number): Promise<Servers> {
+async function startOne(session: Session, records: Launch['records'], number: number): Promise<Started> {
   const { upstream, core } = session;
-  const gateway = (recording: (typeof RECORDED)[number]): Promise<Running> =>
-    startGateway(upstream.url, folderOf(session, recording, number), { core, recording });
-  return { bare: await startBare(upstream.url, core), on: await gateway('on'), off: await gateway('off') };
+  const server = await startGateway(upstream.url, folderOf(session, records, number), { core, recording: records });
+  return { records, number, server };
 }
 
 function folderOf({ folder }: Session, records: string, number: number): string {
   return join(folder, `${records}-${number}`);
 }
 
-async function measureLaunch(
-  session: Session,
-  { running, workload, number }: { readonly running: Servers; readonly workload: Workload; readonly number: number },
-  rounds: number,
-): Promise<Launch[]> {
-  const sums = { bare: nothing(), on: nothing(), off: nothing() };
-  const ends = { on: await watchCollector(running.on), off: await watchCollector(running.off) };
-  const watched = [...Object.values(running), session.upstream, session.client].map(({ pid }) => pid);
-  const end = startReading(watched);
+interface Group {
+  readonly bare: Running;
+  readonly group: readonly Started[];
+  readonly workload: Workload;
+}
+
+async function measureGroup(session: Session, { bare, group, workload }: Group, rounds: number): Promise<Launch[]> {
+  const servers = [bare, ...group.map(({ server }) => server)];
+  const costs = new Map(servers.map((server) => [server, [] as Cost[]]));
+  const ends = await Promise.all(group.map(({ server }) => watchCollector(server)));
+  const end = startReading([...servers, session.upstream, session.client].map(({ pid }) => pid));
   for (let round = 0; round < rounds; round += 1) {
-    progress(`launch ${number}, ${workload}: round ${round + 1} of ${rounds}`);
-    for (const variant of turned(VARIANTS, round)) {
-      const { cpuUs, load } = await measureSlice(session.client, running[variant], steadySlice(workload));
-      const sum = sums[variant];
-      sum.cpuUs += cpuUs * load.requests;
-      sum.requests += load.requests;
-      sum.failures += load.failures;
+    progress(`${workload}: round ${round + 1} of ${rounds}`);
+    for (const server of turned(servers, round)) {
+      costs.get(server)?.push(await measureSlice(session.client, server, steadySlice(workload)));
     }
   }
   const { foreignCores } = end();
-  const perRequest = (variant: Variant): number => sums[variant].cpuUs / sums[variant].requests;
+  const costsOf = (server: Running): number[] => costs.get(server)?.map(({ cpuUs }) => cpuUs) ?? [];
+  const bareUs = costsOf(bare);
+  // The usual cost of a launch of the same kind in the same round.
+  const usualUs = (records: Launch['records'], round: number): number =>
+    median(group.filter((each) => each.records === records).map(({ server }) => costsOf(server)[round] ?? Number.NaN));
   return Promise.all(
-    RECORDED.map(async (records) => ({
-      workload,
-      records,
-      number,
-      bareUs: perRequest('bare'),
-      gatewayUs: perRequest(records),
-      collected: await ends[records](sums[records].requests),
-      foreignCores,
-      failures: sums[records].failures,
-    })),
+    group.map(async ({ records, number, server }, index) => {
+      const us = costsOf(server);
+      const sum = (what: 'requests' | 'failures'): number =>
+        costs.get(server)?.reduce((total, { load }) => total + load[what], 0) ?? 0;
+      return {
+        workload,
+        records,
+        number,
+        bareUs: median(bareUs),
+        gatewayUs: median(us),
+        timesBare: median(us.map((each, round) => each / (bareUs[round] ?? Number.NaN))),
+        timesUsual: median(us.map((each, round) => each / usualUs(records, round))),
+        collected: await (ends[index] as (typeof ends)[number])(sum('requests')),
+        foreignCores,
+        failures: sum('failures'),
+      };
+    }),
   );
 }
 
-function nothing(): { cpuUs: number; requests: number; failures: number } {
-  return { cpuUs: 0, requests: 0, failures: 0 };
-}
-
-/** The table a person reads: how far launches lie apart, and each that is slow, with what its collector did. */
+/**
+ * The table a person reads: how far launches lie apart, and each that is slow, with what its collector did. A gateway uses more memory than a bare
+ * pass-through, and suffers more where other programs keep the memory of the machine busy: then the launches of one moment say more.
+ */
 export function renderSpread(all: readonly Launch[]): string {
   const groups = [...Map.groupBy(all, ({ workload, records }) => `${workload}, records ${records}`)];
-  const spreads = groups.map(([name, launches]) => ({ name, launches, ...spreadOf(launches) }));
-  const rows = spreads.map(({ name, launches, p10, p90 }) => [
-    name,
+  const rows = groups.map(([name, launches]) => {
+    const bare = spreadOf(launches.map(({ timesBare }) => timesBare));
+    const usual = spreadOf(launches.map(({ timesUsual }) => timesUsual));
+    return [
+      name,
+      '',
+      String(launches.length),
+      median(launches.map(({ bareUs }) => bareUs)).toFixed(1),
+      median(launches.map(({ gatewayUs }) => gatewayUs)).toFixed(1),
+      ...[bare.p10, bare.p50, bare.p90].map((value) => value.toFixed(2)),
+      (bare.p90 / bare.p10).toFixed(3),
+      (usual.p90 / usual.p10).toFixed(3),
+      `≤ ${MOST_SPREAD}`,
+      usual.p90 / usual.p10 <= MOST_SPREAD ? 'yes' : 'NO',
+      String(launches.reduce((sum, { failures }) => sum + failures, 0)),
+    ];
+  });
+  const header = [
     '',
-    String(launches.length),
-    median(launches.map(({ bareUs }) => bareUs)).toFixed(1),
-    median(launches.map(({ gatewayUs }) => gatewayUs)).toFixed(1),
-    p10.toFixed(2),
-    median(launches.map(timesBare)).toFixed(2),
-    p90.toFixed(2),
-    (p90 / p10).toFixed(3),
-    `≤ ${MOST_SPREAD}`,
-    p90 / p10 <= MOST_SPREAD ? 'yes' : 'NO',
-    String(launches.reduce((sum, { failures }) => sum + failures, 0)),
-  ]);
-  const header = ['', '', 'launches', 'bare µs/req', 'µs/req', '× bare p10', 'p50', 'p90', 'p90 / p10'];
-  const spread = renderTable([[...header, 'target', 'met', 'failures'], ...rows]);
-  const slow = spreads.flatMap(({ name, launches, p10 }) =>
-    launches.map((launch) => ({ name, launch, isSlow: timesBare(launch) > p10 * MOST_SPREAD })),
-  );
-  return `${spread}\n\n${renderLaunches(slow)}`;
+    '',
+    'launches',
+    'bare µs/req',
+    'µs/req',
+    '× bare p10',
+    'p50',
+    'p90',
+    'p90 / p10',
+    'of one moment',
+  ];
+  return `${renderTable([[...header, 'target', 'met', 'failures'], ...rows])}\n\n${renderLaunches(groups.flatMap(([, launches]) => launches))}`;
 }
 
-function renderLaunches(
-  all: readonly { readonly name: string; readonly launch: Launch; readonly isSlow: boolean }[],
-): string {
+function renderLaunches(all: readonly Launch[]): string {
   const header = [
     'launch',
     '',
     'µs/req',
     '× bare',
+    '× launches of its moment',
     'collector µs/req',
     'requests/scavenge',
     'ms/scavenge',
     'full ones',
     'young MiB',
   ];
-  const rows = all.map(({ name, launch, isSlow }) => [
-    `${launch.number} ${name}`,
-    isSlow ? 'SLOW' : '',
+  const rows = all.map(({ number, workload, records, collected, ...launch }) => [
+    `${number} ${workload}, records ${records}`,
+    launch.timesUsual > MOST_SPREAD ? 'SLOW' : '',
     launch.gatewayUs.toFixed(1),
-    timesBare(launch).toFixed(2),
-    launch.collected.usPerRequest.toFixed(1),
-    launch.collected.requestsPerScavenge.toFixed(0),
-    launch.collected.scavengeMs.toFixed(2),
-    String(launch.collected.majors),
-    launch.collected.youngMiB.toFixed(0),
+    launch.timesBare.toFixed(2),
+    launch.timesUsual.toFixed(2),
+    collected.usPerRequest.toFixed(1),
+    collected.requestsPerScavenge.toFixed(0),
+    collected.scavengeMs.toFixed(2),
+    String(collected.majors),
+    collected.youngMiB.toFixed(0),
     launch.foreignCores.toFixed(2),
   ]);
   return renderTable([[...header, 'other cores'], ...rows]);
 }
 
-function spreadOf(launches: readonly Launch[]): { p10: number; p90: number } {
-  const ratios = launches.map(timesBare);
-  return { p10: quantile(ratios, 0.1), p90: quantile(ratios, 0.9) };
-}
-
-function timesBare({ bareUs, gatewayUs }: Launch): number {
-  return gatewayUs / bareUs;
+function spreadOf(values: readonly number[]): { p10: number; p50: number; p90: number } {
+  return { p10: quantile(values, 0.1), p50: quantile(values, 0.5), p90: quantile(values, 0.9) };
 }
