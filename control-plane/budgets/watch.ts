@@ -49,6 +49,10 @@ export interface BudgetWatch {
   close(): void;
 }
 
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
 /** Begins to watch. */
 export function watchBudgets({ records, store, budgets, anchors, nowMs, log }: BudgetWatchParts): BudgetWatch {
   const tellThresholds = createThresholdLines(log);
@@ -58,7 +62,9 @@ export function watchBudgets({ records, store, budgets, anchors, nowMs, log }: B
   let isDue = true;
   let nextAtMs = 0;
   let lastUnlisted = 0;
-  let isFailing = false;
+  /** How often the records have answered, and how often they had when reading or telling failed; undefined: nothing fails. */
+  let answers = 0;
+  let failedAfter: number | undefined;
 
   async function ask(): Promise<BudgetFigures> {
     isDue = false;
@@ -67,6 +73,7 @@ export function watchBudgets({ records, store, budgets, anchors, nowMs, log }: B
     const spends = asked.length === 0 ? [] : await records.spend(asked.map(({ question }) => question));
     const all = asked.map((each, index) => ({ ...each, spend: spends[index] ?? new Map() }));
     standings = { all, askedAtMs: now };
+    answers += 1;
     // A store that takes long is left alone for as long.
     const doneMs = nowMs();
     nextAtMs = doneMs + Math.max(askMs, doneMs - now);
@@ -94,19 +101,21 @@ export function watchBudgets({ records, store, budgets, anchors, nowMs, log }: B
   });
 
   async function look(): Promise<void> {
-    const trouble = await checking.join().then(
-      () => undefined,
-      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
-    );
-    if (trouble !== undefined && !isFailing) {
+    const trouble = await checking.join().then(() => undefined, asError);
+    if (trouble !== undefined && failedAfter === undefined) {
       log.error(
         { err: trouble },
         'what budgets have spent cannot be read or told: the last verdicts hold until their windows end',
       );
     }
-    if (trouble === undefined && isFailing) log.info('budgets are watched again');
-    isFailing = trouble !== undefined;
-    if (isFailing) nextAtMs = nowMs() + askMs;
+    if (trouble !== undefined) {
+      failedAfter = answers;
+      nextAtMs = nowMs() + askMs;
+      // Most looks ask nothing, so they prove nothing.
+    } else if (failedAfter !== undefined && answers > failedAfter) {
+      failedAfter = undefined;
+      log.info('budgets are watched again');
+    }
   }
 
   const timer = setInterval(() => void look(), lookMs);
