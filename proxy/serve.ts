@@ -154,6 +154,7 @@ const keptExplanations = new KeptExplanations();
 const ownFailedLogins = createFailedLogins();
 const failedLogins = shareFailedLogins(ownFailedLogins, siblings);
 const retries = new RetryBudgets();
+const accessLog = createAccessLog(identity, output, Date.now);
 const observed = createMetrics({
   ...lifecycle.sources,
   version: manifest.version,
@@ -170,6 +171,7 @@ const observed = createMetrics({
   connections,
   sessions,
   output,
+  accessLog,
   retries,
   storedResponses: kept.storedResponses,
   recording,
@@ -180,7 +182,7 @@ const metrics = keepText(metricsOfAll(observed, siblings), environment.metricsMa
 const server = await createProxyServer({
   budgets,
   cache: answers.cache,
-  accessLog: createAccessLog(identity, output, Date.now),
+  accessLog,
   records: recording.records,
   telemetry: telemetry.telemetry,
   limiter,

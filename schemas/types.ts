@@ -76,7 +76,7 @@ export interface Server {
    */
   cut_revoked_streams: boolean;
   /**
-   * Which requests have a line on standard output, whatever LOG_LEVEL says: failures (a status from 400 on, clients that left, answers that broke off), all, or off. A line is JSON: who asked, for which model, every attempt, status, error, the rule that refused, tokens, times; never a body or a key. Of requests that cannot be read, 100 a second have a line of their own.
+   * Which requests have a line on standard output, whatever LOG_LEVEL says: failures (a status from 400 on, clients that left, answers that broke off), all, or off. A line is JSON: who asked, for which model, every attempt, status, error, the rule that refused, tokens, times; never a body or a key. Of requests that cannot be read, 100 a second have a line of their own, and so have, with failures, 100 that are refused before a provider is asked, 50 of one consumer.
    */
   access_log: 'off' | 'failures' | 'all';
   /**

@@ -17,6 +17,7 @@ import type { BodyBudget } from '../http/body-budget.ts';
 import type { ConnectionCounts } from '../http/connections.ts';
 import type { StoredResponses } from '../kept/responses/stored-responses.ts';
 import type { Readiness } from '../readiness.ts';
+import type { AccessLog } from '../records/access-log.ts';
 import type { RecordingStatus } from '../records/open-records.ts';
 import type { SpanCounts } from '../records/spans/spans.ts';
 import { type RetryBudgets, retryKinds } from '../routing/retry/retry-budgets.ts';
@@ -50,6 +51,7 @@ export interface ReadFacts {
   connections: () => ConnectionCounts;
   sessions: () => SessionCounts;
   output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
+  accessLog: Pick<AccessLog, 'omitted'>;
   retries: Pick<RetryBudgets, 'counts' | 'refused'>;
   storedResponses: Pick<StoredResponses, 'counts'>;
   recording: { readonly status: () => RecordingStatus };
@@ -98,7 +100,7 @@ export function proxyReaders(facts: ReadFacts, counted: CountedFacts): Readers<R
 const flag = (isSo: boolean): number => (isSo ? 1 : 0);
 
 function processReaders(facts: ReadFacts) {
-  const { version, readiness, connections, sessions, output, spans, recording, workers } = facts;
+  const { version, readiness, connections, sessions, output, accessLog, spans, recording, workers } = facts;
   // Of several workers, their parent knows it.
   const alone = (shown: Shown): Shown => (workers > 1 ? [] : shown);
   return {
@@ -111,6 +113,7 @@ function processReaders(facts: ReadFacts) {
     sessionsOpen: () => sessions().open,
     sessionsEnded: () => byLabel('reason', { ...sessions().ended }),
     accessLogDropped: () => output.droppedRequests,
+    accessLogOmitted: () => accessLog.omitted,
     logEventsDropped: () => output.droppedEvents,
     journalRecords() {
       const { appendedRecords: appended, droppedRecords: dropped, omittedRecords: omitted } = recording.status();

@@ -119,11 +119,10 @@ export class AccessLines {
     return `${this.#begin(wallMs)}${who}${asked}${error},"duration_ms":${tenths(nowMs - startedAtMs)}${this.#end(revision)}`;
   }
 
-  /** The line of a request that could not be read; `further`: how many more there were, that have no line of their own. */
-  ofUnread({ id, clientAddress, refused, revision }: UnreadRequest, further: number, wallMs: number): string {
+  /** The line of a request that could not be read. */
+  ofUnread({ id, clientAddress, refused, revision }: UnreadRequest, wallMs: number): string {
     const who = `${quoted(id)},"client_address":${quoted(clientAddress)}`;
-    const more = further === 0 ? '' : `,"further":${further}`;
-    return `${this.#begin(wallMs)}${who},"status":${refused.status}${refusalMembers(refused)}${more}${this.#end(revision)}`;
+    return `${this.#begin(wallMs)}${who},"status":${refused.status}${refusalMembers(refused)}${this.#end(revision)}`;
   }
 
   /** All before the request's id. */
@@ -210,6 +209,11 @@ export class AccessLines {
 /** A name that leads nowhere may be anything, keys included. */
 function modelOf(trip: LoggedTrip, { model }: { readonly model: string }): string {
   return trip.route === undefined ? withoutSecrets(model, knownSecrets(trip)) : model;
+}
+
+/** The line with the number of requests that it stands for besides its own. */
+export function withFurther(line: string, further: number): string {
+  return `${line.slice(0, line.lastIndexOf('}'))},"further":${further}}\n`;
 }
 
 function callerMembers(caller: LoggedCaller | undefined): string {

@@ -1,9 +1,10 @@
-// The access log: a line per request, on standard output in batches.
+// The access log: a line per request, on standard output in batches. Of refusals that come fast, and of what cannot be read, some have a line.
 import type { Identity } from '../../plane/identity.ts';
 import type { LineWriter } from '../../plane/line-writer.ts';
-import { UnreadRequests } from '../http/unread-requests.ts';
+import type { LoggedCaller } from '../http/exchange.ts';
 import type { AccessLogScope } from '../snapshot/snapshot.ts';
-import { AccessLines, type Finish, type OtherRequest, type UnreadRequest } from './access-line.ts';
+import { AccessLines, type Finish, type OtherRequest, type UnreadRequest, withFurther } from './access-line.ts';
+import { LineSampler } from './line-sampler.ts';
 import type { LoggedTrip } from './logged-trip.ts';
 
 export interface AccessLog {
@@ -13,6 +14,8 @@ export interface AccessLog {
   other(request: Omit<OtherRequest, 'revision'>, scope: Scoped['snapshot'], nowMs: number): void;
   /** A request could not be read. */
   unread(request: Omit<UnreadRequest, 'revision'>, scope: Scoped['snapshot']): void;
+  /** How many requests had no line, because others of their kind had theirs in that second. */
+  readonly omitted: number;
 }
 
 interface Scoped {
@@ -23,6 +26,16 @@ function isLogged(scope: AccessLogScope, status: number): boolean {
   return scope === 'all' || (scope === 'failures' && status >= 400);
 }
 
+/** Refused before a provider was asked. Who wants a line for each request gets one for each of these, too. */
+function isRefusal({ snapshot, failed, accepted }: LoggedTrip & Scoped, status: number): boolean {
+  return snapshot.accessLog !== 'all' && status >= 400 && failed.length === 0 && accepted === undefined;
+}
+
+/** The consumer, as far as it is known. */
+function senderOf(address: string, caller: LoggedCaller | undefined): string {
+  return caller === undefined ? address : `${caller.keyId ?? address} ${caller.userPath ?? ''}`;
+}
+
 /** `wallMs`: Unix milliseconds. */
 export function createAccessLog(
   identity: Identity,
@@ -30,21 +43,33 @@ export function createAccessLog(
   wallMs: () => number,
 ): AccessLog {
   const lines = new AccessLines(identity);
-  const unread = new UnreadRequests<UnreadRequest>((request, further) =>
-    output.writeSoon(lines.ofUnread(request, further, wallMs())),
-  );
+  const sampled = {
+    write: (line: string): void => output.writeSoon(line),
+    writeLast: (line: string, further: number): void => output.writeSoon(withFurther(line, further)),
+  };
+  const [refusals, unread] = [new LineSampler(sampled), new LineSampler(sampled)];
   return {
     trip(trip, finish) {
-      const { status, nowMs } = finish;
-      if (isLogged(trip.snapshot.accessLog, status))
-        output.writeSoon(lines.ofTrip(trip, { status, usage: finish.usage, nowMs, wallMs: wallMs() }));
+      const { status, usage, nowMs } = finish;
+      if (!isLogged(trip.snapshot.accessLog, status)) return;
+      const line = (): string => lines.ofTrip(trip, { status, usage, nowMs, wallMs: wallMs() });
+      const { exchange, principal } = trip;
+      if (isRefusal(trip, status)) refusals.note(senderOf(exchange.clientAddress, principal ?? exchange.caller), line);
+      else output.writeSoon(line());
     },
     other(request, { accessLog, revision }, nowMs) {
-      if (isLogged(accessLog, request.status))
-        output.writeSoon(lines.ofOther({ ...request, revision }, nowMs, wallMs()));
+      const { exchange, status } = request;
+      if (!isLogged(accessLog, status)) return;
+      const line = (): string => lines.ofOther({ ...request, revision }, nowMs, wallMs());
+      if (accessLog !== 'all' && status >= 400) refusals.note(senderOf(exchange.clientAddress, exchange.caller), line);
+      else output.writeSoon(line());
     },
     unread(request, { accessLog, revision }) {
-      if (isLogged(accessLog, request.refused.status)) unread.note({ ...request, revision });
+      if (!isLogged(accessLog, request.refused.status)) return;
+      unread.note(request.clientAddress, () => lines.ofUnread({ ...request, revision }, wallMs()));
+    },
+    get omitted() {
+      return refusals.omitted + unread.omitted;
     },
   };
 }

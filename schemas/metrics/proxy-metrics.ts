@@ -244,6 +244,12 @@ export const proxyMetrics = {
     help: 'Lines of the access log that were dropped, because standard output was not read, or is gone; a later line of the log says how many, too.',
     labelNames: [],
   },
+  accessLogOmitted: {
+    name: 'gateway_access_log_omitted_total',
+    type: 'counter',
+    help: 'Requests without a line in the access log, because they were refused before a provider was asked, or could not be read, and a hundred others had lines in that second, or fifty of the same sender. A line with "further" says how many it stands for.',
+    labelNames: [],
+  },
   logEventsDropped: logEventsDroppedMetric,
   secretFilesUnusable: secretFilesMetric,
   budgetDecisions: {

@@ -208,12 +208,14 @@ await test('the scope decides which requests have a line', async (t) => {
   });
 });
 
-await test('a flood of requests that cannot be read has a hundred lines a second, and one that counts the others', async (t) => {
+await test('a flood of requests that cannot be read has fifty lines a second of each sender, a hundred in all, and one that counts the others', async (t) => {
   const written: string[] = [];
   const log = createAccessLog(identityOf('proxy', '1'), { writeSoon: (line) => void written.push(line) }, () => wallMs);
   const unread = { clientAddress: '192.0.2.7', refused: refusal('request_timeout') };
   const snapshot = { accessLog: 'failures', revision: 'r' } as const;
-  for (let count = 0; count < 250; count += 1) log.unread({ ...unread, id: `req_${count}` }, snapshot);
+  const senders = ['192.0.2.7', '192.0.2.8', '192.0.2.9'];
+  for (const clientAddress of senders)
+    for (let count = 0; count < 80; count += 1) log.unread({ ...unread, clientAddress, id: `req_${count}` }, snapshot);
   log.unread({ ...unread, id: 'off' }, { ...snapshot, accessLog: 'off' });
   t.equal(written.length, 100);
   const last = await waitFor('the end of the second', () => written[100], 2_000);
@@ -221,12 +223,44 @@ await test('a flood of requests that cannot be read has a hundred lines a second
   t.match(JSON.parse(last), {
     ...known,
     version: '1',
-    request_id: 'req_249',
+    request_id: 'req_50',
     status: 408,
     error_code: 'request_timeout',
-    further: 149,
+    further: 139,
     config_revision: 'r',
   });
   log.unread({ ...unread, id: 'later' }, snapshot);
   t.match(written.at(-1), '"later"', 'a new second begins');
+  t.equal(log.omitted, 139);
+});
+
+await test('refusals of one consumer leave room for those of others, unless every request is to have a line', async (t) => {
+  const written: string[] = [];
+  const log = createAccessLog(identityOf('proxy', '1'), { writeSoon: (line) => void written.push(line) }, () => wallMs);
+  const of = (userPath: string, accessLog: 'failures' | 'all' = 'failures'): void => {
+    const principal = { kind: 'api_key' as const, keyId: 'k', userPath };
+    const trip = { ...least, principal, ending: { refused: refusal('model_not_found') } };
+    log.trip({ ...trip, snapshot: { accessLog, revision: 'r' } }, { status: 404, usage: undefined, nowMs: 1_000 });
+  };
+  const linesOf = (userPath: string): number => written.filter((line) => line.includes(`"${userPath}"`)).length;
+  for (let count = 0; count < 5_000; count += 1) of('/runaway');
+  of('/other');
+  t.same([linesOf('/runaway'), linesOf('/other'), log.omitted], [50, 1, 4_949]);
+  const last = await waitFor('the end of the second', () => written[51], 2_000);
+  t.match(JSON.parse(last), { user_path: '/runaway', error_code: 'model_not_found', further: 4_949 });
+  for (let count = 0; count < 200; count += 1) of('/all', 'all');
+  t.equal(linesOf('/all'), 200);
+  const failed = {
+    target: target('a'),
+    startedAtMs: 1,
+    endedAtMs: 2,
+    refused: refusal('upstream_timeout'),
+    answer: { status: 0 },
+  };
+  for (let count = 0; count < 200; count += 1)
+    log.trip(
+      { ...least, failed: [failed], snapshot: { accessLog: 'failures', revision: 'r' } },
+      { status: 504, usage: undefined, nowMs: 1_000 },
+    );
+  t.equal(written.filter((line) => line.includes('"status":504')).length, 200, 'what a provider did has a line each');
 });

@@ -61,6 +61,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
       cut: { pipelined: 0, tiny_chunks: 0, garbage: 0, unread: 0 },
     }),
     output: { droppedRequests: 0, droppedEvents: 0 },
+    accessLog: { omitted: 0 },
     retries: new RetryBudgets(),
     storedResponses: { counts: { kept: 0, remembered: 0, not_kept: 0, failed: 0 } },
     store: () => ({ isUp: true, writtenAtMs: 0 }),
