@@ -179,7 +179,7 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
   return {
     id: recordId(startedAtMs),
     request_id: exchange.id,
-    session_id: trip.sessionId ?? sessionIdOf(exchange.request.rawHeaders, readable, userPath),
+    session_id: trip.sessionId ?? sessionIdOf(exchange.request.rawHeaders, readable, userPath, secrets),
     started_ms: Math.floor(startedAtMs),
     duration_ns: durationNs(startedAtMs, end.nowMs),
     method: asked?.method ?? 'POST',

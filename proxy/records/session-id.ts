@@ -1,6 +1,9 @@
 // The session of a record: what the client calls its conversation, else a digest of how the conversation begins. The user path is part of
 // the id, so that no consumer can write into the session of another one.
 import { hash } from 'node:crypto';
+import { isSessionName, namedSession, scopeDigits as nameScopeDigits } from '../../domain/records/session-name.ts';
+import { foldUserPath } from '../../domain/user-path.ts';
+import { withoutKeysOfQuery } from '../../schemas/formats/key-shapes.ts';
 import { beginningOf } from '../call/beginning.ts';
 import type { Call } from '../call/call.ts';
 import { threadOfHeaders, threadOfMembers, threadOfMetadata } from '../call/thread.ts';
@@ -16,14 +19,23 @@ const longestPart = 2048;
 const partStart = longestPart / 4;
 const partEnd = longestPart / 2;
 
-/** `scoped-` or `auto-` and 32 hexadecimal digits; undefined where nothing tells conversations apart. `call` undefined: no body was read. */
+/**
+ * The client's own id with a digest of the user path; `auto-` and 32 hexadecimal digits where it has none; `scoped-` and as many where it
+ * cannot be shown, because it is too long, no plain text, or holds a key or one of `secrets`. Undefined where nothing tells conversations
+ * apart. `call` undefined: no body was read.
+ */
 export function sessionIdOf(
   rawHeaders: readonly string[],
   call: Pick<Call, 'body' | 'members' | 'model'> | undefined,
   userPath: string,
+  secrets: readonly string[] = [],
 ): string | undefined {
   const named = threadOfHeaders(rawHeaders) ?? (call && namedInBody(call));
-  if (named !== undefined) return `scoped-${hash('sha256', `${userPath}\0${named}`).slice(0, digits)}`;
+  if (named !== undefined) {
+    const digest = hash('sha256', `${foldUserPath(userPath)}\0${named}`);
+    const isShown = isSessionName(named) && withoutKeysOfQuery(named, secrets) === named;
+    return isShown ? namedSession(named, digest.slice(0, nameScopeDigits)) : `scoped-${digest.slice(0, digits)}`;
+  }
   const beginning = call && beginningOf(call);
   if (beginning === undefined) return undefined;
   const scope = hash('sha256', `${userPath}\0${call?.model ?? ''}`);

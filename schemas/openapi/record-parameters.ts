@@ -99,9 +99,10 @@ export const recordParameters = {
   EntrySession: {
     name: 'session_id',
     in: 'query',
-    description: 'Exactly this session. Without a date or days, at any time.',
+    description:
+      'Exactly this session, or the name that clients have given it (`X-Session-Id: case-4711`): then those of this name of every user path. Without a date or days, at any time.',
     schema: text,
-    example: 'scoped-1f2e3d4c5b6a79880123456789abcdef',
+    example: 'case-4711~1f2e3d4c5b6a7988',
   },
   AskedBy: {
     name: 'asked_by',
@@ -179,9 +180,9 @@ export const recordParameters = {
   UsageSession: {
     name: 'session_id',
     in: 'query',
-    description: 'Exactly this session.',
+    description: 'Exactly this session, or the name that clients have given it.',
     schema: text,
-    example: 'scoped-1f2e3d4c5b6a79880123456789abcdef',
+    example: 'case-4711~1f2e3d4c5b6a7988',
   },
   UsageSearch: {
     name: 'search',

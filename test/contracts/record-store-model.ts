@@ -41,7 +41,8 @@ export function scattered(count: number): AuditedRecord[] {
     const hex = `${Math.floor(random() * 2 ** 32)
       .toString(16)
       .padStart(8, '0')}-0000-4000-8000-00000000${seed % 7}000`;
-    const session = pick('scoped-a1', 'scoped-b2', 'scoped-c3', `scoped-${seed % 40}`, undefined);
+    const named = `case-1~${pick('0', 'f').repeat(16)}`;
+    const session = pick('scoped-a1', 'scoped-b2', 'scoped-c3', `scoped-${seed % 40}`, named, undefined);
     return record(seed, {
       request_id: random() < 0.5 ? hex : `Req_${seed}`,
       started_ms: beginMs + Math.floor(random() * 96) * hourMs + pick(0, 1, 1_000_000),
@@ -73,6 +74,11 @@ function fold(text: string): string {
 const contains = (text: string | undefined, part: string): boolean =>
   text !== undefined && fold(text).includes(fold(part));
 
+/** Whether it is this session, or one of this name. */
+export function isSession(id: string | undefined, sought: string): boolean {
+  return id === sought || (id?.replace(/~[0-9a-f]{16}$/, '') === sought && id !== sought && !sought.includes('~'));
+}
+
 function matches(entry: AuditedRecord, filter: EntryFilter): boolean {
   const { span, requestedModel, provider, method, path, userPath, errorType, statusCode } = filter;
   const { stream, search, sessionId, askedBy } = filter;
@@ -98,7 +104,7 @@ function matches(entry: AuditedRecord, filter: EntryFilter): boolean {
     (stream === undefined || entry.stream === stream) &&
     (askedBy === undefined || (entry.asked_by ?? 'client') === askedBy) &&
     has(search, ...named, entry.request_id, entry.session_id, entry.data.error_message) &&
-    (sessionId === undefined || entry.session_id === sessionId)
+    (sessionId === undefined || isSession(entry.session_id, sessionId))
   );
 }
 
@@ -139,7 +145,9 @@ export const filters: readonly EntryFilter[] = [
   { stream: true },
   { askedBy: 'client' },
   { askedBy: 'gateway', userPath: '/team' },
-  ...['scoped-a1', 'scoped-3', 'scoped', ''].map((sessionId) => ({ sessionId })).slice(0, 3),
+  ...['scoped-a1', 'scoped-3', 'scoped', 'case-1', `case-1~${'f'.repeat(16)}`].map((sessionId) => ({ sessionId })),
+  { sessionId: 'case-1', userPath: '/team', search: 'e' },
+  { sessionId: 'case-1', userPath: '/team', statusCode: 200 },
   ...[
     'a1',
     'A1',

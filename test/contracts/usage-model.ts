@@ -13,7 +13,7 @@ import type {
   UsageTotals,
 } from '../../store/records/record-store.ts';
 import { createRandom } from '../support/random.ts';
-import { beginMs, hourMs, record } from './record-store-model.ts';
+import { beginMs, hourMs, isSession, record } from './record-store-model.ts';
 
 export type Pick = <Item>(...items: readonly Item[]) => Item;
 
@@ -59,7 +59,8 @@ export function usageRecords(count: number): RequestRecord[] {
       success: pick(true, false),
       ...(below(20) === 0 ? {} : { usage: used() }),
     }));
-    const session = pick(undefined, 'scoped-a', 'scoped-b', `scoped-${below(60)}`);
+    const named = `case-1~${pick('0', 'f').repeat(16)}`;
+    const session = pick(undefined, 'scoped-a', 'scoped-b', `scoped-${below(60)}`, named);
     const labels = pick<readonly string[] | undefined>(undefined, ['web'], ['web', 'night', 'web'], ['10%'], []);
     const key = pick(undefined, 'key-a', 'key-b');
     const counting = pick(undefined, undefined, undefined, 'calls' as const, 'nothing' as const);
@@ -134,7 +135,7 @@ export function matching(all: readonly UsageEntry[], filter: UsageFilter, search
       (model === undefined || [entry.model, `${entry.provider_name}/${entry.model}`].includes(model)) &&
       (provider === undefined || [entry.provider, entry.provider_name].includes(provider)) &&
       (label === undefined || entry.labels?.includes(label) === true) &&
-      (sessionId === undefined || entry.session_id === sessionId) &&
+      (sessionId === undefined || isSession(entry.session_id, sessionId)) &&
       (askedBy === undefined || entry.asked_by === askedBy) &&
       (cacheMode === 'all' || (cacheMode === 'cached') === (entry.cache_type !== undefined)) &&
       (search === undefined ||
@@ -246,7 +247,7 @@ export function someFilter(source: ReturnType<typeof picker>): UsageFilter {
     ...given('model', 'gpt-4o', 'eu/gpt-4o', 'anthropic/sonnet', 'GPT-4o', 'openai/free'),
     ...given('provider', 'openai', 'anthropic', 'eu', 'e'),
     ...given('label', 'web', 'night', '10%', 'We'),
-    ...given('sessionId', 'scoped-a', 'scoped-7', 'scoped'),
+    ...given('sessionId', 'scoped-a', 'scoped-7', 'scoped', 'case-1'),
     ...given('askedBy', 'client' as const, 'gateway' as const),
     cacheMode: pick('uncached', 'uncached', 'cached', 'all'),
   };

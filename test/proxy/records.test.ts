@@ -221,9 +221,19 @@ await test('a session is named by the client, else by how it begins; it belongs 
   };
   const header = ['X-Session-Id', 's1'];
   const named = sessionIdOf(header, callOf(ask), '/a');
-  t.match(named, /^scoped-[0-9a-f]{32}$/);
+  t.match(named, /^s1~[0-9a-f]{16}$/);
   t.equal(sessionIdOf([], callOf({ prompt_cache_key: 's1' }), '/a'), named);
   t.not(sessionIdOf(header, undefined, '/b'), named);
+  t.equal(sessionIdOf(header, undefined, '/A'), named, 'letter case of a path does not matter');
+  for (const unshown of [
+    'x'.repeat(129),
+    'a\u00e9',
+    'a\tb',
+    `s1~${'0'.repeat(16)}`,
+    'sk-abcdefgh12345678',
+    'my pass-word-1',
+  ])
+    t.match(sessionIdOf(['x-session-id', unshown], undefined, '/a', ['pass-word-1']), /^scoped-[0-9a-f]{32}$/, unshown);
   const uuid = '6b9e1f0c-1111-4222-8333-444455556666';
   const byUser = { metadata: { user_id: `user_abc_account__session_${uuid}` } };
   t.equal(sessionIdOf([], callOf(byUser), '/a'), sessionIdOf(['x-session-id', uuid], undefined, '/a'));

@@ -5,6 +5,7 @@ import type { Call } from '../../call/call.ts';
 import type { JsonObject } from '../../dialects/json/json.ts';
 import type { ModelRequest } from '../../http/exchange.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
+import { knownSecrets, type SecretHolder } from '../../records/known-secrets.ts';
 import type { Records } from '../../records/records.ts';
 import { sessionIdOf } from '../../records/session-id.ts';
 import type { Telemetry } from '../../records/spans/telemetry.ts';
@@ -28,7 +29,7 @@ export interface Question {
 
 /** The request of a client, as far as it has come. */
 export interface ServedRequest {
-  readonly exchange: ModelRequest;
+  readonly exchange: ModelRequest & SecretHolder['exchange'];
   readonly principal: Principal;
   readonly snapshot: Snapshot;
   readonly call: Call | undefined;
@@ -50,7 +51,7 @@ export function callerOf(
 
 /** The session of the request that is served. */
 export function sessionOf({ exchange, principal, call }: ServedRequest): string | undefined {
-  return sessionIdOf(exchange.request.rawHeaders, call, principal.userPath);
+  return sessionIdOf(exchange.request.rawHeaders, call, principal.userPath, knownSecrets({ exchange }));
 }
 
 /** A request in the name of the one that it serves: its id, its client, and a span below its own. Headers of the client go nowhere. */

@@ -4,7 +4,7 @@ import type { EntryFilter, Page } from '../../record-store.ts';
 import { allOf, anyOf, between, type Condition, condition } from '../condition.ts';
 import type { Statements } from '../database.ts';
 import { countSlices, sumOf, type TimeSlice } from '../report/time-slices.ts';
-import { type Sought, seek } from '../search/sought.ts';
+import { isThread, type Sought, seek } from '../search/sought.ts';
 import { hasText, textHits } from '../search/text-hits.ts';
 import { byNewest, type EntryKey, keysOf, newestFirst } from './entry-keys.ts';
 import { listedEntries } from './listed-entries.ts';
@@ -33,7 +33,7 @@ export async function listEntries(
 }
 
 async function pageOf(statements: Statements, sought: Sought, page: Page): Promise<Keys> {
-  const hits = sought.thread === undefined ? await textHits(statements, sought) : undefined;
+  const hits = sought.threads === undefined ? await textHits(statements, sought) : undefined;
   if (hits === undefined) return matchingRows(statements, entryCondition(statements, sought), page);
   const slices = await countSlices(statements, sought.span, sought.combos);
   const total = sumOf(slices, 'n') + hits.length;
@@ -44,11 +44,13 @@ async function pageOf(statements: Statements, sought: Sought, page: Page): Promi
 }
 
 /** The condition that rows of `entry` must meet, text included. */
-export function entryCondition(statements: Statements, { span, combos, thread, text }: Sought): Condition {
-  const isOf = combos && condition(statements.dialect.isOneOf('combo', 'BIGINT'), combos);
+export function entryCondition(statements: Statements, { span, combos, threads, text }: Sought): Condition {
+  const { dialect } = statements;
+  const isOf = combos && condition(dialect.isOneOf('combo', 'BIGINT'), combos);
   return allOf(
     between('started_ms', span),
-    thread === undefined ? undefined : condition('thread = ? AND thread > 0', thread),
+    isThread(dialect, 'thread', threads),
+    threads && condition('thread > 0'),
     text === undefined ? isOf : anyOf(isOf, hasText(statements, text)),
   );
 }

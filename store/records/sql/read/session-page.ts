@@ -4,7 +4,7 @@ import type { AuditSession, EntryFilter, SessionPage } from '../../record-store.
 import { allOf, between, type Condition, condition } from '../condition.ts';
 import type { Statements } from '../database.ts';
 import { countSlices, sumOf } from '../report/time-slices.ts';
-import { type Sought, seek } from '../search/sought.ts';
+import { isThread, type Sought, seek } from '../search/sought.ts';
 import { textHits } from '../search/text-hits.ts';
 import { behind, byNewest, type EntryKey, keysOf, newestFirst, type PlacedPage, placeOf } from './entry-keys.ts';
 import { listedEntries } from './listed-entries.ts';
@@ -38,7 +38,7 @@ export async function listSessions(
 }
 
 async function pageOf(statements: Statements, sought: Sought, page: PlacedPage): Promise<Keys> {
-  const isTextOfThread = sought.thread !== undefined && sought.text !== undefined;
+  const isTextOfThread = sought.threads !== undefined && sought.text !== undefined;
   const hits = isTextOfThread ? undefined : await textHits(statements, sought);
   if (hits === undefined) return matchingThreads(statements, entryCondition(statements, sought), page);
   const looked = newestOfThreads([...hits, ...(await threadsBeyond(statements, sought))]);
@@ -48,7 +48,7 @@ async function pageOf(statements: Statements, sought: Sought, page: PlacedPage):
     [...looked.keys()].filter((thread) => thread > 0),
   );
   const alsoCounted = newestOfThreads(known).size;
-  const isAll = sought.thread === undefined;
+  const isAll = sought.threads === undefined;
   const single = isAll ? sumOf(await countSlices(statements, sought.span, sought.combos), 'single') : 0;
   const sources = { threads: await countThreads(statements, sought), single };
   const total = sources.threads + single + looked.size - alsoCounted;
@@ -139,7 +139,7 @@ async function matchingThreads(
 }
 
 /** For each thread, or facet, that matches and goes on after the end of the span, its newest entry in the span, when there is one. */
-async function threadsBeyond(statements: Statements, { combos, span, thread }: Sought): Promise<EntryKey[]> {
+async function threadsBeyond(statements: Statements, { combos, span, threads }: Sought): Promise<EntryKey[]> {
   const lasts = condition('part.last_ms >= ? AND part.first_ms < ?', span.toMs, span.toMs);
   const inSpan = between('inner_entry.started_ms', span);
   const [table, id] = combos === undefined ? ['thread', 'part.id'] : ['facet', 'part.thread'];
@@ -147,7 +147,7 @@ async function threadsBeyond(statements: Statements, { combos, span, thread }: S
   const isSame = combos === undefined ? '' : ' AND inner_entry.combo = part.combo';
   const newestUid = `SELECT inner_entry.uid FROM entry AS inner_entry
     WHERE inner_entry.thread > 0 AND inner_entry.thread = ${id}${isSame} AND ${inSpan.sql} ${byNewest} LIMIT 1`;
-  const where: Condition = allOf(lasts, isOf, thread === undefined ? undefined : condition(`${id} = ?`, thread));
+  const where: Condition = allOf(lasts, isOf, isThread(statements.dialect, id, threads));
   // Two statements: PostgreSQL would read all entries to join them with what it does not know.
   const rows = await statements.all(
     `SELECT (${newestUid}) AS uid FROM ${table} AS part WHERE ${where.sql}`,

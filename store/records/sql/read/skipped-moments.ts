@@ -24,10 +24,10 @@ interface Walk {
  * skipped, where it lies in one session or behind an entry, and where it is not found out what that moment is.
  */
 export async function withoutSkipped(statements: Statements, sought: Sought, page: PlacedPage): Promise<Walk> {
-  const { span, combos, comboEntries, thread } = sought;
+  const { span, combos, comboEntries, threads } = sought;
   const { offset, after } = page;
   const isNear = offset < mostSkippedByRow || (combos !== undefined && comboEntries <= fewOfCombos);
-  if (isNear || thread !== undefined || after !== undefined) return { within: span, page };
+  if (isNear || threads !== undefined || after !== undefined) return { within: span, page };
   const moments = await momentsBefore(statements, sought, offset);
   const moment = moments.at(-1) ?? 0;
   const same = moments.length - moments.indexOf(moment);

@@ -4,7 +4,7 @@ import { isAskedBy } from '../asked-by.ts';
 import { allOf, type Condition, condition } from '../condition.ts';
 import type { Statements } from '../database.ts';
 import { plainText } from '../plain-values.ts';
-import { belowUserPath } from '../search/sought.ts';
+import { belowUserPath, isSession } from '../search/sought.ts';
 import { dictionaries, type NamedColumn } from '../write/usage-names.ts';
 
 export interface SoughtUsage {
@@ -65,6 +65,6 @@ export function recordCondition(statements: Statements, sought: SoughtUsage, isS
   return allOf(
     namesCondition(statements, sought),
     label === undefined ? undefined : condition(hasLabel, label),
-    sessionId === undefined ? undefined : condition('session_id = ?', plainText(sessionId)),
+    sessionId === undefined ? undefined : isSession('session_id', sessionId),
   );
 }

@@ -1,4 +1,5 @@
 // Makes a filter into numbers: the combos and the thread that entries must have.
+import { sessionsOfName } from '../../../../domain/records/session-name.ts';
 import { foldUserPath } from '../../../../domain/user-path.ts';
 import type { EntryFilter, Span } from '../../record-store.ts';
 import { isAskedBy } from '../asked-by.ts';
@@ -13,8 +14,8 @@ export interface Sought {
   readonly combos: readonly number[] | undefined;
   /** How many entries have one of them, of all times. */
   readonly comboEntries: number;
-  /** The one session that is asked for. */
-  readonly thread: number | undefined;
+  /** The session that is asked for, or those of its name; undefined: all are. */
+  readonly threads: readonly number[] | undefined;
   readonly text: SoughtText | undefined;
 }
 
@@ -23,6 +24,9 @@ export interface SoughtText {
   readonly term: string;
   readonly combos: readonly number[] | undefined;
 }
+
+/** Sessions of one name: as many user paths may have given it. */
+const mostThreads = 1_000;
 
 /** All moments that an entry may have. */
 export const allTimes: Span = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
@@ -33,11 +37,11 @@ const searchedColumns = ['requested_model', 'provider', 'provider_name', 'method
 export async function seek(statements: Statements, filter: EntryFilter): Promise<Sought | undefined> {
   const { dialect } = statements;
   const { span = allTimes, search = '', sessionId = '' } = filter;
-  const thread = sessionId === '' ? undefined : await threadOf(statements, sessionId);
-  if (sessionId !== '' && thread === undefined) return undefined;
+  const threads = sessionId === '' ? undefined : await threadsOf(statements, sessionId);
+  if (threads?.length === 0) return undefined;
   const conditions = comboConditions(dialect, filter);
   if (conditions.length === 0 && search === '')
-    return { span, combos: undefined, comboEntries: 0, thread, text: undefined };
+    return { span, combos: undefined, comboEntries: 0, threads, text: undefined };
 
   const isNamed =
     search === '' ? condition('1 = 1') : anyOf(...searchedColumns.map((name) => contains(dialect, name, search)));
@@ -53,14 +57,32 @@ export async function seek(statements: Statements, filter: EntryFilter): Promise
     span,
     combos: idsOf(named),
     comboEntries: named.reduce((sum, { n }) => sum + Number(n), 0),
-    thread,
+    threads,
     text: others.length === 0 ? undefined : { term: search, combos: idsOf(others) },
   };
 }
 
-async function threadOf(statements: Statements, sessionId: string): Promise<number | undefined> {
-  const [row] = await statements.all('SELECT id FROM thread WHERE key = ?', plainText(sessionId));
-  return row === undefined ? undefined : Number(row['id']);
+async function threadsOf(statements: Statements, sessionId: string): Promise<number[]> {
+  const { sql, values } = isSession('key', sessionId);
+  const rows = await statements.all(`SELECT id FROM thread WHERE ${sql} LIMIT ?`, ...values, mostThreads);
+  return rows.map(({ id }) => Number(id));
+}
+
+/** Whether a column has this id of a session, or one of those that clients of any user path have given this name. */
+export function isSession(column: string, sessionId: string): Condition {
+  const { from, to, length } = sessionsOfName(plainText(sessionId));
+  return anyOf(
+    condition(`${column} = ?`, plainText(sessionId)),
+    condition(`${column} >= ? AND ${column} < ? AND length(${column}) = ?`, from, to, length),
+  );
+}
+
+/** Whether a column has the number of a session that is asked for; undefined: all are. */
+export function isThread({ isOneOf }: Dialect, column: string, threads: Sought['threads']): Condition | undefined {
+  const [only, another] = threads ?? [];
+  if (threads === undefined || only === undefined) return undefined;
+  // Its entries are in order, those of several are not.
+  return another === undefined ? condition(`${column} = ?`, only) : condition(isOneOf(column, 'BIGINT'), threads);
 }
 
 /** Of the columns of `combo`. A text that is empty asks for nothing. */

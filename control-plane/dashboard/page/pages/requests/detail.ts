@@ -10,7 +10,7 @@ import { TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
 import { session } from '../../session-state.ts';
 import { type Key, keysPath } from '../keys/key.ts';
-import { type Entry, isChange, statusWords, titleOf, toneOf } from './entry.ts';
+import { type Entry, isChange, sessionName, statusWords, titleOf, toneOf } from './entry.ts';
 import { Bodies, Revisions, usageWords, useCost } from './records.ts';
 import { Waterfall } from './waterfall.ts';
 import { Why } from './why.ts';
@@ -67,7 +67,7 @@ function Facts({ entry }: OfEntry): View {
       <${Fact} name="Key">${auth_key_id === undefined ? unnamed : html`<${KeyName} id=${auth_key_id} />`}${labels.map((label) => html` <${Badge} key=${label}><span class="foreign">${label}</span></${Badge}>`)}</${Fact}>
       ${entry.asked_by === 'gateway' && html`<${Fact} name="Asked by"><${Badge} tone="info">gateway</${Badge}> for a request of this consumer</${Fact}>`}
       <${Fact} name="Client"><span class="foreign">${data.user_agent ?? 'unnamed'}</span> at ${client_ip}</${Fact}>
-      ${session_id !== undefined && html`<${Fact} name="Session"><a class="foreign" href=${linkTo('/requests', { session_id, view: 'requests' })}>${session_id}</a></${Fact}>`}
+      ${session_id !== undefined && html`<${Fact} name="Session"><a class="foreign" href=${linkTo('/requests', { session_id, view: 'requests' })} title=${session_id}>${sessionName(session_id)}</a></${Fact}>`}
     </dl></section>
     <section class="card"><h2>What</h2><dl class="facts">
       <${Fact} name="Sent"><code class="foreign">${method} ${path}</code> <${TimeText} at=${timestamp} />${stream && html` <${Badge}>stream</${Badge}>`}</${Fact}>

@@ -43,8 +43,21 @@ export function titleOf({ path, requested_model }: Entry): string {
   return requested_model ?? path;
 }
 
+/** Behind the name that a client gives its session stands a digest of the user path. */
+const digest = /~[0-9a-f]{16}$/;
+
+/** The name of a session, as its client says it; the whole id where it says none. */
+export function sessionName(sessionId: string): string {
+  return sessionId.replace(digest, '');
+}
+
+/** Whether an entry is of the session with this id, or of one with this name. */
+export function isOfSession({ session_id: id = '' }: Entry, session: string): boolean {
+  return id === session || (digest.test(id) && sessionName(id) === session);
+}
+
 export function isChange({ data }: Entry): boolean {
-  return data.event_type === 'admin_write';
+  return data.event_type !== undefined;
 }
 
 /** The newest first; each id once, the first one of a list wins. */

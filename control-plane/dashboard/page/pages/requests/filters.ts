@@ -2,7 +2,7 @@
 import { askedByField } from '../../parts/asked-by-field.ts';
 import { daysField } from '../../parts/days-field.ts';
 import type { FilterField } from '../../parts/filter-form.ts';
-import type { Entry } from './entry.ts';
+import { type Entry, isOfSession } from './entry.ts';
 
 const statuses = ['200', '400', '401', '403', '404', '429', '499', '500', '502', '503', '504'];
 
@@ -38,7 +38,7 @@ export const moreFields: readonly FilterField[] = [
     ],
   },
   askedByField,
-  { name: 'session_id', label: 'Session', placeholder: 'its whole id' },
+  { name: 'session_id', label: 'Session', placeholder: 'case-4711' },
   { name: 'start_date', label: 'From', type: 'date' },
   { name: 'end_date', label: 'To', type: 'date' },
 ];
@@ -66,7 +66,7 @@ export function filterOf(query: URLSearchParams): (entry: Entry) => boolean {
     (below === '/' || `${entry.user_path.toLowerCase()}/`.startsWith(`${below}/`)) &&
     (status === '' || String(entry.status_code) === status) &&
     (stream === '' || String(entry.stream) === stream) &&
-    (session === '' || entry.session_id === session) &&
+    (session === undefined || session === '' || isOfSession(entry, session)) &&
     (method === '' || entry.method === method) &&
     (asker === '' || entry.asked_by === asker) &&
     has(given('requested_model'), entry.requested_model) &&
