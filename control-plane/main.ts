@@ -20,7 +20,7 @@ import { logStateEvent } from '../plane/log-events.ts';
 import { putInForce } from '../plane/put-in-force.ts';
 import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
-import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
+import { followConfigOrExit, lastRevision, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
 import { ownDirectory } from '../store/own-files.ts';
 import { followState } from '../store/state/follow-state.ts';
@@ -62,6 +62,7 @@ import { openBudgets } from './open-budgets.ts';
 import { configParts, documentParts } from './parts-in-force.ts';
 import { type Readiness, readinessOf } from './readiness.ts';
 import { keepRecords } from './records/keep-records.ts';
+import { createReloadRecords } from './records/reload-record.ts';
 import { createServer } from './server.ts';
 import { guardDocuments } from './store/documents.ts';
 import { resealOutdated } from './store/reseal.ts';
@@ -135,8 +136,15 @@ const stateFollower = await followState({
 });
 const declaredDates = await keepDeclaredDates(join(ownFolder, 'declared-rules.json'), (problem) => log.warn(problem));
 const keptToConfig = configParts(parts, declaredDates);
+const reloads = createReloadRecords(await lastRevision({ settings: environment, ownFolder }), {
+  isAudited: () => config.isAudited,
+  append: records.append,
+  instance: identity.instance,
+  nowMs,
+});
 follower = await followConfigOrExit(identity, {
   settings: environment,
+  hear: (event) => reloads.note(event),
   variables: 'keep',
   ownFolder,
   nowMs,

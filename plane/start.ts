@@ -3,9 +3,12 @@
 import { join } from 'node:path';
 import type { AssembledConfig } from '../gitops/assemble/assembled.ts';
 import { ConfigRejected } from '../gitops/follow/config-rejected.ts';
+import type { ConfigEvent } from '../gitops/follow/config-status.ts';
 import { type Follower, followConfig } from '../gitops/follow/follow.ts';
 import { followConfigAndKeys } from '../gitops/follow/follow-keys.ts';
+import { recallLastGood } from '../gitops/follow/last-good.ts';
 import { formatProblem, type Problem, problemFields } from '../gitops/read/problem.ts';
+import { revisionOf } from '../gitops/read/read.ts';
 import type { Variables } from '../schemas/variables.ts';
 import type { EnvironmentReading, PlaneSettings } from './environment.ts';
 import type { Identity } from './identity.ts';
@@ -48,6 +51,8 @@ export interface PlaneConfig {
   readonly log: Log;
   /** Puts a configuration in force; when it throws, the configuration counts as rejected. */
   readonly apply: (config: AssembledConfig, revision: string) => void;
+  /** Hears of each event, behind the log. */
+  readonly hear?: (event: ConfigEvent) => void;
 }
 
 /** Where a process keeps its copy of the last good configuration. */
@@ -55,9 +60,18 @@ export function lastGoodFolder(ownFolder: string): string {
   return join(ownFolder, 'last-good');
 }
 
+/** The revision that this process had in force when it ended; empty: there is no copy of it. */
+export async function lastRevision({
+  settings,
+  ownFolder,
+}: Pick<PlaneConfig, 'settings' | 'ownFolder'>): Promise<string> {
+  const { lastGood } = await recallLastGood(lastGoodFolder(ownFolder), settings.configDirectory);
+  return lastGood === undefined ? '' : revisionOf(lastGood.hash);
+}
+
 /** Follows the configuration directory; resolves when a configuration is in force, or ends the process when there is none. */
 export async function followConfigOrExit(identity: Identity, config: PlaneConfig): Promise<Follower> {
-  const { settings, variables, ownFolder, nowMs, log, apply } = config;
+  const { settings, variables, ownFolder, nowMs, log, apply, hear } = config;
   try {
     return await (variables === 'expand' ? followConfigAndKeys : followConfig)({
       directory: settings.configDirectory,
@@ -67,7 +81,10 @@ export async function followConfigOrExit(identity: Identity, config: PlaneConfig
       lastGoodFolder: lastGoodFolder(ownFolder),
       nowMs,
       apply,
-      report: (event) => logConfigEvent(log, event),
+      report(event) {
+        logConfigEvent(log, event);
+        hear?.(event);
+      },
     });
   } catch (error) {
     if (!(error instanceof ConfigRejected)) throw error;

@@ -1,4 +1,5 @@
 // The records of the fleet in this plane: the store, what fills and empties it, and the journal of this plane's own records.
+import type { RequestRecord } from '../../domain/records/request-record.ts';
 import type { FollowStatus } from '../../gitops/follow/config-status.ts';
 import { controlPlaneFolder } from '../../plane/identity.ts';
 import type { Log } from '../../plane/log-events.ts';
@@ -44,6 +45,8 @@ export interface KeptRecords extends Reconnecting {
   readonly room: () => RoomStatus | undefined;
   /** Records a write of an operator, where the configuration wants it. Returns at once. */
   readonly write: (write: AdminWrite) => void;
+  /** Adds a record. Returns at once. */
+  readonly append: (record: RequestRecord) => void;
   close(): Promise<void>;
 }
 
@@ -71,8 +74,10 @@ export function keepRecords(
   const drain = drainJournal({ reader, store, log, stored });
   const room = keepWithin({ store, mostBytes: () => sizeBytes(config.recordsMaxSize), nowMs, log });
   const pruning = pruneRecords(store, () => beginnings(config.retention, nowMs(), countedSinceMs()), log);
+  const append = (record: RequestRecord): void => journal.append(JSON.stringify(record));
   return {
     store,
+    append,
     status() {
       const { lostRecords, ...status } = drain.status();
       return { ...status, lostRecords: lostRecords + journal.status().droppedRecords };
@@ -81,7 +86,7 @@ export function keepRecords(
       if (!config.isAudited) return;
       const { instance } = settings;
       const configRevision = configStatus()?.revision ?? '';
-      journal.append(JSON.stringify(recordOfWrite(write, { instance, configRevision })));
+      append(recordOfWrite(write, { instance, configRevision }));
     },
     reconnect: reconnectInTurn(reader, journal),
     room: () => room.status(),

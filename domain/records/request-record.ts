@@ -96,7 +96,7 @@ export interface AuditData {
   readonly error_message?: string;
   /** The provider that an error came from. */
   readonly error_provider?: string;
-  /** `admin_write`: a change by an operator, with `before` and `after` in its bodies. Absent: a request. */
+  /** `admin_write`: a change by an operator, with `before` and `after` in its bodies. `config_reload`: a reload of the configuration. Absent: a request. */
   readonly event_type?: string;
   readonly user_agent?: string;
   readonly max_tokens?: number;
@@ -134,7 +134,7 @@ export interface RequestRecord {
   /** A UUID, version 7, drawn by the process that served it: the store keeps each id once. */
   readonly id: string;
   readonly request_id: string;
-  /** The conversation it belongs to, as clients name it, `scoped-…` for its user path; absent: it stands alone. */
+  /** The conversation it belongs to: `sessionIdOf` of the proxy; absent: it stands alone. */
   readonly session_id?: string;
   /** Its start. Unix milliseconds. */
   readonly started_ms: number;
