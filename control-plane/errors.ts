@@ -52,6 +52,9 @@ export const errors = {
   too_many_budgets: bad('There are {count} budgets {where} already; at most {limit} are allowed.', 409),
   budget_config_owned: bad('This budget is declared in {place}. Remove it there, or override it with a PUT.', 409),
   budget_not_found: missing('There is no such budget.'),
+  target_not_found: missing('The configuration has no provider or model "{name}"{guess}'),
+  target_drain_not_found: missing('"{name}" is not taken out.'),
+  too_many_target_drains: bad('Operators have taken out {count} targets already; at most {limit} are allowed.', 409),
   virtual_model_in_use: bad('The virtual model "{source}" is a target of {users}. Change those first.', 409),
   rate_limit_config_owned: bad(
     'This rate limit is declared in {place}. Remove it there, or override it with a PUT.',

@@ -1,5 +1,6 @@
 // The process of the control plane: environment → parts → state → config → listen → close. The only file that connects the parts.
 import { join } from 'node:path';
+import { targetDrains } from '../domain/documents/kinds.ts';
 import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import type { Follower } from '../gitops/follow/follow.ts';
 import manifest from '../package.json' with { type: 'json' };
@@ -26,6 +27,7 @@ import { ownDirectory } from '../store/own-files.ts';
 import { followState } from '../store/state/follow-state.ts';
 import { openPlaneStore } from '../store/state/open.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
+import type { Document } from '../store/state/state-store.ts';
 import { accessInForce } from './access-in-force.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
 import { budgetResource, budgetSettingsResource } from './admin/budgets/resource.ts';
@@ -42,7 +44,7 @@ import { rateLimitResource } from './admin/rate-limits/resource.ts';
 import { createRuleWarnings } from './admin/rate-limits/warnings.ts';
 import { recordRoutes } from './admin/records/routes.ts';
 import { status } from './admin/status/routes.ts';
-import { targets } from './admin/targets/routes.ts';
+import { targetResource } from './admin/targets/resource.ts';
 import { virtualModelResource } from './admin/virtual-models/resource.ts';
 import { ConfigInForce } from './config-in-force.ts';
 import { dashboard } from './dashboard/routes.ts';
@@ -56,7 +58,7 @@ import { watchFleet } from './fleet-watch.ts';
 import { knownSecrets } from './known-secrets.ts';
 import { keepDeclaredDates } from './managed/declared-dates.ts';
 import { managedRoutes } from './managed/routes.ts';
-import { changedKinds } from './managed/stored-kind.ts';
+import { changedKinds, storedKind } from './managed/stored-kind.ts';
 import { createMetrics } from './metrics.ts';
 import { openBudgets } from './open-budgets.ts';
 import { configParts, documentParts } from './parts-in-force.ts';
@@ -244,8 +246,11 @@ await app.register(configRoutes, {
   },
 });
 const statusSources = { fleet, degradation, desired, config: configStatus, state, keyMark: () => store.keyMark() };
-await app.register(status, { parts: { ...statusSources, engine, room: records.room, secretProblems, nowMs } });
-await app.register(targets, { parts: { fleet, nowMs } });
+const documentsInForce = (): readonly Document[] => managed.documents;
+await app.register(status, {
+  parts: { ...statusSources, documents: documentsInForce, engine, room: records.room, secretProblems, nowMs },
+});
+await app.register(managedRoutes(targetResource), { parts: { ...admin, config, fleet } });
 await app.register(recordRoutes, { parts: { store: records.store, access, nowMs, log } });
 await app.register(dashboard, { parts: { access, store: documents, version: manifest.version, log } });
 for (const routes of [explainRoutes, openapi]) await app.register(routes);
@@ -257,7 +262,10 @@ const expiry = removeExpired({
   ending: () => endingRules(managed.documents),
   config: () => config.rules,
   nowMs,
-  tell: (manual, now) => tellExpired({ manual, config: config.rules, prerequisites: config.prerequisites() }, now),
+  tell(manual, now) {
+    const drains = storedKind(targetDrains, managed).values();
+    tellExpired({ manual, config: config.rules, prerequisites: config.prerequisites(), drains }, now);
+  },
 });
 const keptKeyUses = keepKeyUses(keyUses, store.uses);
 const resealer = resealOutdated({ store: documents, seals: store, state: () => stateFollower.state(), log });

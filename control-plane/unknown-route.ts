@@ -1,7 +1,7 @@
 // The refusal of a request for which there is no route: an unknown path, or a path that has other methods.
 import { type Refusal, refusal } from './errors.ts';
 
-/** `url`: as it was registered, `/admin/auth-keys/:id`. */
+/** `url`: as it was registered, `/admin/auth-keys/:id`; at its end `*` stands for anything. */
 export interface Route {
   readonly method: string | string[];
   readonly url: string;
@@ -26,9 +26,11 @@ export function pathOf(url: string): string {
 
 function matches(pattern: string, path: string): boolean {
   const expected = pattern.split('/');
+  const hasRest = expected.at(-1) === '*';
+  if (hasRest) expected.pop();
   const actual = path.split('/');
   return (
-    expected.length === actual.length &&
+    (hasRest ? expected.length < actual.length : expected.length === actual.length) &&
     expected.every((part, index) => part === actual[index] || (part.startsWith(':') && actual[index] !== ''))
   );
 }

@@ -97,6 +97,11 @@ export const errors = {
     'provider_error',
     'The budget of {subject} cannot be checked: the state store that proxies share does not answer. Retry in {seconds} s.',
   ),
+  target_drained: entryOf(
+    503,
+    'provider_error',
+    'An operator has taken {target} out until {until}, and there is no other model to ask in its place. Retry in {seconds} s.',
+  ),
   guardrail_blocked: bad('A guardrail refuses this: {reason}.'),
   guardrail_unavailable: upstream(
     'A guardrail could not be asked, and nothing goes on without it: {reason}. Try again.',

@@ -1814,6 +1814,23 @@ export interface GuardrailTest {
   model?: string;
 }
 /**
+ * The body of POST /admin/targets/{provider}/drain: why the target is taken out, and until when. It replaces an earlier one of the same target.
+ */
+export interface TargetDrainWrite {
+  /**
+   * The reason, shown wherever the target is.
+   */
+  reason: string;
+  /**
+   * A time in the future when the target is given back. RFC 3339.
+   */
+  expires_at?: string;
+  /**
+   * In how long it is given back, instead of expires_at: a whole number of minutes, hours or days such as 30m, 8h or 90d.
+   */
+  expires_in?: string;
+}
+/**
  * The body of POST /admin/session: a browser logs in.
  */
 export interface SessionWrite {
@@ -2600,6 +2617,7 @@ export interface ExplanationAnswer {
       | 'attempts_used_up'
       | 'breaker_half_open'
       | 'breaker_open'
+      | 'drained'
       | 'not_granted'
       | 'provider_left_out'
       | 'quota_used_up'
@@ -2864,6 +2882,7 @@ export interface Bodies {
   virtualModelDelete: VirtualModelDelete;
   entryDelete: EntryDelete;
   guardrailTest: GuardrailTest;
+  targetDrainWrite: TargetDrainWrite;
   sessionWrite: SessionWrite;
 }
 /**

@@ -51,12 +51,12 @@ export interface Shown<Query, Figures> {
 /** One way to write. */
 export interface ManagedWrite<Parts, Known, Wanted extends Named = Named> {
   readonly method: 'PUT' | 'DELETE' | 'POST';
-  /** Behind the path of the resource, such as `/reset-one`. Absent: nothing. */
+  /** Behind the path of the resource, such as `/reset-one`; `/*` stands for anything. Absent: nothing. */
   readonly suffix?: string;
   /** Absent: that of the resource. */
   readonly access?: 'admin';
-  /** The body, by its schema. Throws or rejects with the refusal. */
-  read(body: unknown, nowMs: number): Wanted | Promise<Wanted>;
+  /** The body, by its schema. `rest`: what the path has for the `*` of the suffix. Throws or rejects with the refusal. */
+  read(body: unknown, nowMs: number, rest: string): Wanted | Promise<Wanted>;
   /** Throws the refusal of an operator who may write nothing of this name, whatever is stored. */
   admit?(wanted: Wanted, operator: Operator, parts: Parts): void;
   /** Decides on what is stored; called again after a conflict. Throws the refusal. */

@@ -51,7 +51,8 @@ export function managedRoutes<
       write: ManagedWrite<Parts, Known>,
     ): Promise<object> => {
       const { operator, headers } = request;
-      const wanted = await write.read(request.body, nowMs());
+      const { '*': rest = '' } = request.params as { readonly '*'?: string };
+      const wanted = await write.read(request.body, nowMs(), rest);
       write.admit?.(wanted, operator, parts);
       // Nothing may fail after the commit.
       const early = counted?.isNeeded ? await count() : undefined;

@@ -26,6 +26,7 @@ import {
 } from '../keys/ended-sessions.ts';
 import { type ManualRule, manualRuleBody, manualRuleKind, readManualRule } from '../rules/manual-rule.ts';
 import { everyRule, type ResetEpoch, readResetEpoch, resetEpochBody, resetEpochKind } from '../rules/reset-epochs.ts';
+import { readTargetDrain, type TargetDrain, targetDrainBody, targetDrainKind } from '../targets/target-drain.ts';
 import { timestamp } from '../timestamp.ts';
 import { type KindReading, type ManagedKind, readAgain, readOnce, type StoredDocument } from './managed-kind.ts';
 
@@ -110,6 +111,14 @@ export const endedSessions: ManagedKind<EndedSessions> = {
   write: endedSessionsBody,
 };
 
+export const targetDrains: ManagedKind<TargetDrain> = {
+  kind: targetDrainKind,
+  noun: (id) => `drain of "${id}"`,
+  consequence: ' and is not in force',
+  read: readOnce(readTargetDrain),
+  write: targetDrainBody,
+};
+
 /** The kinds whose documents are entries of a list of the configuration: as codes of errors name one, and as sentences do. */
 export const entryNouns = { virtual_model: 'virtual model', guardrail: 'guardrail' } as const;
 export type EntryKindName = keyof typeof entryNouns;
@@ -126,6 +135,7 @@ export const managedKinds: readonly ManagedKind<unknown>[] = [
   managedCacheResets,
   manualGuardrails,
   endedSessions,
+  targetDrains,
 ];
 
 const kindsByName = new Map(managedKinds.map((managed) => [managed.kind, managed]));

@@ -59,7 +59,7 @@ export function partsInForce(parts: PublishedParts): PartInForce<Publication>[] 
     },
     { name: 'listener', prepare: (next) => () => server.apply(next.snapshot) },
     { name: 'metrics', prepare: (next) => () => observed.keep(next.snapshot) },
-    { name: 'targets', prepare: (next) => () => targets.keep(next.snapshot.routes.targets) },
+    { name: 'targets', prepare: (next) => () => targets.keep(next.snapshot.routes.targets, next.drains) },
     { name: 'snapshot', prepare: (next) => () => current.swap(next.snapshot) },
     {
       name: 'heartbeat',

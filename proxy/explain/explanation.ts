@@ -137,6 +137,7 @@ export interface GuardrailStep extends Source {
 
 export type TargetReason =
   | Obstacle
+  | 'drained'
   | 'saturated'
   | 'store_lost'
   | 'attempts_used_up'

@@ -1,6 +1,7 @@
 // Which refusal a request would get now: the first one on its way, as the line has them.
 import { isActive } from '../../domain/keys/auth-key.ts';
 import { ruleLabel } from '../../domain/rules/rule.ts';
+import type { TargetDrain } from '../../domain/targets/target-drain.ts';
 import { foremost } from '../budgets/budgets-in-force.ts';
 import type { SpentBudget } from '../budgets/spent-budget.ts';
 import { type Refusal, refusal } from '../errors.ts';
@@ -10,6 +11,7 @@ import { rulesOfConsumer, rulesOfTarget } from '../limits/counted-rules.ts';
 import { rejectionWords } from '../limits/headers.ts';
 import type { Matches } from '../limits/match.ts';
 import { explain, waitOf } from '../limits/rejection.ts';
+import { drainedRefusal } from '../providers/drained-refusal.ts';
 import { closedToGuarded } from '../realtime/closed-to-guarded.ts';
 import type { Route } from '../snapshot/snapshot.ts';
 import { budgetRefusal, budgetWaitSeconds } from '../stages/budget.ts';
@@ -28,7 +30,7 @@ export interface Way {
 export function foreseenRefusal(
   { userPath, resolved }: Way,
   question: Question,
-  { limiter, budgets, snapshot }: Pick<ExplainSources, 'limiter' | 'budgets' | 'snapshot'>,
+  { limiter, budgets, snapshot, targets: states }: Pick<ExplainSources, 'limiter' | 'budgets' | 'snapshot' | 'targets'>,
 ): ForeseenRefusal | undefined {
   const { key, nowMs, authorityMs, before, endpoint } = question;
   if (key !== undefined && !isActive(key, authorityMs)) return said(refusal('invalid_api_key'));
@@ -51,7 +53,12 @@ export function foreseenRefusal(
   const misled = astray(resolved, question, (named) => isClosed(named, userPath, question, snapshot.guardrails));
   if (misled !== undefined) return said(misled);
   if (spent !== undefined) return spent;
-  const targets = rulesOf(resolved.able);
+  const named = resolved.able?.targets ?? [];
+  const drains = named.flatMap((target) => states.drainOf(target) ?? []);
+  if (!isUsedUp && drains.length > 0 && drains.length === named.length) return drained(drains, nowMs);
+  const targets = named
+    .filter((target) => states.drainOf(target) === undefined)
+    .map((target) => rulesOfTarget(counts, target, limiter));
   const areUsedUp = targets.length > 0 && targets.every((matches) => waitOf(matches, nowMs) > 0);
   return isUsedUp || areUsedUp ? limited(targets, consumer, nowMs) : undefined;
 }
@@ -90,6 +97,11 @@ function limited(targets: readonly Matches[], consumer: Matches | undefined, now
   const code = rejection.isStoreLost ? 'rate_limit_store_unavailable' : 'rate_limit_exceeded';
   const refused = said(refusal(code, { fill: { ...rejectionWords(rejection) } }));
   return { ...refused, retry_after_seconds: rejection.retryAfterSeconds, rule: ruleLabel(rejection.rule) };
+}
+
+function drained(drains: readonly TargetDrain[], nowMs: number): ForeseenRefusal {
+  const refused = drainedRefusal(drains, nowMs);
+  return { ...said(refused), retry_after_seconds: Number(refused.headers['retry-after']) };
 }
 
 function said({ status, code, message }: Refusal): ForeseenRefusal {

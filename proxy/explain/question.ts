@@ -39,7 +39,7 @@ export interface ExplainSources {
   readonly inForce: InForce;
   readonly limiter: Pick<Limiter, 'forUserPath' | 'forTarget' | 'report' | 'unlimited' | 'windowsForUserPath'>;
   readonly budgets: Pick<Budgets, 'covering'>;
-  readonly targets: Pick<TargetStates, 'of'>;
+  readonly targets: Pick<TargetStates, 'of' | 'drainOf'>;
   /** Gives the order of the next request, and takes no turn. */
   readonly foretell: Balance;
 }

@@ -1,7 +1,9 @@
 // The outcome that each target of a name would have, in the order in which they would be asked now.
 
 import { familyPrefix } from '../../domain/aliases/name-table.ts';
+import { expiryMs } from '../../domain/rules/authorship.ts';
 import { foldCase, parseSelector } from '../../domain/selector.ts';
+import type { TargetDrain } from '../../domain/targets/target-drain.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import { rulesOfTarget } from '../limits/counted-rules.ts';
 import { foreseen } from '../limits/rejection.ts';
@@ -19,6 +21,7 @@ const words: Readonly<Record<TargetReason, string>> = {
   attempts_used_up: 'the calls that one request may make are used up before it',
   breaker_half_open: 'its circuit breaker is half-open: one request finds out whether it works again',
   breaker_open: 'its circuit breaker is open, because it failed',
+  drained: 'an operator has taken it out',
   not_granted: 'the key may not use it',
   provider_left_out: 'its provider is left out, because it has no key',
   quota_used_up: 'its provider said that nothing is left of its own limits',
@@ -68,8 +71,8 @@ function askable(able: Route, question: Question, parts: ExplainSources): Target
     const found = judge(target, state, question, parts);
     const isTooLate = found.would === 'ask' && calls >= attempts;
     if (found.would === 'ask') calls += 1;
-    const { would, reason, until } = isTooLate
-      ? ({ would: 'skip', reason: 'attempts_used_up', until: undefined } as const)
+    const { would, reason, until, said } = isTooLate
+      ? ({ would: 'skip', reason: 'attempts_used_up', until: undefined, said: undefined } as const)
       : found;
     const weight = able.weights[able.targets.indexOf(target)] ?? 0;
     return {
@@ -78,7 +81,7 @@ function askable(able: Route, question: Question, parts: ExplainSources): Target
       ...(isBalanced ? { weight } : {}),
       would,
       ...(reason === undefined ? {} : { reason }),
-      says: reason === undefined ? 'nothing stands in its way' : words[reason],
+      says: said ?? (reason === undefined ? 'nothing stands in its way' : words[reason]),
       ...(until === undefined ? {} : { until: timestamp(until) }),
       ...(isBalanced && sees(question, undefined) ? remembered(state, able, question) : {}),
       rules: rulesOf(target, question, parts),
@@ -103,10 +106,15 @@ interface Judged {
   readonly reason: TargetReason | undefined;
   /** Unix milliseconds. */
   readonly until: number | undefined;
+  /** In more words than the reason has. */
+  readonly said?: string | undefined;
 }
 
 function judge(target: Target, state: TargetState, question: Question, parts: ExplainSources): Judged {
   const { nowMs, endpoint } = question;
+  const drain = parts.targets.drainOf(target);
+  if (drain !== undefined)
+    return { would: 'skip', reason: 'drained', until: expiryMs(drain), said: sayDrain(drain, question) };
   const rejection = foreseen(rulesOfTarget(countingOf(question), target, parts.limiter), nowMs);
   if (rejection?.isStoreLost) return { would: 'skip', reason: 'store_lost', until: undefined };
   if (rejection !== undefined)
@@ -117,6 +125,13 @@ function judge(target: Target, state: TargetState, question: Question, parts: Ex
   const reason = state.obstacle(nowMs);
   if (state.isUsable(nowMs)) return { would: 'ask', reason, until: undefined };
   return { would: 'last_resort', reason, until: Math.ceil(state.usableAtMs(nowMs)) };
+}
+
+/** Who took it out and why is for operators of the whole gateway. */
+function sayDrain({ updatedBy, expiresAt, reason }: TargetDrain, question: Question): string {
+  return sees(question, undefined)
+    ? `drained by ${updatedBy} until ${expiresAt}: ${reason}`
+    : `${words.drained} until ${expiresAt}`;
 }
 
 function remembered(

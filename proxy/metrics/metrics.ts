@@ -28,7 +28,7 @@ export interface Metrics extends LimitMetrics {
 /** The facts that are read at every scrape instead of being counted. */
 export interface ObservedFacts extends ReadFacts {
   limiter: Limiter;
-  targets: Pick<TargetStates, 'known'>;
+  targets: Pick<TargetStates, 'known' | 'drains'>;
   recording: ReadFacts['recording'] & { readonly flush: () => void };
 }
 

@@ -11,14 +11,23 @@ const stateNumbers: Readonly<Record<BreakerState, number>> = { closed: 0, half_o
 const breakerStates = Object.keys(stateNumbers) as BreakerState[];
 
 /** Samples of all targets when there are few, else of those that were asked. `nowMs`: Unix milliseconds. */
-export async function writeTargets(to: Exposition, states: Pick<TargetStates, 'known'>, nowMs: number): Promise<void> {
+export async function writeTargets(
+  to: Exposition,
+  states: Pick<TargetStates, 'known' | 'drains'>,
+  nowMs: number,
+): Promise<void> {
   const known = [...states.known()];
   const shown = known.length <= mostShownAtStart ? known : known.filter(({ state }) => state.wasAsked);
   await writeBreakers(to, shown, nowMs);
-  const { targetResting, targetFirstByte } = proxyMetrics;
+  const { targetDrained, targetResting, targetFirstByte } = proxyMetrics;
   to.metric(targetResting);
   for (const { provider, model, state } of shown) {
     to.sample(targetResting.name, { provider, model }, nowMs < state.restsUntilMs ? 1 : 0);
+    await to.pause();
+  }
+  to.metric(targetDrained);
+  for (const { provider, model = '' } of states.drains) {
+    to.sample(targetDrained.name, { provider, model }, 1);
     await to.pause();
   }
   await writeQuotas(to, shown, nowMs);

@@ -19,6 +19,7 @@ import type { Records } from '../records/records.ts';
 import type { Balance } from '../routing/balance/balance.ts';
 import type { Route, Snapshot, Target, Upstream } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
+import type { TargetStates } from '../targets/target-states.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
 import type { ApiKey } from '../upstream/api-keys.ts';
 import type { Deadlines } from '../upstream/deadlines.ts';
@@ -139,6 +140,7 @@ export interface DoorParts {
   readonly reportFailure: (error: unknown, requestId: string) => void;
   /** Responses that the gateway keeps, and where providers keep others. */
   readonly storedResponses: StoredResponses;
+  readonly targets: Pick<TargetStates, 'drainOf' | 'drainsModelsOf'>;
 }
 
 export interface OpaqueDoor {

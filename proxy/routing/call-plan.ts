@@ -1,5 +1,6 @@
 // The rules by which the targets of a call are asked, one after the other: which one comes next, whether one more may be asked, and when the
 // same one again. Model calls and calls that are passed on share them.
+import type { TargetDrain } from '../../domain/targets/target-drain.ts';
 import type { Lease } from '../limits/lease.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Matches } from '../limits/match.ts';
@@ -32,6 +33,8 @@ export interface Planning<Target> {
   readonly wantedAt: (target: Target) => number;
   /** Whether nothing speaks against a target now. */
   readonly isUsable: (target: Target, nowMs: number) => boolean;
+  /** The drain that keeps a target out now: it is not asked; undefined: there is none. */
+  readonly drainOf: (target: Target) => TargetDrain | undefined;
   /** When the first one is asked. Milliseconds of the gateway's clock, as all moments here. */
   readonly startedAtMs: number;
 }
@@ -82,6 +85,8 @@ export class CallPlan<Target extends Askable> {
   latestMs = Number.POSITIVE_INFINITY;
   readonly #planning: Planning<Target>;
   readonly #parts: PlanParts;
+  /** The targets that were passed over because they are taken out; undefined: none was. */
+  drained: Map<Target, TargetDrain> | undefined;
   /** The most calls. */
   readonly #mostCalls: number;
   /** Of the next target that was not asked. */
@@ -106,7 +111,9 @@ export class CallPlan<Target extends Askable> {
 
   /** No other target can be asked behind those that were. */
   get isLast(): boolean {
-    return this.#index >= this.#planning.targets.length || this.#calls >= this.#mostCalls;
+    if (this.#calls >= this.#mostCalls) return true;
+    const { targets, drainOf } = this.#planning;
+    return !targets.some((target, place) => place >= this.#index && drainOf(target) === undefined);
   }
 
   /**
@@ -114,10 +121,16 @@ export class CallPlan<Target extends Askable> {
    * rule that the fleet shares.
    */
   next(kind: RetryKind, nowMs: number): MaybePlanned<Target> | Promise<MaybePlanned<Target>> {
-    const { targets, isUsable } = this.#planning;
+    const { targets, isUsable, drainOf } = this.#planning;
     while (this.#index < targets.length) {
       const target = targets[this.#index] as Target;
       this.#index += 1;
+      const drain = drainOf(target);
+      if (drain !== undefined) {
+        this.drained ??= new Map();
+        this.drained.set(target, drain);
+        continue;
+      }
       const usable = isUsable(target, nowMs);
       // A target that is likely to fail is asked only when no better one was there from the start.
       if (this.#calls === 0) this.#isLastResort = !usable;
@@ -143,8 +156,9 @@ export class CallPlan<Target extends Askable> {
     return Math.floor(this.#parts.nowMs());
   }
 
-  /** Asks the target once more; undefined: it has no room, or the budget is used up. */
+  /** Asks the target once more; undefined: it is taken out or has no room, or the budget is used up. */
   again(target: Target, nowMs: number): MaybePlanned<Target> | Promise<MaybePlanned<Target>> {
+    if (this.#planning.drainOf(target) !== undefined) return undefined;
     return followed(this.#take(target, 'retry', nowMs), (taken) => (typeof taken === 'string' ? undefined : taken));
   }
 

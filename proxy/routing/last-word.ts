@@ -1,4 +1,5 @@
 // The answer to a client when no target gave one: one refusal, and the wait after which a retry can succeed (spec: Errors, saturation).
+import { expiryMs } from '../../domain/rules/authorship.ts';
 import { Refusal } from '../errors.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { explain, waitOf } from '../limits/rejection.ts';
@@ -9,7 +10,7 @@ import { type ConsumerAllowance, limitRefusal, type WaitTally } from './limit-re
 interface LastWordParts {
   readonly limiter: Limiter;
   readonly metrics: WaitTally;
-  readonly targets: Pick<TargetStates, 'of'>;
+  readonly targets: Pick<TargetStates, 'of' | 'drainOf'>;
 }
 
 interface RefusedTarget {
@@ -79,8 +80,10 @@ function honest(last: Refusal, failed: readonly RefusedTarget[], asked: LastWord
 function waitFor(target: Target, failed: readonly RefusedTarget[], { routed, parts, nowMs }: LastWordInput): Wait {
   const refused = failed.findLast((attempt) => attempt.target === target)?.refused;
   const told = refused?.status === 429 ? (toldSeconds(refused) ?? 1) : undefined;
-  // One that was not asked because it is left alone is asked when that ends.
-  const aloneSeconds = Math.ceil((parts.targets.of(target).usableAtMs(nowMs) - nowMs) / 1000);
+  // One that was not asked because it is left alone, or taken out, is asked when that ends.
+  const drain = parts.targets.drainOf(target);
+  const outUntilMs = drain === undefined ? nowMs : expiryMs(drain);
+  const aloneSeconds = Math.ceil((Math.max(parts.targets.of(target).usableAtMs(nowMs), outUntilMs) - nowMs) / 1000);
   const ruleSeconds = waitOf(parts.limiter.forTarget(target.upstream.name, target.model), nowMs, routed.wanted);
   // One that failed in another way gives no hope for a date.
   const isLost = refused !== undefined && refused.status !== 429;

@@ -4,6 +4,7 @@ import { type Refusal, refusal } from '../errors.ts';
 import type { Waiting } from '../http/exchange.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { rejectTargets } from '../limits/rejection.ts';
+import { drainedRefusal } from '../providers/drained-refusal.ts';
 import type { Target as ModelTarget, Route } from '../snapshot/snapshot.ts';
 import type { UpstreamTally } from '../tallies/upstream-tally.ts';
 import type { TargetStates } from '../targets/target-states.ts';
@@ -75,6 +76,7 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
         matchesOf: (target) => errand.matchesOf(target),
         wantedAt: (target) => errand.wantedAt(target),
         isUsable: (target, nowMs) => errand.stateOf(target).isUsable(nowMs),
+        drainOf: (target) => parts.targets.drainOf(target),
         startedAtMs: errand.startedAtMs,
       },
       parts,
@@ -82,7 +84,7 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
   }
 
   /**
-   * Asks until a target gives an answer that can be used. Rejects with the last word of the targets; when all are used up no call was made, and
+   * Asks until a target gives an answer that can be used. Rejects with the last word of the targets; when all are used up or taken out, no call was made, and
    * the consumer gets back what it paid. When the client leaves while a provider works, the unfinished answer is taken, because it has cost
    * something.
    */
@@ -124,7 +126,10 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
     if (last === undefined) {
       // Else its own request would stand in its way.
       consumer.lease.refund(nowMs);
-      const rules = targets.map((target) => this.#errand.matchesOf(target));
+      const { drained } = this.#plan;
+      const open = drained === undefined ? targets : targets.filter((target) => !drained.has(target));
+      if (drained !== undefined && open.length === 0) return drainedRefusal([...drained.values()], nowMs);
+      const rules = open.map((target) => this.#errand.matchesOf(target));
       const rejection = rejectTargets(rules, consumer.matches, nowMs, this.#mostWanted);
       return limitRefusal(rejection, consumer.told, this.#parts.metrics);
     }

@@ -9,6 +9,7 @@ import {
   manualAliases,
   manualGuardrails,
   readManaged,
+  targetDrains,
 } from '../../domain/documents/kinds.ts';
 import type { ManagedKind } from '../../domain/documents/managed-kind.ts';
 import { byId } from '../../domain/documents/order.ts';
@@ -18,6 +19,7 @@ import { digestOf } from '../../domain/keys/secret.ts';
 import { compileRules, type Rule } from '../../domain/rules/rule.ts';
 import type { RuleProblem } from '../../domain/rules/unenforced.ts';
 import { differences } from '../../domain/sorted-list.ts';
+import { standingDrains, type TargetDrains } from '../../domain/targets/target-drain.ts';
 import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
 import type { StandingRules } from '../../plane/expired-rules.ts';
 import type { StateOrigin } from '../../store/state/state-status.ts';
@@ -37,6 +39,8 @@ export interface Publication {
   readonly rules: readonly Rule[];
   readonly enforcement: Required<Enforcement>;
   readonly budgets: BudgetsToKeep;
+  /** The targets that operators have taken out. */
+  readonly drains: TargetDrains;
 }
 
 export interface PublishOptions {
@@ -55,7 +59,7 @@ export interface PublishOptions {
   readonly put: (next: Publication) => void;
   /** Something was left out, or is not enforced; a sentence each. Called when that changes. */
   readonly warn: (problems: readonly RuleProblem[]) => void;
-  /** Called at each publication, and when a manual rule ends. */
+  /** Called at each publication, and when what an operator has set ends. */
   readonly tellExpired: (rules: StandingRules, nowMs: number) => void;
   /** The time by which rules of operators end. Whole Unix milliseconds. */
   readonly nowMs: () => number;
@@ -113,19 +117,21 @@ export function createPublisher(options: PublishOptions): Publisher {
     const now = nowMs();
     const kept = limits.at({ standing, documents, managed, nowMs: now });
     const { budgets, budgeted, rules, enforcement } = kept;
-    put({ snapshot: Object.freeze({ ...compiled.snapshot, budgeted }), budgets, rules, enforcement });
+    const drains = standingDrains(managed.of(targetDrains), now);
+    const snapshot = Object.freeze({ ...compiled.snapshot, budgeted });
+    put({ snapshot, budgets, rules, enforcement, drains: drains.inForce });
     sources = { ...next, inForce: { config, aliases, rules: kept.merged, prerequisites } };
     const unreadable = managed.problems.map((text): RuleProblem => ({ level: 'error', text }));
     tell([...unreadable, ...standing.problems, ...kept.problems]);
-    tellExpired({ manual: kept.ended, config: standing.rules, prerequisites }, now);
-    expiry.await(kept.nextEndMs);
+    tellExpired({ manual: kept.ended, config: standing.rules, prerequisites, drains: drains.ended }, now);
+    expiry.await(earliest(kept.nextEndMs, drains.nextEndMs));
   }
 
   function endExpired(): void {
     try {
       publish(refreshed(sources));
     } catch (error) {
-      const text = `rules that have ended are still in force, and this is tried again: ${String(error)}`;
+      const text = `rules or drains that have ended are still in force, and this is tried again: ${String(error)}`;
       tell([{ level: 'error', text }]);
       expiry.await(nowMs() + longestWaitMs);
     }
@@ -225,6 +231,11 @@ class Expiry {
 
 function digestOfKey(masterKey: string | undefined): string | undefined {
   return masterKey === undefined ? undefined : digestOf(masterKey);
+}
+
+function earliest(...moments: readonly (number | undefined)[]): number | undefined {
+  const known = moments.filter((atMs) => atMs !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }
 
 /** Tells the same problems once. */

@@ -1,6 +1,13 @@
 // The state of every target, kept across reloads for as long as the target means the same.
+import { noDrains, type TargetDrain, type TargetDrains } from '../../domain/targets/target-drain.ts';
 import type { RememberedKey } from './learned-quotas.ts';
 import { TargetState } from './target-state.ts';
+
+/** The name of a target. */
+interface NamedTarget {
+  readonly upstream: { readonly name: string };
+  readonly model: string;
+}
 
 /** The identity of a target. */
 export interface RememberedTarget {
@@ -28,6 +35,7 @@ export class TargetStates {
   /** By provider and origin, and by model. */
   #known: ReadonlyMap<string, ReadonlyMap<string, KnownTarget>> = new Map();
   #targets: unknown;
+  #drains = noDrains;
 
   /** The state of a target; one that `keep` does not know has a state for as long as its object lives. */
   of(target: RememberedTarget): TargetState {
@@ -35,8 +43,27 @@ export class TargetStates {
     return state ?? this.#remember(target, new TargetState());
   }
 
-  /** From now on there are these targets, by provider and by model. What is known of a target with the same provider, origin and model stays; others are forgotten. */
-  keep(targets: ReadonlyMap<string, ReadonlyMap<string, RememberedTarget>>): void {
+  /** All that are in force. */
+  get drains(): Iterable<TargetDrain> {
+    return this.#drains.values();
+  }
+
+  /** The drain that keeps a target out now; undefined: it may be asked. Of one without a model, whether its provider is out. */
+  drainOf({ upstream, model }: NamedTarget): TargetDrain | undefined {
+    return this.#drains.of(upstream.name, model);
+  }
+
+  /** Some models of the provider are out, so it must be known which one is asked. */
+  drainsModelsOf(provider: string): boolean {
+    return this.#drains.hasModelsOf(provider);
+  }
+
+  /**
+   * From now on there are these targets, by provider and by model, and operators have taken out those in `drains`. What is known of a target
+   * with the same provider, origin and model stays; others are forgotten.
+   */
+  keep(targets: ReadonlyMap<string, ReadonlyMap<string, RememberedTarget>>, drains: TargetDrains = this.#drains): void {
+    this.#drains = drains;
     // The object is unchanged when only rules or keys have changed.
     if (targets === this.#targets) return;
     this.#targets = targets;

@@ -22,6 +22,13 @@ export const targetMetrics = {
     labelNames: ['provider', 'model'],
     acrossWorkers: 'max',
   },
+  targetDrained: {
+    name: 'gateway_target_drained',
+    type: 'gauge',
+    help: '1 while an operator has taken a model at a provider out; no new call goes there. Absent otherwise. Model empty: all that the provider is asked for.',
+    labelNames: ['provider', 'model'],
+    acrossWorkers: 'max',
+  },
   targetQuotaRemaining: {
     name: 'gateway_target_quota_remaining',
     type: 'gauge',

@@ -32,7 +32,7 @@ export const modelCallRefusals: Refusals = {
     'upstream_unauthorized',
     'stream_incomplete',
   ],
-  503: ['rate_limit_store_unavailable', 'budget_check_failed'],
+  503: ['rate_limit_store_unavailable', 'budget_check_failed', 'target_drained'],
   504: ['upstream_timeout'],
 };
 
@@ -56,6 +56,6 @@ function withMistakes(...codes: readonly string[]): Refusals {
 function guarded(...codes: readonly string[]): Refusals {
   return {
     ...withMistakes('guardrail_blocked', ...codes),
-    503: ['guardrail_unavailable', 'rate_limit_store_unavailable', 'budget_check_failed'],
+    503: ['guardrail_unavailable', 'rate_limit_store_unavailable', 'budget_check_failed', 'target_drained'],
   };
 }

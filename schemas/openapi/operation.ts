@@ -68,6 +68,22 @@ export const parameters = {
     schema: { type: 'string' },
     example: '"42"',
   },
+  TargetProvider: {
+    name: 'provider',
+    in: 'path',
+    required: true,
+    description: 'The name of a provider of the configuration, in any letter case.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'openai',
+  },
+  TargetModel: {
+    name: 'model',
+    in: 'path',
+    required: true,
+    description: 'The id of the model there, in any letter case; slashes in it may stand as they are.',
+    schema: { type: 'string', minLength: 1, maxLength: 1024 },
+    example: 'gpt-4o',
+  },
   StateRevision: {
     name: 'revision',
     in: 'query',

@@ -10,7 +10,7 @@ const headers = ['x-upstream-request-id'] as const;
 const storedRefusals: Refusals = {
   404: ['response_not_found'],
   502: translatedRefusals[502] ?? [],
-  503: ['stored_responses_unavailable'],
+  503: ['stored_responses_unavailable', 'target_drained'],
   504: ['upstream_timeout'],
 };
 
@@ -53,7 +53,7 @@ export const responseOperations: readonly Operation[] = [
       ...translatedRefusals,
       400: [...(translatedRefusals[400] ?? []), 'response_kept_elsewhere'],
       404: [...(translatedRefusals[404] ?? []), 'response_not_found'],
-      503: ['stored_responses_unavailable'],
+      503: ['stored_responses_unavailable', 'target_drained'],
     },
   },
   {

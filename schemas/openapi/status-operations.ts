@@ -1,5 +1,51 @@
 // The operations that show what is in force, one row each.
-import type { Operation } from './operation.ts';
+import { type Operation, type ParameterName, storedRefusals, writeHeaders } from './operation.ts';
+
+/** Taking a target out, and giving it back. */
+function drainOperations(
+  model: string,
+  name: string,
+  what: string,
+  parameters: readonly ParameterName[],
+): readonly Operation[] {
+  const common = {
+    path: `/admin/targets/{provider}${model}/drain`,
+    tag: 'Status',
+    access: 'admin',
+    parameters: [...parameters, 'IfMatch'],
+    success: { status: 200, says: 'The targets after it.', schema: 'targets', headers: ['ETag', ...writeHeaders] },
+  } as const;
+  const refusals = { 412: ['precondition_failed'], 503: storedRefusals } as const;
+  return [
+    {
+      ...common,
+      id: `drain${name}`,
+      method: 'post',
+      summary: `Takes ${what} out until an end: no new call goes there, on any proxy.`,
+      description:
+        'Open calls go on. Requests go to the other targets of their name; where there is none, they are refused with 503 `target_drained` and the time to the end. It replaces an earlier end and reason.',
+      body: 'target-drain-write',
+      refusals: {
+        ...refusals,
+        403: ['admin_scope_denied'],
+        404: ['target_not_found'],
+        409: ['too_many_target_drains', 'write_conflict'],
+      },
+    },
+    {
+      ...common,
+      id: `endDrainOf${name}`,
+      method: 'delete',
+      summary: `Gives ${what} back before the end.`,
+      refusals: {
+        ...refusals,
+        403: ['admin_scope_denied'],
+        404: ['target_drain_not_found'],
+        409: ['write_conflict'],
+      },
+    },
+  ];
+}
 
 export const statusOperations: readonly Operation[] = [
   {
@@ -42,11 +88,19 @@ export const statusOperations: readonly Operation[] = [
     path: '/admin/targets',
     tag: 'Status',
     access: 'admin',
-    summary: 'How models at providers are doing: breakers, speed, calls, learned limits.',
-    description: 'What each live proxy knows, from its last heartbeat. It also answers while the store is down.',
-    success: { status: 200, says: 'The targets that were asked.', schema: 'targets' },
-    refusals: { 400: ['invalid_query'] },
+    summary: 'How models at providers are doing: breakers, speed, calls, learned limits; and what is taken out.',
+    description:
+      'What each live proxy knows, from its last heartbeat. It also answers while the store is down, marked `stale`.',
+    success: {
+      status: 200,
+      says: 'The targets that were asked, and those that are taken out.',
+      schema: 'targets',
+      headers: ['ETag', 'x-gateway-stale'],
+    },
+    refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
   },
+  ...drainOperations('', 'Provider', 'a provider', ['TargetProvider']),
+  ...drainOperations('/{model}', 'Model', 'a model of a provider', ['TargetProvider', 'TargetModel']),
   {
     id: 'getConvergence',
     method: 'get',

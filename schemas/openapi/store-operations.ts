@@ -4,12 +4,18 @@ import { limitHeaders, type Operation, type Refusals } from './operation.ts';
 
 const { 408: late = [], 413: tooLarge = [], 429: limited = [], 502: broken = [], 504: slow = [] } = modelCallRefusals;
 /** The errors of whatever a provider is asked for. */
-const asked: Refusals = { 408: late, 413: tooLarge, 502: broken, 503: ['kept_ids_unavailable'], 504: slow };
+const asked: Refusals = {
+  408: late,
+  413: tooLarge,
+  502: broken,
+  503: ['kept_ids_unavailable', 'target_drained'],
+  504: slow,
+};
 const kept: Refusals = { ...asked, 404: ['kept_not_found'] };
 const listed: Refusals = {
   400: ['invalid_query'],
   404: ['kept_not_found'],
-  503: ['kept_ids_unavailable', 'overloaded'],
+  503: ['kept_ids_unavailable', 'overloaded', 'target_drained'],
 };
 const mistakes = ['invalid_json', 'duplicate_key', 'invalid_parameter'];
 

@@ -1,7 +1,7 @@
 // /admin/rate-limits: entity tags, races between control planes, outages of the store, expired rules, and very many rules.
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'tap';
-import { tidyRules } from '../../control-plane/admin/rate-limits/expiry.ts';
+import { tidyExpired } from '../../control-plane/admin/rate-limits/expiry.ts';
 import { storeRefusal } from '../../control-plane/admin/store-refusal.ts';
 import { resets } from '../../domain/documents/kinds.ts';
 import { readKind } from '../../domain/documents/managed-kind.ts';
@@ -112,13 +112,13 @@ await test('expired rules are removed, once, by whichever control plane comes fi
   await one.put({ user_path: '/config', ...minute, max_requests: 1, expires_at: '2026-06-01T00:00:01Z' });
   await one.put({ user_path: '/stays', ...minute, max_requests: 1 });
   const lengthBefore = (await one.list()).items.length;
-  t.equal(await tidyRules(one.store, config, start + 999, new Map()), start + 1_000, 'nothing to do until then');
+  t.equal(await tidyExpired(one.store, config, start + 999, new Map()), start + 1_000, 'nothing to do until then');
   t.equal((await one.list()).items.length, lengthBefore);
   one.at.nowMs = start + 1_000;
   const lying = await one.list();
   t.equal(find(lying, '/team'), undefined, 'gone before its document is');
   t.match(find(lying, '/config'), { source: 'config' });
-  const again = await Promise.all([one, two].map(({ store }) => tidyRules(store, config, start + 1_000, new Map())));
+  const again = await Promise.all([one, two].map(({ store }) => tidyExpired(store, config, start + 1_000, new Map())));
   t.ok(again.includes(start + 1_000), 'the plane that wrote reads again');
   const state = await one.store.read();
   t.same(
@@ -159,20 +159,20 @@ await test('the epoch of a rule is forgotten a day and two periods after the rul
 
   const [dueMs, slowMs] = [start + 86_400_000 + 120_000, start + 3 * 86_400_000];
   const unneeded = new Map<string, number>();
-  t.equal(await tidyRules(plane.store, config, start, unneeded), dueMs);
-  const late = await tidyRules(plane.store, config, dueMs, new Map());
+  t.equal(await tidyExpired(plane.store, config, start, unneeded), dueMs);
+  const late = await tidyExpired(plane.store, config, dueMs, new Map());
   t.equal(late, dueMs + 86_400_000 + 120_000, 'counted from the first check that found it unneeded');
-  t.equal(await tidyRules(plane.store, config, dueMs - 1, unneeded), dueMs);
+  t.equal(await tidyExpired(plane.store, config, dueMs - 1, unneeded), dueMs);
   t.same(await epochs(), all);
-  t.equal(await tidyRules(plane.store, config, dueMs, unneeded), dueMs);
+  t.equal(await tidyExpired(plane.store, config, dueMs, unneeded), dueMs);
   t.same(
     await epochs(),
     all.filter((id) => id !== 'user_path 60 /gone'),
   );
-  t.equal(await tidyRules(plane.store, config, dueMs, unneeded), slowMs);
-  await tidyRules(plane.store, config, slowMs, unneeded);
+  t.equal(await tidyExpired(plane.store, config, dueMs, unneeded), slowMs);
+  await tidyExpired(plane.store, config, slowMs, unneeded);
   t.same(await epochs(), ['', 'user_path 60 /back', 'user_path 60 /config', 'user_path 60 /there']);
-  t.equal(await tidyRules(plane.store, config, slowMs * 2, unneeded), Number.POSITIVE_INFINITY);
+  t.equal(await tidyExpired(plane.store, config, slowMs * 2, unneeded), Number.POSITIVE_INFINITY);
 });
 
 await test('a store that cannot be used is a 503 that says when to come back', async (t) => {

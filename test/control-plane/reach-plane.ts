@@ -6,6 +6,7 @@ import { cache } from '../../control-plane/admin/cache/routes.ts';
 import { entryRoutes } from '../../control-plane/admin/entry-kinds.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { rateLimitResource } from '../../control-plane/admin/rate-limits/resource.ts';
+import { targetResource } from '../../control-plane/admin/targets/resource.ts';
 import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
 import { virtualModelResource } from '../../control-plane/admin/virtual-models/resource.ts';
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
@@ -47,7 +48,7 @@ const others = [
 ];
 
 const sample = sampleConfig({
-  providers: { openai: { models: ['ok', 'small', 'gpt-4o'] }, local: { models: ['gpt-4o', 'tiny'] } },
+  providers: { openai: { models: ['ok', 'small', 'gpt-4o'] }, local: { models: ['gpt-4o', 'tiny', 'meta/llama/3'] } },
   aliases: [
     { source: 'chat', targets: [{ model: 'openai/ok' }] },
     { source: 'big', targets: [{ model: 'openai/gpt-4o' }] },
@@ -149,6 +150,7 @@ export async function startReachPlane(t: Teardown) {
       configAliases: () => ({ aliases: config.declared.aliases, places: config.places.aliases, models: config.models }),
     },
   });
+  await app.register(managedRoutes(targetResource), { parts: { ...admin, config, fleet } });
   const recorded = { records: () => records, nowMs: () => nowMs };
   await app.register(auditRoutes, { parts: recorded });
   await app.register(usageRoutes, { parts: recorded });

@@ -205,6 +205,54 @@ await test('a key grants an alias that is called like a model to who has that ve
   ]);
 });
 
+await test('a target is taken out and given back by who may use all of it; a model may have slashes', async (t) => {
+  const why = { reason: 'maintenance', expires_in: '2h' };
+  const post = (by: string, path: string, expected: string, body: object = why): Row => [
+    by,
+    'POST',
+    `targets/${path}/drain`,
+    body,
+    expected,
+  ];
+  const end = (by: string, path: string, expected: string): Row => [
+    by,
+    'DELETE',
+    `targets/${path}/drain`,
+    undefined,
+    expected,
+  ];
+  await check(t, [
+    post('team', 'openai', denied()),
+    post('some', 'openai', denied()),
+    post('some', 'openai/gpt-4o', denied()),
+    post('some', 'openai/ok', '200'),
+    post('openai', 'local/tiny', denied()),
+    post('openai', 'openai', '200'),
+    end('some', 'openai', denied()),
+    post('whole', 'OpenAI/GPT-4o', '200'),
+    post('whole', 'nobody', '404 target_not_found'),
+    post('whole', 'openai/gpt-4', '404 target_not_found'),
+    post('whole', 'local', '400 invalid_member expires_in', { reason: 'x' }),
+    post('whole', 'local', '400 invalid_member reason', { expires_in: '1h' }),
+    post('whole', 'local', '400 invalid_member reason', { reason: '  ', expires_in: '1h' }),
+    post('whole', 'local', '400 invalid_member expires_in', { ...why, expires_at: '2030-01-01T00:00:00Z' }),
+    post('whole', 'local', '400 invalid_member expires_at', { reason: 'x', expires_at: '2020-01-01T00:00:00Z' }),
+    ['whole', 'POST', 'targets/local', why, '404 route_not_found'],
+    ['whole', 'PUT', 'targets/local/drain', why, '405 method_not_allowed'],
+    post('whole', 'local/meta%2Fllama/3', '200'),
+    post('whole', 'local/META/llama/3', '200'),
+  ]);
+  const listed = JSON.parse((await plane.ask('whole', 'GET', 'targets')).text) as { drains: { model?: string }[] };
+  const names = listed.drains.map(({ model = '' }) => model);
+  t.same(names, ['meta/llama/3', '', 'gpt-4o', 'ok'], 'as the configuration spells them, each once');
+  await check(t, [
+    end('whole', 'local', '404 target_drain_not_found'),
+    end('openai', 'openai', '200'),
+    end('whole', 'openai/gpt-4o', '200'),
+    end('whole', 'openai/gpt-4o', '404 target_drain_not_found'),
+  ]);
+});
+
 await test('a scoped operator reads nothing of other user paths, of models and of labels', async (t) => {
   const reads = ['rate-limits', 'budgets', 'auth-keys', 'audit/log', 'audit/sessions', 'audit/stats', 'usage/summary'];
   reads.push('usage/models', 'usage/user-paths', 'usage/keys', 'usage/labels', 'usage/log', 'usage/sessions');

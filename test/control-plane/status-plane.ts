@@ -13,6 +13,7 @@ import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import type { FollowStatus } from '../../gitops/follow/config-status.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
+import targets from '../../schemas/admin/targets.schema.json' with { type: 'json' };
 import { parseMoment } from '../../schemas/formats/moment.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import type { StateStatus } from '../../store/state/state-status.ts';
@@ -29,6 +30,7 @@ const ajv = new Ajv2020({
   strictRequired: false,
   formats: { 'date-time': isMoment },
 });
+ajv.addSchema(targets, 'targets.schema.json');
 const validate = ajv.compile(JSON.parse(schema));
 
 export interface Shown {
@@ -95,6 +97,7 @@ export async function startStatus(t: Test) {
       desired: () => facts.desired,
       config: () => facts.config,
       state: () => facts.state,
+      documents: () => [],
       engine: 'sqlite',
       room: () => undefined,
       keyMark: () => facts.keyMark,

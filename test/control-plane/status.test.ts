@@ -15,6 +15,7 @@ await test('without a proxy nothing is converged, and nothing is behind', async 
     degraded: [{ where: 'control-plane', reason: 'no_proxy_is_live', since: '2026-06-01T00:00:00.000Z' }],
     desired: { config_revision: 'c1', state_revision: 4, environment: 'e1' },
     proxies: [],
+    drained_targets: [],
     last_rejected_config: null,
     secret_problems: [],
     store: { engine: 'sqlite', status: 'up', source: 'store', store_id: 's1', evicts: null, write_backs: 0 },

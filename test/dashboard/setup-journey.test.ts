@@ -167,6 +167,43 @@ await test('an alias is made, used, changed, and the one of the configuration is
   t.same(complaints(), []);
 });
 
+await test('a provider is taken out with a reason and an end, shows it, and is given back', async (t) => {
+  const status = async (): Promise<number> => {
+    const body = { model: `fake/${small}`, messages: [{ role: 'user', content: 'Hello' }] };
+    const response = await proxy.fetch('/v1/chat/completions', { method: 'POST', body });
+    await response.body?.cancel();
+    return response.status;
+  };
+  const { page, dialog, complaints, barriers, turn, picture } = await open(t, '/models');
+  const provider = page.getByRole('table', { name: 'Providers' }).getByRole('row', { name: /^fake/ });
+  await provider.getByRole('button', { name: 'Take out: fake' }).click();
+  await dialog.getByRole('button', { name: 'Take out' }).click();
+  await dialog.getByText('Say why').waitFor();
+  t.equal(await page.evaluate('document.activeElement.name'), 'reason');
+  t.notMatch(await dialog.getByLabel('End').textContent(), 'Does not end by itself');
+  t.same(await barriers(), []);
+  await picture('take-out');
+  await dialog.getByLabel('Reason').fill('maintenance of the provider');
+  await dialog.getByRole('button', { name: 'Take out' }).click();
+  await provider.getByText('taken out', { exact: true }).waitFor();
+  await page.getByText('In force on all 2 proxies.').waitFor();
+  t.equal(await status(), 503);
+  t.match(await provider.textContent(), /maintenance of the provider, back in (1 h|59 min)/);
+  const target = page.getByRole('table', { name: 'Targets' }).getByRole('row', { name: `fake/${small}` });
+  t.match(await target.textContent(), /taken out.*with its provider/s);
+  for (const theme of ['light', 'dark'] as const) {
+    await turn(theme);
+    t.same(await barriers(), [], theme);
+    await picture(`taken-out-${theme}`);
+  }
+  await page.getByRole('button', { name: 'Give back: fake' }).click();
+  await dialog.getByText('maintenance of the provider').waitFor();
+  await dialog.getByRole('button', { name: 'Give back' }).click();
+  await provider.getByText('taken out', { exact: true }).waitFor({ state: 'detached' });
+  await waitFor('it to be asked again', async () => (await status()) === 200);
+  t.same(complaints(), []);
+});
+
 await test('a provider that fails shows: its breaker, its failures', async (t) => {
   await upstream.behave({ kind: 'error', status: 500 });
   t.teardown(() => upstream.behave({ kind: 'openai' }));

@@ -1,4 +1,4 @@
-// A manual rule that ends by itself has a line, once, that says what is in force instead.
+// A rule or a drain of an operator that ends by itself has a line, once; that of a rule says what is in force instead.
 import { test } from 'tap';
 import { readManualRule } from '../../domain/rules/manual-rule.ts';
 import { compileRules } from '../../domain/rules/rule.ts';
@@ -27,6 +27,12 @@ function manual(path: string, endsMs: number | undefined) {
   return rule;
 }
 
+function drain(endsMs: number) {
+  const written = { createdAt: timestamp(start), updatedAt: timestamp(start), updatedBy: 'key-9' };
+  const target = { key: 'p/a/m', provider: 'p', model: 'a/m' };
+  return { ...target, reason: 'maintenance', expiresAt: timestamp(endsMs), ...written };
+}
+
 await test('each end is told once, at the first look after it, with what is in force instead', async (t) => {
   const limits = [{ period: 'minute' as const, max_requests: 10, mode: 'enforce' as const, name: 'team A' }];
   const config = compileRules({
@@ -41,6 +47,7 @@ await test('each end is told once, at the first look after it, with what is in f
     manual: [manual('/a', start + 10), manual('/b', start + 20), manual('/c', undefined)],
     config,
     prerequisites: rulePrerequisites(),
+    drains: [drain(start + 6_000)],
   };
   const at = (ms: number): object[] => {
     tell(rules, start + ms);
@@ -60,5 +67,14 @@ await test('each end is told once, at the first look after it, with what is in f
   ]);
   t.same(at(11), []);
   t.match(at(5_000), [{ about: 'rule user_path /b minute', after: null }]);
-  t.same(at(50_000), []);
+  t.strictSame(at(50_000), [
+    {
+      about: 'target p/a/m',
+      reason: 'maintenance',
+      expires_at: timestamp(start + 6_000),
+      updated_by: 'key-9',
+      text: 'drain ended',
+    },
+  ]);
+  t.same(at(50_001), []);
 });

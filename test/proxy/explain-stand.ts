@@ -94,7 +94,7 @@ export function explainStand(
     put(next) {
       ({ snapshot } = next);
       limiter.reconcile(next.rules, next.enforcement);
-      targets.keep(next.snapshot.routes.targets);
+      targets.keep(next.snapshot.routes.targets, next.drains);
     },
     warn: () => undefined,
     tellExpired: () => undefined,

@@ -1,7 +1,9 @@
 // An explanation says what would become of a request, and changes nothing of it.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { test } from 'tap';
+import { targetDrains } from '../../domain/documents/kinds.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
+import { timestamp } from '../../domain/timestamp.ts';
 import { namingEndpoints } from '../../proxy/endpoints/naming-endpoints.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { readQuestion } from '../../proxy/explain/read-question.ts';
@@ -38,6 +40,36 @@ await test('a hedge is told with the moment at which it begins', async (t) => {
   const told = stand.explain({ model: 'both', stream: true });
   t.ok(validate({ ...told, state_revision: 1, instance: 'p' }), JSON.stringify(validate.errors));
   t.strictSame([told.resolution.hedge, ...told.targets.map((step) => step.hedge_after_ms)], [true, 256, undefined]);
+});
+
+await test('a target that is taken out is skipped, and says who did it, why and until when to those who may know', async (t) => {
+  const aliases = [{ source: 'both', targets: [{ model: 'a/m' }, { model: 'b/m' }] }];
+  const until = timestamp(start + 90_000);
+  const drained = (provider: string) => ({
+    kind: targetDrains.kind,
+    id: provider,
+    body: {
+      provider,
+      reason: 'maintenance',
+      expires_at: until,
+      created_at: until,
+      updated_at: until,
+      updated_by: 'ops',
+    },
+  });
+  const stand = explainStand({ providers: { a: {}, b: {} }, aliases }, [drained('a')]);
+  const told = stand.explain({ model: 'both' });
+  t.ok(validate({ ...told, state_revision: 1, instance: 'p' }), JSON.stringify(validate.errors));
+  t.match(told, {
+    outcome: 'It would be sent to b/m.',
+    targets: [
+      { target: 'b/m', would: 'ask' },
+      { target: 'a/m', would: 'skip', reason: 'drained', until, says: `drained by ops until ${until}: maintenance` },
+    ],
+  });
+  const scoped = stand.explain({ model: 'a/m', userPath: '/team', scope: '/team' });
+  t.notMatch(JSON.stringify(scoped), /maintenance|ops/);
+  t.match(scoped.refusal, { status: 503, code: 'target_drained', retry_after_seconds: 90 });
 });
 
 /** What the rules and the balance make of a request: the target that would be asked, or the code of the refusal. */

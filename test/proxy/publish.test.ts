@@ -7,6 +7,7 @@ import { identify } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { manualRuleKind } from '../../domain/rules/manual-rule.ts';
 import { everyRule, resetEpochBody, resetEpochKind } from '../../domain/rules/reset-epochs.ts';
+import { targetDrainKind } from '../../domain/targets/target-drain.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import { createExpiryLines } from '../../plane/expired-rules.ts';
 import { createPublisher, type Publication } from '../../proxy/snapshot/publish.ts';
@@ -258,6 +259,24 @@ await test('manual rules without a subject, or with tokens that are not counted,
     ],
   ]);
   t.ok(caps().includes('/a 1'), 'a token cap that is not counted hides no rule of the configuration');
+});
+
+await test('a drain is in force until it ends, by itself', async (t) => {
+  const beganMs = performance.now();
+  const { publisher, put, ended } = startPublisher({ nowMs: () => start + Math.floor(performance.now() - beganMs) });
+  const body = { provider: 'P', model: 'a/M', reason: 'maintenance', ...written, updated_by: 'master_key' };
+  const document = {
+    kind: targetDrainKind,
+    id: 'p/a/m',
+    body: { ...body, expires_at: timestamp(start + 300) },
+    revision: 1,
+  };
+  publisher.config(configOf({}), 'r1');
+  publisher.documents({ documents: [document] });
+  const drained = () => put.at(-1)?.drains.of('p', 'A/m')?.reason;
+  t.equal(drained(), 'maintenance');
+  await waitFor('its end', () => drained() === undefined);
+  t.match(ended, [{ about: 'target P/a/M', text: 'drain ended' }]);
 });
 
 await test('an override ends when it expires, without a message', async (t) => {

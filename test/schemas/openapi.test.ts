@@ -231,11 +231,13 @@ await test('the described admin operations are those that are served, with their
   const { routes } = await startAdmin(t);
   const admin = operations.filter(({ access }) => access !== 'client');
   const rows = admin.map(({ method, path, access }) => ({
-    name: `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
+    // Models may have slashes, so one route stands for both paths of a drain.
+    name: `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1').replace(/targets\/.*\/drain$/, 'targets/*')}`,
     access: access as unknown,
   }));
+  const once = rows.filter(({ name }, index) => rows.findIndex((each) => each.name === name) === index);
   const sorted = (list: { name: string; access: unknown }[]) => list.sort((a, b) => (a.name < b.name ? -1 : 1));
-  t.strictSame(sorted(rows), sorted(routes));
+  t.strictSame(sorted(once), sorted(routes));
 });
 
 await test('operators get the whole description', async (t) => {
@@ -276,7 +278,7 @@ await test('the control plane as it is started serves every described admin path
     if (!path.startsWith('/admin')) continue;
     // What is public reads the body, and there is none.
     const expected = Object.keys(operation['security'] ?? {}).length === 0 ? 400 : 401;
-    const own = path.replace('{id}', 'x');
+    const own = path.replace(/\{\w+\}/g, 'x');
     const allowed = (await ask('OPTIONS', own, key)).headers.get('allow');
     if (!allowed?.includes(method)) wrong.push(`${name}: allowed is ${allowed}`);
     const { status } = await ask(method, own);

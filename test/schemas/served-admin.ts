@@ -13,7 +13,7 @@ import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counte
 import { rateLimitResource } from '../../control-plane/admin/rate-limits/resource.ts';
 import { sessionRoutes } from '../../control-plane/admin/session/routes.ts';
 import { status as statusRoute } from '../../control-plane/admin/status/routes.ts';
-import { targets } from '../../control-plane/admin/targets/routes.ts';
+import { targetResource } from '../../control-plane/admin/targets/resource.ts';
 import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
 import { virtualModelResource } from '../../control-plane/admin/virtual-models/resource.ts';
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
@@ -95,10 +95,9 @@ export async function startAdmin(t: Test) {
   const degradation = { look: () => [] };
   const [engine, config, keyMark, secretProblems] = ['sqlite' as const, () => undefined, () => 'mark', () => []];
   const room = () => undefined;
-  await app.register(statusRoute, {
-    parts: { fleet, degradation, desired, config, state: () => state, engine, room, keyMark, secretProblems, nowMs },
-  });
-  await app.register(targets, { parts: { fleet, nowMs } });
+  const sources = { fleet, degradation, desired, config, state: () => state, documents: () => [] };
+  await app.register(statusRoute, { parts: { ...sources, engine, room, keyMark, secretProblems, nowMs } });
+  await app.register(managedRoutes(targetResource), { parts: { store, config: empty, fleet, nowMs } });
   const recorded = { records: () => undefined, report: () => undefined, access, nowMs };
   await app.register(auditRoutes, { parts: recorded });
   await app.register(usageRoutes, { parts: recorded });

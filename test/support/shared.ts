@@ -83,6 +83,9 @@ async function removeAll({ admin }: Fleet): Promise<void> {
   const { guardrails } = await list<{ guardrails: { name: string; source: string }[] }>('guardrails');
   for (const { name, source } of guardrails) if (source === 'manual') await remove('guardrails', { name });
   for (const { id } of await list<{ id: string }[]>('auth-keys')) await remove(`auth-keys/${id}`);
+  const { drains } = await list<{ drains: { provider: string; model?: string }[] }>('targets');
+  for (const { provider, model } of drains)
+    await remove(`targets/${provider}${model === undefined ? '' : `/${model}`}/drain`);
   // One that leads to another goes first.
   await waitFor('the aliases to be removed', async () => {
     const { virtual_models: all } = await list<{ virtual_models: { source: string; managed_by: string }[] }>(

@@ -81,7 +81,7 @@ export function removeExpiredRules(known: KnownRules): Change[] {
   return known.expired().flatMap((key) => removal(known, key));
 }
 
-/** Since when an epoch has no rule, by document id, in Unix milliseconds. Kept between calls of `tidyRules`. */
+/** Since when an epoch has no rule, by document id, in Unix milliseconds. Kept between calls of `tidyExpired`. */
 export type UnneededEpochs = Map<string, number>;
 
 /** Brings `unneeded` up to date. */

@@ -1,11 +1,14 @@
-// Removes the documents of expired rules within a second. When none expires soon, it reads the store once a minute.
+// Removes the documents of expired rules and drains. When none expires soon, it reads the store once a minute.
 
-import { manualRules, resets } from '../../../domain/documents/kinds.ts';
+import { manualRules, resets, targetDrains } from '../../../domain/documents/kinds.ts';
+import { removed } from '../../../domain/documents/managed-kind.ts';
 import { expiryMs } from '../../../domain/rules/authorship.ts';
 import type { ManualRule } from '../../../domain/rules/manual-rule.ts';
 import type { Rule } from '../../../domain/rules/rule.ts';
+import { standingDrains } from '../../../domain/targets/target-drain.ts';
 import { singleFlight } from '../../../store/single-flight.ts';
 import { type DocumentStore, expectedOf } from '../../managed/commit.ts';
+import { storedKind } from '../../managed/stored-kind.ts';
 import {
   forgetEpochs,
   knownRules,
@@ -46,7 +49,7 @@ export function removeExpired({ store, ending, config, nowMs, tell }: ExpiryPart
     tell(rules, now);
     if (now < nextAtMs && !rules.some((rule) => expiryMs(rule) <= now)) return;
     nextAtMs = now + restMs;
-    const dueMs = await tidyRules(store, config(), now, unneeded).catch(() => now);
+    const dueMs = await tidyExpired(store, config(), now, unneeded).catch(() => now);
     nextAtMs = Math.min(nextAtMs, dueMs);
   }
 
@@ -56,10 +59,10 @@ export function removeExpired({ store, ending, config, nowMs, tell }: ExpiryPart
 }
 
 /**
- * Removes the documents of expired rules and unneeded epochs in one commit. Gives the Unix millisecond at which to call again: now after
+ * Removes the documents of expired rules and drains, and unneeded epochs, in one commit. Gives the Unix millisecond at which to call again: now after
  * a change or a conflict. Rejects with `StoreUnavailable`.
  */
-export async function tidyRules(
+export async function tidyExpired(
   store: DocumentStore,
   config: readonly Rule[],
   nowMs: number,
@@ -68,8 +71,11 @@ export async function tidyRules(
   const state = await store.read();
   const known = knownRules(state, config, nowMs);
   noteUnneeded(known, unneeded);
-  const changes = [...removeExpiredRules(known), ...forgetEpochs(known, unneeded)];
-  if (changes.length === 0) return nextTidyMs(known, unneeded);
-  await store.commit({ storeId: state.storeId ?? null, expected: expectedOf(state, [manualRules, resets]), changes });
+  const drains = standingDrains(storedKind(targetDrains, state).values(), nowMs);
+  const ended = drains.ended.map(({ key }) => removed(targetDrains, key));
+  const changes = [...removeExpiredRules(known), ...forgetEpochs(known, unneeded), ...ended];
+  if (changes.length === 0) return Math.min(nextTidyMs(known, unneeded), drains.nextEndMs ?? Number.POSITIVE_INFINITY);
+  const expected = expectedOf(state, [manualRules, resets, targetDrains]);
+  await store.commit({ storeId: state.storeId ?? null, expected, changes });
   return nowMs;
 }

@@ -6,10 +6,12 @@ import { formatProblem } from '../../../gitops/read/problem.ts';
 import { isEmptied } from '../../../store/state/custody.ts';
 import { mostDiscovered, mostUnusableTargets } from '../../../store/state/heartbeat-body.ts';
 import type { StateStatus } from '../../../store/state/state-status.ts';
+import type { Document } from '../../../store/state/state-store.ts';
 import type { Degradation } from '../../degradation.ts';
 import type { Desired, Fleet, ProxyView } from '../../fleet.ts';
 import type { RoomStatus } from '../../records/keep-within.ts';
 import { readFilled, readWhole } from '../records/read-query.ts';
+import { drainRows } from '../targets/drains.ts';
 
 export interface StatusParts {
   readonly fleet: Fleet;
@@ -17,6 +19,8 @@ export interface StatusParts {
   desired(): Desired;
   config(): FollowStatus | undefined;
   state(): StateStatus;
+  /** The managed documents in force here. */
+  documents(): readonly Document[];
   readonly engine: 'sqlite' | 'redis';
   /** See `KeptRecords`. */
   room(): RoomStatus | undefined;
@@ -51,6 +55,7 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
         environment: desired.environment,
       },
       proxies: proxies.map((proxy) => describeProxy(proxy, desired, parts.keyMark())),
+      drained_targets: drainRows(parts.documents(), nowMs()),
       last_rejected_config: rejectedConfig(config),
       secret_problems: parts.secretProblems(),
       store: {

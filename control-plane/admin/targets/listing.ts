@@ -1,7 +1,9 @@
-// The state of targets, collected from the heartbeats of all live proxies. Pure.
+// The state of targets, collected from the heartbeats of all live proxies, and which of them operators have taken out. Pure.
+import { type TargetDrain, TargetDrains } from '../../../domain/targets/target-drain.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
 import { type AskedTarget, callWindowSeconds } from '../../../store/state/heartbeat-body.ts';
 import type { ProxyView } from '../../fleet.ts';
+import { drainRow } from './drains.ts';
 
 interface TargetRow {
   readonly provider: string;
@@ -13,10 +15,24 @@ interface TargetRow {
 
 type Heard = Pick<ProxyView, 'instance' | 'isLive' | 'body'>;
 
-/** The body of `schemas/admin/targets.schema.json`. `proxies` are sorted by instance. */
-export function targetListing(proxies: readonly Heard[], nowMs: number): object {
+export interface TargetSources {
+  /** Sorted by instance. */
+  readonly proxies: readonly Heard[];
+  /** In force. */
+  readonly drains: readonly TargetDrain[];
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+  /** The state store does not answer: the drains are those in force here. */
+  readonly isStale: boolean;
+}
+
+/** The body of `schemas/admin/targets.schema.json`. */
+export function targetListing({ proxies, drains, nowMs, isStale }: TargetSources): object {
   const live = proxies.filter(({ isLive }) => isLive);
   const rows = new Map<string, TargetRow>();
+  const inForce = new TargetDrains(drains);
+  for (const { provider, model } of drains)
+    if (model !== undefined) rows.set(keyOf(provider, model), { provider, model, calls: 0, failures: 0, proxies: [] });
   for (const { instance, body } of live) {
     const obstacles = new Map(
       (body.unusable_targets ?? []).map(([provider, model, obstacle, untilMs]) => [
@@ -37,8 +53,15 @@ export function targetListing(proxies: readonly Heard[], nowMs: number): object 
   return {
     server_time: timestamp(nowMs),
     window_seconds: callWindowSeconds,
-    targets: [...rows.values()].sort((a, b) => compare(a.provider, b.provider) || compare(a.model, b.model)),
+    targets: [...rows.values()]
+      .sort((a, b) => compare(a.provider, b.provider) || compare(a.model, b.model))
+      .map((row) => {
+        const drain = inForce.of(row.provider, row.model);
+        return drain === undefined ? row : { ...row, drain: drainRow(drain) };
+      }),
+    drains: drains.toSorted((a, b) => compare(a.key, b.key)).map(drainRow),
     complete: live.every(({ body }) => (body.asked_target_count ?? 0) <= (body.asked_targets ?? []).length),
+    ...(isStale ? { stale: true } : {}),
   };
 }
 

@@ -2,6 +2,7 @@
 import { parseObject, textOf, writeJson } from '../../dialects/json/json.ts';
 import { refusal } from '../../errors.ts';
 import { ownerOf } from '../../kept/owner.ts';
+import { refuseDrained } from '../../providers/drained-refusal.ts';
 import { findTarget } from '../../snapshot/find-target.ts';
 import { requirePrice } from '../../stages/priced.ts';
 import { membersOf, onlyMember } from '../batch-lines.ts';
@@ -33,7 +34,7 @@ export const modelsOfBatches: ModelsOfDoor = {
 
 /**
  * Throws 400 `invalid_parameter` for a batch without a file that was read as one, `unsupported_operation` where the provider of the file
- * has no batches, and 404 `kept_not_found`.
+ * has no batches, 404 `kept_not_found`, and 503 `target_drained` where the provider or a model of the file is taken out.
  */
 export async function aimBatch(knock: Knock, gateway: DoorParts): Promise<Aim> {
   const { exchange, principal } = knock;
@@ -51,8 +52,10 @@ export async function aimBatch(knock: Knock, gateway: DoorParts): Promise<Aim> {
     throw refusal('unsupported_operation', { param: 'input_file_id', fill });
   }
   if (!home.isBatchInput) throw unusable(`must be one uploaded with the purpose "batch", which "${fileId}" was not`);
-  for (const model of home.models ?? [])
+  for (const model of home.models ?? []) {
     requirePrice(findTarget(upstream, model, knock.snapshot), `${upstream.name}/${model}`, knock);
+    refuseDrained({ upstream, model }, gateway);
+  }
   // The parsed body is sent, because two readers must not find different files.
   const body = Buffer.from(writeJson(batch));
   knock.capture?.takeGuarded(body);

@@ -1,5 +1,7 @@
 // POST /v1/messages/batches: every request in it names a model; all of them must be had at one provider, which gets its own names.
 import { isUtf8 } from 'node:buffer';
+import { expiryMs } from '../../../domain/rules/authorship.ts';
+import type { TargetDrain } from '../../../domain/targets/target-drain.ts';
 import { skipSpace } from '../../bytes/json-tokens.ts';
 import { type Member, scanLargeObject } from '../../bytes/scan.ts';
 import { ScanError } from '../../bytes/scan-error.ts';
@@ -10,6 +12,7 @@ import { textOf } from '../../dialects/json/json.ts';
 import { Refusal, refusal } from '../../errors.ts';
 import { ownerOf } from '../../kept/owner.ts';
 import { inSlices } from '../../pacing/slices.ts';
+import { drainedRefusal } from '../../providers/drained-refusal.ts';
 import { SecretsTap } from '../../providers/secrets-tap.ts';
 import type { Route, Upstream } from '../../snapshot/snapshot.ts';
 import { requirePrice } from '../../stages/priced.ts';
@@ -52,12 +55,12 @@ export const modelsOfMessageBatches: ModelsOfDoor = {
   refusedAs: 'batch_needs_one_provider',
 };
 
-/** Throws 400 `invalid_batch_input`, which names the request, and `batch_needs_one_provider`. */
+/** Throws 400 `invalid_batch_input`, which names the request, `batch_needs_one_provider`, and 503 `target_drained`. */
 export async function aimMessageBatch(knock: Knock, gateway: DoorParts): Promise<Aim> {
   const { exchange, principal } = knock;
   const sent = await wholeBody(knock, knock.body.limit);
   const named = await namedModels(sent, knock);
-  const upstream = providerOf(named);
+  const upstream = providerOf(named, gateway);
   const place = upstream?.stores.message_batches;
   if (upstream === undefined || place === undefined) throw refusal('batch_needs_one_provider', { param: 'requests' });
   for (const { model, route } of named) requirePrice(targetAt(route, upstream), model, knock);
@@ -194,14 +197,20 @@ function modelsAt(named: readonly NamedModel[], upstream: Upstream): ReadonlySet
   return new Set(named.flatMap(({ route }) => targetAt(route, upstream)?.model ?? []));
 }
 
-/** The first provider with such batches to which all models lead. */
-function providerOf(named: readonly NamedModel[]): Upstream | undefined {
-  const routes = new Set(named.map(({ route }) => route));
-  const [first] = routes;
-  return first?.targets
+/** The first provider with such batches to which all models lead, and where none is taken out. Throws 503 `target_drained` where all are. */
+function providerOf(named: readonly NamedModel[], gateway: Pick<DoorParts, 'targets' | 'nowMs'>): Upstream | undefined {
+  const routes = [...new Set(named.map(({ route }) => route))];
+  const able = (routes[0]?.targets ?? [])
     .filter(modelsOfMessageBatches.canAsk)
     .map(({ upstream }) => upstream)
-    .find((upstream) => [...routes].every((route) => targetAt(route, upstream)));
+    .filter((upstream) => routes.every((route) => targetAt(route, upstream)));
+  const drainsAt = (upstream: Upstream): TargetDrain[] =>
+    [...modelsAt(named, upstream)].flatMap((model) => gateway.targets.drainOf({ upstream, model }) ?? []);
+  const open = able.find((upstream) => drainsAt(upstream).length === 0);
+  if (open !== undefined || able.length === 0) return open;
+  // Of each provider the drain that ends last is in the way.
+  const lasting = able.flatMap((upstream) => drainsAt(upstream).toSorted((a, b) => expiryMs(b) - expiryMs(a))[0] ?? []);
+  throw drainedRefusal(lasting, gateway.nowMs());
 }
 
 function targetAt({ targets }: Route, { name }: Upstream): Route['targets'][number] | undefined {

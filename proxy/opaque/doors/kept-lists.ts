@@ -6,6 +6,7 @@ import { type OwningCaller, ownerOf } from '../../kept/owner.ts';
 import { keyHeaders } from '../../providers/key-headers.ts';
 import { storePath } from '../../providers/paths.ts';
 import type { Snapshot, Upstream } from '../../snapshot/snapshot.ts';
+import type { TargetStates } from '../../targets/target-states.ts';
 import type { ApiKey } from '../../upstream/api-keys.ts';
 import type { Deadlines } from '../../upstream/deadlines.ts';
 import type { Pools } from '../../upstream/pools.ts';
@@ -36,7 +37,7 @@ export interface KeptPage {
   /** Newest first. */
   readonly data: readonly JsonObject[];
   readonly hasMore: boolean;
-  /** Providers of which something may be missing: they failed, or have more than is read. */
+  /** Providers of which something may be missing: they failed, are taken out, or have more than is read. */
   readonly incomplete: readonly string[];
 }
 
@@ -47,6 +48,7 @@ export interface ListParts {
   /** Monotonic milliseconds, anchored to wall time at start. */
   readonly nowMs: () => number;
   readonly pools: Pools;
+  readonly targets: Pick<TargetStates, 'drainOf'>;
 }
 
 /** Entries of a page of a provider, most pages that are read, and the longest of them. */
@@ -175,15 +177,15 @@ interface AskedList {
   readonly parameters: readonly string[];
 }
 
-/** Undefined: the provider failed, or said something else. */
+/** Undefined: the provider failed, is taken out, or said something else. */
 async function ask(
   upstream: Upstream,
   { key, suffix, parameters }: AskedList,
   { thing: { store }, rawHeaders, requestId }: ListQuestion,
-  { pools, deadlines, nowMs }: ListParts,
+  { pools, deadlines, targets, nowMs }: ListParts,
 ): Promise<JsonObject | undefined> {
   const place = upstream.stores[store];
-  if (place === undefined) return undefined;
+  if (place === undefined || targets.drainOf({ upstream, model: '' }) !== undefined) return undefined;
   const own = [...keyHeaders(upstream.opaque.keyStyle, key.secret), ...upstream.headers, 'accept-encoding', 'identity'];
   const headers = [...own, 'x-request-id', requestId, ...storeHeaders({ upstream, store, rawHeaders })];
   const question = { path: storePath(place, suffix, parameters), headers, mostBytes };

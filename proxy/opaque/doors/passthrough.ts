@@ -6,7 +6,6 @@ import { pathOf } from '../../call/head.ts';
 import { Refusal, refusal } from '../../errors.ts';
 import { alwaysGuarded, guardsModel } from '../../guardrails/applying.ts';
 import { noWebSocket } from '../../http/known-routes.ts';
-import type { Limiter } from '../../limits/limiter.ts';
 import { relayedOf } from '../../providers/dialects.ts';
 import type { Speaker } from '../../providers/provider-error.ts';
 import { SecretsTap } from '../../providers/secrets-tap.ts';
@@ -14,6 +13,7 @@ import { knownSecrets } from '../../records/known-secrets.ts';
 import { findTarget } from '../../snapshot/find-target.ts';
 import type { Snapshot, Upstream } from '../../snapshot/snapshot.ts';
 import { requirePrice } from '../../stages/priced.ts';
+import type { TargetStates } from '../../targets/target-states.ts';
 import { isFree } from '../../tokens/measure.ts';
 import { UsageTap } from '../../tokens/usage-tap.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream-answer.ts';
@@ -62,7 +62,7 @@ export function aimPassthrough(knock: Knock, parts: DoorParts): Aim | Promise<Ai
   if (alwaysGuarded(snapshot.guardrails, principal.userPath)) throw refusal('guardrails_prevent_passthrough');
   if (webSocket.test(exchange.request.headers.upgrade ?? '')) throw noWebSocket(pathOf(exchange.request.url ?? ''));
   const path = readProviderPath(exchange.request.url ?? '');
-  const upstreams = upstreamsOf(path.provider, snapshot);
+  const upstreams = upstreamsOf(path.provider, snapshot, parts.targets);
   const [first] = upstreams;
   if (first === undefined) throw refusal('unknown_provider', { fill: { provider: path.provider } });
   const isSigned = first.opaque.keyStyle === 'aws';
@@ -95,17 +95,18 @@ function aimAt(asked: PassthroughRequest, parts: DoorParts): Aim | Promise<Aim> 
   return aimWith({ path, knock, found, upstream: upstreams[0] as Upstream }, parts);
 }
 
-/** Whether what the body says decides: for a restricted caller, and where a rule on models may refuse the call. */
+/** Whether what the body says decides: for a restricted caller, and where a rule on models, or a model that is taken out, may refuse the call. */
 function mustSearch(
   { path: { read }, upstreams, knock }: PassthroughRequest,
-  { limiter }: { readonly limiter: Limiter },
+  { limiter, targets }: Pick<DoorParts, 'limiter' | 'targets'>,
 ): boolean {
   if (knock.principal.allowedModels !== undefined) return true;
   if (knock.short?.length === 0 || keepsItsBody(read) || modelOfPath(read) !== undefined) return false;
   const { name } = upstreams[0] as Upstream;
   const { principal, snapshot } = knock;
   const isBudgeted = snapshot.budgeted?.subjectFor(principal.userPath, principal.labels) !== undefined;
-  return isBudgeted || limiter.limitsModelsOf(name) || asksGuardedModel(knock, undefined, name);
+  const mayBeRefused = limiter.limitsModelsOf(name) || targets.drainsModelsOf(name);
+  return isBudgeted || mayBeRefused || asksGuardedModel(knock, undefined, name);
 }
 
 /** Of a call that may ask a model, whether a guardrail is enforced for that one. `model` undefined: it is not known. */
@@ -206,10 +207,13 @@ function modelAsked({ read }: ProviderPath, { type }: Pick<Upstream, 'type'>, fo
   return named === undefined ? undefined : plainModel(type, named);
 }
 
-/** The provider with this name, else those of this type. */
-function upstreamsOf(provider: string, { upstreams }: Snapshot): Upstream[] {
+/** The provider with this name, else those of this type; of several, those that are not taken out. */
+function upstreamsOf(provider: string, { upstreams }: Snapshot, targets: Pick<TargetStates, 'drainOf'>): Upstream[] {
   const named = upstreams.find(({ name }) => name === provider);
-  return named === undefined ? upstreams.filter(({ type }) => type === provider) : [named];
+  if (named !== undefined) return [named];
+  const ofType = upstreams.filter(({ type }) => type === provider);
+  const open = ofType.filter((upstream) => targets.drainOf({ upstream, model: '' }) === undefined);
+  return open.length === 0 ? ofType : open;
 }
 
 /** The first that the caller may ask for what it asks. */

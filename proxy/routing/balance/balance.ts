@@ -19,12 +19,15 @@ export interface BalanceContext {
 /**
  * Gives all targets of a route in the order in which they are to be asked. The strategy chooses among the usable ones with a share; those
  * without one follow. Behind them, as a last resort, stand those that rest or have used up what their provider grants, the soonest usable
- * first, and those whose breaker is open. A target whose breaker is half-open comes first: the request is its probe.
+ * first, those whose breaker is open, and those that an operator has taken out, which are not asked. A target whose breaker is half-open comes first: the request is its probe.
  */
 export type Balance = (route: Route, context: BalanceContext) => readonly Target[];
 
 /** `turns`: what is remembered of routes; with copies of it, the order is the one of the next request, which still has its turn. */
-export function createBalance(states: Pick<TargetStates, 'of'>, turns: Pick<Turns, 'of'> = new Turns()): Balance {
+export function createBalance(
+  states: Pick<TargetStates, 'of' | 'drainOf'>,
+  turns: Pick<Turns, 'of'> = new Turns(),
+): Balance {
   const ballot = new Ballot();
   return (route, context) => {
     const { targets, strategy } = route;

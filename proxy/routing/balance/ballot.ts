@@ -3,12 +3,16 @@ import type { Route, Target } from '../../snapshot/snapshot.ts';
 import type { TargetState } from '../../targets/target-state.ts';
 import type { TargetStates } from '../../targets/target-states.ts';
 
-/** Who comes before whom, whatever the strategy: a probe, the usable, those of them without a share, those that will be usable, those that fail. */
+/**
+ * Who comes before whom, whatever the strategy: a probe, the usable, those of them without a share, those that will be usable, those that fail,
+ * those that an operator has taken out.
+ */
 const probe = 0;
 const usable = 1;
 const spare = 2;
 const waiting = 3;
 const broken = 4;
+const drained = 5;
 
 /** Room at first; no alias of practice has more targets. */
 const usualTargets = 16;
@@ -24,14 +28,15 @@ export class Ballot {
   #order = new Uint32Array(usualTargets);
 
   /** Looks at the targets of a request. True when all are usable, have a share, and none has a breaker that must be tried. */
-  open({ targets, weights, strategy }: Route, states: Pick<TargetStates, 'of'>, nowMs: number): boolean {
+  open({ targets, weights, strategy }: Route, states: Pick<TargetStates, 'of' | 'drainOf'>, nowMs: number): boolean {
     const hasShares = strategy !== 'failover';
     let isCalm = true;
     this.hasProbe = false;
     if (targets.length > this.keys.length) this.#grow(targets.length);
     for (let index = 0; index < targets.length; index += 1) {
-      const state = states.of(targets[index] as Target);
-      const found = rankOf(state, nowMs);
+      const target = targets[index] as Target;
+      const state = states.of(target);
+      const found = states.drainOf(target) === undefined ? rankOf(state, nowMs) : drained;
       const rank = found === usable && hasShares && weights[index] === 0 ? spare : found;
       this.states[index] = state;
       this.#ranks[index] = rank;

@@ -10,6 +10,7 @@ import {
   manualRules,
   readManaged,
   resets,
+  targetDrains,
 } from '../../../domain/documents/kinds.ts';
 import { readKind, removed, type StoredDocument, written } from '../../../domain/documents/managed-kind.ts';
 import { changedList, inOrder } from '../../../domain/documents/order.ts';
@@ -47,6 +48,16 @@ const alias = {
   updatedAt: moment,
   updatedBy: 'master_key',
 };
+const drain = {
+  key: 'p/a/m',
+  provider: 'P',
+  model: 'a/M',
+  reason: 'maintenance',
+  expiresAt: moment,
+  createdAt: moment,
+  updatedAt: moment,
+  updatedBy: 'master_key',
+};
 const samples = [
   written(manualRules, id, rule),
   written(resets, id, { id, epoch: 2, raisedAtMs: Date.parse(moment) }),
@@ -54,6 +65,7 @@ const samples = [
   written(managedKeys, key.id, key),
   written(manualAliases, alias.key, alias),
   written(endedSessions, 'a', { id: 'a', sessions: new Map([['s', Date.parse(moment)]]), untilMs: Date.parse(moment) }),
+  written(targetDrains, drain.key, drain),
   ...['', pathResetId('/a/b'), modelResetId('p/M')].map((reset) =>
     written(managedCacheResets, reset, { id: reset, epoch: 1 }),
   ),
@@ -93,6 +105,7 @@ await test('documents are read by kind; those that cannot be are named in the or
     'the stored reset of the cached answers of "b" cannot be read and is not in force',
     'the stored guardrail "b" cannot be read and is not enforced',
     'the stored end of sessions of the key with the digest b… cannot be read and is not in force',
+    'the stored drain of "b" cannot be read and is not in force',
   ]);
 });
 

@@ -1,6 +1,8 @@
 // Two targets, rules that are used up for a while, and a clock that stands where a request puts it.
 import type { Test } from 'tap';
 import { compileRules } from '../../../domain/rules/rule.ts';
+import { drainKey, type TargetDrain, TargetDrains } from '../../../domain/targets/target-drain.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import { readCall } from '../../../proxy/call/call.ts';
 import type { Refusal } from '../../../proxy/errors.ts';
 import { openaiOnly } from '../../../proxy/limits/headers.ts';
@@ -39,6 +41,8 @@ export interface UsedUpStand {
   readonly calls: () => readonly number[];
   readonly stateOf: (provider: string) => TargetState;
   readonly targetOf: (provider: string) => Target;
+  /** Takes out these providers, or models of them, until so many seconds after the start, and gives back all others. */
+  readonly drain: (seconds: Readonly<Record<string, number>>) => void;
   /** Requests that the consumer's rule has counted. */
   readonly counted: () => number | undefined;
 }
@@ -106,6 +110,7 @@ export async function usedUpStand(t: Test, { limits = {}, waits = {}, ...said }:
     calls: () => [first, second].map(({ ledger }) => ledger.length),
     stateOf: (provider) => own.targets.of(targetOf(provider)),
     targetOf,
+    drain: (seconds) => own.targets.keep(snapshot.routes.targets, new TargetDrains(drainsOf(seconds))),
     counted: () => limiter.report(matches.consumer, nowMs)[0]?.requestsUsed,
   };
 }
@@ -117,5 +122,15 @@ function rulesOf({ consumer, ...providers }: NonNullable<UsedUp['limits']>): Ret
     user_paths: consumer === undefined ? [] : [{ path: '/team', per_child: false, limits: enforced(consumer) }],
     providers: Object.entries(providers).map(([name, limit]) => ({ name, limits: enforced(limit) })),
     models: [],
+  });
+}
+
+function drainsOf(seconds: Readonly<Record<string, number>>): TargetDrain[] {
+  const written = { createdAt: timestamp(startMs), updatedAt: timestamp(startMs), updatedBy: 'master_key' };
+  return Object.entries(seconds).map(([name, ends]) => {
+    const [provider = '', model] = name.split('/');
+    const target = { provider, ...(model === undefined ? {} : { model }) };
+    const expiresAt = timestamp(startMs + ends * 1000);
+    return { key: drainKey(target), ...target, reason: 'maintenance', expiresAt, ...written };
   });
 }

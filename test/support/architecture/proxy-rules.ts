@@ -67,7 +67,7 @@ export const proxyRules: readonly Rule[] = [
   },
   {
     claim: 'what is remembered of targets is arithmetic, too',
-    check: only(/^proxy\/targets\//, /^(proxy\/(targets|bytes)|schemas\/formats)\//),
+    check: only(/^proxy\/targets\//, /^(proxy\/(targets|bytes)|domain\/targets|schemas\/formats)\//),
     bad: [
       ['proxy/targets/a.ts', "import { hash } from 'node:crypto';"],
       ['proxy/targets/a.ts', "import type { Snapshot } from '../snapshot/snapshot.ts';"],

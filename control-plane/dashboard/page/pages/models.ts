@@ -11,10 +11,11 @@ import { place } from '../router.ts';
 import { AliasDialog, AliasYaml, aliasesPath } from './models/alias-dialog.ts';
 import { type AliasAction, Aliases } from './models/aliases.ts';
 import { draftOf } from './models/draft.ts';
+import { type Drainable, DrainDialog } from './models/drain.ts';
 import {
   type Alias,
   type AliasListing,
-  blockedViews,
+  isBlocked,
   nameOf,
   type Provider,
   type Target,
@@ -61,6 +62,7 @@ export function view(): View {
   const targets = useLoad<TargetListing>('/admin/targets', liveMs);
   const aliases = useLoad<AliasListing>(aliasesPath, slowMs);
   const [open, setOpen] = useState<Open | undefined>(undefined);
+  const [drain, setDrain] = useState<Drainable | undefined>(undefined);
   const [sought, show] = [(query.get('q') ?? '').trim().toLowerCase(), query.get('show') ?? ''];
   const live = targets.body?.targets ?? [];
   const discovered = useMemo(() => discoveredBy(status.body), [status.body]);
@@ -68,6 +70,10 @@ export function view(): View {
   const done = (): void => {
     setOpen(undefined);
     aliases.reload();
+  };
+  const drained = (): void => {
+    setDrain(undefined);
+    targets.reload();
   };
   const isSought = (...texts: (string | undefined)[]): boolean =>
     sought === '' || texts.some((text) => text?.toLowerCase().includes(sought) === true);
@@ -79,7 +85,7 @@ export function view(): View {
     ${
       show !== 'manual' &&
       html`<section class="section"><h2>Providers</h2>
-        <${Loaded} of=${config} what="providers">${({ providers }: Config) => html`<${Providers} providers=${providers.filter(({ name, type }) => isSought(name, type) || live.some((each) => each.provider === name && isSought(nameOf(each))))} targets=${live} discovered=${discovered} />`}</${Loaded}>
+        <${Loaded} of=${config} what="providers">${({ providers }: Config) => html`<${Providers} providers=${providers.filter(({ name, type }) => isSought(name, type) || live.some((each) => each.provider === name && isSought(nameOf(each))))} targets=${live} discovered=${discovered} drains=${targets.body?.drains ?? []} onDrain=${setDrain} />`}</${Loaded}>
       </section>`
     }
     <section class="section"><h2>Aliases</h2>
@@ -92,9 +98,10 @@ export function view(): View {
       html`<section class="section"><h2>Targets</h2>
         <${Loaded} of=${targets} what="targets">${({ targets: all, complete }: TargetListing) => html`
           ${!complete && html`<p class="note small">A proxy tells of two hundred targets at most, and has asked more: some are not here.</p>`}
-          <${Targets} targets=${all.filter((each) => (show !== 'blocked' || blockedViews(each).length > 0) && isSought(nameOf(each)))} total=${all.length} />`}</${Loaded}>
+          <${Targets} targets=${all.filter((each) => (show !== 'blocked' || isBlocked(each)) && isSought(nameOf(each)))} total=${all.length} onDrain=${setDrain} />`}</${Loaded}>
       </section>`
     }
+    ${drain !== undefined && html`<${DrainDialog} of=${drain} onDone=${drained} onClose=${() => setDrain(undefined)} />`}
     ${open !== undefined && html`<${OpenDialog} open=${open} names=${names} done=${done} close=${() => setOpen(undefined)} />`}`;
 }
 

@@ -13,6 +13,8 @@ export interface Ending {
 export interface EndFieldsProps {
   readonly draft: Ending;
   readonly change: (change: Partial<Ending>) => void;
+  /** It must end by itself. */
+  readonly mustEnd?: boolean;
 }
 
 const ends: readonly (readonly [value: string, text: string])[] = [
@@ -25,10 +27,11 @@ const ends: readonly (readonly [value: string, text: string])[] = [
   ['at', 'At a time'],
 ];
 
-export function EndFields({ draft: { reason, end, endAt }, change }: EndFieldsProps): View {
+export function EndFields({ draft: { reason, end, endAt }, change, mustEnd = false }: EndFieldsProps): View {
+  const options = mustEnd ? ends.filter(([value]) => value !== '') : ends;
   return html`<div class="fields">
     <${TextField} label="Reason" name="reason" value=${reason} placeholder="Shown to other operators" onChange=${(value: string) => change({ reason: value })} />
-    <${SelectField} label="End" name="end" value=${end} options=${ends} onChange=${(value: string) => change({ end: value })} />
+    <${SelectField} label="End" name="end" value=${end} options=${options} onChange=${(value: string) => change({ end: value })} />
     ${end === 'at' && html`<${TextField} label="Ends at (your time)" name="endAt" type="datetime-local" value=${endAt} onChange=${(value: string) => change({ endAt: value })} />`}
   </div>`;
 }

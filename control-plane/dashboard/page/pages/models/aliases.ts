@@ -6,7 +6,7 @@ import { RowButtons } from '../../parts/row-buttons.ts';
 import { SourceCell } from '../../parts/source-cell.ts';
 import { Empty } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
-import { type Alias, blockedViews, meanFirstByte, type Target, targetsNamed } from './fleet.ts';
+import { type Alias, isBlocked, meanFirstByte, type Target, targetsNamed } from './fleet.ts';
 
 export type AliasAction = 'edit' | 'override' | 'yaml' | 'delete';
 
@@ -93,12 +93,13 @@ function LeadsTo({
   const all = found.reduce((sum, { live }) => sum + calls(live), 0);
   return html`<ul class="leads">
     ${found.slice(0, mostShown).map(({ model, weight, live }) => {
-      const isBlocked = live.length > 0 && live.every((each) => blockedViews(each).length > 0);
+      const isOut = live.length > 0 && live.every(({ drain }) => drain !== undefined);
+      const areBlocked = live.length > 0 && live.every(isBlocked);
       const means = live.flatMap((each) => meanFirstByte(each) ?? []);
       const part = all === 0 ? 0 : calls(live) / all;
       return html`<li key=${model}>
         <span class="lead-name" title=${model}>${model}${hasWeights && named.length > 1 && html` <span class="quiet small" title="Weight">×${weight}</span>`}</span>
-        ${isBlocked && html`<${Badge} tone="bad">not usable</${Badge}>`}
+        ${isOut ? html`<${Badge} tone="warn" title=${live[0]?.drain?.reason}>taken out</${Badge}>` : areBlocked && html`<${Badge} tone="bad">not usable</${Badge}>`}
         <span class="quiet small" title="Mean time to the first byte">${means[0] === undefined ? '' : latency(Math.min(...means) * 1e6)}</span>
         <span class="lead-share small" title="Share of the calls of these targets in the last minute">${all === 0 ? '' : share(part)}</span>
         <span class="lead-bar" aria-hidden="true"><span style=${{ width: `${(part * 100).toFixed(1)}%` }}></span></span>

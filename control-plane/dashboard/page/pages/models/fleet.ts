@@ -32,9 +32,24 @@ export interface LearnedLimit {
   readonly limit?: number;
 }
 
+/** A provider, or one of its models. */
+export interface DrainSubject {
+  readonly provider: string;
+  readonly model?: string;
+}
+
+/** It is taken out until the end. */
+export interface Drain extends DrainSubject {
+  readonly reason: string;
+  readonly expires_at: string;
+  readonly updated_by: string;
+}
+
 export interface Target {
   readonly provider: string;
   readonly model: string;
+  /** Of it, or of its provider. */
+  readonly drain?: Drain;
   readonly calls: number;
   readonly failures: number;
   readonly proxies: readonly TargetView[];
@@ -42,6 +57,7 @@ export interface Target {
 
 export interface TargetListing {
   readonly targets: readonly Target[];
+  readonly drains: readonly Drain[];
   readonly complete: boolean;
   readonly window_seconds: number;
 }
@@ -77,6 +93,21 @@ export interface AliasListing {
 /** `provider/model`. */
 export function nameOf({ provider, model }: Pick<Target, 'provider' | 'model'>): string {
   return `${provider}/${model}`;
+}
+
+/** `provider`, or `provider/model`. */
+export function drainName({ provider, model }: DrainSubject): string {
+  return model === undefined ? provider : `${provider}/${model}`;
+}
+
+/** The drain of a provider as a whole. */
+export function drainOfProvider(name: string, drains: readonly Drain[]): Drain | undefined {
+  return drains.find(({ provider, model }) => model === undefined && provider === name);
+}
+
+/** Whether no request goes there now, or others are asked in its place. */
+export function isBlocked(target: Target): boolean {
+  return target.drain !== undefined || blockedViews(target).length > 0;
 }
 
 /** The views of proxies for which something stands in the way. */

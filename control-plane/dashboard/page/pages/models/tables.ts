@@ -4,7 +4,8 @@ import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';
 import { Empty } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
-import { blockedViews, nameOf, type Provider, type Target } from './fleet.ts';
+import { type Drainable, DrainButton, DrainMark } from './drain.ts';
+import { type Drain, drainOfProvider, isBlocked, nameOf, type Provider, type Target } from './fleet.ts';
 import { Calls, Limits, Speed, Standing } from './target-cells.ts';
 
 /** How many models each provider that is asked for them has. */
@@ -14,21 +15,36 @@ export interface ProvidersProps {
   readonly providers: readonly Provider[];
   readonly targets: readonly Target[];
   readonly discovered: Discovered;
+  readonly drains: readonly Drain[];
+  /** Takes one out, or gives it back. */
+  readonly onDrain: (chosen: Drainable) => void;
 }
 
-export function Providers({ providers, targets, discovered }: ProvidersProps): View {
+export function Providers({ providers, targets, discovered, drains, onDrain }: ProvidersProps): View {
   if (providers.length === 0)
     return html`<${Empty} title="There are no providers, so no model can be asked.">
       <p>Declare one under <code>providers</code> in the configuration.</p>
     </${Empty}>`;
   const byProvider = Map.groupBy(targets, ({ provider }) => provider);
   const of = ({ name }: Provider): readonly Target[] => byProvider.get(name) ?? [];
+  const drainOf = ({ name }: Provider): Drain | undefined => drainOfProvider(name, drains);
   const columns: readonly Column<Provider>[] = [
     { title: 'Provider', width: '24%', cell: (provider) => html`<${Name} provider=${provider} />` },
-    { title: 'Models', width: '14%', cell: (provider) => modelsOf(provider, discovered) },
-    { title: 'Targets', width: '22%', cell: (provider) => html`<${Usable} targets=${of(provider)} />` },
-    { title: 'Calls, last minute', width: '18%', cell: (provider) => html`<${Traffic} targets=${of(provider)} />` },
-    { title: 'Declared', width: '22%', cell: ({ declared_at }) => html`<code class="quiet">${declared_at}</code>` },
+    { title: 'Models', width: '12%', cell: (provider) => modelsOf(provider, discovered) },
+    {
+      title: 'Targets',
+      width: '22%',
+      cell: (provider) => html`<${Usable} targets=${of(provider)} drain=${drainOf(provider)} />`,
+    },
+    { title: 'Calls, last minute', width: '14%', cell: (provider) => html`<${Traffic} targets=${of(provider)} />` },
+    { title: 'Declared', width: '16%', cell: ({ declared_at }) => html`<code class="quiet">${declared_at}</code>` },
+    {
+      title: 'Actions',
+      width: '12%',
+      isUntitled: true,
+      cell: (provider) =>
+        html`<${DrainButton} subject=${{ provider: provider.name }} drain=${drainOf(provider)} onChoose=${onDrain} />`,
+    },
   ];
   return html`<${Table} label="Providers" columns=${columns} rows=${providers} keyOf=${({ name }: Provider) => name} rowHeight=${52} minWidth="56rem" />`;
 }
@@ -51,9 +67,15 @@ function modelsOf({ name, models }: Provider, discovered: Discovered): View {
   return html`<span>${count === undefined ? '–' : compact(count)} <span class="quiet small">discovered</span></span>`;
 }
 
-function Usable({ targets }: { readonly targets: readonly Target[] }): View {
+interface UsableProps {
+  readonly targets: readonly Target[];
+  readonly drain: Drain | undefined;
+}
+
+function Usable({ targets, drain }: UsableProps): View {
+  if (drain !== undefined) return html`<div class="cell"><${DrainMark} drain=${drain} /></div>`;
   if (targets.length === 0) return html`<span class="quiet">not asked yet</span>`;
-  const blocked = targets.filter((target) => blockedViews(target).length > 0);
+  const blocked = targets.filter(isBlocked);
   if (blocked.length === 0) return html`<${Badge} tone="good">${`${targets.length} usable`}</${Badge}>`;
   return html`<${Badge} tone=${blocked.length === targets.length ? 'bad' : 'warn'} title=${blocked.map(nameOf).join('\n')}>${`${blocked.length} of ${targets.length} not usable`}</${Badge}>`;
 }
@@ -69,9 +91,11 @@ export interface TargetsProps {
   readonly targets: readonly Target[];
   /** How many there are without filters. */
   readonly total: number;
+  /** Takes one out, or gives it back. */
+  readonly onDrain: (chosen: Drainable) => void;
 }
 
-export function Targets({ targets, total }: TargetsProps): View {
+export function Targets({ targets, total, onDrain }: TargetsProps): View {
   if (total === 0)
     return html`<${Empty} title="No model was asked yet.">
       <p>Send a request to any proxy, for example <code>POST /v1/chat/completions</code>: then its targets are here.</p>
@@ -79,11 +103,17 @@ export function Targets({ targets, total }: TargetsProps): View {
   if (targets.length === 0) return html`<${Empty} title="No target matches the filters." />`;
   const all = targets.reduce((sum, { calls }) => sum + calls, 0);
   const columns: readonly Column<Target>[] = [
-    { title: 'Target', width: '28%', cell: (of) => html`<span class="name" title=${nameOf(of)}>${nameOf(of)}</span>` },
+    { title: 'Target', width: '24%', cell: (of) => html`<span class="name" title=${nameOf(of)}>${nameOf(of)}</span>` },
     { title: 'State', width: '20%', cell: (of) => html`<${Standing} of=${of} />` },
-    { title: 'Calls, last minute', width: '14%', cell: (of) => html`<${Calls} of=${of} all=${all} />` },
+    { title: 'Calls, last minute', width: '12%', cell: (of) => html`<${Calls} of=${of} all=${all} />` },
     { title: 'First byte', width: '12%', cell: (of) => html`<${Speed} of=${of} />` },
-    { title: 'Limits of the provider', width: '26%', cell: (of) => html`<${Limits} of=${of} />` },
+    { title: 'Limits of the provider', width: '20%', cell: (of) => html`<${Limits} of=${of} />` },
+    {
+      title: 'Actions',
+      width: '12%',
+      isUntitled: true,
+      cell: (of) => html`<${DrainButton} subject=${of} drain=${of.drain} onChoose=${onDrain} />`,
+    },
   ];
   return html`<${Table} label="Targets" columns=${columns} rows=${targets} keyOf=${nameOf} rowHeight=${60} minWidth="60rem" />`;
 }

@@ -4,6 +4,7 @@ import { html, type View } from '../../html.ts';
 import { Badge, type Tone } from '../../parts/badge.ts';
 import { Meter } from '../../parts/meter.ts';
 import { Countdown } from '../../parts/time-text.ts';
+import { DrainMark } from './drain.ts';
 import {
   blockedViews,
   highFirstByte,
@@ -29,6 +30,7 @@ interface OfTarget {
 
 /** Which proxies ask it, and until when the others do not. */
 export function Standing({ of }: OfTarget): View {
+  if (of.drain !== undefined) return html`<div class="cell"><${DrainMark} drain=${of.drain} /></div>`;
   const blocked = blockedViews(of);
   const [first] = blocked;
   if (first?.obstacle === undefined)
