@@ -23,19 +23,21 @@ export interface ReadinessFacts {
   readonly secretProblems: readonly string[];
   /** Some provider never said what models it has. */
   readonly lacksModels: boolean;
+  /** Some guardrail cannot work: it refuses what it is for, or never judges. */
+  readonly hasUnusableGuardrails: boolean;
   readonly isOverloaded: boolean;
 }
 
 /** Design section 5: `ready` and `degraded` want traffic; starting, draining and overloaded do not. */
 export function readinessOf(facts: ReadinessFacts): Readiness {
-  const { phase, config, state, isStoreUp, hasControlPlane, secretProblems, lacksModels, isOverloaded, isFleetLost } =
-    facts;
+  const { phase, config, state, isStoreUp, hasControlPlane, secretProblems, isOverloaded, isFleetLost } = facts;
   if (phase !== 'serving') return { status: phase, reasons: [] };
   if (isOverloaded) return { status: 'overloaded', reasons: ['memory_nearly_full'] };
   const reasons = [
     ...(config?.source === 'last-good' ? ['config_last_good'] : []),
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
     ...((config?.keyFileProblems ?? []).length > 0 ? ['provider_key_file_unreadable'] : []),
+    ...((config?.keyProblems ?? []).length > 0 ? ['provider_key_unusable'] : []),
     ...(secretProblems.length > 0 ? ['secret_file_unusable'] : []),
     ...(isStoreUp && state?.isUp !== false ? [] : ['state_store_unavailable']),
     ...(isFleetLost ? ['shared_limits_unavailable'] : []),
@@ -43,7 +45,8 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
     ...(state?.standing === 'behind' ? ['state_store_behind'] : []),
     ...(state?.evicts === undefined ? [] : ['state_store_evicts']),
     ...((state?.skipped.unsealed ?? 0) > 0 ? ['state_documents_unsealed'] : []),
-    ...(lacksModels ? ['provider_models_unknown'] : []),
+    ...(facts.lacksModels ? ['provider_models_unknown'] : []),
+    ...(facts.hasUnusableGuardrails ? ['guardrail_unusable'] : []),
     ...(hasControlPlane ? [] : ['control_plane_unavailable']),
   ];
   return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons };

@@ -56,6 +56,7 @@ import { RetryBudgets } from './routing/retry/retry-budgets.ts';
 import { createProxyServer } from './server.ts';
 import { createCurrent } from './snapshot/current.ts';
 import { createPublisher } from './snapshot/publish.ts';
+import { unusableGuardrails } from './snapshot/unusable-guardrails.ts';
 import { claimInstance } from './store/claim-instance.ts';
 import { keepCounters } from './store/counters.ts';
 import { startHeartbeats } from './store/heartbeat.ts';
@@ -149,7 +150,9 @@ const publisher = createPublisher({
 });
 const connections = (): ConnectionCounts => server.connections();
 const sessions = (): SessionCounts => server.sessions();
-const readiness = (): Readiness => lifecycle.readiness(overload.isOverloaded());
+const unusable = (): readonly string[] => (lifecycle.phase === 'starting' ? [] : unusableGuardrails(current.get()));
+const readiness = (): Readiness =>
+  lifecycle.readiness({ isOverloaded: overload.isOverloaded(), unusableGuardrails: unusable() });
 const keptExplanations = new KeptExplanations();
 const ownFailedLogins = createFailedLogins();
 const failedLogins = shareFailedLogins(ownFailedLogins, siblings);
@@ -161,6 +164,7 @@ const observed = createMetrics({
   worker: environment.worker,
   workers,
   readiness,
+  unusableGuardrails: unusable,
   failedLogins,
   limiter,
   targets,

@@ -18,10 +18,16 @@ export function unpricedModels({ providers, usage }: Pick<Config, 'providers' | 
 
 /**
  * A sentence about the models without a price, without a full stop; undefined when all have one, or when a caller under
- * a budget cannot use those without (`budgets.unpriced: refuse`).
+ * a budget cannot use those without (`budgets.unpriced: refuse`). Of models that providers are asked for, some may have one.
  */
 export function sayUnpriced(config: Pick<Config, 'providers' | 'usage' | 'budgets'>): string | undefined {
-  const models = config.budgets.unpriced === 'refuse' ? [] : unpricedModels(config);
+  const models = unpricedModels(config);
+  const offered = Object.values(config.providers);
+  const isAll = models.length > 0 && models.length === offered.flatMap(({ models: own }) => own ?? ['?']).length;
+  if (config.budgets.unpriced === 'refuse')
+    return isAll ? 'no model has a price, so with unpriced: refuse every request under a budget is refused' : undefined;
+  if (isAll)
+    return 'no model has a price, so no budget ever counts anything; give the models pricing, or set budgets.unpriced to refuse';
   if (models.length === 0) return undefined;
   const more = models.length > mostNamed ? ` and ${models.length - mostNamed} more` : '';
   const isOne = models.length === 1;

@@ -1,20 +1,24 @@
 // Makes one configuration of many files: merges them and checks the sections against each other.
 import type { Config } from '../../schemas/types.ts';
-import type { Variables } from '../../schemas/variables.ts';
 import { checkAliases } from '../check/check-aliases.ts';
 import { checkAudit } from '../check/check-audit.ts';
 import { checkBudgets, checkPrices } from '../check/check-budgets.ts';
 import { checkCache } from '../check/check-cache.ts';
-import { checkGuardrails, unknownModels } from '../check/check-guardrails.ts';
+import { checkGuardrails } from '../check/check-guardrails.ts';
+import { checkModelNames } from '../check/check-model-names.ts';
+import { checkPathSpelling } from '../check/check-path-spelling.ts';
+import { checkPlainPrices } from '../check/check-plain-prices.ts';
 import { checkProviders } from '../check/check-providers.ts';
 import { checkRateLimits, checkTemplates } from '../check/check-rate-limits.ts';
 import { checkServer } from '../check/check-server.ts';
 import { checkUserPaths } from '../check/check-user-paths.ts';
+import { checkWrittenSecrets } from '../check/check-written-secrets.ts';
 import type { Problem } from '../read/problem.ts';
 import { assembleAliases } from './assemble-aliases.ts';
 import type { AssembledConfig, KeyFile } from './assembled.ts';
 import { readEnvironmentBudgets } from './environment-budgets.ts';
 import { readEnvironmentRules } from './environment-rules.ts';
+import type { LoadContext } from './load-context.ts';
 import { mergeParts } from './merge-parts.ts';
 import { checkGivenProviders, checkTokenCaps, overrule } from './overrule.ts';
 import { overruleBudgets } from './overrule-budgets.ts';
@@ -28,11 +32,6 @@ export interface Assembly {
   warnings: Problem[];
 }
 
-export interface AssemblyContext {
-  readonly environment: Variables;
-  readonly entitlements: ReadonlySet<string>;
-}
-
 /**
  * Merges the parts and cross-checks the result. `complete` says that every file of the directory is among the parts; when one is
  * missing because it is broken, nothing is said about references into it.
@@ -40,11 +39,8 @@ export interface AssemblyContext {
  * Order: merge the files, check the sections against each other, then leave out or replace entries. The files are checked without the
  * rules of environment variables, so that the result is the same on every machine.
  */
-export function assemble(
-  parts: readonly Part[],
-  complete: boolean,
-  { environment, entitlements }: AssemblyContext,
-): Assembly {
+export function assemble(parts: readonly Part[], complete: boolean, context: LoadContext): Assembly {
+  const { environment, entitlements } = context;
   const { config, sources, problems, providerNames, isDeclared, isUnsound } = mergeParts(parts);
   const warnings: Problem[] = [];
 
@@ -52,7 +48,8 @@ export function assemble(
   const areAliasesComplete = complete && !isUnsound('aliases');
   const { providers: named, aliases: written, usage } = config;
   const known = { providers: named, usage, aliases: written, areComplete, areAliasesComplete };
-  const providers = checkProviders(config, sources);
+  const providers = checkProviders(config, sources, context);
+  for (const { lacking } of parts) for (const name of lacking) providers.keyless.add(name);
   const aliases = checkAliases(config.aliases, known, sources);
   const limits = checkRateLimits(config.rate_limits, known, sources);
   problems.push(...checkServer(config.server, sources), ...checkAudit(config.audit, sources));
@@ -67,11 +64,12 @@ export function assemble(
   }
   if (known.areComplete) warnings.push(...checkGivenProviders(variables.given, known.providers));
   if (areComplete && areAliasesComplete) {
-    warnings.push(...unknownModels(config.guardrails, { providers: named, aliases: written, providerNames }, sources));
+    warnings.push(...checkModelNames(config, { providers: named, aliases: written, providerNames }, sources));
   }
   if (problems.length > 0) return { problems, warnings };
 
-  warnings.push(...checkUserPaths(config.rate_limits, variables.given, sources));
+  warnings.push(...checkUserPaths(config, variables.given, sources), ...checkPathSpelling(config, sources));
+  warnings.push(...checkPlainPrices(config, sources), ...checkWrittenSecrets(config, sources));
   const places = placesOf(
     { ...config, providerNames },
     { rules: variables.given, budgets: givenBudgets.given },

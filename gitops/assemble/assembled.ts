@@ -29,6 +29,8 @@ export interface AssembledConfig extends Config {
   readonly droppedTargets?: readonly DroppedTarget[];
   /** The files with keys of providers; absent when there are none. */
   readonly keyFiles?: readonly KeyFile[];
+  /** Mistakes in keys and variables of providers that are left out because of them; absent when there are none. */
+  readonly keyProblems?: readonly Problem[];
   /** By provider, the certificates that its file holds: PEM. */
   readonly authorities?: Readonly<Record<string, string>>;
   /** By provider, keys that were in force before: secrets as well. */

@@ -4,7 +4,8 @@ import { loadFormCompiler } from '../../schemas/validation/answer-form.ts';
 import { type Problem, problemOfFile } from '../read/problem.ts';
 import type { SourceFile } from '../read/read.ts';
 import type { AssembledConfig } from './assembled.ts';
-import { type LoadContext, type Loaded, loadFiles, mayHaveForms } from './load.ts';
+import { type Loaded, loadFiles, mayHaveForms } from './load.ts';
+import type { LoadContext } from './load-context.ts';
 
 /** While requests are served, at most this much is loaded in this thread: it blocks for at most about 20 ms. */
 export const reloadBytes = 8_192;
@@ -31,12 +32,18 @@ export async function load(files: readonly SourceFile[], context: LoadContext, i
 /** `loadFiles` in a worker thread. A thread that dies, needs too much memory or takes longer than a minute gives a problem. */
 export function loadOffThread(
   files: readonly SourceFile[],
-  { environment, variables, entitlements }: LoadContext,
+  { environment, variables, entitlements, leavesOut }: LoadContext,
   heapMiB: number = threadHeapMiB,
 ): Promise<Loaded> {
+  const context: LoadContext = {
+    environment: { ...environment },
+    variables,
+    entitlements,
+    ...(leavesOut === undefined ? {} : { leavesOut }),
+  };
   return new Promise((resolve) => {
     const worker = new Worker(new URL('load-worker.ts', import.meta.url), {
-      workerData: { files, context: { environment: { ...environment }, variables, entitlements } },
+      workerData: { files, context },
       resourceLimits: { maxOldGenerationSizeMb: heapMiB },
     });
     const timer = setTimeout(() => give(failed('took longer than a minute to load')), patienceMs);

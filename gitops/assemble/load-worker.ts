@@ -2,7 +2,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadFormCompiler } from '../../schemas/validation/answer-form.ts';
 import type { SourceFile } from '../read/read.ts';
-import { type LoadContext, loadFiles, mayHaveForms } from './load.ts';
+import { loadFiles, mayHaveForms } from './load.ts';
+import type { LoadContext } from './load-context.ts';
 
 const { files, context }: { files: SourceFile[]; context: LoadContext } = workerData;
 if (mayHaveForms(files)) await loadFormCompiler();

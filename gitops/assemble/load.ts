@@ -1,22 +1,15 @@
 // Turns the bytes of the configuration files into one configuration or a list of all problems. Pure; both planes and the checker use it.
 
-import { formatPath } from '../../schemas/validation/path.ts';
-import { expand, type VariableMode } from '../read/expand.ts';
+import { formatPath, quote } from '../../schemas/validation/path.ts';
+import { expand } from '../read/expand.ts';
 import { parseFile } from '../read/parse.ts';
 import { mostProblems, type Problem, problemOfFile, sortProblems } from '../read/problem.ts';
 import type { SourceFile } from '../read/read.ts';
 import { validate } from '../read/validate.ts';
 import { assemble } from './assemble.ts';
 import type { AssembledConfig } from './assembled.ts';
+import { type LoadContext, mayLeaveOut } from './load-context.ts';
 import type { Part } from './sources.ts';
-
-export interface LoadContext {
-  /** The variables: values for `${VAR}`, rules and switches. */
-  environment: Readonly<Record<string, string | undefined>>;
-  variables: VariableMode;
-  /** Paid features that are switched on, such as `quota_templates`. */
-  entitlements: ReadonlySet<string>;
-}
 
 export interface Loaded {
   /** Present exactly when there are no problems. */
@@ -41,7 +34,9 @@ export function loadFiles(files: readonly SourceFile[], context: LoadContext): L
   problems.push(...assembly.problems);
   warnings.push(...assembly.warnings);
   const loaded: Loaded = { problems: bound(problems, unlisted), warnings: bound(warnings, 0) };
-  return problems.length === 0 && assembly.config !== undefined ? { ...loaded, config: assembly.config } : loaded;
+  if (problems.length > 0 || assembly.config === undefined) return loaded;
+  const keyProblems = warnings.filter(({ leavesOut }) => leavesOut === true);
+  return { ...loaded, config: { ...assembly.config, ...(keyProblems.length === 0 ? {} : { keyProblems }) } };
 }
 
 /** Whether the form of answers may be among the guardrails, for which their compiler is needed. */
@@ -62,15 +57,25 @@ function loadPart(
   problems.push(...unreadable);
   if (parsed === undefined) return undefined;
   const expanded = expand(parsed.value, context.environment, context.variables);
+  warnings.push(...parsed.doubts);
   const place = ({ path, message }: { path: readonly (string | number)[]; message: string }): Problem => {
     return { file: parsed.file, ...parsed.locate(path), path: formatPath(path), message };
   };
   problems.push(...expanded.errors.map(place));
-  warnings.push(...expanded.warnings.map((warning) => ({ ...place(warning), environmental: true })));
+  const lacking = new Set<string>();
+  for (const unset of expanded.unset) {
+    const [section, name = ''] = unset.path;
+    if (context.variables !== 'warning' && section === 'providers' && mayLeaveOut(context, String(name))) {
+      lacking.add(String(name));
+      const message = `${unset.message}; until then the provider ${quote(String(name))} is left out`;
+      warnings.push({ ...place({ ...unset, message }), environmental: true, leavesOut: true });
+    } else if (context.variables === 'warning') warnings.push({ ...place(unset), environmental: true });
+    else problems.push(place(unset));
+  }
   const validity = validate(parsed, expanded.value, expanded.unknown);
   problems.push(...validity.problems);
   const { unsound, unlisted } = validity;
-  return { parsed, value: expanded.value, unsound, unknown: expanded.unknown, unlisted };
+  return { parsed, value: expanded.value, unsound, unknown: expanded.unknown, lacking, unlisted };
 }
 
 function bound(problems: readonly Problem[], unlisted: number): Problem[] {

@@ -14,6 +14,8 @@ export interface Part {
   unsound: ReadonlySet<string>;
   /** Strings whose text is unknown because of an unset variable, by `pathKey`. */
   unknown: ReadonlySet<string>;
+  /** Providers that are left out because a variable of theirs is not set. */
+  lacking: ReadonlySet<string>;
 }
 
 export interface Sources {

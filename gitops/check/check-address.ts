@@ -7,21 +7,64 @@ import { refersToVariable } from '../read/expand.ts';
 import type { Problem } from '../read/problem.ts';
 import { hostKind } from './address-kind.ts';
 
+interface Found {
+  readonly problems: Problem[];
+  readonly warnings: Problem[];
+}
+
 /** A provider as a file has it. */
 type Written = Omit<Provider, 'base_url'> & { base_url?: string };
 
 const examples: Partial<Record<Provider['type'], string>> = exampleAddresses;
 
-/** Fills in the address of the type where there is none, and gives what is wrong with the address. */
-export function settleBaseUrl(name: string, provider: Written, sources: Sources): Problem[] {
+/** Fills in the address of the type where there is none, and says what is wrong or doubtful with the address. */
+export function checkAddress(name: string, provider: Written, sources: Sources, { problems, warnings }: Found): void {
   const { type, base_url: given = defaultAddresses[type] } = provider;
-  if (given === undefined) return [sources.problem(['providers', name, 'type'], needsAddress(type))];
+  if (given === undefined) {
+    problems.push(sources.problem(['providers', name, 'type'], needsAddress(type)));
+    return;
+  }
+  const isDefault = provider.base_url === undefined;
   provider.base_url = given;
   const path = ['providers', name, 'base_url'];
-  if (sources.isUnknown(path)) return [];
-  const message =
-    problemOfBaseUrl(given, refersToVariable(String(sources.written(path)))) ?? problemOfAddress(given, provider);
-  return message === undefined ? [] : [sources.problem(path, message)];
+  if (isDefault || sources.isUnknown(path)) return;
+  const isHidden = refersToVariable(String(sources.written(path)));
+  const message = problemOfBaseUrl(given, isHidden) ?? problemOfAddress(given, provider);
+  if (message !== undefined) problems.push(sources.problem(path, message));
+  else {
+    const doubt = doubtOfPath(given, type, isHidden);
+    if (doubt !== undefined)
+      warnings.push({ ...sources.problem(path, doubt), ...(isHidden ? { environmental: true } : {}) });
+  }
+}
+
+/** The end of an address that the gateway adds itself. */
+const endpoint =
+  /\/(?:(?:chat\/)?completions|embeddings|responses|messages|moderations|rerank|realtime|audio\/[a-z]+|images\/[a-z]+|models\/[^/]+:[a-z]+|model\/[^/]+\/[a-z-]+)\/*$/i;
+/** A segment such as /v1 or /v1beta. */
+const version = /\/v[0-9]/;
+
+/**
+ * Whether the gateway would find nothing at the address. At the host of a known API the version is needed; at another one an address without any
+ * path is doubtful, unless a slash at its end says that the API is at the top.
+ */
+function doubtOfPath(text: string, type: Provider['type'], isHidden: boolean): string | undefined {
+  const { host, pathname } = new URL(text);
+  const [found] = endpoint.exec(pathname) ?? [];
+  if (found !== undefined) {
+    const [bare = '', ...query] = text.split('?');
+    const meant = isHidden ? '' : `; write ${[bare.slice(0, bare.lastIndexOf(found)), ...query].join('?')}`;
+    return `ends with the path of an endpoint (${found.replace(/\/+$/, '')}), which the gateway adds itself${meant}`;
+  }
+  const known = Object.values(defaultAddresses).find(
+    (address) => address !== undefined && new URL(address).host === host,
+  );
+  const wanted = new URL(known ?? defaultAddresses[type] ?? 'http://none').pathname;
+  if (!version.test(wanted) || version.test(pathname)) return undefined;
+  if (known !== undefined) return `lacks the version of the API; write ${known}`;
+  if (!/^https?:\/\/[^/?]+$/i.test(text)) return undefined;
+  const meant = isHidden ? 'add it' : `write ${text}${wanted}`;
+  return `lacks the version of the API, which most servers have at ${wanted}; ${meant}, or a slash at the end if the API is at the top`;
 }
 
 function needsAddress(type: Provider['type']): string {

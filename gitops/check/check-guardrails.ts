@@ -1,11 +1,8 @@
 // Checks of the guardrails section that the schema cannot express: names, user paths, phases, patterns, JSON Schemas and addresses.
 import { guardrailMistakes, webhookProblem } from '../../domain/guardrails/mistakes.ts';
-import { knownModels, mayBeDiscovered, type Offer } from '../../domain/rules/known-models.ts';
-import { foldCase } from '../../domain/selector.ts';
 import { normaliseUserPath } from '../../domain/user-path.ts';
 import type { Config, Guardrail } from '../../schemas/types.ts';
 import { type Path, quote } from '../../schemas/validation/path.ts';
-import { didYouMean } from '../../schemas/validation/suggest.ts';
 import type { Sources } from '../assemble/sources.ts';
 import type { Problem } from '../read/problem.ts';
 
@@ -36,28 +33,6 @@ function checkPaths({ user_paths: paths = [] }: Guardrail, isUnknown: (place: Pa
   return paths.flatMap((text, index) => {
     const { problem } = isUnknown(['user_paths', index]) ? {} : normaliseUserPath(text);
     return problem === undefined ? [] : [say(['user_paths', index], `the user path ${quote(text)} ${problem}`)];
-  });
-}
-
-/** Limits the number of warnings, because each suggestion costs time. */
-const enough = 100;
-
-/** A warning for each of the first names of models that lead nowhere: a guardrail for such a name holds for nothing. */
-export function unknownModels(guardrails: Config['guardrails'], offer: Offer, sources: Sources): Problem[] {
-  const all = knownModels(offer);
-  const families = [...all.aliases].flatMap((source) => (source.endsWith('/*') ? [source.slice(0, -1)] : []));
-  const isKnown = (name: string): boolean =>
-    all.models.has(name) ||
-    all.aliases.has(name) ||
-    mayBeDiscovered(name, all) ||
-    families.some((prefix) => name.startsWith(prefix));
-  const places = guardrails.flatMap(({ models = [] }, index) =>
-    models.map((model, at) => ({ model, path: ['guardrails', index, 'models', at] })),
-  );
-  const unknown = places.filter(({ model, path }) => !isKnown(foldCase(model)) && !sources.isUnknown(path));
-  return unknown.slice(0, enough).map(({ model, path }) => {
-    const guess = didYouMean(model, [...all.aliases, ...all.models]);
-    return sources.problem(path, `no alias and no provider's model is called ${sources.quoted(path)}${guess}`);
   });
 }
 

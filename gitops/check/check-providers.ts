@@ -5,9 +5,10 @@ import { durationMs } from '../../schemas/formats/units.ts';
 import { typesWithoutModelList } from '../../schemas/provider-addresses.ts';
 import type { Config, Provider } from '../../schemas/types.ts';
 import { quote } from '../../schemas/validation/path.ts';
+import type { LoadContext } from '../assemble/load-context.ts';
 import type { Sources } from '../assemble/sources.ts';
 import type { Problem } from '../read/problem.ts';
-import { settleBaseUrl } from './check-address.ts';
+import { checkAddress } from './check-address.ts';
 import { checkForwarded } from './check-forwarded.ts';
 import { checkKeys, type ProviderFindings } from './check-keys.ts';
 import { checkProxyUrl } from './check-proxy-url.ts';
@@ -31,6 +32,7 @@ const reservedHints: Readonly<Record<string, string>> = {
 export function checkProviders(
   { providers, server }: Pick<Config, 'providers' | 'server'>,
   sources: Sources,
+  context: Pick<LoadContext, 'variables' | 'leavesOut'>,
 ): ProviderFindings {
   const findings: ProviderFindings = { problems: [], warnings: [], keyless: new Set() };
   const folded = new Map<string, string>();
@@ -41,8 +43,8 @@ export function checkProviders(
       const message = `differs from ${quote(twin)} (${sources.place(['providers', twin], 'key')}) only in letter case, which does not count`;
       findings.problems.push(sources.problem(['providers', name], message, 'key'));
     }
-    findings.problems.push(...settleBaseUrl(name, provider, sources));
-    checkKeys(name, provider, sources, findings);
+    checkAddress(name, provider, sources, findings);
+    checkKeys({ name, provider, sources, findings, context });
     checkProxyUrl(name, provider, sources, findings);
     checkHeaders(name, provider, sources, findings.problems);
     findings.problems.push(...checkForwarded(name, provider, server.user_path_header, sources));

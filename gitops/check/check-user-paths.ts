@@ -1,8 +1,10 @@
-// Warnings about rules for user paths that do nothing: a cap above that of a parent, a variable for a path that has a hyphen in the files.
+// Warnings about rules and budgets for user paths that do nothing: a cap above that of a parent, a variable for a path that has a hyphen in the files.
+import { declaredBudgets, normaliseBudgetSubject } from '../../domain/budgets/budget.ts';
+import { budgetPeriodLabel } from '../../domain/budgets/period.ts';
 import { periodLabel, periodSeconds } from '../../domain/rules/period.ts';
 import { declaredRules } from '../../domain/rules/rule.ts';
 import { normaliseSubject } from '../../domain/rules/scope.ts';
-import type { Limit, RateLimits } from '../../schemas/types.ts';
+import type { Budgets, Limit, RateLimits } from '../../schemas/types.ts';
 import { quote } from '../../schemas/validation/path.ts';
 import type { GivenRules } from '../assemble/environment-rules.ts';
 import { hyphenAdvice, hyphenatedPath } from '../assemble/hyphenated-path.ts';
@@ -11,15 +13,18 @@ import { type Problem, problemOfFile } from '../read/problem.ts';
 
 /** Limits the number of warnings. */
 const enough = 100;
-const caps = ['max_requests', 'max_tokens'] as const;
 
-/** A limit of a user path that will be in force, from a file or a variable. */
+/** The caps of a user path over one period that will be in force, from a file or a variable. */
 interface Placed {
   /** To compare. */
   path: string;
   /** As it is written. */
   shown: string;
-  limit: Limit;
+  period: string;
+  /** One in shadow bounds nothing. */
+  isEnforced: boolean;
+  /** By name. */
+  caps: ReadonlyMap<string, number>;
   /** `file:line:column`, or the name of a variable. */
   place: () => string;
   problem: (cap: string, message: string) => Problem;
@@ -27,14 +32,22 @@ interface Placed {
 
 /**
  * Warnings about caps that are never reached, because a parent has a lower cap over the same period, and about variables that name
- * another path than the files. `config` has the rules of the files alone.
+ * another path than the files. `config` has the rules and budgets of the files alone.
  */
-export function checkUserPaths(config: RateLimits, given: readonly GivenRules[], sources: Sources): Problem[] {
+export function checkUserPaths(
+  { rate_limits, budgets }: { readonly rate_limits: RateLimits; readonly budgets: Budgets },
+  given: readonly GivenRules[],
+  sources: Sources,
+): Problem[] {
   const variables = given.filter(({ scope }) => scope === 'user_path');
   const replaced = new Set(variables.map(({ subject }) => subject));
-  const declared = limitsOfFiles(config, sources);
+  const declared = limitsOfFiles(rate_limits, sources);
   const rules = [...declared.filter(({ path }) => !replaced.has(path)), ...variables.flatMap(limitsOfVariable)];
-  return [...checkCaps(rules), ...checkHyphens(declared, variables)].slice(0, enough);
+  return [
+    ...checkCaps(rules),
+    ...checkCaps(budgetsOfFiles(budgets, sources)),
+    ...checkHyphens(declared, variables),
+  ].slice(0, enough);
 }
 
 function limitsOfFiles(config: RateLimits, sources: Sources): Placed[] {
@@ -44,35 +57,56 @@ function limitsOfFiles(config: RateLimits, sources: Sources): Placed[] {
     if (path === undefined) return [];
     const at = ['rate_limits', ...place];
     const problem = (cap: string, message: string): Problem => sources.problem([...at, cap], message);
-    return [{ path, shown, limit, place: () => sources.place(at), problem }];
+    return [{ path, shown, ...capsOf(limit), place: () => sources.place(at), problem }];
   });
 }
 
 function limitsOfVariable({ variable, subject: path, limits }: GivenRules): Placed[] {
   return limits.map(({ limit }) => {
     const problem = (cap: string, message: string): Problem => problemOfFile(variable, `${cap} ${message}`);
-    return { path, shown: path, limit, place: () => variable, problem };
+    return { path, shown: path, ...capsOf(limit), place: () => variable, problem };
   });
 }
 
-/** A rule holds for everything below its path, a template for each child: both bound the rules below. A rule in shadow bounds nothing. */
+function capsOf(limit: Limit): Pick<Placed, 'period' | 'isEnforced' | 'caps'> {
+  const { max_requests: requests, max_tokens: tokens } = limit;
+  const caps = new Map<string, number>();
+  if (requests !== undefined) caps.set('max_requests', requests);
+  if (tokens !== undefined) caps.set('max_tokens', tokens);
+  return { period: periodLabel(periodSeconds(limit)), isEnforced: limit.mode === 'enforce', caps };
+}
+
+function budgetsOfFiles(budgets: Budgets, sources: Sources): Placed[] {
+  return declaredBudgets(budgets).flatMap(({ scope, subject, periodSeconds: seconds, limit, place }): Placed[] => {
+    const { subject: path, shown = '' } = normaliseBudgetSubject(scope, subject);
+    if (scope !== 'user_path' || path === undefined) return [];
+    const at = ['budgets', ...place];
+    const problem = (cap: string, message: string): Problem => sources.problem([...at, cap], message);
+    const caps = new Map([['amount', limit.amount]]);
+    const period = budgetPeriodLabel(seconds);
+    return [
+      { path, shown, period, isEnforced: limit.mode !== 'shadow', caps, place: () => sources.place(at), problem },
+    ];
+  });
+}
+
+/** A rule or budget holds for everything below its path, a template for each child: both bound those below. */
 function checkCaps(rules: readonly Placed[]): Problem[] {
   const warnings: Problem[] = [];
-  const enforced = rules.filter(({ limit }) => limit.mode === 'enforce');
-  const byKey = new Map(enforced.map((rule) => [`${periodSeconds(rule.limit)} ${rule.path}`, rule]));
-  for (const { path, limit, problem } of rules) {
-    const seconds = periodSeconds(limit);
-    const parents = ancestorsOf(path).flatMap((ancestor) => byKey.get(`${seconds} ${ancestor}`) ?? []);
-    for (const cap of caps) {
-      const own = limit[cap] ?? 0;
+  const byKey = new Map(
+    rules.filter(({ isEnforced }) => isEnforced).map((rule) => [`${rule.period} ${rule.path}`, rule]),
+  );
+  for (const { path, period, caps, problem } of rules) {
+    const parents = ancestorsOf(path).flatMap((ancestor) => byKey.get(`${period} ${ancestor}`) ?? []);
+    for (const [cap, own] of caps) {
       const [lowest] = parents
-        .filter((parent) => (parent.limit[cap] ?? Number.POSITIVE_INFINITY) < own)
-        .sort((a, b) => (a.limit[cap] ?? 0) - (b.limit[cap] ?? 0));
+        .flatMap((parent) => ({ parent, bound: parent.caps.get(cap) ?? Number.POSITIVE_INFINITY }))
+        .filter(({ bound }) => bound < own)
+        .sort((a, b) => a.bound - b.bound);
       if (lowest === undefined || warnings.length >= enough) continue;
-      const parent = `${lowest.limit[cap]} of ${quote(lowest.shown)} (${lowest.place()})`;
-      const period = periodLabel(seconds);
+      const bound = `${lowest.bound} of ${quote(lowest.parent.shown)} (${lowest.parent.place()})`;
       warnings.push(
-        problem(cap, `${own} (${period}) is above the ${parent}, which holds here too, so it is never reached`),
+        problem(cap, `${own} (${period}) is above the ${bound}, which holds here too, so it is never reached`),
       );
     }
   }

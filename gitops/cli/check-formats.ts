@@ -29,6 +29,9 @@ export const formats: Readonly<Record<'text' | 'json' | 'github', (result: Check
   github,
 };
 
+/** The most lines about variables and keys of the machine that checks. */
+const mostNotes = 5;
+
 /** The warnings that `--strict` counts: what depends on the machine that checks is not among them. */
 export function countedWarnings(warnings: readonly Problem[]): Problem[] {
   return warnings.filter(({ environmental }) => environmental !== true);
@@ -38,12 +41,25 @@ function text(result: CheckResult): string {
   const { problems, warnings, strict, rules, budgets, diff } = result;
   return [
     ...problems.map((problem) => formatProblem(problem)),
-    ...warnings.map((problem) => `${strict && problem.environmental ? 'note' : 'warning'}: ${formatProblem(problem)}`),
+    ...countedWarnings(warnings).map((problem) => `warning: ${formatProblem(problem)}`),
+    ...sayNotes(warnings, strict ? 'note' : 'warning'),
     ...tabulate(rules),
     ...tabulate(budgets),
     ...(diff === undefined ? [] : sayComparison(diff)),
     sayResult(result),
   ].join('\n');
+}
+
+/** What depends on this machine, behind the warnings and not so much of it that it hides them. */
+function sayNotes(warnings: readonly Problem[], title: string): string[] {
+  const notes = warnings.filter(({ environmental }) => environmental === true);
+  const more = notes.length - mostNotes;
+  return [
+    ...notes.slice(0, mostNotes).map((problem) => `${title}: ${formatProblem(problem)}`),
+    ...(more > 0
+      ? [`${title}: and ${more} more about variables and keys of this machine; --format json has them all`]
+      : []),
+  ];
 }
 
 function sayResult({ directory, ok, files, revision, problems, warnings }: CheckResult): string {

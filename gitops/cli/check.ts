@@ -6,7 +6,7 @@ import { parseList, type Variables } from '../../schemas/variables.ts';
 import type { AssembledConfig } from '../assemble/assembled.ts';
 import { listBudgets } from '../assemble/list-budgets.ts';
 import { listRules } from '../assemble/list-rules.ts';
-import type { LoadContext } from '../assemble/load.ts';
+import type { LoadContext } from '../assemble/load-context.ts';
 import { firstLoadBytes, load } from '../assemble/load-off-thread.ts';
 import { type Problem, sortProblems } from '../read/problem.ts';
 import { readDirectory, revisionOf } from '../read/read.ts';

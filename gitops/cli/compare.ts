@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { AssembledConfig } from '../assemble/assembled.ts';
-import type { LoadContext } from '../assemble/load.ts';
+import type { LoadContext } from '../assemble/load-context.ts';
 import { firstLoadBytes, load } from '../assemble/load-off-thread.ts';
 import type { ConfigChange } from '../diff/config-change.ts';
 import { diffConfigs } from '../diff/diff.ts';

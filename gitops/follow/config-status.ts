@@ -29,6 +29,8 @@ export interface FollowStatus {
   problems: readonly Problem[];
   /** The files of providers' keys that cannot be read now; absent where keys are not read. */
   keyFileProblems?: readonly Problem[];
+  /** Mistakes in keys and variables of providers that are left out because of them; absent where keys are not read. */
+  keyProblems?: readonly Problem[];
   /** Providers that are left out, because they have no key; absent where keys are not read. */
   leftOut?: readonly string[];
 }

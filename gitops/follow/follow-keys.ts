@@ -68,7 +68,12 @@ export async function followConfigAndKeys(options: FollowOptions): Promise<Follo
   }
 
   return {
-    status: () => ({ ...follower.status(), keyFileProblems: keys.problems(), leftOut }),
+    status: () => ({
+      ...follower.status(),
+      keyFileProblems: keys.problems(),
+      keyProblems: inForce?.config.keyProblems ?? [],
+      leftOut,
+    }),
     reload: () => follower.reload(),
     async close() {
       closing.abort();

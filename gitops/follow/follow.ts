@@ -1,7 +1,9 @@
 // Keeps the configuration in force equal to the directory. After a mistake the last good configuration stays in force.
 import { singleFlight } from '../../store/single-flight.ts';
 import type { AssembledConfig } from '../assemble/assembled.ts';
+import { namesLeftOut } from '../assemble/leave-out.ts';
 import type { Loaded } from '../assemble/load.ts';
+import type { LoadContext } from '../assemble/load-context.ts';
 import { firstLoadBytes, load, reloadBytes } from '../assemble/load-off-thread.ts';
 import type { ConfigChange } from '../diff/config-change.ts';
 import { diffConfigs } from '../diff/diff.ts';
@@ -47,6 +49,9 @@ export async function followConfig(options: FollowOptions): Promise<Follower> {
   };
 }
 
+type LeavesOut = NonNullable<LoadContext['leavesOut']>;
+const none: LeavesOut = new Set<string>();
+
 /** One directory and the configuration in force. */
 class ConfigFollower {
   readonly settings: FollowSettings;
@@ -85,31 +90,45 @@ class ConfigFollower {
 
   async start(): Promise<void> {
     const reading = await readDirectory(this.#options.directory);
-    const loaded = await this.#load(reading, firstLoadBytes);
     this.#decided = reading.hash;
-    const problems = loaded.problems.length > 0 ? loaded.problems : this.#tryApply(loaded, reading.hash);
-    if (problems.length === 0) {
-      this.#status.lastSuccessMs = this.#options.nowMs();
-      this.#report('applied');
-      await this.#keep(reading);
-      return;
-    }
+    const problems = await this.#startFromDirectory(reading, none);
+    if (problems.length === 0) return;
     if (problems.some(({ fatal }) => fatal === true)) throw new ConfigRejected(problems);
-    await this.#startFromCopy(reading, problems);
+    const copy = await this.#recall();
+    const rejected = { hash: reading.hash, problems };
+    const ofCopy = copy === undefined ? [] : await this.#startFromCopy(copy, rejected, none);
+    if (copy !== undefined && ofCopy.length === 0) return;
+    // A provider whose key cannot be used, or whose variables are not set, must not stop a start.
+    if ((await this.#startFromDirectory(reading, 'all')).length === 0) return;
+    if (copy !== undefined && (await this.#startFromCopy(copy, rejected, 'all')).length === 0) return;
+    const about = ofCopy.map((problem) => ({ ...problem, message: `${problem.message} (in the last good copy)` }));
+    throw new ConfigRejected([...problems, ...about]);
   }
 
-  async #startFromCopy(reading: Reading, problems: readonly Problem[]): Promise<void> {
-    const copy = await this.#recall();
-    if (copy === undefined) throw new ConfigRejected(problems);
-    const loaded = await this.#load({ ...copy, problems: [] }, firstLoadBytes);
+  /** The problems; none when its configuration is in force. */
+  async #startFromDirectory(reading: Reading, leavesOut: LeavesOut): Promise<readonly Problem[]> {
+    const loaded = await this.#load(reading, firstLoadBytes, leavesOut);
+    const problems = loaded.problems.length > 0 ? loaded.problems : this.#tryApply(loaded, reading.hash);
+    if (problems.length > 0) return problems;
+    this.#status.lastSuccessMs = this.#options.nowMs();
+    this.#report('applied');
+    await this.#keep(reading);
+    return problems;
+  }
+
+  /** As `#startFromDirectory`. `rejected`: the content of the directory. */
+  async #startFromCopy(
+    copy: LastGood,
+    { hash, problems }: { readonly hash: string; readonly problems: readonly Problem[] },
+    leavesOut: LeavesOut,
+  ): Promise<readonly Problem[]> {
+    const loaded = await this.#load({ ...copy, problems: [] }, firstLoadBytes, leavesOut);
     const unusable = loaded.problems.length > 0 ? loaded.problems : this.#tryApply(loaded, copy.hash);
-    if (unusable.length > 0) {
-      const about = unusable.map((problem) => ({ ...problem, message: `${problem.message} (in the last good copy)` }));
-      throw new ConfigRejected([...problems, ...about]);
-    }
+    if (unusable.length > 0) return unusable;
     Object.assign(this.#status, { source: 'last-good', lastReloadSuccessful: false, problems });
-    this.#options.report({ kind: 'rejected', revision: revisionOf(reading.hash), problems });
+    this.#options.report({ kind: 'rejected', revision: revisionOf(hash), problems });
     this.#report('last-good-used', problems);
+    return [];
   }
 
   async #recall(): Promise<LastGood | undefined> {
@@ -127,10 +146,15 @@ class ConfigFollower {
     if (warning !== undefined) this.#report('warning', [warning]);
   }
 
-  async #load({ files, problems, hash }: Reading, inlineBytes: number): Promise<Loaded> {
+  /** Providers that are left out already stay so; an edit must not end one that works. */
+  async #load(
+    { files, problems, hash }: Reading,
+    inlineBytes: number,
+    leavesOut: LeavesOut = new Set(this.#config === undefined ? [] : namesLeftOut(this.#config)),
+  ): Promise<Loaded> {
     if (this.#pending?.hash === hash) return this.#pending.loaded;
     const { load: loadWith = load, variables } = this.#options;
-    const context = { ...this.#options, variables: variables === 'keep' ? 'keep' : 'error' } as const;
+    const context = { ...this.#options, leavesOut, variables: variables === 'keep' ? 'keep' : 'error' } as const;
     const loaded = files.length === 0 ? { problems: [], warnings: [] } : await loadWith(files, context, inlineBytes);
     return problems.length === 0
       ? loaded

@@ -3,8 +3,8 @@ import type { Path } from '../../schemas/validation/path.ts';
 import { isTree, type Tree } from '../../schemas/validation/value-at.ts';
 
 /**
- * The treatment of variables. `error` and `warning` expand them; an unset variable is an error or a warning, and its
- * text stays as written. `keep` expands nothing.
+ * The treatment of variables. `error` and `warning` expand them; the text of an unset variable stays as written, and it is an error or a
+ * warning. `keep` expands nothing.
  */
 export type VariableMode = 'error' | 'warning' | 'keep';
 
@@ -12,8 +12,15 @@ export interface Expanded {
   value: Tree;
   /** Strings whose final text is unknown, by `pathKey`: rules about their form are not checked. */
   unknown: Set<string>;
-  errors: { path: Path; message: string }[];
-  warnings: { path: Path; message: string }[];
+  /** Mistakes that do not depend on the values of variables. */
+  errors: ExpandProblem[];
+  /** Variables that are not set; empty with `keep`. */
+  unset: ExpandProblem[];
+}
+
+export interface ExpandProblem {
+  path: Path;
+  message: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -58,13 +65,21 @@ export function refersToVariable(text: string): boolean {
   return [...text.matchAll(reference)].some(([match]) => match.startsWith('${'));
 }
 
+/** The defaults of the variables of a text, with the names of these; those without a default or with an empty one are left out. */
+export function defaultsIn(text: string): { name: string; fallback: string }[] {
+  return [...text.matchAll(reference)].flatMap(([, content]) => {
+    const { name, fallback = '' } = readReference(content);
+    return name === undefined || fallback === '' ? [] : [{ name, fallback }];
+  });
+}
+
 /**
  * Builds a new tree; keys, numbers and booleans stay unchanged. Errors for every `variables`, so that both planes reject the same
  * files: a variable at another place, one of the gateway's own secrets, and a variable without braces. Messages name variables, never
  * their values.
  */
 export function expand(root: Tree, environment: Environment, variables: VariableMode): Expanded {
-  const result: Expanded = { value: {}, unknown: new Set(), errors: [], warnings: [] };
+  const result: Expanded = { value: {}, unknown: new Set(), errors: [], unset: [] };
   result.value = walkTree(root, []);
   return result;
 
@@ -102,11 +117,8 @@ export function expand(root: Tree, environment: Environment, variables: Variable
     });
     if (variables !== 'keep') {
       for (const name of unset) {
-        const list = variables === 'error' ? result.errors : result.warnings;
-        list.push({
-          path,
-          message: `the environment variable ${name} is not set; set it, or give a default: \${${name}:-…}`,
-        });
+        const says = `the environment variable ${name} is not set; set it, or give a default: \${${name}:-…}`;
+        result.unset.push({ path, message: says });
       }
     }
     const isUnknown = unset.size > 0 || (variables === 'keep' && refersToVariable(text));

@@ -16,6 +16,8 @@ export interface ParsedFile {
   value: Tree;
   /** Line and column of the value at a path, or of its key; the nearest parent's when there is nothing at the path. */
   locate: (path: Path, part?: 'key' | 'value') => { line: number; column: number };
+  /** Values that are read, but probably not as they are meant. */
+  doubts: Problem[];
 }
 
 const maxDepth = 32;
@@ -23,6 +25,9 @@ const maxDepth = 32;
 const maxAliased = 100_000;
 /** Numbers that YAML and JSON read in the same way. */
 const plainNumber = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$/;
+
+/** A dot before three zeros: in some languages it separates thousands. */
+const dottedThousands = /^-?[1-9][0-9]{0,2}\.000$/;
 
 /** Adds a problem at an offset of the text. */
 type Report = (offset: number, path: Path, message: string) => void;
@@ -43,7 +48,16 @@ export function parseFile(source: SourceFile): { parsed?: ParsedFile; problems: 
     problems.push({ file, ...placeOf(lines, offset), path: formatPath(path), message });
   };
 
-  const syntax = explainSyntax(document);
+  const conflict = conflictMarker(decoded.text);
+  if (conflict !== undefined) {
+    report(
+      conflict,
+      [],
+      'is a marker of a merge conflict (<<<<<<<, =======, >>>>>>>); resolve it, and remove the markers',
+    );
+    return { problems };
+  }
+  const syntax = explainSyntax(document, decoded.text);
   for (const { offset, message } of syntax) report(offset, [], message);
   if (syntax.length > 0) return { problems };
   const root = document.contents;
@@ -51,12 +65,22 @@ export function parseFile(source: SourceFile): { parsed?: ParsedFile; problems: 
     report(root?.range?.[0] ?? 0, [], explainRoot(root));
     return { problems };
   }
-  const reader = new ContentReader(lines, report);
+  const doubts: Problem[] = [];
+  const doubt: Report = (offset, path, message) => {
+    doubts.push({ file, ...placeOf(lines, offset), path: formatPath(path), message });
+  };
+  const reader = new ContentReader(lines, report, doubt);
   const value = reader.read(root, []);
   if (problems.length > 0 || !isTree(value)) return { problems };
   const locate: ParsedFile['locate'] = (path, part = 'value') =>
     placeOf(lines, offsetOf(root, reader.resolved, path, part));
-  return { problems, parsed: { file, name: source.name, value, locate } };
+  return { problems, parsed: { file, name: source.name, value, locate, doubts } };
+}
+
+/** The offset of a merge conflict that git wrote: the line where it begins, when there is one where it ends. */
+function conflictMarker(text: string): number | undefined {
+  const begin = /^<{7} /m.exec(text);
+  return begin !== null && /^>{7} /m.test(text) ? begin.index : undefined;
 }
 
 /** Line and column, both from 1. */
@@ -90,12 +114,14 @@ class ContentReader {
   readonly #anchors = new Map<string, Anchor>();
   readonly #lines: LineCounter;
   readonly #report: Report;
+  readonly #doubt: Report;
   #count = 0;
   #aliased = 0;
 
-  constructor(lines: LineCounter, report: Report) {
+  constructor(lines: LineCounter, report: Report, doubt: Report) {
     this.#lines = lines;
     this.#report = report;
+    this.#doubt = doubt;
   }
 
   read(node: ParsedNode | null, path: Path): unknown {
@@ -164,6 +190,14 @@ class ContentReader {
         `must be a plain decimal number such as 10${found}; if text is meant, put it in quotes`,
       );
       return null;
+    }
+    if (typeof value === 'number' && dottedThousands.test(digits) && !isSecret(path)) {
+      const thousands = digits.replaceAll('.', '');
+      this.#doubt(
+        node.range[0],
+        path,
+        `is read as ${value}, because a dot separates decimals; write ${value} or ${thousands}`,
+      );
     }
     if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
       this.#report(node.range[0], path, 'holds a NUL character or half of a surrogate pair');

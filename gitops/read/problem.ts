@@ -16,6 +16,8 @@ export interface Problem {
   first?: boolean;
   /** A warning that depends on the variables of this machine: `check-config --strict` does not count it. */
   environmental?: boolean;
+  /** A mistake in the key or the variables of a provider, which is left out because of it. */
+  leavesOut?: boolean;
 }
 
 /** Bounds the time to make the list, the messages between threads and the log. */
@@ -60,11 +62,15 @@ function isOfWebhook([, , kind, member]: Path): boolean {
   return kind === 'webhook' && (member === 'headers' || member === 'url' || member === 'secret');
 }
 
-/** Sorted by `first`, file, line, column and path, so that the same mistakes always give the same list. */
+/**
+ * Sorted by `first`, file, line, column and path, so that the same mistakes always give the same list. What depends on this machine comes last:
+ * it buries nothing.
+ */
 export function sortProblems(problems: readonly Problem[]): Problem[] {
   return [...problems].sort(
     (a, b) =>
       Number(b.first ?? false) - Number(a.first ?? false) ||
+      Number(a.environmental ?? false) - Number(b.environmental ?? false) ||
       compare(a.file, b.file) ||
       a.line - b.line ||
       a.column - b.column ||

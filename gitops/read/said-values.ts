@@ -32,6 +32,13 @@ const openNames: ReadonlySet<unknown> = new Set([
   'user_paths',
   'path',
   'scope',
+  'on',
+  'roles',
+  'models',
+  'model',
+  'fail',
+  'when_above',
+  'allowed_tools',
 ]);
 /** A key with such a name is hidden wherever it stands. */
 const closed = /secret|password|passwd|credential|authori[sz]ation|cookie|header|api_?key|apikey|_url$|^url$|dsn/i;

@@ -18,12 +18,13 @@ const sentences: Record<string, string> = {
   TAB_AS_INDENT: 'a tab is used as indentation; use spaces',
 };
 
-/** The first error or warning of a parsed document, because it is mostly the cause of the others. Empty when there is none. */
-export function explainSyntax(document: Document.Parsed): { offset: number; message: string }[] {
+/** The first error or warning of a parsed text, because it is mostly the cause of the others. Empty when there is none. */
+export function explainSyntax(document: Document.Parsed, text: string): { offset: number; message: string }[] {
   const found: YAMLError[] = [...document.errors, ...document.warnings];
   const first = found.find(({ code }) => code === 'RESOURCE_EXHAUSTION') ?? found[0];
   if (first !== undefined) {
-    return [{ offset: first.pos[0], message: say(first) }];
+    const [offset] = first.pos;
+    return [bareVariable(text, offset) ?? { offset, message: say(first) }];
   }
   const { explicit, version } = document.directives.yaml;
   if (explicit !== true || version === '1.2') return [];
@@ -33,6 +34,21 @@ export function explainSyntax(document: Document.Parsed): { offset: number; mess
       message: 'is marked %YAML 1.1, which reads some values differently; remove the line, YAML 1.2 is meant',
     },
   ];
+}
+
+/** Between { } and [ ] the brace of a variable begins another mapping. Looked for in the line of the error, before it and outside of quotes. */
+function bareVariable(text: string, at: number): { offset: number; message: string } | undefined {
+  const start = text.lastIndexOf('\n', at - 1) + 1;
+  const [line = ''] = text.slice(start).split('\n', 1);
+  for (const { 0: variable, index } of line.matchAll(/\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/g)) {
+    const before = line.slice(0, index);
+    const isQuoted = [`"`, `'`].some((quote) => before.split(quote).length % 2 === 0);
+    if (isQuoted || !/[{[]/.test(before)) continue;
+    const name = variable.replace(/:-.*/s, '}');
+    const message = `the variable ${name} between { } or [ ] needs quotes; it is filled in only in keys, addresses and headers, so elsewhere write the value itself`;
+    return { offset: start + index, message };
+  }
+  return undefined;
 }
 
 function say({ code, message }: YAMLError): string {

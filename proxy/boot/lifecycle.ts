@@ -18,6 +18,12 @@ import type { LimitLink } from './limit-link.ts';
 /** The facts that stay the same while the process runs. */
 export type Identity = Pick<OwnFacts, 'startedAtMs' | 'environment'>;
 
+/** What is asked of other parts for the readiness. */
+export interface ReadinessParts {
+  readonly isOverloaded: boolean;
+  readonly unusableGuardrails: readonly string[];
+}
+
 export class Lifecycle {
   phase: 'starting' | 'serving' | 'draining' = 'starting';
   /** Rate limits are switched on. */
@@ -76,7 +82,7 @@ export class Lifecycle {
     return this.controlPlaneWatch?.answers() ?? true;
   }
 
-  readiness(isOverloaded: boolean): Readiness {
+  readiness({ isOverloaded, unusableGuardrails }: ReadinessParts): Readiness {
     return readinessOf({
       phase: this.phase,
       config: this.config(),
@@ -86,6 +92,7 @@ export class Lifecycle {
       hasControlPlane: this.hasControlPlane(),
       secretProblems: this.secretProblems(),
       lacksModels: this.discovery?.isIncomplete === true,
+      hasUnusableGuardrails: unusableGuardrails.length > 0,
       isOverloaded,
     });
   }
@@ -110,8 +117,8 @@ export class Lifecycle {
     if (state === undefined) throw new Error('a heartbeat before the store was read for the first time');
     const { isEnforcing } = this;
     // The files of providers' keys are secrets of the configuration.
-    const keyFileProblems = (this.config()?.keyFileProblems ?? []).map(formatProblem);
-    const secretProblems = [...this.secretProblems(), ...keyFileProblems];
+    const { keyFileProblems = [], keyProblems = [] } = this.config() ?? {};
+    const secretProblems = [...this.secretProblems(), ...[...keyFileProblems, ...keyProblems].map(formatProblem)];
     const facts = { config: this.config(), state, isEnforcing, live, keyMark, secretProblems };
     return heartbeatBody({ ...this.#identity, ...facts });
   }

@@ -13,7 +13,7 @@ import { foundChecks } from './kinds/found-checks.ts';
 import { limitsChecks, systemPromptChecks } from './kinds/request-checks.ts';
 
 /** The checks of a guardrail in each phase. */
-type Phases = Partial<Record<Phase, Checks>> & Pick<Guardrail, 'hook'>;
+type Phases = Partial<Record<Phase, Checks>> & Pick<Guardrail, 'hook'> & Partial<Pick<Guardrail, 'isCompiled'>>;
 
 /** Makes what each kind looks at, whichever phases it is for. Throws for what `check-config` refuses. */
 const makers: {
@@ -64,7 +64,7 @@ export function compileGuardrails(
 
 function compileGuardrail({ value: written, manual }: MergedGuardrail, places: ReadonlyMap<string, string>): Guardrail {
   const kind = kindOf(written);
-  const phases = manual === undefined ? phasesOf(kind, written) : usablePhases(kind, written);
+  const { isCompiled = true, ...phases } = manual === undefined ? phasesOf(kind, written) : usablePhases(kind, written);
   const on = written.on ?? [phases.input === undefined ? 'output' : 'input'];
   return Object.freeze({
     name: written.name,
@@ -75,6 +75,8 @@ function compileGuardrail({ value: written, manual }: MergedGuardrail, places: R
     input: on.includes('input') ? phases.input : undefined,
     output: on.includes('output') ? phases.output : undefined,
     hook: phases.hook,
+    asks: written.llm?.model,
+    isCompiled,
     source: manual === undefined ? places.get(written.name) : undefined,
     updatedBy: manual?.updatedBy,
     userPaths: written.user_paths?.map((path) => normaliseUserPath(path).path ?? path),
@@ -93,7 +95,7 @@ function usablePhases(kind: GuardrailKind, written: WrittenGuardrail): Phases {
   try {
     return phasesOf(kind, written);
   } catch {
-    return { input: { request: () => unusable }, output: { texts: () => unusable } };
+    return { input: { request: () => unusable }, output: { texts: () => unusable }, isCompiled: false };
   }
 }
 

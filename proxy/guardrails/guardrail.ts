@@ -91,6 +91,10 @@ export interface Guardrail {
   readonly output: Checks | undefined;
   /** The service that it asks; absent: none. */
   readonly hook?: Hook | undefined;
+  /** The model that it asks; undefined: none. */
+  readonly asks: string | undefined;
+  /** False: an operator set it with another version of the gateway, and here it refuses all that it is for. */
+  readonly isCompiled: boolean;
   /** Where it is declared, `<file>:<line>`; undefined: by an operator. */
   readonly source: string | undefined;
   /** The operator who set it; undefined: it is declared. */

@@ -34,6 +34,8 @@ export interface ReadFacts {
   workers: number;
   failedLogins: Pick<FailedLogins, 'counts'>;
   readiness: () => Pick<Readiness, 'status'>;
+  /** The names of guardrails that cannot work. */
+  unusableGuardrails: () => readonly string[];
   /** The control plane answers. */
   hasControlPlane: () => boolean;
   /** Why files of the gateway's own secrets do not hold what is in force. */
@@ -132,7 +134,7 @@ function processReaders(facts: ReadFacts) {
 }
 
 function requestReaders(facts: ReadFacts, { auxiliary, guardrails, upstreams }: CountedFacts) {
-  const { failedLogins, bodies, budgets, retries, storedResponses, nowMs } = facts;
+  const { failedLogins, bodies, budgets, retries, storedResponses, unusableGuardrails, nowMs } = facts;
   return {
     authFailures: () => byLabel('reason', failedLogins.counts()),
     bodyBytes: () => bodies.held,
@@ -151,6 +153,7 @@ function requestReaders(facts: ReadFacts, { auxiliary, guardrails, upstreams }: 
     budgetVerdicts: () => budgets.verdicts.size,
     budgetOverflows: () => budgets.ledgers.overflowed,
     guardrailVerdicts: () => Array.from(guardrails.counts, ({ count, ...labels }) => [labels, count]),
+    guardrailsUnusable: () => unusableGuardrails().map((guardrail) => [{ guardrail }, 1] as const),
     // Keys are named by their place in the configuration. A provider with a single key has nothing to rotate, and is not shown.
     providerKeyResting: () =>
       upstreams()

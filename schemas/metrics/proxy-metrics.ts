@@ -277,6 +277,13 @@ export const proxyMetrics = {
     help: 'Requests that a guardrail looked at, by its name (other: no longer configured), phase (input, output) and outcome: pass, flag, revise, block, failed (there was no verdict); with shadow_ in front where the guardrail is not enforced.',
     labelNames: ['guardrail', 'phase', 'outcome'],
   },
+  guardrailsUnusable: {
+    name: 'gateway_guardrails_unusable',
+    type: 'gauge',
+    help: '1 for each guardrail that cannot work now, by its name, because the model that it asks is unknown, or because an operator set it with another version: it refuses all that it is for, or, with fail: open, never judges.',
+    labelNames: ['guardrail'],
+    acrossWorkers: 'max',
+  },
   ...cacheMetrics,
   discoveryModels: {
     name: 'gateway_discovery_models',

@@ -3,6 +3,7 @@ import { t as suite, test } from 'tap';
 import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Gateway, startGateway, untilIdle } from '../support/gateway.ts';
 import { journaled, recordOf } from '../support/journal.ts';
+import { reasonsOf } from '../support/operator.ts';
 import { slotsAndWindow } from '../support/rule-figures.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -187,4 +188,17 @@ await test('verdicts count in every form of answer, and the call of a judge is r
   const { id } = await ask('input-shadow-open-llm', false);
   const record = await recordOf(gateway, id);
   t.equal(record.user_path, '/guardrails/input-shadow-open-llm', 'the judge is asked first, so its record comes first');
+});
+
+await test('a guardrail whose model is unknown is named by readiness and metric, until there is one', async (t) => {
+  const isUnusable = async (): Promise<boolean> => (await reasonsOf(gateway)).includes('guardrail_unusable');
+  const metric = () => gateway.metric('gateway_guardrails_unusable', { guardrail: 'typo' });
+  t.same([await isUnusable(), await metric()], [false, undefined]);
+  const typo = { name: 'typo', models: ['nobody-asks'], llm: { model: 'jugde/j', prompt: 'No insults.' } };
+  await gateway.applyConfig({ 'typo.yaml': { guardrails: [typo] } });
+  t.same([await isUnusable(), await metric()], [true, 1]);
+  await gateway.applyConfig({
+    'typo.yaml': { aliases: [{ source: 'jugde/j', target: 'judge/j' }], guardrails: [typo] },
+  });
+  t.same([await isUnusable(), await metric()], [false, undefined]);
 });

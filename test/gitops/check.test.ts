@@ -1,6 +1,6 @@
 // The check-config command: reports the problems that the gateway would report, in three formats.
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
@@ -201,6 +201,23 @@ await test('with --strict a warning fails, unless it is about a variable of this
   const args = [fixture('good/rule-for-a-provider-to-come'), '--strict', '--format'];
   t.match((await checkConfig([...args, 'github'], {})).output, /^::error file=.*so the rule matches nothing/m);
   t.match(JSON.parse((await checkConfig([...args, 'json'], {})).output), { ok: false, strict: true, problems: [] });
+});
+
+await test('notes about keys of this machine do not bury warnings', async (t) => {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'gateway-check-')));
+  t.teardown(() => rmSync(directory, { recursive: true }));
+  const names = Array.from({ length: 300 }, (_, index) => `p${index}`);
+  const providers = names.map(
+    (name) => `  ${name}: { type: openai, api_key: "\${NOBODY_SETS_${name}}", models: [m] }\n`,
+  );
+  const rule = 'rate_limits: { models: [{ model: phantom, limits: [{ period: minute, max_requests: 1 }] }] }\n';
+  writeFileSync(join(directory, 'a.yaml'), `providers:\n${providers.join('')}${rule}`);
+  const { output, code } = await checkConfig([directory, '--strict'], {});
+  t.equal(code, 1);
+  const [first = '', ...rest] = output.split('\n');
+  t.match(first, /^warning: .*a\.yaml:302:\d+ .*so the rule matches nothing/);
+  t.equal(rest.filter((line) => line.startsWith('note: ')).length, 6);
+  t.match(rest.at(-2), /^note: and \d+ more about variables and keys of this machine; --format json has them all$/);
 });
 
 await test('help says how it is used, what the formats are and what the exit code means', async (t) => {

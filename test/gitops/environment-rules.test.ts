@@ -110,6 +110,7 @@ await test('a variable replaces everything the files say about its subject, and 
   t.strictSame(lines(warnings), [
     'a.yaml:6:15  rate_limits.user_paths[0].path  is replaced, with all its limits, by the environment variable SET_RATE_LIMIT_TEAM__APP',
     'a.yaml:8:15  rate_limits.user_paths[2].path  is replaced, with all its limits, by the environment variable SET_RATE_LIMIT_TEAM__APP',
+    'a.yaml:9:15  rate_limits.user_paths[3].path  "/Team" is spelled "/team" in a.yaml:6:15; letter case does not count, so both are one path',
     'a.yaml:9:15  rate_limits.user_paths[3].path  is replaced, with all its limits, by the environment variable SET_RATE_LIMIT_TEAM__APP',
     'a.yaml:11:15  rate_limits.providers[0].name  is replaced, with all its limits, by the environment variable SET_PROVIDER_RATE_LIMIT_OPENAI',
   ]);
@@ -167,7 +168,8 @@ await test('limits of a provider are never per child, and may say so', async (t)
 });
 
 await test('a provider that is not there is a warning with a hint', async (t) => {
-  const warning = (variable: string): string[] => lines(load({ [variable]: 'rpm=5' }, files).warnings);
+  const known = files.replace('/Team/App', '/other');
+  const warning = (variable: string): string[] => lines(load({ [variable]: 'rpm=5' }, known).warnings);
   t.strictSame(warning('SET_PROVIDER_RATE_LIMIT_OPNEAI'), [
     'SET_PROVIDER_RATE_LIMIT_OPNEAI  there is no provider "opneai", so its limits match nothing; did you mean "openai"?',
   ]);

@@ -1,7 +1,8 @@
 // The fixtures of configurations, and short ways to load a text: for the tests of loading.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type LoadContext, type Loaded, loadFiles } from '../../gitops/assemble/load.ts';
+import { type Loaded, loadFiles } from '../../gitops/assemble/load.ts';
+import type { LoadContext } from '../../gitops/assemble/load-context.ts';
 import { formatProblem, type Problem } from '../../gitops/read/problem.ts';
 import { readDirectory, type SourceFile } from '../../gitops/read/read.ts';
 import { loadFormCompiler } from '../../schemas/validation/answer-form.ts';

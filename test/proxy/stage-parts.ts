@@ -83,6 +83,7 @@ export function metricsOf(
     workers: 1,
     failedLogins: createFailedLogins(),
     readiness: () => ({ status: 'ready' }),
+    unusableGuardrails: () => [],
     recording: {
       flush: () => undefined,
       status: () => ({

@@ -32,6 +32,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
     workers: 1,
     failedLogins: createFailedLogins(),
     readiness: () => ({ status: 'ready' }),
+    unusableGuardrails: () => [],
     recording: {
       flush: () => undefined,
       status: () => ({
