@@ -1,5 +1,5 @@
 // GET /admin/config/differences: what is on disk against what is in force, with a real directory that is followed.
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { test } from 'tap';
@@ -28,7 +28,7 @@ await test('it says what differs and why it is not in force, and nothing once it
     report: () => undefined,
   });
   t.teardown(() => follower.close());
-  const settings = { configDirectory: directory };
+  const settings = { configDirectory: directory, entitlements: new Set<string>(), variables: {} };
   const look = async (folder: string = ownFolder) => {
     const status = () => follower.status();
     const said = await describeDifferences({ settings, ownFolder: folder, status, nowMs: () => Date.UTC(2026, 5, 1) });
@@ -49,6 +49,17 @@ await test('it says what differs and why it is not in force, and nothing once it
   const path = 'rate_limits.user_paths[/team].limits[minute].max_requests';
   const values = [{ path, change: 'changed', line: 5, before: '60', after: '"sixty"' }];
   t.same(rejected['files'], [{ file: 'limits.yaml', change: 'changed', values }]);
+  t.match(rejected, { changes: [], set_aside: ['limits.yaml'] }, 'a file with a mistake counts as it is in force');
+  writeFileSync(join(directory, 'cache.yaml'), 'cache: { enabled: true, scope: gateway }\n');
+  writeFileSync(join(directory, 'new.yaml'), 'guardrails: [\n');
+  t.match(await look(), {
+    changes: [
+      { kind: 'setting', name: 'cache.enabled', change: 'loosened', effect: 'loosened' },
+      { name: 'cache.scope', words: 'loosened: setting cache.scope: user_path → gateway' },
+    ],
+    set_aside: ['limits.yaml', 'new.yaml'],
+  });
+  for (const name of ['cache.yaml', 'new.yaml']) rmSync(join(directory, name));
   t.notOk('files' in (await look(temporaryDirectory(t))), 'without the copy the files in force are not known');
 
   put(rules('61'));

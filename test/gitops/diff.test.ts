@@ -135,7 +135,7 @@ await test('aliases, providers and settings say what changed in them', async (t)
     'tightened: setting rate_limits.on_store_loss: share → closed',
     'loosened: setting rate_limits.reserve_tokens: p90 → p50',
     'changed: setting rate_limits.scope: none → fleet',
-    'changed: setting server.body_limit: 32MiB → 8MiB',
+    'tightened: setting server.body_limit: 32MiB → 8MiB',
   ]);
   const scope = (of: string): AssembledConfig => config(`rate_limits: { scope: ${of} }`);
   t.same(words(scope('fleet'), scope('replica')), ['loosened: setting rate_limits.scope: fleet → replica']);
@@ -155,7 +155,7 @@ await test('settings of aliases and prices of models are told', async (t) => {
   );
   t.same(words(before, after), [
     'changed: provider z: models +{id:m,pricing:{input_per_mtok:1,output_per_mtok:2}}, -m',
-    'changed: alias x: enabled true → false, retry.attempts none → 1, retry.on none → ' +
+    'tightened: alias x: enabled true → false, retry.attempts none → 1, retry.on none → ' +
       '[connect,timeout,rate_limit,server_error,model_unavailable,unauthorized,invalid_answer], ' +
       'strategy round_robin → cost, user_paths none → [/a]',
   ]);

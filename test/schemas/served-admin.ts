@@ -69,7 +69,8 @@ export async function startAdmin(t: Test) {
   const aliases = { store, nowMs, configAliases: () => ({ aliases: [], places: new Map(), models: empty.models }) };
   await app.register(managedRoutes(virtualModelResource), { parts: aliases });
   const ofBudgets = budgetParts({ store, quotas, nowMs });
-  const differences = { settings: { configDirectory: '.' }, ownFolder: '.', status: () => undefined, nowMs };
+  const settings = { configDirectory: '.', entitlements: new Set<string>(), variables: {} };
+  const differences = { settings, ownFolder: '.', status: () => undefined, nowMs };
   await app.register(configRoutes, {
     parts: { rules, budgets: ofBudgets, aliases, inForce: () => empty, status: () => undefined, fleet, differences },
   });

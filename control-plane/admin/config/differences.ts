@@ -2,15 +2,17 @@
 
 import { timestamp } from '../../../domain/timestamp.ts';
 import { diffFiles, type FileDifference } from '../../../gitops/diff/diff-files.ts';
+import { diffReadings } from '../../../gitops/diff/diff-readings.ts';
 import type { FollowStatus } from '../../../gitops/follow/config-status.ts';
-import { recallLastGood } from '../../../gitops/follow/last-good.ts';
+import { type LastGood, recallLastGood } from '../../../gitops/follow/last-good.ts';
 import { formatProblem, type Problem } from '../../../gitops/read/problem.ts';
-import { readDirectory, revisionOf } from '../../../gitops/read/read.ts';
+import { type Reading, readDirectory, revisionOf } from '../../../gitops/read/read.ts';
 import type { PlaneSettings } from '../../../plane/environment.ts';
 import { lastGoodFolder } from '../../../plane/start.ts';
+import type { Variables } from '../../../schemas/variables.ts';
 
 export interface DifferenceParts {
-  readonly settings: Pick<PlaneSettings, 'configDirectory'>;
+  readonly settings: Pick<PlaneSettings, 'configDirectory' | 'entitlements'> & { readonly variables: Variables };
   /** Where this process keeps the copy of the files in force. */
   readonly ownFolder: string;
   readonly status: () => Pick<FollowStatus, 'revision' | 'source' | 'problems' | 'lastSuccessMs'> | undefined;
@@ -39,7 +41,26 @@ export async function describeDifferences({ settings, ownFolder, status, nowMs }
     disk_revision: onDisk,
     same: isSame,
     problems: problems.map(describeProblem),
-    ...(isSame ? { files: [], complete: true } : isKnown ? listed(diffFiles(lastGood.files, reading.files)) : {}),
+    ...(isSame
+      ? { files: [], complete: true, changes: [], set_aside: [] }
+      : isKnown
+        ? { ...listed(diffFiles(lastGood.files, reading.files)), ...(await changesIn(lastGood, reading, settings)) }
+        : {}),
+  };
+}
+
+/** What would be said of the change if it were put in force, as in the log and by check-config --diff. */
+async function changesIn(
+  lastGood: LastGood,
+  reading: Reading,
+  { variables: environment, entitlements }: DifferenceParts['settings'],
+): Promise<object> {
+  const found = await diffReadings(lastGood.files, reading, { environment, variables: 'keep', entitlements });
+  if (found === undefined) return {};
+  const changes = found.changes.slice(0, mostValues);
+  return {
+    changes: changes.map(({ kind, name, change, effect, words }) => ({ kind, name, change, effect, words })),
+    set_aside: found.setAside,
   };
 }
 

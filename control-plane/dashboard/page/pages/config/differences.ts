@@ -30,6 +30,11 @@ interface File {
   readonly uncompared?: 'not_yaml' | 'too_large';
 }
 
+interface Change {
+  readonly effect?: 'loosened' | 'tightened';
+  readonly words: string;
+}
+
 /** The answer of /admin/config/differences. */
 export interface DiskState {
   readonly directory: string;
@@ -41,6 +46,8 @@ export interface DiskState {
   readonly problems: readonly Problem[];
   readonly files?: readonly File[];
   readonly complete?: boolean;
+  readonly changes?: readonly Change[];
+  readonly set_aside?: readonly string[];
 }
 
 export function OnDisk({ of }: { readonly of: DiskState }): View {
@@ -70,7 +77,8 @@ export function OnDisk({ of }: { readonly of: DiskState }): View {
   </section>`;
 }
 
-function Waiting({ of: { problems, files, complete } }: { readonly of: DiskState }): View {
+function Waiting({ of }: { readonly of: DiskState }): View {
+  const { problems, files, complete } = of;
   return html`${
     problems.length === 0
       ? html`<p>The content has just changed, and is put in force as soon as it stays the same for a moment.</p>`
@@ -78,6 +86,7 @@ function Waiting({ of: { problems, files, complete } }: { readonly of: DiskState
         <${Problems} of=${problems} />`
   }
     <h3>What would change</h3>
+    <${Changes} of=${of} />
     ${
       files === undefined
         ? html`<p class="quiet">The files in force are not known here, so there is nothing to compare.</p>`
@@ -85,6 +94,23 @@ function Waiting({ of: { problems, files, complete } }: { readonly of: DiskState
           ${files.length === 0 && html`<p class="quiet">No file differs.</p>`}
           ${complete === false && html`<p class="note small">There are more than five hundred differences; the others are not shown.</p>`}`
     }`;
+}
+
+/** Entry by entry, what loosens first. */
+function Changes({ of: { changes = [], set_aside: aside = [] } }: { readonly of: DiskState }): View {
+  const rank = ({ effect }: Change): number => (effect === 'loosened' ? 0 : effect === 'tightened' ? 1 : 2);
+  return html`${
+    changes.length > 0 &&
+    html`<ul class="list">
+      ${changes
+        .toSorted((one, other) => rank(one) - rank(other))
+        .map(
+          ({ words, effect }) =>
+            html`<li key=${words}>${effect === 'loosened' ? html`<${Badge} tone="warn">loosened</${Badge}> ` : ''}<span>${words}</span></li>`,
+        )}
+    </ul>`
+  }
+  ${aside.length > 0 && html`<p class="quiet small">Here ${aside.join(', ')} counts as it is in force, because it holds a mistake.</p>`}`;
 }
 
 function Problems({ of }: { readonly of: readonly Problem[] }): View {
