@@ -1,8 +1,10 @@
-// `npm start`: starts the demo provider, the control plane and the proxy on this machine, and stops them together.
+// `npm start`: starts the demo provider, the control plane and the proxy on this machine, and stops them together. `npm start -- NAME` starts an
+// example.
 import { statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { chooseModel, composeBanner } from './local/banner.ts';
+import { exampleVariables, startedExamples } from './local/examples.ts';
 import { createGroup } from './local/group.ts';
 import { findMasterKey, type MasterKey } from './local/master-key.ts';
 import { takenPorts, waitUntilReady } from './local/reach.ts';
@@ -11,7 +13,15 @@ import { takenPorts, waitUntilReady } from './local/reach.ts';
 const proxyFlags = manifest.scripts.proxy.split(' ').slice(1, -1);
 const startDeadlineMs = 30_000;
 const top = join(import.meta.dirname, '..');
-const { env } = process;
+const [, , example] = process.argv;
+const own = example === undefined ? {} : exampleVariables(example, top);
+if (own === undefined) {
+  process.stderr.write(`there is no example ${example} to start; there are ${startedExamples.join(', ')}\n`);
+  process.exit(2);
+}
+const given = Object.entries(process.env).filter(([, value]) => value !== undefined && value !== '');
+/** What is set wins over what an example has of its own. */
+const env: NodeJS.ProcessEnv = { ...process.env, ...own, ...Object.fromEntries(given) };
 const group = createGroup(env);
 
 function isDirectory(path: string): boolean {

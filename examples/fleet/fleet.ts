@@ -9,9 +9,12 @@ import { composeFleetBanner } from './commands.ts';
 const proxyFlags = manifest.scripts.proxy.split(' ').slice(1, -1);
 const startDeadlineMs = 30_000;
 const top = join(import.meta.dirname, '../..');
-const { env } = process;
+/** Those of no other example (deploy/local/examples.ts). */
+const ownPorts = { FLEET_PORTS: '8220,8221', GATEWAY_ADMIN_PORT: '8222', DEMO_PROVIDER_PORT: '8223' };
+const given = Object.entries(process.env).filter(([, value]) => value !== undefined && value !== '');
+const env: NodeJS.ProcessEnv = { ...process.env, ...ownPorts, ...Object.fromEntries(given) };
 const group = createGroup(env);
-const ports = (env['FLEET_PORTS'] || '8080,8082').split(',').map((port) => port.trim());
+const ports = (env['FLEET_PORTS'] ?? '').split(',').map((port) => port.trim());
 const dataDirectory = env['GATEWAY_DATA'] || './data/fleet';
 
 /** The state store: the Redis of REDIS_URL, otherwise a Redis that this process starts. */
@@ -90,8 +93,8 @@ async function start(): Promise<void> {
 async function main(): Promise<void> {
   const taken = await takenPorts([
     ...ports.map((port) => ({ variable: 'FLEET_PORTS', port, host: env['GATEWAY_HOST'] })),
-    { variable: 'GATEWAY_ADMIN_PORT', port: env['GATEWAY_ADMIN_PORT'] || '8081', host: env['GATEWAY_ADMIN_HOST'] },
-    { variable: 'DEMO_PROVIDER_PORT', port: env['DEMO_PROVIDER_PORT'] || '8090' },
+    { variable: 'GATEWAY_ADMIN_PORT', port: env['GATEWAY_ADMIN_PORT'] ?? '', host: env['GATEWAY_ADMIN_HOST'] },
+    { variable: 'DEMO_PROVIDER_PORT', port: env['DEMO_PROVIDER_PORT'] ?? '' },
   ]);
   if (taken.length > 0) return group.stop(1, taken);
   const timer = setTimeout(() => {

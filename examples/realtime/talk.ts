@@ -8,7 +8,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { stay: { type: 'boolean', default: false }, wav: { type: 'string' } },
 });
-const address = process.env['REALTIME_URL'] || 'ws://127.0.0.1:8080/v1/realtime?model=voice';
+const address = process.env['REALTIME_URL'] || 'ws://127.0.0.1:8190/v1/realtime?model=voice';
 const key = process.env['REALTIME_KEY'] ?? '';
 const sampleRate = 24_000;
 /** Ten minutes. */

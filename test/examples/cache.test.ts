@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { temporaryDirectory } from '../support/teardown.ts';
-import { blocksIn, inPlaces, openTerminal, startLocal } from '../support/terminal.ts';
+import { blocksIn, exampleOf, inPlaces, openTerminal, startLocal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const top = join(import.meta.dirname, '../..');
@@ -12,8 +12,7 @@ const [start = '', define = '', ...commands] = blocksIn(readme, 'sh');
 const printed = blocksIn(readme, '');
 
 await test('every command prints what the page says', async (t) => {
-  const [, config = ''] = /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start) ?? [];
-  const { places } = await startLocal(t, temporaryDirectory(t, 'cache'), { GATEWAY_CONFIG: join(top, config) });
+  const { places } = await startLocal(t, temporaryDirectory(t, 'cache'), {}, exampleOf(start));
   const paste = openTerminal(t, places);
   await paste(define);
   const [twice = '', other = '', limits = '', says = '', saved = '', forget = ''] = commands;

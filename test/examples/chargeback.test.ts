@@ -4,8 +4,8 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { startProcess } from '../support/process.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
+import { exampleOf, inPlaces, startLocal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const top = join(import.meta.dirname, '../..');
@@ -19,27 +19,13 @@ const [start = '', define = '', ...commands] = blocksOf(pageText('examples/charg
 
 await test('a team spends its budget, is refused, and goes on; all of it is found again', async (t) => {
   const data = temporaryDirectory(t, 'chargeback');
-  const [, config = ''] = /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start) ?? [];
-  const gateway = await startProcess({
-    t,
-    entry: 'deploy/local.ts',
-    env: {
-      GATEWAY_CONFIG: join(top, config),
-      GATEWAY_DATA: data,
-      GATEWAY_PORT: '0',
-      GATEWAY_ADMIN_PORT: '0',
-      DEMO_PROVIDER_PORT: '0',
-    },
-    ready: { line: /^Ctrl-C stops everything/ },
-  });
-  t.teardown(() => gateway.stop());
-  const [, url = ''] = /^ {2}API +(\S+)\/v1$/m.exec(gateway.stdout.join('\n')) ?? [];
+  const { places } = await startLocal(t, data, {}, exampleOf(start));
+  // The other pages speak of examples/team-limits.
+  const others = { '127.0.0.1:8210': '127.0.0.1:8110', 'data/team-limits/': 'data/chargeback/', '/team-a': '/unit-a' };
 
   /** Runs commands and gives what they print. */
   function paste(text: string): Promise<string> {
-    const here = `${define}\n${text}`
-      .replaceAll('http://127.0.0.1:8080', url)
-      .replaceAll('data/master-key', join(data, 'master-key'));
+    const here = inPlaces(inPlaces(`${define}\n${text}`, others), places);
     return new Promise((done, fail) => {
       execFile('sh', ['-c', here], { cwd: data, timeout: 30_000 }, (error, stdout) =>
         error ? fail(error) : done(stdout),
@@ -55,7 +41,7 @@ await test('a team spends its budget, is refused, and goes on; all of it is foun
     return text.includes('"exceeded":true') && text;
   });
   const [paths = '', budgets = ''] = reported.split('\n');
-  t.match(JSON.stringify(JSON.parse(paths)), /\/team-a\/app/);
+  t.match(JSON.stringify(JSON.parse(paths)), /\/unit-a\/app/);
   const rows = (JSON.parse(budgets) as { budgets: { period_label: string; spent: number; exceeded: boolean }[] })
     .budgets;
   t.match(
@@ -76,7 +62,7 @@ await test('a team spends its budget, is refused, and goes on; all of it is foun
     const { sessions } = JSON.parse(first) as { sessions: { latest: { user_path: string; status_code: number } }[] };
     return sessions[0] && ([sessions[0].latest, other] as const);
   });
-  t.match(latest, { user_path: /^\/team-a/, status_code: 429 });
+  t.match(latest, { user_path: /^\/unit-a/, status_code: 429 });
   t.match(second, /"total_cost":[1-9]/);
   for (const heading of ['Find a conversation', 'What did team X spend']) {
     const blocks = blocksOf(sectionOf('deploy/README.md', heading)).filter((block) => !block.startsWith('curl'));

@@ -3,7 +3,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { temporaryDirectory } from '../support/teardown.ts';
-import { blocksIn, openTerminal, startLocal } from '../support/terminal.ts';
+import { blocksIn, exampleOf, openTerminal, startLocal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const top = join(import.meta.dirname, '../..');
@@ -13,10 +13,10 @@ const shown = blocksIn(readme, '').map((block) => block.trim());
 
 await test('guardrails refuse, mask, change and try as the README shows it', async (t) => {
   const home = temporaryDirectory(t, 'guardrails');
-  const [, written = ''] = /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start) ?? [];
+  const example = exampleOf(start);
   const config = join(home, 'config');
-  cpSync(join(top, written), config, { recursive: true });
-  const { places } = await startLocal(t, home, { GATEWAY_CONFIG: config });
+  cpSync(join(top, `examples/${example}/config`), config, { recursive: true });
+  const { places } = await startLocal(t, home, { GATEWAY_CONFIG: config }, example);
   const paste = openTerminal(t, places);
   const [
     define = '',

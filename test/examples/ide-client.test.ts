@@ -9,7 +9,7 @@ import { codexRequest } from '../proxy/dialects/responses/agent-requests.ts';
 import { claudeCodeRequest } from '../proxy/translation/claude-code-request.ts';
 import { watchTime } from '../support/slowdown.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
-import { blocksIn, inPlaces, openTerminal, startLocal } from '../support/terminal.ts';
+import { blocksIn, exampleOf, inPlaces, openTerminal, startLocal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const top = join(import.meta.dirname, '../..');
@@ -24,9 +24,7 @@ type Members = Readonly<Record<string, unknown>>;
 // --- The gateway, started as the README says, and a shell beside it
 
 const home = temporaryDirectory(suite, 'ide-client');
-const local = await startLocal(suite, home, {
-  GATEWAY_CONFIG: /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start)?.[1],
-});
+const local = await startLocal(suite, home, {}, exampleOf(start));
 const { url } = local;
 const paste = openTerminal(suite, local.places);
 const models = JSON.parse(await paste(makeKey)) as { data: { id: string }[] };

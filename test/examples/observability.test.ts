@@ -183,7 +183,7 @@ await test('a rejected config shows on both planes, until it is repaired', async
 await test('the first refusal of a team shows', async (t) => {
   const before = await scrape();
   const statuses: number[] = [];
-  for (let count = 0; count < 4; count += 1) statuses.push((await ask(proxy, '/team-a/app', { model: 'chat' })).status);
+  for (let count = 0; count < 4; count += 1) statuses.push((await ask(proxy, '/crew-a/app', { model: 'chat' })).status);
   t.strictSame(statuses, [200, 200, 200, 429]);
   const after = await scrapeWith('gateway_rate_limit_decisions_total', 1, { outcome: 'reject' });
   t.equal(firing(before, after, { GatewayTeamRefused: 1 }), '');

@@ -3,7 +3,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { temporaryDirectory } from '../support/teardown.ts';
-import { blocksIn, openTerminal, startLocal } from '../support/terminal.ts';
+import { blocksIn, exampleOf, openTerminal, startLocal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const top = join(import.meta.dirname, '../..');
@@ -20,10 +20,10 @@ interface Echo {
 
 await test('a request is passed on with another key and under limits, until it is switched off', async (t) => {
   const home = temporaryDirectory(t, 'passthrough');
-  const [, written = ''] = /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start) ?? [];
+  const example = exampleOf(start);
   const config = join(home, 'config');
-  cpSync(join(top, written), config, { recursive: true });
-  const { places } = await startLocal(t, home, { GATEWAY_CONFIG: config });
+  cpSync(join(top, `examples/${example}/config`), config, { recursive: true });
+  const { places } = await startLocal(t, home, { GATEWAY_CONFIG: config }, example);
   const paste = openTerminal(t, places);
   const [issue = '', get = '', post = '', compare = '', error = '', loop = '', usage = '', ask = ''] = commands;
   t.equal(commands.length, 8, 'every command of the README is pasted here');

@@ -5,7 +5,7 @@ import { test } from 'tap';
 import { readMetric } from '../support/gateway.ts';
 import { freePort } from '../support/ports.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
-import { blocksIn, openTerminal, startLocal } from '../support/terminal.ts';
+import { blocksIn, exampleOf, openTerminal, startLocal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const top = join(import.meta.dirname, '../..');
@@ -28,18 +28,19 @@ const answers = (printed: string): string[] => printed.match(/^ +\d+ \d{3}$/gm)?
 await test('one of two providers is killed, hangs and comes back, and every question is answered', async (t) => {
   const home = temporaryDirectory(t, 'failover');
   const port = await freePort();
-  const [, written = ''] = /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start) ?? [];
+  const example = exampleOf(start);
   const config = join(home, 'config');
-  cpSync(join(top, written), config, { recursive: true });
+  cpSync(join(top, `examples/${example}/config`), config, { recursive: true });
   const providers = join(config, 'providers.yaml');
   writeFileSync(providers, readFileSync(providers, 'utf8').replaceAll(/: 1s$/gm, ': 700ms'));
-  const { gateway, places } = await startLocal(t, home, {
+  const env = {
     GATEWAY_CONFIG: config,
     MAIN_PROVIDER_URL: `http://127.0.0.1:${port}/v1`,
     GATEWAY_METRICS_MAX_AGE_MS: '0',
-  });
+  };
+  const { gateway, places } = await startLocal(t, home, env, example);
   // Metrics are always new here.
-  const paste = openTerminal(t, { ...places, 8091: String(port), 'sleep 1; ': '' });
+  const paste = openTerminal(t, { ...places, 8183: String(port), 'sleep 1; ': '' });
   const [startMain = '', define = '', ask = '', kill = '', look = '', startAgain = '', hang = ''] = commands;
   t.equal(commands.length, 7, 'every command of the README is pasted here');
   const attempts = (printed: string, provider: string, outcome: string): number =>

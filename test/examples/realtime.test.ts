@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { temporaryDirectory } from '../support/teardown.ts';
-import { blocksIn, inPlaces, openTerminal, type Places, startLocal } from '../support/terminal.ts';
+import { blocksIn, exampleOf, inPlaces, openTerminal, type Places, startLocal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const top = join(import.meta.dirname, '../..');
@@ -15,9 +15,7 @@ const [inBrowser = ''] = blocksIn(readme, 'js');
 
 await test('a team talks, has used up its sessions, and goes on when one has ended', async (t) => {
   const home = temporaryDirectory(t, 'realtime');
-  const { gateway, places } = await startLocal(t, home, {
-    GATEWAY_CONFIG: /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start)?.[1],
-  });
+  const { gateway, places } = await startLocal(t, home, {}, exampleOf(start));
   const paste = openTerminal(t, places);
   const [issue = '', talk = '', sound = '', stay = '', look = '', third = '', free = '', revoke = '', ...browser] =
     commands;

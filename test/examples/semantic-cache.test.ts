@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { temporaryDirectory } from '../support/teardown.ts';
-import { blocksIn, openTerminal, startLocal } from '../support/terminal.ts';
+import { blocksIn, exampleOf, openTerminal, startLocal } from '../support/terminal.ts';
 
 const top = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(top, 'examples/semantic-cache/README.md'), 'utf8');
@@ -11,8 +11,7 @@ const [start = '', define = '', words = '', other = '', decided = ''] = blocksIn
 const printed = blocksIn(readme, '');
 
 await test('every command prints what the page says', async (t) => {
-  const [, config = ''] = /^GATEWAY_CONFIG=(\S+) npm start$/m.exec(start) ?? [];
-  const { places } = await startLocal(t, temporaryDirectory(t, 'semantic'), { GATEWAY_CONFIG: join(top, config) });
+  const { places } = await startLocal(t, temporaryDirectory(t, 'semantic'), {}, exampleOf(start));
   const paste = openTerminal(t, places);
   await paste(define);
   for (const [index, block] of [words, other].entries())

@@ -130,8 +130,8 @@ await test('so are the budgets', async (t) => {
   const directory = 'examples/chargeback/config';
   const { output, code } = await checkConfig([directory, '--rules'], {});
   t.equal(code, 0);
-  t.match(output, /^[a-z2-7]{8} {2}user_path {2}\/team-a +20 US dollars monthly$/m);
-  t.match(output, /^[a-z2-7]{8} {2}user_path {2}\/team-b +0\.5 US dollars daily, shadow$/m);
+  t.match(output, /^[a-z2-7]{8} {2}user_path {2}\/unit-a +20 US dollars monthly$/m);
+  t.match(output, /^[a-z2-7]{8} {2}user_path {2}\/unit-b +0\.5 US dollars daily, shadow$/m);
   t.match(output, /^[a-z2-7]{8} {2}label +batch +10 US dollars weekly, hard$/m);
   t.notMatch((await checkConfig([directory], {})).output, /US dollars/);
   const { budgets } = JSON.parse((await checkConfig([directory, '--rules', '--format', 'json'], {})).output);

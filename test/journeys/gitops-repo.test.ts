@@ -64,7 +64,7 @@ await test('a loosened limit is named, and a phantom rule fails the gate', async
     t,
     run(command),
     0,
-    /^::notice title=Loosened since origin\/main::loosened: rule user_path \/team-a\/app minute: max_requests 40 → 50$/m,
+    /^::notice title=Loosened since origin\/main::loosened: rule user_path \/squad-a\/app minute: max_requests 40 → 50$/m,
   );
 
   edit('platform/limits.yaml', 'model: demo-large', 'model: demo-larg');
@@ -75,16 +75,16 @@ await test('a loosened limit is named, and a phantom rule fails the gate', async
 
 await test('one team cannot take the limit of another, or more than its own', async (t) => {
   const { edit, run } = clone(t);
-  edit('teams/b/limits.yaml', 'path: /team-b/nightly', 'path: /team-a');
+  edit('teams/b/limits.yaml', 'path: /squad-b/nightly', 'path: /squad-a');
   matches(
     t,
     run(command),
     1,
-    /^::error file=config\/teams\/b\/limits\.yaml,line=5,col=13::.*"\/team-a" has limits in config\/platform\/limits\.yaml:11:13 already/m,
+    /^::error file=config\/teams\/b\/limits\.yaml,line=5,col=13::.*"\/squad-a" has limits in config\/platform\/limits\.yaml:11:13 already/m,
   );
-  edit('teams/b/limits.yaml', 'path: /team-a', 'path: /team-a/other');
-  matches(t, run(command), 0, /added.*: rule user_path \/team-a\/other concurrent/);
-  edit('teams/b/limits.yaml', 'path: /team-a/other', 'path: /team-b/nightly');
+  edit('teams/b/limits.yaml', 'path: /squad-a', 'path: /squad-a/other');
+  matches(t, run(command), 0, /added.*: rule user_path \/squad-a\/other concurrent/);
+  edit('teams/b/limits.yaml', 'path: /squad-a/other', 'path: /squad-b/nightly');
   edit('teams/a/limits.yaml', 'max_requests: 40', 'max_requests: 80');
-  matches(t, run(command), 1, /^::error file=config\/teams\/a\/limits\.yaml,.*above the 60 of "\/team-a"/m);
+  matches(t, run(command), 1, /^::error file=config\/teams\/a\/limits\.yaml,.*above the 60 of "\/squad-a"/m);
 });

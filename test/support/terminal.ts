@@ -1,7 +1,8 @@
-// A README as its reader does it: `npm start` with the config of an example, and its commands pasted into one shell.
+// A README as its reader does it: `npm start` of an example, and its commands pasted into one shell.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { exampleVariables } from '../../deploy/local/examples.ts';
 import { type RunningProcess, startProcess } from './process.ts';
 import type { Teardown } from './teardown.ts';
 import { waitFor } from './wait-for.ts';
@@ -30,15 +31,22 @@ export interface LocalStart {
   readonly places: Places;
 }
 
-/** Runs what `npm start` runs, on free ports, with its data in `home`. */
+/** The example that a command of its README starts; undefined: that of the quickstart. */
+export function exampleOf(start: string): string | undefined {
+  return /npm start -- (\S+)$/m.exec(start)?.[1];
+}
+
+/** Runs what `npm start` runs, or `npm start -- EXAMPLE`, on free ports, with its data in `home`. */
 export async function startLocal(
   t: Teardown,
   home: string,
   env: Readonly<Record<string, string | undefined>>,
+  example?: string,
 ): Promise<LocalStart> {
   const gateway = await startProcess({
     t,
     entry: 'deploy/local.ts',
+    args: example === undefined ? [] : [example],
     env: {
       GATEWAY_DATA: join(home, 'data'),
       GATEWAY_PORT: '0',
@@ -53,10 +61,12 @@ export async function startLocal(
   const said = gateway.stdout.join('\n');
   const [, url = ''] = /^ {2}API +(\S+)\/v1$/m.exec(said) ?? [];
   const [, demoUrl = ''] = /^ {2}Demo provider +(\S+)\/v1$/m.exec(said) ?? [];
+  const own = (example === undefined ? undefined : exampleVariables(example, top)) ?? {};
+  const { GATEWAY_PORT: port = '8080', DEMO_PROVIDER_PORT: demoPort = '8090', GATEWAY_DATA: data = './data' } = own;
   const places = {
-    '127.0.0.1:8080': new URL(url).host,
-    '127.0.0.1:8090': new URL(demoUrl).host,
-    'data/': `${join(home, 'data')}/`,
+    [`127.0.0.1:${port}`]: new URL(url).host,
+    [`127.0.0.1:${demoPort}`]: new URL(demoUrl).host,
+    [`${data.replace('./', '')}/`]: `${join(home, 'data')}/`,
   };
   return { gateway, url, demoUrl, places };
 }
