@@ -1,8 +1,10 @@
-// The proxies by their heartbeats: which are live, what each enforces, and for how long a proxy has been behind.
+// The proxies by their heartbeats: which are live, what each enforces, and for how long a proxy has been behind. A heartbeat comes through the
+// state store; while that does not take it, from the proxy itself.
 import { singleFlight } from '../store/single-flight.ts';
 import type { Witnesses } from '../store/state/custody.ts';
 import { type HeartbeatBody, heartbeatLifeMs, readHeartbeatBody } from '../store/state/heartbeat-body.ts';
 import type { Heartbeat, StateStore } from '../store/state/state-store.ts';
+import { ToldHeartbeats } from './told-heartbeats.ts';
 
 /** How long a shared name is reported after the last sign of it: two processes alternate only in some heartbeats. Milliseconds. */
 const sharedMemoryMs = 10 * heartbeatLifeMs;
@@ -21,6 +23,8 @@ export interface ProxyView {
   readonly isLive: boolean;
   /** The time of its last heartbeat by this plane's clock. Unix milliseconds. */
   readonly heardAtMs: number;
+  /** Where that heartbeat came from: the state store, or the proxy itself. */
+  readonly heardFrom: 'store' | 'proxy';
   readonly body: HeartbeatBody;
   /** It enforces the desired config and state. */
   readonly isConverged: boolean;
@@ -42,11 +46,13 @@ interface Heard {
 export interface Fleet {
   /** Reads the heartbeats; calls at the same time share one read. Rejects with `StoreUnavailable`. */
   refresh(): Promise<void>;
-  /** As of the last refresh, sorted by instance. */
+  /** A proxy says itself what the store did not take. */
+  told(instance: string, body: HeartbeatBody): void;
+  /** As of the last refresh, and of what proxies said since; sorted by instance. */
   proxies(): readonly ProxyView[];
-  /** As of the last refresh, with the times by this plane's clock: clocks of other machines do not matter. */
+  /** The same, with the times by this plane's clock: clocks of other machines do not matter. */
   heartbeats(): readonly Heartbeat[];
-  /** The live proxies that know documents of the store; undefined when the last refresh failed, and before the first one. */
+  /** The live proxies that the store knows and that know documents of it; undefined when the last refresh failed, and before the first one. */
   witnesses(): Witnesses | undefined;
   /** The live proxies that work with the master key of this mark; see `sealMark`. As of the last refresh. */
   workingWith(mark: string): readonly string[];
@@ -57,7 +63,8 @@ export interface Fleet {
 /** `desired` is called at every refresh. */
 export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () => Desired, nowMs: () => number): Fleet {
   const heard = new Map<string, Heard>();
-  let heartbeats: Heartbeat[] = [];
+  let stored: Heartbeat[] = [];
+  const told = new ToldHeartbeats(nowMs);
   let behindSinceMs: number | undefined;
   let refreshedAtMs: number | undefined;
 
@@ -86,53 +93,59 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
   }
 
   function proxies(): ProxyView[] {
-    return heartbeats.flatMap(({ instance, atMs: heardAtMs, body: said }) => {
-      const body = readHeartbeatBody(said);
+    return told.beside(stored).flatMap((beat) => {
+      const { instance, atMs: heardAtMs } = beat;
+      const body = readHeartbeatBody(beat.body);
       if (body === undefined) return [];
       const isLive = nowMs() - heardAtMs < heartbeatLifeMs;
       const sharedAtMs = heard.get(instance)?.sharedAtMs;
       // Both send as often as this plane reads, so it may read only one of them for a long time; they notice each other.
       const isSeen = sharedAtMs !== undefined && nowMs() - sharedAtMs < sharedMemoryMs;
       const isShared = isSeen || (isLive && body.instance_shared === true);
-      return [{ instance, isLive, heardAtMs, body, isConverged: isConverged(body, desired()), isShared }];
+      const heardFrom = told.has(beat) ? 'proxy' : 'store';
+      return [{ instance, isLive, heardAtMs, heardFrom, body, isConverged: isConverged(body, desired()), isShared }];
     });
   }
 
   async function refresh(): Promise<void> {
     const beganAtMs = nowMs();
-    const beats = await store.heartbeats().catch((error: unknown) => {
-      refreshedAtMs = undefined;
-      throw error;
-    });
-    refreshedAtMs = beganAtMs;
-    heartbeats = beats.map((beat) => ({ ...beat, atMs: hear(beat) }));
-    const instances = new Set(beats.map(({ instance }) => instance));
-    for (const instance of heard.keys()) if (!instances.has(instance)) heard.delete(instance);
-    const isBehind = proxies().some((proxy) => proxy.isLive && !proxy.isConverged);
-    behindSinceMs = isBehind ? (behindSinceMs ?? nowMs()) : undefined;
-  }
-
-  function witnesses(): Witnesses | undefined {
-    if (refreshedAtMs === undefined) return undefined;
-    const live = proxies().filter(({ isLive }) => isLive);
-    const seen = live.flatMap(({ body }) => {
-      const { store_id: storeId, state_revision: revision, state_mark: mark } = body;
-      return storeId === null ? [] : [{ storeId, revision, mark }];
-    });
-    return { atMs: refreshedAtMs, live: live.length, remembering: seen.length, seen };
+    try {
+      const beats = await store.heartbeats().catch((error: unknown) => {
+        refreshedAtMs = undefined;
+        throw error;
+      });
+      refreshedAtMs = beganAtMs;
+      stored = beats.map((beat) => ({ ...beat, atMs: hear(beat) }));
+      const instances = new Set(beats.map(({ instance }) => instance));
+      for (const instance of heard.keys()) if (!instances.has(instance)) heard.delete(instance);
+      told.forgetSilent();
+    } finally {
+      const isBehind = proxies().some((proxy) => proxy.isLive && !proxy.isConverged);
+      behindSinceMs = isBehind ? (behindSinceMs ?? nowMs()) : undefined;
+    }
   }
 
   return {
     refresh: singleFlight(refresh).next,
+    told: (instance, body) => told.take(instance, body),
     proxies,
-    witnesses,
-    heartbeats: () => heartbeats,
+    witnesses: () => (refreshedAtMs === undefined ? undefined : witnessesIn(proxies(), refreshedAtMs)),
+    heartbeats: () => told.beside(stored),
     workingWith(mark) {
       const live = proxies().filter(({ isLive }) => isLive);
       return live.filter(({ body }) => body.master_key_mark === mark).map(({ instance }) => instance);
     },
     lagSeconds: () => (behindSinceMs === undefined ? 0 : (nowMs() - behindSinceMs) / 1000),
   };
+}
+
+function witnessesIn(proxies: readonly ProxyView[], atMs: number): Witnesses {
+  const live = proxies.filter(({ isLive, heardFrom }) => isLive && heardFrom === 'store');
+  const seen = live.flatMap(({ body }) => {
+    const { store_id: storeId, state_revision: revision, state_mark: mark } = body;
+    return storeId === null ? [] : [{ storeId, revision, mark }];
+  });
+  return { atMs, live: live.length, remembering: seen.length, seen };
 }
 
 function isConverged(body: HeartbeatBody, { configRevision, stateRevision, environment }: Desired): boolean {

@@ -48,7 +48,7 @@ import { targetResource } from './admin/targets/resource.ts';
 import { virtualModelResource } from './admin/virtual-models/resource.ts';
 import { ConfigInForce } from './config-in-force.ts';
 import { dashboard } from './dashboard/routes.ts';
-import { createDegradation } from './degradation.ts';
+import { createDegradation, rejectingProxies } from './degradation.ts';
 import { DocumentsInForce } from './documents-in-force.ts';
 import { closeGraceMs, drain } from './drain.ts';
 import { readEnvironment } from './environment.ts';
@@ -187,9 +187,10 @@ const readiness = (): Readiness =>
   readinessOf({
     config: configStatus(),
     state: state(),
-    takesWrites: signOfLife.isTaken(),
+    writeTrouble: signOfLife.trouble(),
     secretProblems: secretProblems(),
-    storesRecords: records.status().trouble === undefined,
+    recordTrouble: records.status().trouble,
+    rejectingProxies: rejectingProxies(fleet.proxies()),
   });
 const degradation = createDegradation({ fleet, readiness, desired, nowMs });
 const app = createServer({

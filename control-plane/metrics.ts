@@ -6,7 +6,14 @@ import { budgetPeriodLabel } from '../domain/budgets/period.ts';
 import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import type { FailedLogins } from '../plane/access/failed-logins.ts';
 import type { LineWriter } from '../plane/line-writer.ts';
-import { byLabel, collectProcessMetrics, Registry, registerReaders, type Shown } from '../plane/prometheus.ts';
+import {
+  byLabel,
+  collectProcessMetrics,
+  Registry,
+  registerReaders,
+  rejectedSince,
+  type Shown,
+} from '../plane/prometheus.ts';
 import { controlPlaneMetrics } from '../schemas/metrics/control-plane-metrics.ts';
 import { mostLabelledBudgets } from '../schemas/metrics/limit-metrics.ts';
 import { isEmptied } from '../store/state/custody.ts';
@@ -61,6 +68,7 @@ function planeReaders(facts: ObservedFacts) {
     logEventsDropped: () => output.droppedEvents,
     secretFilesUnusable: () => secretProblems().length,
     configIsGood: () => flag(config()?.lastReloadSuccessful === true),
+    configRejected: () => rejectedSince(config()),
     stateRevision: () => state()?.revision ?? 0,
     stateStoreUp: () => flag(state()?.isUp === true),
     stateStoreEmptied: () => flag(isEmptied(state()?.standing)),

@@ -1,5 +1,6 @@
 // Decides whether this plane is ready or degraded. A degraded plane still serves operators.
 import type { FollowStatus } from '../gitops/follow/config-status.ts';
+import { formatProblem } from '../gitops/read/problem.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 
@@ -7,31 +8,49 @@ export interface Readiness {
   readonly status: 'ready' | 'degraded';
   /** Why it is degraded; empty when ready. */
   readonly reasons: readonly string[];
+  /** The cause of a reason in words, where more is known. For operators: it may name hosts and files. */
+  readonly causes?: Readonly<Record<string, string>>;
 }
 
 export interface ReadinessFacts {
   readonly config: FollowStatus | undefined;
   readonly state: StateStatus;
-  /** The last write of this plane to the store succeeded. */
-  readonly takesWrites: boolean;
+  /** Why the store did not take the last write of this plane; undefined: it did. */
+  readonly writeTrouble: string | undefined;
   /** Files of the gateway's own secrets that do not hold what is in force. */
   readonly secretProblems: readonly string[];
-  /** Records can be stored. */
-  readonly storesRecords: boolean;
+  /** Why records cannot be stored; undefined: they can. */
+  readonly recordTrouble: string | undefined;
+  /** The live proxies that reject the configuration on their disk. */
+  readonly rejectingProxies: readonly string[];
 }
 
-export function readinessOf({ config, state, takesWrites, secretProblems, storesRecords }: ReadinessFacts): Readiness {
+export function readinessOf(facts: ReadinessFacts): Readiness {
+  const { config, state, writeTrouble, secretProblems, recordTrouble, rejectingProxies } = facts;
   const { isUp, standing, skipped, evicts } = state;
-  const reasons = [
-    ...(config?.source === 'last-good' ? ['config_last_good'] : []),
-    ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
-    ...(secretProblems.length > 0 ? ['secret_file_unusable'] : []),
-    ...(isUp && takesWrites ? [] : ['state_store_unavailable']),
-    ...(isEmptied(standing) ? ['state_store_emptied'] : []),
-    ...(standing === 'behind' ? ['state_store_behind'] : []),
-    ...(evicts === undefined ? [] : ['state_store_evicts']),
-    ...(storesRecords ? [] : ['record_store_unavailable']),
-    ...(skipped.unsealed > 0 ? ['state_documents_unsealed'] : []),
+  const storeTrouble = isUp ? writeTrouble : (state.trouble ?? 'it does not answer');
+  const found: readonly (readonly [isSo: boolean, reason: string, cause?: string | undefined])[] = [
+    [storeTrouble !== undefined, 'state_store_unavailable', storeTrouble],
+    [config?.source === 'last-good', 'config_last_good'],
+    [config?.lastReloadSuccessful === false, 'config_rejected', config && rejectedWords(config)],
+    [rejectingProxies.length > 0, 'config_rejected_by_proxy', `rejected by ${rejectingProxies.join(', ')}`],
+    [secretProblems.length > 0, 'secret_file_unusable', secretProblems[0]],
+    [isEmptied(standing), 'state_store_emptied'],
+    [standing === 'behind', 'state_store_behind'],
+    [evicts !== undefined, 'state_store_evicts', evicts],
+    [recordTrouble !== undefined, 'record_store_unavailable', recordTrouble],
+    [skipped.unsealed > 0, 'state_documents_unsealed'],
   ];
-  return { status: reasons.length === 0 ? 'ready' : 'degraded', reasons };
+  const held = found.filter(([isSo]) => isSo);
+  return {
+    status: held.length === 0 ? 'ready' : 'degraded',
+    reasons: held.map(([, reason]) => reason),
+    causes: Object.fromEntries(held.flatMap(([, reason, cause]) => (cause === undefined ? [] : [[reason, cause]]))),
+  };
+}
+
+function rejectedWords({ revision, rejected, problems: [first, ...others] }: FollowStatus): string {
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  const what = first === undefined ? '' : `: ${formatProblem(first)}${more}`;
+  return `revision ${rejected?.revision ?? ''} is rejected and ${revision} stays in force${what}`;
 }

@@ -154,9 +154,14 @@ export function createServer({ logger, metrics, access, readiness, writes }: Ser
 
   const config = { access: 'public' } as const;
   app.get('/health', { config }, () => ({ status: 'ok' }));
-  app.get('/health/ready', { config }, () => readiness());
+  app.get('/health/ready', { config }, () => withoutCauses(readiness()));
   app.get('/metrics', { config }, async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   return app;
+}
+
+/** What anybody may know. */
+function withoutCauses({ status, reasons }: Readiness): Readiness {
+  return { status, reasons };
 }
 
 /** One line about a write. When the outcome is unknown, only the request shows what it would have changed. */

@@ -16,6 +16,7 @@ import processResources from 'prom-client/lib/metrics/processResources.js';
 import processStartTime from 'prom-client/lib/metrics/processStartTime.js';
 import version from 'prom-client/lib/metrics/version.js';
 import Registry from 'prom-client/lib/registry.js';
+import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import type { MetricDefinition } from '../schemas/metrics/limit-metrics.ts';
 
 export { Histogram, Registry };
@@ -62,6 +63,12 @@ function samplesOf(shown: Shown): Exclude<Shown, number> {
 /** The samples of a metric with one label, of counts by its values. */
 export function* byLabel(label: string, counts: Readonly<Record<string, number>>): Exclude<Shown, number> {
   for (const [value, count] of Object.entries(counts)) yield [{ [label]: value }, count];
+}
+
+/** Since when the configuration directory is rejected, by the revision of its content. */
+export function* rejectedSince(status: FollowStatus | undefined): Exclude<Shown, number> {
+  const { rejected } = status ?? {};
+  if (rejected !== undefined) yield [{ revision: rejected.revision }, rejected.sinceMs / 1000];
 }
 
 /** The default metrics of prom-client without `processCpuTotal`, which loads OpenTelemetry. */

@@ -21,6 +21,7 @@ import { endOnUncaught } from '../plane/uncaught.ts';
 import { openPlaneStore } from '../store/state/open.ts';
 import { controlPlaneLink } from './admin/control-plane-link.ts';
 import { watchControlPlane } from './admin/control-plane-watch.ts';
+import { createHeartbeatTeller } from './admin/tell-heartbeat.ts';
 import { endOnSignals } from './boot/end-on-signals.ts';
 import { Lifecycle } from './boot/lifecycle.ts';
 import { linkLimits } from './boot/limit-link.ts';
@@ -312,13 +313,15 @@ workForSiblings(siblings, {
   failedLogins: ownFailedLogins,
   nowMs,
 });
-const live = { limiter, targets, discovery, ...answers, observed };
+const live = { limiter, targets, discovery, providerKeys, ...answers, observed };
 lifecycle.heartbeats = startHeartbeats({
   store,
   instance,
-  body: async () => lifecycle.heartbeat(await liveFacts(live, tickMs()), store.keyMark()),
+  body: async () =>
+    lifecycle.heartbeat(await liveFacts(live, tickMs()), { keyMark: store.keyMark(), ready: readiness() }),
   nowMs,
   onOutcome: (trouble) => lifecycle.heartbeatTaken(trouble),
+  tell: createHeartbeatTeller(instance, { pools, controlPlane, nowMs }),
   log,
 });
 lifecycle.controlPlaneWatch = watchControlPlane(pools, controlPlane, log);

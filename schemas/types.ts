@@ -1814,6 +1814,19 @@ export interface GuardrailTest {
   model?: string;
 }
 /**
+ * The body of POST /admin/heartbeats: what a proxy says of itself while the state store does not take its heartbeats.
+ */
+export interface HeartbeatWrite {
+  /**
+   * Its GATEWAY_INSTANCE.
+   */
+  instance: string;
+  /**
+   * What it would have written to the state store. Its members belong to the version of the proxy.
+   */
+  heartbeat: {};
+}
+/**
  * The body of POST /admin/targets/{provider}/drain: why the target is taken out, and until when. It replaces an earlier one of the same target.
  */
 export interface TargetDrainWrite {
@@ -2614,10 +2627,13 @@ export interface ExplanationAnswer {
      * What stands in its way, or what is special about it.
      */
     reason?:
+      | 'account_used_up'
       | 'attempts_used_up'
       | 'breaker_half_open'
       | 'breaker_open'
       | 'drained'
+      | 'key_refused'
+      | 'model_unavailable'
       | 'not_granted'
       | 'provider_left_out'
       | 'quota_used_up'
@@ -2631,7 +2647,11 @@ export interface ExplanationAnswer {
      */
     says: string;
     /**
-     * When that ends, if nothing happens until then. RFC 3339, UTC.
+     * Since when that is known; absent where it is not remembered. RFC 3339, UTC.
+     */
+    since?: string;
+    /**
+     * When it is asked in its turn again, if nothing happens until then. RFC 3339, UTC.
      */
     until?: string;
     /**
@@ -2882,6 +2902,7 @@ export interface Bodies {
   virtualModelDelete: VirtualModelDelete;
   entryDelete: EntryDelete;
   guardrailTest: GuardrailTest;
+  heartbeatWrite: HeartbeatWrite;
   targetDrainWrite: TargetDrainWrite;
   sessionWrite: SessionWrite;
 }

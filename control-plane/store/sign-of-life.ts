@@ -7,8 +7,8 @@ import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 export interface SignOfLife {
   /** Writes once more, unless a write is under way or has failed a moment ago; resolves when the outcome is known. Never rejects. */
   beat(): Promise<void>;
-  /** As of the last beat. */
-  isTaken(): boolean;
+  /** Why the last beat was not taken, a sentence without secrets; undefined: it was. */
+  trouble(): string | undefined;
   /** Takes the sign away; the store may fail. */
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export function createSignOfLife(
   log: Log,
 ): SignOfLife {
   const instance = `control-plane ${name}`;
-  let isTaken = true;
+  let lastTrouble: string | undefined;
   let isRefused = false;
   let leftOut = 0;
 
@@ -36,10 +36,10 @@ export function createSignOfLife(
       () => undefined,
       (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
     );
-    isTaken = trouble === undefined;
-    leftOut = isTaken ? 0 : rest;
+    lastTrouble = trouble?.message;
+    leftOut = trouble === undefined ? 0 : rest;
     const refuses = trouble instanceof StoreUnavailable && ['full', 'read_only'].includes(trouble.reason);
-    if (refuses === isRefused || !(refuses || isTaken)) return;
+    if (refuses === isRefused || !(refuses || trouble === undefined)) return;
     isRefused = refuses;
     if (refuses) log.error({ err: trouble }, 'the state store takes no writes: what is in force stays in force');
     else log.info('the state store takes writes again');
@@ -51,7 +51,7 @@ export function createSignOfLife(
       if (writing.isRunning() || leftOut === 0) await writing.join();
       else leftOut -= 1;
     },
-    isTaken: () => isTaken,
+    trouble: () => lastTrouble,
     close: () => store.removeHeartbeat(instance).catch(() => undefined),
   };
 }

@@ -16,6 +16,12 @@ export interface ConfigEvent {
   changes?: readonly ConfigChange[];
 }
 
+export interface RejectedContent {
+  readonly revision: string;
+  /** Since when the directory has held nothing that can be put in force, in Unix milliseconds. */
+  readonly sinceMs: number;
+}
+
 export interface FollowStatus {
   /** The revision of the configuration in force. */
   revision: string;
@@ -27,6 +33,8 @@ export interface FollowStatus {
   reloads: { success: number; failure: number };
   /** The problems of the directory now. */
   problems: readonly Problem[];
+  /** The content that was rejected last; absent while the directory holds what is in force. */
+  rejected?: RejectedContent | undefined;
   /** The files of providers' keys that cannot be read now; absent where keys are not read. */
   keyFileProblems?: readonly Problem[];
   /** Mistakes in keys and variables of providers that are left out because of them; absent where keys are not read. */

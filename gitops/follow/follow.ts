@@ -125,7 +125,8 @@ class ConfigFollower {
     const loaded = await this.#load({ ...copy, problems: [] }, firstLoadBytes, leavesOut);
     const unusable = loaded.problems.length > 0 ? loaded.problems : this.#tryApply(loaded, copy.hash);
     if (unusable.length > 0) return unusable;
-    Object.assign(this.#status, { source: 'last-good', lastReloadSuccessful: false, problems });
+    this.#note(hash, problems);
+    this.#status.source = 'last-good';
     this.#options.report({ kind: 'rejected', revision: revisionOf(hash), problems });
     this.#report('last-good-used', problems);
     return [];
@@ -175,7 +176,8 @@ class ConfigFollower {
     this.#active = hash;
     this.#config = config;
     this.#changes = former === undefined ? [] : diffConfigs(former, config, mostCompared);
-    Object.assign(this.#status, { revision, source: 'directory', lastReloadSuccessful: true, problems: [] });
+    Object.assign(this.#status, { revision, source: 'directory' });
+    this.#note(hash, []);
     this.#warn(warnings, revision);
     return [];
   }
@@ -231,7 +233,7 @@ class ConfigFollower {
 
   #reject(hash: string, problems: readonly Problem[]): void {
     this.#reloads.failure += 1;
-    Object.assign(this.#status, { lastReloadSuccessful: false, problems });
+    this.#note(hash, problems);
     this.#options.report({ kind: 'rejected', revision: revisionOf(hash), problems });
   }
 
@@ -239,13 +241,17 @@ class ConfigFollower {
     this.#endWait();
     this.#decided = hash;
     this.#reloads.success += 1;
-    Object.assign(this.#status, {
-      source: 'directory',
-      lastReloadSuccessful: true,
-      lastSuccessMs: this.#options.nowMs(),
-      problems: [],
-    });
+    Object.assign(this.#status, { source: 'directory', lastSuccessMs: this.#options.nowMs() });
+    this.#note(hash, []);
     this.#report('recovered');
+  }
+
+  /** The directory holds this content, which is in force when it has no problems. */
+  #note(hash: string, problems: readonly Problem[]): void {
+    const isGood = problems.length === 0;
+    const sinceMs = this.#status.rejected?.sinceMs ?? Math.floor(this.#options.nowMs());
+    const rejected = isGood ? undefined : { revision: revisionOf(hash), sinceMs };
+    Object.assign(this.#status, { lastReloadSuccessful: isGood, problems, rejected });
   }
 
   /** Reports an event about the configuration in force. */

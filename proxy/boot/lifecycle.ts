@@ -112,14 +112,14 @@ export class Lifecycle {
   }
 
   /** `live`: what is counted at this moment. `keyMark`: see `SealedStore`. Throws before the state is followed. */
-  heartbeat(live: OwnFacts['live'], keyMark: string | undefined): HeartbeatBody {
+  heartbeat(live: OwnFacts['live'], { keyMark, ready }: Pick<OwnFacts, 'keyMark' | 'ready'>): HeartbeatBody {
     const state = this.state();
     if (state === undefined) throw new Error('a heartbeat before the store was read for the first time');
     const { isEnforcing } = this;
     // The files of providers' keys are secrets of the configuration.
     const { keyFileProblems = [], keyProblems = [] } = this.config() ?? {};
     const secretProblems = [...this.secretProblems(), ...[...keyFileProblems, ...keyProblems].map(formatProblem)];
-    const facts = { config: this.config(), state, isEnforcing, live, keyMark, secretProblems };
+    const facts = { config: this.config(), state, isEnforcing, live, keyMark, ready, secretProblems };
     return heartbeatBody({ ...this.#identity, ...facts });
   }
 

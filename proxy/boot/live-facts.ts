@@ -1,5 +1,5 @@
 // The present facts in a heartbeat: the figures of rules, targets, discovered models, and counts of the cache and of guardrails.
-import { type HeartbeatBody, mostDiscovered } from '../../store/state/heartbeat-body.ts';
+import { type HeartbeatBody, mostDiscovered, mostRefusedKeys } from '../../store/state/heartbeat-body.ts';
 import { mostVerdictCounts } from '../../store/state/heartbeat-counts.ts';
 import type { ResponseCache } from '../cache/response-cache.ts';
 import type { Discovery } from '../discovery/discovery.ts';
@@ -8,17 +8,19 @@ import type { Limiter } from '../limits/limiter.ts';
 import { inSlices } from '../pacing/slices.ts';
 import type { OwnFacts } from '../store/heartbeat.ts';
 import type { TargetStates } from '../targets/target-states.ts';
+import type { ProviderKeys } from '../upstream/api-keys.ts';
 import { reportTargets } from './target-report.ts';
 
 export interface LiveParts extends CountedParts {
   readonly limiter: Pick<Limiter, 'live' | 'fleet'>;
   readonly targets: Pick<TargetStates, 'known'>;
   readonly discovery: Pick<Discovery, 'known'>;
+  readonly providerKeys: Pick<ProviderKeys, 'troubled'>;
 }
 
 /** `nowMs`: Unix milliseconds, whole. Requests come in between: there may be ten thousand rules. */
 export async function liveFacts(
-  { limiter, targets, discovery, ...counted }: LiveParts,
+  { limiter, targets, discovery, providerKeys, ...counted }: LiveParts,
   nowMs: number,
 ): Promise<OwnFacts['live']> {
   const figures = await inSlices(limiter.live(nowMs));
@@ -27,6 +29,7 @@ export async function liveFacts(
     ...reportFleet(limiter.fleet),
     ...reportTargets(targets, nowMs),
     ...reportDiscovered(discovery),
+    ...reportRefused(providerKeys),
     ...reportCounts(counted),
   };
 }
@@ -59,6 +62,17 @@ function reportCounts({ cache, observed: { guardrails } }: CountedParts): Pick<H
     verdicts: [...guardrails.counts]
       .slice(0, mostVerdictCounts)
       .map(({ guardrail, phase, outcome, count }) => [guardrail, phase, outcome, count] as const),
+  };
+}
+
+/** The first hundred; nothing when there are none. */
+function reportRefused(keys: Pick<ProviderKeys, 'troubled'>): Pick<HeartbeatBody, 'refused_keys'> {
+  const refused = keys.troubled().slice(0, mostRefusedKeys);
+  if (refused.length === 0) return {};
+  return {
+    refused_keys: refused.map(
+      ({ provider, position, count, trouble }) => [provider, position, count, trouble.kind, trouble.sinceMs] as const,
+    ),
   };
 }
 

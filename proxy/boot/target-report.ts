@@ -26,7 +26,11 @@ export function reportTargets(
     const obstacle = state.obstacle(nowMs);
     if (obstacle === undefined) continue;
     count += 1;
-    if (count <= mostUnusableTargets) unusable.push([provider, model, obstacle, Math.ceil(state.usableAtMs(nowMs))]);
+    if (count > mostUnusableTargets) continue;
+    const { reason, sinceMs } = obstacle;
+    const untilMs = Math.ceil(state.usableAtMs(nowMs));
+    const named = [provider, model, reason, untilMs] as const;
+    unusable.push(sinceMs === undefined ? named : [...named, sinceMs]);
   }
   return {
     unusable_targets: unusable,

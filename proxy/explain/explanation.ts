@@ -162,6 +162,8 @@ export interface TargetStep {
   readonly reason?: TargetReason;
   /** The end of a sentence about it. */
   readonly says: string;
+  /** Since when the reason is known; absent where that is not remembered. */
+  readonly since?: string;
   /** When the reason ends, if nothing happens until then. */
   readonly until?: string;
   /** The mean time to its first byte. Milliseconds. */

@@ -24,6 +24,9 @@ const words: Readonly<Record<TargetReason, string>> = {
   drained: 'an operator has taken it out',
   not_granted: 'the key may not use it',
   provider_left_out: 'its provider is left out, because it has no key',
+  key_refused: 'its provider refuses the key of the gateway',
+  account_used_up: 'its provider says that the account of the key has no money left',
+  model_unavailable: 'its provider says that it has no such model now',
   quota_used_up: 'its provider said that nothing is left of its own limits',
   resting: 'its provider asked to be left alone',
   saturated: 'a rule on it is used up',
@@ -71,8 +74,8 @@ function askable(able: Route, question: Question, parts: ExplainSources): Target
     const found = judge(target, state, question, parts);
     const isTooLate = found.would === 'ask' && calls >= attempts;
     if (found.would === 'ask') calls += 1;
-    const { would, reason, until, said } = isTooLate
-      ? ({ would: 'skip', reason: 'attempts_used_up', until: undefined, said: undefined } as const)
+    const { would, reason, until, since, said }: Judged = isTooLate
+      ? { would: 'skip', reason: 'attempts_used_up', until: undefined }
       : found;
     const weight = able.weights[able.targets.indexOf(target)] ?? 0;
     return {
@@ -81,7 +84,8 @@ function askable(able: Route, question: Question, parts: ExplainSources): Target
       ...(isBalanced ? { weight } : {}),
       would,
       ...(reason === undefined ? {} : { reason }),
-      says: said ?? (reason === undefined ? 'nothing stands in its way' : words[reason]),
+      says: said ?? sayOf(reason, since),
+      ...(since === undefined ? {} : { since: timestamp(since) }),
       ...(until === undefined ? {} : { until: timestamp(until) }),
       ...(isBalanced && sees(question, undefined) ? remembered(state, able, question) : {}),
       rules: rulesOf(target, question, parts),
@@ -106,8 +110,14 @@ interface Judged {
   readonly reason: TargetReason | undefined;
   /** Unix milliseconds. */
   readonly until: number | undefined;
+  readonly since?: number | undefined;
   /** In more words than the reason has. */
   readonly said?: string | undefined;
+}
+
+function sayOf(reason: TargetReason | undefined, since: number | undefined): string {
+  if (reason === undefined) return 'nothing stands in its way';
+  return since === undefined ? words[reason] : `${words[reason]}, since ${timestamp(since)}`;
 }
 
 function judge(target: Target, state: TargetState, question: Question, parts: ExplainSources): Judged {
@@ -122,9 +132,9 @@ function judge(target: Target, state: TargetState, question: Question, parts: Ex
   // There breakers and rests count nothing.
   if (endpoint?.line === 'opaque' && endpoint.choice !== 'strategy')
     return { would: 'ask', reason: undefined, until: undefined };
-  const reason = state.obstacle(nowMs);
-  if (state.isUsable(nowMs)) return { would: 'ask', reason, until: undefined };
-  return { would: 'last_resort', reason, until: Math.ceil(state.usableAtMs(nowMs)) };
+  const { reason, sinceMs: since } = state.obstacle(nowMs) ?? {};
+  if (state.isUsable(nowMs)) return { would: 'ask', reason, until: undefined, since };
+  return { would: 'last_resort', reason, until: Math.ceil(state.usableAtMs(nowMs)), since };
 }
 
 /** Who took it out and why is for operators of the whole gateway. */

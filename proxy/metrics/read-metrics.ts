@@ -4,7 +4,7 @@
 import type { FollowStatus } from '../../gitops/follow/config-status.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import type { LineWriter } from '../../plane/line-writer.ts';
-import { byLabel, type Shown } from '../../plane/prometheus.ts';
+import { byLabel, rejectedSince, type Shown } from '../../plane/prometheus.ts';
 import type { proxyMetrics } from '../../schemas/metrics/proxy-metrics.ts';
 import { isEmptied } from '../../store/state/custody.ts';
 import type { StateStatus } from '../../store/state/state-status.ts';
@@ -163,6 +163,12 @@ function requestReaders(facts: ReadFacts, { auxiliary, guardrails, upstreams }: 
             .rests(nowMs())
             .map(({ position, isResting }) => [{ provider, key: String(position) }, flag(isResting)] as const),
         ),
+    providerKeyRefused: () =>
+      upstreams().flatMap(({ name: provider, credentials }) =>
+        credentials
+          .troubles()
+          .map(({ position, trouble }) => [{ provider, key: String(position) }, flag(trouble !== undefined)] as const),
+      ),
   } satisfies Partial<Readers<ReadMetric>>;
 }
 
@@ -173,6 +179,7 @@ function stateReaders({ config, state, store, hasControlPlane, secretProblems, d
     configReloads: () => byLabel('result', config()?.reloads ?? { success: 0, failure: 0 }),
     configIsGood: () => flag(config()?.lastReloadSuccessful === true),
     configLastGood: () => (config()?.lastSuccessMs ?? 0) / 1000,
+    configRejected: () => rejectedSince(config()),
     configInfo() {
       const { revision, source } = config() ?? {};
       return revision === undefined || source === undefined ? [] : [[{ revision, source }, 1]];

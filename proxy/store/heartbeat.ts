@@ -1,4 +1,4 @@
-// The heartbeat: every half second, what this proxy enforces and has counted.
+// The heartbeat: every half second, what this proxy enforces and has counted. One that the store does not take goes to the control plane.
 import type { FollowStatus } from '../../gitops/follow/config-status.ts';
 import { formatProblem } from '../../gitops/read/problem.ts';
 import { singleFlight } from '../../store/single-flight.ts';
@@ -23,6 +23,8 @@ export interface HeartbeatOptions {
   readonly nowMs: () => number;
   /** Called with every outcome: undefined, or why the store did not take it. */
   readonly onOutcome: (trouble: Error | undefined) => void;
+  /** Tells the control plane itself what the store did not take. Never rejects. */
+  readonly tell: (body: HeartbeatBody) => Promise<void>;
   readonly log: Record<'error' | 'info', (text: string) => void>;
 }
 
@@ -35,7 +37,7 @@ export interface Heartbeats {
  * Begins at once. A beat that takes longer than the interval skips the next one. When another process writes under the same instance
  * name, the log and the next beats say so, because the counters of the two overwrite each other.
  */
-export function startHeartbeats({ store, instance, body, nowMs, onOutcome, log }: HeartbeatOptions): Heartbeats {
+export function startHeartbeats({ store, instance, body, nowMs, onOutcome, tell, log }: HeartbeatOptions): Heartbeats {
   let beats = 0;
   /** The number of the beat at which another process was found last. */
   let metAt: number | undefined;
@@ -55,20 +57,25 @@ export function startHeartbeats({ store, instance, body, nowMs, onOutcome, log }
     }
   }
 
-  async function beat(): Promise<void> {
-    const said = await body();
+  async function write(said: HeartbeatBody): Promise<void> {
     if (beats > 0 && beats % beatsPerCheck === 0) await checkName(said.started_at_ms);
     const shared = metAt === undefined ? {} : { instance_shared: true };
     await store.writeHeartbeat({ instance, atMs: Math.floor(nowMs()), body: { ...said, ...shared } });
     beats += 1;
   }
 
-  const beating = singleFlight(() =>
-    beat().then(
-      () => onOutcome(undefined),
-      (error: unknown) => onOutcome(error instanceof Error ? error : new Error(String(error))),
-    ),
-  );
+  const beating = singleFlight(async () => {
+    let said: HeartbeatBody | undefined;
+    try {
+      said = await body();
+      await write(said);
+      onOutcome(undefined);
+    } catch (error) {
+      const trouble = error instanceof Error ? error : new Error(String(error));
+      onOutcome(trouble);
+      if (said !== undefined) await tell({ ...said, store_trouble: trouble.message });
+    }
+  });
   const timer = setInterval(() => void beating.join(), heartbeatIntervalMs);
   void beating.join();
   return {
@@ -88,6 +95,8 @@ export interface OwnFacts {
   readonly isEnforcing: boolean;
   /** See `SealedStore`. */
   readonly keyMark: string | undefined;
+  /** What its /health/ready says. */
+  readonly ready: { readonly status: string; readonly reasons: readonly string[] };
   /** Files of secrets that cannot be used now, a sentence each. */
   readonly secretProblems: readonly string[];
   /** See `environmentFingerprint`. */
@@ -104,6 +113,7 @@ export interface OwnFacts {
     | 'asked_targets'
     | 'asked_target_count'
     | 'discovered_models'
+    | 'refused_keys'
     | 'cache'
     | 'verdicts'
   >;
@@ -111,13 +121,16 @@ export interface OwnFacts {
 
 /** The facts as the body of a heartbeat. */
 export function heartbeatBody(facts: OwnFacts): HeartbeatBody {
-  const { startedAtMs, config, state, isEnforcing, environment, live, keyMark, secretProblems } = facts;
+  const { startedAtMs, config, state, isEnforcing, environment, live, keyMark, ready, secretProblems } = facts;
+  const { rejected } = config ?? {};
   const leftOut = config?.leftOut ?? [];
   return {
     started_at_ms: startedAtMs,
     config_revision: config?.revision ?? '',
     config_source: config?.source ?? '',
     config_problems: (config?.problems ?? []).slice(0, mostProblems).map(formatProblem),
+    ...(rejected === undefined ? {} : { config_rejected: [rejected.revision, Math.floor(rejected.sinceMs)] as const }),
+    ready: [ready.status, ready.reasons],
     store_id: state.storeId ?? null,
     state_revision: state.revision,
     ...(state.mark === undefined ? {} : { state_mark: state.mark }),

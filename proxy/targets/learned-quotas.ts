@@ -5,6 +5,15 @@ import { LearnedQuota, type QuotaDimension, type QuotaHeaders } from './learned-
 export interface RememberedKey {
   /** It is not used until then, if another one can be. */
   readonly restsUntilMs: number;
+  /** Absent: its last answer said nothing against it. */
+  readonly trouble?: KeyTrouble | undefined;
+}
+
+/** Why a provider serves nothing for a key, and since when, in Unix milliseconds. It stands until an answer shows otherwise. */
+export interface KeyTrouble {
+  /** `key_refused`: 401. `account_used_up`: 402, or words about money. */
+  readonly kind: 'key_refused' | 'account_used_up';
+  readonly sinceMs: number;
 }
 
 /** Of a provider with one key. */
@@ -15,10 +24,12 @@ export class LearnedQuotas {
   #keys: readonly RememberedKey[] = [onlyKey];
   readonly #byKey = new Map<RememberedKey, LearnedQuota>();
 
-  /** From now on the provider has these keys. */
-  keep(keys: readonly RememberedKey[] = [onlyKey]): void {
+  /** From now on the provider has these keys. Whether one of them is new. */
+  keep(keys: readonly RememberedKey[] = [onlyKey]): boolean {
+    const former = this.#keys;
     this.#keys = keys;
     for (const key of this.#byKey.keys()) if (!keys.includes(key)) this.#byKey.delete(key);
+    return keys.some((key) => !former.includes(key));
   }
 
   /** Reads the limits in the head of an answer to a call with this key. A late answer of a key that is gone says nothing. */
@@ -36,6 +47,16 @@ export class LearnedQuotas {
   /** Knows nothing again. */
   forget(): void {
     this.#byKey.clear();
+  }
+
+  /** Of a provider that serves nothing for any of the keys: the trouble of the key that worked last. */
+  keyTrouble(): KeyTrouble | undefined {
+    let last: KeyTrouble | undefined;
+    for (const { trouble } of this.#keys) {
+      if (trouble === undefined) return undefined;
+      if (last === undefined || trouble.sinceMs > last.sinceMs) last = trouble;
+    }
+    return last;
   }
 
   /** Whether the next call is likely to be refused, whichever key is used. */

@@ -1,12 +1,24 @@
 // The state of one target between requests.
 import { Breaker } from './breaker.ts';
 import { Latency } from './latency.ts';
-import { LearnedQuotas } from './learned-quotas.ts';
+import { LearnedQuotas, type RememberedKey } from './learned-quotas.ts';
 import { OutcomeWindow } from './outcome-window.ts';
 import { longestRestMs } from './rest-times.ts';
 
-/** Why others are preferred to a target. Half-open: one request will find out whether it works again. */
-export type Obstacle = 'breaker_open' | 'breaker_half_open' | 'resting' | 'quota_used_up';
+/**
+ * Why others are preferred to a target. Half-open: one request will find out whether it works again. Resting: the provider asked to be left
+ * alone.
+ */
+export type Obstacle = 'breaker_open' | 'breaker_half_open' | RestCause | 'quota_used_up';
+
+/** Why a target rests. */
+export type RestCause = 'resting' | 'key_refused' | 'account_used_up' | 'model_unavailable';
+
+/** An obstacle, and since when it is known, in Unix milliseconds; undefined where that is not remembered. */
+export interface KnownObstacle {
+  readonly reason: Obstacle;
+  readonly sinceMs: number | undefined;
+}
 
 /** Calls are shown for the last ten of these. Milliseconds. */
 const shownSliceMs = 6_000;
@@ -21,15 +33,34 @@ export class TargetState {
   /** Calls that were cancelled because another target was faster, since the last one that was answered. */
   outrunsInARow = 0;
   #restsUntilMs = 0;
+  /** Of the last rest. */
+  #cause: RestCause = 'resting';
+  /** When the first rest for this cause began; undefined: a call was served since. */
+  #causeSinceMs: number | undefined;
 
-  /** Until when the provider asked to be left alone; the past when it does not. */
+  /** Until when the provider is left alone; the past when it is not. */
   get restsUntilMs(): number {
     return this.#restsUntilMs;
   }
 
   /** Leaves the target alone until then, but for at most a minute from now. A longer rest stays. */
-  rest(untilMs: number, nowMs: number): void {
+  rest(untilMs: number, nowMs: number, cause: RestCause = 'resting'): void {
+    if (cause !== this.#cause) this.#causeSinceMs = undefined;
+    this.#cause = cause;
+    this.#causeSinceMs ??= Math.floor(nowMs);
     this.#restsUntilMs = Math.max(this.#restsUntilMs, Math.min(untilMs, nowMs + longestRestMs));
+  }
+
+  /** From now on the provider has these keys. What was against the former ones says nothing of a new one. */
+  keep(keys: readonly RememberedKey[] | undefined): void {
+    const hasNew = this.quota.keep(keys);
+    if (hasNew && (this.#cause === 'key_refused' || this.#cause === 'account_used_up')) this.served();
+  }
+
+  /** A call was served: what the provider said of a key, an account or a model has ended. A rest that it asked for stays. */
+  served(): void {
+    if (this.#cause !== 'resting') this.#restsUntilMs = 0;
+    this.#causeSinceMs = undefined;
   }
 
   /** Whether a call is likely to be served; of a half-open breaker, true for one call. */
@@ -47,11 +78,16 @@ export class TargetState {
     return this.#restsUntilMs > 0 || this.breaker.transitions.open > 0 || this.latency.mean() !== undefined;
   }
 
-  /** The obstacle that matters most: its breaker, a rest, what it has used up; undefined when there is none. */
-  obstacle(nowMs: number): Obstacle | undefined {
+  /** The obstacle that matters most: its breaker, its keys, a rest, what it has used up; undefined when there is none. */
+  obstacle(nowMs: number): KnownObstacle | undefined {
     const breaker = this.breaker.state(nowMs);
-    if (breaker !== 'closed') return breaker === 'open' ? 'breaker_open' : 'breaker_half_open';
-    if (nowMs < this.#restsUntilMs) return 'resting';
-    return this.quota.isUsedUp(nowMs) ? 'quota_used_up' : undefined;
+    if (breaker !== 'closed')
+      return { reason: breaker === 'open' ? 'breaker_open' : 'breaker_half_open', sinceMs: undefined };
+    const trouble = this.quota.keyTrouble();
+    if (trouble !== undefined) return { reason: trouble.kind, sinceMs: trouble.sinceMs };
+    // What a provider says of a key, an account or a model stands until a call shows otherwise.
+    const stands = this.#cause !== 'resting' && this.#causeSinceMs !== undefined;
+    if (stands || nowMs < this.#restsUntilMs) return { reason: this.#cause, sinceMs: this.#causeSinceMs };
+    return this.quota.isUsedUp(nowMs) ? { reason: 'quota_used_up', sinceMs: undefined } : undefined;
   }
 }

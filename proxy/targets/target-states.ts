@@ -77,7 +77,7 @@ export class TargetStates {
         const before = there.get(model) ?? this.#known.get(place)?.get(model);
         const state = this.#remember(target, before?.state ?? this.of(target));
         if (upstream.learnsLimits === false) state.quota.forget();
-        state.quota.keep(upstream.credentials?.remembered);
+        state.keep(upstream.credentials?.remembered);
         there.set(model, before ?? { provider: upstream.name, model, state });
       }
     }

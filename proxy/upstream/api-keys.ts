@@ -1,6 +1,6 @@
 // The API keys of the providers. Those of one provider are used in turn; a key that was refused (401), has no money left (402), or was asked to wait (429), rests.
 import { createHash } from 'node:crypto';
-import type { RememberedKey } from '../targets/learned-quotas.ts';
+import type { KeyTrouble, RememberedKey } from '../targets/learned-quotas.ts';
 import { longestRestMs, unsaidRestMs } from '../targets/rest-times.ts';
 import type { AnswerHead } from './answer-head.ts';
 import { askedWaitMs } from './retry-headers.ts';
@@ -8,6 +8,9 @@ import type { AwsSigner } from './sign-aws.ts';
 
 /** How long a key rests after a 401 or a 402: it was revoked as a rule, or its account is used up, and seldom comes back. Milliseconds. */
 const refusedMs = 60_000;
+
+/** What an answer says of its key, by its status. */
+const troubles: Readonly<Record<number, KeyTrouble['kind']>> = { 401: 'key_refused', 402: 'account_used_up' };
 
 /** A key as it is configured. */
 export interface GivenKey {
@@ -24,8 +27,7 @@ export interface GivenKey {
 /** The state of a key. It survives a reload of the configuration. */
 interface KeyState {
   restsUntilMs: number;
-  /** The last answer was a 401. */
-  isRefused: boolean;
+  trouble: KeyTrouble | undefined;
 }
 
 export interface ApiKey extends GivenKey {
@@ -62,7 +64,7 @@ export class ApiKeys {
       return {
         ...key,
         mark: markOf(key.secret),
-        state: states.get(key.secret) ?? { restsUntilMs: 0, isRefused: false },
+        state: states.get(key.secret) ?? { restsUntilMs: 0, trouble: undefined },
       };
     });
     this.#refused = refused;
@@ -127,15 +129,21 @@ export class ApiKeys {
    */
   answered(key: ApiKey, status: number, head: AnswerHead, nowMs: number): void {
     const { state } = key;
-    if (status === 401) {
+    const kind = troubles[status];
+    if (kind !== undefined) {
       this.rest(key, nowMs + refusedMs);
-      if (!state.isRefused) this.#refused(key.position);
-      state.isRefused = true;
-    } else if (status === 402) this.rest(key, nowMs + refusedMs);
-    else if (status === 429) {
+      if (state.trouble?.kind === kind) return;
+      state.trouble = { kind, sinceMs: Math.floor(nowMs) };
+      if (kind === 'key_refused') this.#refused(key.position);
+    } else if (status === 429) {
       // Without a wait, or with one that has passed, the key rests for a default time.
       this.rest(key, nowMs + Math.min(askedWaitMs(head, nowMs) || unsaidRestMs, longestRestMs));
-    } else if (status < 400) state.isRefused = false;
+    } else if (status < 400) state.trouble = undefined;
+  }
+
+  /** Each key, and why the provider serves nothing for it; undefined: it does. */
+  troubles(): { readonly position: number; readonly trouble: KeyTrouble | undefined }[] {
+    return this.#keys.map(({ position, state: { trouble } }) => ({ position, trouble }));
   }
 
   /** Each key, and whether it rests. */
@@ -165,6 +173,17 @@ export class ProviderKeys {
     const keys = new ApiKeys(given, this.#providers.get(provider), refused);
     Object.freeze(keys);
     return keys;
+  }
+
+  /** The keys in force that their providers serve nothing for. */
+  troubled(): (RefusedKey & { readonly trouble: KeyTrouble })[] {
+    return [...this.#providers].flatMap(([provider, keys]) =>
+      keys
+        .troubles()
+        .flatMap(({ position, trouble }) =>
+          trouble === undefined ? [] : [{ provider, position, count: keys.count, trouble }],
+        ),
+    );
   }
 
   /** Puts the keys of these providers in force and forgets all others. */

@@ -2,6 +2,7 @@
 import {
   authFailuresMetric,
   buildMetric,
+  configRejectedMetric,
   logEventsDroppedMetric,
   type MetricDefinition,
   secretFilesMetric,
@@ -18,6 +19,7 @@ export const controlPlaneMetrics = {
     help: '1 when the config on disk is in force, 0 when it was rejected.',
     labelNames: [],
   },
+  configRejected: configRejectedMetric,
   recordsTaken: {
     name: 'gateway_records_total',
     type: 'counter',

@@ -177,6 +177,15 @@ export const buildMetric = {
 } as const satisfies MetricDefinition;
 
 /** A metric of both planes. */
+export const configRejectedMetric = {
+  name: 'gateway_config_rejected_timestamp_seconds',
+  type: 'gauge',
+  help: 'Unix time since which the config on disk has been rejected, by the revision of what was rejected last; absent while it is in force.',
+  labelNames: ['revision'],
+  acrossWorkers: 'min',
+} as const satisfies MetricDefinition;
+
+/** A metric of both planes. */
 export const authFailuresMetric = {
   name: 'gateway_auth_failures_total',
   type: 'counter',

@@ -3,6 +3,7 @@ import { cacheMetrics } from './cache-metrics.ts';
 import {
   authFailuresMetric,
   buildMetric,
+  configRejectedMetric,
   logEventsDroppedMetric,
   type MetricDefinition,
   secretFilesMetric,
@@ -161,6 +162,7 @@ export const proxyMetrics = {
     labelNames: [],
     acrossWorkers: 'min',
   },
+  configRejected: configRejectedMetric,
   configLastGood: {
     name: 'gateway_config_last_reload_success_timestamp_seconds',
     type: 'gauge',
@@ -186,6 +188,13 @@ export const proxyMetrics = {
     name: 'gateway_provider_key_resting',
     type: 'gauge',
     help: '1 while an API key of a provider with several rests, because it was refused (401) or rate limited (429); key: its place in the config, from 1.',
+    labelNames: ['provider', 'key'],
+    acrossWorkers: 'max',
+  },
+  providerKeyRefused: {
+    name: 'gateway_provider_key_refused',
+    type: 'gauge',
+    help: '1 while a provider serves nothing for an API key: its last answer to it was 401, or 402 (its account is used up); key: its place in the config, from 1.',
     labelNames: ['provider', 'key'],
     acrossWorkers: 'max',
   },

@@ -83,6 +83,19 @@ export const statusOperations: readonly Operation[] = [
     success: { status: 200, says: 'The state of the fleet.', schema: 'status' },
   },
   {
+    id: 'tellHeartbeat',
+    method: 'post',
+    path: '/admin/heartbeats',
+    tag: 'Status',
+    access: 'admin',
+    summary: 'A proxy says itself what the state store does not take; for proxies alone.',
+    description:
+      'A proxy asks this, with the master key, while the state store does not take its heartbeats: so `/admin/status` can tell an outage of the store from one of the proxy. The control plane dials no proxy.',
+    body: 'heartbeat-write',
+    success: { status: 204, says: 'It is heard.' },
+    refusals: { 403: ['admin_scope_denied'] },
+  },
+  {
     id: 'listTargets',
     method: 'get',
     path: '/admin/targets',

@@ -35,6 +35,7 @@ class Following implements StateFollower {
   #source: StateStatus['source'] = 'nothing';
   #custody: Custody = unread;
   #isUp = true;
+  #trouble: string | undefined;
   /** The settings of the server that answers were checked. */
   #isChecked = false;
   #evicts: string | undefined;
@@ -90,6 +91,7 @@ class Following implements StateFollower {
       writeBacks: this.#writeBacks,
       source: this.#source,
       isUp: this.#isUp,
+      trouble: this.#trouble,
       standing,
       skipped: this.#skipped.counts(),
     };
@@ -157,6 +159,7 @@ class Following implements StateFollower {
     if (isUp !== this.#isUp) this.#report(isUp ? 'available' : 'unavailable', problem);
     if (isUp && !this.#isChecked) await this.#checkSettings();
     this.#isUp = isUp;
+    this.#trouble = problem?.message;
     this.#isChecked = isUp;
   }
 

@@ -12,6 +12,12 @@ export interface HeartbeatBody {
   readonly config_source: string;
   /** The present problems of the config directory, one line each; empty when there are none. */
   readonly config_problems: readonly string[];
+  /** What the directory holds instead of the configuration in force; absent when it was not rejected. */
+  readonly config_rejected?: RejectedConfig;
+  /** What its /health/ready says; absent in the heartbeat of an older proxy. */
+  readonly ready?: readonly [status: string, reasons: readonly string[]];
+  /** Why the state store does not take its heartbeats; absent while it does. */
+  readonly store_trouble?: string;
   readonly store_id: string | null;
   readonly state_revision: number;
   /** See `StorePosition`; absent when it has none. */
@@ -41,6 +47,8 @@ export interface HeartbeatBody {
   readonly unusable_targets?: readonly UnusableTarget[];
   /** How many there are. */
   readonly unusable_target_count?: number;
+  /** Keys that their providers serve nothing for, up to `mostRefusedKeys`; absent when there are none. */
+  readonly refused_keys?: readonly RefusedKey[];
   /** Targets that were asked, up to `mostAskedTargets`; absent in the heartbeat of an older proxy. */
   readonly asked_targets?: readonly AskedTarget[];
   /** How many there are. */
@@ -61,8 +69,23 @@ export type LimitStoreState = 'up' | 'lost' | 'recovering';
 /** `atMs`: when the provider last said its models, in Unix milliseconds; null for never. */
 export type DiscoveredModels = readonly [provider: string, count: number, atMs: number | null];
 
-/** `reason`: see the schema of /admin/status. `untilMs`: when it is asked again, in Unix milliseconds. */
-export type UnusableTarget = readonly [provider: string, model: string, reason: string, untilMs: number];
+/**
+ * `reason`: see the schema of /admin/status. `untilMs`: when it is asked again, `sinceMs`: since when the reason is known, where that is
+ * remembered. Unix milliseconds.
+ */
+export type UnusableTarget = readonly [
+  provider: string,
+  model: string,
+  reason: string,
+  untilMs: number,
+  sinceMs?: number,
+];
+
+/** A key, by its place in the configuration, that its provider serves nothing for. `sinceMs`: Unix milliseconds. */
+export type RefusedKey = readonly [provider: string, position: number, keys: number, reason: string, sinceMs: number];
+
+/** Content of the configuration directory that was not put in force. `sinceMs`: Unix milliseconds. */
+export type RejectedConfig = readonly [revision: string, sinceMs: number];
 
 /**
  * How a target is doing. `calls`, `failures`: of the last `callWindowSeconds`. `firstByteMs`, `p95Ms`: times to the first byte in whole
@@ -111,6 +134,8 @@ export const mostLeftOut = 500;
 
 /** The most targets that are not usable. */
 export const mostUnusableTargets = 100;
+/** The most keys. */
+export const mostRefusedKeys = 100;
 /** The most targets that were asked. */
 export const mostAskedTargets = 200;
 /** How long calls of targets are counted for. */
@@ -155,6 +180,10 @@ function parse(body: object): HeartbeatBody | undefined {
     (said.limit_scope === undefined || limitScopes.has(said.limit_scope)) &&
     (said.limit_store === undefined || limitStoreStates.has(said.limit_store)) &&
     isText(said.environment) &&
+    (said.config_rejected === undefined || isRejected(said.config_rejected)) &&
+    (said.ready === undefined || isReadiness(said.ready)) &&
+    (said.store_trouble === undefined || isText(said.store_trouble)) &&
+    (said.refused_keys === undefined || (Array.isArray(said.refused_keys) && said.refused_keys.every(isRefusedKey))) &&
     (said.master_key_mark === undefined || isText(said.master_key_mark)) &&
     (said.secret_problems === undefined || isTexts(said.secret_problems)) &&
     (said.left_out_providers === undefined || isTexts(said.left_out_providers)) &&
@@ -182,7 +211,22 @@ function isRefused(value: unknown): value is RefusedCount {
 }
 
 function isUnusable(value: unknown): value is UnusableTarget {
-  return Array.isArray(value) && value.length >= 4 && value.slice(0, 3).every(isText) && isMoment(value[3]);
+  if (!Array.isArray(value) || !value.slice(0, 3).every(isText) || !isMoment(value[3])) return false;
+  return value[4] === undefined || isMoment(value[4]);
+}
+
+function isRefusedKey(value: unknown): value is RefusedKey {
+  if (!Array.isArray(value)) return false;
+  const [provider, position, keys, reason, sinceMs] = value as unknown[];
+  return isText(provider) && isCount(position) && isCount(keys) && isText(reason) && isMoment(sinceMs);
+}
+
+function isRejected(value: unknown): value is RejectedConfig {
+  return Array.isArray(value) && isText(value[0]) && isMoment(value[1]);
+}
+
+function isReadiness(value: unknown): value is NonNullable<HeartbeatBody['ready']> {
+  return Array.isArray(value) && isText(value[0]) && isTexts(value[1]);
 }
 
 const limitScopes: ReadonlySet<unknown> = new Set<LimitScope>(['fleet', 'replica']);

@@ -30,6 +30,8 @@ export interface StateStatus extends StorePosition {
   /** Where what is in force came from; `nothing` until the store was read for the first time, or was found new. */
   readonly source: 'store' | 'copy' | 'nothing';
   readonly isUp: boolean;
+  /** Why it is not up, a sentence without secrets; absent while it is. */
+  readonly trouble?: string | undefined;
   /** As of the last answer of the store. */
   readonly standing: Standing;
   /** Why the store may drop keys by itself, a sentence; undefined: it does not. It gets no new documents. */

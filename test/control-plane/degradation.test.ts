@@ -10,7 +10,7 @@ await test('a degraded part is shown with the time of its start, until it works 
   plane.facts.readiness = { status: 'degraded', reasons: ['record_store_unavailable'] };
   await plane.beat('proxy-1', { ...healthy, left_out_providers: ['b'] });
   const [first, then] = ['2026-06-01T00:00:00.000Z', '2026-06-01T00:00:02.500Z'];
-  const leftOut = { where: 'proxy-1', reason: 'providers_left_out', since: first };
+  const leftOut = { where: 'proxy-1', reason: 'providers_left_out', since: first, cause: 'b' };
   const records = { where: 'control-plane', reason: 'record_store_unavailable', since: then };
   t.strictSame((await plane.look())['degraded'], [leftOut, records]);
   plane.at.nowMs += 3_000;

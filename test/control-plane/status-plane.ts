@@ -15,9 +15,10 @@ import type { FollowStatus } from '../../gitops/follow/config-status.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import targets from '../../schemas/admin/targets.schema.json' with { type: 'json' };
 import { parseMoment } from '../../schemas/formats/moment.ts';
+import { heartbeatPath } from '../../schemas/heartbeat-path.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import type { StateStatus } from '../../store/state/state-status.ts';
-import { sampleHeartbeat } from '../support/managed-state.ts';
+import { sampleHeartbeat, sampleKey } from '../support/managed-state.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
 export const start = Date.UTC(2026, 5, 1);
@@ -58,6 +59,7 @@ export async function startStatus(t: Test) {
     secretProblems: [] as string[],
     readiness: { status: 'ready', reasons: [] } as Readiness,
     state: {
+      trouble: undefined,
       storeId: 's1',
       revision: 4,
       source: 'store',
@@ -70,7 +72,8 @@ export async function startStatus(t: Test) {
   };
   const nowMs = () => at.nowMs;
   const fleet = createFleet(store, () => facts.desired, nowMs);
-  const credentials = credentialsOf(digestOf('master'), []);
+  const operator = sampleKey('key-admin', { dashboardAccess: true });
+  const credentials = credentialsOf(digestOf('master'), [operator]);
   const logged: unknown[] = [];
   const failedLogins = createFailedLogins();
   const app = createServer({
@@ -116,9 +119,18 @@ export async function startStatus(t: Test) {
     await closeStore();
   });
 
+  /** A proxy says itself what the store did not take. */
+  const tell = (body: unknown, authorization = 'Bearer master'): Promise<Response> =>
+    fetch(`${address}${heartbeatPath}`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+
   return {
     at,
     facts,
+    tell,
     logged,
     closeStore,
     /** A heartbeat, sent now or at the time of another clock. */

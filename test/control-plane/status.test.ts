@@ -18,7 +18,15 @@ await test('without a proxy nothing is converged, and nothing is behind', async 
     drained_targets: [],
     last_rejected_config: null,
     secret_problems: [],
-    store: { engine: 'sqlite', status: 'up', source: 'store', store_id: 's1', evicts: null, write_backs: 0 },
+    store: {
+      engine: 'sqlite',
+      status: 'up',
+      source: 'store',
+      store_id: 's1',
+      trouble: null,
+      evicts: null,
+      write_backs: 0,
+    },
     records: null,
   });
 });
@@ -35,6 +43,7 @@ await test('a proxy that enforces what is desired is shown with all it says', as
       live: true,
       converged: true,
       heard_at: '2026-06-01T00:00:00.000Z',
+      heard_from: 'store',
       started_at: '2026-05-31T23:59:00.000Z',
       config_revision: 'c1',
       config_source: 'directory',
@@ -48,6 +57,7 @@ await test('a proxy that enforces what is desired is shown with all it says', as
       left_out_providers: [],
       unusable_targets: [],
       unusable_target_count: 0,
+      refused_keys: [],
       discovered_models: [],
     },
   ]);
@@ -196,8 +206,51 @@ await test('a config that was rejected here is shown with what is wrong', async 
     lastSuccessMs: start,
     reloads: { success: 0, failure: 1 },
     problems: [problem],
+    rejected: { revision: 'c2', sinceMs: start - 1_000 },
   };
-  t.match(await plane.look(), { last_rejected_config: { problems: [/limits\.yaml.*is not a map/] } });
+  await plane.beat('proxy-1');
+  t.match(await plane.look(), {
+    converged: false,
+    proxies: [{ converged: true }],
+    last_rejected_config: {
+      revision: 'c2',
+      since: '2026-05-31T23:59:59.000Z',
+      problems: [/limits\.yaml.*is not a map/],
+    },
+  });
+});
+
+await test('a fleet is not converged while a proxy rejects what lies on its disk', async (t) => {
+  const plane = await startStatus(t);
+  const rejecting = { config_problems: ['a.yaml:1:1  bad'], config_rejected: ['c2', start - 500] as const };
+  await plane.beat('proxy-1', { ...healthy, ...rejecting });
+  t.match(await plane.look(), {
+    converged: false,
+    proxies: [
+      {
+        converged: true,
+        last_config_error: ['a.yaml:1:1  bad'],
+        rejected_config: { revision: 'c2', since: '2026-05-31T23:59:59.500Z' },
+      },
+    ],
+  });
+});
+
+await test('a key that a provider refuses is shown with its place and since when', async (t) => {
+  const plane = await startStatus(t);
+  const refused = [['openai', 2, 3, 'key_refused', start - 1_000]] as const;
+  const unusable = [['openai', 'm', 'key_refused', start, start - 1_000]] as const;
+  await plane.beat('proxy-1', { ...healthy, refused_keys: refused, unusable_targets: unusable });
+  const since = '2026-05-31T23:59:59.000Z';
+  t.match(await plane.look(), {
+    degraded: [{ reason: 'provider_key_refused', cause: `openai refuses key 2 of 3, since ${since}` }],
+    proxies: [
+      {
+        refused_keys: [{ provider: 'openai', key: 2, keys: 3, reason: 'key_refused', since }],
+        unusable_targets: [{ reason: 'key_refused', since }],
+      },
+    ],
+  });
 });
 
 await test('it answers while the store is gone, as of the last heartbeats', async (t) => {
@@ -210,6 +263,7 @@ await test('it answers while the store is gone, as of the last heartbeats', asyn
   plane.at.nowMs += 3_000;
   t.match(await plane.look(), { converged: false, proxies: [{ live: false }] });
   plane.facts.state = {
+    trouble: undefined,
     storeId: undefined,
     revision: 0,
     source: 'copy',
@@ -274,6 +328,7 @@ await test('the log says when a name begins to be shared, and when it ceases to 
     instance: 'proxy-1',
     isLive: true,
     heardAtMs: start,
+    heardFrom: 'store' as const,
     body: healthy,
     isConverged: true,
     isShared,

@@ -178,8 +178,30 @@ async function checkGoodCopies(t: Test, key: string): Promise<void> {
   const keys = await first.fetch('/admin/auth-keys');
   t.equal(keys.headers.get('x-gateway-stale'), 'true');
   t.match(await keys.json(), [{ name: 'client', stale: true }]);
-  const seen = await fleet.admin('/admin/status');
-  t.match([seen.status, await seen.json()], [200, { store: { status: 'down', source: 'copy' } }]);
+  await checkCause(t);
+}
+
+/** The status names the store, why and since when it is down; every proxy says itself that it serves, and none is called silent. */
+async function checkCause(t: Test): Promise<void> {
+  interface Shown {
+    readonly degraded: readonly { readonly where: string; readonly reason: string; readonly since: string }[];
+    readonly proxies: readonly { readonly live: boolean; readonly heard_from: string }[];
+  }
+  const seen = await waitFor('both proxies to say how they are', async () => {
+    const shown = (await (await fleet.admin('/admin/status')).json()) as Shown;
+    return shown.proxies.filter(({ live }) => live).length === 2 && shown;
+  });
+  const cause = /the state store on .* cannot be reached/;
+  const [{ since } = { since: '' }] = seen.degraded;
+  t.match(seen, {
+    store: { status: 'down', source: 'copy', trouble: { since, cause } },
+    proxies: ['proxy-1', 'proxy-2'].map((instance) => ({ instance, heard_from: 'proxy' })),
+  });
+  t.match(seen.degraded[0], { where: 'control-plane', reason: 'state_store_unavailable', cause });
+  const told = seen.degraded.filter(({ where, reason }) => where !== 'control-plane' && /store/.test(reason));
+  t.match(told, [{ cause: /says so itself, and serves/ }, { cause: /says so itself, and serves/ }]);
+  const wrong = seen.degraded.filter(({ reason }) => reason === 'silent' || reason === 'no_proxy_is_live');
+  t.same(wrong, []);
 }
 
 await test('not there when the planes start: the last copy holds, and Redis is picked up when it comes', async (t) => {

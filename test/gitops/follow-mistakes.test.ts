@@ -52,10 +52,16 @@ void test('bad content changes nothing and is reported once, within a second', a
     source: 'directory',
     reloads: { success: 0, failure: 1 },
     problems: [{ line: 1 }],
+    rejected: { revision: events[1]?.revision },
   });
+  const { rejected } = follower.status();
+  writeFileSync(join(directory, 'b.yaml'), 'aliases: [{ source: a, target: elsewhere/x }]\n');
+  t.ok(await until(() => follower.status().rejected?.revision !== rejected?.revision, soonMs), 'another mistake');
+  t.equal(follower.status().rejected?.sinceMs, rejected?.sinceMs, 'nothing was good in between');
   writeFileSync(join(directory, 'b.yaml'), 'aliases: []\n');
   t.ok(await until(() => cap() === 11, soonMs), 'corrected, it is live');
-  t.match(follower.status(), { lastReloadSuccessful: true, reloads: { success: 1, failure: 1 }, problems: [] });
+  t.equal(follower.status().rejected, undefined);
+  t.match(follower.status(), { lastReloadSuccessful: true, reloads: { success: 1, failure: 2 }, problems: [] });
   t.not(follower.status().revision, revision);
 });
 

@@ -7,6 +7,7 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { delaysUntil } from '../support/operator.ts';
 import { shareFleet } from '../support/shared.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(240_000);
 
@@ -125,6 +126,42 @@ await test('what is explained of a request that is sent is for the holder of the
   const read = await proxy.fetch('/admin/explain/00000000-0000-4000-8000-000000000000', { headers: { authorization } });
   t.equal(read.status, 403);
   t.match(await read.json(), { code: 'admin_scope_denied' });
+});
+
+await test('a provider that refuses the key says so in explanations, status and metrics, until it takes it again', async (t) => {
+  const asked = { model: 'one/m', messages: [{ role: 'user', content: 'a' }] };
+  const ask = async () => {
+    const response = await proxy.fetch('/v1/chat/completions', { method: 'POST', body: asked });
+    await response.text();
+    return response.status;
+  };
+  const target = async () => (await explain('model=one/m')).body.targets[0];
+  await one.behave({ kind: 'error', status: 401, message: 'Incorrect API key provided' });
+  t.equal(await ask(), 502);
+  const said = await target();
+  t.match(said, {
+    would: 'last_resort',
+    reason: 'key_refused',
+    says: /^its provider refuses the key of the gateway, since 2\d{3}-.*Z$/,
+  });
+  type Shown = { proxies: { refused_keys: object[] }[]; degraded: { where: string; reason: string; cause: string }[] };
+  const status = async () => (await (await fleet.admin('/admin/status')).json()) as Shown;
+  const shown = await waitFor('the status to say so', async () => {
+    const found = await status();
+    return found.degraded.some(({ reason }) => reason === 'provider_key_refused') && found;
+  });
+  t.match(shown.proxies[0]?.refused_keys, [
+    { provider: 'one', key: 1, keys: 1, reason: 'key_refused', since: said?.since },
+  ]);
+  const found = shown.degraded.find(({ reason }) => reason === 'provider_key_refused');
+  t.match(found, { where: 'proxy-1', cause: `one refuses the key, since ${said?.since}` });
+  const refused = () => proxy.metric('gateway_provider_key_refused', { provider: 'one', key: '1' });
+  t.equal(await refused(), 1);
+  await one.behave({ kind: 'openai' });
+  t.equal(await ask(), 200);
+  t.match(await target(), { would: 'ask', reason: undefined });
+  t.equal(await refused(), 0);
+  await waitFor('the status to be clear', async () => (await status()).proxies[0]?.refused_keys.length === 0);
 });
 
 await test('the control plane itself says who answers, and no other method is served', async (t) => {

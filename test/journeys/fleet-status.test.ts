@@ -1,5 +1,5 @@
 // /admin/status and the metrics of the control plane: which proxies of a fleet are converged, behind or gone.
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
 import { ask, usageOf } from '../support/consumer.ts';
@@ -73,6 +73,14 @@ async function claimed(proxy: Gateway): Promise<object> {
     config_revision: /^gateway_config_info\{[^}]*revision="([^"]*)"/m.exec(text)?.[1],
     state_revision: readMetric(text, 'gateway_state_revision'),
   };
+}
+
+/** When the configuration on disk was rejected, in Unix seconds; none while it is in force. */
+async function rejectedSince(plane: Pick<Gateway, 'metrics'>): Promise<number[]> {
+  const found = (await plane.metrics()).matchAll(
+    /^gateway_config_rejected_timestamp_seconds\{revision="[^"]+"\} (\S+)$/gm,
+  );
+  return [...found].map(([, value]) => Number(value));
 }
 
 const limits = (cap: number) => ({
@@ -175,7 +183,15 @@ for (const store of scenarioStores) {
       const broken = await until(fleet, 'the error', ({ proxies }) => proxies[1].last_config_error !== null);
       t.match(broken.proxies[0], { last_config_error: null });
       t.match(broken.proxies[1].last_config_error, [/gateway\.yaml:1:\d+ .*user_pats/]);
-      t.match(broken, { converged: true }, 'what was good is still in force');
+      t.match(broken, { converged: false }, 'what was pushed is not in force');
+      const [since = Number.NaN] = await rejectedSince(second);
+      t.match(broken.proxies[1], {
+        converged: true,
+        rejected_config: { since: new Date(Math.round(since * 1000)).toISOString() },
+      });
+      t.same(await rejectedSince(first), []);
+      const ready = await (await fleet.admin('/health/ready')).json();
+      t.match(ready, { status: 'degraded', reasons: ['config_rejected_by_proxy'] });
       t.match(await (await second.fetch('/health/ready')).json(), { status: 'degraded', reasons: ['config_rejected'] });
 
       await first.applyConfig(limits(8));
@@ -213,6 +229,42 @@ for (const store of scenarioStores) {
         t.same(await metricsOf(fleet), { live: 2, behind: 0, lag: 0 });
       },
     );
+
+    await group.test('after a rejected push both planes say what was rejected, and since when', async (t) => {
+      const { desired } = await until(fleet, 'the fleet to be well', isWell);
+      const files = [first.configDir, own].map((folder) => join(folder, 'gateway.yaml'));
+      const push = (content: string): void => {
+        for (const file of files) writeFileSync(file, content);
+      };
+      const good = readFileSync(files[0] ?? '', 'utf8');
+      push('rate_limits: { user_pats: [] }\n');
+      type Rejected = { readonly last_rejected_config: { readonly revision: string; readonly since: string } | null };
+      const status = await until(
+        fleet,
+        'all to reject it',
+        (now) =>
+          (now as Status & Rejected).last_rejected_config !== null &&
+          now.proxies.every(({ last_config_error }) => last_config_error !== null),
+      );
+      const { revision, since } = (status as Status & Rejected).last_rejected_config ?? { revision: '', since: '' };
+      t.not(revision, desired.config_revision);
+      t.match(status, {
+        converged: false,
+        desired: { config_revision: desired.config_revision },
+        proxies: [
+          { converged: true, rejected_config: { revision } },
+          { converged: true, rejected_config: { revision } },
+        ],
+      });
+      const plane = { metrics: async () => (await fetch(`${fleet.controlPlane.address}/metrics`)).text() };
+      t.same(await rejectedSince(plane), [Date.parse(since) / 1000]);
+      for (const proxy of fleet.proxies) t.equal((await rejectedSince(proxy)).length, 1);
+      const { reasons } = (await (await fleet.admin('/health/ready')).json()) as { reasons: string[] };
+      t.match(reasons, ['config_rejected', 'config_rejected_by_proxy']);
+      push(good);
+      await until(fleet, 'the fleet to be well', isWell);
+      t.same(await rejectedSince(plane), []);
+    });
 
     if (store === 'redis') {
       await group.test('two proxies of one name, each on its own disk, are not converged', async (t) => {

@@ -71,6 +71,7 @@ await test('a key whose account has no money left rests for a minute, and is not
   t.equal(picks(keys, 2, nowMs + 59_999), 'bb');
   t.ok(picks(keys, 2, nowMs + 60_000).includes('a'));
   t.same(refused, []);
+  t.equal(keys.troubles()[0]?.trouble?.kind, 'account_used_up');
   t.end();
 });
 
@@ -98,7 +99,16 @@ await test('a key that is refused is told of once, until it has worked again', (
   const [, key] = [keys.pick(nowMs), keys.pick(nowMs)] as const;
   for (let count = 0; count < 3; count += 1) keys.answered(key, 401, noHead, nowMs);
   t.same(told, [{ provider: 'p', position: 2, count: 2 }]);
+  const sinceMs = nowMs;
+  keys.answered(key, 429, noHead, nowMs + 5);
+  keys.answered(key, 401, noHead, nowMs + 9);
+  t.same(
+    keys.troubles().map(({ trouble }) => trouble),
+    [undefined, { kind: 'key_refused', sinceMs }],
+    'since the first refusal',
+  );
   keys.answered(key, 200, noHead, nowMs);
+  t.equal(keys.troubles()[1]?.trouble, undefined);
   keys.answered(key, 401, noHead, nowMs);
   t.equal(told.length, 2);
   t.end();

@@ -72,6 +72,19 @@ await test('a target that is taken out is skipped, and says who did it, why and 
   t.match(scoped.refusal, { status: 503, code: 'target_drained', retry_after_seconds: 90 });
 });
 
+await test('a provider that refuses the key is named with the first refusal, though it may be asked again', async (t) => {
+  const aliases = [{ source: 'both', targets: [{ model: 'a/m' }, { model: 'b/m' }] }];
+  const stand = explainStand({ providers: { a: {}, b: {} }, aliases });
+  const state = stand.targets.of(stand.target('a'));
+  state.rest(start - 1000, start - 20_000, 'key_refused');
+  state.rest(start - 500, start - 10_000, 'key_refused');
+  const told = stand.explain({ model: 'both' });
+  t.ok(validate({ ...told, state_revision: 1, instance: 'p' }), JSON.stringify(validate.errors));
+  const since = timestamp(start - 20_000);
+  const says = `its provider refuses the key of the gateway, since ${since}`;
+  t.match(told.targets, [{ target: 'a/m', would: 'ask', reason: 'key_refused', since, says }, { target: 'b/m' }]);
+});
+
 /** What the rules and the balance make of a request: the target that would be asked, or the code of the refusal. */
 function fate(stand: ExplainStand, model: string, userPath: string, keyId: string | undefined): string {
   const { limiter } = stand;

@@ -25,6 +25,33 @@ await test('what a proxy says of the scope of its caps is checked, and older pro
   for (const each of odd) t.notOk(readHeartbeatBody({ ...sampleHeartbeat(), ...each }), JSON.stringify(each));
 });
 
+await test('what a proxy says of its troubles is checked, and older proxies say nothing', async (t) => {
+  const good = {
+    ready: ['degraded', ['config_rejected']],
+    config_rejected: ['9f86d081', 1],
+    store_trouble: 'it is full',
+    refused_keys: [['p', 1, 2, 'key_refused', 3]],
+    unusable_targets: [
+      ['p', 'm', 'resting', 1],
+      ['p', 'm', 'key_refused', 1, 2],
+    ],
+  };
+  t.ok(readHeartbeatBody({ ...sampleHeartbeat(), ...good }));
+  const odd = [
+    { ready: 'degraded' },
+    { ready: ['degraded'] },
+    { ready: ['degraded', [7]] },
+    { config_rejected: ['9f86d081', 9e15] },
+    { config_rejected: [7, 1] },
+    { store_trouble: 7 },
+    { refused_keys: {} },
+    { refused_keys: [['p', 1, 2, 'key_refused', '2026']] },
+    { refused_keys: [['p', '1', 2, 'key_refused', 3]] },
+    { unusable_targets: [['p', 'm', 'key_refused', 1, '2026']] },
+  ];
+  for (const each of odd) t.notOk(readHeartbeatBody({ ...sampleHeartbeat(), ...each }), JSON.stringify(each));
+});
+
 await test('what a proxy says of targets that it has asked is checked', async (t) => {
   const bodyWith = (asked: unknown): object => ({ ...sampleHeartbeat(), asked_targets: asked });
   const good = ['p', 'm', 'closed', 3, 1, 12, null, [['tokens', 5, null]]];

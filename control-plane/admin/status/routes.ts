@@ -1,14 +1,24 @@
-// The routes GET /admin/status and /admin/convergence: the desired revisions, those in force in each proxy, and how many follow.
+// The routes GET /admin/status and /admin/convergence: the desired revisions, those in force in each proxy, and how many follow. And POST
+// /admin/heartbeats, where a proxy says itself what the store does not take.
 import type { FastifyPluginAsync } from 'fastify';
 import { timestamp } from '../../../domain/timestamp.ts';
 import type { FollowStatus } from '../../../gitops/follow/config-status.ts';
 import { formatProblem } from '../../../gitops/read/problem.ts';
+import { heartbeatPath } from '../../../schemas/heartbeat-path.ts';
+import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { isEmptied } from '../../../store/state/custody.ts';
-import { mostDiscovered, mostUnusableTargets } from '../../../store/state/heartbeat-body.ts';
+import {
+  mostDiscovered,
+  mostRefusedKeys,
+  mostUnusableTargets,
+  readHeartbeatBody,
+} from '../../../store/state/heartbeat-body.ts';
 import type { StateStatus } from '../../../store/state/state-status.ts';
 import type { Document } from '../../../store/state/state-store.ts';
-import type { Degradation } from '../../degradation.ts';
+import { type Degradation, type Degraded, ownName, storeDown } from '../../degradation.ts';
+import { refusal } from '../../errors.ts';
 import type { Desired, Fleet, ProxyView } from '../../fleet.ts';
+import { createBodyReader, invalid } from '../../managed/read-body.ts';
 import type { RoomStatus } from '../../records/keep-within.ts';
 import { readFilled, readWhole } from '../records/read-query.ts';
 import { drainRows } from '../targets/drains.ts';
@@ -31,6 +41,8 @@ export interface StatusParts {
   readonly nowMs: () => number;
 }
 
+const readHeartbeat = createBodyReader(bodies.heartbeatWrite);
+
 /** Answers with `schemas/admin/status.schema.json`. While the store is down, it shows the last heartbeats. */
 export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { parts }) => {
   const { fleet, engine, nowMs } = parts;
@@ -41,14 +53,14 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
     const config = parts.config();
     const { isUp, standing, source, storeId, evicts, writeBacks } = parts.state();
     const proxies = fleet.proxies();
-    const live = proxies.filter(({ isLive }) => isLive);
+    const degraded = parts.degradation.look();
     return {
       server_time: timestamp(nowMs()),
-      converged: live.length > 0 && live.every(({ isConverged, isShared }) => isConverged && !isShared),
+      converged: config?.lastReloadSuccessful !== false && areConverged(proxies),
       lag_seconds: fleet.lagSeconds(),
-      degraded: parts.degradation
-        .look()
-        .map(({ where, reason, sinceMs }) => ({ where, reason, since: timestamp(sinceMs) })),
+      degraded: degraded.map(({ where, reason, sinceMs, cause }) => {
+        return { where, reason, since: timestamp(sinceMs), ...(cause === undefined ? {} : { cause }) };
+      }),
       desired: {
         config_revision: desired.configRevision,
         state_revision: desired.stateRevision,
@@ -63,6 +75,7 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
         status: isEmptied(standing) ? 'emptied' : standing === 'behind' ? 'behind' : isUp ? 'up' : 'down',
         source,
         store_id: storeId ?? null,
+        trouble: storeTrouble(degraded),
         evicts: evicts ?? null,
         write_backs: writeBacks,
       },
@@ -88,16 +101,43 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
       proxies: { live: live.length, enforcing: enforcing.length },
     };
   });
+
+  app.post(heartbeatPath, { config: { access: 'admin' } }, async ({ body, operator }, reply) => {
+    // Proxies have the master key; without one everybody may do everything.
+    if (operator.key !== undefined)
+      throw refusal('admin_scope_denied', { fill: { what: 'speak for a proxy: that needs the master key' } });
+    const { instance, heartbeat } = readHeartbeat(body);
+    const said = readHeartbeatBody(heartbeat);
+    if (said === undefined) throw invalid('heartbeat', 'must be the heartbeat of a proxy');
+    fleet.told(instance, said);
+    return reply.code(204).send();
+  });
 };
 
+/** Whether live proxies enforce what is desired, and none rejects what lies on its disk. */
+function areConverged(proxies: readonly ProxyView[]): boolean {
+  const live = proxies.filter(({ isLive }) => isLive);
+  const isWell = ({ isConverged, isShared, body }: ProxyView): boolean =>
+    isConverged && !isShared && body.config_problems.length === 0;
+  return live.length > 0 && live.every(isWell);
+}
+
+/** Why the store cannot be used here, and since when. */
+function storeTrouble(degraded: readonly Degraded[]): object | null {
+  const found = degraded.find(({ where, reason }) => where === ownName && reason === storeDown);
+  return found === undefined ? null : { since: timestamp(found.sinceMs), cause: found.cause ?? null };
+}
+
 function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | undefined): object {
-  const { instance, isShared, isLive, heardAtMs, body, isConverged } = proxy;
+  const { instance, isShared, isLive, heardAtMs, heardFrom, body, isConverged } = proxy;
   return {
     instance,
     instance_shared: isShared,
     live: isLive,
     converged: isConverged,
     heard_at: timestamp(heardAtMs),
+    heard_from: heardFrom,
+    ...(body.ready === undefined ? {} : { ready: { status: body.ready[0], reasons: body.ready[1] } }),
     started_at: timestamp(body.started_at_ms),
     config_revision: body.config_revision,
     config_source: body.config_source,
@@ -109,6 +149,9 @@ function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | und
     environment: body.environment,
     environment_matches: body.environment === desired.environment,
     last_config_error: body.config_problems.length === 0 ? null : body.config_problems,
+    ...(body.config_rejected === undefined
+      ? {}
+      : { rejected_config: { revision: body.config_rejected[0], since: timestamp(body.config_rejected[1]) } }),
     ...(keyMark === undefined || body.master_key_mark === undefined
       ? {}
       : { master_key_matches: body.master_key_mark === keyMark }),
@@ -116,12 +159,16 @@ function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | und
     left_out_providers: body.left_out_providers ?? [],
     unusable_targets: (body.unusable_targets ?? [])
       .slice(0, mostUnusableTargets)
-      .map(([provider, model, reason, untilMs]) => ({
+      .map(([provider, model, reason, untilMs, sinceMs]) => ({
         provider,
         model,
         reason,
+        ...(sinceMs === undefined ? {} : { since: timestamp(sinceMs) }),
         until: timestamp(untilMs),
       })),
+    refused_keys: (body.refused_keys ?? []).slice(0, mostRefusedKeys).map(([provider, key, keys, reason, sinceMs]) => {
+      return { provider, key, keys, reason, since: timestamp(sinceMs) };
+    }),
     unusable_target_count: body.unusable_target_count ?? 0,
     discovered_models: (body.discovered_models ?? []).slice(0, mostDiscovered).map(([provider, count, atMs]) => {
       return { provider, count, discovered_at: atMs === null ? null : timestamp(atMs) };
@@ -141,5 +188,9 @@ function describeRoom(room: RoomStatus | undefined): object | null {
 
 function rejectedConfig(config: FollowStatus | undefined): object | null {
   if (config === undefined || config.lastReloadSuccessful) return null;
-  return { problems: config.problems.map(formatProblem) };
+  const { rejected, problems } = config;
+  return {
+    ...(rejected === undefined ? {} : { revision: rejected.revision, since: timestamp(rejected.sinceMs) }),
+    problems: problems.map(formatProblem),
+  };
 }

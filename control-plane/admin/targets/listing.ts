@@ -35,9 +35,9 @@ export function targetListing({ proxies, drains, nowMs, isStale }: TargetSources
     if (model !== undefined) rows.set(keyOf(provider, model), { provider, model, calls: 0, failures: 0, proxies: [] });
   for (const { instance, body } of live) {
     const obstacles = new Map(
-      (body.unusable_targets ?? []).map(([provider, model, obstacle, untilMs]) => [
+      (body.unusable_targets ?? []).map(([provider, model, obstacle, untilMs, sinceMs]) => [
         keyOf(provider, model),
-        { obstacle, until: timestamp(untilMs) },
+        { obstacle, ...(sinceMs === undefined ? {} : { since: timestamp(sinceMs) }), until: timestamp(untilMs) },
       ]),
     );
     for (const asked of body.asked_targets ?? []) {

@@ -4,7 +4,7 @@ import type { Upstream } from '../../snapshot/snapshot.ts';
 import { type CallRole, isProbe } from '../../targets/breaker.ts';
 import type { RememberedKey } from '../../targets/learned-quotas.ts';
 import { unsaidRestMs } from '../../targets/rest-times.ts';
-import type { TargetState } from '../../targets/target-state.ts';
+import type { RestCause, TargetState } from '../../targets/target-state.ts';
 import type { UpstreamFailure } from '../../upstream/failure.ts';
 import { askedWaitMs } from '../../upstream/retry-headers.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream-answer.ts';
@@ -45,6 +45,8 @@ interface Failed {
   readonly hasOtherKey: boolean;
   /** That of the answer, or of the error within it; 0: none came. */
   readonly status: number;
+  /** Why the target rests, if it does; absent: it asked to be left alone. */
+  readonly cause?: RestCause;
 }
 
 /** An answer can be relayed, or is measured although its client has gone. */
@@ -54,6 +56,7 @@ export function noteSuccess(called: TimedCall, nowMs: number, gone: boolean): vo
   if (gone) state.breaker.released(role);
   else {
     state.outrunsInARow = 0;
+    state.served();
     state.calls.add(false, nowMs);
     state.breaker.succeeded(nowMs, role);
     if (!isPaced) state.latency.observe(nowMs - startedAtMs, nowMs, answer.stream);
@@ -78,7 +81,11 @@ export function noteOutrun(
 }
 
 /** A call has failed, and not because its client left. */
-export function noteFailure(called: Called, { kind, failure, hasOtherKey, status }: Failed, nowMs: number): void {
+export function noteFailure(
+  called: Called,
+  { kind, failure, hasOtherKey, status, cause }: Failed,
+  nowMs: number,
+): void {
   const { state, answer, role } = called;
   const { breaker } = state;
   learnQuota(called, nowMs);
@@ -92,7 +99,7 @@ export function noteFailure(called: Called, { kind, failure, hasOtherKey, status
   const saidMs = status < 400 ? undefined : askedWaitMs(answer.head, nowMs);
   // None at all, or a moment that has passed, is no reason to ask again at once.
   const restMs = saidMs || (kind === undefined ? undefined : restsMs[kind]);
-  if (restMs !== undefined) state.rest(nowMs + restMs, nowMs);
+  if (restMs !== undefined) state.rest(nowMs + restMs, nowMs, cause);
 }
 
 /** The target itself has failed, before its answer began or in the middle of it. */

@@ -6,6 +6,7 @@ import type { RetryReason } from '../../snapshot/retry-policy.ts';
 import type { Upstream } from '../../snapshot/snapshot.ts';
 import { failedOutcome } from '../../tallies/attempt-outcome.ts';
 import type { CountedTarget, UpstreamTally } from '../../tallies/upstream-tally.ts';
+import type { RestCause } from '../../targets/target-state.ts';
 import type { ApiKey } from '../../upstream/api-keys.ts';
 import type { UpstreamFailure } from '../../upstream/failure.ts';
 import { failureKind } from './failure-kind.ts';
@@ -66,7 +67,13 @@ export function noteRefused(call: EndedCall, outcome: Refused, nowMs: number, ta
   else if (brokenOff === undefined) {
     // A refusal of one caller does not predict that of others.
     const isOfRequest = failure === undefined && refused.status === 403;
-    noteFailure(call, { kind: isOfRequest ? undefined : kind, failure, hasOtherKey, status }, nowMs);
+    const cause = causeOf(kind, refused);
+    noteFailure(call, { kind: isOfRequest ? undefined : kind, failure, hasOtherKey, status, cause }, nowMs);
   }
   return { kind, hasOtherKey, status };
+}
+
+function causeOf(kind: RetryReason | undefined, { code }: Refusal): RestCause {
+  if (kind === 'unauthorized') return code === 'upstream_unauthorized' ? 'key_refused' : 'account_used_up';
+  return kind === 'model_unavailable' ? kind : 'resting';
 }

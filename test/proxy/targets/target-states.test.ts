@@ -60,7 +60,7 @@ await test('a rest never gets shorter and lasts at most a minute', async (t) => 
   state.rest(start + 1000, start);
   t.equal(state.usableAtMs(start), start + 5000);
   t.equal(state.isUsable(start + 4999), false);
-  t.equal(state.obstacle(start), 'resting');
+  t.same(state.obstacle(start), { reason: 'resting', sinceMs: start });
   t.equal(state.isUsable(start + 5000), true);
   t.equal(state.usableAtMs(start + 6000), start + 6000);
   state.rest(start + 3_600_000, start);
@@ -71,11 +71,35 @@ await test('the obstacle that matters most is told', async (t) => {
   const state = new TargetState();
   t.equal(state.obstacle(start), undefined);
   state.quota.learn({ quota: ['x-ratelimit-remaining-requests', '0'].map((text) => Buffer.from(text)) }, start);
-  t.equal(state.obstacle(start), 'quota_used_up');
+  t.equal(state.obstacle(start)?.reason, 'quota_used_up');
   t.equal(state.usableAtMs(start), start + 1000);
   state.rest(start + 2000, start);
-  t.equal(state.obstacle(start), 'resting');
+  t.equal(state.obstacle(start)?.reason, 'resting');
   for (let failure = 0; failure < 5; failure += 1) state.breaker.failed(start + 1500);
-  t.equal(state.obstacle(start + 1500), 'breaker_open');
+  t.equal(state.obstacle(start + 1500)?.reason, 'breaker_open');
   t.equal(state.usableAtMs(start + 1500), start + 2500);
+});
+
+await test('a refusal of the key is an obstacle from the first one until a call is served or the key is another', async (t) => {
+  const refused = { reason: 'key_refused', sinceMs: start };
+  const state = new TargetState();
+  state.rest(start + 1000, start, 'key_refused');
+  state.rest(start + 9000, start + 8000, 'key_refused');
+  t.same(state.obstacle(start + 60_000), refused, 'though it is asked again');
+  t.equal(state.isUsable(start + 60_000), true);
+  state.rest(start + 70_000, start + 60_000, 'key_refused');
+  state.served();
+  t.equal(state.obstacle(start + 60_000), undefined);
+  t.equal(state.isUsable(start + 60_000), true);
+
+  const keys = [
+    { restsUntilMs: 0, trouble: { kind: 'key_refused', sinceMs: start - 5 } as const },
+    { restsUntilMs: 0, trouble: { kind: 'key_refused', sinceMs: start } as const },
+  ];
+  state.keep(keys);
+  t.same(state.obstacle(start), refused, 'no key works since the last of them was refused');
+  state.rest(start + 10_000, start, 'key_refused');
+  state.keep([...keys, { restsUntilMs: 0 }]);
+  t.equal(state.obstacle(start), undefined);
+  t.equal(state.isUsable(start), true, 'a new key is asked at once');
 });

@@ -5,6 +5,7 @@ import { Badge } from '../../parts/badge.ts';
 import { Empty } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import { TimeText } from '../../parts/time-text.ts';
+import { localTime, parseTime } from '../../time.ts';
 
 interface Proxy {
   readonly instance: string;
@@ -23,6 +24,7 @@ interface Proxy {
   readonly last_config_error: readonly string[] | null;
   readonly secret_problems: readonly string[];
   readonly left_out_providers: readonly string[];
+  readonly rejected_config?: { readonly revision: string; readonly since: string };
 }
 
 /** A part of the answer of /admin/status. */
@@ -32,7 +34,11 @@ export interface Status {
   readonly desired: { readonly config_revision: string; readonly state_revision: number };
   readonly proxies: readonly Proxy[];
   readonly secret_problems: readonly string[];
-  readonly last_rejected_config: { readonly problems: readonly string[] } | null;
+  readonly last_rejected_config: {
+    readonly revision?: string;
+    readonly since?: string;
+    readonly problems: readonly string[];
+  } | null;
 }
 
 export function Proxies({ of }: { readonly of: Status }): View {
@@ -40,7 +46,13 @@ export function Proxies({ of }: { readonly of: Status }): View {
   const live = proxies.filter((proxy) => proxy.live);
   const behind = live.filter((proxy) => !proxy.converged).length;
   const text =
-    live.length === 0 ? 'No proxy is live' : converged ? 'Every proxy follows' : `${behind} of ${live.length} behind`;
+    live.length === 0
+      ? 'No proxy is live'
+      : converged
+        ? 'Every proxy follows'
+        : behind === 0
+          ? 'What lies on disk is rejected'
+          : `${behind} of ${live.length} behind`;
   const problems = [
     ...secret_problems.map((problem) => ['control plane', problem] as const),
     ...live.flatMap(({ instance, ...proxy }) =>
@@ -75,7 +87,7 @@ function troublesOf(proxy: Omit<Proxy, 'instance'>, known: readonly string[]): s
   const mistakes = proxy.last_config_error ?? [];
   const others = mistakes.filter((each) => !known.includes(each));
   return [
-    ...(mistakes.length === 0 ? [] : ['It rejects the configuration on disk.']),
+    ...(mistakes.length === 0 ? [] : [`It rejects the configuration on disk${rejectedWords(proxy.rejected_config)}.`]),
     ...(proxy.instance_shared ? ['Two processes run under this name: give each its own GATEWAY_INSTANCE.'] : []),
     ...(proxy.environment_matches
       ? []
@@ -91,6 +103,10 @@ function troublesOf(proxy: Omit<Proxy, 'instance'>, known: readonly string[]): s
     ...proxy.secret_problems,
     ...others,
   ];
+}
+
+function rejectedWords(rejected: Proxy['rejected_config']): string {
+  return rejected === undefined ? '' : `, revision ${rejected.revision}, since ${localTime(parseTime(rejected.since))}`;
 }
 
 function columnsFor({ config_revision: wanted, state_revision: state }: Status['desired']): readonly Column<Proxy>[] {

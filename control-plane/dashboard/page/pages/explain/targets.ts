@@ -29,7 +29,7 @@ function Target({ target, decidingRule }: TargetProps): View {
   return html`<div class="rule-head">
       <code class="name foreign">${target.target}</code>
       <${Badge} tone=${tone}>${said}</${Badge}>
-      <span class="small">${target.says}${target.until !== undefined && html`; ends in <${Countdown} at=${target.until} over="a moment" />`}</span>
+      <span class="small">${target.says}${target.until !== undefined && html`; asked in its turn again in <${Countdown} at=${target.until} over="a moment" />`}</span>
     </div>
     <p class="small quiet">${factsOf(target).join(' · ')}</p>
     ${target.rules.map((rule) => html`<${RuleUse} key=${rule.id} rule=${rule} isDeciding=${isNamed(rule, decidingRule)} waitSeconds=${rule.retry_after_seconds} />`)}`;

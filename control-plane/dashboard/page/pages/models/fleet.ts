@@ -17,7 +17,15 @@ export type Breaker = 'closed' | 'half_open' | 'open';
 export interface TargetView {
   readonly instance: string;
   readonly breaker: Breaker;
-  readonly obstacle?: 'breaker_open' | 'breaker_half_open' | 'resting' | 'quota_used_up';
+  readonly obstacle?:
+    | 'breaker_open'
+    | 'breaker_half_open'
+    | 'resting'
+    | 'key_refused'
+    | 'account_used_up'
+    | 'model_unavailable'
+    | 'quota_used_up';
+  readonly since?: string;
   readonly until?: string;
   readonly calls: number;
   readonly failures: number;

@@ -3,7 +3,7 @@ import { compact, latency, share } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { Badge, type Tone } from '../../parts/badge.ts';
 import { Meter } from '../../parts/meter.ts';
-import { Countdown } from '../../parts/time-text.ts';
+import { Countdown, TimeText } from '../../parts/time-text.ts';
 import { DrainMark } from './drain.ts';
 import {
   blockedViews,
@@ -21,6 +21,9 @@ const obstacles: Readonly<
   breaker_open: ['breaker open', 'bad', 'It fails, so others are asked in its place'],
   breaker_half_open: ['breaker half open', 'warn', 'The next request finds out whether it works again'],
   resting: ['resting', 'warn', 'The provider asked to be left alone for a while'],
+  key_refused: ['key refused', 'bad', 'The provider refuses the key of the gateway'],
+  account_used_up: ['no money left', 'bad', 'The provider says that the account of the key has no money left'],
+  model_unavailable: ['no such model', 'bad', 'The provider says that it has no such model now'],
   quota_used_up: ['limit used up', 'warn', 'Its answers said that its rate limit for us is used up'],
 };
 
@@ -40,6 +43,7 @@ export function Standing({ of }: OfTarget): View {
   const title = `${says}: ${blocked.map(({ instance }) => instance).join(', ')}`;
   return html`<div class="cell">
     <span class="cell-line"><${Badge} tone=${tone} title=${title}>${`${text}${where}`}</${Badge}></span>
+    ${first.since !== undefined && html`<span class="quiet small">since <${TimeText} at=${first.since} /></span>`}
     ${first.until !== undefined && html`<span class="quiet small">asked again in <${Countdown} at=${first.until} over="a moment" /></span>`}
   </div>`;
 }

@@ -14,6 +14,7 @@ interface Proxy {
   readonly live: boolean;
   readonly converged: boolean;
   readonly heard_at: string;
+  readonly heard_from: 'store' | 'proxy';
   readonly started_at: string;
   readonly config_revision: string;
   readonly state_revision: number;
@@ -24,6 +25,7 @@ interface Degraded {
   readonly where: string;
   readonly reason: string;
   readonly since: string;
+  readonly cause?: string;
 }
 
 interface Status {
@@ -39,6 +41,8 @@ interface Status {
 const words: Readonly<Record<string, string>> = {
   config_last_good: 'The configuration on disk was not usable at the start, so the last good one is in force.',
   config_rejected: 'The configuration on disk has mistakes, so the one before it stays in force.',
+  config_rejected_by_proxy: 'Some proxy rejects the configuration on its disk.',
+  provider_key_file_unreadable: 'The file with the key of a provider cannot be read.',
   secret_file_unusable: 'A file with a secret cannot be used, so the secret before it stays in force.',
   state_store_unavailable: 'The state store does not answer: limits hold as they are, nothing can be changed.',
   state_store_emptied: 'The state store has lost what was in it.',
@@ -46,11 +50,16 @@ const words: Readonly<Record<string, string>> = {
   state_store_evicts: 'The state store may drop rules and keys by itself: set maxmemory-policy of Redis to noeviction.',
   record_store_unavailable: 'The record store does not answer: records wait in the journal.',
   state_documents_unsealed: 'Some stored documents have no valid seal and are ignored.',
-  no_proxy_is_live: 'No proxy is live, so nobody serves requests.',
-  silent: 'Has sent no heartbeat. It has ended, or cannot reach the state store.',
+  no_proxy_is_live: 'No proxy is heard: none runs, or none can be heard.',
+  silent: 'Sends no heartbeat, neither through the state store nor to the control plane: it has ended, or is cut off.',
   behind: 'Does not enforce the latest rules and configuration.',
   instance_shared: 'Two processes run under this name. Give each its own GATEWAY_INSTANCE.',
   environment_differs: 'Has other SET_* variables, entitlements or switches than the control plane.',
+  shared_limits_unavailable: 'The state store does not answer for shared limits: on_store_loss says what is admitted.',
+  control_plane_unavailable: 'Does not reach the control plane.',
+  memory_nearly_full: 'Is short of memory, so it refuses requests.',
+  provider_models_unknown: 'A provider has never said what models it has.',
+  provider_key_refused: 'A provider serves nothing for a key of the gateway.',
   providers_left_out: 'Has left out providers, because they have no key.',
   targets_unusable: 'Some models fail or rest, so others are asked in their place.',
 };
@@ -68,6 +77,8 @@ const pages: Readonly<Record<string, string>> = {
   environment_differs: configuration,
   providers_left_out: linkTo('/models'),
   targets_unusable: unusable,
+  provider_key_refused: unusable,
+  config_rejected_by_proxy: configuration,
 };
 
 export function Health(): View {
@@ -92,21 +103,43 @@ function Body({ status }: { readonly status: Status }): View {
     ${
       degraded.length > 0 &&
       html`<ul class="list troubles">
-      ${degraded.map((each) => html`<${Trouble} key=${`${each.where} ${each.reason}`} trouble=${each} />`)}
+      ${troublesOf(degraded).map((each) => html`<${Trouble} key=${`${each.where[0]} ${each.reason}`} trouble=${each} />`)}
     </ul>`
     }
     ${rejected !== null && html`<details><summary>Mistakes in the configuration on disk</summary><pre tabindex="0">${rejected.problems.join('\n')}</pre></details>`}
     ${proxies.length > 0 && html`<${Table} label="Proxies" minWidth="52rem" columns=${columns} rows=${proxies} keyOf=${({ instance }: Proxy) => instance} markOf=${({ live: isLive }: Proxy) => (isLive ? '' : 'faded')} />`}`;
 }
 
-function Trouble({ trouble: { where, reason, since } }: { readonly trouble: Degraded }): View {
+/** The same of several parts, said once. */
+interface SharedTrouble extends Omit<Degraded, 'where' | 'cause'> {
+  readonly where: readonly string[];
+  readonly causes: readonly string[];
+}
+
+/** So many names and causes are written out. */
+const mostNames = 3;
+
+/** In their order. One outage of a store or a provider is told by every proxy. */
+function troublesOf(degraded: readonly Degraded[]): readonly SharedTrouble[] {
+  const alike = Map.groupBy(degraded, ({ where, reason }) => `${where === 'control-plane'} ${reason}`);
+  return [...alike.values()].map((each) => {
+    const [{ reason, since }] = each as [Degraded];
+    const causes = new Set(each.flatMap(({ cause }) => (cause === undefined ? [] : [cause])));
+    const where = each.map(({ where: name }) => (name === 'control-plane' ? 'Control plane' : name));
+    return { reason, since, where, causes: [...causes].slice(0, mostNames) };
+  });
+}
+
+function Trouble({ trouble: { where, reason, since, causes } }: { readonly trouble: SharedTrouble }): View {
   const lasting = duration(useSecond() - parseTime(since));
   const [text, page] = [reason.replaceAll('_', ' '), pages[reason]];
-  const whose = where === 'control-plane' ? 'Control plane' : where;
+  const more = where.length - mostNames;
+  const whose = where.slice(0, mostNames).join(', ') + (more > 0 ? ` and ${more} more` : '');
   return html`<li>
     <${Badge} tone="warn">${page === undefined ? text : html`<a href=${page}>${text}</a>`}</${Badge}>
-    <strong>${whose}</strong> <span>${words[reason] ?? ''}</span>
+    <strong title=${where.join(', ')}>${whose}</strong> <span>${words[reason] ?? ''}</span>
     <span class="quiet small">since <${TimeText} at=${since} />, for ${lasting}</span>
+    ${causes.map((cause) => html`<span class="cause small" key=${cause}>${cause}</span>`)}
   </li>`;
 }
 
@@ -114,9 +147,9 @@ const columns: readonly Column<Proxy>[] = [
   { title: 'Proxy', cell: ({ instance }) => html`<span class="name">${instance}</span>` },
   {
     title: 'State',
-    cell: ({ live, converged }) =>
+    cell: ({ live, converged, heard_from }) =>
       live
-        ? html`<${Badge} tone=${converged ? 'good' : 'warn'}>${converged ? 'live' : 'live, behind'}</${Badge}>`
+        ? html`<${Badge} tone=${converged ? 'good' : 'warn'}>${converged ? 'live' : 'live, behind'}</${Badge}>${heard_from === 'proxy' && html` <span class="quiet small" title="The state store does not take its heartbeats, so it tells the control plane itself">says so itself</span>`}`
         : html`<${Badge} tone="bad">silent</${Badge}>`,
   },
   { title: 'Config', cell: ({ config_revision }) => html`<code>${config_revision}</code>` },

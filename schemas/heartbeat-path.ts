@@ -1,0 +1,3 @@
+// Where a proxy tells the control plane a heartbeat that the state store does not take.
+
+export const heartbeatPath = '/admin/heartbeats';
