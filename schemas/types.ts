@@ -1939,7 +1939,7 @@ export interface RateLimitsAnswer {
      */
     requests_used?: number;
     /**
-     * What is left of max_requests; for a concurrency rule, the free slots.
+     * What is left of max_requests; for a concurrency rule, the free slots. Where each proxy counts alone, what is left on all of them.
      */
     requests_remaining?: number;
     /**
@@ -1951,7 +1951,7 @@ export interface RateLimitsAnswer {
      */
     tokens_reserved?: number;
     /**
-     * What is left of max_tokens, beside what is used and what is set aside.
+     * What is left of max_tokens, beside what is used and what is set aside; as requests_remaining.
      */
     tokens_remaining?: number;
     /**
@@ -1963,13 +1963,21 @@ export interface RateLimitsAnswer {
      */
     in_flight?: number;
     /**
-     * fleet: the caps hold for all proxies together, and the figures are those of the state store. replica: each proxy counts alone, and the figures are the sum.
+     * fleet: the caps hold for all proxies together, and the figures are those of the state store. replica: each proxy has the caps for itself, the figures are the sum, and effective_max_requests and effective_max_tokens what they are to be compared with.
      */
     counted?: 'fleet' | 'replica';
     /**
-     * Of a rule that the fleet counts: the live proxies that share it.
+     * The live proxies that share the rule, or of which each has it for itself.
      */
     replicas?: number;
+    /**
+     * Of a rule that each proxy counts alone: max_requests times the live proxies.
+     */
+    effective_max_requests?: number;
+    /**
+     * The same of max_tokens.
+     */
+    effective_max_tokens?: number;
     /**
      * Of a rule that the fleet counts: exact; recovering while the store waits until all proxies have told what they hold; share, closed or open (its on_store_loss) while the store does not answer some proxy.
      */
@@ -1983,9 +1991,9 @@ export interface RateLimitsAnswer {
      */
     tokens_held?: number;
     /**
-     * Of a rule that the fleet counts: the part of each proxy, the first hundred by name.
+     * The part of each proxy that has counted something, the first hundred by name.
      *
-     * Items: What one proxy has counted itself of a rule, and holds of it in advance.
+     * Items: What one proxy has counted itself of a rule, and, where the fleet counts it, holds of it in advance.
      */
     proxies?: {
       /**
@@ -2005,9 +2013,9 @@ export interface RateLimitsAnswer {
        */
       in_flight: number;
       /**
-       * Requests, or slots, that it holds in advance.
+       * Where the fleet counts the rule: requests, or slots, that it holds in advance.
        */
-      held: number;
+      held?: number;
       /**
        * Where tokens have a cap: what its open requests have set aside.
        */

@@ -266,7 +266,7 @@ await test('the listing shows exactly what each kind of rule has', async (t) => 
   });
   const live = {
     of: () => ({ requestsUsed: 12, tokensUsed: 20, tokensReserved: 7, startMs: start + 1_000, endMs: start + 62_000 }),
-    inFlight: () => 1,
+    inFlight: () => [1],
     refused: () => 4,
     parts: () => [],
     scopes: [],

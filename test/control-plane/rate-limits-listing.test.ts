@@ -88,9 +88,9 @@ await test('a query that means nothing is refused by its name', async (t) => {
 await test('a search is over all rules, and a page says how many there are', async (t) => {
   const live = {
     of: () => usedOnce,
-    inFlight: () => 5,
+    inFlight: () => [5],
     refused: (key: string) => (key.endsWith('/other') ? 1 : 0),
-    parts: () => [],
+    parts: () => [{ instance: 'a', ...usedOnce, inFlight: 5 }],
     scopes: [],
   };
   const plane = await startPlane(t, { parts: { live: async () => live } });
@@ -147,9 +147,9 @@ async function startLosing(t: Test) {
         await store.heartbeats();
         return {
           of: () => usedOnce,
-          inFlight: () => 0,
+          inFlight: () => [],
           refused: () => 0,
-          parts: () => [],
+          parts: () => [{ instance: 'a', ...usedOnce, inFlight: 0 }],
           scopes: [],
         };
       },

@@ -18,12 +18,14 @@ const promisedMs = 1_000;
 const edits = extent(50, 12);
 const resets = extent(10, 4);
 const rounds = extent(10, 4);
-/** Three requests a round go to two proxies; together they are more than these caps of each. */
+/** Three requests a round go to two proxies, each of which has these caps for itself. */
 const sumCaps = { max_requests: 2.5 * rounds, max_tokens: 25 * rounds };
 const minute = { period: 'minute' };
 
 const find = (rows: readonly RuleRow[], subject: string): RuleRow | undefined =>
   rows.find((row) => row.subject === subject);
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, number) => all + number, 0);
 
 /** Says how long things took, and that none took longer than promised, and than other programs held it up. */
 function judge(t: Test, what: string, delaysMs: readonly number[], slowdown: number): void {
@@ -96,32 +98,45 @@ for (const store of scenarioStores) {
       await fleet.write('PUT', { user_path: '/sum', limit_key: { period: 'hour' }, ...sumCaps });
       await fleet.settle();
       const delays: number[] = [];
-      let [requests, tokens, most] = [0, 0, 0];
+      let [requests, most] = [0, 0];
+      let tokens: readonly number[] = [0, 0];
       for (let round = 1; round <= rounds; round += 1) {
         const before = upstream.ledger.length;
         const statuses = [await ask(first, '/sum'), await ask(second, '/sum'), await ask(second, '/sum')];
         const sinceMs = performance.now();
         requests += statuses.filter(({ status }) => status === 200).length;
-        for (const { usage } of upstream.ledger.slice(before)) tokens += usage?.total_tokens ?? 0;
+        const [ofFirst = 0, ...ofSecond] = upstream.ledger.slice(before).map(({ usage }) => usage?.total_tokens ?? 0);
+        tokens = [ofFirst, sum(ofSecond)].map((own, index) => own + (tokens[index] ?? 0));
         const row = await waitFor(`${requests} requests in the listing`, async () => {
           const found = find(await listRules(fleet), '/sum');
           most = Math.max(most, found?.requests_used ?? 0);
-          return found?.requests_used === requests && found.tokens_used === tokens && found;
+          return found?.requests_used === requests && found.tokens_used === sum(tokens) && found;
         });
         delays.push(performance.now() - sinceMs);
         t.equal(most, requests, 'never more than there were');
+        // What all have counted stands beside what all may admit.
         t.match(row, {
-          requests_remaining: Math.max(0, sumCaps.max_requests - requests),
-          tokens_remaining: Math.max(0, sumCaps.max_tokens - tokens),
+          counted: 'replica',
+          replicas: 2,
+          effective_max_requests: 2 * sumCaps.max_requests,
+          effective_max_tokens: 2 * sumCaps.max_tokens,
+          requests_remaining: 2 * sumCaps.max_requests - requests,
+          tokens_remaining: sum(tokens.map((own) => Math.max(0, sumCaps.max_tokens - own))),
         });
       }
-      t.ok(tokens > sumCaps.max_tokens, `${tokens} tokens: more than the cap of one proxy, so nothing is left`);
+      t.ok(sum(tokens) > sumCaps.max_tokens, `${tokens.join(' and ')} tokens: more than the cap of one proxy`);
       judge(t, 'a count', delays, slowdown());
 
-      // The figure of the fleet is compared with the cap that every proxy enforces for itself.
-      for (const proxy of fleet.proxies) {
-        const [row] = (await usageOf(proxy, '/sum')).filter(({ subject }) => subject === '/sum');
-        t.ok((row?.requests_used ?? 0) < requests, 'each proxy counts for itself');
+      // The part of each proxy is what that proxy itself says, to its clients and in an explanation.
+      const { proxies: parts = [] } = find(await listRules(fleet), '/sum') ?? {};
+      for (const [index, proxy] of fleet.proxies.entries()) {
+        const { rules } = (await (await proxy.fetch(`/admin/explain?model=fake/fake-small&user_path=/sum`)).json()) as {
+          rules: readonly RuleRow[];
+        };
+        const { requests_used, tokens_used } = find(rules, '/sum') ?? {};
+        t.match(parts[index], { instance: `proxy-${index + 1}`, requests_used, tokens_used });
+        t.match(find(await usageOf(proxy, '/sum'), '/sum'), { requests_used, tokens_used });
+        t.equal(tokens_used, tokens[index]);
       }
       await fleet.write('PUT', { user_path: '/sum', limit_key: { period: 'hour' }, max_requests: rounds });
       const lowered = find(await listRules(fleet), '/sum');
@@ -142,7 +157,7 @@ for (const store of scenarioStores) {
         return found?.in_flight === 3 && found;
       });
       const delays = [performance.now() - sinceMs];
-      t.match(row, { requests_used: 0, requests_remaining: 0, max_requests: 2 }, 'never below nothing');
+      t.match(row, { requests_used: 0, requests_remaining: 1, max_requests: 2, effective_max_requests: 4 });
       t.equal((await ask(second, '/held')).status, 429);
       gate.release();
       t.same(
@@ -150,7 +165,7 @@ for (const store of scenarioStores) {
         [200, 200, 200],
       );
       const endedAtMs = performance.now();
-      await waitFor('none in flight', async () => find(await listRules(fleet), '/held')?.requests_remaining === 2);
+      await waitFor('none in flight', async () => find(await listRules(fleet), '/held')?.requests_remaining === 4);
       judge(t, 'a slot', [...delays, performance.now() - endedAtMs], slowdown());
       await upstream.behave({ kind: 'openai' });
     });

@@ -20,6 +20,14 @@ export interface RuleRow {
   readonly tokens_reserved?: number;
   readonly tokens_remaining?: number;
   readonly in_flight: number;
+  readonly refused?: number;
+  readonly counted?: 'fleet' | 'replica';
+  /** What each proxy has counted. */
+  readonly proxies?: readonly {
+    readonly instance: string;
+    readonly requests_used: number;
+    readonly tokens_used: number;
+  }[];
   readonly created_at: string;
   readonly updated_at: string;
 }

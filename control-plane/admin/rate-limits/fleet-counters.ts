@@ -10,8 +10,8 @@ import type { Heartbeat } from '../../../store/state/state-store.ts';
 export interface LiveCounters {
   /** The counters of a rule in this epoch, summed over all live proxies. */
   of(key: string, epoch: number): Used;
-  /** Requests in flight under a rule, on all live proxies; a reset does not touch them. */
-  inFlight(key: string): number;
+  /** Requests in flight under a rule, on each live proxy that has some; a reset does not touch them. */
+  inFlight(key: string): readonly number[];
   /** How often a rule has refused on all live proxies, since each of them has started. */
   refused(key: string): number;
   /** What each live proxy has counted itself of a rule in this epoch. Proxies without any are left out. */
@@ -24,6 +24,8 @@ export interface ProxyPart {
   readonly instance: string;
   readonly requestsUsed: number;
   readonly tokensUsed: number;
+  /** What its open requests have set aside. */
+  readonly tokensReserved: number;
   readonly inFlight: number;
 }
 
@@ -70,7 +72,7 @@ export async function readLiveCounters(
 export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): LiveCounters {
   /** By rule key and epoch. */
   const used = new Map<string, Map<number, Counted>>();
-  const flying = new Map<string, number>();
+  const flying = new Map<string, number[]>();
   const refusals = new Map<string, number>();
   const scopes: ProxyScope[] = [];
   for (const { instance, atMs, body } of heartbeats) {
@@ -95,13 +97,13 @@ export function liveCounters(heartbeats: readonly Heartbeat[], nowMs: number): L
         startMs: Math.min(before.startMs, windows[index]?.[0] ?? unused.startMs),
         endMs: Math.max(before.endMs, windows[index]?.[1] ?? unused.endMs),
       };
-      epochs.set(epoch, { use, parts: [...parts, { instance, requestsUsed, tokensUsed, inFlight }] });
-      flying.set(key, (flying.get(key) ?? 0) + inFlight);
+      epochs.set(epoch, { use, parts: [...parts, { instance, requestsUsed, tokensUsed, tokensReserved, inFlight }] });
+      if (inFlight > 0) flying.set(key, [...(flying.get(key) ?? []), inFlight]);
     }
   }
   return {
     of: (key, epoch) => used.get(key)?.get(epoch)?.use ?? unused,
-    inFlight: (key) => flying.get(key) ?? 0,
+    inFlight: (key) => flying.get(key) ?? [],
     refused: (key) => refusals.get(key) ?? 0,
     parts: (key, epoch) => used.get(key)?.get(epoch)?.parts ?? [],
     scopes,

@@ -9,7 +9,7 @@ import type { DeclaredDates } from '../../managed/declared-dates.ts';
 import { authorship, provenance } from '../../managed/listing.ts';
 import { LongList } from '../../managed/long-list.ts';
 import type { LiveCounters } from './fleet-counters.ts';
-import { useOf } from './rule-use.ts';
+import { type Room, type RuleRoom, type RuleUse, roomOf, useOf } from './rule-use.ts';
 import { type Counting, openOf, type SharedFigures } from './store-figures.ts';
 
 export interface ListingParts {
@@ -112,46 +112,50 @@ function described(rule: MergedRule, { prerequisites, places }: Omit<ListingPart
 }
 
 function liveMembers(rule: MergedRule, live: LiveCounters, parts: RowParts): object {
-  return { ...usage(rule, live, parts), refused: live.refused(rule.key), ...sharing(rule, live, parts) };
+  const refused = live.refused(rule.key);
+  // A template has no usage, because each child has its own counters.
+  if (rule.perChild)
+    return { requests_used: 0, tokens_used: 0, in_flight: 0, refused, ...counted(rule, parts.counting) };
+  const sources = { ...parts, live };
+  const use = useOf(rule, sources);
+  const room = roomOf(rule, use, sources);
+  return { ...usage(rule, use, room, parts), refused, ...sharing(rule, live, room, parts) };
 }
 
 function authored({ key, manual }: MergedRule, { declared, nowMs }: Omit<ListingParts, 'live'>): object {
   return authorship(manual, declared.get(key), nowMs);
 }
 
-/** A template has no usage, because each child has its own counters. An absent cap has none either. */
-function usage(rule: MergedRule, live: LiveCounters, { counting, shared, nowMs, stamp }: RowParts): object {
-  const { maxRequests, maxTokens, periodSeconds } = rule;
-  if (rule.perChild) return { requests_used: 0, tokens_used: 0, in_flight: 0 };
-  const used = useOf(rule, { live, counting, shared });
-  if (periodSeconds === 0) {
-    const { inFlight } = used;
-    return { requests_used: 0, ...remaining('requests', maxRequests, inFlight), tokens_used: 0, in_flight: inFlight };
-  }
+/** An absent cap has no usage. */
+function usage(
+  { maxRequests, maxTokens, periodSeconds }: MergedRule,
+  used: RuleUse,
+  { requests, tokens }: RuleRoom,
+  { nowMs, stamp }: RowParts,
+): object {
+  const left = (dimension: 'requests' | 'tokens', room: Room | undefined): object =>
+    room === undefined ? {} : { [`${dimension}_remaining`]: room.left };
+  if (periodSeconds === 0)
+    return { requests_used: 0, ...left('requests', requests), tokens_used: 0, in_flight: used.inFlight };
   const requestsUsed = maxRequests === undefined ? 0 : used.requestsUsed;
   const tokensUsed = maxTokens === undefined ? 0 : used.tokensUsed;
   return {
     requests_used: requestsUsed,
-    ...remaining('requests', maxRequests, requestsUsed),
+    ...left('requests', requests),
     tokens_used: tokensUsed,
     ...(maxTokens === undefined ? {} : { tokens_reserved: used.tokensReserved }),
-    ...remaining('tokens', maxTokens, tokensUsed + used.tokensReserved),
+    ...left('tokens', tokens),
     in_flight: 0,
     window_start: stamp(Math.min(used.startMs, nowMs)),
     window_end: stamp(Number.isFinite(used.endMs) ? used.endMs : nowMs + 1000 * periodSeconds),
   };
 }
 
-function remaining(dimension: 'requests' | 'tokens', cap: number | undefined, used: number): object {
-  return cap === undefined ? {} : { [`${dimension}_remaining`]: Math.max(0, cap - used) };
-}
-
 /** Where a rule is counted, how exactly, what is handed out and not used, and the part of each proxy. */
-function sharing(rule: MergedRule, live: LiveCounters, { counting, shared }: ListingParts): object {
+function sharing(rule: MergedRule, live: LiveCounters, room: RuleRoom, { counting, shared }: ListingParts): object {
   if (counting === undefined) return {};
-  const { counted, replicas } = counting;
-  if (counted === 'replica') return { counted };
-  const whole = { counted, replicas, exactness: exactnessOf(rule, counting) };
+  const whole = counted(rule, counting);
+  if (counting.counted === 'replica') return { ...whole, ...alone(rule, live, room) };
   const figures = shared?.get(rule.key);
   if (figures === undefined) return whole;
   return {
@@ -159,6 +163,30 @@ function sharing(rule: MergedRule, live: LiveCounters, { counting, shared }: Lis
     held: spareOf(figures.slots ?? figures.requests),
     ...(rule.maxTokens === undefined ? {} : { tokens_held: spareOf(figures.tokens) }),
     proxies: partsOf(rule, live, figures),
+  };
+}
+
+function counted(rule: MergedRule, counting: Counting | undefined): object {
+  if (counting === undefined) return {};
+  const { counted: where, replicas } = counting;
+  return { counted: where, replicas, ...(where === 'fleet' ? { exactness: exactnessOf(rule, counting) } : {}) };
+}
+
+/** Each proxy has the caps for itself: what they come to on all of them, and what each has counted. */
+function alone(rule: MergedRule, live: LiveCounters, { requests, tokens }: RuleRoom): object {
+  return {
+    ...(requests === undefined ? {} : { effective_max_requests: requests.cap }),
+    ...(tokens === undefined ? {} : { effective_max_tokens: tokens.cap }),
+    proxies: live
+      .parts(rule.key, rule.epoch)
+      .slice(0, mostParts)
+      .map(({ instance, requestsUsed, tokensUsed, tokensReserved, inFlight }) => ({
+        instance,
+        requests_used: rule.maxRequests === undefined ? 0 : requestsUsed,
+        tokens_used: rule.maxTokens === undefined ? 0 : tokensUsed,
+        in_flight: inFlight,
+        ...(rule.maxTokens === undefined ? {} : { tokens_reserved: tokensReserved }),
+      })),
   };
 }
 

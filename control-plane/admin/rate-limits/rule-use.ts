@@ -1,4 +1,5 @@
-// What is used of a rule, set aside and in flight: as the state store has it where the fleet counts the rule, else as its proxies have counted. Pure.
+// What is used of a rule, set aside and in flight, and what is left of its caps: as the state store has it where the fleet counts the rule, else
+// as its proxies have counted. Pure.
 import type { MergedRule } from '../../../domain/rules/merge.ts';
 import type { LiveCounters, Used } from './fleet-counters.ts';
 import { type Counting, openOf, type SharedFigures, spanOf } from './store-figures.ts';
@@ -19,7 +20,7 @@ export interface RuleUse extends Used {
 
 export function useOf(rule: MergedRule, { live, counting, shared }: UseSources): RuleUse {
   const { key, epoch, periodSeconds } = rule;
-  const counted: RuleUse = { ...live.of(key, epoch), inFlight: live.inFlight(key) };
+  const counted: RuleUse = { ...live.of(key, epoch), inFlight: sum(live.inFlight(key)) };
   const figures = shared?.get(key);
   if (figures === undefined) return counted;
   const { requests, tokens, slots } = figures;
@@ -47,14 +48,60 @@ function largerOf(one: RuleUse, other: RuleUse): RuleUse {
   };
 }
 
+/** A cap on requests (or slots) or on tokens, on all proxies together. */
+export interface Room {
+  /** Where each proxy counts alone, the cap times the live proxies. */
+  readonly cap: number;
+  /** Used, and set aside. */
+  readonly taken: number;
+  readonly left: number;
+}
+
+export interface RuleRoom {
+  readonly requests: Room | undefined;
+  readonly tokens: Room | undefined;
+}
+
+/** The room under the caps of a rule that is no template; undefined: it has no such cap. */
+export function roomOf(
+  rule: MergedRule,
+  use: RuleUse,
+  { live, counting }: Pick<UseSources, 'live' | 'counting'>,
+): RuleRoom {
+  const { key, epoch, periodSeconds, maxRequests, maxTokens } = rule;
+  const parts = live.parts(key, epoch);
+  const isOfSlots = periodSeconds === 0;
+  const roomUnder = (cap: number | undefined, taken: number, byProxy: readonly number[]): Room | undefined => {
+    if (cap === undefined) return undefined;
+    if (counting?.counted !== 'replica') return { cap, taken, left: Math.max(0, cap - taken) };
+    const whole = cap * Math.max(1, counting.replicas);
+    // A proxy that is over its cap, because that was lowered, takes nothing from the others.
+    const within = sum(byProxy.map((own) => Math.min(cap, own)));
+    return { cap: whole, taken, left: Math.max(0, whole - within) };
+  };
+  return {
+    requests: isOfSlots
+      ? roomUnder(maxRequests, use.inFlight, live.inFlight(key))
+      : roomUnder(
+          maxRequests,
+          use.requestsUsed,
+          parts.map(({ requestsUsed }) => requestsUsed),
+        ),
+    tokens: roomUnder(
+      maxTokens,
+      use.tokensUsed + use.tokensReserved,
+      parts.map(({ tokensUsed, tokensReserved }) => tokensUsed + tokensReserved),
+    ),
+  };
+}
+
 /** Whether nothing is left of a cap. A template has no use as a whole. */
 export function isUsedUp(rule: MergedRule, sources: UseSources): boolean {
-  const { perChild, periodSeconds, maxRequests, maxTokens } = rule;
-  if (perChild) return false;
-  const { requestsUsed, tokensUsed, tokensReserved, inFlight } = useOf(rule, sources);
-  const requests = periodSeconds === 0 ? inFlight : requestsUsed;
-  return (
-    requests >= (maxRequests ?? Number.POSITIVE_INFINITY) ||
-    tokensUsed + tokensReserved >= (maxTokens ?? Number.POSITIVE_INFINITY)
-  );
+  if (rule.perChild) return false;
+  const { requests, tokens } = roomOf(rule, useOf(rule, sources), sources);
+  return requests?.left === 0 || tokens?.left === 0;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, number) => all + number, 0);
 }

@@ -19,7 +19,7 @@ export interface SharedLimits {
 /** Where caps hold, and how exactly. */
 export interface Counting {
   readonly counted: LimitScope;
-  /** The live proxies that share the caps. */
+  /** The live proxies that share the caps, or of which each has them for itself. */
   readonly replicas: number;
   readonly isLost: boolean;
   readonly isRecovering: boolean;
@@ -40,7 +40,7 @@ export function countingOf({ scopes }: Pick<LiveCounters, 'scopes'>, limits: Sha
   const isShared = scopes.length === 0 ? limits.scope() === 'fleet' : sharing.length > 0;
   return {
     counted: isShared ? 'fleet' : 'replica',
-    replicas: sharing.length,
+    replicas: isShared ? sharing.length : scopes.length,
     isLost: sharing.some(({ store }) => store === 'lost'),
     isRecovering: sharing.some(({ store }) => store === 'recovering'),
     onStoreLoss: limits.onStoreLoss(),

@@ -6,7 +6,7 @@ import { Meter } from '../../parts/meter.ts';
 import { type ManagedAction, RowActions } from '../../parts/row-actions.ts';
 import type { Column } from '../../parts/table.ts';
 import { Countdown, TimeText } from '../../parts/time-text.ts';
-import { periodWords, type Rule, scopeWords, titleOf } from './rule.ts';
+import { capsOf, periodWords, type Rule, scopeWords, titleOf } from './rule.ts';
 import { lossWords, Sharing } from './sharing.ts';
 
 /** What can be done about a rule, or shown of it. */
@@ -63,9 +63,10 @@ function Use({ rule, onShow }: OfRule & { readonly onShow: () => void }): View {
   }
   const used = period_seconds === 0 ? rule.in_flight : requests_used;
   const unit = period_seconds === 0 ? 'in flight' : 'requests';
+  const { requests, tokens } = capsOf(rule);
   return html`<div class="cell">
-    ${max_requests !== undefined && html`<${Meter} used=${used ?? 0} cap=${max_requests} unit=${unit} label=${label} />`}
-    ${max_tokens !== undefined && html`<${Meter} used=${tokens_used ?? 0} reserved=${tokens_reserved} cap=${max_tokens} unit="tokens" label=${label} />`}
+    ${requests !== undefined && html`<${Meter} used=${used ?? 0} cap=${requests} unit=${unit} label=${label} />`}
+    ${tokens !== undefined && html`<${Meter} used=${tokens_used ?? 0} reserved=${tokens_reserved} cap=${tokens} unit="tokens" label=${label} />`}
     <${Sharing} rule=${rule} onShow=${onShow} />
   </div>`;
 }

@@ -32,11 +32,14 @@ export function keyOf({ scope, subject, period_seconds }: Pick<Rule, 'scope' | '
 }
 
 /** Whether nothing is left of a cap. A template has no use as a whole. */
-export function isFull({ per_child, max_requests, max_tokens, ...used }: Rule): boolean {
-  if (per_child) return false;
-  const requests = used.period_seconds === 0 ? used.in_flight : used.requests_used;
-  return (
-    (max_requests !== undefined && (requests ?? 0) >= max_requests) ||
-    (max_tokens !== undefined && (used.tokens_used ?? 0) + (used.tokens_reserved ?? 0) >= max_tokens)
-  );
+export function isFull({ per_child, requests_remaining, tokens_remaining }: Rule): boolean {
+  return !per_child && (requests_remaining === 0 || tokens_remaining === 0);
+}
+
+/** The caps that the figures of all proxies together are compared with. */
+export function capsOf(rule: Rule): { readonly requests: number | undefined; readonly tokens: number | undefined } {
+  return {
+    requests: rule.effective_max_requests ?? rule.max_requests,
+    tokens: rule.effective_max_tokens ?? rule.max_tokens,
+  };
 }
