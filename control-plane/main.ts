@@ -23,6 +23,7 @@ import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
 import { followConfigOrExit, lastRevision, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
+import { diskRoom } from '../store/disk-room.ts';
 import { ownDirectory } from '../store/own-files.ts';
 import { followState } from '../store/state/follow-state.ts';
 import { openPlaneStore } from '../store/state/open.ts';
@@ -64,6 +65,7 @@ import { openBudgets } from './open-budgets.ts';
 import { configParts, documentParts } from './parts-in-force.ts';
 import { type Readiness, readinessOf } from './readiness.ts';
 import { keepRecords } from './records/keep-records.ts';
+import { warnOfNewFile } from './records/new-file.ts';
 import { createReloadRecords } from './records/reload-record.ts';
 import { createServer } from './server.ts';
 import { guardDocuments } from './store/documents.ts';
@@ -136,6 +138,11 @@ const stateFollower = await followState({
     if (event.kind === 'reseeded') keyUses.writeAgain();
   },
 });
+const hasRedis = environment.redisUrl !== undefined;
+const areRecordsBegunAnew = warnOfNewFile(
+  { isNewFile: records.isNewFile, hasRedis, wasUsed: state().revision > 0 },
+  log,
+);
 const declaredDates = await keepDeclaredDates(join(ownFolder, 'declared-rules.json'), (problem) => log.warn(problem));
 const keptToConfig = configParts(parts, declaredDates);
 const reloads = createReloadRecords(await lastRevision({ settings: environment, ownFolder }), {
@@ -168,6 +175,8 @@ const metrics = createMetrics({
   failedLogins,
   records: records.status,
   room: records.room,
+  areRecordsBegunAnew,
+  diskRoom: () => diskRoom(dataDirectory).freeBytes,
   output,
   budgets: budgets.watch,
 });
@@ -191,6 +200,7 @@ const readiness = (): Readiness =>
     secretProblems: secretProblems(),
     recordTrouble: records.status().trouble,
     rejectingProxies: rejectingProxies(fleet.proxies()),
+    areRecordsBegunAnew,
   });
 const degradation = createDegradation({ fleet, readiness, desired, nowMs });
 const app = createServer({
@@ -201,7 +211,7 @@ const app = createServer({
   writes: records.write,
 });
 const admin = { store: documents, quotas: () => config.declared.admin, nowMs };
-const engine = environment.redisUrl === undefined ? 'sqlite' : 'redis';
+const engine = hasRedis ? 'redis' : 'sqlite';
 const rateLimitParts = {
   ...admin,
   configRules: () => ({ rules: config.rules, declared: declaredDates.current(), places: config.places.rules }),

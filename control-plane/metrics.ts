@@ -42,6 +42,10 @@ export interface ObservedFacts {
   readonly records: () => DrainStatus;
   /** See `KeptRecords`. */
   readonly room: () => RoomStatus | undefined;
+  /** See `warnOfNewFile`. */
+  readonly areRecordsBegunAnew: boolean;
+  /** Of the data directory, for what may wait or go; see `diskRoom`. Bytes. */
+  readonly diskRoom: () => number;
   readonly output: Pick<LineWriter, 'droppedEvents'>;
   readonly budgets: Pick<BudgetWatch, 'standings'>;
 }
@@ -83,9 +87,11 @@ function planeReaders(facts: ObservedFacts) {
   } satisfies Partial<Readers>;
 }
 
-/** The outcomes of records, and the room that they take. */
-function recordReaders({ records, room }: Pick<ObservedFacts, 'records' | 'room'>) {
+/** The outcomes of records, and the room that they take and have. */
+function recordReaders({ records, room, areRecordsBegunAnew, diskRoom }: ObservedFacts) {
   return {
+    diskRoom,
+    recordsBegunAnew: () => flag(areRecordsBegunAnew),
     recordStoreUp: () => flag(records().trouble === undefined),
     recordsTaken() {
       const { storedRecords: stored, lostRecords: lost } = records();

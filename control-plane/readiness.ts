@@ -21,12 +21,14 @@ export interface ReadinessFacts {
   readonly secretProblems: readonly string[];
   /** Why records cannot be stored; undefined: they can. */
   readonly recordTrouble: string | undefined;
+  /** See `warnOfNewFile`. */
+  readonly areRecordsBegunAnew: boolean;
   /** The live proxies that reject the configuration on their disk. */
   readonly rejectingProxies: readonly string[];
 }
 
 export function readinessOf(facts: ReadinessFacts): Readiness {
-  const { config, state, writeTrouble, secretProblems, recordTrouble, rejectingProxies } = facts;
+  const { config, state, writeTrouble, secretProblems, recordTrouble, areRecordsBegunAnew, rejectingProxies } = facts;
   const { isUp, standing, skipped, evicts } = state;
   const storeTrouble = isUp ? writeTrouble : (state.trouble ?? 'it does not answer');
   const found: readonly (readonly [isSo: boolean, reason: string, cause?: string | undefined])[] = [
@@ -39,6 +41,7 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
     [standing === 'behind', 'state_store_behind'],
     [evicts !== undefined, 'state_store_evicts', evicts],
     [recordTrouble !== undefined, 'record_store_unavailable', recordTrouble],
+    [areRecordsBegunAnew, 'records_begun_anew'],
     [skipped.unsealed > 0, 'state_documents_unsealed'],
   ];
   const held = found.filter(([isSo]) => isSo);

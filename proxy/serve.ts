@@ -18,6 +18,7 @@ import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
+import { diskRoom } from '../store/disk-room.ts';
 import { openPlaneStore } from '../store/state/open.ts';
 import { controlPlaneLink } from './admin/control-plane-link.ts';
 import { watchControlPlane } from './admin/control-plane-watch.ts';
@@ -134,7 +135,7 @@ let { masterKey } = environment;
 const controlPlane = controlPlaneLink(environment, () => masterKey);
 const { overload, bodies, captures } = guardMemory(variables['NODE_OPTIONS'], workers, log);
 const answers = openCache({ ...environment, captures, nowMs }, log);
-const recording = openRecords({ ...environment, captures }, log);
+const recording = openRecords({ ...environment, captures, spent: (call) => observed.upstream.spent(call) }, log);
 const telemetry = await openTelemetry(environment, manifest.version, log);
 const publisher = createPublisher({
   masterKey: environment.masterKey,
@@ -180,6 +181,7 @@ const observed = createMetrics({
   retries,
   storedResponses: kept.storedResponses,
   recording,
+  diskRoom: () => diskRoom(environment.dataDirectory).freeBytes,
   spans: telemetry.spans,
   nowMs: tickMs,
 });

@@ -8,7 +8,7 @@ import { watchJournal } from '../../plane/watch-journal.ts';
 import { retentionMs, sizeBytes } from '../../schemas/formats/units.ts';
 import type { JournalSettings } from '../../store/records/open-journal.ts';
 import { openJournal, openJournalReader, type Reconnecting } from '../../store/records/open-journal.ts';
-import { openRecordStore } from '../../store/records/open-records.ts';
+import { isNewFile, openRecordStore } from '../../store/records/open-records.ts';
 import type { Retention } from '../../store/records/record-store.ts';
 import type { OpenRecordStore } from '../../store/records/sql/operations.ts';
 import { type DrainStatus, drainJournal } from './drain-journal.ts';
@@ -40,6 +40,8 @@ export interface RecordPolicy {
 
 export interface KeptRecords extends Reconnecting {
   readonly store: OpenRecordStore;
+  /** They are kept in a file that did not exist at this start. */
+  readonly isNewFile: boolean;
   readonly status: () => DrainStatus;
   /** Undefined where the records have a server of their own. */
   readonly room: () => RoomStatus | undefined;
@@ -67,6 +69,7 @@ export function keepRecords(
   { config, configStatus, nowMs, log, countedSinceMs, stored }: KeptRecordsParts,
 ): KeptRecords {
   const { dataDirectory: directory, databaseUrl } = settings;
+  const isNew = isNewFile({ directory, databaseUrl });
   const store = openRecordStore({ directory, databaseUrl });
   const reader = openJournalReader(settings);
   const journal = openJournal({ ...settings, instance: controlPlaneFolder });
@@ -77,6 +80,7 @@ export function keepRecords(
   const append = (record: RequestRecord): void => journal.append(JSON.stringify(record));
   return {
     store,
+    isNewFile: isNew,
     append,
     status() {
       const { lostRecords, ...status } = drain.status();

@@ -57,7 +57,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
       if (routes === kept) return;
       kept = routes;
       providers = upstreams;
-      guardrails.keep(new Set(known.map(({ name }) => name)));
+      guardrails.keep(known);
       requests.keep(new Set(upstreams.map(({ name }) => name)));
       upstream.keep([...routes.targets.values()].flatMap((models) => [...models.values()]));
     },

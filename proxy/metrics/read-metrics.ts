@@ -57,6 +57,8 @@ export interface ReadFacts {
   retries: Pick<RetryBudgets, 'counts' | 'refused'>;
   storedResponses: Pick<StoredResponses, 'counts'>;
   recording: { readonly status: () => RecordingStatus };
+  /** Of the data directory, for what may wait or go; see `diskRoom`. Bytes. */
+  diskRoom: () => number;
   /** Of OpenTelemetry. */
   spans: () => SpanCounts;
   /** Whole milliseconds of the limiter's clock. */
@@ -81,6 +83,7 @@ export type WrittenMetric =
   | 'inFlight'
   | 'upstreamAttempts'
   | 'tokens'
+  | 'cost'
   | 'upstreamDuration'
   | 'upstreamFirstByte'
   | `target${string}`;
@@ -102,7 +105,7 @@ export function proxyReaders(facts: ReadFacts, counted: CountedFacts): Readers<R
 const flag = (isSo: boolean): number => (isSo ? 1 : 0);
 
 function processReaders(facts: ReadFacts) {
-  const { version, readiness, connections, sessions, output, accessLog, spans, recording, workers } = facts;
+  const { version, readiness, connections, sessions, output, accessLog, spans, recording, diskRoom, workers } = facts;
   // Of several workers, their parent knows it.
   const alone = (shown: Shown): Shown => (workers > 1 ? [] : shown);
   return {
@@ -122,6 +125,7 @@ function processReaders(facts: ReadFacts) {
       return byLabel('outcome', { appended, dropped, omitted });
     },
     journalWaitingBytes: () => recording.status().waitingBytes,
+    diskRoom,
     spans() {
       const { exported, dropped, failed } = spans();
       return byLabel('outcome', { exported, dropped, failed });

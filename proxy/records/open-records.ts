@@ -4,7 +4,7 @@ import { watchJournal } from '../../plane/watch-journal.ts';
 import type { JournalStatus } from '../../store/records/journal.ts';
 import { type JournalSettings, openJournal, type Reconnecting } from '../../store/records/open-journal.ts';
 import type { CaptureBudget } from '../capture/capture-budget.ts';
-import { createRecords, type Records } from './records.ts';
+import { createRecords, type Records, type RecordsOptions } from './records.ts';
 
 export interface RecordingStatus extends JournalStatus {
   /** Requests without a record, because there were too many of their kind. */
@@ -20,7 +20,7 @@ export interface OpenRecords extends Reconnecting {
   close(): Promise<void>;
 }
 
-export interface OpenRecordsSettings extends JournalSettings {
+export interface OpenRecordsSettings extends JournalSettings, Pick<RecordsOptions, 'spent'> {
   readonly instance: string;
   readonly usageEnabled: boolean;
   /** The memory that recorded bodies may take. */
@@ -28,7 +28,7 @@ export interface OpenRecordsSettings extends JournalSettings {
 }
 
 export function openRecords(settings: OpenRecordsSettings, log: Log): OpenRecords {
-  const { captures, instance, usageEnabled } = settings;
+  const { captures, instance, usageEnabled, spent } = settings;
   const journal = openJournal(settings);
   const watch = watchJournal(journal, log);
   const records = createRecords({
@@ -36,6 +36,7 @@ export function openRecords(settings: OpenRecordsSettings, log: Log): OpenRecord
     journal,
     instance,
     usageEnabled,
+    spent,
     random: Math.random,
     reportFailure: (error, requestId) =>
       log.error({ err: error, request_id: requestId }, 'a request could not be recorded as a whole'),

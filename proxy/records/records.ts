@@ -7,6 +7,7 @@ import type { CaptureBudget } from '../capture/capture-budget.ts';
 import { mayChangeRequests } from '../guardrails/applying.ts';
 import { Batch, longestWaitingText } from '../pacing/batch.ts';
 import type { AuditSettings, Snapshot } from '../snapshot/snapshot.ts';
+import type { SpentCall } from '../tallies/upstream-tally.ts';
 import { lineWithBodies } from './line-with-bodies.ts';
 import { type RecordedEnd, type RecordedTrip, recordOfTrip, userPathOf } from './record-of-trip.ts';
 import { Turnstile } from './turnstile.ts';
@@ -45,6 +46,8 @@ export interface RecordsOptions {
   readonly journal: Pick<Journal, 'append'>;
   readonly instance: string;
   readonly usageEnabled: boolean;
+  /** Told of each call that has cost something, with its record. */
+  readonly spent: (call: SpentCall) => void;
   /** Decides which requests are in the sample: from 0 up to 1. */
   readonly random: () => number;
   /** Told of what could not be recorded, unexpectedly: bodies, or a whole request. It costs no client its answer. */
@@ -52,7 +55,7 @@ export interface RecordsOptions {
 }
 
 export function createRecords(options: RecordsOptions): Records {
-  const { captures, journal, instance, usageEnabled, random, reportFailure } = options;
+  const { captures, journal, instance, usageEnabled, spent, random, reportFailure } = options;
   const strangers = new Turnstile(mostStrangers);
   const refused = new Turnstile(mostRefused);
   let omitted = 0;
@@ -100,7 +103,12 @@ export function createRecords(options: RecordsOptions): Records {
 
   function append({ trip, end, hasAudit }: Held): void {
     try {
-      const line = JSON.stringify(recordOfTrip(trip, end, { hasAudit, hasUsage: usageEnabled, instance }));
+      const record = recordOfTrip(trip, end, { hasAudit, hasUsage: usageEnabled, instance });
+      for (const { provider_name: provider, model, usage } of record.attempts) {
+        const nanoDollars = usage?.cost?.total ?? 0;
+        if (nanoDollars > 0) spent({ provider, model, nanoDollars });
+      }
+      const line = JSON.stringify(record);
       journal.append(hasAudit && trip.snapshot.audit.hasBodies ? withBodies(line, trip, end.nowMs) : line);
     } catch (error) {
       reportFailure(error, trip.exchange.id);

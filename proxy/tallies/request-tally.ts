@@ -20,9 +20,16 @@ export interface EndedRequest {
   readonly seconds: number;
 }
 
+/** Failures of model requests, which are shown at 0 from the start, so that `increase()` sees the first ones. */
+const failures = [500, 502, 503, 504];
+
 /** How often each status came. */
 class StatusCounts {
-  readonly counts = new Map<number, number>();
+  readonly counts: Map<number, number>;
+
+  constructor(shown: readonly number[] = []) {
+    this.counts = new Map(shown.map((status) => [status, 0]));
+  }
 
   add(status: number): void {
     this.counts.set(status, (this.counts.get(status) ?? 0) + 1);
@@ -39,7 +46,7 @@ class ProviderRequests extends StatusCounts {
 export class RequestTally {
   /** By endpoint, then provider. */
   readonly #model = new Map<string, Map<string, ProviderRequests>>();
-  readonly #trips = new Map<TripName, StatusCounts>();
+  readonly #trips = new Map<TripName, StatusCounts>([['model', new StatusCounts(failures)]]);
   #providers: ReadonlySet<string> = new Set();
   /** Model requests that are being served. */
   inFlight = 0;

@@ -1,4 +1,4 @@
-// The outcomes of attempts, their durations and tokens: plain numbers, because every request counts.
+// The outcomes of attempts, their durations, tokens and costs: plain numbers, because every request counts.
 import { proxyMetrics } from '../../schemas/metrics/proxy-metrics.ts';
 import { type AttemptOutcome, attemptOutcomes } from './attempt-outcome.ts';
 import type { Exposition } from './exposition.ts';
@@ -12,6 +12,14 @@ export interface CountedTarget {
   readonly model: string;
   /** The request is passed on as it is: the client may say any model, or none. */
   readonly isPassed?: boolean;
+}
+
+/** A call of a provider that has cost something. */
+export interface SpentCall {
+  readonly provider: string;
+  /** The model's id at the provider. */
+  readonly model: string;
+  readonly nanoDollars: number;
 }
 
 /** Up to so many models, all outcomes of each are shown from the start, so that `increase()` sees the first failure. */
@@ -28,9 +36,10 @@ class ModelFigures {
   readonly attempts = new Float64Array(attemptOutcomes.length);
   promptTokens = 0;
   completionTokens = 0;
+  nanoDollars = 0;
 
   get isAsked(): boolean {
-    return this.attempts.some((count) => count > 0);
+    return this.nanoDollars > 0 || this.attempts.some((count) => count > 0);
   }
 }
 
@@ -96,6 +105,12 @@ export class UpstreamTally {
     figures.completionTokens += completionTokens;
   }
 
+  /** Counts the cost of a call as its record says it; of a model without series of its own, for the others of its provider. */
+  spent({ provider, model, nanoDollars }: SpentCall): void {
+    const figures = this.#model({ upstream: { name: provider }, model, isPassed: true });
+    if (figures !== undefined) figures.nanoDollars += nanoDollars;
+  }
+
   #provider({ upstream }: CountedTarget): ProviderFigures | undefined {
     return this.#providers.get(providerLabel(upstream.name, this.#providers));
   }
@@ -112,9 +127,9 @@ export class UpstreamTally {
     return this.#providers.get(removed.upstream.name)?.models.get(removed.model);
   }
 
-  /** The samples of the four metrics. */
+  /** The samples of the five metrics. */
   async write(to: Exposition): Promise<void> {
-    const { upstreamAttempts, upstreamDuration, upstreamFirstByte, tokens } = proxyMetrics;
+    const { upstreamAttempts, upstreamDuration, upstreamFirstByte, tokens, cost } = proxyMetrics;
     to.metric(upstreamAttempts);
     for (const [provider, model, { attempts }] of this.#shown()) {
       for (const outcome of attemptOutcomes)
@@ -126,6 +141,11 @@ export class UpstreamTally {
       to.sample(tokens.name, { provider, model, type: 'prompt' }, promptTokens);
       to.sample(tokens.name, { provider, model, type: 'completion' }, completionTokens);
       await to.pause(2);
+    }
+    to.metric(cost);
+    for (const [provider, model, { nanoDollars }] of this.#shown()) {
+      to.sample(cost.name, { provider, model }, nanoDollars / 1e9);
+      await to.pause();
     }
     to.metric(upstreamDuration);
     for (const [provider, { durations }] of this.#providers)

@@ -3,6 +3,7 @@ import {
   authFailuresMetric,
   buildMetric,
   configRejectedMetric,
+  diskRoomMetric,
   logEventsDroppedMetric,
   type MetricDefinition,
   secretFilesMetric,
@@ -44,6 +45,13 @@ export const controlPlaneMetrics = {
     help: '1 while records can be taken from the journal and stored; at 0 they wait in the journal.',
     labelNames: [],
   },
+  recordsBegunAnew: {
+    name: 'gateway_record_file_begun_anew',
+    type: 'gauge',
+    help: '1 when records are kept in a file of this machine that was new at the start, although the state store was in use before: it may have been lost with a disk. Until the next start.',
+    labelNames: [],
+  },
+  diskRoom: diskRoomMetric,
   stateRevision: {
     name: 'gateway_state_revision',
     type: 'gauge',

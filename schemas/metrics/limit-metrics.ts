@@ -194,6 +194,15 @@ export const authFailuresMetric = {
 } as const satisfies MetricDefinition;
 
 /** A metric of both planes. */
+export const diskRoomMetric = {
+  name: 'gateway_disk_room_bytes',
+  type: 'gauge',
+  help: 'How much more the disk of GATEWAY_DATA takes of records, journals and stored responses; at 0 they stop, and what is left is kept for rules, keys and counters.',
+  labelNames: [],
+  acrossWorkers: 'min',
+} as const satisfies MetricDefinition;
+
+/** A metric of both planes. */
 export const logEventsDroppedMetric = {
   name: 'gateway_log_events_dropped_total',
   type: 'counter',

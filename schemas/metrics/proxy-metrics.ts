@@ -4,6 +4,7 @@ import {
   authFailuresMetric,
   buildMetric,
   configRejectedMetric,
+  diskRoomMetric,
   logEventsDroppedMetric,
   type MetricDefinition,
   secretFilesMetric,
@@ -49,7 +50,7 @@ export const proxyMetrics = {
   httpRequests: {
     name: 'gateway_http_requests_total',
     type: 'counter',
-    help: 'All requests by trip (model, admin, other; none: refused before it had one) and status as for model requests.',
+    help: 'All requests by trip (model, admin, other; none: refused before it had one) and status as for model requests. The statuses 500, 502, 503 and 504 of model requests are there from the start, at 0.',
     labelNames: ['trip', 'status'],
   },
   duration: {
@@ -96,6 +97,12 @@ export const proxyMetrics = {
     type: 'counter',
     help: 'Tokens of answers, by provider and model as for attempts, and type: prompt or completion. What a provider did not report is estimated.',
     labelNames: ['provider', 'model', 'type'],
+  },
+  cost: {
+    name: 'gateway_cost_dollars_total',
+    type: 'counter',
+    help: 'What calls of providers have cost, in US dollars, as their records say it, as far as prices are known; by provider and model as for attempts.',
+    labelNames: ['provider', 'model'],
   },
   authFailures: authFailuresMetric,
   inFlight: {
@@ -261,6 +268,7 @@ export const proxyMetrics = {
   },
   logEventsDropped: logEventsDroppedMetric,
   secretFilesUnusable: secretFilesMetric,
+  diskRoom: diskRoomMetric,
   budgetDecisions: {
     name: 'gateway_budget_decisions_total',
     type: 'counter',
@@ -283,7 +291,7 @@ export const proxyMetrics = {
   guardrailVerdicts: {
     name: 'gateway_guardrail_verdicts_total',
     type: 'counter',
-    help: 'Requests that a guardrail looked at, by its name (other: no longer configured), phase (input, output) and outcome: pass, flag, revise, block, failed (there was no verdict); with shadow_ in front where the guardrail is not enforced.',
+    help: 'Requests that a guardrail looked at, by its name (other: no longer configured), phase (input, output) and outcome: pass, flag, revise, block, failed (there was no verdict); with shadow_ in front where the guardrail is not enforced. The failures are there from the start, at 0.',
     labelNames: ['guardrail', 'phase', 'outcome'],
   },
   guardrailsUnusable: {

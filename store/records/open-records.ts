@@ -1,6 +1,8 @@
 // Opens the record store that a control plane is configured for. The choice of the engine is made only here.
+import { existsSync } from 'node:fs';
 import { openPostgresRecords } from './postgres/store.ts';
 import type { OpenRecordStore } from './sql/operations.ts';
+import { recordFilePath } from './sqlite/record-file.ts';
 import { openSqliteRecords } from './sqlite/store.ts';
 
 export interface RecordStoreOptions {
@@ -17,4 +19,9 @@ export function openRecordStore({ directory, databaseUrl, timeoutMs = 10_000 }: 
   return databaseUrl === undefined
     ? openSqliteRecords({ directory, timeoutMs })
     : openPostgresRecords({ databaseUrl, timeoutMs });
+}
+
+/** Whether records are to be kept in a file that does not exist yet. */
+export function isNewFile({ directory, databaseUrl }: RecordStoreOptions): boolean {
+  return databaseUrl === undefined && !existsSync(recordFilePath(directory));
 }

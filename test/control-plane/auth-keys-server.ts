@@ -97,6 +97,8 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
       fleet: { proxies: () => [], lagSeconds: () => 0 },
       records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
       room: () => undefined,
+      areRecordsBegunAnew: false,
+      diskRoom: () => 1,
     }),
     access: {
       credentials: () => credentials,

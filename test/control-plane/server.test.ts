@@ -35,6 +35,8 @@ async function startServer(t: Test, masterKey?: string) {
       fleet: { proxies: () => [], lagSeconds: () => 0 },
       records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
       room: () => undefined,
+      areRecordsBegunAnew: false,
+      diskRoom: () => 1,
       failedLogins,
       output: { droppedEvents: 0 },
     }),

@@ -82,6 +82,8 @@ export async function startStatus(t: Test) {
       budgets: { standings: () => [] },
       records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
       room: () => undefined,
+      areRecordsBegunAnew: false,
+      diskRoom: () => 1,
       version: '1',
       config: () => undefined,
       state: () => facts.state,

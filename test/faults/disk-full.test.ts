@@ -6,7 +6,7 @@ import { t as suite, test } from 'tap';
 import { ask, statusesOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
-import type { Gateway } from '../support/gateway.ts';
+import { type Gateway, readMetric } from '../support/gateway.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -84,6 +84,8 @@ await test('records leave room to the state store, and the state store has taken
 
   fillUp(data);
   t.ok(freeBytes(data) < 4_096, 'nothing is left');
+  for (const text of [await proxy.metrics(), await (await fetch(`${fleet.controlPlane.address}/metrics`)).text()])
+    t.equal(readMetric(text, 'gateway_disk_room_bytes'), 0);
   const revokedMs = performance.now();
   t.equal((await fleet.admin(`/admin/auth-keys/${id}/deactivate`, { method: 'POST' })).status, 204);
   await waitFor('the revocation', async () => (await ask(proxy, '/', {}, withKey)).status === 401, 3_000);

@@ -29,11 +29,17 @@ const gateway = await shareGateway({
   },
 });
 
+/** The cost of all attempts so far, as their records say it. Nano-dollars. */
+let recorded = 0;
+const metricOfCosts = async (): Promise<number> => (await gateway.metric('gateway_cost_dollars_total')) ?? 0;
+const metricBefore = await metricOfCosts();
+
 /** The usage of the last attempt. */
 async function costOf(path: string, body: object | string, status: number) {
   const answer = await gateway.fetch(path, { method: 'POST', body });
   await answer.arrayBuffer();
   const { attempts, requested_model: model } = await recordOf(gateway, answer.headers.get('x-request-id') ?? '');
+  for (const { usage } of attempts ?? []) recorded += usage?.cost?.total ?? 0;
   return { isAsExpected: answer.status === status, model, usage: attempts?.at(-1)?.usage };
 }
 
@@ -160,6 +166,12 @@ await test('what passes through in the formats of Bedrock costs what its headers
     converseFrame('chunk', { bytes: Buffer.from(JSON.stringify(said)).toString('base64'), p: 'abc' });
   const last = invoked({ type: 'message_stop', 'amazon-bedrock-invocationMetrics': metrics });
   await costs('its stream', 'invoke-with-response-stream', frames(invoked({ type: 'message_delta' }), last));
+});
+
+await test('the metric of costs says what all of these records say', async (t) => {
+  const nanoDollars = ((await metricOfCosts()) - metricBefore) * 1e9;
+  t.ok(recorded > 0);
+  t.ok(Math.abs(nanoDollars - recorded) < 1, `${nanoDollars} of ${recorded}`);
 });
 
 await test('the model of a body is spotted wherever it is cut', (t) => {

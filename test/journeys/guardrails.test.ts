@@ -192,8 +192,10 @@ await test('shadow changes nothing, and is recorded and counted', async (t) => {
   ]);
   t.equal(data?.request_revisions, undefined);
   for (const phase of ['input', 'output']) {
-    const labels = { guardrail: 'tried', phase, outcome: 'shadow_block' };
-    t.equal(await gateway.metric('gateway_guardrail_verdicts_total', labels), 1);
+    const labels = { guardrail: 'tried', phase };
+    const counted = (outcome: string) => gateway.metric('gateway_guardrail_verdicts_total', { ...labels, outcome });
+    t.equal(await counted('shadow_block'), 1);
+    t.equal(await counted('shadow_failed'), 0, 'failures are shown before the first one');
   }
 });
 

@@ -88,6 +88,7 @@ export async function auxiliaryStand(t: Test): Promise<AuxiliaryStand> {
       journal: { append: (line) => void records.push(JSON.parse(line.toString()) as RequestRecord) },
       instance: 'a:1',
       usageEnabled: true,
+      spent: () => undefined,
       random: () => 0,
       reportFailure: (error) => void reported.push(error),
     }),

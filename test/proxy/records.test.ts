@@ -70,6 +70,7 @@ function recordsOf(
     journal,
     instance: 'a:1',
     usageEnabled,
+    spent: () => undefined,
     random: () => random,
     reportFailure: (error) => {
       throw error;
@@ -275,7 +276,8 @@ await test('what cannot be recorded is told, and costs no answer', async (t) => 
   const told: unknown[] = [];
   const reportFailure = (_: unknown, requestId: string): void => void told.push(requestId);
   const journal = { append: () => t.fail('there is nothing to append') };
-  const options = { captures: {} as never, instance: 'a:1', usageEnabled: true, random: () => 0, reportFailure };
+  const spent = () => t.fail('nothing is known to have cost something');
+  const options = { captures: {} as never, instance: 'a:1', usageEnabled: true, spent, random: () => 0, reportFailure };
   const snapshot = { revision: 'r1', audit: everything, hasBudgets: true };
   const broken = { ...answered, target: undefined } as never;
   const records = createRecords({ ...options, journal });

@@ -95,6 +95,7 @@ export function metricsOf(
         trouble: undefined,
       }),
     },
+    diskRoom: () => 1,
     spans: () => ({ exported: 0, dropped: 0, failed: 0, waiting: 0 }),
     hasControlPlane: () => true,
     secretProblems: () => [],

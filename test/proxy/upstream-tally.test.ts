@@ -73,6 +73,30 @@ await test('the failures of a few models are there at 0 from the start; of many 
   t.equal(readMetric(await tallySamples(many), attempts, { model: 'm7', outcome: 'timeout' }), 1);
 });
 
+await test('failures of model requests are there at 0 from the start', async (t) => {
+  const text = await tallySamples(new RequestTally());
+  for (const status of ['500', '502', '503', '504'])
+    t.equal(readMetric(text, 'gateway_http_requests_total', { trip: 'model', status }), 0, status);
+});
+
+await test('a cost counts for the model that it was asked of, else for the others of its provider', async (t) => {
+  const tally = new UpstreamTally();
+  tally.keep([target('p', 'm')]);
+  for (const [provider, model] of [
+    ['p', 'm'],
+    ['p', 'passed'],
+    ['gone', 'm'],
+  ] as const)
+    tally.spent({ provider, model, nanoDollars: 5e8 });
+  const text = await tallySamples(tally);
+  for (const [provider, model] of [
+    ['p', 'm'],
+    ['p', 'other'],
+    ['other', 'other'],
+  ] as const)
+    t.equal(readMetric(text, 'gateway_cost_dollars_total', { provider, model }), 0.5, `${provider} ${model}`);
+});
+
 await test('what did not reach a provider, or was cancelled, says nothing of how long it takes', async (t) => {
   const tally = new UpstreamTally();
   tally.keep([target('p', 'm')]);
