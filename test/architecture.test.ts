@@ -41,7 +41,7 @@ function pinnedHosts({ packages }: Lock): string[] {
 
 /** YAML of examples that is no config of the gateway, and that a test reads. */
 const loadedByTests = new Set(
-  ['prometheus.yml', 'alerts.yaml', 'alerts.test.yaml'].map((file) => `observability/${file}`),
+  ['prometheus.yml', 'alerts.yaml', 'alerts.test.yaml', 'night.test.yaml'].map((file) => `observability/${file}`),
 );
 
 /** What is wrong with an example: a name, and its files' paths from its own folder. */

@@ -3,11 +3,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
 import { parse } from 'yaml';
+import { operations } from '../../schemas/openapi/document.ts';
 import { ask } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { readMetric } from '../support/gateway.ts';
-import { type Expectation, promqlComplaints, promtoolComplaints, type Scrape } from '../support/promtool.ts';
+import {
+  type Expectation,
+  promqlComplaints,
+  promtoolComplaints,
+  type Scrape,
+  type Timeline,
+} from '../support/promtool.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const folder = join(import.meta.dirname, '../../examples/observability');
@@ -23,18 +30,67 @@ interface Alert {
 const groups = (parse(exampleText('alerts.yaml')) as { groups: { rules: Alert[] }[] }).groups;
 const alerts = groups.flatMap(({ rules }) => rules);
 
+const runbook = readFileSync(join(folder, '../../deploy/ALERTS.md'), 'utf8');
+
 await test('promtool finds every alert as its tests say, and every alert has a test and says what to do', (t) => {
   t.equal(promtoolComplaints(['check', 'config', join(folder, 'prometheus.yml')]), '');
-  t.equal(promtoolComplaints(['test', 'rules', join(folder, 'alerts.test.yaml')]), '');
-  const tests = exampleText('alerts.test.yaml');
-  const readme = exampleText('README.md');
+  for (const file of ['alerts.test.yaml', 'night.test.yaml'])
+    t.equal(promtoolComplaints(['test', 'rules', join(folder, file)]), '');
+  const tests = exampleText('alerts.test.yaml') + exampleText('night.test.yaml');
   for (const { alert, labels, annotations } of alerts) {
-    t.match(tests, `labels: 'ALERTS{alertname="${alert}", alertstate="firing"`, `${alert} fires in a test`);
-    t.ok(readme.includes(`| \`${alert}\` `), `the README lists ${alert}`);
+    const fires = [`labels: 'ALERTS{alertname="${alert}", alertstate="firing"`, `labels: '{alertname="${alert}"}'`];
+    t.ok(
+      fires.some((text) => tests.includes(text)),
+      `${alert} fires in a test`,
+    );
     t.match(labels['severity'], /^(page|ticket)$/, alert);
     t.ok((annotations['summary'] ?? '') !== '' && (annotations['description'] ?? '').length > 40, alert);
+    t.equal(annotations['runbook_url'], `deploy/ALERTS.md#${alert.toLowerCase()}`);
   }
-  t.equal(new Set(alerts.map(({ alert }) => alert)).size, alerts.length);
+  const sections = [...runbook.matchAll(/^### (\w+)$/gm)].map(([, alert = '']) => alert);
+  t.same(sections.sort(), alerts.map(({ alert }) => alert).sort(), 'the page has a section for each');
+  t.end();
+});
+
+interface NightTest {
+  readonly name: string;
+  readonly promql_expr_test: readonly {
+    readonly eval_time: string;
+    readonly exp_samples: readonly { readonly labels: string }[];
+  }[];
+}
+
+await test('the page says how soon each fault of a night is told, as the tests have it', (t) => {
+  const { tests } = parse(exampleText('night.test.yaml')) as { tests: readonly NightTest[] };
+  const shown = tests.flatMap(({ name, promql_expr_test: moments }) => {
+    const [begins, ends] = [moments[0], moments.at(-1)];
+    const alert = /alertname="(\w+)"/.exec(ends?.exp_samples[0]?.labels ?? '')?.[1];
+    if (alert === undefined) return [];
+    const severity = alerts.find((each) => each.alert === alert)?.labels['severity'];
+    const minutes = Number.parseInt(ends?.eval_time ?? '', 10) - Number.parseInt(begins?.eval_time ?? '', 10);
+    return [`| ${name} | [${alert}](#${alert.toLowerCase()}) | ${severity} | ${minutes} min |`];
+  });
+  const rows = runbook.replaceAll(/ +/g, ' ').match(/^\| .* min \|$/gm);
+  t.same(rows, shown);
+  t.ok(shown.length >= 12);
+  t.end();
+});
+
+await test('every section of the page has a first command, and every path that it asks for is there', (t) => {
+  const known = new Set(operations.filter(({ method }) => method === 'get').map(({ path }) => path));
+  const asked = [...runbook.matchAll(/`admin '?([a-z/-]+)/g)].map(([, path]) => `/admin/${path}`);
+  t.ok(asked.length > 20);
+  t.same(
+    asked.filter((path) => !known.has(path)),
+    [],
+  );
+  const [, ...sections] = runbook.split(/^### /m);
+  const command = /`(admin|curl|npm|redis-cli|ls|df|ss|top) [^`]+`|\blog\b|\blines\b/;
+  t.same(
+    sections.filter((section) => !command.test(section)),
+    [],
+    'a command, or the lines of the log that say it',
+  );
   t.end();
 });
 
@@ -84,22 +140,26 @@ const chat = (more: object = {}) =>
     body: { model: 'chat', messages: [{ role: 'user', content: 'Hello' }], ...more },
   });
 
-/** What is wrong when exactly these alerts (and how many of each) are to fire four minutes after `before` became `after`. */
-const firing = (before: Scrape, after: Scrape, wanted: Readonly<Record<string, number>>): string =>
+/** The alerts that fire in the end, or have fired at any time. */
+const inTheEnd = 'ALERTS{alertstate="firing"}';
+const everSo = `max_over_time(${inTheEnd}[1h])`;
+
+/** What is wrong when exactly these alerts (and how many of each) are to fire, while these scrapes follow each other. */
+const firing = (timeline: Timeline, wanted: Readonly<Record<string, number>>, which: string = everSo): string =>
   promqlComplaints(
     suite,
-    [
-      { scrape: before, times: 4 },
-      { scrape: after, times: 8 },
-    ],
+    timeline,
     [
       {
-        expression: 'count by (alertname) (ALERTS{alertstate="firing"})',
+        expression: `count by (alertname) (${which})`,
         samples: Object.entries(wanted).map(([name, value]) => ({ labels: `{alertname="${name}"}`, value })),
       },
     ],
     [join(folder, 'alerts.yaml')],
   );
+
+/** Each scrape for four minutes. */
+const inTurn = (...scrapes: readonly Scrape[]): Timeline => scrapes.map((each) => ({ scrape: each, times: 16 }));
 
 /** That an expression gives anything at all. */
 const givesSomething = (expression: string): Expectation => ({
@@ -108,6 +168,8 @@ const givesSomething = (expression: string): Expectation => ({
 });
 
 interface Panel {
+  readonly type: string;
+  readonly title: string;
   readonly targets?: readonly { readonly expr: string }[];
 }
 
@@ -124,16 +186,18 @@ await test('both planes expose what promtool accepts, and a healthy gateway rais
     t.equal(promtoolComplaints(['check', 'metrics'], text), '', job);
     t.equal(readMetric(text, 'gateway_build_info', { plane: job.replace('gateway-', '') }), 1);
   }
-  t.equal(firing(fresh, healthy, {}), '');
+  t.equal(firing(inTurn(fresh, healthy), {}), '');
   t.end();
 });
 
 await test('every query of the dashboard finds something in a scrape', (t) => {
   const { panels } = JSON.parse(exampleText('grafana/dashboard.json')) as { panels: Panel[] };
+  const rows = panels.filter(({ type }) => type === 'row').map(({ title }) => title);
+  t.match(rows.join(), 'Costs and budgets,Cache,Guardrails,Records');
   const queries = panels
     .flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
     .map((expr) => expr.replaceAll('$instance', '.+').replaceAll('$__rate_interval', '1m'));
-  t.ok(queries.length > 30);
+  t.ok(queries.length > 50);
   t.equal(promqlComplaints(t, used, queries.map(givesSomething)), '');
   const misspelled = givesSomething('sum by (provider) (rate(gateway_upstream_attempts_totl[1m]))');
   t.match(promqlComplaints(t, used, [misspelled]), /totl/, 'a query that finds nothing would be told');
@@ -167,7 +231,7 @@ await test('a dead provider behind an alias shows, although no client notices', 
     .map(({ text }) => readMetric(text, 'gateway_upstream_attempts_total', served))
     .filter((value) => value !== undefined);
   const after = await scrapeWith('gateway_upstream_attempts_total', servedBefore + 20, served);
-  t.equal(firing(before, after, { GatewayProviderFailing: 1, GatewayBreakerOpen: 1 }), '');
+  t.equal(firing(inTurn(before, after), { GatewayProviderFailing: 1, GatewayBreakerOpen: 1 }), '');
   await main.behave({ kind: 'openai' });
 });
 
@@ -175,20 +239,29 @@ await test('a rejected config shows on both planes, until it is repaired', async
   const before = await scrape();
   proxy.writeConfig({ 'limits.yaml': 'rate_limits: {user_paths: [{path: /team-a}]}\n' });
   const broken = await scrapeWith('gateway_config_last_reload_successful', 0);
-  t.equal(firing(before, broken, { GatewayConfigRejected: 2 }), '');
+  t.equal(firing(inTurn(before, broken), { GatewayConfigRejected: 2 }), '');
   proxy.writeConfig({ 'limits.yaml': exampleText('config/limits.yaml') });
-  t.equal(firing(broken, await scrapeWith('gateway_config_last_reload_successful', 1), {}), '');
+  const repaired = await scrapeWith('gateway_config_last_reload_successful', 1);
+  t.equal(firing(inTurn(broken, repaired), {}, inTheEnd), '');
 });
 
-await test('the first refusal of a team shows', async (t) => {
+await test('a team that is refused once raises nothing; one that goes on and on does', async (t) => {
   const before = await scrape();
   const statuses: number[] = [];
-  for (let count = 0; count < 4; count += 1) statuses.push((await ask(proxy, '/crew-a/app', { model: 'chat' })).status);
+  const request = async () => void statuses.push((await ask(proxy, '/crew-a/app', { model: 'chat' })).status);
+  const rejects = (count: number) => scrapeWith('gateway_rate_limit_decisions_total', count, { outcome: 'reject' });
+  while (statuses.length < 4) await request();
   t.strictSame(statuses, [200, 200, 200, 429]);
-  const after = await scrapeWith('gateway_rate_limit_decisions_total', 1, { outcome: 'reject' });
-  t.equal(firing(before, after, { GatewayTeamRefused: 1 }), '');
+  const after = await rejects(1);
+  t.equal(firing(inTurn(before, after), {}), '');
   const info = after.map(({ text }) => readMetric(text, 'gateway_rate_limit_rule_info', { name: 'team A per minute' }));
   t.same(info, [1, undefined], 'what the alert reads the name of the rule from');
+  const minutes: Timeline[number][] = [{ scrape: after, times: 4 }];
+  while (minutes.length < 6) {
+    for (let count = 0; count < 10; count += 1) await request();
+    minutes.push({ scrape: await rejects(statuses.filter((status) => status === 429).length), times: 4 });
+  }
+  t.equal(firing(minutes, { GatewayTeamRefused: 1 }), '');
 });
 
 await test('a lost store shows on both planes, until it is back', async (t) => {
@@ -196,7 +269,20 @@ await test('a lost store shows on both planes, until it is back', async (t) => {
   await fleet.redis?.kill();
   const lost = await scrapeWith('gateway_state_store_up', 0);
   t.equal((await chat()).status, 200, 'requests are served');
-  t.equal(firing(before, lost, { GatewayStoreLost: 2 }), '');
+  t.equal(firing(inTurn(before, lost), { GatewayStoreLost: 2 }), '');
   await fleet.redis?.restart();
-  t.equal(firing(lost, await scrapeWith('gateway_state_store_up', 1), {}), '');
+  const back = await scrapeWith('gateway_state_store_up', 1);
+  t.equal(firing(inTurn(lost, back), {}, inTheEnd), '');
+});
+
+await test('a budget that is used up shows, and a guardrail without a verdict', async (t) => {
+  const before = await scrape();
+  for (const path of ['/crew-c', '/crew-d'])
+    for (let count = 0; count < 4; count += 1) await ask(proxy, path, { model: 'chat' });
+  await scrapeWith('gateway_guardrail_verdicts_total', 4, { outcome: 'failed' });
+  const after = await waitFor('the budget to be used up', async () => {
+    const found = await scrape();
+    return found.some(({ text }) => (readMetric(text, 'gateway_budget_spent_ratio') ?? 0) >= 1) && found;
+  });
+  t.equal(firing(inTurn(before, after), { GatewayBudgetUsedUp: 1, GatewayGuardrailFailing: 1 }), '');
 });

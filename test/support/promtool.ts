@@ -9,14 +9,14 @@ import { type Teardown, temporaryDirectory } from './teardown.ts';
 /** What `promtool` says with these arguments and this input; empty when it has no complaint. */
 export function promtoolComplaints(args: readonly string[], input: string = ''): string {
   const promtool = needProgram('promtool', 'prometheus');
-  const { status, stdout, stderr } = spawnSync(promtool, args, { input, encoding: 'utf8', timeout: 10_000 });
+  const { status, stdout, stderr } = spawnSync(promtool, args, { input, encoding: 'utf8', timeout: 60_000 });
   return status === 0 && stderr === '' ? '' : `exit ${status}\n${stdout}${stderr}`;
 }
 
 /** What all processes exposed at one moment. */
 export type Scrape = readonly { readonly job: string; readonly instance: string; readonly text: string }[];
 
-/** Scrapes in their order, each seen again so many times, two a minute. */
+/** Scrapes in their order, each seen again so many times, four a minute. */
 export type Timeline = readonly { readonly scrape: Scrape; readonly times: number }[];
 
 /** What an expression is to give at the end of the timeline: the labels and value of each sample. */
@@ -25,7 +25,7 @@ export interface Expectation {
   readonly samples: readonly { readonly labels: string; readonly value: number }[];
 }
 
-const intervalSeconds = 30;
+const intervalSeconds = 15;
 
 /** Lets promtool evaluate the expressions, with these rules, over the scrapes; gives what is not as expected. */
 export function promqlComplaints(
