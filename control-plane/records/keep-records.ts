@@ -1,4 +1,5 @@
 // The records of the fleet in this plane: the store, what fills and empties it, and the journal of this plane's own records.
+import { minutesKeptMs } from '../../domain/records/buckets.ts';
 import type { RequestRecord } from '../../domain/records/request-record.ts';
 import type { FollowStatus } from '../../gitops/follow/config-status.ts';
 import { controlPlaneFolder } from '../../plane/identity.ts';
@@ -110,5 +111,6 @@ export function beginnings({ audit, usage }: RecordRetention, nowMs: number, cou
   return {
     auditBeforeMs: nowMs - retentionMs(audit.retention),
     usageBeforeMs: Math.min(nowMs - retentionMs(usage.retention), countedSinceMs),
+    minutesBeforeMs: nowMs - minutesKeptMs,
   };
 }

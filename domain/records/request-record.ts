@@ -140,6 +140,8 @@ export interface RequestRecord {
   readonly started_ms: number;
   /** Until its answer was over. */
   readonly duration_ns: number;
+  /** Until the answer of a provider could be relayed; absent: none was. */
+  readonly first_byte_ns?: number;
   readonly method: string;
   /** The path as asked, without its query. */
   readonly path: string;

@@ -182,6 +182,8 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
     session_id: trip.sessionId ?? sessionIdOf(exchange.request.rawHeaders, readable, userPath, secrets),
     started_ms: Math.floor(startedAtMs),
     duration_ns: durationNs(startedAtMs, end.nowMs),
+    // Of an answer that a client did not wait for, nothing may have come.
+    first_byte_ns: accepted?.answer?.status ? durationNs(startedAtMs, accepted.endedAtMs) : undefined,
     method: asked?.method ?? 'POST',
     path: asked === undefined ? trip.path : withoutKeysOfQuery(asked.path.slice(0, longestText), secrets),
     status_code: end.status,

@@ -3,6 +3,13 @@
 const text = { type: 'string' } as const;
 
 export const recordParameters = {
+  Minutes: {
+    name: 'minutes',
+    in: 'query',
+    description: 'So many minutes up to now, the present one included. They stand alone, without days and dates.',
+    schema: { type: 'integer', minimum: 1, maximum: 360 },
+    example: 15,
+  },
   Days: {
     name: 'days',
     in: 'query',
@@ -195,8 +202,8 @@ export const recordParameters = {
     name: 'interval',
     in: 'query',
     description:
-      'What one row is for. Weeks are those of ISO 8601. The first and the last hold only the days asked for. Hours are for at most 31 days.',
-    schema: { enum: ['hourly', 'daily', 'weekly', 'monthly', 'yearly'], default: 'daily' },
+      'What one row is for. Weeks are those of ISO 8601. The first and the last hold only the days asked for. Hours are for at most 31 days. With `minutes` a row is for one minute.',
+    schema: { enum: ['minutely', 'hourly', 'daily', 'weekly', 'monthly', 'yearly'], default: 'daily' },
     example: 'monthly',
   },
   UsageLimit: {

@@ -5,6 +5,7 @@ import type { Operation, ParameterName, Refusals } from './operation.ts';
 const usage = { tag: 'Usage', access: 'operator', method: 'get' } as const;
 const refusals: Refusals = { 400: ['invalid_query', 'invalid_header'], 503: ['store_unavailable'] };
 const filters: readonly ParameterName[] = [
+  'Minutes',
   'Days',
   'StartDate',
   'EndDate',
@@ -47,7 +48,7 @@ function rows(name: 'daily' | 'keys' | 'labels' | 'models' | 'user-paths', id: s
   };
 }
 
-const daily = rows('daily', 'listUsageByTime', 'What each hour, day, week, month or year has used and cost.');
+const daily = rows('daily', 'listUsageByTime', 'What each minute, hour, day, week, month or year has used and cost.');
 
 export const usageOperations: readonly Operation[] = [
   {

@@ -19,8 +19,8 @@ const members = {
 } as const satisfies { readonly [Name in keyof RequestRecord]?: 'string' | 'number' | 'boolean' };
 
 /** Members that a record may have, and their types. */
-const further = { stream: 'boolean', alias_used: 'boolean' } as const satisfies {
-  readonly [Name in keyof RequestRecord]?: 'boolean';
+const further = { stream: 'boolean', alias_used: 'boolean', first_byte_ns: 'number' } as const satisfies {
+  readonly [Name in keyof RequestRecord]?: 'boolean' | 'number';
 };
 
 const memberTypes = Object.entries(members);

@@ -55,8 +55,22 @@ export interface AuditSession {
   readonly latest: AuditEntry;
 }
 
-/** Entries of one bucket of time, by class of status. */
-export interface AuditBucket {
+/**
+ * How long requests that succeeded took, in nanoseconds, within 4.5 % of the true percentile. Absent: none did. `firstByte`: until the answer
+ * could be relayed.
+ */
+export interface Times {
+  readonly duration?: Percentiles;
+  readonly firstByte?: Percentiles;
+}
+
+export interface Percentiles {
+  readonly p50: number;
+  readonly p95: number;
+}
+
+/** Requests of one bucket of time, by class of status. */
+export interface AuditBucket extends Times {
   readonly startMs: number;
   readonly requests: number;
   readonly succeeded: number;
@@ -67,14 +81,27 @@ export interface AuditBucket {
   readonly serverErrors: number;
 }
 
-/** Of the entries of a span: the buckets that have any, and how long each provider took. */
-export interface AuditStats {
+/** A model that fails now: of the last minutes of the span, `failedShare` of its requests. */
+export interface FailingModel {
+  /** Empty: no provider was reached. */
+  readonly requested_model: string;
+  readonly provider_name: string;
+  readonly requests: number;
+  readonly failed: number;
+  /** The minute in which it began. Unix milliseconds. */
+  readonly sinceMs: number;
+}
+
+/** Of the requests of a span: the buckets that have any, and how long each provider took. */
+export interface AuditStats extends Times {
   readonly buckets: readonly AuditBucket[];
   readonly providers: readonly {
     readonly provider_name: string;
     readonly requests: number;
     readonly mean_duration_ns: number;
   }[];
+  /** Where edges are minutes. The most failures first. */
+  readonly failing: readonly FailingModel[];
 }
 
 /** Selects the usage records that match all that is given. */
@@ -90,6 +117,8 @@ export interface UsageFilter {
   readonly askedBy?: AskedBy;
   /** `uncached`: attempts. `cached`: answers of the response cache. */
   readonly cacheMode: 'uncached' | 'cached' | 'all';
+  /** The span is of whole minutes, the first of them not before `minutesBeforeMs` of `Retention`. Absent: it need not be. */
+  readonly isRecent?: boolean;
 }
 
 /** Sums over usage records. Costs are null when no record has a price. */
@@ -169,6 +198,8 @@ export type Spend = ReadonlyMap<string, NanoDollars>;
 export interface Retention {
   readonly auditBeforeMs: number | undefined;
   readonly usageBeforeMs: number | undefined;
+  /** Of sums of single minutes. */
+  readonly minutesBeforeMs?: number;
 }
 
 /** Counts of lines of the journal that came to the store. */
@@ -221,7 +252,10 @@ export interface RecordStore {
     id: string,
     most: number,
   ): Promise<{ readonly entries: readonly WrittenEntry[]; readonly truncated: boolean } | undefined>;
-  /** `edges`: where buckets begin, rising, from the start of the span to its end. */
+  /**
+   * `edges`: where buckets begin, rising, from the start of the span to its end; minutes only those that `minutesBeforeMs` of `Retention` leaves.
+   * Questions of the gateway itself and writes of operators do not count.
+   */
   stats(filter: Pick<EntryFilter, 'userPath'>, edges: readonly number[]): Promise<AuditStats>;
   /** Entries that were stored after `cursor`, in the order in which they were, without bodies; undefined: only the present cursor. */
   arrived(

@@ -36,6 +36,9 @@ export function recordQueries(endMs: number, found: readonly Findable[]): readon
     })),
   );
   const hours = Array.from({ length: 31 }, (_, index) => span(30).fromMs + index * dayMs);
+  const lastMs = endMs - (endMs % 60_000);
+  const minutes = Array.from({ length: 361 }, (_, index) => lastMs - (360 - index) * 60_000);
+  const recent = { span: { fromMs: minutes[0] ?? 0, toMs: lastMs }, cacheMode: 'all', isRecent: true };
   const far = (filter: EntryFilter, offset: number) => [
     [
       { ...month, ...filter },
@@ -50,6 +53,10 @@ export function recordQueries(endMs: number, found: readonly Findable[]): readon
     ]),
     { name: '30 days', operation: 'stats', inputs: [[{}, hours]] },
     { name: '30 days, one user path', operation: 'stats', inputs: [[{ userPath: '/team-3' }, hours]] },
+    { name: '6 hours by minute', operation: 'stats', inputs: [[{}, minutes]] },
+    { name: '6 hours by minute, one user path', operation: 'stats', inputs: [[{ userPath: '/team-3' }, minutes]] },
+    { name: '6 hours by minute', operation: 'usageBuckets', inputs: [[recent, minutes]] },
+    { name: '6 hours, by user path', operation: 'usageBy', inputs: [[recent, 'user_path', firstPage]] },
     { name: '', operation: 'entry', inputs: found.map(({ id }) => [id]) },
     { name: '', operation: 'conversation', inputs: found.map(({ id }) => [id, 40]) },
   ];

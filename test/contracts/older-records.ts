@@ -26,8 +26,17 @@ export function withoutCounts(tables: readonly string[] = sumTables): readonly s
   ];
 }
 
+/** Before there were sums of minutes. SQL statements, which leave the version as it is. */
+export const withoutMinutes: readonly string[] = [
+  'pace',
+  'minute_target',
+  'usage_by_model_minute',
+  'usage_by_path_minute',
+].map((table) => `DROP TABLE ${table}`);
+
 /** Before records said who has asked. SQL statements, which leave the version as it is. */
 export const withoutAskedBy: readonly string[] = [
+  ...withoutMinutes,
   ...['usage_path', 'combo'].map((table) => `ALTER TABLE ${table} DROP COLUMN asked_by`),
   ...['listed', 'complete'].map(
     (form) => `UPDATE entry_data SET ${form} = replace(${form}, '"asked_by":"client",', '')`,

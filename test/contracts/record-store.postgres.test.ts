@@ -1,6 +1,7 @@
 // The contract of the record store on PostgreSQL, and what happens when the server is killed, or does not answer.
 import { t as all, test } from 'tap';
 import { startPostgres } from '../support/postgres.ts';
+import { testPaceContract } from './pace-cases.ts';
 import { testRecordPages } from './record-page-cases.ts';
 import { testRecordSearch } from './record-search-cases.ts';
 import { testRecordContract } from './record-store-cases.ts';
@@ -14,6 +15,7 @@ const engine = postgresRecords(server);
 await testRecordContract(engine);
 await testRecordPages(engine);
 await testRecordSearch(engine);
+await testPaceContract(engine);
 await testUsageContract(engine);
 
 const page = { limit: 1, offset: 0 };

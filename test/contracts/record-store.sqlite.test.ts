@@ -2,6 +2,7 @@
 import { test } from 'tap';
 import { startProcess } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { testPaceContract } from './pace-cases.ts';
 import { testRecordPages } from './record-page-cases.ts';
 import { testRecordSearch } from './record-search-cases.ts';
 import { testRecordContract } from './record-store-cases.ts';
@@ -11,6 +12,7 @@ import { testUsageContract } from './usage-cases.ts';
 await testRecordContract(sqliteRecords);
 await testRecordPages(sqliteRecords);
 await testRecordSearch(sqliteRecords);
+await testPaceContract(sqliteRecords);
 await testUsageContract(sqliteRecords);
 
 await test('SQLite: a process that is killed as it writes leaves all that it acknowledged, and nothing half', async (t) => {

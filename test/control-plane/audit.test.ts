@@ -55,6 +55,7 @@ await test('each filter, alone', async (t) => {
   const rows: [query: string, entries: string[]][] = [
     ['', ofTheMonth],
     ['days=1', ['plain', 'refused', 'answered', 'asked']],
+    ['minutes=15', ['plain', 'refused']],
     ['days=41', [...ofTheMonth, 'old']],
     ['start_date=2026-03-14', ['plain', 'refused', 'answered', 'asked']],
     ['start_date=2026-03-13&end_date=2026-03-13', ['embedded']],
@@ -294,10 +295,29 @@ await test('statistics by hour for three days, by day for more', async (t) => {
   const buckets = daily.body['buckets'] as { start: string }[];
   t.ok(buckets.every(({ start: begins }) => begins.endsWith('T18:30:00.000Z')));
   const providers = daily.body['providers'] as { provider_name: string }[];
-  t.match(
-    providers.find(({ provider_name }) => provider_name === 'mistral'),
-    { requests: 1, mean_duration_ns: 2e9 },
-  );
+  t.match(providers, [{ provider_name: 'openai', mean_duration_ns: 2e9 }], 'a question of the gateway is no request');
+});
+
+await test('statistics by minute, for who may see them', async (t) => {
+  const { body } = await ask('/audit/stats?minutes=31&user_path=/team');
+  const counts = { requests: 1, succeeded: 1, client_errors: 0, refused: 0, server_errors: 0 };
+  const over = { ...counts, succeeded: 0, client_errors: 1, refused: 1 };
+  t.match(body, {
+    interval: 'minute',
+    start: '2026-03-15T11:30:00.000Z',
+    end: '2026-03-15T12:01:00.000Z',
+    summary: { requests: 2, succeeded: 1, success_rate: 0.5 },
+    buckets: [
+      { start: '2026-03-15T11:30:00.000Z', ...counts },
+      { start: '2026-03-15T11:59:00.000Z', ...over },
+    ],
+    providers: [{ provider_name: 'openai', requests: 2 }],
+    failing: [],
+  });
+  const { duration_p95_ns: p95 } = body['summary'] as Record<string, number>;
+  t.ok(Math.abs((p95 ?? 0) / 2e9 - 1) < 0.045);
+  t.match((await ask('/audit/stats?minutes=15', asTeam)).body, { summary: { requests: 1 }, buckets: [over] });
+  t.match((await ask('/audit/stats?minutes=31', asTeam)).body, { summary: { requests: 2 } });
 });
 
 await test('with the audit log off, lists are empty and bad queries are refused all the same', async (t) => {

@@ -67,6 +67,9 @@ await test('the sums of a span, with what is unknown', async (t) => {
 await test('each filter, alone', async (t) => {
   const rows: [query: string, requests: number][] = [
     ['days=1', 1],
+    ['minutes=2', 1],
+    ['minutes=1', 0],
+    ['minutes=5&cache_mode=all', 2],
     ['days=10', 3],
     ['days=41', 5],
     ['start_date=2026-03-14&end_date=2026-03-14', 1],
@@ -101,6 +104,10 @@ await test('a bad query is refused, and its parameter is named', async (t) => {
     ['summary', 'format=csv', 'format'],
     ['summary', 'user_path=/a/../b', 'user_path'],
     ['daily', 'interval=secondly', 'interval'],
+    ['daily', 'interval=minutely', 'interval'],
+    ['daily', 'interval=daily&minutes=5', 'interval'],
+    ['summary', 'minutes=361', 'minutes'],
+    ['summary', 'minutes=5&days=1', 'minutes'],
     ['daily', 'interval=hourly&days=32', 'interval'],
     ['daily', 'interval=daily&interval=weekly', 'interval'],
     ['models', 'format=xml', 'format'],
@@ -148,6 +155,8 @@ await test('rows by time, model, user path, key, label and session', async (t) =
     hours.map(([date]) => String(date).slice(0, 10)),
     ['2026-03-14', '2026-03-15'],
   );
+  t.same(await keys('daily?minutes=15', 'date'), [['2026-03-15T11:59:00.000Z', 1]]);
+  t.same(await keys('user-paths?minutes=15', 'user_path'), [['/team/app', 1]]);
   t.same(await keys('daily?interval=yearly&days=3650', 'date'), [['2026', 5]]);
   t.same(await keys('models', 'model'), [
     ['gpt-4o', 3],

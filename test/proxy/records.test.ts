@@ -93,6 +93,7 @@ await test('a record has what is known of a request', async (t) => {
     request_id: 'req_1',
     started_ms: 10,
     duration_ns: 100_000_000,
+    first_byte_ns: 49_500_000,
     method: 'POST',
     path: '/v1/chat/completions',
     status_code: 200,

@@ -77,7 +77,7 @@ export const auditRoutes: FastifyPluginAsync<{ readonly parts: AuditParts }> = a
     const userPath = readUserPath(given.user_path, operator);
     const { interval, edges } = edgesOf(days);
     const stats = await recordedFor(userPath).stats({ userPath: userPath ?? operator.userPath }, edges);
-    return { ...describeDays(days), interval, ...describeStats(stats) };
+    return { ...describeDays(days), interval, ...describeStats(stats, interval) };
   });
 };
 

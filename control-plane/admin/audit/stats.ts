@@ -1,20 +1,24 @@
 // The statistics of audit entries as the admin API shows them. Pure.
-import { bucketsOf, type Days, hourEdges } from '../../../domain/records/buckets.ts';
+import { bucketsOf, type Days, hourEdges, minuteEdges, spanOf } from '../../../domain/records/buckets.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
-import type { AuditStats } from '../../../store/records/record-store.ts';
+import type { AuditStats, Times } from '../../../store/records/record-store.ts';
 
 /** The most days that are shown hour by hour. */
 const mostHourlyDays = 3;
 
-/** How the days are cut: into hours or days of their time zone. */
-export function edgesOf(days: Days): { readonly interval: 'hour' | 'day'; readonly edges: readonly number[] } {
+/** How the time is cut: into minutes, or into hours or days of its time zone. */
+export function edgesOf(days: Days): {
+  readonly interval: 'minute' | 'hour' | 'day';
+  readonly edges: readonly number[];
+} {
+  if (days.minutes !== undefined) return { interval: 'minute', edges: minuteEdges(spanOf(days)) };
   return days.last - days.first < mostHourlyDays
     ? { interval: 'hour', edges: hourEdges(days) }
     : { interval: 'day', edges: bucketsOf(days, 'daily').edges };
 }
 
-/** Buckets without entries are left out. `success_rate` is absent without entries. */
-export function describeStats({ buckets, providers }: AuditStats): object {
+/** Buckets without requests are left out. `success_rate` is absent without requests, `failing` where there are no minutes. */
+export function describeStats({ buckets, providers, failing, ...times }: AuditStats, interval: string): object {
   const sum = (name: 'requests' | 'succeeded' | 'clientErrors' | 'refused' | 'serverErrors'): number =>
     buckets.reduce((total, bucket) => total + bucket[name], 0);
   const requests = sum('requests');
@@ -27,6 +31,7 @@ export function describeStats({ buckets, providers }: AuditStats): object {
       refused: sum('refused'),
       server_errors: sum('serverErrors'),
       ...(requests === 0 ? {} : { success_rate: succeeded / requests }),
+      ...describeTimes(times),
     },
     buckets: buckets.map(({ startMs, clientErrors, serverErrors, ...counts }) => ({
       start: timestamp(startMs),
@@ -35,7 +40,18 @@ export function describeStats({ buckets, providers }: AuditStats): object {
       client_errors: clientErrors,
       refused: counts.refused,
       server_errors: serverErrors,
+      ...describeTimes(counts),
     })),
     providers,
+    ...(interval === 'minute'
+      ? { failing: failing.map(({ sinceMs, ...model }) => ({ ...model, since: timestamp(sinceMs) })) }
+      : {}),
+  };
+}
+
+function describeTimes({ duration, firstByte }: Times): object {
+  return {
+    ...(duration === undefined ? {} : { duration_p50_ns: duration.p50, duration_p95_ns: duration.p95 }),
+    ...(firstByte === undefined ? {} : { first_byte_p50_ns: firstByte.p50, first_byte_p95_ns: firstByte.p95 }),
   };
 }

@@ -1,7 +1,8 @@
-// Reads which days are asked for: a number of days up to today, or dates, in the time zone that a header names.
+// Reads which time is asked for: a number of days up to today, or dates, in the time zone that a header names, or the last minutes.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Days } from '../../../domain/records/buckets.ts';
+import { type Days, lastMinutes, mostMinutes } from '../../../domain/records/buckets.ts';
 import { type TimeZone, timeZone } from '../../../domain/records/time-zone.ts';
+import { timestamp } from '../../../domain/timestamp.ts';
 import { dayText, readDay } from '../../../schemas/formats/calendar.ts';
 import { refusal } from '../../errors.ts';
 import { invalidQuery } from '../../managed/read-query.ts';
@@ -13,16 +14,21 @@ const usualDays = 30;
 /** Ten years. */
 const mostDays = 3_650;
 
-export const dayNames = ['days', 'start_date', 'end_date'] as const;
+export const dayNames = ['minutes', 'days', 'start_date', 'end_date'] as const;
 export type DayName = (typeof dayNames)[number];
 
 /**
  * The days of a query. Dates win over `days`; the last day counts as a whole; without a start it is the 30 days up to the end, without an
- * end it ends today. Throws 400 `invalid_query` for what is no such day or number, an end before its start, and more than ten years; 400
- * `invalid_header` for an unknown time zone. `nowMs`: Unix milliseconds.
+ * end it ends today. Minutes stand alone. Throws 400 `invalid_query` for what is no such day or number, an end before its start, and more than
+ * ten years; 400 `invalid_header` for an unknown time zone. `nowMs`: Unix milliseconds.
  */
 export function readDays(given: Given<DayName>, headers: IncomingHttpHeaders, nowMs: number): Days {
   const zone = readZone(headers);
+  if (given.minutes !== undefined) {
+    if (given.days !== undefined || given.start_date !== undefined || given.end_date !== undefined)
+      throw invalidQuery('minutes', 'stands alone: give no days and no dates with it');
+    return lastMinutes(readWhole('minutes', given.minutes, [1, mostMinutes]), zone, nowMs);
+  }
   const today = zone.dayOf(nowMs);
   const days = given.days === undefined ? usualDays : readWhole('days', given.days, [1, mostDays]);
   const start = readDate('start_date', given.start_date);
@@ -36,9 +42,14 @@ export function readDays(given: Given<DayName>, headers: IncomingHttpHeaders, no
   return { first, last, zone };
 }
 
-/** Which days an answer is about. */
-export function describeDays({ first, last, zone }: Days): object {
-  return { start_date: dayText(first), end_date: dayText(last), time_zone: zone.name };
+/** Which time an answer is about. */
+export function describeDays({ first, last, zone, minutes }: Days): object {
+  return {
+    start_date: dayText(first),
+    end_date: dayText(last),
+    time_zone: zone.name,
+    ...(minutes === undefined ? {} : { start: timestamp(minutes.fromMs), end: timestamp(minutes.toMs) }),
+  };
 }
 
 function readDate(name: DayName, text: string | undefined): number | undefined {

@@ -50,6 +50,7 @@ export function readUsageQuestion<Name extends string = never>(
   const filter: UsageFilter = {
     span: spanOf(days),
     userPath: userPath ?? operator.userPath,
+    ...(days.minutes === undefined ? {} : { isRecent: true }),
     cacheMode: cache_mode === undefined ? 'uncached' : readChoice('cache_mode', cache_mode, cacheModes),
     ...(model === undefined ? {} : { model }),
     ...(provider === undefined ? {} : { provider }),

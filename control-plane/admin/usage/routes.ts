@@ -1,7 +1,7 @@
 // The routes of /admin/usage: totals, by time, model, user path, key, label and session, and single records; as JSON, most also as CSV.
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { bucketsOf, type Days, intervals, mostHourlyDays } from '../../../domain/records/buckets.ts';
+import { bucketsOf, type Days, type Interval, intervals, mostHourlyDays } from '../../../domain/records/buckets.ts';
 import { dollars, dollarText } from '../../../domain/records/dollars.ts';
 import { dayText } from '../../../schemas/formats/calendar.ts';
 import { invalidQuery } from '../../managed/read-query.ts';
@@ -54,9 +54,7 @@ export const usageRoutes: FastifyPluginAsync<{ readonly parts: UsageParts }> = a
   app.get('/admin/usage/daily', route, async (request, reply) => {
     const question = readUsageQuestion(request, parts.nowMs(), ['interval', 'format']);
     const { given, days, filter } = question;
-    const interval = given.interval === undefined ? 'daily' : readChoice('interval', given.interval, intervals);
-    if (interval === 'hourly' && days.last - days.first >= mostHourlyDays)
-      throw invalidQuery('interval', `may be hourly for at most ${mostHourlyDays} days`);
+    const interval = readInterval(given.interval, days);
     const form = readForm(given.format, request.headers.accept);
     const { names, edges } = bucketsOf(days, interval);
     const buckets = await recordsFor(question).usageBuckets(filter, edges);
@@ -131,6 +129,17 @@ function addLog(app: FastifyInstance, { nowMs }: UsageParts, recordsFor: Records
     );
     return sendTable(reply, 'usage-log', days, table);
   });
+}
+
+/** Minutes are told one by one, and nothing else is. Throws 400 `invalid_query`. */
+function readInterval(given: string | undefined, { first, last, minutes }: Days): Interval {
+  const usual = minutes === undefined ? 'daily' : 'minutely';
+  const interval = given === undefined ? usual : readChoice('interval', given, intervals);
+  if ((interval === 'minutely') !== (minutes !== undefined))
+    throw invalidQuery('interval', 'must be minutely where minutes are asked for, and only there');
+  if (interval === 'hourly' && last - first >= mostHourlyDays)
+    throw invalidQuery('interval', `may be hourly for at most ${mostHourlyDays} days`);
+  return interval;
 }
 
 /** The pages of rows that are there already. */

@@ -2,8 +2,8 @@
 import { askedByColumns } from './asked-by.ts';
 import type { Statements } from './database.ts';
 import type { Dialect } from './dialect.ts';
-import { recordTables, searchTables } from './record-tables.ts';
-import { countedRequests, foldPaths, keyTables, usageTables } from './usage-tables.ts';
+import { paceTables, recordTables, searchTables } from './record-tables.ts';
+import { countedRequests, foldPaths, keyTables, minuteTables, usageTables } from './usage-tables.ts';
 
 /** Step 1 stands first. A step that was released is never changed: what changes is a step more. */
 const steps: readonly ((dialect: Dialect) => readonly string[])[] = [
@@ -13,6 +13,7 @@ const steps: readonly ((dialect: Dialect) => readonly string[])[] = [
   countedRequests,
   foldPaths,
   askedByColumns,
+  (dialect) => [...paceTables(dialect), ...minuteTables(dialect)],
 ];
 
 export const recordsVersion = steps.length;

@@ -1,5 +1,6 @@
 // The tables of audit entries. Lists are answered from small tables that are kept in step with the entries in the same transaction.
 import type { Dialect } from './dialect.ts';
+import { outcomes } from './write/pace.ts';
 
 /**
  * `combo`: what filters ask for, each combination once, so that a text is looked for in hundreds of rows and not in millions.
@@ -51,5 +52,23 @@ export function searchTables({ text, givenId, clustered }: Dialect): readonly st
        last_ms BIGINT NOT NULL)`,
     `CREATE TABLE search_gram (segment BIGINT NOT NULL, source BIGINT NOT NULL, gram ${text} NOT NULL, places ${text} NOT NULL,
        PRIMARY KEY (segment, source, gram))${clustered}`,
+  ];
+}
+
+/**
+ * `pace`: what requests of a user path and below it were like in one minute, hour or day; `duration`, `first_byte`: see `TimeSteps`. `path` is
+ * a short name of the path. `minute_target`: which model was asked for, and which provider has answered. Those of minutes are removed after
+ * some hours, those of hours and days with the entries.
+ */
+export function paceTables({ text, clustered }: Dialect): readonly string[] {
+  return [
+    `CREATE TABLE pace (path ${text} NOT NULL, grain_ms BIGINT NOT NULL, start_ms BIGINT NOT NULL,
+       ${outcomes.map((name) => `${name} BIGINT NOT NULL`).join(', ')}, duration ${text} NOT NULL, first_byte ${text} NOT NULL,
+       PRIMARY KEY (path, grain_ms, start_ms))${clustered}`,
+    'CREATE INDEX pace_start ON pace (grain_ms, start_ms)',
+    `CREATE TABLE minute_target (path ${text} NOT NULL, start_ms BIGINT NOT NULL, target ${text} NOT NULL,
+       requested_model ${text} NOT NULL, provider_name ${text} NOT NULL, requests BIGINT NOT NULL, failed BIGINT NOT NULL,
+       duration_ns DOUBLE PRECISION NOT NULL, PRIMARY KEY (path, start_ms, target))${clustered}`,
+    'CREATE INDEX minute_target_start ON minute_target (start_ms)',
   ];
 }

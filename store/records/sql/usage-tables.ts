@@ -1,6 +1,7 @@
 // The tables of usage records: a row for each executed attempt, its labels, and sums of them by time.
 import type { Dialect } from './dialect.ts';
-import { type Rollup, rollups, tableOf } from './write/usage-rollups.ts';
+import { minuteMs } from './write/tallies.ts';
+import { measures, minuteRollups, type Rollup, rollups, tableOf } from './write/usage-rollups.ts';
 
 /** The columns of the first sums; a later step adds more. `requests` were usage records then. */
 const firstMeasures = [
@@ -101,13 +102,21 @@ export function countedRequests(): readonly string[] {
   ];
 }
 
-function sumTables(rollup: Rollup, { text, clustered }: Pick<Dialect, 'text' | 'clustered'>): string[] {
+/** Sums of each minute, which begin with the records that come from then on. */
+export function minuteTables(dialect: Dialect): readonly string[] {
+  return minuteRollups.map((rollup) => sumTable(rollup, minuteMs, measures, dialect));
+}
+
+type Columns = Pick<Dialect, 'text' | 'clustered'>;
+
+function sumTables(rollup: Rollup, dialect: Columns): string[] {
+  return rollup.grainsMs.map((grainMs) => sumTable(rollup, grainMs, firstMeasures, dialect));
+}
+
+function sumTable(rollup: Rollup, grainMs: number, sums: readonly string[], { text, clustered }: Columns): string {
   const { keys } = rollup;
   const named = keys.map((name) => `${name} ${name === 'auth_key_id' ? text : 'BIGINT'} NOT NULL`).join(', ');
-  return rollup.grainsMs.map(
-    (grainMs) =>
-      `CREATE TABLE ${tableOf(rollup, grainMs)} (start_ms BIGINT NOT NULL, ${named},
-         cache_type ${text} NOT NULL, ${firstMeasures.map((name) => `${name} BIGINT NOT NULL`).join(', ')},
-         PRIMARY KEY (start_ms, ${keys.join(', ')}, cache_type))${clustered}`,
-  );
+  return `CREATE TABLE ${tableOf(rollup, grainMs)} (start_ms BIGINT NOT NULL, ${named},
+    cache_type ${text} NOT NULL, ${sums.map((name) => `${name} BIGINT NOT NULL`).join(', ')},
+    PRIMARY KEY (start_ms, ${keys.join(', ')}, cache_type))${clustered}`;
 }

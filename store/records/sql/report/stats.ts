@@ -3,7 +3,9 @@ import type { AuditBucket, AuditStats, EntryFilter } from '../../record-store.ts
 import { allOf, between, type Condition, condition } from '../condition.ts';
 import type { Row, Statements } from '../database.ts';
 import { belowUserPath } from '../search/sought.ts';
+import { addPaceTo, noPace } from '../write/pace.ts';
 import { dayMs, hourMs } from '../write/tallies.ts';
+import { isByMinute, minuteStats, paceOfBuckets, timesOf } from './pace.ts';
 import { partsOf } from './time-slices.ts';
 
 /** Counts of one status class and provider in one part of the time. */
@@ -18,14 +20,17 @@ interface Sums {
 /** 429 is a class of its own. */
 const classOf = 'CASE combo.status_code WHEN 429 THEN 429 ELSE combo.status_code / 100 END';
 const columns = `${classOf} AS class, combo.provider_name AS provider`;
+/** Operators write under /admin, where no client asks a model. */
+const ofClients = condition("combo.asked_by = 'client' AND combo.path NOT LIKE '/admin/%'");
 const groups = `GROUP BY at_ms, ${classOf}, combo.provider_name`;
 
 export async function auditStats(
   statements: Statements,
-  { userPath }: Pick<EntryFilter, 'userPath'>,
+  { userPath = '/' }: Pick<EntryFilter, 'userPath'>,
   edges: readonly number[],
 ): Promise<AuditStats> {
-  const isBelow = userPath === undefined ? undefined : belowUserPath(userPath);
+  if (isByMinute(edges)) return minuteStats(statements, userPath, edges);
+  const isBelow = allOf(ofClients, belowUserPath(userPath));
   const sums: Sums[] = [];
   for (const part of partsOfBuckets(edges))
     sums.push(
@@ -33,7 +38,14 @@ export async function auditStats(
         ? await sumEntries(statements, part, isBelow)
         : await sumTallies(statements, part, isBelow)),
     );
-  return { buckets: bucketsOf(sums, edges), providers: providersOf(sums) };
+  const paces = await paceOfBuckets(statements, userPath, edges);
+  const whole = noPace();
+  for (const pace of paces.values()) addPaceTo(whole, pace);
+  const buckets = bucketsOf(sums, edges).map((bucket) => {
+    const pace = paces.get(edges.indexOf(bucket.startMs));
+    return pace === undefined ? bucket : { ...bucket, ...timesOf(pace) };
+  });
+  return { buckets, ...timesOf(whole), providers: providersOf(sums), failing: [] };
 }
 
 /** Parts of which none lies in two buckets: runs of whole days or hours, and what is left at edges in between. */
@@ -47,22 +59,14 @@ function partsOfBuckets(edges: readonly number[]) {
 
 type Part = ReturnType<typeof partsOfBuckets>[number];
 
-async function sumTallies(
-  statements: Statements,
-  { grainMs, ...span }: Part,
-  isBelow: Condition | undefined,
-): Promise<Sums[]> {
+async function sumTallies(statements: Statements, { grainMs, ...span }: Part, isBelow: Condition): Promise<Sums[]> {
   const { sql, values } = allOf(condition('grain_ms = ?', grainMs), between('start_ms', span), isBelow);
   const sums = `SELECT start_ms AS at_ms, ${columns}, sum(tally.n) AS n, sum(tally.duration_ns) AS ns FROM tally`;
   const rows = await statements.all(`${sums} JOIN combo ON combo.id = tally.combo WHERE ${sql} ${groups}`, ...values);
   return rows.map(sumsOf);
 }
 
-async function sumEntries(
-  statements: Statements,
-  { fromMs, toMs }: Part,
-  isBelow: Condition | undefined,
-): Promise<Sums[]> {
+async function sumEntries(statements: Statements, { fromMs, toMs }: Part, isBelow: Condition): Promise<Sums[]> {
   const { sql, values } = allOf(between('started_ms', { fromMs, toMs }), isBelow);
   const ns = 'sum(CAST(duration_ns AS DOUBLE PRECISION)) AS ns';
   const sums = `SELECT min(started_ms) AS at_ms, ${columns}, count(*) AS n, ${ns} FROM entry`;

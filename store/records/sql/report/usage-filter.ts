@@ -15,11 +15,13 @@ export interface SoughtUsage {
   readonly label: number | undefined;
   readonly sessionId: string | undefined;
   readonly cacheMode: UsageFilter['cacheMode'];
+  /** See `UsageFilter`. */
+  readonly isRecent: boolean;
 }
 
 /** Undefined: nothing can match. A text that is empty asks for nothing. */
 export async function seekUsage(statements: Statements, filter: UsageFilter): Promise<SoughtUsage | undefined> {
-  const { span, userPath = '', label = '', sessionId = '', askedBy, cacheMode } = filter;
+  const { span, userPath = '', label = '', sessionId = '', askedBy, cacheMode, isRecent = false } = filter;
   const paths = [belowUserPath(userPath, 'folded_path'), isAskedBy(askedBy)];
   const isPath = paths.some((each) => each !== undefined) ? allOf(...paths) : undefined;
   const isModel = modelCondition(filter);
@@ -28,7 +30,8 @@ export async function seekUsage(statements: Statements, filter: UsageFilter): Pr
   const isLabel = label === '' ? undefined : condition('label = ?', plainText(label));
   const labels = isLabel && (await numbersLike(statements, 'label', isLabel));
   if ([model, path, labels].some((numbers) => numbers?.length === 0) || span.fromMs >= span.toMs) return undefined;
-  return { span, model, path, label: labels?.[0], sessionId: sessionId === '' ? undefined : sessionId, cacheMode };
+  const session = sessionId === '' ? undefined : sessionId;
+  return { span, model, path, label: labels?.[0], sessionId: session, cacheMode, isRecent };
 }
 
 function modelCondition({ model = '', provider = '' }: UsageFilter): Condition | undefined {

@@ -3,7 +3,15 @@ import type { Span } from '../../record-store.ts';
 import { allOf, between, type Condition, condition } from '../condition.ts';
 import type { Statements } from '../database.ts';
 import { dayMs } from '../write/tallies.ts';
-import { amountIn, type Measure, type Rollup, rollups, type SumColumn, tableOf } from '../write/usage-rollups.ts';
+import {
+  amountIn,
+  grainsOf,
+  type Measure,
+  type Rollup,
+  rollups,
+  type SumColumn,
+  tableOf,
+} from '../write/usage-rollups.ts';
 import { partsOf } from './time-slices.ts';
 import { namesCondition, recordCondition, type SoughtUsage } from './usage-filter.ts';
 
@@ -43,7 +51,7 @@ interface Wanted {
 /** Of the span that is asked for, without gaps. */
 export function partSums(statements: Statements, sought: SoughtUsage, wanted: Wanted): readonly PartSums[] {
   const rollup = rollupFor(sought, wanted.columns);
-  const { grainsMs = rollup?.grainsMs ?? [] } = wanted;
+  const { grainsMs = rollup === undefined ? [] : grainsOf(rollup, sought.isRecent) } = wanted;
   return partsOf(sought.span, grainsMs).map(({ grainMs, ...part }) => ({
     ...part,
     grainMs,

@@ -49,7 +49,7 @@ async function spentBetween(
   const column = scope === 'label' ? 'label' : 'path';
   const all = { model: undefined, path: undefined, label: undefined, sessionId: undefined };
   const wanted = { columns: [column], measures: ['total_cost'] } as const;
-  const sums = joinSums(partSums(statements, { ...all, span, cacheMode: 'uncached' }, wanted), wanted);
+  const sums = joinSums(partSums(statements, { ...all, span, cacheMode: 'uncached', isRecent: false }, wanted), wanted);
   const { table, columns } = dictionaries[column];
   const { sql, values } = condition(
     `SELECT ${table}.${columns[0]} AS key, sums.total_cost FROM (${sums.sql}) AS sums

@@ -1,7 +1,7 @@
 // Totals of usage records, and sums of them by buckets of time (spec: What the service does 8).
 import type { UsageFilter, UsageTotals } from '../../record-store.ts';
 import type { Row, Statements } from '../database.ts';
-import { type Measure, measures } from '../write/usage-rollups.ts';
+import { grainsOf, type Measure, measures } from '../write/usage-rollups.ts';
 import { type SoughtUsage, seekUsage } from './usage-filter.ts';
 import { joinSums, partSums, rollupFor } from './usage-parts.ts';
 
@@ -52,7 +52,9 @@ export async function usageBuckets(
   const [fromMs = 0, toMs = fromMs] = [edges[0], edges.at(-1)];
   const sought = await seekUsage(statements, { ...filter, span: { fromMs, toMs } });
   if (sought === undefined) return [];
-  const grainMs = rollupFor(sought, [])?.grainsMs.find((grain) => edges.every((edge) => edge % grain === 0));
+  const rollup = rollupFor(sought, []);
+  const grains = rollup === undefined ? [] : grainsOf(rollup, sought.isRecent);
+  const grainMs = grains.find((grain) => edges.every((edge) => edge % grain === 0));
   return grainMs === undefined
     ? sumsPerBucket(statements, sought, edges)
     : sumsByStart(statements, sought, edges, grainMs);

@@ -8,6 +8,7 @@ import { completeEntry, listedEntry } from '../read/entry-forms.ts';
 import { fillSegments } from '../search/search-segments.ts';
 import { countCombos } from './combos.ts';
 import { type AuditedRecord, type Extent, extend, isAudited, type NewEntry } from './new-entry.ts';
+import { addPace } from './pace.ts';
 import { tally } from './tallies.ts';
 import { extendFacets, extendThreads } from './threads.ts';
 import { insertUsage } from './usage-insert.ts';
@@ -41,6 +42,10 @@ async function addRecords(statements: Statements, records: readonly RequestRecor
   const unique = [...new Map(records.map((record) => [plainText(record.id), record])).values()];
   const added = await addEntries(statements, unique.filter(isAudited));
   for (const id of await insertUsage(statements, unique)) added.add(id);
+  await addPace(
+    statements,
+    unique.filter(({ id }) => added.has(plainText(id))),
+  );
   return added.size;
 }
 

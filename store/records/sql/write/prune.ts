@@ -2,16 +2,24 @@
 import type { Relief, Retention } from '../../record-store.ts';
 import type { Statements } from '../database.ts';
 import { pruneSegments } from '../search/search-segments.ts';
-import { grains, tally } from './tallies.ts';
+import { paceGrains } from './pace.ts';
+import { grains, minuteMs, tally } from './tallies.ts';
 import { pruneUsage } from './usage-prune.ts';
+import { minuteRollups, tableOf } from './usage-rollups.ts';
 
 /** Gives how many entries and usage records were removed, at most `most` of each. */
 export async function pruneRecords(
   statements: Statements,
-  { auditBeforeMs, usageBeforeMs }: Retention,
+  { auditBeforeMs = 0, usageBeforeMs, minutesBeforeMs = 0 }: Retention,
   most: number,
 ): Promise<number> {
-  const entries = await pruneEntries(statements, auditBeforeMs ?? 0, most);
+  for (const grainMs of paceGrains) {
+    const beforeMs = grainMs === minuteMs ? minutesBeforeMs : auditBeforeMs - grainMs;
+    await statements.run('DELETE FROM pace WHERE grain_ms = ? AND start_ms < ?', grainMs, beforeMs);
+  }
+  const ofMinutes = ['minute_target', ...minuteRollups.map((rollup) => tableOf(rollup, minuteMs))];
+  for (const table of ofMinutes) await statements.run(`DELETE FROM ${table} WHERE start_ms < ?`, minutesBeforeMs);
+  const entries = await pruneEntries(statements, auditBeforeMs, most);
   return entries + (await pruneUsage(statements, usageBeforeMs ?? 0, most));
 }
 

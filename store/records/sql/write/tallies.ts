@@ -1,7 +1,8 @@
 // Counts of entries by hour and by day: totals and statistics are sums of them, and of the entries at the two ends of a span.
 import type { Insertion, Statements } from '../database.ts';
 
-export const hourMs = 3_600_000;
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 export const grains = [hourMs, dayMs] as const;
 

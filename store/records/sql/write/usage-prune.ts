@@ -3,7 +3,7 @@ import type { Row, Statements } from '../database.ts';
 import { dayMs } from './tallies.ts';
 import { amountsOf } from './usage-insert.ts';
 import { dictionaries, type NamedColumn } from './usage-names.ts';
-import { type Measured, measures, rollups, sumUsage, tableOf } from './usage-rollups.ts';
+import { grainsOf, type Measured, measures, rollups, sumUsage, tableOf } from './usage-rollups.ts';
 
 const columns = [
   'id',
@@ -31,7 +31,7 @@ export async function pruneUsage(statements: Statements, beforeMs: number, most:
   await sumUsage(statements, records, -1);
   const lastMs = records.at(-1)?.atMs ?? 0;
   for (const rollup of Object.values(rollups))
-    for (const grainMs of rollup.grainsMs)
+    for (const grainMs of grainsOf(rollup, true))
       await statements.run(`DELETE FROM ${tableOf(rollup, grainMs)} WHERE start_ms <= ? AND entries <= 0`, lastMs);
   await statements.run(`DELETE FROM usage_label WHERE ${isOneOf('usage', 'BIGINT')}`, ids);
   await statements.run(`DELETE FROM usage WHERE ${isOneOf('id', 'BIGINT')}`, ids);

@@ -1,6 +1,6 @@
 // Sums of usage records by time, kept in step with them: reports are sums of these, and of the records at the two ends of a span.
 import type { Insertion, Statements } from '../database.ts';
-import { dayMs, hourMs } from './tallies.ts';
+import { dayMs, hourMs, minuteMs } from './tallies.ts';
 import type { NamedColumn } from './usage-names.ts';
 
 /** Every difference of a time zone to UTC is a number of these. */
@@ -16,10 +16,16 @@ export interface Rollup {
   readonly grainsMs: readonly number[];
 }
 
+const grainNames = new Map([
+  [dayMs, 'day'],
+  [hourMs, 'hour'],
+  [quarterMs, 'quarter'],
+  [minuteMs, 'minute'],
+]);
+
 /** The name of the table of sums of so much time. */
 export function tableOf({ table }: Rollup, grainMs: number): string {
-  const grain = grainMs === hourMs ? 'hour' : 'quarter';
-  return `${table}_${grainMs === dayMs ? 'day' : grain}`;
+  return `${table}_${grainNames.get(grainMs) ?? grainMs}`;
 }
 
 /**
@@ -34,6 +40,14 @@ export const rollups = {
   key: { table: 'usage_by_key', keys: ['auth_key_id'], grainsMs: [dayMs, hourMs] },
   keyAndPath: { table: 'usage_by_key_path', keys: ['path', 'auth_key_id'], grainsMs: [dayMs] },
 } as const satisfies Readonly<Record<string, Rollup>>;
+
+/** Those that have sums of each minute too, which are removed after some hours: they count only where a question is about the last of them. */
+export const minuteRollups: readonly Rollup[] = [rollups.model, rollups.path];
+
+/** The grains of the sums that can answer. */
+export function grainsOf(rollup: Rollup, isRecent: boolean): readonly number[] {
+  return isRecent && minuteRollups.includes(rollup) ? [...rollup.grainsMs, minuteMs] : rollup.grainsMs;
+}
 
 /**
  * The summed measures. `entries`: usage records; `requests` of clients; `attempts`: calls of providers. Of records
@@ -82,7 +96,7 @@ export async function sumUsage(statements: Statements, records: readonly Measure
   const kinds = byKind(records);
   for (const rollup of Object.values(rollups)) {
     let sums = singleSums(rollup, kinds, sign);
-    for (const grainMs of rollup.grainsMs.toReversed()) {
+    for (const grainMs of grainsOf(rollup, true).toReversed()) {
       sums = merged(sums, grainMs);
       const rows = sums.map(({ startMs, names, amounts }) => [startMs, ...names, ...amounts]);
       if (rows.length > 0) await statements.insert(insertionInto(rollup, grainMs), rows);
@@ -95,7 +109,7 @@ function byKind(records: readonly Measured[]): Measured[] {
   const kinds = new Map<string, Measured & { readonly amounts: number[] }>();
   for (const record of records) {
     const { model, path, labels, cacheType, auth_key_id: key } = record;
-    const atMs = record.atMs - (record.atMs % quarterMs);
+    const atMs = record.atMs - (record.atMs % minuteMs);
     const kind = `${atMs} ${model} ${path} ${labels.join()} ${cacheType} ${key}`;
     const known = kinds.get(kind);
     if (known === undefined) kinds.set(kind, { ...record, atMs, amounts: [...record.amounts] });
