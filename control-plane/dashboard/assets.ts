@@ -22,6 +22,8 @@ export type Encoding = 'br' | 'gzip' | 'identity';
 export interface Assets {
   /** By address. */
   readonly byAddress: ReadonlyMap<string, Asset>;
+  /** The mark of the product: the icon of the page, and beside its name. */
+  readonly mark: Asset;
   readonly style: Asset;
   readonly main: Asset;
   /** Every module that `main.ts` imports, at whatever distance, but for pages, which are loaded when they are shown. */
@@ -46,9 +48,11 @@ const imports = /(\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\2/g;
 /** Reads every file and strips its types, which takes a third of a second. Throws for an import that leads nowhere. */
 export function buildAssets(): Assets {
   const building = new Building();
-  const style = building.add('style.css', 'text/css; charset=utf-8', styleText());
+  const mark = building.add('mark.svg', 'image/svg+xml', readFileSync(join(room, 'mark.svg'), 'utf8'));
+  const sheet = styleText().replaceAll('url("mark.svg")', `url("${mark.address}")`);
+  const style = building.add('style.css', 'text/css; charset=utf-8', sheet);
   const main = building.module('main.ts');
-  return { byAddress: building.byAddress, style, main, preloaded: building.reachedFrom('main.ts') };
+  return { byAddress: building.byAddress, mark, style, main, preloaded: building.reachedFrom('main.ts') };
 }
 
 /** The look of all pages, then what a page adds to it. */

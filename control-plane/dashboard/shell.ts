@@ -22,10 +22,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   'referrer-policy': 'no-referrer',
 };
 
-const icon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M2 12 L8 3 L14 12 Z' fill='%233b6fd4'/%3E%3C/svg%3E";
-
-export function shellText({ style, main, preloaded }: Assets): string {
+export function shellText({ mark, style, main, preloaded }: Assets): string {
   return [
     '<!doctype html>',
     '<html lang="en">',
@@ -34,7 +31,7 @@ export function shellText({ style, main, preloaded }: Assets): string {
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
     '<title>Model gateway</title>',
-    `<link rel="icon" href="${icon}">`,
+    `<link rel="icon" type="image/svg+xml" href="${mark.address}">`,
     `<link rel="stylesheet" href="${style.address}">`,
     ...preloaded.map(({ address }) => `<link rel="modulepreload" href="${address}">`),
     `<script type="module" src="${main.address}"></script>`,

@@ -1,10 +1,12 @@
 // Every page in a real browser: it says nothing to the console, keeps the rules of accessibility in both themes, and shows foreign text as text.
+import { join } from 'node:path';
 import { t as suite, test } from 'tap';
 import { isPictured } from '../support/browser.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { shareFleet } from '../support/shared.ts';
 import { shareBrowser } from '../support/shared-browser.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { addLivelyDay } from './lively-day.ts';
 import { makeSamples, sampleAliases, sampleGuardrails } from './setup-samples.ts';
 
 /** A page: its address, the name of its picture, and what is on it once its data is there. */
@@ -14,7 +16,7 @@ const pages: readonly (readonly [path: string, picture: string, shown: string])[
   ['/rate-limits', 'rate-limits', 'text=runaway batch job'],
   ['/budgets', 'budgets', 'text=records.yaml'],
   ['/requests', 'requests', 'text=429 rate_limit_exceeded'],
-  ['/usage', 'usage', 'text=Share of the cost'],
+  ['/usage?days=1', 'usage', 'text=Share of the cost'],
   ['/keys', 'keys', 'text=Ann, editor'],
   ['/models', 'models', 'text=Limits of the provider'],
   ['/config', 'config', 'text=Every proxy follows'],
@@ -96,6 +98,7 @@ await fleet.write('PUT', {
 });
 await fleet.write('PUT', { user_path: `/${probe}`, period: 'day', max_requests: 5, reason: probe });
 await fleet.write('PUT', { scope: 'model', subject: probe, period: 'day', max_requests: 5, mode: 'shadow' });
+if (isPictured) await addLivelyDay(join(fleet.home, 'data'), samples, Date.now());
 await waitFor('the requests to be recorded', async () => {
   const { summary } = (await (await fleet.admin('/admin/audit/stats?days=1')).json()) as {
     summary: { requests: number };

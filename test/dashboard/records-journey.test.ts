@@ -263,6 +263,45 @@ await test('figures and lists of the overview lead to what is behind them', asyn
   t.same(complaints(), []);
 });
 
+await test('the last minutes show what fails since when, how long requests took, and gaps where there were none', async (t) => {
+  for (let round = 0; round < 4; round += 1) t.ok((await ask('/broken', 'dead/none', hello)) >= 500);
+  await waitFor('all to be recorded', async () => (await recorded('/broken')) === 4);
+  const { page, complaints, barriers, turn, picture } = await open(t, '');
+  const failing = page.getByRole('list', { name: 'What fails now' });
+  await failing.getByText('at dead: 4 of 4 requests in ten minutes').waitFor({ timeout: 15_000 });
+  await page.getByText(/^[\d.]+% of requests fail$/).waitFor();
+  t.equal(await page.getByText('All is well').count(), 0);
+  await page.getByRole('link', { name: '15 min', exact: true }).click();
+  t.match(page.url(), /\?minutes=15$/);
+  for (const title of ['Requests', 'Duration', 'Time to first byte', 'Tokens', 'Cost'])
+    await page.getByRole('img', { name: `${title}: a plot.` }).waitFor();
+  await page.getByText('Duration as a table').click();
+  const minutes = page.getByRole('region', { name: 'Duration as a table' }).locator('tbody tr');
+  t.equal(await minutes.count(), 15);
+  const cells = await minutes.locator('td:nth-child(2)').allTextContents();
+  t.ok(cells.includes('–') && cells.some((text) => /\d (µs|ms|s)$/.test(text)), cells.join());
+  await page.getByRole('main').getByText('Times are of UTC').waitFor();
+  for (const theme of ['light', 'dark'] as const) {
+    await turn(theme);
+    t.same(await barriers(), [], theme);
+    await picture(`minutes-${theme}`);
+  }
+  await failing.getByRole('link').click();
+  await page
+    .getByRole('row', { name: /dead\/none/ })
+    .first()
+    .waitFor();
+  t.match(page.url(), /requested_model=dead%2Fnone&provider=dead&error_type=provider_error&minutes=60$/);
+  t.equal(await page.getByLabel('Time').inputValue(), 'minutes=60');
+  await page.goto(`${proxy.url}/admin/dashboard/usage?minutes=60`);
+  await page.getByText('Requests as a table').click();
+  t.equal(await page.getByRole('region', { name: 'Requests as a table' }).locator('tbody tr').count(), 60);
+  await page.getByLabel('Time').selectOption({ label: 'Today' });
+  await page.getByText('each hour').first().waitFor();
+  t.match(page.url(), /\/usage\?days=1$/);
+  t.same(complaints(), []);
+});
+
 await test('a budget is overridden, runs out, is reset and deleted; its curve shows what is left', async (t) => {
   const { page, complaints, barriers, turn, picture } = await open(t, '/budgets');
   const row = page.getByRole('row', { name: /\/spender / });

@@ -11,6 +11,7 @@ import { linkTo, place } from './router.ts';
 import { logOut } from './session.ts';
 import { session, type Who } from './session-state.ts';
 import { chooseTheme, theme, themes } from './theme.ts';
+import { zone } from './time.ts';
 
 export function Frame(): View {
   const { path } = useCell(place);
@@ -85,7 +86,7 @@ function Viewer({ who }: { readonly who: Who }): View {
       ${themes.map((each) => html`<option value=${each} key=${each}>${each === 'auto' ? 'As the system' : each === 'light' ? 'Light' : 'Dark'}</option>`)}
     </select>
     ${who.kind !== 'anonymous' && html`<button onClick=${() => void logOut()}>Log out</button>`}
-    <p class="small quiet">Version ${who.version}</p>
+    <p class="small quiet">Times are of ${zone.replaceAll('_', ' ')}<br />Version ${who.version}</p>
   </section>`;
 }
 

@@ -32,6 +32,12 @@ export function localTime(ms: number): string {
   return date.toDateString() === new Date().toDateString() ? clockTime.format(date) : dateTime.format(date);
 }
 
+/** The hour that begins then: `12:00–13:00`, with the day unless it is today. */
+export function localHourSpan(ms: number): string {
+  const hours = `${localHour(ms)}–${localHour(ms + 3_600_000)}`;
+  return new Date(ms).toDateString() === new Date().toDateString() ? hours : `${localDay(ms)}, ${hours}`;
+}
+
 export function localHour(ms: number): string {
   return hourTime.format(new Date(ms));
 }

@@ -1,23 +1,18 @@
 // The overview: what goes through the gateway, who causes it, and whether all is well.
 import { useMemo } from 'preact/hooks';
 import { useCell } from '../cell.ts';
-import { compact, dollars, latency, share } from '../format.ts';
+import { compact, dollars, latency, rate, share } from '../format.ts';
 import { html, type View } from '../html.ts';
 import { type Load, useLoad } from '../load.ts';
-import { Plot } from '../parts/plot.ts';
+import { Plot, type Series } from '../parts/plot.ts';
 import { Empty, Loaded } from '../parts/states.ts';
+import { rangeOf, ranges, wordOf, ZoneNote } from '../parts/time-range.ts';
 import { linkTo, place } from '../router.ts';
 import { session } from '../session-state.ts';
+import { Failing } from './overview/failing.ts';
 import { Health } from './overview/health.ts';
 import { type Stats, seriesOf, type UsageRow } from './overview/over-time.ts';
 import { TopList, type TopRow } from './overview/top-list.ts';
-
-const spans = [
-  ['1', 'Today'],
-  ['3', '3 days'],
-  ['7', '7 days'],
-  ['30', '30 days'],
-] as const;
 
 const everyMs = 5_000;
 
@@ -30,42 +25,48 @@ interface Row extends UsageRow {
 export function view(): View {
   const { query } = useCell(place);
   const { who } = useCell(session);
-  const days = spans.find(([value]) => value === query.get('days'))?.[0] ?? '1';
-  const isHourly = Number(days) <= 3;
-  const asked = `days=${days}`;
-  // The other pages show thirty days without being asked.
-  const back = days === '30' ? undefined : days;
+  const isGiven = (value: string): boolean => `&${query}&`.includes(`&${value}&`);
+  const asked = ranges.find(([value]) => isGiven(value))?.[0] ?? 'days=1';
+  // As the other pages are asked, which show thirty days without being so.
+  const back = asked === 'days=30' ? {} : Object.fromEntries(new URLSearchParams(asked));
+  const { interval } = rangeOf(new URLSearchParams(asked));
   const stats = useLoad<Stats>(`/admin/audit/stats?${asked}`, everyMs);
-  const usage = useLoad<UsageRow[]>(`/admin/usage/daily?${asked}&interval=${isHourly ? 'hourly' : 'daily'}`, everyMs);
+  const usage = useLoad<UsageRow[]>(`/admin/usage/daily?${asked}&interval=${interval}`, everyMs);
   const consumers = useLoad<Row[]>(`/admin/usage/user-paths?${asked}`, everyMs);
   const models = useLoad<Row[]>(`/admin/usage/models?${asked}`, everyMs);
   return html`<div class="page-head">
       <h1>Overview</h1>
       <div class="switcher" role="group" aria-label="Time">
-        ${spans.map(([value, text]) => html`<a key=${value} href=${linkTo('/', { days: value })} aria-current=${value === days ? 'true' : undefined}>${text}</a>`)}
+        ${ranges.map(([value, text]) => html`<a key=${value} href=${linkTo('/', Object.fromEntries(new URLSearchParams(value)))} aria-current=${value === asked ? 'true' : undefined}>${text}</a>`)}
       </div>
     </div>
-    ${who?.scoped === false && html`<${Health} />`}
-    <${Loaded} of=${stats} what="statistics">${(body: Stats) => html`<${Traffic} stats=${body} usage=${usage} days=${back} />`}</${Loaded}>
+    ${who?.scoped === false ? html`<${Health} />` : html`<${Failing} />`}
+    <${Loaded} of=${stats} what="statistics">${(body: Stats) => html`<${Traffic} stats=${body} usage=${usage} asked=${asked} back=${back} />`}</${Loaded}>
     <div class="grid">
       <${Top} of=${consumers} title="Consumers" what="consumers" nameOf=${({ user_path }: Row) => user_path}
-        href=${linkTo('/usage', { by: 'user_path', days: back })} hrefOf=${(user_path: string) => linkTo('/usage', { user_path, by: 'model', days: back })} />
+        href=${linkTo('/usage', { by: 'user_path', ...back })} hrefOf=${(user_path: string) => linkTo('/usage', { user_path, by: 'model', ...back })} />
       <${Top} of=${models} title="Models" what="models" nameOf=${({ provider_name, model }: Row) => (provider_name === undefined ? model : `${provider_name}/${model}`)}
-        href=${linkTo('/usage', { by: 'model', days: back })} hrefOf=${(model: string) => linkTo('/usage', { model, days: back })} />
-      <${Providers} stats=${stats} models=${models} days=${back} />
-    </div>`;
+        href=${linkTo('/usage', { by: 'model', ...back })} hrefOf=${(model: string) => linkTo('/usage', { model, ...back })} />
+      <${Providers} stats=${stats} models=${models} back=${back} />
+    </div>
+    <${ZoneNote} />`;
 }
 
 interface TrafficProps {
   readonly stats: Stats;
   readonly usage: Load<UsageRow[]>;
-  /** How far back, as the other pages are asked. */
-  readonly days: string | undefined;
+  /** The time, as the API is asked. */
+  readonly asked: string;
+  readonly back: Back;
 }
 
-function Traffic({ stats, usage, days }: TrafficProps): View {
+/** How far back, as the other pages are asked. */
+type Back = Readonly<Record<string, string>>;
+
+function Traffic({ stats, usage, asked, back }: TrafficProps): View {
   const rows = usage.body;
-  const { times, counts, tokens, costs } = useMemo(() => seriesOf(stats, rows ?? []), [stats, rows]);
+  const range = useMemo(() => rangeOf(new URLSearchParams(asked)), [asked, stats, rows]);
+  const series = useMemo(() => seriesOf(range, stats, rows ?? []), [range]);
   const { requests, refused, client_errors, server_errors } = stats.summary;
   const tokenSum = (rows ?? []).reduce((total, row) => total + row.total_tokens, 0);
   const errors = server_errors + client_errors - refused;
@@ -74,18 +75,23 @@ function Traffic({ stats, usage, days }: TrafficProps): View {
     return html`<section class="card"><${Empty} title="No request in this time.">
       <p>Send one to any proxy, for example <code>POST /v1/chat/completions</code>, or look further back.</p>
     </${Empty}></section>`;
-  const singles = { view: 'requests', days };
+  const singles = { view: 'requests', ...back };
+  const each = `each ${wordOf[range.interval]}`;
+  const plot = (title: string, note: string, lines: readonly Series[], format: (value: number) => string): View =>
+    html`<section class="card"><${Plot} title=${title} note=${note} times=${range.times} series=${lines} format=${format} /></section>`;
   return html`<dl class="tiles">
       <${Tile} name="Requests" href=${linkTo('/requests', singles)} value=${compact(requests)} note=${`${part(stats.summary.succeeded)} succeeded`} />
       <${Tile} name="Errors" href=${linkTo('/requests', { ...singles, error_type: 'error' })} value=${compact(errors)} note=${part(errors)} />
       <${Tile} name="Refused by limits" href=${linkTo('/requests', { ...singles, status_code: '429' })} value=${compact(refused)} note=${part(refused)} />
-      <${Tile} name="Tokens" href=${linkTo('/usage', { by: 'model', days })} value=${rows === undefined ? '–' : compact(tokenSum)} />
-      <${Tile} name="Cost" href=${linkTo('/usage', { days })} value=${rows === undefined ? '–' : dollars(costOf(rows))} note=${costOf(rows ?? []) === null ? '' : unpriced(rows)} />
+      <${Tile} name="Tokens" href=${linkTo('/usage', { by: 'model', ...back })} value=${rows === undefined ? '–' : compact(tokenSum)} />
+      <${Tile} name="Cost" href=${linkTo('/usage', back)} value=${rows === undefined ? '–' : dollars(costOf(rows))} note=${costOf(rows ?? []) === null ? '' : unpriced(rows)} />
     </dl>
     <div class="grid">
-      <section class="card"><${Plot} title="Requests" times=${times} series=${counts} format=${compact} /></section>
-      <section class="card"><${Plot} title="Tokens" times=${times} series=${tokens} format=${compact} /></section>
-      <section class="card"><${Plot} title="Cost" times=${times} series=${costs} format=${dollars} /></section>
+      ${plot('Requests', 'a minute', series.rates, rate)}
+      ${plot('Duration', 'of those that succeeded', series.durations, latency)}
+      ${plot('Time to first byte', 'of those that succeeded', series.firstBytes, latency)}
+      ${plot('Tokens', each, series.tokens, compact)}
+      ${plot('Cost', each, series.costs, dollars)}
     </div>`;
 }
 
@@ -139,22 +145,22 @@ function costOf(rows: readonly Row[]): number | null {
 interface ProvidersProps {
   readonly stats: Load<Stats>;
   readonly models: Load<Row[]>;
-  readonly days: string | undefined;
+  readonly back: Back;
 }
 
-function Providers({ stats, models, days }: ProvidersProps): View {
+function Providers({ stats, models, back }: ProvidersProps): View {
   const costs = Map.groupBy(models.body ?? [], ({ provider_name }) => provider_name ?? '');
   const rowsOf = ({ providers }: Stats): TopRow[] =>
     providers.map(({ provider_name: name, requests, mean_duration_ns }) => {
       const cost = costOf(costs.get(name) ?? []);
       return {
         name,
-        href: linkTo('/requests', { view: 'requests', provider: name, days }),
+        href: linkTo('/requests', { view: 'requests', provider: name, ...back }),
         size: requests,
         text: `${compact(requests)} · ${latency(mean_duration_ns)} mean · ${dollars(cost)}`,
       };
     });
-  return html`<section class="card"><h2><a href=${linkTo('/usage', { by: 'model', days })}>Providers</a></h2>
+  return html`<section class="card"><h2><a href=${linkTo('/usage', { by: 'model', ...back })}>Providers</a></h2>
     <${Loaded} of=${stats} what="providers">${(body: Stats) => html`<${TopList} rows=${rowsOf(body)} what="providers" />`}</${Loaded}>
   </section>`;
 }

@@ -7,12 +7,14 @@ import { html, type View } from '../html.ts';
 import { useLoad } from '../load.ts';
 import { askedByField } from '../parts/asked-by-field.ts';
 import { daysField } from '../parts/days-field.ts';
-import { type FilterField, FilterForm } from '../parts/filter-form.ts';
+import { askedFor, type FilterField, FilterForm } from '../parts/filter-form.ts';
 import { MoreFilters } from '../parts/more-filters.ts';
 import { Empty, Loaded } from '../parts/states.ts';
 import { Table } from '../parts/table.ts';
+import { rangeOf, ZoneNote } from '../parts/time-range.ts';
 import { linkTo, place } from '../router.ts';
 import { session } from '../session-state.ts';
+import { localTime, parseTime } from '../time.ts';
 import { columnsFor } from './usage/columns.ts';
 import { CsvButton } from './usage/csv-button.ts';
 import { OverTime } from './usage/over-time.ts';
@@ -66,11 +68,8 @@ const [team] = ways as [Way];
 export function view(): View {
   const { query } = useCell(place);
   const way = ways.find(({ by }) => by === query.get('by')) ?? team;
-  const asked = new URLSearchParams(
-    [...filters, ...moreFilters].flatMap(({ name }) => (query.get(name) ? [[name, query.get(name) ?? '']] : [])),
-  );
-  const isShort = query.get('days') === '1' && !query.has('start_date');
-  const times = new URLSearchParams([...asked, ...(isShort ? [['interval', 'hourly']] : [])]);
+  const asked = askedFor([...filters, ...moreFilters], query);
+  const times = new URLSearchParams([...asked, ['interval', rangeOf(asked).interval]]);
   const overTime = useLoad<UsageRow[]>(`/admin/usage/daily?${times}`, everyMs);
   const path = `/admin/usage/${way.path}`;
   const rows = useLoad<UsageRow[]>(`${path}?${asked}`, everyMs);
@@ -79,16 +78,24 @@ export function view(): View {
   return html`<div class="page-head"><h1>Usage</h1><div class="buttons"><${CsvButton} path=${path} query=${asked} /></div></div>
     <${FilterForm} fields=${filters} label="Filter usage" />
     <${MoreFilters} fields=${moreFilters} label="More filters of usage" />
-    <${Loaded} of=${overTime} what="usage">${(body: UsageRow[]) => html`<${Totals} rows=${body} />`}</${Loaded}>
+    <${Loaded} of=${overTime} what="usage">${(body: UsageRow[]) => html`<${Totals} rows=${body} asked=${asked} />`}</${Loaded}>
     <div class="switcher wide" role="group" aria-label="Sums for each">
       ${ways.map(({ by, text }) => html`<a key=${by} href=${to(by)} aria-current=${by === way.by ? 'true' : undefined}>${text}</a>`)}
     </div>
-    <${Loaded} of=${rows} what="rows">${(body: UsageRow[]) => html`<${Rows} rows=${body} way=${way} parent=${query.get('user_path')} />`}</${Loaded}>`;
+    <${Loaded} of=${rows} what="rows">${(body: UsageRow[]) => html`<${Rows} rows=${body} way=${way} parent=${query.get('user_path')} />`}</${Loaded}>
+    <${ZoneNote} />`;
 }
 
-function Totals({ rows }: { readonly rows: readonly UsageRow[] }): View {
+interface TotalsProps {
+  readonly rows: readonly UsageRow[];
+  /** The query of the API. */
+  readonly asked: URLSearchParams;
+}
+
+function Totals({ rows, asked }: TotalsProps): View {
   const { requests, attempts, total_tokens, input_tokens, cached_input_tokens, total_cost, unpriced_requests } =
     useMemo(() => sumOf(rows), [rows]);
+  const range = useMemo(() => rangeOf(asked), [rows, asked.toString()]);
   if (requests + attempts === 0) return null;
   const cached = input_tokens === 0 ? 0 : cached_input_tokens / input_tokens;
   const tiles = [
@@ -105,7 +112,7 @@ function Totals({ rows }: { readonly rows: readonly UsageRow[] }): View {
   return html`<dl class="tiles">
       ${tiles.map(([name, value, note]) => html`<div class="tile" key=${name}><dt>${name}</dt><dd>${value} <span class="small quiet">${note}</span></dd></div>`)}
     </dl>
-    ${rows.length > 1 && html`<${OverTime} rows=${rows} />`}`;
+    <${OverTime} rows=${rows} range=${range} />`;
 }
 
 interface RowsProps {
@@ -139,8 +146,7 @@ interface Names {
 
 function namedRows(rows: readonly UsageRow[], { by }: Way, { above, keys }: Names): NamedSums[] {
   if (by === 'team') return costliestFirst(byTeam(rows, above));
-  if (by === 'day')
-    return rows.map((row) => ({ ...row, name: row.date ?? '', query: dayQuery(row.date) })).toReversed();
+  if (by === 'day') return rows.map((row) => ({ ...row, name: dayName(row.date), ...dayQuery(row.date) })).toReversed();
   const names = new Map(keys.map(({ id, name }) => [id, name]));
   return rows.map((row): NamedSums => {
     const { user_path = '', model = '', provider_name = '', label = '', auth_key_id = '' } = row;
@@ -157,6 +163,13 @@ function namedRows(rows: readonly UsageRow[], { by }: Way, { above, keys }: Name
   });
 }
 
-function dayQuery(date = ''): Readonly<Record<string, string | undefined>> {
-  return { start_date: date, end_date: date, days: undefined, by: undefined };
+/** A day, or a minute where minutes are asked for. */
+function dayName(date = ''): string {
+  return date.includes('T') ? localTime(parseTime(date)) : date;
+}
+
+/** Of one minute there is no page. */
+function dayQuery(date = ''): Pick<NamedSums, 'query'> {
+  if (date.includes('T')) return {};
+  return { query: { start_date: date, end_date: date, days: undefined, minutes: undefined, by: undefined } };
 }

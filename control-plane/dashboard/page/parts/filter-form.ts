@@ -13,6 +13,31 @@ export interface FilterField {
   readonly options?: readonly (readonly [value: string, label: string])[];
   readonly placeholder?: string;
   readonly type?: 'text' | 'search' | 'date' | 'number';
+  /** It sets one of these parameters: its values are `<name>=<value>`. Absent: it sets `name`. */
+  readonly names?: readonly string[];
+}
+
+const namesOf = ({ name, names = [name] }: FilterField): readonly string[] => names;
+
+/** The query of the API for the fields of a page. Dates win over minutes, which the API takes alone. */
+export function askedFor(fields: readonly FilterField[], query: URLSearchParams): URLSearchParams {
+  const isDated = ['start_date', 'end_date'].some((name) => query.get(name));
+  const names = fields.flatMap(namesOf).filter((name) => query.get(name) && !(isDated && name === 'minutes'));
+  return new URLSearchParams(names.map((name) => [name, query.get(name) ?? '']));
+}
+
+/** The value of a field as its options have it. */
+function chosenIn({ name, names }: FilterField, query: URLSearchParams): string {
+  if (names === undefined) return query.get(name) ?? '';
+  const given = names.find((each) => query.has(each));
+  return given === undefined ? '' : `${given}=${query.get(given)}`;
+}
+
+/** The parameters of a field with this value. */
+function changesTo({ name, names }: FilterField, value: string): Readonly<Record<string, string | undefined>> {
+  if (names === undefined) return { [name]: value === '' ? undefined : value };
+  const none = Object.fromEntries(names.map((each) => [each, undefined]));
+  return { ...none, ...Object.fromEntries(new URLSearchParams(value)) };
 }
 
 /** How long a viewer pauses before what was typed counts. Milliseconds. */
@@ -26,16 +51,16 @@ export function FilterForm({
   readonly label: string;
 }): View {
   const { query } = useCell(place);
-  const given = fields.filter(({ name }) => query.has(name));
-  const clear = (): void => setQuery(Object.fromEntries(fields.map(({ name }) => [name, undefined])));
+  const given = fields.filter((field) => chosenIn(field, query) !== '');
+  const clear = (): void => setQuery(Object.fromEntries(fields.flatMap(namesOf).map((name) => [name, undefined])));
   return html`<form class="filters" role="search" aria-label=${label} onSubmit=${(event: Event) => event.preventDefault()}>
-    ${fields.map((field) => html`<${Field} key=${field.name} field=${field} value=${query.get(field.name) ?? ''} />`)}
+    ${fields.map((field) => html`<${Field} key=${field.name} field=${field} value=${chosenIn(field, query)} />`)}
     ${given.length > 0 && html`<button type="button" class="plain" onClick=${clear}>Clear filters</button>`}
   </form>`;
 }
 
 function Field({ field, value }: { readonly field: FilterField; readonly value: string }): View {
-  const { name, label, options, placeholder, type = 'text' } = field;
+  const { label, options, placeholder, type = 'text' } = field;
   const id = useId();
   const [typed, setTyped] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -44,7 +69,7 @@ function Field({ field, value }: { readonly field: FilterField; readonly value: 
     setTyped(value);
   }, [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const apply = (text: string): void => setQuery({ [name]: text === '' ? undefined : text });
+  const apply = (text: string): void => setQuery(changesTo(field, text));
   const onType = (event: Event): void => {
     const text = fieldText(event);
     setTyped(text);

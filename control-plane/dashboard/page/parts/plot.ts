@@ -1,4 +1,5 @@
-// Series over time, drawn by uPlot: a cursor for pointer and keyboard tells the values, and a table holds the same for those who do not see it.
+// Series over time, drawn by uPlot. A value holds for the whole of its point, so it is a level line as long as that: nothing is drawn where there is
+// no value, and no slope says what nobody measured. A cursor for pointer and keyboard tells the values, and a table holds the same.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { useCell } from '../cell.ts';
@@ -9,8 +10,10 @@ import { TimeText } from './time-text.ts';
 
 export interface Series {
   readonly label: string;
-  /** One for each time. */
-  readonly values: readonly number[];
+  /** One for each time; null: there is none. */
+  readonly values: readonly (number | null)[];
+  /** Of the whole time, beside the label. Absent: the sum. */
+  readonly whole?: number | null;
   /** A name of `--series-…` in the style sheet. */
   readonly color: 'a' | 'b' | 'c' | 'd' | 'bad' | 'warn' | 'good';
 }
@@ -20,11 +23,13 @@ export interface PlotProps {
   /** Unix milliseconds, ascending. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
+  /** Behind the title: `each minute`. */
+  readonly note?: string;
   readonly format: (value: number) => string;
   readonly height?: number;
 }
 
-export function Plot({ title, times, series, format, height = 160 }: PlotProps): View {
+export function Plot({ title, times, series, note, format, height = 160 }: PlotProps): View {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const [at, setAt] = useState<number | null>(null);
@@ -44,16 +49,18 @@ export function Plot({ title, times, series, format, height = 160 }: PlotProps):
   }, [names, height, turn]);
   useEffect(() => plot.current?.setData(dataOf(times, series)), [times, series]);
   const index = at !== null && at < times.length ? at : null;
+  const text = (value: number | null | undefined): string =>
+    value === null || value === undefined ? '–' : format(value);
   return html`<figure class="plot">
     <figcaption>
       <span class="plot-title">${title}</span>
-      <span class="quiet small">${index === null ? '' : localTime(times[index] ?? 0)}</span>
+      <span class="quiet small">${index === null ? note : localTime(times[index] ?? 0)}</span>
     </figcaption>
     <ul class="legend">
       ${series.map(
-        ({ label, values, color }) => html`<li key=${label}>
+        ({ label, values, whole, color }) => html`<li key=${label}>
           <span class=${`swatch ${color}`} aria-hidden="true"></span>${label}
-          <strong>${format(index === null ? sum(values) : (values[index] ?? 0))}</strong>
+          <strong>${text(index === null ? (whole === undefined ? sum(values) : whole) : values[index])}</strong>
         </li>`,
       )}
     </ul>
@@ -75,7 +82,7 @@ export function Plot({ title, times, series, format, height = 160 }: PlotProps):
             ${times.map(
               (time, row) => html`<tr key=${time}>
                 <td><${TimeText} ms=${time} /></td>
-                ${series.map(({ label, values }) => html`<td class="number" key=${label}>${format(values[row] ?? 0)}</td>`)}
+                ${series.map(({ label, values }) => html`<td class="number" key=${label}>${text(values[row])}</td>`)}
               </tr>`,
             )}
           </tbody>
@@ -85,12 +92,16 @@ export function Plot({ title, times, series, format, height = 160 }: PlotProps):
   </figure>`;
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+function sum(values: readonly (number | null)[]): number {
+  return values.reduce((total: number, value) => total + (value ?? 0), 0);
 }
 
+/** Two places on the line for each value: where its point begins, and just before the next one. Seconds. */
 function dataOf(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {
-  return [times.map((time) => time / 1000), ...series.map(({ values }) => [...values])];
+  const lastMs = times.length < 2 ? 60_000 : (times.at(-1) ?? 0) - (times.at(-2) ?? 0);
+  const ends = times.map((time, index) => times[index + 1] ?? time + lastMs);
+  const x = times.flatMap((time, index) => [time / 1000, ((ends[index] ?? time) - 1) / 1000]);
+  return [x, ...series.map(({ values }) => values.flatMap((value) => [value, value]))];
 }
 
 /** Moves the cursor of the plot by one value. */
@@ -99,7 +110,7 @@ function step(event: KeyboardEvent, plot: uPlot | undefined, index: number | nul
   if (way === 0 || plot === undefined || length === 0) return;
   event.preventDefault();
   const next = index === null ? (way > 0 ? 0 : length - 1) : Math.max(0, Math.min(length - 1, index + way));
-  plot.setCursor({ left: plot.valToPos(plot.data[0][next] ?? 0, 'x'), top: 10 });
+  plot.setCursor({ left: plot.valToPos(plot.data[0][2 * next] ?? 0, 'x'), top: 10 });
 }
 
 function optionsOf(
@@ -113,7 +124,7 @@ function optionsOf(
     width: element.clientWidth,
     height,
     legend: { show: false },
-    cursor: { y: false, points: { size: 6 } },
+    cursor: { y: false, points: { show: false } },
     scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
     axes: [
       { ...axis, grid: { show: false }, size: 28, values: (_, splits) => splits.map((second) => tick(second * 1000)) },
@@ -123,10 +134,12 @@ function optionsOf(
       {},
       ...series.map(({ label, color }) => {
         const stroke = colorOf(element, `--series-${color}`);
-        return { label, stroke, width: 1.5, fill: faded(stroke), points: { show: false } };
+        return { label, stroke, width: 1.5, fill: faded(stroke), points: { show: false }, spanGaps: false };
       }),
     ],
-    hooks: { setCursor: [({ cursor }) => tell(cursor.idx ?? null)] },
+    hooks: {
+      setCursor: [({ cursor: { idx } }) => tell(idx === null || idx === undefined ? null : Math.floor(idx / 2))],
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import { RowButtons } from '../../parts/row-buttons.ts';
 import type { Column } from '../../parts/table.ts';
 import { Countdown, TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
+import { localHourSpan, parseTime } from '../../time.ts';
 import { type Key, standingOf } from './key.ts';
 
 /** The actions on a key. */
@@ -86,7 +87,7 @@ function LastUse({ of: { last_used_at, created_at, created_by, stale } }: OfKey)
     ${
       last_used_at === undefined
         ? html`<span class="quiet">${stale ? 'not known now' : 'never'}</span>`
-        : html`<span title="In the hour that began then"><${TimeText} at=${last_used_at} /></span>`
+        : html`<time dateTime=${last_used_at} title="In this hour: uses are noted by the hour">${localHourSpan(parseTime(last_used_at))}</time>`
     }
     <span class="quiet small" title=${`Created by ${by}`}>created <${TimeText} at=${created_at} /></span>
   </div>`;

@@ -8,6 +8,7 @@ import { type Column, Table } from '../../parts/table.ts';
 import { TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
 import { parseTime, useSecond } from '../../time.ts';
+import { FailedBadge, FailingList, failedShare, type LastHours, useLastHours } from './failing.ts';
 
 interface Proxy {
   readonly instance: string;
@@ -85,19 +86,30 @@ const pages: Readonly<Record<string, string>> = {
 
 export function Health(): View {
   const status = useLoad<Status>('/admin/status', 2_000);
+  const { body: hours } = useLastHours();
   return html`<section class="card" aria-labelledby="health">
-    <${Loaded} of=${status} what="the health of the gateway">${(body: Status) => html`<${Body} status=${body} />`}</${Loaded}>
+    <${Loaded} of=${status} what="the health of the gateway">${(body: Status) => html`<${Body} status=${body} hours=${hours} />`}</${Loaded}>
   </section>`;
 }
 
-function Body({ status }: { readonly status: Status }): View {
+interface BodyProps {
+  readonly status: Status;
+  /** Undefined until they are known. */
+  readonly hours: LastHours | undefined;
+}
+
+function Body({ status, hours }: BodyProps): View {
   const { degraded, proxies, store, last_rejected_config: rejected } = status;
   const live = proxies.filter((proxy) => proxy.live).length;
+  const failed = hours && failedShare(hours);
+  const isWell = degraded.length === 0 && hours !== undefined && failed === undefined;
   const engine = store.engine === 'redis' ? 'Redis' : 'SQLite file';
   return html`<div class="page-head">
       <h2 id="health">Health</h2>
       <div class="badges">
-        <${Badge} tone=${degraded.length === 0 ? 'good' : 'warn'}>${degraded.length === 0 ? 'All is well' : `${degraded.length} degraded`}</${Badge}>
+        ${isWell && html`<${Badge} tone="good">All is well</${Badge}>`}
+        ${degraded.length > 0 && html`<${Badge} tone="warn">${`${degraded.length} degraded`}</${Badge}>`}
+        ${failed !== undefined && html`<${FailedBadge} of=${failed} />`}
         <${Badge} tone=${live === 0 ? 'bad' : status.converged ? 'good' : 'warn'}>${`${live} of ${proxies.length} ${proxies.length === 1 ? 'proxy' : 'proxies'} live, ${status.converged ? 'converged' : 'not converged'}`}</${Badge}>
         <${Badge} tone=${store.status === 'up' ? 'good' : 'bad'}>${`State store (${engine}) ${store.status}`}</${Badge}>
       </div>
@@ -108,6 +120,7 @@ function Body({ status }: { readonly status: Status }): View {
       ${troublesOf(degraded).map((each) => html`<${Trouble} key=${`${each.where[0]} ${each.reason}`} trouble=${each} />`)}
     </ul>`
     }
+    ${hours !== undefined && failed !== undefined && html`<${FailingList} failing=${hours.failing} />`}
     ${rejected !== null && html`<details><summary>Mistakes in the configuration on disk</summary><pre tabindex="0">${rejected.problems.join('\n')}</pre></details>`}
     ${proxies.length > 0 && html`<${Table} label="Proxies" minWidth="52rem" columns=${columns} rows=${proxies} keyOf=${({ instance }: Proxy) => instance} markOf=${({ live: isLive }: Proxy) => (isLive ? '' : 'faded')} />`}`;
 }

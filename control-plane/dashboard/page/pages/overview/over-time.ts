@@ -1,14 +1,12 @@
-// Counts by hour or day as series with a value at each time: what had no requests is zero. Pure.
+// Counts by minute, hour or day as series with a value at each time. What had no requests is zero, and took no time that could be told. Pure.
 import type { Series } from '../../parts/plot.ts';
-import { dayStarts, nowMs, parseTime, startOfDay } from '../../time.ts';
+import { minutesOf, momentOf, type TimeRange } from '../../parts/time-range.ts';
+import { parseTime } from '../../time.ts';
 
 /** The answer of /admin/audit/stats. */
 export interface Stats {
-  readonly start_date: string;
-  readonly end_date: string;
-  readonly interval: 'hour' | 'day';
-  readonly summary: Counts;
-  readonly buckets: readonly (Counts & { readonly start: string })[];
+  readonly summary: Counts & Times;
+  readonly buckets: readonly (Counts & Times & { readonly start: string })[];
   readonly providers: readonly {
     readonly provider_name: string;
     readonly requests: number;
@@ -24,6 +22,13 @@ interface Counts {
   readonly server_errors: number;
 }
 
+interface Times {
+  readonly duration_p50_ns?: number;
+  readonly duration_p95_ns?: number;
+  readonly first_byte_p50_ns?: number;
+  readonly first_byte_p95_ns?: number;
+}
+
 /** A row of /admin/usage. */
 export interface UsageRow {
   readonly date?: string;
@@ -35,56 +40,56 @@ export interface UsageRow {
   readonly unpriced_requests: number;
 }
 
-const hourMs = 3_600_000;
-
 export interface OverTime {
-  /** Unix milliseconds. */
-  readonly times: readonly number[];
-  readonly counts: readonly Series[];
+  /** Requests a minute. */
+  readonly rates: readonly Series[];
+  /** Nanoseconds. */
+  readonly durations: readonly Series[];
+  readonly firstBytes: readonly Series[];
   readonly tokens: readonly Series[];
   readonly costs: readonly Series[];
 }
 
-export function seriesOf(stats: Stats, usage: readonly UsageRow[]): OverTime {
-  const times = timesOf(stats);
-  const buckets = new Map(stats.buckets.map((bucket) => [parseTime(bucket.start), bucket]));
+const errorsOf = (each: Counts): number => each.client_errors - each.refused + each.server_errors;
+
+export function seriesOf(range: TimeRange, { summary, buckets }: Stats, usage: readonly UsageRow[]): OverTime {
+  const { times } = range;
+  const byTime = new Map(buckets.map((bucket) => [parseTime(bucket.start), bucket]));
   const rows = new Map(usage.map((row) => [momentOf(row.date ?? ''), row]));
-  const counted = (value: (bucket: Counts) => number): number[] =>
-    times.map((time) => {
-      const bucket = buckets.get(time);
-      return bucket === undefined ? 0 : value(bucket);
-    });
-  const used = (value: (row: UsageRow) => number): number[] =>
+  const minutes = minutesOf(range);
+  const allMinutes = minutes.reduce((sum: number, each) => sum + (each ?? 0), 0);
+  const rate = (label: string, color: Series['color'], of: (counts: Counts) => number): Series => ({
+    label,
+    color,
+    whole: allMinutes === 0 ? null : of(summary) / allMinutes,
+    values: times.map((time, index) => {
+      const [bucket, lasted] = [byTime.get(time), minutes[index]];
+      return lasted === undefined ? null : bucket === undefined ? 0 : of(bucket) / lasted;
+    }),
+  });
+  const taken = (label: string, color: Series['color'], name: keyof Times): Series => ({
+    label,
+    color,
+    whole: summary[name] ?? null,
+    values: times.map((time) => byTime.get(time)?.[name] ?? null),
+  });
+  const used = (of: (row: UsageRow) => number): number[] =>
     times.map((time) => {
       const row = rows.get(time);
-      return row === undefined ? 0 : value(row);
+      return row === undefined ? 0 : of(row);
     });
-  const errors = counted((each) => each.client_errors - each.refused + each.server_errors);
   return {
-    times,
-    counts: [
-      { label: 'Succeeded', color: 'a', values: counted(({ succeeded }) => succeeded) },
-      { label: 'Refused', color: 'warn', values: counted(({ refused }) => refused) },
-      { label: 'Errors', color: 'bad', values: errors },
+    rates: [
+      rate('Succeeded', 'a', ({ succeeded }) => succeeded),
+      rate('Refused', 'warn', ({ refused }) => refused),
+      rate('Errors', 'bad', errorsOf),
     ],
+    durations: [taken('Median', 'b', 'duration_p50_ns'), taken('95th percentile', 'c', 'duration_p95_ns')],
+    firstBytes: [taken('Median', 'b', 'first_byte_p50_ns'), taken('95th percentile', 'c', 'first_byte_p95_ns')],
     tokens: [
       { label: 'Input', color: 'b', values: used(({ input_tokens }) => input_tokens) },
       { label: 'Output', color: 'c', values: used(({ output_tokens }) => output_tokens) },
     ],
     costs: [{ label: 'US dollars', color: 'd', values: used(({ total_cost }) => total_cost ?? 0) }],
   };
-}
-
-/** Up to now; hours of today that are still to come are no zeros. */
-function timesOf({ start_date, end_date, interval }: Stats): number[] {
-  const starts = dayStarts(start_date, end_date);
-  if (interval === 'day') return starts;
-  const times: number[] = [];
-  for (let time = starts[0] ?? 0; time <= nowMs(); time += hourMs) times.push(time);
-  return times;
-}
-
-/** When an hour (RFC 3339) or a day (`2030-01-31`) begins. */
-function momentOf(date: string): number {
-  return date.includes('T') ? parseTime(date) : startOfDay(date);
 }

@@ -1,7 +1,7 @@
 // The filters of requests: their fields, how they are asked for, and which entries of the live stream they let through.
 import { askedByField } from '../../parts/asked-by-field.ts';
 import { daysField } from '../../parts/days-field.ts';
-import type { FilterField } from '../../parts/filter-form.ts';
+import { askedFor, type FilterField } from '../../parts/filter-form.ts';
 import { type Entry, isOfSession } from './entry.ts';
 
 const statuses = ['200', '400', '401', '403', '404', '429', '499', '500', '502', '503', '504'];
@@ -43,16 +43,9 @@ export const moreFields: readonly FilterField[] = [
   { name: 'end_date', label: 'To', type: 'date' },
 ];
 
-const names = [...fields, ...moreFields].map(({ name }) => name);
-
 /** The API's query for the query of the page. */
 export function apiQuery(query: URLSearchParams): URLSearchParams {
-  return new URLSearchParams(
-    names.flatMap((name) => {
-      const value = query.get(name) ?? '';
-      return value === '' ? [] : [[name, value]];
-    }),
-  );
+  return askedFor([...fields, ...moreFields], query);
 }
 
 /** Whether an entry that comes in now is one that the API would list. */

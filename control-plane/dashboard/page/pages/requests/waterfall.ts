@@ -16,7 +16,7 @@ interface Bar {
 }
 
 export function Waterfall({ entry }: { readonly entry: Entry }): View {
-  const { duration_ns, data } = entry;
+  const { duration_ns, first_byte_ns, data } = entry;
   const bars = barsOf(entry);
   return html`<section class="card">
     <h2>Time</h2>
@@ -29,7 +29,7 @@ export function Waterfall({ entry }: { readonly entry: Entry }): View {
       ${bars.map((bar) => html`<${Fall} key=${bar.attempt.seq} bar=${bar} />`)}
     </div>
     ${data.attempts.length === 0 && html`<p class="quiet small">No provider was asked.</p>`}
-    ${data.attempts.length > 0 && html`<p class="quiet small">The gateway itself took ${latency(ownTime(duration_ns, bars))}: the time in which no provider was being asked.</p>`}
+    ${first_byte_ns !== undefined && html`<p class="quiet small">The first byte of the answer came after ${latency(first_byte_ns)}.</p>`}
     ${bars.filter(({ attempt }) => !attempt.success).map((bar) => html`<${Failure} key=${bar.attempt.seq} attempt=${bar.attempt} />`)}
   </section>`;
 }
@@ -43,16 +43,6 @@ function barsOf({ timestamp, duration_ns, data }: Entry): Bar[] {
     const start = Math.min(1 - length, Math.max(0, ((parseTime(attempt.started_at) - begunMs) * 1e6) / whole));
     return { attempt, start, length, startNs: start * whole };
   });
-}
-
-/** The length of the request without its bars, which may overlap. */
-function ownTime(duration_ns: number, bars: readonly Bar[]): number {
-  let [covered, end] = [0, 0];
-  for (const { start, length } of bars.toSorted((a, b) => a.start - b.start)) {
-    covered += Math.max(0, start + length - Math.max(end, start));
-    end = Math.max(end, start + length);
-  }
-  return Math.max(0, duration_ns * (1 - covered));
 }
 
 function Fall({ bar: { attempt, start, length, startNs } }: { readonly bar: Bar }): View {

@@ -1,33 +1,39 @@
-// Usage over time: what each hour, day or month has cost and used.
+// Usage over time: what each minute, hour or day has cost and used.
 import { useMemo } from 'preact/hooks';
 import { compact, dollars } from '../../format.ts';
 import { html, type View } from '../../html.ts';
-import { Plot } from '../../parts/plot.ts';
-import { parseTime, startOfDay } from '../../time.ts';
+import { Plot, type Series } from '../../parts/plot.ts';
+import { momentOf, type TimeRange, wordOf } from '../../parts/time-range.ts';
 import type { UsageRow } from './sums.ts';
 
-export function OverTime({ rows }: { readonly rows: readonly UsageRow[] }): View {
-  const { times, costs, tokens } = useMemo(() => seriesOf(rows), [rows]);
+interface OverTimeProps {
+  readonly rows: readonly UsageRow[];
+  readonly range: TimeRange;
+}
+
+export function OverTime({ rows, range }: OverTimeProps): View {
+  const { costs, requests, tokens } = useMemo(() => seriesOf(range, rows), [range]);
+  const plot = (title: string, series: readonly Series[], format: (value: number) => string): View =>
+    html`<section class="card"><${Plot} title=${title} note=${`each ${wordOf[range.interval]}`} times=${range.times} series=${series} format=${format} /></section>`;
   return html`<div class="grid">
-    <section class="card"><${Plot} title="Cost" times=${times} series=${costs} format=${dollars} /></section>
-    <section class="card"><${Plot} title="Tokens" times=${times} series=${tokens} format=${compact} /></section>
+    ${plot('Cost', costs, dollars)}${plot('Requests', requests, compact)}${plot('Tokens', tokens, compact)}
   </div>`;
 }
 
-function seriesOf(rows: readonly UsageRow[]) {
-  const valuesOf = (pick: (row: UsageRow) => number): number[] => rows.map(pick);
+/** Times without usage have none. */
+function seriesOf({ times }: TimeRange, rows: readonly UsageRow[]) {
+  const byTime = new Map(rows.map((row) => [momentOf(row.date ?? ''), row]));
+  const valuesOf = (pick: (row: UsageRow) => number): number[] =>
+    times.map((time) => {
+      const row = byTime.get(time);
+      return row === undefined ? 0 : pick(row);
+    });
   return {
-    times: rows.map(({ date = '' }) => timeOf(date)),
-    costs: [{ label: 'Cost', color: 'c', values: valuesOf(({ total_cost }) => total_cost ?? 0) }],
+    costs: [{ label: 'US dollars', color: 'd', values: valuesOf(({ total_cost }) => total_cost ?? 0) }],
+    requests: [{ label: 'Requests', color: 'a', values: valuesOf((row) => row.requests) }],
     tokens: [
-      { label: 'In', color: 'a', values: valuesOf(({ input_tokens }) => input_tokens) },
-      { label: 'Out', color: 'b', values: valuesOf(({ output_tokens }) => output_tokens) },
+      { label: 'Input', color: 'b', values: valuesOf(({ input_tokens }) => input_tokens) },
+      { label: 'Output', color: 'c', values: valuesOf(({ output_tokens }) => output_tokens) },
     ],
-  };
-}
-
-/** Of `2030-01-31`, `2030-01`, or the start of an hour. */
-export function timeOf(date: string): number {
-  if (date.includes('T')) return parseTime(date);
-  return startOfDay(date.length === 7 ? `${date}-01` : date);
+  } satisfies Record<string, readonly Series[]>;
 }
