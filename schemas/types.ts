@@ -206,7 +206,7 @@ export interface Provider {
    */
   base_url: string;
   /**
-   * The key sent upstream. Refer to an environment variable; never write the key itself. A provider with a key that expands to an empty text is left out. bedrock: a Bedrock API key, or ACCESS_KEY_ID:SECRET_ACCESS_KEY, which signs requests, with :SESSION_TOKEN behind it when it is temporary. vertex: an access token, or an API key where base_url names no project.
+   * The key sent upstream. Refer to an environment variable; never write the key itself. A provider with a key that expands to an empty text is left out. bedrock: a Bedrock API key, or ACCESS_KEY_ID:SECRET_ACCESS_KEY, which signs requests, with :SESSION_TOKEN behind it when it is temporary; a pair with an empty half counts as empty. vertex: an access token, or an API key where base_url names no project.
    */
   api_key?: string;
   /**

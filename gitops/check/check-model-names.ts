@@ -1,5 +1,5 @@
 // Warnings about names of models in guardrails and in the cache that lead nowhere. They are not problems: an operator may add an alias of the name.
-import { knownModels, mayBeDiscovered, type Offer } from '../../domain/rules/known-models.ts';
+import { type KnownModels, knownModels, mayBeDiscovered, type Offer } from '../../domain/rules/known-models.ts';
 import { foldCase } from '../../domain/selector.ts';
 import type { Config } from '../../schemas/types.ts';
 import type { Path } from '../../schemas/validation/path.ts';
@@ -10,6 +10,8 @@ import type { Problem } from '../read/problem.ts';
 interface NamedModel {
   readonly model: string;
   readonly path: Path;
+  /** The gateway itself asks it. */
+  readonly isAsked: boolean;
   /** What follows when there is no such model. */
   readonly consequence: string;
 }
@@ -17,29 +19,40 @@ interface NamedModel {
 /** Limits the number of warnings, because each suggestion costs time. */
 const enough = 100;
 
+/** What else the files declare. */
+interface NamedOffer extends Offer {
+  readonly aliases: readonly (Offer['aliases'][number] & { readonly enabled: boolean })[];
+}
+
 /** A warning for each of the first names that are neither an alias nor a model. */
 export function checkModelNames(
   config: Pick<Config, 'guardrails' | 'cache'>,
-  offer: Offer,
+  offer: NamedOffer,
   sources: Sources,
 ): Problem[] {
   const all = knownModels(offer);
-  const families = [...all.aliases].flatMap((source) => (source.endsWith('/*') ? [source.slice(0, -1)] : []));
-  const isKnown = (name: string): boolean =>
-    all.models.has(name) ||
-    all.aliases.has(name) ||
-    mayBeDiscovered(name, all) ||
-    families.some((prefix) => name.startsWith(prefix));
+  // One that is not enabled leads nowhere.
+  const leading = knownModels({ ...offer, aliases: offer.aliases.filter(({ enabled }) => enabled) });
+  const [isKnown, leads] = [namesIn(all), namesIn(leading)];
   const unknown = namedModels(config).filter(
-    ({ model, path }) => !isKnown(foldCase(model)) && !sources.isUnknown(path),
+    ({ model, path, isAsked }) => !(isAsked ? leads : isKnown)(foldCase(model)) && !sources.isUnknown(path),
   );
   return unknown.slice(0, enough).map(({ model, path, consequence }) => {
-    const guess = didYouMean(model, [...all.aliases, ...all.models]);
-    return sources.problem(
-      path,
-      `no alias and no provider's model is called ${sources.quoted(path)}${consequence}${guess}`,
-    );
+    const quoted = sources.quoted(path);
+    if (isKnown(foldCase(model))) return sources.problem(path, `the alias ${quoted} is not enabled${consequence}`);
+    const guess = didYouMean(model, [...leading.aliases, ...leading.models]);
+    return sources.problem(path, `no alias and no provider's model is called ${quoted}${consequence}${guess}`);
   });
+}
+
+/** Whether a model or an alias may have a name, in lower case. */
+function namesIn(known: KnownModels): (name: string) => boolean {
+  const families = [...known.aliases].flatMap((source) => (source.endsWith('/*') ? [source.slice(0, -1)] : []));
+  return (name) =>
+    known.models.has(name) ||
+    known.aliases.has(name) ||
+    mayBeDiscovered(name, known) ||
+    families.some((prefix) => name.startsWith(prefix));
 }
 
 function namedModels({ guardrails, cache }: Pick<Config, 'guardrails' | 'cache'>): NamedModel[] {
@@ -47,16 +60,28 @@ function namedModels({ guardrails, cache }: Pick<Config, 'guardrails' | 'cache'>
     const refuses = llm?.fail === 'closed' && mode === 'enforce';
     const verdict = refuses ? 'so every request that the guardrail is for is refused' : 'so the guardrail never judges';
     return [
-      ...models.map((model, at) => ({ model, path: ['guardrails', index, 'models', at], consequence: '' })),
+      ...models.map((model, at) => ({
+        model,
+        path: ['guardrails', index, 'models', at],
+        isAsked: false,
+        consequence: '',
+      })),
       ...(llm === undefined
         ? []
-        : [{ model: llm.model, path: ['guardrails', index, 'llm', 'model'], consequence: `, ${verdict}` }]),
+        : [
+            {
+              model: llm.model,
+              path: ['guardrails', index, 'llm', 'model'],
+              isAsked: true,
+              consequence: `, ${verdict}`,
+            },
+          ]),
     ];
   });
   if (cache.semantic === undefined) return ofGuardrails;
   const path = ['cache', 'semantic', 'model'];
   return [
     ...ofGuardrails,
-    { model: cache.semantic.model, path, consequence: ', so the semantic layer never has an answer' },
+    { model: cache.semantic.model, path, isAsked: true, consequence: ', so the semantic layer never has an answer' },
   ];
 }

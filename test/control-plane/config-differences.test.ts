@@ -49,15 +49,21 @@ await test('it says what differs and why it is not in force, and nothing once it
   const path = 'rate_limits.user_paths[/team].limits[minute].max_requests';
   const values = [{ path, change: 'changed', line: 5, before: '60', after: '"sixty"' }];
   t.same(rejected['files'], [{ file: 'limits.yaml', change: 'changed', values }]);
-  t.match(rejected, { changes: [], set_aside: ['limits.yaml'] }, 'a file with a mistake counts as it is in force');
+  t.match(
+    rejected,
+    { changes: [], set_aside: ['limits.yaml: rate_limits'] },
+    'what holds a mistake counts as it is in force',
+  );
+  put(`${rules('sixty')}audit: { enabled: false }\n`);
   writeFileSync(join(directory, 'cache.yaml'), 'cache: { enabled: true, scope: gateway }\n');
   writeFileSync(join(directory, 'new.yaml'), 'guardrails: [\n');
   t.match(await look(), {
     changes: [
+      { name: 'audit.enabled', effect: 'loosened' },
       { kind: 'setting', name: 'cache.enabled', change: 'loosened', effect: 'loosened' },
       { name: 'cache.scope', words: 'loosened: setting cache.scope: user_path → gateway' },
     ],
-    set_aside: ['limits.yaml', 'new.yaml'],
+    set_aside: ['limits.yaml: rate_limits', 'new.yaml'],
   });
   for (const name of ['cache.yaml', 'new.yaml']) rmSync(join(directory, name));
   t.notOk('files' in (await look(temporaryDirectory(t))), 'without the copy the files in force are not known');

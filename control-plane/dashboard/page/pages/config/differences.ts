@@ -110,7 +110,7 @@ function Changes({ of: { changes = [], set_aside: aside = [] } }: { readonly of:
         )}
     </ul>`
   }
-  ${aside.length > 0 && html`<p class="quiet small">Here ${aside.join(', ')} counts as it is in force, because it holds a mistake.</p>`}`;
+  ${aside.length > 0 && html`<p class="quiet small">Compared without ${aside.join(', ')}: that counts as it is in force, because there is a mistake in it.</p>`}`;
 }
 
 function Problems({ of }: { readonly of: readonly Problem[] }): View {
