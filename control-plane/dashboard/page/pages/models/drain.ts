@@ -20,8 +20,10 @@ export interface Drainable {
 
 /** Says that it is out, why, by whom, and for how long. */
 export function DrainMark({ drain }: { readonly drain: Drain }): View {
-  return html`<${Badge} tone="warn" title=${`Drained by ${drain.updated_by} until ${drain.expires_at}: ${drain.reason}`}>taken out</${Badge}>
-    <span class="quiet small" title=${drain.reason}>${drain.reason}, back in <${Countdown} at=${drain.expires_at} over="a moment" /></span>`;
+  const title = `Drained by ${drain.updated_by} until ${drain.expires_at}: ${drain.reason}`;
+  return html`<span class="cell-line"><${Badge} tone="warn" title=${title}>taken out</${Badge}>
+      <span class="quiet small">back in <${Countdown} at=${drain.expires_at} over="a moment" /></span></span>
+    <span class="quiet small" title=${title}>${drain.reason}</span>`;
 }
 
 export interface DrainButtonProps extends Drainable {

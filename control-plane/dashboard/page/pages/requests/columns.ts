@@ -5,7 +5,7 @@ import { Badge } from '../../parts/badge.ts';
 import type { Column } from '../../parts/table.ts';
 import { TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
-import { type Entry, type EntryRow, isChange, statusWords, titleOf, toneOf } from './entry.ts';
+import { type Entry, type EntryRow, isChange, nameOfSession, statusWords, titleOf, toneOf } from './entry.ts';
 
 interface OfEntry {
   readonly entry: Entry;
@@ -27,7 +27,8 @@ function Start({ entry }: OfEntry): View {
 function What({ entry, count }: OfEntry & { readonly count?: number | undefined }): View {
   const { method, path, resolved_model, requested_model, stream, asked_by } = entry;
   const target = resolved_model === undefined || resolved_model === requested_model ? '' : `${resolved_model} · `;
-  const way = requested_model === undefined ? method : `${target}${path}`;
+  const session = nameOfSession(entry);
+  const way = `${session === undefined ? '' : `${session} · `}${requested_model === undefined ? method : `${target}${path}`}`;
   return html`<div class="cell">
     <span class="cell-line"><span class="name" title=${titleOf(entry)}>${titleOf(entry)}</span>
       ${isChange(entry) && html`<${Badge} tone="info">change</${Badge}>`}

@@ -51,9 +51,14 @@ export function sessionName(sessionId: string): string {
   return sessionId.replace(digest, '');
 }
 
+/** The name that its client gives its session; undefined: none. */
+export function nameOfSession({ session_id: id = '' }: Pick<Entry, 'session_id'>): string | undefined {
+  return digest.test(id) ? sessionName(id) : undefined;
+}
+
 /** Whether an entry is of the session with this id, or of one with this name. */
-export function isOfSession({ session_id: id = '' }: Entry, session: string): boolean {
-  return id === session || (digest.test(id) && sessionName(id) === session);
+export function isOfSession(entry: Entry, session: string): boolean {
+  return entry.session_id === session || nameOfSession(entry) === session;
 }
 
 export function isChange({ data }: Entry): boolean {
