@@ -20,6 +20,7 @@ const fleet = await shareFleet({
     providers: {
       out: provider(out.url),
       spare: provider(spare.url),
+      claude: { ...provider(out.url), type: 'anthropic', models: ['c', 'd'] },
       voice: { ...provider(out.url), models: ['gpt-realtime'], dialects: ['realtime'] },
     },
     aliases: [{ source: 'chat', strategy: 'failover', targets: [{ model: 'out/m' }, { model: 'spare/m' }] }],
@@ -160,6 +161,33 @@ await test('of one model, others of its provider are asked; its id may have slas
   for (const each of proxies)
     t.match(await each.metrics(), /^gateway_target_drained\{provider="out",model="org\/large"\} 1$/m);
   t.equal(await write('DELETE', 'out/org%2Flarge'), 200);
+});
+
+await test('no batch begins that names it', async (t) => {
+  const line = { custom_id: '1', method: 'POST', url: '/v1/chat/completions', body: { model: 'out/m', messages } };
+  const part = (name: string, value: string, more = ''): string =>
+    `--B\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+  const form = `${part('purpose', 'batch')}${part('file', JSON.stringify(line), '; filename="in.jsonl"')}--B--\r\n`;
+  const headers = { 'content-type': 'multipart/form-data; boundary=B' };
+  await out.behave({ kind: 'json', body: { id: 'file-1', object: 'file', purpose: 'batch' } });
+  t.teardown(() => out.behave({ kind: 'openai' }));
+  t.equal((await ask(proxy, '/v1/files?provider=out', { method: 'POST', headers, body: form })).status, 200);
+  for (const target of ['out/m', 'claude/c']) t.equal(await write('POST', target, hour), 200);
+  const body = { input_file_id: 'file-1', endpoint: '/v1/chat/completions', completion_window: '24h' };
+  const batch = (): Promise<Heard> => ask(proxy, '/v1/batches', { method: 'POST', body });
+  await waitFor('batches of it to be refused', async () => (await batch()).code === 'target_drained');
+  const claude = (...names: string[]): Promise<Heard> => {
+    const params = (model: string) => ({ model: `claude/${model}`, max_tokens: 5, messages });
+    const requests = names.map((model, index) => ({ custom_id: String(index), params: params(model) }));
+    return ask(proxy, '/v1/messages/batches', { method: 'POST', body: { requests } });
+  };
+  const before = out.ledger.length;
+  t.match(await claude('d', 'c'), { status: 503, code: 'target_drained', message: /claude\/c/ });
+  t.match(await batch(), { status: 503, message: /out\/m/ });
+  t.equal(out.ledger.length, before);
+  t.equal((await claude('d')).status, 200);
+  for (const target of ['out/m', 'claude/c']) t.equal(await write('DELETE', target), 200);
+  await waitFor('batches to begin again', async () => (await batch()).status === 200);
 });
 
 await test('it ends by itself, and its document is removed', async (t) => {
