@@ -31,11 +31,12 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
   const { config, state, writeTrouble, secretProblems, recordTrouble, areRecordsBegunAnew, rejectingProxies } = facts;
   const { isUp, standing, skipped, evicts } = state;
   const storeTrouble = isUp ? writeTrouble : (state.trouble ?? 'it does not answer');
+  const isRejectedElsewhere = config?.lastReloadSuccessful !== false && rejectingProxies.length > 0;
   const found: readonly (readonly [isSo: boolean, reason: string, cause?: string | undefined])[] = [
     [storeTrouble !== undefined, 'state_store_unavailable', storeTrouble],
     [config?.source === 'last-good', 'config_last_good'],
     [config?.lastReloadSuccessful === false, 'config_rejected', config && rejectedWords(config)],
-    [rejectingProxies.length > 0, 'config_rejected_by_proxy', `rejected by ${rejectingProxies.join(', ')}`],
+    [isRejectedElsewhere, 'config_rejected_by_proxy', `rejected by ${rejectingProxies.join(', ')}`],
     [secretProblems.length > 0, 'secret_file_unusable', secretProblems[0]],
     [isEmptied(standing), 'state_store_emptied'],
     [standing === 'behind', 'state_store_behind'],

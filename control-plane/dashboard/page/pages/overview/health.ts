@@ -42,7 +42,9 @@ interface Status {
 const words: Readonly<Record<string, string>> = {
   config_last_good: 'The configuration on disk was not usable at the start, so the last good one is in force.',
   config_rejected: 'The configuration on disk has mistakes, so the one before it stays in force.',
-  config_rejected_by_proxy: 'Some proxy rejects the configuration on its disk.',
+  config_rejected_by_proxy: 'Some proxy rejects the configuration on its disk, which is good here.',
+  provider_key_unusable: 'The key of a provider cannot be used.',
+  guardrail_unusable: 'A guardrail cannot work: it refuses what it is for, or never judges.',
   provider_key_file_unreadable: 'The file with the key of a provider cannot be read.',
   secret_file_unusable: 'A file with a secret cannot be used, so the secret before it stays in force.',
   state_store_unavailable: 'The state store does not answer: limits hold as they are, nothing can be changed.',
@@ -100,6 +102,7 @@ interface BodyProps {
 
 function Body({ status, hours }: BodyProps): View {
   const { degraded, proxies, store, last_rejected_config: rejected } = status;
+  const troubles = troublesOf(degraded);
   const live = proxies.filter((proxy) => proxy.live).length;
   const failed = hours && failedShare(hours);
   const isWell = degraded.length === 0 && hours !== undefined && failed === undefined;
@@ -108,7 +111,7 @@ function Body({ status, hours }: BodyProps): View {
       <h2 id="health">Health</h2>
       <div class="badges">
         ${isWell && html`<${Badge} tone="good">All is well</${Badge}>`}
-        ${degraded.length > 0 && html`<${Badge} tone="warn">${`${degraded.length} degraded`}</${Badge}>`}
+        ${degraded.length > 0 && html`<${Badge} tone="warn">${`${troubles.length} degraded`}</${Badge}>`}
         ${failed !== undefined && html`<${FailedBadge} of=${failed} />`}
         <${Badge} tone=${live === 0 ? 'bad' : status.converged ? 'good' : 'warn'}>${`${live} of ${proxies.length} ${proxies.length === 1 ? 'proxy' : 'proxies'} live, ${status.converged ? 'converged' : 'not converged'}`}</${Badge}>
         <${Badge} tone=${store.status === 'up' ? 'good' : 'bad'}>${`State store (${engine}) ${store.status}`}</${Badge}>
@@ -117,7 +120,7 @@ function Body({ status, hours }: BodyProps): View {
     ${
       degraded.length > 0 &&
       html`<ul class="list troubles">
-      ${troublesOf(degraded).map((each) => html`<${Trouble} key=${`${each.where[0]} ${each.reason}`} trouble=${each} />`)}
+      ${troubles.map((each) => html`<${Trouble} key=${each.reason} trouble=${each} />`)}
     </ul>`
     }
     ${hours !== undefined && failed !== undefined && html`<${FailingList} failing=${hours.failing} />`}
@@ -127,32 +130,38 @@ function Body({ status, hours }: BodyProps): View {
 
 /** The same of several parts, said once. */
 interface SharedTrouble extends Omit<Degraded, 'where' | 'cause'> {
-  readonly where: readonly string[];
+  readonly where: readonly Degraded[];
   readonly causes: readonly string[];
 }
 
 /** So many names and causes are written out. */
 const mostNames = 3;
 
-/** In their order. One outage of a store or a provider is told by every proxy. */
+/** In their order. One outage of a store or a provider, and one rejected configuration, is told by every process. */
 function troublesOf(degraded: readonly Degraded[]): readonly SharedTrouble[] {
-  const alike = Map.groupBy(degraded, ({ where, reason }) => `${where === 'control-plane'} ${reason}`);
-  return [...alike.values()].map((each) => {
+  return [...Map.groupBy(degraded, ({ reason }) => reason).values()].map((each) => {
     const [{ reason, since }] = each as [Degraded];
-    const causes = new Set(each.flatMap(({ cause }) => (cause === undefined ? [] : [cause])));
-    const where = each.map(({ where: name }) => (name === 'control-plane' ? 'Control plane' : name));
-    return { reason, since, where, causes: [...causes].slice(0, mostNames) };
+    const causes = Map.groupBy(each, ({ cause }) => cause);
+    const said = [...causes].flatMap(([cause, of]) => {
+      if (cause === undefined) return [];
+      return [causes.size === 1 ? cause : `${namesOf(of)}: ${cause}`];
+    });
+    return { reason, since, where: each, causes: said.slice(0, mostNames) };
   });
+}
+
+function namesOf(degraded: readonly Degraded[]): string {
+  const names = degraded.map(({ where }) => (where === 'control-plane' ? 'Control plane' : where));
+  const more = names.length - mostNames;
+  return names.slice(0, mostNames).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 function Trouble({ trouble: { where, reason, since, causes } }: { readonly trouble: SharedTrouble }): View {
   const lasting = duration(useSecond() - parseTime(since));
   const [text, page] = [reason.replaceAll('_', ' '), pages[reason]];
-  const more = where.length - mostNames;
-  const whose = where.slice(0, mostNames).join(', ') + (more > 0 ? ` and ${more} more` : '');
   return html`<li>
     <${Badge} tone="warn">${page === undefined ? text : html`<a href=${page}>${text}</a>`}</${Badge}>
-    <strong title=${where.join(', ')}>${whose}</strong> <span>${words[reason] ?? ''}</span>
+    <strong title=${where.map((each) => each.where).join(', ')}>${namesOf(where)}</strong> <span>${words[reason] ?? ''}</span>
     <span class="quiet small">since <${TimeText} at=${since} />, for ${lasting}</span>
     ${causes.map((cause) => html`<span class="cause small" key=${cause}>${cause}</span>`)}
   </li>`;

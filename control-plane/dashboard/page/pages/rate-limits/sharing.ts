@@ -44,7 +44,7 @@ export function Sharing({ rule, onShow }: SharingProps): View {
   if (counted === 'replica') {
     const title = `rate_limits.scope is replica: each proxy admits ${ownCaps(rule)}, and this is the sum of all`;
     return html`<span class="cell-line small">
-      <span class="quiet" title=${title}>${replicas < 2 ? 'each proxy counts alone' : `${count(replicas)} proxies, ${ownCaps(rule)} each`}</span>
+      <span class="quiet" title=${title}>${replicas < 2 ? 'each proxy counts alone' : `${count(replicas)} proxies, each alone`}</span>
       ${proxies !== undefined && proxies.length > 0 && html`<${ShowParts} rule=${rule} onShow=${onShow} />`}
     </span>`;
   }
