@@ -104,10 +104,11 @@ function Changes({ of: { changes = [], set_aside: aside = [] } }: { readonly of:
     html`<ul class="list">
       ${changes
         .toSorted((one, other) => rank(one) - rank(other))
-        .map(
-          ({ words, effect }) =>
-            html`<li key=${words}>${effect === 'loosened' ? html`<${Badge} tone="warn">loosened</${Badge}> ` : ''}<span>${words}</span></li>`,
-        )}
+        .map(({ words, effect }) => {
+          const [verb = '', ...rest] = words.split(': ');
+          const tone = effect === 'loosened' ? 'warn' : effect === 'tightened' ? 'good' : 'info';
+          return html`<li key=${words}><${Badge} tone=${tone}>${verb}</${Badge}> ${rest.join(': ')}</li>`;
+        })}
     </ul>`
   }
   ${aside.length > 0 && html`<p class="quiet small">Compared without ${aside.join(', ')}: that counts as it is in force, because there is a mistake in it.</p>`}`;
