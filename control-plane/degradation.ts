@@ -125,6 +125,8 @@ const causes: Readonly<Record<string, (body: HeartbeatBody) => string | undefine
     store_trouble === undefined
       ? undefined
       : `it says so itself, and serves with the rules and keys in force: ${store_trouble}`,
+  provider_key_unusable: ({ secret_problems = [] }) => secret_problems[0],
+  guardrail_unusable: ({ unusable_guardrails = [] }) => named(unusable_guardrails),
   providers_left_out: ({ left_out_providers = [] }) => named(left_out_providers),
   provider_key_refused: ({ refused_keys = [] }) => named(refused_keys.map(refusalWords)),
   targets_unusable: ({ unusable_targets = [] }) =>

@@ -320,7 +320,11 @@ lifecycle.heartbeats = startHeartbeats({
   store,
   instance,
   body: async () =>
-    lifecycle.heartbeat(await liveFacts(live, tickMs()), { keyMark: store.keyMark(), ready: readiness() }),
+    lifecycle.heartbeat(await liveFacts(live, tickMs()), {
+      keyMark: store.keyMark(),
+      ready: readiness(),
+      unusableGuardrails: unusable(),
+    }),
   nowMs,
   onOutcome: (trouble) => lifecycle.heartbeatTaken(trouble),
   tell: createHeartbeatTeller(instance, { pools, controlPlane, nowMs }),

@@ -111,15 +111,15 @@ export class Lifecycle {
     if (this.#takesHeartbeats !== this.state()?.isUp) void this.stateFollower?.refresh();
   }
 
-  /** `live`: what is counted at this moment. `keyMark`: see `SealedStore`. Throws before the state is followed. */
-  heartbeat(live: OwnFacts['live'], { keyMark, ready }: Pick<OwnFacts, 'keyMark' | 'ready'>): HeartbeatBody {
+  /** `live`: what is counted at this moment. `said`: what other parts say; for the mark of the key see `SealedStore`. Throws before the state is followed. */
+  heartbeat(live: OwnFacts['live'], said: Pick<OwnFacts, 'keyMark' | 'ready' | 'unusableGuardrails'>): HeartbeatBody {
     const state = this.state();
     if (state === undefined) throw new Error('a heartbeat before the store was read for the first time');
     const { isEnforcing } = this;
     // The files of providers' keys are secrets of the configuration.
     const { keyFileProblems = [], keyProblems = [] } = this.config() ?? {};
     const secretProblems = [...this.secretProblems(), ...[...keyFileProblems, ...keyProblems].map(formatProblem)];
-    const facts = { config: this.config(), state, isEnforcing, live, keyMark, ready, secretProblems };
+    const facts = { config: this.config(), state, isEnforcing, live, ...said, secretProblems };
     return heartbeatBody({ ...this.#identity, ...facts });
   }
 

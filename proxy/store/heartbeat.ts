@@ -99,6 +99,8 @@ export interface OwnFacts {
   readonly ready: { readonly status: string; readonly reasons: readonly string[] };
   /** Files of secrets that cannot be used now, a sentence each. */
   readonly secretProblems: readonly string[];
+  /** Names of guardrails that cannot work. */
+  readonly unusableGuardrails: readonly string[];
   /** See `environmentFingerprint`. */
   readonly environment: string;
   readonly live: Pick<
@@ -122,6 +124,7 @@ export interface OwnFacts {
 /** The facts as the body of a heartbeat. */
 export function heartbeatBody(facts: OwnFacts): HeartbeatBody {
   const { startedAtMs, config, state, isEnforcing, environment, live, keyMark, ready, secretProblems } = facts;
+  const { unusableGuardrails: unusable } = facts;
   const { rejected } = config ?? {};
   const leftOut = config?.leftOut ?? [];
   return {
@@ -140,6 +143,7 @@ export function heartbeatBody(facts: OwnFacts): HeartbeatBody {
     ...(keyMark === undefined ? {} : { master_key_mark: keyMark }),
     ...(secretProblems.length === 0 ? {} : { secret_problems: secretProblems.slice(0, mostProblems) }),
     ...(leftOut.length === 0 ? {} : { left_out_providers: leftOut.slice(0, mostLeftOut) }),
+    ...(unusable.length === 0 ? {} : { unusable_guardrails: unusable.slice(0, mostLeftOut) }),
     ...live,
   };
 }

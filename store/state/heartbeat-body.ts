@@ -37,6 +37,8 @@ export interface HeartbeatBody {
   readonly secret_problems?: readonly string[];
   /** Providers that it has left out, because they have no key; absent when there are none. */
   readonly left_out_providers?: readonly string[];
+  /** Guardrails that cannot work, by name; absent when there are none. */
+  readonly unusable_guardrails?: readonly string[];
   /** Rules that are no templates: rule key, epoch, requests used, tokens used, requests in flight, tokens set aside by open requests. */
   readonly counters: readonly LiveCounter[];
   /** Of each of `counters`, in their order; absent in the heartbeat of an older proxy. */
@@ -187,6 +189,7 @@ function parse(body: object): HeartbeatBody | undefined {
     (said.master_key_mark === undefined || isText(said.master_key_mark)) &&
     (said.secret_problems === undefined || isTexts(said.secret_problems)) &&
     (said.left_out_providers === undefined || isTexts(said.left_out_providers)) &&
+    (said.unusable_guardrails === undefined || isTexts(said.unusable_guardrails)) &&
     (said.instance_shared === undefined || typeof said.instance_shared === 'boolean') &&
     Array.isArray(counters) &&
     counters.every(isCounter) &&

@@ -20,6 +20,15 @@ await test('a degraded part is shown with the time of its start, until it works 
   t.strictSame((await plane.look())['degraded'], [silent, nobody]);
 });
 
+await test('guardrails that cannot work in a proxy are named', async (t) => {
+  const plane = await startStatus(t);
+  const ready = ['degraded', ['guardrail_unusable']] as const;
+  await plane.beat('proxy-1', { ...healthy, ready, unusable_guardrails: ['advice', 'tone'] });
+  t.match((await plane.look())['degraded'], [
+    { where: 'proxy-1', reason: 'guardrail_unusable', cause: 'advice; tone' },
+  ]);
+});
+
 await test('a proxy that has not followed a change for two seconds is behind', async (t) => {
   const plane = await startStatus(t);
   await plane.beat('proxy-1', { ...healthy, state_revision: 3 });
