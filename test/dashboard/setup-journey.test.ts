@@ -196,6 +196,8 @@ await test('a provider is taken out with a reason and an end, shows it, and is g
     t.same(await barriers(), [], theme);
     await picture(`taken-out-${theme}`);
   }
+  await page.goto(`${proxy.url}/admin/dashboard`);
+  await page.getByRole('link', { name: '1 target taken out' }).click();
   await page.getByRole('button', { name: 'Give back: fake' }).click();
   await dialog.getByText('maintenance of the provider').waitFor();
   await dialog.getByRole('button', { name: 'Give back' }).click();
@@ -243,7 +245,7 @@ await test('a mistake on disk shows with its line and what would change, and goe
   const difference = page.getByRole('table', { name: 'Differences in limits.yaml' });
   await difference.getByText('rate_limits.user_paths[/a].limits[day].max_requests').waitFor();
   t.match(await difference.textContent(), /changed.*7.*<img src=x/);
-  await page.getByText('It rejects the configuration on disk.').first().waitFor();
+  await page.getByText('It rejects the configuration on disk').first().waitFor();
   t.same(await barriers(), []);
   proxy.writeConfig({ 'limits.yaml': limits(8) });
   await page.getByText('The directory holds what is in force.').waitFor();

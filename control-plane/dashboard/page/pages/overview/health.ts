@@ -1,5 +1,5 @@
 // Whether all is well: what is degraded and since when, the stores, and every proxy.
-import { duration } from '../../format.ts';
+import { duration, plural } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { useLoad } from '../../load.ts';
 import { Badge } from '../../parts/badge.ts';
@@ -8,6 +8,7 @@ import { type Column, Table } from '../../parts/table.ts';
 import { TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
 import { parseTime, useSecond } from '../../time.ts';
+import { type Drain, drainName } from '../models/fleet.ts';
 import { FailedBadge, FailingList, failedShare, type LastHours, useLastHours } from './failing.ts';
 
 interface Proxy {
@@ -34,6 +35,7 @@ interface Status {
   readonly degraded: readonly Degraded[];
   readonly desired: { readonly config_revision: string; readonly state_revision: number };
   readonly proxies: readonly Proxy[];
+  readonly drained_targets: readonly Drain[];
   readonly last_rejected_config: { readonly problems: readonly string[] } | null;
   readonly store: { readonly engine: string; readonly status: 'up' | 'down' | 'emptied' | 'behind' };
 }
@@ -101,7 +103,7 @@ interface BodyProps {
 }
 
 function Body({ status, hours }: BodyProps): View {
-  const { degraded, proxies, store, last_rejected_config: rejected } = status;
+  const { degraded, proxies, store, last_rejected_config: rejected, drained_targets: drained } = status;
   const troubles = troublesOf(degraded);
   const live = proxies.filter((proxy) => proxy.live).length;
   const failed = hours && failedShare(hours);
@@ -113,6 +115,7 @@ function Body({ status, hours }: BodyProps): View {
         ${isWell && html`<${Badge} tone="good">All is well</${Badge}>`}
         ${degraded.length > 0 && html`<${Badge} tone="warn">${`${troubles.length} degraded`}</${Badge}>`}
         ${failed !== undefined && html`<${FailedBadge} of=${failed} />`}
+        ${drained.length > 0 && html`<${Badge} tone="warn" title=${drained.map((each) => `${drainName(each)}: ${each.reason}`).join('\n')}><a href=${unusable}>${plural(drained.length, 'target')} taken out</a></${Badge}>`}
         <${Badge} tone=${live === 0 ? 'bad' : status.converged ? 'good' : 'warn'}>${`${live} of ${proxies.length} ${proxies.length === 1 ? 'proxy' : 'proxies'} live, ${status.converged ? 'converged' : 'not converged'}`}</${Badge}>
         <${Badge} tone=${store.status === 'up' ? 'good' : 'bad'}>${`State store (${engine}) ${store.status}`}</${Badge}>
       </div>
