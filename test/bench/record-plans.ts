@@ -3,8 +3,7 @@ import type { Database, Value } from '../../store/records/sql/database.ts';
 import { runOperation } from '../../store/records/sql/operations.ts';
 import type { RecordQuery } from './record-queries.ts';
 
-const tables =
-  /^(combo|entry|entry_data|facet|minute_target|pace|search_gram|search_segment|tally|thread|usage|usage_\w+)$/;
+const tables = /^(combo|entry|entry_data|facet|pace|search_gram|search_segment|tally|thread|usage|usage_\w+)$/;
 
 /** The indexes that its statements use, and the tables that are read from one end to the other. */
 export async function indexesOf(

@@ -27,12 +27,9 @@ export function withoutCounts(tables: readonly string[] = sumTables): readonly s
 }
 
 /** Before there were sums of minutes. SQL statements, which leave the version as it is. */
-export const withoutMinutes: readonly string[] = [
-  'pace',
-  'minute_target',
-  'usage_by_model_minute',
-  'usage_by_path_minute',
-].map((table) => `DROP TABLE ${table}`);
+export const withoutMinutes: readonly string[] = ['pace', 'usage_by_model_minute', 'usage_by_path_minute'].map(
+  (table) => `DROP TABLE ${table}`,
+);
 
 /** Before records said who has asked. SQL statements, which leave the version as it is. */
 export const withoutAskedBy: readonly string[] = [

@@ -199,7 +199,7 @@ const cases: Readonly<Record<string, Case>> = {
     }
     const before = { auditBeforeMs: undefined, usageBeforeMs: undefined, minutesBeforeMs: startMs + 8 * hourMs };
     await store.prune(before, 1_000);
-    for (const table of ['usage_by_model_minute', 'usage_by_path_minute', 'minute_target'])
+    for (const table of ['usage_by_model_minute', 'usage_by_path_minute'])
       t.match(await query(`SELECT count(*) AS n FROM ${table}`), [{ n: /^0$/ }], table);
     t.match(await query(`SELECT count(*) AS n FROM pace WHERE grain_ms = ${minuteMs}`), [{ n: /^0$/ }]);
     const whole: UsageFilter = { span: { fromMs: 0, toMs: 2 * beginMs }, cacheMode: 'all' };

@@ -297,7 +297,6 @@ const cases: Readonly<Record<string, Case>> = {
       'usage',
       'usage_label',
       'pace',
-      'minute_target',
       'usage_by_model_minute',
       'usage_by_path_minute',
     ])

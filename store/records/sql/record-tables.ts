@@ -56,19 +56,15 @@ export function searchTables({ text, givenId, clustered }: Dialect): readonly st
 }
 
 /**
- * `pace`: what requests of a user path and below it were like in one minute, hour or day; `duration`, `first_byte`: see `TimeSteps`. `path` is
- * a short name of the path. `minute_target`: which model was asked for, and which provider has answered. Those of minutes are removed after
- * some hours, those of hours and days with the entries.
+ * `pace`: what requests of a user path and below it were like in one minute or hour; `duration`, `first_byte`: see `TimeSteps`. `path` is
+ * a short name of the path. `answered`: a list of `Answered`, of minutes. Those of minutes are removed after some hours, those of hours
+ * with the entries.
  */
 export function paceTables({ text, clustered }: Dialect): readonly string[] {
   return [
     `CREATE TABLE pace (path ${text} NOT NULL, grain_ms BIGINT NOT NULL, start_ms BIGINT NOT NULL,
        ${outcomes.map((name) => `${name} BIGINT NOT NULL`).join(', ')}, duration ${text} NOT NULL, first_byte ${text} NOT NULL,
-       PRIMARY KEY (path, grain_ms, start_ms))${clustered}`,
+       answered ${text} NOT NULL, PRIMARY KEY (path, grain_ms, start_ms))${clustered}`,
     'CREATE INDEX pace_start ON pace (grain_ms, start_ms)',
-    `CREATE TABLE minute_target (path ${text} NOT NULL, start_ms BIGINT NOT NULL, target ${text} NOT NULL,
-       requested_model ${text} NOT NULL, provider_name ${text} NOT NULL, requests BIGINT NOT NULL, failed BIGINT NOT NULL,
-       duration_ns DOUBLE PRECISION NOT NULL, PRIMARY KEY (path, start_ms, target))${clustered}`,
-    'CREATE INDEX minute_target_start ON minute_target (start_ms)',
   ];
 }

@@ -1,13 +1,13 @@
 // How long requests took in buckets of time, and by minute what they became of and which models fail (see write/pace.ts).
-import type { AuditStats, FailingModel, Percentiles, Span, Times } from '../../record-store.ts';
-import { between, condition } from '../condition.ts';
-import type { Row, Statements } from '../database.ts';
+import type { AuditStats, FailingModel, Percentiles, Times } from '../../record-store.ts';
+import { between } from '../condition.ts';
+import type { Statements } from '../database.ts';
 import { percentile, type TimeSteps } from '../time-steps.ts';
 import { addPaceTo, noPace, type Pace, paceOf, placeOf } from '../write/pace.ts';
-import { dayMs, hourMs, minuteMs } from '../write/tallies.ts';
+import { hourMs, minuteMs } from '../write/tallies.ts';
 
 /** A model fails when so many of its requests did in the last minutes, and at least this share of them. */
-const failingSpanMs = 10 * minuteMs;
+const failingMinutes = 10;
 const fewestFailures = 3;
 const failedShare = 0.01;
 /** So many minutes in which none of its requests failed end a failure. */
@@ -24,13 +24,11 @@ export async function paceOfBuckets(
   const buckets = new Map<number, Pace>();
   if (place === undefined) return buckets;
   // Where days begin between hours, hours count for the day in which they begin.
-  const isEven = (grain: number): boolean => edges.every((edge) => edge % grain === 0);
-  const grainMs = isByMinute(edges) ? minuteMs : ([dayMs, hourMs].find(isEven) ?? hourMs);
   const { sql, values } = between('start_ms', { fromMs, toMs });
   const rows = await statements.all(
     `SELECT * FROM pace WHERE path = ? AND grain_ms = ? AND ${sql} ORDER BY start_ms`,
     place,
-    grainMs,
+    isByMinute(edges) ? minuteMs : hourMs,
     ...values,
   );
   let bucket = 0;
@@ -69,70 +67,43 @@ export async function minuteStats(
     const counts = { requests, succeeded, clientErrors: client_errors, refused, serverErrors: server_errors };
     return { startMs: edges[index] ?? 0, ...counts, ...timesOf(pace) };
   });
-  const span = { fromMs: edges[0] ?? 0, toMs: edges.at(-1) ?? 0 };
-  return {
-    buckets,
-    ...timesOf(whole),
-    providers: await providersOf(statements, userPath, span),
-    failing: await failingModels(statements, userPath, span),
-  };
+  return { buckets, ...timesOf(whole), providers: providersOf(whole), failing: failingModels(paces, edges) };
 }
 
-async function providersOf(statements: Statements, userPath: string, span: Span): Promise<AuditStats['providers']> {
-  const { sql, values } = between('start_ms', span);
-  const rows = await statements.all(
-    `SELECT provider_name, sum(requests) AS n, sum(duration_ns) AS ns FROM minute_target
-     WHERE path = ? AND ${sql} AND provider_name <> '' GROUP BY provider_name ORDER BY n DESC, provider_name`,
-    placeOf(userPath) ?? '',
-    ...values,
-  );
-  return rows.map((row) => ({
-    provider_name: String(row['provider_name']),
-    requests: Number(row['n']),
-    mean_duration_ns: Math.round(Number(row['ns']) / Number(row['n'])),
-  }));
+function providersOf({ answered }: Pace): AuditStats['providers'] {
+  const byProvider = Map.groupBy(answered.values(), ({ provider }) => provider);
+  byProvider.delete('');
+  const rows = [...byProvider].map(([provider_name, some]) => {
+    const requests = some.reduce((sum, each) => sum + each.requests, 0);
+    const tookNs = some.reduce((sum, { took }) => sum + took, 0);
+    return { provider_name, requests, mean_duration_ns: Math.round(tookNs / requests) };
+  });
+  return rows.sort((a, b) => b.requests - a.requests || (a.provider_name < b.provider_name ? -1 : 1));
 }
 
-async function failingModels(statements: Statements, userPath: string, span: Span): Promise<FailingModel[]> {
-  const place = placeOf(userPath) ?? '';
-  const now = between('start_ms', { fromMs: Math.max(span.fromMs, span.toMs - failingSpanMs), toMs: span.toMs });
-  const failing = await statements.all(
-    `SELECT target, requested_model, provider_name, sum(requests) AS n, sum(failed) AS failed FROM minute_target
-     WHERE path = ? AND ${now.sql} GROUP BY target, requested_model, provider_name
-     HAVING sum(failed) >= ? AND sum(failed) >= sum(requests) * CAST(? AS DOUBLE PRECISION) ORDER BY failed DESC, target`,
-    place,
-    ...now.values,
-    fewestFailures,
-    failedShare,
+function failingModels(paces: ReadonlyMap<number, Pace>, edges: readonly number[]): FailingModel[] {
+  const recent = noPace();
+  for (const [index, pace] of paces) if (index >= edges.length - 1 - failingMinutes) addPaceTo(recent, pace);
+  const failing = [...recent.answered].filter(
+    ([, { requests, failed }]) => failed >= fewestFailures && failed >= requests * failedShare,
   );
-  if (failing.length === 0) return [];
-  const isOne = condition(
-    statements.dialect.isOneOf('target', 'TEXT'),
-    failing.map(({ target }) => String(target)),
-  );
-  const { sql, values } = between('start_ms', span);
-  const minutes = await statements.all(
-    `SELECT target, start_ms, failed FROM minute_target WHERE path = ? AND ${sql} AND ${isOne.sql} ORDER BY start_ms DESC`,
-    place,
-    ...values,
-    ...isOne.values,
-  );
-  const byTarget = Map.groupBy(minutes, ({ target }) => String(target));
-  return failing.map((row) => ({
-    requested_model: String(row['requested_model']),
-    provider_name: String(row['provider_name']),
-    requests: Number(row['n']),
-    failed: Number(row['failed']),
-    sinceMs: beginningOf(byTarget.get(String(row['target'])) ?? []),
-  }));
+  const latest = [...paces].toReversed();
+  const rows = failing.map(([key, { model, provider, requests, failed }]) => {
+    const minutes = latest.flatMap(([index, { answered }]) => {
+      const each = answered.get(key);
+      return each === undefined ? [] : [{ startMs: edges[index] ?? 0, failed: each.failed }];
+    });
+    return { requested_model: model, provider_name: provider, requests, failed, sinceMs: beginningOf(minutes) };
+  });
+  return rows.sort((a, b) => b.failed - a.failed || (a.requested_model < b.requested_model ? -1 : 1));
 }
 
 /** The first minute with a failure since the last pause between failures. `minutes`: those with requests, the last first. */
-function beginningOf(minutes: readonly Row[]): number {
+function beginningOf(minutes: readonly { readonly startMs: number; readonly failed: number }[]): number {
   let [since, clean] = [0, 0];
-  for (const { start_ms, failed } of minutes) {
-    if (Number(failed) === 0) clean += 1;
-    else [since, clean] = [Number(start_ms), 0];
+  for (const { startMs, failed } of minutes) {
+    if (failed === 0) clean += 1;
+    else [since, clean] = [startMs, 0];
     if (since > 0 && clean === cleanMinutes) break;
   }
   return since;

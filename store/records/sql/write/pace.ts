@@ -1,16 +1,21 @@
-// What each minute, hour and day was like, for every user path and those above it: how requests ended and how long they took; and for each minute
-// who answered.
+// What each minute and hour was like, for every user path and those above it: how requests ended and how long they took; of each minute also
+// which provider has answered.
 import { hash } from 'node:crypto';
 import type { RequestRecord } from '../../../../domain/records/request-record.ts';
 import { foldUserPath } from '../../../../domain/user-path.ts';
 import type { Insertion, Statements } from '../database.ts';
 import { plainMoment, plainText, wholeNumber } from '../plain-values.ts';
 import { addSteps, countTime, readSteps, stepsText, type TimeSteps } from '../time-steps.ts';
-import { dayMs, hourMs, minuteMs } from './tallies.ts';
+import { hourMs, minuteMs } from './tallies.ts';
 
-export const paceGrains = [minuteMs, hourMs, dayMs] as const;
+/** Days are sums of hours: to write a third row for every place took a third of the time again. */
+export const paceGrains = [minuteMs, hourMs] as const;
 /** Of a user path so many segments count: a stranger who makes up longer ones must not fill the store. */
 export const mostSegments = 12;
+/** Models that are told apart in one row: a client may pass any name on. */
+const mostModels = 100;
+/** Characters. */
+const longestModel = 200;
 
 export const outcomes = ['requests', 'succeeded', 'client_errors', 'refused', 'server_errors'] as const;
 export type Outcome = (typeof outcomes)[number];
@@ -20,6 +25,19 @@ export interface Pace {
   /** Of those that succeeded: to the end, and to the first byte, of the answer. */
   readonly duration: TimeSteps;
   readonly firstByte: TimeSteps;
+  /** By model and provider; of minutes alone. */
+  readonly answered: Map<string, Answered>;
+}
+
+/** Requests of one model that one provider has answered, or was asked last for. */
+export interface Answered {
+  /** As it was asked for; empty where no provider was asked, and of more than `mostModels`. */
+  readonly model: string;
+  readonly provider: string;
+  requests: number;
+  failed: number;
+  /** Nanoseconds, of all together. */
+  took: number;
 }
 
 const paces: Insertion = {
@@ -31,25 +49,10 @@ const paces: Insertion = {
     ...(Object.fromEntries(outcomes.map((name) => [name, 'BIGINT'])) as Record<Outcome, 'BIGINT'>),
     duration: 'TEXT',
     first_byte: 'TEXT',
+    answered: 'TEXT',
   },
   tail: `ON CONFLICT (path, grain_ms, start_ms) DO UPDATE SET
-    ${[...outcomes, 'duration', 'first_byte'].map((name) => `${name} = excluded.${name}`).join(', ')}`,
-};
-
-const answerers: Insertion = {
-  table: 'minute_target',
-  columns: {
-    path: 'TEXT',
-    start_ms: 'BIGINT',
-    target: 'TEXT',
-    requested_model: 'TEXT',
-    provider_name: 'TEXT',
-    requests: 'BIGINT',
-    failed: 'BIGINT',
-    duration_ns: 'DOUBLE PRECISION',
-  },
-  tail: `ON CONFLICT (path, start_ms, target) DO UPDATE SET requests = minute_target.requests + excluded.requests,
-    failed = minute_target.failed + excluded.failed, duration_ns = minute_target.duration_ns + excluded.duration_ns`,
+    ${[...outcomes, 'duration', 'first_byte', 'answered'].map((name) => `${name} = excluded.${name}`).join(', ')}`,
 };
 
 /** The names under which a user path and all above it are kept; `/` first. */
@@ -82,7 +85,6 @@ export async function addPace(statements: Statements, records: readonly RequestR
     known.set(record.user_path, places);
     return { record, places };
   });
-  await addAnswerers(statements, placed);
   await addOutcomes(statements, placed);
 }
 
@@ -96,27 +98,29 @@ async function addOutcomes(statements: Statements, placed: readonly Placed[]): P
   for (const grainMs of paceGrains) {
     const starts = Map.groupBy(placed, ({ record }) => startOf(record, grainMs));
     for (const [startMs, some] of starts) {
-      const sums = sumsOf(some);
+      const sums = sumsOf(some, grainMs === minuteMs);
       const { isOneOf } = statements.dialect;
       const where = `grain_ms = ? AND start_ms = ? AND ${isOneOf('path', 'TEXT')}`;
       for (const row of await statements.all(`SELECT * FROM pace WHERE ${where}`, grainMs, startMs, [...sums.keys()]))
         addPaceTo(sums.get(String(row['path'])) ?? noPace(), paceOf(row));
-      for (const [path, { counts, duration, firstByte }] of sums) {
+      for (const [path, { counts, duration, firstByte, answered }] of sums) {
         const numbers = outcomes.map((name) => counts[name]);
-        rows.push([path, grainMs, startMs, ...numbers, stepsText(duration), stepsText(firstByte)]);
+        const texts = [stepsText(duration), stepsText(firstByte), JSON.stringify([...answered.values()])];
+        rows.push([path, grainMs, startMs, ...numbers, ...texts]);
       }
     }
   }
   if (rows.length > 0) await statements.insert(paces, rows);
 }
 
-function sumsOf(placed: readonly Placed[]): Map<string, Pace> {
+function sumsOf(placed: readonly Placed[], isMinute: boolean): Map<string, Pace> {
   const sums = new Map<string, Pace>();
   for (const { record, places } of placed) {
     for (const place of places) {
       const pace = sums.get(place) ?? noPace();
       sums.set(place, pace);
       count(pace, record);
+      if (isMinute) addAnswered(pace.answered, answeredBy(record));
     }
   }
   return sums;
@@ -138,13 +142,39 @@ function count({ counts, duration, firstByte }: Pace, record: RequestRecord): vo
 
 export function noPace(): Pace {
   const counts = Object.fromEntries(outcomes.map((name) => [name, 0])) as Record<Outcome, number>;
-  return { counts, duration: new Map(), firstByte: new Map() };
+  return { counts, duration: new Map(), firstByte: new Map(), answered: new Map() };
 }
 
 export function addPaceTo(to: Pace, from: Pace): void {
   for (const name of outcomes) to.counts[name] += from.counts[name];
   addSteps(to.duration, from.duration);
   addSteps(to.firstByte, from.firstByte);
+  for (const each of from.answered.values()) addAnswered(to.answered, each);
+}
+
+function addAnswered(to: Map<string, Answered>, { model, provider, requests, failed, took }: Answered): void {
+  const asked = JSON.stringify([model, provider]);
+  const isKnown = to.has(asked) || to.size < mostModels;
+  const key = isKnown ? asked : JSON.stringify(['', provider]);
+  const sum = to.get(key) ?? { model: isKnown ? model : '', provider, requests: 0, failed: 0, took: 0 };
+  to.set(key, sum);
+  sum.requests += requests;
+  sum.failed += failed;
+  sum.took += took;
+}
+
+function answeredBy({
+  provider_name,
+  requested_model = '',
+  status_code,
+  error_type,
+  duration_ns,
+}: RequestRecord): Answered {
+  const hasFailed = status_code >= 500 || error_type === 'provider_error';
+  const sums = { requests: 1, failed: Number(hasFailed), took: wholeNumber(duration_ns) };
+  // What reached no provider was asked for under any name.
+  if (provider_name === undefined) return { model: '', provider: '', ...sums };
+  return { model: plainText(requested_model.slice(0, longestModel)), provider: plainText(provider_name), ...sums };
 }
 
 /** A row of the table. */
@@ -154,32 +184,13 @@ export function paceOf(row: Readonly<Record<string, unknown>>): Pace {
     counts,
     duration: readSteps(String(row['duration'])),
     firstByte: readSteps(String(row['first_byte'])),
+    answered: new Map(
+      (JSON.parse(String(row['answered'])) as Answered[]).map((each) => [
+        JSON.stringify([each.model, each.provider]),
+        each,
+      ]),
+    ),
   };
-}
-
-async function addAnswerers(statements: Statements, placed: readonly Placed[]): Promise<void> {
-  const sums = new Map<string, { readonly names: readonly (string | number)[]; readonly sums: number[] }>();
-  for (const { record, places } of placed) {
-    const { provider_name, requested_model = '', status_code: status, error_type } = record;
-    // What reached no provider was asked for under any name.
-    const [model, provider] = provider_name === undefined ? ['', ''] : [requested_model, provider_name];
-    const target = shortName(JSON.stringify([model, provider]));
-    const startMs = startOf(record, minuteMs);
-    const hasFailed = status >= 500 || error_type === 'provider_error';
-    for (const place of places) {
-      const key = `${place} ${startMs} ${target}`;
-      const names = [place, startMs, target, plainText(model), plainText(provider)];
-      const known = sums.get(key) ?? { names, sums: [0, 0, 0] };
-      sums.set(key, known);
-      const [requests = 0, failed = 0, ns = 0] = known.sums;
-      known.sums.splice(0, 3, requests + 1, failed + Number(hasFailed), ns + wholeNumber(record.duration_ns));
-    }
-  }
-  if (sums.size > 0)
-    await statements.insert(
-      answerers,
-      [...sums.values()].map((each) => [...each.names, ...each.sums]),
-    );
 }
 
 function startOf({ started_ms }: RequestRecord, grainMs: number): number {

@@ -17,8 +17,8 @@ export async function pruneRecords(
     const beforeMs = grainMs === minuteMs ? minutesBeforeMs : auditBeforeMs - grainMs;
     await statements.run('DELETE FROM pace WHERE grain_ms = ? AND start_ms < ?', grainMs, beforeMs);
   }
-  const ofMinutes = ['minute_target', ...minuteRollups.map((rollup) => tableOf(rollup, minuteMs))];
-  for (const table of ofMinutes) await statements.run(`DELETE FROM ${table} WHERE start_ms < ?`, minutesBeforeMs);
+  for (const rollup of minuteRollups)
+    await statements.run(`DELETE FROM ${tableOf(rollup, minuteMs)} WHERE start_ms < ?`, minutesBeforeMs);
   const entries = await pruneEntries(statements, auditBeforeMs, most);
   return entries + (await pruneUsage(statements, usageBeforeMs ?? 0, most));
 }
