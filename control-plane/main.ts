@@ -36,6 +36,7 @@ import { cache as cacheRoutes } from './admin/cache/routes.ts';
 import { configRoutes } from './admin/config/routes.ts';
 import { entryRoutes } from './admin/entry-kinds.ts';
 import { explainRoutes } from './admin/explain/routes.ts';
+import { nameRoutes } from './admin/names/routes.ts';
 import { openapi } from './admin/openapi/routes.ts';
 import { createEndingRules } from './admin/rate-limits/ending-rules.ts';
 import { removeExpired } from './admin/rate-limits/expiry.ts';
@@ -47,6 +48,7 @@ import { recordRoutes } from './admin/records/routes.ts';
 import { status } from './admin/status/routes.ts';
 import { targetResource } from './admin/targets/resource.ts';
 import { virtualModelResource } from './admin/virtual-models/resource.ts';
+import { secretsOf } from './authenticate.ts';
 import { ConfigInForce } from './config-in-force.ts';
 import { dashboard } from './dashboard/routes.ts';
 import { createDegradation, rejectingProxies } from './degradation.ts';
@@ -254,7 +256,11 @@ await app.register(configRoutes, {
     status: configStatus,
     fleet,
     differences: { settings: environment, ownFolder, status: configStatus, nowMs },
+    secrets: () => secretsOf(access),
   },
+});
+await app.register(nameRoutes, {
+  parts: { rules: rateLimitParts, aliases: virtualModelParts, budgets: budgetParts, records: () => records.store },
 });
 const statusSources = { fleet, degradation, desired, config: configStatus, state, keyMark: () => store.keyMark() };
 const documentsInForce = (): readonly Document[] => managed.documents;

@@ -31,11 +31,11 @@ export function recordOfReload(
     attempts: [],
     data: {
       event_type: 'config_reload',
+      about: 'the configuration',
       ...(isRejected && first !== undefined
         ? { error_code: 'config_rejected', error_message: formatProblem(first) }
         : {}),
       request_body: {
-        about: 'the configuration',
         verdict: kind,
         before: { revision: before },
         after: { revision: isRejected ? before : revision },

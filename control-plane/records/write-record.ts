@@ -72,7 +72,7 @@ export function recordOfWrite(write: AdminWrite, { instance, configRevision }: W
       ...(userAgent === undefined
         ? undefined
         : { user_agent: withoutKeysOfQuery(userAgent.slice(0, longestText), secrets) }),
-      ...(change === undefined ? undefined : { request_body: bodyOf(change) }),
+      ...(change === undefined ? undefined : { about: change.about, request_body: bodyOf(change) }),
       config_revision: configRevision,
       instance,
     },

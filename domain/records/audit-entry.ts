@@ -17,6 +17,8 @@ export interface EntryUsage {
   readonly entries: number;
   readonly rewrite_tokens_saved: number;
   readonly rewrite_cost_saved: number;
+  /** US dollars; null: nothing of it has a price. Absent: an entry of before this was kept. */
+  readonly total_cost?: number | null;
 }
 
 /** An attempt as it is shown: its start is a timestamp. */

@@ -98,6 +98,8 @@ export interface AuditData {
   readonly error_provider?: string;
   /** `admin_write`: a change by an operator, with `before` and `after` in its bodies. `config_reload`: a reload of the configuration. Absent: a request. */
   readonly event_type?: string;
+  /** Of a change: what was changed, such as `rule user_path /team-a minute`. */
+  readonly about?: string;
   readonly user_agent?: string;
   readonly max_tokens?: number;
   readonly temperature?: number;

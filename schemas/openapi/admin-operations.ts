@@ -27,7 +27,7 @@ const rateLimitOperations = managedOperations({
       'Usage is the sum over all live proxies. Several filters must all hold; with `limit`, it is one page. While the store does not answer, the rules in force are listed without usage, marked `stale`.',
     parameters: [
       ...(['RuleUserPath', 'RuleCovers', 'RuleScope', 'RuleSubject'] as const),
-      ...(['RuleSearch', 'RuleNamed', 'RuleSource', 'RuleState', 'RuleLimit', 'RuleOffset'] as const),
+      ...(['RuleSearch', 'RuleNamed', 'RuleSource', 'RuleState', 'RuleSort', 'RuleLimit', 'RuleOffset'] as const),
     ],
   },
   put: {

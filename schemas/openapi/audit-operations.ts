@@ -17,11 +17,19 @@ const filters = [
   'EntryStatus',
   'EntryStream',
   'AskedBy',
+  'EntryKind',
   'EntrySearch',
   'EntrySession',
   'AuditLimit',
   'Offset',
 ] as const;
+
+const quoting = 'Text that a spreadsheet would take for a formula has an apostrophe before it.';
+const logTable = [
+  'timestamp,id,request_id,user_path,method,path,requested_model,status_code,duration_ms,total_tokens,total_cost',
+  '2026-03-01T21:04:20.498Z,01960c5e-7a31-7c4e-9d52-6a1f0e8b4c21,req_5f0c2b9e1a7d000012,/team-a/ann,POST,/v1/chat/completions,chat,200,2861,1510,0.00382',
+  '',
+].join('\r\n');
 
 export const auditOperations: readonly Operation[] = [
   {
@@ -40,8 +48,15 @@ export const auditOperations: readonly Operation[] = [
     id: 'listAuditEntries',
     path: '/admin/audit/log',
     summary: 'The entries that match, the newest first, without bodies.',
-    parameters: filters,
-    success: { status: 200, says: 'One page of entries.', schema: 'audit-log' },
+    description: `As CSV it has all pages, at most 100,000 rows, whatever \`limit\` and \`offset\` say. ${quoting}`,
+    parameters: [...filters, 'UsageFormat'],
+    success: {
+      status: 200,
+      says: 'One page of entries.',
+      schema: 'audit-log',
+      texts: { 'text/csv': logTable },
+      headers: ['x-gateway-truncated'],
+    },
     refusals,
   },
   {

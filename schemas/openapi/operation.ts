@@ -99,6 +99,28 @@ export const parameters = {
     schema: { type: 'string', pattern: '^[a-z_, ]+$' },
     example: 'providers,aliases',
   },
+  ConfigFile: {
+    name: 'file',
+    in: 'query',
+    description: 'The file whose text is wanted, by its path within the directory.',
+    schema: { type: 'string' },
+    example: 'limits.yaml',
+  },
+  NamesOf: {
+    name: 'of',
+    in: 'query',
+    required: true,
+    description: 'What the names are of.',
+    schema: { enum: ['models', 'providers', 'user_paths', 'labels', 'keys', 'rules'] },
+    example: 'models',
+  },
+  NamesSearch: {
+    name: 'search',
+    in: 'query',
+    description: 'A part of the name, in any letter case; absent: any.',
+    schema: { type: 'string' },
+    example: 'gpt',
+  },
   UserPath: {
     name: 'X-Gateway-User-Path',
     in: 'header',

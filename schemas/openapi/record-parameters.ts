@@ -119,6 +119,13 @@ export const recordParameters = {
     schema: { enum: ['client', 'gateway'] },
     example: 'client',
   },
+  EntryKind: {
+    name: 'kind',
+    in: 'query',
+    description: 'call: requests of clients and of the gateway itself. change: writes of operators.',
+    schema: { enum: ['call', 'change'] },
+    example: 'call',
+  },
   AuditLimit: {
     name: 'limit',
     in: 'query',

@@ -60,6 +60,14 @@ export const ruleParameters = {
     schema: { enum: ['used_up', 'refused', 'shadow', 'unenforced', 'ending'] },
     example: 'used_up',
   },
+  RuleSort: {
+    name: 'sort',
+    in: 'query',
+    description:
+      'The order: by subject, by the used part of the cap of which least is left, by how many requests were refused, or by the place of declaration; with - before it the other way round. Absent: by scope and subject.',
+    schema: { enum: ['subject', 'use', 'refused', 'source', '-subject', '-use', '-refused', '-source'] },
+    example: '-use',
+  },
   RuleLimit: {
     name: 'limit',
     in: 'query',

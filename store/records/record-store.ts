@@ -10,6 +10,9 @@ export interface Span {
   readonly toMs: number;
 }
 
+export const entryKinds = ['call', 'change'] as const;
+export type EntryKind = (typeof entryKinds)[number];
+
 /** Entries that match all that is given (spec: Audit sessions). Texts with "contains" fold ASCII case, and have no wildcards. */
 export interface EntryFilter {
   /** Absent: of all times. */
@@ -29,6 +32,8 @@ export interface EntryFilter {
   readonly statusCode?: number;
   readonly stream?: boolean;
   readonly askedBy?: AskedBy;
+  /** `call`: a request of a client or of the gateway; `change`: a write of an operator. */
+  readonly kind?: EntryKind;
   /**
    * Contained in one of request_id, requested_model, provider, provider_name, method, path, session_id, error_type, error_message. Where
    * more than 5,000 entries have it in their own texts, or 2,000 sessions, the newest are found.

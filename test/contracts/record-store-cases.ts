@@ -39,7 +39,6 @@ const usage = (input: number, cached?: number) => ({
   source: 'reported' as const,
   cost: { input: input * 1_000, output: 10, total: input * 1_000 + 10 },
 });
-
 const ids = (entries: readonly AuditEntry[]): string[] => entries.map(({ id }) => id);
 
 const cases: Readonly<Record<string, Case>> = {
@@ -147,6 +146,7 @@ const cases: Readonly<Record<string, Case>> = {
       entries: 2,
       rewrite_tokens_saved: 4,
       rewrite_cost_saved: 4e-6,
+      total_cost: 0.000_200_02,
     });
     const { entries } = await store.entries({}, { limit: 2, offset: 0 });
     t.same(entries[0], await store.entry(record(2).id), 'nothing is left out of an entry without bodies');

@@ -48,7 +48,7 @@ export function scattered(count: number): AuditedRecord[] {
       started_ms: beginMs + Math.floor(random() * 96) * hourMs + pick(0, 1, 1_000_000),
       ...(session === undefined ? {} : { session_id: session }),
       method: pick('POST', 'GET'),
-      path: pick('/v1/chat/completions', '/v1/responses', '/v1/Files/x_1'),
+      path: pick('/v1/chat/completions', '/v1/responses', '/v1/Files/x_1', '/admin/budgets'),
       status_code: isRefused ? pick(400, 429, 502) : 200,
       ...pick({ stream: true }, { stream: false }, {}),
       ...(model === undefined ? {} : { requested_model: model, provider, provider_name: `${provider}-eu` }),
@@ -81,7 +81,7 @@ export function isSession(id: string | undefined, sought: string): boolean {
 
 function matches(entry: AuditedRecord, filter: EntryFilter): boolean {
   const { span, requestedModel, provider, method, path, userPath, errorType, statusCode } = filter;
-  const { stream, search, sessionId, askedBy } = filter;
+  const { stream, search, sessionId, askedBy, kind } = filter;
   const has = (part: string | undefined, ...texts: readonly (string | undefined)[]): boolean =>
     part === undefined || texts.some((text) => contains(text, part));
   const named = [
@@ -103,6 +103,7 @@ function matches(entry: AuditedRecord, filter: EntryFilter): boolean {
     (statusCode === undefined || entry.status_code === statusCode) &&
     (stream === undefined || entry.stream === stream) &&
     (askedBy === undefined || (entry.asked_by ?? 'client') === askedBy) &&
+    (kind === undefined || entry.path.startsWith('/admin/') === (kind === 'change')) &&
     has(search, ...named, entry.request_id, entry.session_id, entry.data.error_message) &&
     (sessionId === undefined || isSession(entry.session_id, sessionId))
   );
@@ -145,6 +146,8 @@ export const filters: readonly EntryFilter[] = [
   { stream: true },
   { askedBy: 'client' },
   { askedBy: 'gateway', userPath: '/team' },
+  { kind: 'call' },
+  { kind: 'change', userPath: '/team' },
   ...['scoped-a1', 'scoped-3', 'scoped', 'case-1', `case-1~${'f'.repeat(16)}`].map((sessionId) => ({ sessionId })),
   { sessionId: 'case-1', userPath: '/team', search: 'e' },
   { sessionId: 'case-1', userPath: '/team', statusCode: 200 },

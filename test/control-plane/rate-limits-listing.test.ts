@@ -71,6 +71,7 @@ await test('a query that means nothing is refused by its name', async (t) => {
     [{ source: 'git' }, 'source', /one of config, manual, override/],
     [{ state: 'full' }, 'state', /one of used_up, refused, shadow, unenforced, ending/],
     [{ state: 'constructor' }, 'state', /one of/],
+    [{ sort: 'cost' }, 'sort', /one of subject, use, refused, source, -subject/],
     [{ limit: '0' }, 'limit', /whole number from 1 to 100/],
     [{ limit: '101' }, 'limit', /whole number from 1 to 100/],
     [{ limit: 'all' }, 'limit', /whole number/],
@@ -123,6 +124,15 @@ await test('a search is over all rules, and a page says how many there are', asy
     t.same(await listed(`?limit=100&${query}`), found, query);
     t.same((await listed(`?${query}`)).subjects, subjects, `${query}, whole`);
   }
+  const orders: [sort: string, subjects: string[]][] = [
+    ['subject', ['/children', '/config', '/other', '/team', 'OpenAI']],
+    ['-subject', ['OpenAI', '/team', '/other', '/config', '/children']],
+    ['-refused', ['/other', 'OpenAI', '/children', '/config', '/team']],
+    ['source', ['/config', 'OpenAI', '/children', '/other', '/team']],
+  ];
+  for (const [sort, subjects] of orders) t.same((await listed(`?limit=100&sort=${sort}`)).subjects, subjects, sort);
+  const byUse = (await listed('?limit=100&sort=-use')).subjects;
+  t.same([byUse.slice(0, 2), byUse.at(-1)], [['OpenAI', '/team'], '/children'], 'a template has no use as a whole');
   t.same(await listed('?limit=2&offset=1'), { subjects: ['/children', '/config'], total: 5, all: 5 });
   t.same(await listed('?limit=2&offset=4&source=manual'), { subjects: [], total: 3, all: 5 });
   t.same(await listed('?limit=1', as('key-team')), { subjects: ['/team'], total: 1, all: 1 }, 'of what it may see');

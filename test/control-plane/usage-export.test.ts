@@ -1,7 +1,7 @@
 // Exports of usage: cells, the longest table, rows that move while it is read, and pages that cannot be read.
 import { test } from 'tap';
-import { csvLine } from '../../control-plane/admin/usage/csv.ts';
-import { longestTable, type RowPage, tableOf } from '../../control-plane/admin/usage/export.ts';
+import { csvLine } from '../../control-plane/admin/records/csv.ts';
+import { longestTable, type RowPage, tableOf } from '../../control-plane/admin/records/table.ts';
 
 const joinParts = async (parts: AsyncIterable<string>): Promise<string> => {
   let text = '';

@@ -8,6 +8,7 @@ import { configRoutes } from '../../control-plane/admin/config/routes.ts';
 import { entryRoutes } from '../../control-plane/admin/entry-kinds.ts';
 import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
 import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
+import { nameRoutes } from '../../control-plane/admin/names/routes.ts';
 import { openapi } from '../../control-plane/admin/openapi/routes.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
 import { rateLimitResource } from '../../control-plane/admin/rate-limits/resource.ts';
@@ -72,8 +73,18 @@ export async function startAdmin(t: Test) {
   const settings = { configDirectory: '.', entitlements: new Set<string>(), variables: {} };
   const differences = { settings, ownFolder: '.', status: () => undefined, nowMs };
   await app.register(configRoutes, {
-    parts: { rules, budgets: ofBudgets, aliases, inForce: () => empty, status: () => undefined, fleet, differences },
+    parts: {
+      rules,
+      budgets: ofBudgets,
+      aliases,
+      inForce: () => empty,
+      status: () => undefined,
+      fleet,
+      differences,
+      secrets: () => [],
+    },
   });
+  await app.register(nameRoutes, { parts: { rules, aliases, budgets: ofBudgets, records: () => undefined } });
   for (const each of [managedRoutes(budgetResource), managedRoutes(budgetSettingsResource)])
     await app.register(each, { parts: ofBudgets });
   for (const each of entryRoutes) await app.register(each, { parts: { store, config: empty, fleet, nowMs } });

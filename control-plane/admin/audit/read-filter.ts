@@ -1,11 +1,12 @@
 // Reads the filters of audit entries (spec: Audit sessions).
 import type { IncomingHttpHeaders } from 'node:http';
-import { spanOf } from '../../../domain/records/buckets.ts';
+import { type Days, spanOf } from '../../../domain/records/buckets.ts';
 import { askedBy } from '../../../domain/records/request-record.ts';
 import { isRecordId } from '../../../store/records/record-id.ts';
-import type { EntryFilter, SessionPage } from '../../../store/records/record-store.ts';
+import { type EntryFilter, entryKinds, type SessionPage } from '../../../store/records/record-store.ts';
 import type { Operator } from '../../authenticate.ts';
 import { invalidQuery } from '../../managed/read-query.ts';
+import { readForm } from '../records/form.ts';
 import { type DayName, dayNames, readDays } from '../records/read-days.ts';
 import {
   type Given,
@@ -29,6 +30,7 @@ const names = [
   'status_code',
   'stream',
   'asked_by',
+  'kind',
   'search',
   'session_id',
   'limit',
@@ -46,18 +48,22 @@ export interface Asking {
 }
 
 export interface EntryQuestion {
+  readonly days: Days;
+  readonly form: 'json' | 'csv';
   /** Undefined: the operator may see none of the user paths that are asked for. */
   readonly filter: EntryFilter | undefined;
   readonly page: Page;
 }
 
-export interface SessionQuestion extends EntryQuestion {
+export interface SessionQuestion {
+  readonly filter: EntryFilter | undefined;
   readonly page: SessionPage;
 }
 
 /** Throws 400 `invalid_query` and `invalid_header`. `nowMs`: Unix milliseconds. */
 export function readEntryQuestion(asking: Asking, nowMs: number): EntryQuestion {
-  return questionOf(readFilled(asking.query, names), asking, nowMs);
+  const { format, ...given } = readFilled(asking.query, [...names, 'format']);
+  return { ...questionOf(given, asking, nowMs), form: readForm(format, asking.headers.accept) };
 }
 
 /**
@@ -71,15 +77,20 @@ export function readSessionQuestion(asking: Asking, nowMs: number): SessionQuest
   return { filter, page: { ...page, after } };
 }
 
-function questionOf(given: Given<(typeof names)[number]>, { headers, operator }: Asking, nowMs: number): EntryQuestion {
+function questionOf(
+  given: Given<(typeof names)[number]>,
+  { headers, operator }: Asking,
+  nowMs: number,
+): Omit<EntryQuestion, 'form'> {
   const page = readPage(given, usualLimit);
-  const span = readSpan(given, headers, nowMs);
-  const { status_code, stream, method, provider, path, error_type, asked_by, search, session_id } = given;
+  const days = readDays(given, headers, nowMs);
+  const { status_code, stream, method, provider, path, error_type, asked_by, kind, search, session_id } = given;
   const statusCode = status_code === undefined ? undefined : readWhole('status_code', status_code, [100, 599]);
   const isStream = stream === undefined ? undefined : readChoice('stream', stream, ['true', 'false']) === 'true';
   const requestedModel = readModel(given);
   const userPath = readUserPath(given.user_path, operator);
-  if (userPath === undefined) return { filter: undefined, page };
+  if (userPath === undefined) return { days, filter: undefined, page };
+  const span = spanIn(given, days);
   const filter: EntryFilter = {
     userPath,
     ...(span === undefined ? {} : { span }),
@@ -91,19 +102,15 @@ function questionOf(given: Given<(typeof names)[number]>, { headers, operator }:
     ...(statusCode === undefined ? {} : { statusCode }),
     ...(isStream === undefined ? {} : { stream: isStream }),
     ...(asked_by === undefined ? {} : { askedBy: readChoice('asked_by', asked_by, askedBy) }),
+    ...(kind === undefined ? {} : { kind: readChoice('kind', kind, entryKinds) }),
     ...(search === undefined ? {} : { search }),
     ...(session_id === undefined ? {} : { sessionId: session_id }),
   };
-  return { filter, page };
+  return { days, filter, page };
 }
 
 /** A session without dates is asked for as a whole. */
-function readSpan(
-  given: Given<DayName | 'session_id'>,
-  headers: IncomingHttpHeaders,
-  nowMs: number,
-): EntryFilter['span'] | undefined {
-  const days = readDays(given, headers, nowMs);
+function spanIn(given: Given<DayName | 'session_id'>, days: Days): EntryFilter['span'] | undefined {
   const isWhole = given.session_id !== undefined && dayNames.every((name) => given[name] === undefined);
   return isWhole ? undefined : spanOf(days);
 }

@@ -7,7 +7,9 @@ import { invalidQuery } from '../../managed/read-query.ts';
 import { nothingRecorded, type ReadableRecords } from '../records/nothing-recorded.ts';
 import { dayNames, describeDays, readDays } from '../records/read-days.ts';
 import { readFilled, readUserPath, readWhole } from '../records/read-query.ts';
+import { tableFile } from '../records/table-file.ts';
 import { storeRefusal } from '../store-refusal.ts';
+import { entryTable } from './entry-table.ts';
 import { readEntryQuestion, readSessionQuestion } from './read-filter.ts';
 import { describeStats, edgesOf } from './stats.ts';
 
@@ -43,9 +45,14 @@ export const auditRoutes: FastifyPluginAsync<{ readonly parts: AuditParts }> = a
     return { sessions, total, limit, offset };
   });
 
-  app.get('/admin/audit/log', route, async (asked) => {
-    const { filter, page } = readEntryQuestion(asked, parts.nowMs());
-    const { entries, total } = await recordedFor(filter).entries(filter ?? {}, page);
+  app.get('/admin/audit/log', route, async (asked, reply) => {
+    const { filter, page, days, form } = readEntryQuestion(asked, parts.nowMs());
+    const records = recordedFor(filter);
+    if (form === 'csv') {
+      const { headers, body } = tableFile('requests', days, await entryTable(records, filter ?? {}));
+      return reply.headers(headers).send(body);
+    }
+    const { entries, total } = await records.entries(filter ?? {}, page);
     return { entries, total, ...page };
   });
 

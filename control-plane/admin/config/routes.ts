@@ -1,4 +1,4 @@
-// The routes of /admin/config: the configuration in force and where each entry is declared, and what differs on disk.
+// The routes of /admin/config: the configuration in force, where each entry is declared, its files, and what differs on disk.
 import type { FastifyPluginAsync } from 'fastify';
 import { singleFlight } from '../../../store/single-flight.ts';
 import { readQuery } from '../../managed/read-query.ts';
@@ -6,9 +6,12 @@ import { readStored, staleHeader } from '../../managed/read-stored.ts';
 import { readChoice } from '../records/read-query.ts';
 import { type ConfigParts, describeConfig, type ListName, listNames } from './describe.ts';
 import { type DifferenceParts, describeDifferences } from './differences.ts';
+import { describeFiles } from './files.ts';
 
 export interface ConfigRouteParts extends ConfigParts {
   readonly differences: DifferenceParts;
+  /** Those that this process knows: none of them is shown. */
+  readonly secrets: () => readonly string[];
 }
 
 /** Answers with `schemas/admin/config.schema.json`. While the store is down, with the manual rules in force here. */
@@ -22,6 +25,12 @@ export const configRoutes: FastifyPluginAsync<{ parts: ConfigRouteParts }> = asy
     const known = await readStored(parts.rules.store);
     reply.headers({ 'cache-control': 'no-store', ...staleHeader(known.isStale) });
     return describeConfig(parts, known, wanted);
+  });
+
+  app.get('/admin/config/files', { config }, async ({ query }, reply) => {
+    const { file } = readQuery(query, ['file']);
+    void reply.header('cache-control', 'no-store');
+    return describeFiles(parts.differences, file, parts.secrets());
   });
 
   app.get('/admin/config/differences', { config }, async ({ query }, reply) => {

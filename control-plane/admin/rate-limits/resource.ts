@@ -112,11 +112,13 @@ export const rateLimitResource: ManagedResource<RateLimitParts, RulesNow, Listin
     const read = async (rules: ListingParts['rules'], most: number): Promise<ListingParts['shared']> =>
       counting?.counted === 'fleet' ? readShared(rules, parts.limits.look, most) : undefined;
     const seen = all.rules.filter((rule) => isVisible(operator, rule));
-    const { finds, stands, isByUse } = query.search;
+    const { finds, stands } = query.search;
+    const isByUse = query.search.isByUse || query.order?.isByUse === true;
     const found = seen.filter((rule) => query.filter(rule) && finds(rule, all));
     const searched = isByUse ? await read(likelyFirst(found, all), mostSearched) : undefined;
-    const standing = found.filter((rule) => stands(rule, { ...all, shared: searched }));
-    const page = pageOf(standing, seen.length, query);
+    const around = { ...all, shared: searched };
+    const standing = found.filter((rule) => stands(rule, around));
+    const page = pageOf(query.order?.sorted(standing, around) ?? standing, seen.length, query);
     return listing({ ...all, ...page, shared: searched ?? (await read(page.rules, mostRead)) });
   },
   title: (wanted: RuleName) => (wanted.key === everyRule ? 'every rule' : `rule ${ruleTitle(wanted)}`),
@@ -135,6 +137,7 @@ export const rateLimitResource: ManagedResource<RateLimitParts, RulesNow, Listin
 const everyRuleShown: ListingQuery = {
   filter: () => true,
   search: { finds: () => true, stands: () => true, isByUse: false },
+  order: undefined,
   page: undefined,
 };
 

@@ -97,9 +97,16 @@ export function roomOf(
 
 /** Whether nothing is left of a cap. A template has no use as a whole. */
 export function isUsedUp(rule: MergedRule, sources: UseSources): boolean {
-  if (rule.perChild) return false;
+  return (shareUsed(rule, sources) ?? 0) >= 1;
+}
+
+/** The used part of the cap of which least is left; 1 where nothing is. Undefined: it is a template, which has no use as a whole. */
+export function shareUsed(rule: MergedRule, sources: UseSources): number | undefined {
+  if (rule.perChild) return undefined;
   const { requests, tokens } = roomOf(rule, useOf(rule, sources), sources);
-  return requests?.left === 0 || tokens?.left === 0;
+  const partOf = (room: Room | undefined): number =>
+    room === undefined ? 0 : room.cap === 0 ? 1 : 1 - room.left / room.cap;
+  return Math.max(partOf(requests), partOf(tokens));
 }
 
 function sum(numbers: readonly number[]): number {

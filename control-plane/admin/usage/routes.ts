@@ -1,16 +1,16 @@
 // The routes of /admin/usage: totals, by time, model, user path, key, label and session, and single records; as JSON, most also as CSV.
-import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { bucketsOf, type Days, type Interval, intervals, mostHourlyDays } from '../../../domain/records/buckets.ts';
 import { dollars, dollarText } from '../../../domain/records/dollars.ts';
-import { dayText } from '../../../schemas/formats/calendar.ts';
 import { invalidQuery } from '../../managed/read-query.ts';
+import { readForm } from '../records/form.ts';
 import { nothingRecorded, type ReadableRecords } from '../records/nothing-recorded.ts';
 import { describeDays } from '../records/read-days.ts';
 import { readChoice, readPage } from '../records/read-query.ts';
+import { type RowPage, type Table, tableOf } from '../records/table.ts';
+import { tableFile, truncatedHeader } from '../records/table-file.ts';
 import { storeRefusal } from '../store-refusal.ts';
-import { type RowPage, type Table, tableOf } from './export.ts';
-import { readForm, readUsageQuestion, type UsageQuestion } from './read-filter.ts';
+import { readUsageQuestion, type UsageQuestion } from './read-filter.ts';
 import { columns, logEntry, type Money, rowOf, sums, totalSums } from './rows.ts';
 
 export interface UsageParts {
@@ -150,15 +150,7 @@ function pagesOf(rows: readonly Row[]) {
   });
 }
 
-function truncatedHeader(isTruncated: boolean): Record<string, string> {
-  return isTruncated ? { 'x-gateway-truncated': 'true' } : {};
-}
-
-/** An export that cannot be completed cuts the connection, so that it is never taken for a complete one. */
-function sendTable(reply: FastifyReply, name: string, { first, last }: Days, table: Table): FastifyReply {
-  const file = `${name}-${dayText(first)}-${dayText(last)}.csv`;
-  return reply
-    .headers({ ...truncatedHeader(table.isTruncated), 'content-disposition': `attachment; filename="${file}"` })
-    .type('text/csv; charset=utf-8')
-    .send(Readable.from(table.parts));
+function sendTable(reply: FastifyReply, name: string, days: Days, table: Table): FastifyReply {
+  const { headers, body } = tableFile(name, days, table);
+  return reply.headers(headers).send(body);
 }

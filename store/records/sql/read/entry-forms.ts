@@ -91,6 +91,7 @@ function usageOf({ attempts, data }: RequestRecord): EntryUsage | undefined {
     0,
     revised.reduce((total, { tokens_saved = 0 }) => total + tokens_saved, 0),
   );
+  const costs = used.flatMap(({ cost }) => cost?.total ?? []);
   const inputCost = used.reduce((total, { cost }) => total + (cost?.input ?? 0), 0);
   return {
     input_tokens: input,
@@ -105,5 +106,6 @@ function usageOf({ attempts, data }: RequestRecord): EntryUsage | undefined {
     rewrite_tokens_saved: saved,
     // US dollars, at what its other input tokens have cost on average.
     rewrite_cost_saved: input === 0 ? 0 : (saved * inputCost) / input / 1e9,
+    total_cost: costs.length === 0 ? null : costs.reduce((total, cost) => total + cost, 0) / 1e9,
   };
 }

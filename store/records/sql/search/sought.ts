@@ -87,7 +87,7 @@ export function isThread({ isOneOf }: Dialect, column: string, threads: Sought['
 
 /** Of the columns of `combo`. A text that is empty asks for nothing. */
 function comboConditions(dialect: Dialect, filter: EntryFilter): Condition[] {
-  const { requestedModel, provider, method, path, userPath, errorType, statusCode, stream, askedBy } = filter;
+  const { requestedModel, provider, method, path, userPath, errorType, statusCode, stream, askedBy, kind } = filter;
   const within = (column: string, text = ''): Condition | undefined =>
     text === '' ? undefined : contains(dialect, column, text);
   const isProvider = anyOf(within('provider', provider), within('provider_name', provider));
@@ -101,6 +101,7 @@ function comboConditions(dialect: Dialect, filter: EntryFilter): Condition[] {
     statusCode === undefined ? undefined : condition('status_code = ?', statusCode),
     stream === undefined ? undefined : condition('stream = ?', stream ? 1 : 0),
     isAskedBy(askedBy),
+    kind === undefined ? undefined : condition(`substr(path, 1, 7) ${kind === 'change' ? '=' : '<>'} '/admin/'`),
   ].filter((each) => each !== undefined);
 }
 

@@ -1,0 +1,38 @@
+// The files of the configuration in force, and the text of one of them as operators may see it.
+import { recallLastGood } from '../../../gitops/follow/last-good.ts';
+import { readDirectory, revisionOf, type SourceFile } from '../../../gitops/read/read.ts';
+import { shownText } from '../../../gitops/read/shown-text.ts';
+import { lastGoodFolder } from '../../../plane/start.ts';
+import { invalidQuery } from '../../managed/read-query.ts';
+import type { DifferenceParts } from './differences.ts';
+
+/** The body of `schemas/admin/config-files.schema.json`; `asked`: the file whose text is wanted; `secrets`: none of them is shown. Throws 400 for one that is not there. */
+export async function describeFiles(
+  { settings, ownFolder, status }: Pick<DifferenceParts, 'settings' | 'ownFolder' | 'status'>,
+  asked: string | undefined,
+  secrets: readonly string[],
+): Promise<object> {
+  const { revision = '' } = status() ?? {};
+  const files = await filesInForce(settings.configDirectory, ownFolder, revision);
+  const file = files?.find(({ name }) => name === asked);
+  if (asked !== undefined && files !== undefined && file === undefined)
+    throw invalidQuery('file', 'must be a file of the configuration in force');
+  const text = file && shownText(file, secrets);
+  return {
+    config_revision: revision,
+    ...(files === undefined ? {} : { files: files.map(({ name, bytes }) => ({ file: name, bytes: bytes.length })) }),
+    ...(text === undefined ? {} : { text }),
+  };
+}
+
+/** Undefined: the directory has changed, and the copy of what is in force could not be written. */
+async function filesInForce(
+  directory: string,
+  ownFolder: string,
+  revision: string,
+): Promise<readonly SourceFile[] | undefined> {
+  const reading = await readDirectory(directory);
+  if (revisionOf(reading.hash) === revision) return reading.files;
+  const { lastGood } = await recallLastGood(lastGoodFolder(ownFolder), directory);
+  return lastGood !== undefined && revisionOf(lastGood.hash) === revision ? lastGood.files : undefined;
+}
