@@ -36,6 +36,7 @@ export function recordOfReload(
         ? { error_code: 'config_rejected', error_message: formatProblem(first) }
         : {}),
       request_body: {
+        about: 'the configuration',
         verdict: kind,
         before: { revision: before },
         after: { revision: isRejected ? before : revision },

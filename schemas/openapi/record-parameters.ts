@@ -122,7 +122,8 @@ export const recordParameters = {
   EntryKind: {
     name: 'kind',
     in: 'query',
-    description: 'call: requests of clients and of the gateway itself. change: writes of operators.',
+    description:
+      'call: requests of clients and of the gateway itself. change: writes of operators, and reloads of the configuration.',
     schema: { enum: ['call', 'change'] },
     example: 'call',
   },

@@ -32,7 +32,7 @@ export interface EntryFilter {
   readonly statusCode?: number;
   readonly stream?: boolean;
   readonly askedBy?: AskedBy;
-  /** `call`: a request of a client or of the gateway; `change`: a write of an operator. */
+  /** `call`: a request of a client or of the gateway; `change`: a write of an operator, or a reload of the configuration. */
   readonly kind?: EntryKind;
   /**
    * Contained in one of request_id, requested_model, provider, provider_name, method, path, session_id, error_type, error_message. Where

@@ -12,6 +12,7 @@ const pages = [
   ['/rate-limits', '/team-b', 'subtree'],
   ['/budgets', '/team-b', 'subtree'],
   ['/explain?user_path=/team-b&model=chat', 'Rules of the consumer', 'subtree'],
+  ['/playground', 'Nothing was asked yet.', 'subtree'],
   ['/requests?view=requests', '/team-b/app', 'subtree'],
   ['/usage?by=user_path', '/team-b/app', 'subtree'],
   ['/keys', 'Key of B', 'subtree'],

@@ -1,6 +1,7 @@
 // An operator overrides a limit in the dashboard, a client is refused, the operator sees it, and all is as before.
 import type { Page } from 'playwright-core';
 import { t as suite, type Test, test } from 'tap';
+import { chooseAction } from '../support/choose-action.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey } from '../support/gateway.ts';
 import { delaysUntilCap } from '../support/operator.ts';
@@ -40,7 +41,7 @@ await test('log in, override a limit, see a request refused, delete the override
   await row.getByText('1 / 100 requests').waitFor();
   await row.getByText('limits.yaml').waitFor();
 
-  await row.getByRole('button', { name: /^Override/ }).click();
+  await chooseAction(row, 'Override');
   const dialog = page.getByRole('dialog');
   t.same(await barriers(), []);
   await dialog.getByLabel('Requests').fill('1');
@@ -57,7 +58,7 @@ await test('log in, override a limit, see a request refused, delete the override
   t.match(await row.textContent(), /Override.*ends in.*(7 h 59|8 h).*“runaway job” – master key/);
   await waitFor('the refusal to show', async () => (await row.getByRole('cell').nth(2).textContent())?.trim() === '1');
 
-  await row.getByRole('button', { name: /^Delete/ }).click();
+  await chooseAction(row, 'Delete');
   await dialog.getByRole('button', { name: 'Delete rule' }).click();
   await row.getByText('/ 100 requests').waitFor();
   t.equal(await page.getByRole('dialog').count(), 0);
@@ -92,7 +93,7 @@ await test('the use of a rule is that of the fleet, with the part of each proxy 
   t.same(await barriers(), []);
   await dialog.getByRole('button', { name: 'Close' }).click();
 
-  await row.getByRole('button', { name: /^Edit/ }).click();
+  await chooseAction(row, 'Edit');
   await dialog.getByLabel('Without the state store').selectOption('closed');
   await dialog.getByText('The same as YAML').click();
   t.match(await dialog.locator('pre').textContent(), /\n {10}on_store_loss: closed\n/);
@@ -121,7 +122,7 @@ await test('a rule is made, moved with a warning, and a mistake is said at its f
   await dialog.getByLabel('Requests').fill('7');
   await dialog.getByRole('button', { name: 'Store rule' }).click();
   const row = page.getByRole('row', { name: /\/new / });
-  await row.getByRole('button', { name: /^Edit/ }).click();
+  await chooseAction(row, 'Edit');
   await dialog.getByLabel('Period').selectOption('hour');
   await dialog.getByText('its counters begin at zero').waitFor();
   await dialog.getByRole('button', { name: 'Store rule' }).click();
@@ -153,7 +154,7 @@ await test('a scoped operator limits a path of its subtree, sees the refusal, an
   t.same([await askAs('/team/batch'), await askAs('/team/batch')], [200, 429]);
   const row = page.getByRole('row', { name: /\/team\/batch / });
   await row.getByText('1 / 1 requests').waitFor();
-  await row.getByRole('button', { name: /^Delete/ }).click();
+  await chooseAction(row, 'Delete');
   await dialog.getByRole('button', { name: 'Delete rule' }).click();
   await row.waitFor({ state: 'detached' });
   t.equal(await askAs('/team/batch'), 200);
@@ -186,6 +187,19 @@ await test('filters are in the address, and what they leave is linked', async (t
   await page.getByRole('button', { name: 'Clear filters' }).click();
   await page.getByText('2 rules').waitFor();
   t.match(page.url(), /\/rate-limits$/);
+  for (const [shown, address] of [
+    ['No rule matches the filters.', '?source=manual&q=none'],
+    ['1 of 2 rules', '?source=manual&q=new'],
+    ['1 of 2 rules', '?source=manual'],
+    ['2 rules', '/rate-limits'],
+  ] as const) {
+    await page.goBack();
+    await waitFor(`Back to ${address}`, () => page.url().endsWith(address));
+    await page.getByText(shown, { exact: true }).waitFor();
+  }
+  await page.goForward();
+  await page.getByRole('button', { name: 'Clear filters' }).waitFor();
+  t.equal(await page.getByLabel('Source').inputValue(), 'manual');
 });
 
 /** How many rules each answer of the API has brought, and how many bytes. */
@@ -235,6 +249,15 @@ await test('of ten thousand rules a page asks for those in view, and searches al
   t.equal(await askAs('/many/09999/app'), 200);
   await last.getByText('1 / 10k requests').waitFor();
   t.same(await barriers(), []);
+  for (const [order, first] of [
+    ['ascending', '/many/00000'],
+    ['descending', '/team'],
+  ] as const) {
+    await table.getByRole('button', { name: 'Subject' }).click();
+    await table.getByRole('row').nth(1).getByText(first, { exact: true }).waitFor();
+    t.equal(await table.getByRole('columnheader', { name: 'Subject' }).getAttribute('aria-sort'), order);
+  }
+  t.match(page.url(), /\?sort=-subject$/);
   await page.getByLabel('Subject, name or reason').fill('/many/0500');
   await page.getByText('10 of 10,001 rules').waitFor();
   await table.getByText('/many/05009').waitFor();

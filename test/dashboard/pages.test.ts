@@ -15,6 +15,7 @@ const pages: readonly (readonly [path: string, picture: string, shown: string])[
   ['/explain?user_path=/team-b&model=fake/fake-small', 'explain', 'text=What the name means'],
   ['/rate-limits', 'rate-limits', 'text=runaway batch job'],
   ['/budgets', 'budgets', 'text=records.yaml'],
+  ['/playground?model=chat', 'playground', 'text=Nothing was asked yet.'],
   ['/requests', 'requests', 'text=429 rate_limit_exceeded'],
   ['/usage?days=1', 'usage', 'text=Share of the cost'],
   ['/keys', 'keys', 'text=Ann, editor'],
@@ -115,6 +116,15 @@ for (const [path, picture, shown] of pages) {
       t.same(await barriers(), [], theme);
       await keep(`${picture}-${theme}`);
     }
+    await page.setViewportSize({ width: 390, height: 844 });
+    await turn('light');
+    const isWide = (): Promise<boolean> =>
+      page.evaluate(
+        'document.documentElement.scrollWidth > innerWidth || [...document.querySelectorAll(".table-scroll.cards")].some((each) => each.scrollWidth > each.clientWidth)',
+      );
+    await page.locator(shown).first().waitFor();
+    t.equal(await isWide(), false, 'nothing of it lies beside a narrow window');
+    t.same(await barriers(), [], 'narrow');
     const foreign = await page.locator('img, iframe, body script, main [onerror]').count();
     t.equal(foreign, 0, 'no markup of others');
     t.equal(await page.evaluate('window.probed'), undefined);

@@ -1,6 +1,7 @@
 // An operator finds a refused request, reads why and sees it end; looks into a request and its conversation; asks what would happen; sees who spends, and bounds it.
 import { readFileSync } from 'node:fs';
 import { t as suite, type Test, test } from 'tap';
+import { chooseAction } from '../support/choose-action.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
 import { shareBrowser } from '../support/shared-browser.ts';
@@ -158,6 +159,15 @@ await test('a request shows its calls, bodies and conversation, and foreign text
   t.same(complaints(), []);
 });
 
+await test('explain names the guardrails that look at a request', async (t) => {
+  const { page, complaints } = await open(t, '/explain?user_path=/judged&model=steady');
+  const stage = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'Guardrails' }) });
+  await stage.getByText('Judging model, looks at the request').waitFor();
+  await stage.getByRole('link', { name: /^setup\.yaml:\d+$/ }).waitFor();
+  t.match(await stage.first().textContent(), /as the words are.*judge/s);
+  t.same(complaints(), []);
+});
+
 await test('a paused list stands still, pages are in the address, and what is gone is said', async (t) => {
   const { page, complaints } = await open(t, '/requests?view=requests&live=off');
   await page.getByRole('table', { name: 'Requests' }).waitFor();
@@ -307,7 +317,7 @@ await test('a budget is overridden, runs out, is reset and deleted; its curve sh
   const row = page.getByRole('row', { name: /\/spender / });
   await row.getByText('$1.00 of $40.00').waitFor();
   await page.getByRole('status').getByText('fake/unpriced have no price').waitFor();
-  await row.getByRole('button', { name: /^Override/ }).click();
+  await chooseAction(row, 'Override');
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Amount in US dollars').fill('nothing');
   await dialog.getByRole('button', { name: 'Override' }).click();
@@ -345,10 +355,10 @@ await test('a budget is overridden, runs out, is reset and deleted; its curve sh
     t.same(await barriers(), [], theme);
     await picture(`budget-${theme}`);
   }
-  await page.getByRole('button', { name: /^Reset/ }).click();
+  await chooseAction(page, 'Reset');
   await dialog.getByRole('button', { name: 'Reset budget' }).click();
   await page.getByText('$0.00 of $0.75').waitFor();
-  await page.getByRole('button', { name: /^Delete/ }).click();
+  await chooseAction(page, 'Delete');
   await dialog.getByRole('button', { name: 'Delete budget' }).click();
   await page.getByText('of $40.00').first().waitFor();
   t.equal(await page.evaluate('window.probed'), undefined);

@@ -1,6 +1,7 @@
 // An operator issues a key in the dashboard, a client uses it with the official SDK, the operator rotates and revokes it.
 import { AuthenticationError, OpenAI } from 'openai';
 import { t as suite, type Test, test } from 'tap';
+import { chooseAction } from '../support/choose-action.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { shareFleet } from '../support/shared.ts';
 import { shareBrowser } from '../support/shared-browser.ts';
@@ -70,7 +71,7 @@ await test('a key is created, used, rotated and revoked; its secret is shown onc
   const row = page.getByRole('row', { name: /^Ann, editor/ });
   t.match(await row.textContent(), /sk-gw-.*editorstrial.*\/team-a\/ann.*chat.*active/s);
 
-  await row.getByRole('button', { name: /^Rotate/ }).click();
+  await chooseAction(row, 'Rotate');
   await dialog.getByLabel('The old key').selectOption('Works for an hour more');
   await dialog.getByRole('button', { name: 'Rotate key' }).click();
   const renewed = (await dialog.getByLabel('Secret').textContent()) ?? '';
@@ -81,10 +82,7 @@ await test('a key is created, used, rotated and revoked; its secret is shown onc
   t.equal(await row.count(), 2);
 
   for (const revoked of [1, 2]) {
-    await row
-      .getByRole('button', { name: /^Deactivate/ })
-      .first()
-      .click();
+    await chooseAction(row.filter({ hasNotText: 'revoked' }).first(), 'Deactivate');
     await dialog.getByRole('button', { name: 'Deactivate key' }).click();
     await waitFor('it to show as revoked', async () => (await row.getByText('revoked').count()) === revoked);
   }
@@ -96,7 +94,7 @@ await test('a key is edited: only what differs is sent, and dashboard access by 
   const body = { name: 'app', user_path: '/team-b', allowed_models: ['chat'], description: 'of team B' };
   await (await proxy.fetch('/admin/auth-keys', { method: 'POST', body })).body?.cancel();
   const { page, dialog } = await open(t, '/keys?q=team-b');
-  await page.getByRole('button', { name: 'Edit: app' }).click();
+  await chooseAction(page, 'Edit', 'app');
   await dialog.getByLabel('Models', { exact: true }).fill('');
   await dialog.getByLabel('Expires').selectOption('In 30 days');
   await dialog.getByText('May use the dashboard').click();
@@ -134,6 +132,9 @@ await test('an alias is made, used, changed, and the one of the configuration is
   const { page, dialog, complaints } = await open(t, '/models');
   await page.getByRole('button', { name: 'New alias' }).click();
   await dialog.getByLabel('Name', { exact: true }).fill('assistant');
+  await dialog.getByLabel('Target 1', { exact: true }).fill(small.slice(0, 4));
+  // The names of what there is complete the field.
+  await dialog.locator(`datalist option[value="fake/${small}"]`).waitFor({ state: 'attached' });
   await dialog.getByLabel('Target 1', { exact: true }).fill('fake/none');
   await dialog.getByRole('button', { name: 'Store alias' }).click();
   await dialog.getByText('cannot be used').waitFor();
@@ -154,13 +155,13 @@ await test('an alias is made, used, changed, and the one of the configuration is
     .first()
     .waitFor();
 
-  await page.getByRole('button', { name: 'Override: chat' }).click();
+  await chooseAction(page, 'Override', 'chat');
   await dialog.getByText('declares this alias at aliases.yaml:').waitFor();
   await dialog.getByLabel('Target 1', { exact: true }).fill(`fake/${large}`);
   await dialog.getByRole('button', { name: 'Override' }).click();
   const chat = page.getByRole('row', { name: /^chat/ });
   await chat.getByText(/^Override aliases\.yaml/).waitFor();
-  await chat.getByRole('button', { name: 'Delete: chat' }).click();
+  await chooseAction(chat, 'Delete');
   await dialog.getByText('is in force again').waitFor();
   await dialog.getByRole('button', { name: 'Delete alias' }).click();
   await chat.getByText('Config').waitFor();
@@ -247,8 +248,21 @@ await test('a mistake on disk shows with its line and what would change, and goe
   t.match(await difference.textContent(), /changed.*7.*<img src=x/);
   await page.getByText('It rejects the configuration on disk').first().waitFor();
   t.same(await barriers(), []);
+  await page.getByRole('link', { name: 'limits.yaml', exact: true }).click();
+  const text = page.getByRole('list', { name: 'The text of limits.yaml' });
+  await text.getByText('max_requests: 7').waitFor();
   proxy.writeConfig({ 'limits.yaml': limits(8) });
   await page.getByText('The directory holds what is in force.').waitFor();
+  await text.getByText('max_requests: 8').waitFor({ timeout: 15_000 });
+  await page.getByRole('link', { name: 'providers.yaml', exact: true }).click();
+  const provider = page.getByRole('list', { name: 'The text of providers.yaml' });
+  // The key is a variable, and stays one.
+  await provider.getByText(/api_key: "?\$\{\w+\}/).waitFor();
+  t.ok((await provider.textContent())?.includes(upstream.url));
+  await page.goto(`${proxy.url}/admin/dashboard/rate-limits?covers=/a`);
+  await page.getByRole('link', { name: /^limits\.yaml:\d+$/ }).click();
+  const marked = text.locator('[aria-current=true]');
+  await marked.getByText('period: day').waitFor();
   t.equal(await page.evaluate('window.probed'), undefined);
   t.same(complaints(), []);
 });
@@ -310,7 +324,7 @@ await test('a guardrail is written, tried, in force, and deleted', async (t) => 
   const refused = await proxy.fetch('/v1/chat/completions', { method: 'POST', body });
   t.match([refused.status, await refused.json()], [400, { error: { code: 'guardrail_blocked' } }]);
   await row.getByText('1 block').waitFor();
-  await row.getByRole('button', { name: 'Delete: no-names' }).click();
+  await chooseAction(row, 'Delete');
   await dialog.getByRole('button', { name: 'Delete guardrail' }).click();
   await page.getByText('There are no guardrails').waitFor();
   t.equal(await page.evaluate('window.probed'), undefined);
@@ -356,7 +370,7 @@ await test('every kind of guardrail has a form, which says what is stored when i
   t.match(stored, Object.fromEntries(guardrailForms.map(([, name, , settings]) => [name, settings])));
   await turn('dark');
   for (const [, name, texts] of guardrailForms) {
-    await page.getByRole('button', { name: `Edit: ${name}` }).click();
+    await chooseAction(page, 'Edit', name);
     if (name === 'webhook') await dialog.getByLabel('Address', { exact: true }).fill(texts['Address'] ?? '');
     if (name === 'pii') t.same(await barriers(), [], 'dark');
     await dialog.getByRole('button', { name: 'Store guardrail' }).click();

@@ -46,6 +46,13 @@ export const pages: readonly Page[] = [
     load: () => import('./pages/explain.ts'),
   },
   {
+    path: '/playground',
+    title: 'Playground',
+    group: 'Now',
+    needs: 'operator',
+    load: () => import('./pages/playground.ts'),
+  },
+  {
     path: '/requests',
     title: 'Requests',
     group: 'Records',

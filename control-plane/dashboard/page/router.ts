@@ -24,21 +24,34 @@ export function linkTo(path: string, query: Query = {}): string {
 /** Goes to an address that `linkTo` gave. */
 export function go(address: string): void {
   history.pushState(null, '', address);
+  writing = undefined;
   read();
   window.scrollTo(0, 0);
 }
 
-/** Changes parts of the query and stays on the page: no new entry in the history. */
-export function setQuery(changes: Query): void {
+/** What the newest entry of the history is about, while the viewer is at it. */
+let writing: string | undefined;
+
+/**
+ * Changes parts of the query and stays on the page: a step that Back takes back. `what`: changes of the same thing that follow each other, such
+ * as the letters of a field, are one step.
+ */
+export function setQuery(changes: Query, what?: string): void {
   const { path, query } = place.value;
-  const before = Object.fromEntries(query.entries());
-  history.replaceState(null, '', linkTo(path, { ...before, ...changes }));
+  const address = linkTo(path, { ...Object.fromEntries(query.entries()), ...changes });
+  if (address === linkTo(path, Object.fromEntries(query.entries()))) return;
+  if (what !== undefined && what === writing) history.replaceState(null, '', address);
+  else history.pushState(null, '', address);
+  writing = what;
   read();
 }
 
 /** Begins to follow the address bar and the links of the document. */
 export function startRouter(): void {
-  addEventListener('popstate', read);
+  addEventListener('popstate', () => {
+    writing = undefined;
+    read();
+  });
   document.addEventListener('click', (event) => {
     const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
     const link = event.target instanceof Element ? event.target.closest('a') : null;

@@ -25,7 +25,7 @@ const path = '/admin/budgets';
 const everyMs = 3_000;
 
 const filters: readonly FilterField[] = [
-  { name: 'covers', label: 'Pays for requests of', placeholder: '/team-a/app' },
+  { name: 'covers', label: 'Pays for requests of', placeholder: '/team-a/app', suggest: 'user_paths' },
   {
     name: 'scope',
     label: 'Scope',
@@ -86,7 +86,7 @@ export function view(): View {
       ${(body: BudgetListing) => html`
         ${body.stale && html`<p class="note warning" role="status">A store does not answer: the budgets in force are shown, without what is not known now. They cannot be changed.</p>`}
         ${body.warnings?.map((warning) => html`<p class="note warning" role="status" key=${warning}>${warning}</p>`)}
-        ${one === undefined ? html`<${Budgets} listing=${body} query=${query} act=${act} />` : html`<${OneBudget} listing=${body} id=${one} act=${act} />`}
+        ${one === undefined ? html`<${Budgets} listing=${body} query=${query} act=${act} onNew=${() => setOpen({ action: 'new' })} />` : html`<${OneBudget} listing=${body} id=${one} act=${act} />`}
       `}
     </${Loaded}>
     ${open !== undefined && html`<${OpenDialog} open=${open} userPath=${who?.user_path ?? '/'} close=${close} />`}`;
@@ -96,15 +96,17 @@ interface BudgetsProps {
   readonly listing: BudgetListing;
   readonly query: URLSearchParams;
   readonly act: (action: ManagedAction, budget: Budget) => void;
+  readonly onNew: () => void;
 }
 
-function Budgets({ listing: { budgets, server_time }, query, act }: BudgetsProps): View {
+function Budgets({ listing: { budgets, server_time }, query, act, onNew }: BudgetsProps): View {
   const columns = useMemo(() => columnsFor(act), []);
   const nowMs = parseTime(server_time);
   const shown = budgets.filter(filterOf(query.get('show') ?? '')).map((budget): Row => ({ budget, nowMs }));
   if (budgets.length === 0 && query.size === 0)
     return html`<${Empty} title="There are no budgets, so spending is not limited.">
-      <p>Write one with <strong>New budget</strong>, or declare budgets under <code>budgets</code> in the configuration. Models need <code>pricing</code> to cost anything.</p>
+      <p>A budget bounds what a user path or a label spends in a day, a week or a month. Declare budgets under <code>budgets</code> in the configuration, or write one here. Models need <code>pricing</code> to cost anything.</p>
+      <button class="primary" onClick=${onNew}>Write the first budget</button>
     </${Empty}>`;
   if (shown.length === 0)
     return html`<${Empty} title="No budget matches the filters."><p>Clear some of them to see more.</p></${Empty}>`;

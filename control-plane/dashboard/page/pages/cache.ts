@@ -8,6 +8,7 @@ import { Plot } from '../parts/plot.ts';
 import { Empty, Loaded } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { TimeText } from '../parts/time-text.ts';
+import { YamlText } from '../parts/yaml-text.ts';
 import { dayStarts, dayText, nowMs } from '../time.ts';
 import { type CacheState, type Counts, hitRatio, scopeWords, size } from './cache/cache-state.ts';
 import { ClearDialog } from './cache/clear-dialog.ts';
@@ -19,6 +20,7 @@ interface Day {
 }
 
 const days = 7;
+const switchedOn = 'cache:\n  enabled: true\n';
 
 export function view(): View {
   const cache = useLoad<CacheState>('/admin/cache', 2_000);
@@ -41,7 +43,8 @@ function Body({ of, usage }: { readonly of: CacheState; readonly usage: Load<rea
   const asked = hits + of.misses + of.bypasses;
   if (!settings.enabled && asked === 0)
     return html`<section class="card"><${Empty} title="The cache is off.">
-      <p>With <code>cache: { enabled: true }</code> in the configuration, a request that is equal to an earlier one gets its answer again, without asking a provider.</p>
+      <p>When it is on, a request that is equal to an earlier one gets its answer again, without asking a provider. Put this into the configuration:</p>
+      <${YamlText} text=${switchedOn} />
     </${Empty}></section>`;
   const ratio = hitRatio(of);
   return html`${!settings.enabled && html`<p class="note warning">The cache is off now; these are the figures from before.</p>`}
@@ -57,7 +60,7 @@ function Body({ of, usage }: { readonly of: CacheState; readonly usage: Load<rea
       <section class="card"><h2>Settings</h2><${Settings} of=${of} /></section>
     </div>
     <section class="section"><h2>Endpoints</h2>
-      ${endpoints.length === 0 ? html`<${Empty} title="No request was looked up yet." />` : html`<${Table} label="Endpoints" columns=${endpointColumns} rows=${endpoints} keyOf=${({ endpoint }: Counts & { endpoint: string }) => endpoint} rowHeight=${36} minWidth="32rem" />`}
+      ${endpoints.length === 0 ? html`<${Empty} title="No request was looked up yet." />` : html`<${Table} label="Endpoints" sort="sort-endpoints" columns=${endpointColumns} rows=${endpoints} keyOf=${({ endpoint }: Counts & { endpoint: string }) => endpoint} rowHeight=${36} minWidth="32rem" />`}
     </section>
     <section class="section"><h2>Proxies</h2>
       <${Table} label="Proxies" columns=${proxyColumns} rows=${proxies} keyOf=${({ instance }: ProxyRow) => instance} rowHeight=${36} minWidth="40rem" />
@@ -103,10 +106,10 @@ function Tile({ name, value, note }: TileProps): View {
 }
 
 const countColumns: readonly Column<Counts>[] = [
-  { title: 'Hits', isNumber: true, cell: ({ hits }) => compact(hits) },
-  { title: 'Misses', isNumber: true, cell: ({ misses }) => compact(misses) },
-  { title: 'Passed by', isNumber: true, cell: ({ bypasses }) => compact(bypasses) },
-  { title: 'Hit ratio', isNumber: true, cell: (row) => ratioText(row) },
+  { title: 'Hits', isNumber: true, sort: ({ hits }) => hits, cell: ({ hits }) => compact(hits) },
+  { title: 'Misses', isNumber: true, sort: ({ misses }) => misses, cell: ({ misses }) => compact(misses) },
+  { title: 'Passed by', isNumber: true, sort: ({ bypasses }) => bypasses, cell: ({ bypasses }) => compact(bypasses) },
+  { title: 'Hit ratio', isNumber: true, sort: hitRatio, cell: (row) => ratioText(row) },
 ];
 
 function ratioText(row: Counts): string {
@@ -115,15 +118,32 @@ function ratioText(row: Counts): string {
 }
 
 const endpointColumns: readonly Column<Counts & { readonly endpoint: string }>[] = [
-  { title: 'Endpoint', cell: ({ endpoint }) => html`<span class="name">${endpoint}</span>` },
+  {
+    title: 'Endpoint',
+    sort: ({ endpoint }) => endpoint,
+    cell: ({ endpoint }) => html`<span class="name">${endpoint}</span>`,
+  },
   ...countColumns,
 ];
 
 type ProxyRow = CacheState['proxies'][number];
 
 const proxyColumns: readonly Column<ProxyRow>[] = [
-  { title: 'Proxy', cell: ({ instance }) => html`<span class="name">${instance}</span>` },
+  {
+    title: 'Proxy',
+    sort: ({ instance }) => instance,
+    cell: ({ instance }) => html`<span class="name">${instance}</span>`,
+  },
   ...countColumns,
-  { title: 'Holds', isNumber: true, cell: ({ entries, bytes }) => `${plural(entries, 'answer')}, ${size(bytes)}` },
-  { title: 'Since', cell: ({ started_at }) => html`<${TimeText} at=${started_at} />` },
+  {
+    title: 'Holds',
+    isNumber: true,
+    sort: ({ bytes }) => bytes,
+    cell: ({ entries, bytes }) => `${plural(entries, 'answer')}, ${size(bytes)}`,
+  },
+  {
+    title: 'Since',
+    sort: ({ started_at }) => started_at,
+    cell: ({ started_at }) => html`<${TimeText} at=${started_at} />`,
+  },
 ];

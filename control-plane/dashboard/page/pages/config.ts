@@ -1,10 +1,12 @@
-// The page of the configuration: what is in force on each proxy, what is on disk, and why the two differ.
+// The page of the configuration: what is in force on each proxy, what is on disk, why the two differ, and the files in force.
+import { useCell } from '../cell.ts';
 import { compact } from '../format.ts';
 import { html, type View } from '../html.ts';
 import { useLoad } from '../load.ts';
 import { Loaded } from '../parts/states.ts';
-import { linkTo } from '../router.ts';
+import { linkTo, place } from '../router.ts';
 import { type DiskState, OnDisk } from './config/differences.ts';
+import { FilesInForce } from './config/files.ts';
 import { Proxies, type Status } from './config/proxies.ts';
 
 interface Managed {
@@ -28,6 +30,7 @@ interface InForce {
 }
 
 export function view(): View {
+  const { query } = useCell(place);
   const status = useLoad<Status>('/admin/status', 2_000);
   const disk = useLoad<DiskState>('/admin/config/differences', 2_000);
   const config = useLoad<InForce>('/admin/config?lists=providers,aliases,budgets', 10_000);
@@ -35,7 +38,8 @@ export function view(): View {
   return html`<h1>Configuration</h1>
     <${Loaded} of=${config} what="the configuration in force">${(body: InForce) => html`<${Counts} of=${body} rules=${manual.body} />`}</${Loaded}>
     <${Loaded} of=${status} what="the proxies">${(body: Status) => html`<${Proxies} of=${body} />`}</${Loaded}>
-    <${Loaded} of=${disk} what="the directory">${(body: DiskState) => html`<${OnDisk} of=${body} />`}</${Loaded}>`;
+    <${Loaded} of=${disk} what="the directory">${(body: DiskState) => html`<${OnDisk} of=${body} />`}</${Loaded}>
+    <${FilesInForce} file=${query.get('file') ?? undefined} line=${Number(query.get('line')) || undefined} />`;
 }
 
 interface CountsProps {

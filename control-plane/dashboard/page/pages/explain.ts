@@ -3,16 +3,18 @@ import { useEffect, useState } from 'preact/hooks';
 import { useCell } from '../cell.ts';
 import { html, type View } from '../html.ts';
 import { type Load, useLoad } from '../load.ts';
-import { CopyButton } from '../parts/copy-button.ts';
+import { AskProxy } from '../parts/ask-proxy.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
 import { Empty, Loaded } from '../parts/states.ts';
 import { TimeText } from '../parts/time-text.ts';
 import { linkTo, place } from '../router.ts';
 import { Became, type ExplainedRequest } from './explain/became.ts';
 import type { Explanation } from './explain/explanation.ts';
-import { Line, OriginText } from './explain/line.ts';
+import { Line } from './explain/line.ts';
+import { OriginText } from './explain/origin.ts';
 
 const everyMs = 2_000;
+const ownOfProxies = 'Breakers, and counters of their own, live in the proxies';
 /** Of the query of /admin/explain. */
 const names = ['user_path', 'model', 'key_id', 'endpoint', 'stream', 'thread'] as const;
 /** With more keys than this, the id is typed. */
@@ -67,13 +69,13 @@ function Question(): View {
 function fieldsFor(keys: readonly Key[]): readonly FilterField[] {
   const options = keys.map(({ id, name, user_path = 'no user path' }) => [id, `${name} (${user_path})`] as const);
   return [
-    { name: 'user_path', label: 'User path', placeholder: '/team-a/app' },
-    { name: 'model', label: 'Model or alias', placeholder: 'chat' },
+    { name: 'user_path', label: 'User path', placeholder: '/team-a/app', suggest: 'user_paths' },
+    { name: 'model', label: 'Model or alias', placeholder: 'chat', suggest: 'models' },
     {
       name: 'key_id',
       label: 'Key',
       ...(keys.length === 0 || keys.length > mostOptions
-        ? { placeholder: 'id; empty for the master key' }
+        ? { placeholder: 'id; empty for the master key', suggest: 'keys' as const }
         : { options: [['', 'Master key'], ...options] }),
     },
     { name: 'endpoint', label: 'Endpoint', placeholder: '/v1/chat/completions' },
@@ -95,7 +97,8 @@ interface AnswerProps {
 }
 
 function Answer({ of, asked }: AnswerProps): View {
-  if (of.error?.code === 'answered_by_proxies' && of.body === undefined) return html`<${AskProxy} />`;
+  if (of.error?.code === 'answered_by_proxies' && of.body === undefined)
+    return html`<${AskProxy} what=${ownOfProxies} />`;
   return html`<${Loaded} of=${of} what="explanation">
     ${(explanation: Explanation) => html`<${Shown} explanation=${explanation} asked=${asked} />`}
   </${Loaded}>`;
@@ -131,23 +134,12 @@ function Shown({ explanation, asked }: { readonly explanation: Explanation; read
     </p>`;
 }
 
-/** The page came from the control plane itself, which has neither counters nor breakers. */
-function AskProxy(): View {
-  const address = `${location.pathname}${location.search}`;
-  return html`<div class="state empty" role="status">
-    <p><strong>Only a proxy can answer this.</strong></p>
-    <p>Breakers, and counters of their own, live in the proxies, and this window is open at the address of the control plane itself. Open the same page at the address of a proxy, the one that clients send requests to:</p>
-    <pre tabindex="0">https://your-proxy${address}</pre>
-    <${CopyButton} text=${address} what="path" />
-  </div>`;
-}
-
 function Past({ id }: { readonly id: string }): View {
   const request = useExplained<ExplainedRequest>(`/admin/explain/${encodeURIComponent(id)}`);
   return html`<h1>Explained request</h1>
     ${
       request.error?.code === 'answered_by_proxies'
-        ? html`<${AskProxy} />`
+        ? html`<${AskProxy} what=${ownOfProxies} />`
         : html`<${Loaded} of=${request} what="explanation">
             ${(body: ExplainedRequest) => html`<${Became} of=${body} />${body.explanation !== undefined && html`<${Shown} explanation=${body.explanation} />`}`}
           </${Loaded}>`

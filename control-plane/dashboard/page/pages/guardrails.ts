@@ -30,7 +30,7 @@ export function view(): View {
       <div class="buttons"><button class="primary" onClick=${() => setOpen({ action: 'new' })}>New guardrail</button></div>
     </div>
     <${Loaded} of=${guardrails} what="guardrails">
-      ${(listing: GuardrailListing) => html`<${Rails} listing=${listing} columns=${columns} />`}
+      ${(listing: GuardrailListing) => html`<${Rails} listing=${listing} columns=${columns} onNew=${() => setOpen({ action: 'new' })} />`}
     </${Loaded}>
     <${Trial} />
     ${open !== undefined && html`<${OpenDialog} open=${open} done=${done} close=${() => setOpen(undefined)} />`}`;
@@ -39,12 +39,14 @@ export function view(): View {
 interface RailsProps {
   readonly listing: GuardrailListing;
   readonly columns: ReturnType<typeof columnsFor>;
+  readonly onNew: () => void;
 }
 
-function Rails({ listing: { guardrails, stale }, columns }: RailsProps): View {
+function Rails({ listing: { guardrails, stale }, columns, onNew }: RailsProps): View {
   if (guardrails.length === 0)
     return html`<section class="card"><${Empty} title="There are no guardrails, so nothing is checked or changed.">
-      <p>Write one with <strong>New guardrail</strong>, or declare them under <code>guardrails</code> in the configuration. Begin in shadow, and look at the verdicts.</p>
+      <p>A guardrail looks at what is asked and answered: it masks personal data, refuses words, or asks a judge. Declare them under <code>guardrails</code> in the configuration, or write one here. Begin in shadow, and look at the verdicts.</p>
+      <button class="primary" onClick=${onNew}>Write the first guardrail</button>
     </${Empty}></section>`;
   return html`${stale && html`<p class="note warning" role="status">The state store does not answer: the guardrails in force are shown. They cannot be changed now.</p>`}
     <p class="quiet small">${plural(guardrails.length, 'guardrail')}, in the order in which they look at a request: each sees what the one before made of it.</p>

@@ -51,7 +51,7 @@ export function view(): View {
     </div>
     <${FilterForm} fields=${filters} label="Filter keys" />
     <${Loaded} of=${keys} what="keys">
-      ${(all: readonly Key[]) => html`<${Keys} all=${all} query=${query} columns=${columns} />`}
+      ${(all: readonly Key[]) => html`<${Keys} all=${all} query=${query} columns=${columns} onNew=${() => setOpen({ action: 'new' })} />`}
     </${Loaded}>
     ${open !== undefined && who !== undefined && html`<${OpenDialog} open=${open} who=${who} done=${done} close=${() => setOpen(undefined)} />`}`;
 }
@@ -60,13 +60,15 @@ interface KeysProps {
   readonly all: readonly Key[];
   readonly query: URLSearchParams;
   readonly columns: ReturnType<typeof columnsFor>;
+  readonly onNew: () => void;
 }
 
-function Keys({ all, query, columns }: KeysProps): View {
+function Keys({ all, query, columns, onNew }: KeysProps): View {
   const shown = useMemo(() => all.filter(filterOf(query, nowMs())), [all, query]);
   if (all.length === 0)
     return html`<${Empty} title="There are no managed keys.">
-      <p>Create one for each client with <strong>New key</strong>: it can be limited, watched and revoked by itself.</p>
+      <p>With one for each client, each can be limited, watched and revoked by itself.</p>
+      <button class="primary" onClick=${onNew}>Create the first key</button>
     </${Empty}>`;
   if (shown.length === 0)
     return html`<${Empty} title="No key matches the filters."><p>Clear some of them to see more.</p></${Empty}>`;

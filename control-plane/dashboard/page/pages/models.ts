@@ -12,15 +12,7 @@ import { AliasDialog, AliasYaml, aliasesPath } from './models/alias-dialog.ts';
 import { type AliasAction, Aliases } from './models/aliases.ts';
 import { draftOf } from './models/draft.ts';
 import { type Drainable, DrainDialog } from './models/drain.ts';
-import {
-  type Alias,
-  type AliasListing,
-  isBlocked,
-  nameOf,
-  type Provider,
-  type Target,
-  type TargetListing,
-} from './models/fleet.ts';
+import { type Alias, type AliasListing, isBlocked, nameOf, type Provider, type TargetListing } from './models/fleet.ts';
 import { Providers, Targets } from './models/tables.ts';
 
 const liveMs = 2_000;
@@ -66,7 +58,6 @@ export function view(): View {
   const [sought, show] = [(query.get('q') ?? '').trim().toLowerCase(), query.get('show') ?? ''];
   const live = targets.body?.targets ?? [];
   const discovered = useMemo(() => discoveredBy(status.body), [status.body]);
-  const names = useMemo(() => namesIn(config.body, aliases.body, live), [config.body, aliases.body, live]);
   const done = (): void => {
     setOpen(undefined);
     aliases.reload();
@@ -91,7 +82,7 @@ export function view(): View {
     <section class="section"><h2>Aliases</h2>
       <${Loaded} of=${aliases} what="aliases">${({ virtual_models: all, stale }: AliasListing) => html`
         ${stale && html`<p class="note warning" role="status">The state store does not answer: the aliases in force are shown. They cannot be changed now.</p>`}
-        <${Aliases} aliases=${all.filter((each) => isShown(each, show) && isSought(each.source, each.description, ...each.targets.map(({ model }) => model)))} total=${all.length} targets=${live} act=${(action: AliasAction, alias: Alias) => setOpen({ action, alias })} />`}</${Loaded}>
+        <${Aliases} aliases=${all.filter((each) => isShown(each, show) && isSought(each.source, each.description, ...each.targets.map(({ model }) => model)))} total=${all.length} targets=${live} onNew=${() => setOpen({ action: 'new' })} act=${(action: AliasAction, alias: Alias) => setOpen({ action, alias })} />`}</${Loaded}>
     </section>
     ${
       show !== 'manual' &&
@@ -102,7 +93,7 @@ export function view(): View {
       </section>`
     }
     ${drain !== undefined && html`<${DrainDialog} of=${drain} onDone=${drained} onClose=${() => setDrain(undefined)} />`}
-    ${open !== undefined && html`<${OpenDialog} open=${open} names=${names} done=${done} close=${() => setOpen(undefined)} />`}`;
+    ${open !== undefined && html`<${OpenDialog} open=${open} done=${done} close=${() => setOpen(undefined)} />`}`;
 }
 
 function isShown({ managed_by, enforced, unenforced_reason }: Alias, show: string): boolean {
@@ -119,29 +110,15 @@ function discoveredBy(status: Status | undefined): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** To choose targets from. */
-function namesIn(
-  config: Config | undefined,
-  aliases: AliasListing | undefined,
-  live: readonly Target[],
-): readonly string[] {
-  const listed = (config?.providers ?? []).flatMap(({ name, models }) =>
-    models === 'discovered' ? [] : models.map((model) => `${name}/${model}`),
-  );
-  const sources = (aliases?.virtual_models ?? []).map(({ source }) => source);
-  return [...new Set([...listed, ...live.map(nameOf), ...sources])].sort().slice(0, 500);
-}
-
 interface OpenProps {
   readonly open: Open;
-  readonly names: readonly string[];
   readonly done: () => void;
   readonly close: () => void;
 }
 
-function OpenDialog({ open: { action, alias }, names, done, close }: OpenProps): View {
+function OpenDialog({ open: { action, alias }, done, close }: OpenProps): View {
   if (alias === undefined || action === 'new' || action === 'edit' || action === 'override')
-    return html`<${AliasDialog} of=${alias} names=${names} onDone=${done} onClose=${close} />`;
+    return html`<${AliasDialog} of=${alias} onDone=${done} onClose=${close} />`;
   if (action === 'yaml')
     return html`<${Dialog} title=${`YAML of ${alias.source}`} onClose=${close}>
       ${alias.managed_by === 'config' && html`<p class="small">Declared at <code>${alias.declared_at}</code>. Change it there, and it is in force within a second of the merge.</p>`}

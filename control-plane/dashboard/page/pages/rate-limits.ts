@@ -21,8 +21,8 @@ import { type Declared, yamlOf } from './rate-limits/yaml.ts';
 const path = '/admin/rate-limits';
 
 const filters: readonly FilterField[] = [
-  { name: 'q', label: 'Subject, name or reason', type: 'search', placeholder: '/team-a' },
-  { name: 'covers', label: 'Counts requests of', placeholder: '/team-a/app' },
+  { name: 'q', label: 'Subject, name or reason', type: 'search', placeholder: '/team-a', suggest: 'rules' },
+  { name: 'covers', label: 'Counts requests of', placeholder: '/team-a/app', suggest: 'user_paths' },
   {
     name: 'scope',
     label: 'Scope',
@@ -57,8 +57,8 @@ const filters: readonly FilterField[] = [
   },
 ];
 
-/** `rule` is in links to one rule. */
-const filterNames = [...filters.map(({ name }) => name), 'rule'];
+/** `rule` is in links to one rule; `sort` is asked for by the table. */
+const filterNames = [...filters.map(({ name }) => name), 'rule', 'sort'];
 
 interface Open {
   readonly action: RuleAction | 'new' | 'reset-all';
@@ -84,7 +84,7 @@ export function view(): View {
     </div>
     <${FilterForm} fields=${filters} label="Filter rules" />
     <${Loaded} of=${rules} what="rate limits">
-      ${(body: ListedRules) => html`<${Rules} of=${body} onView=${rules.onView} columns=${columns} />`}
+      ${(body: ListedRules) => html`<${Rules} of=${body} onView=${rules.onView} onNew=${() => setOpen({ action: 'new' })} columns=${columns} />`}
     </${Loaded}>
     ${open !== undefined && html`<${OpenDialog} open=${asListed(open, rules.body)} userPath=${who?.user_path ?? '/'} close=${close} />`}`;
 }
@@ -98,14 +98,16 @@ function asListed(open: Open, listed: ListedRules | undefined): Open {
 interface RulesProps {
   readonly of: ListedRules;
   readonly onView: Listed['onView'];
+  readonly onNew: () => void;
   readonly columns: ReturnType<typeof columnsFor>;
 }
 
-function Rules({ of: { filter, listing }, onView, columns }: RulesProps): View {
+function Rules({ of: { filter, listing }, onView, onNew, columns }: RulesProps): View {
   const { rate_limits: rows, total, offset, unfiltered_total, stale } = listing;
   if (unfiltered_total === 0)
     return html`<${Empty} title="There are no rules, so nothing is limited.">
-      <p>Write one with <strong>New rule</strong>, or declare rules under <code>rate_limits</code> in the configuration.</p>
+      <p>A rule bounds the requests and tokens of a user path, a provider or a model. Declare rules under <code>rate_limits</code> in the configuration, or write one here:</p>
+      <button class="primary" onClick=${onNew}>Write the first rule</button>
     </${Empty}>`;
   if (total === 0)
     return html`<${Empty} title="No rule matches the filters."><p>Clear some of them to see more.</p></${Empty}>`;

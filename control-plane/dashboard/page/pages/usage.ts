@@ -24,10 +24,10 @@ const everyMs = 10_000;
 
 const filters: readonly FilterField[] = [
   daysField,
-  { name: 'user_path', label: 'User path', placeholder: '/team-a' },
-  { name: 'model', label: 'Model', placeholder: 'openai/gpt-4o' },
-  { name: 'provider', label: 'Provider', placeholder: 'openai' },
-  { name: 'label', label: 'Label', placeholder: 'batch' },
+  { name: 'user_path', label: 'User path', placeholder: '/team-a', suggest: 'user_paths' },
+  { name: 'model', label: 'Model', placeholder: 'openai/gpt-4o', suggest: 'models' },
+  { name: 'provider', label: 'Provider', placeholder: 'openai', suggest: 'providers' },
+  { name: 'label', label: 'Label', placeholder: 'batch', suggest: 'labels' },
 ];
 
 const moreFilters: readonly FilterField[] = [

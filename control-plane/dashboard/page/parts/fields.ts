@@ -1,8 +1,9 @@
 // Fields of a form with their labels and hints; the one that is wrong is marked, and says what is wrong.
 import { type ComponentChildren, createContext } from 'preact';
-import { useContext, useId } from 'preact/hooks';
+import { useContext, useId, useState } from 'preact/hooks';
 import { html, type View } from '../html.ts';
 import { fieldText } from './dialog.ts';
+import { type NameKind, Suggestions } from './suggestions.ts';
 
 export interface Problem {
   /** The name of the field. */
@@ -32,11 +33,15 @@ export interface TextFieldProps extends FieldProps {
   readonly rows?: number;
   readonly isCode?: boolean;
   readonly isNumber?: boolean;
+  /** It is completed with such names. Of one line alone. */
+  readonly suggest?: NameKind;
 }
 
 export function TextField(props: TextFieldProps): View {
-  const { label, name, value, onChange, hint, placeholder, type = 'text', rows } = props;
+  const { label, name, value, onChange, hint, placeholder, type = 'text', rows, suggest } = props;
   const id = useId();
+  const [isUsed, setUsed] = useState(false);
+  const list = suggest === undefined ? undefined : `${id}-names`;
   const common = {
     ...useMarks(id, props),
     value,
@@ -45,11 +50,14 @@ export function TextField(props: TextFieldProps): View {
     autocomplete: 'off',
     spellcheck: false,
     class: props.isCode ? 'code' : undefined,
+    list,
+    onFocus: () => setUsed(true),
     onInput: (event: Event) => onChange(fieldText(event)),
   };
   return html`<div class="field">
     <label for=${id}>${label}</label>
     ${rows === undefined ? html`<input type=${type} ...${common} />` : html`<textarea rows=${rows} ...${common}></textarea>`}
+    ${isUsed && list !== undefined && html`<${Suggestions} id=${list} of=${suggest} text=${value} />`}
     <${Notes} id=${id} name=${name} hint=${hint} />
   </div>`;
 }

@@ -1,4 +1,4 @@
-// The buttons of a row that shows a rule or a budget.
+// The actions of a row that shows a rule or a budget.
 import { html, type View } from '../html.ts';
 import { RowButtons } from './row-buttons.ts';
 

@@ -5,6 +5,7 @@ import { html, type View } from '../html.ts';
 import { linkTo } from '../router.ts';
 import { Badge } from './badge.ts';
 import { Meter } from './meter.ts';
+import { Place } from './place.ts';
 import { Countdown } from './time-text.ts';
 
 type ExplainedRule = ExplanationAnswer['rules'][number];
@@ -82,7 +83,7 @@ function Source({ rule }: { readonly rule: RuleFacts }): View {
   if (source === undefined) return html`<span>It belongs to operators above you.</span>`;
   const by = updated_by === 'master_key' ? 'the master key' : updated_by;
   return html`<span>
-    ${source === 'config' ? html`<code>${declared_at}</code>` : `Set by ${by ?? 'an operator'}`}
+    ${source === 'config' ? html`<${Place} at=${declared_at} />` : `Set by ${by ?? 'an operator'}`}
     ${reason !== undefined && html`, “${reason}”`}
     ${expires_at !== undefined && html`, ends in <${Countdown} at=${expires_at} over="a moment" />`}
     <span aria-hidden="true"> · </span><a href=${linkTo('/rate-limits', { rule: id })}>Show the rule</a>

@@ -63,7 +63,7 @@ function NameFields({ draft, change, isFixed }: FieldsProps & { readonly isFixed
   const isLabel = scope === 'label';
   return html`<div class="fields">
     <${SelectField} label="Scope" name="scope" value=${scope} isFixed=${isFixed} options=${scopes} onChange=${(value: Draft['scope']) => change({ scope: value })} />
-    <${TextField} label=${isLabel ? 'Label' : 'User path'} name="subject" value=${subject} isFixed=${isFixed} placeholder=${isLabel ? 'batch' : '/team-a'} onChange=${(value: string) => change({ subject: value })} />
+    <${TextField} label=${isLabel ? 'Label' : 'User path'} name="subject" value=${subject} isFixed=${isFixed} placeholder=${isLabel ? 'batch' : '/team-a'} suggest=${isLabel ? 'labels' : 'user_paths'} onChange=${(value: string) => change({ subject: value })} />
     <${SelectField} label="Window" name="period" value=${period} isFixed=${isFixed} options=${windows} onChange=${(value: string) => change({ period: value })} />
     ${period === 'custom' && html`<${TextField} label="Seconds" name="seconds" value=${seconds} isFixed=${isFixed} onChange=${(value: string) => change({ seconds: value })} />`}
   </div>`;

@@ -2,10 +2,12 @@
 import { dollars, share } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';
+import { Place } from '../../parts/place.ts';
 import { type ManagedAction, RowActions } from '../../parts/row-actions.ts';
 import type { Column } from '../../parts/table.ts';
 import { Countdown, TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
+import { parseTime } from '../../time.ts';
 import { type Budget, forecastOf, periodWords, titleOf } from './budget.ts';
 import { ModeBadge } from './mode-badge.ts';
 
@@ -21,23 +23,52 @@ interface OfRow {
 
 export function columnsFor(act: (action: ManagedAction, budget: Budget) => void): readonly Column<Row>[] {
   return [
-    { title: 'Subject', width: '22%', cell: (row) => html`<${Subject} row=${row} />` },
-    { title: 'Spent', width: '19%', cell: (row) => html`<${Spent} row=${row} />` },
-    { title: 'Forecast', width: '19%', cell: (row) => html`<${ForecastText} row=${row} />` },
+    {
+      title: 'Subject',
+      width: '24%',
+      sort: ({ budget }) => budget.subject,
+      cell: (row) => html`<${Subject} row=${row} />`,
+    },
+    {
+      title: 'Spent',
+      width: '22%',
+      isLargestFirst: true,
+      sort: ({ budget: { spent, amount } }) => (spent === undefined ? undefined : spent / amount),
+      cell: (row) => html`<${Spent} row=${row} />`,
+    },
+    {
+      title: 'Forecast',
+      width: '20%',
+      isLargestFirst: true,
+      sort: ({ budget, nowMs }) => forecastShare(budget, nowMs),
+      cell: (row) => html`<${ForecastText} row=${row} />`,
+    },
     {
       title: 'Window ends',
-      width: '10%',
+      width: '11%',
+      sort: ({ budget }) => parseTime(budget.period_end),
       cell: ({ budget }) => html`<${Countdown} at=${budget.period_end} over="now" />`,
     },
-    { title: 'Source', width: '15%', cell: (row) => html`<${Source} row=${row} />` },
+    {
+      title: 'Source',
+      width: '17%',
+      sort: ({ budget }) => budget.source,
+      cell: (row) => html`<${Source} row=${row} />`,
+    },
     {
       title: 'Actions',
-      width: '15%',
+      width: '6%',
       isUntitled: true,
       cell: ({ budget }) =>
         html`<${RowActions} source=${budget.source} title=${titleOf(budget)} act=${(action: ManagedAction) => act(action, budget)} />`,
     },
   ];
+}
+
+/** Of the amount, at the end of the window. */
+function forecastShare(budget: Budget, nowMs: number): number | undefined {
+  const forecast = forecastOf(budget, nowMs);
+  return forecast === undefined ? undefined : forecast.atEnd / budget.amount;
 }
 
 function Subject({ row: { budget } }: OfRow): View {
@@ -82,7 +113,7 @@ export function ForecastText({ row: { budget, nowMs } }: OfRow): View {
 function Source({ row: { budget } }: OfRow): View {
   const { source, declared_at, overrides_config, updated_by, reason, expires_at } = budget;
   if (source === 'config')
-    return html`<div class="cell"><span>Config</span><code class="quiet" title=${declared_at}>${declared_at}</code></div>`;
+    return html`<div class="cell"><span>Config</span><span><${Place} at=${declared_at} /></span></div>`;
   const who = updated_by === 'master_key' ? 'master key' : updated_by;
   return html`<div class="cell">
     <span class="cell-line">${overrides_config ? 'Override' : 'Manual'}${expires_at !== undefined && html`<${Badge} tone="info">ends in <${Countdown} at=${expires_at} over="a moment" /></${Badge}>`}</span>

@@ -35,7 +35,7 @@ export function ClearDialog({ onDone, onClose }: ClearDialogProps): View {
     <${SelectField} label="Which answers" name="scope" value=${which} options=${choices} onChange=${(chosen: string) => setWhich(chosen as Which)} />
     ${
       which !== 'gateway' &&
-      html`<${TextField} key=${which} label=${which === 'model' ? 'Model' : 'User path'} name=${which} value=${value} isCode placeholder=${which === 'model' ? 'chat' : '/team-a'} onChange=${setValue} />`
+      html`<${TextField} key=${which} label=${which === 'model' ? 'Model' : 'User path'} name=${which} value=${value} isCode placeholder=${which === 'model' ? 'chat' : '/team-a'} suggest=${which === 'model' ? 'models' : 'user_paths'} onChange=${setValue} />`
     }
   </${FormDialog}>`;
 }

@@ -111,9 +111,14 @@ function rejectedWords(rejected: Proxy['rejected_config']): string {
 
 function columnsFor({ config_revision: wanted, state_revision: state }: Status['desired']): readonly Column<Proxy>[] {
   return [
-    { title: 'Proxy', cell: ({ instance }) => html`<span class="name">${instance}</span>` },
+    {
+      title: 'Proxy',
+      sort: ({ instance }) => instance,
+      cell: ({ instance }) => html`<span class="name">${instance}</span>`,
+    },
     {
       title: 'State',
+      sort: ({ live, converged }) => Number(live) + Number(converged),
       cell: ({ live, converged, heard_at }) =>
         live
           ? html`<${Badge} tone=${converged ? 'good' : 'warn'}>${converged ? 'follows' : 'behind'}</${Badge}>`
@@ -129,6 +134,7 @@ function columnsFor({ config_revision: wanted, state_revision: state }: Status['
     {
       title: 'State revision',
       isNumber: true,
+      sort: ({ state_revision }) => state_revision,
       cell: ({ state_revision }) =>
         html`<${Revision} text=${String(state_revision)} isWanted=${state_revision >= state} />`,
     },

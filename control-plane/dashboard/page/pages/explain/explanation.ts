@@ -5,12 +5,13 @@ export type Explanation = ExplanationAnswer;
 export type ExplainedRule = Explanation['rules'][number];
 export type ExplainedAlias = Explanation['resolution']['aliases'][number];
 export type ExplainedTarget = Explanation['targets'][number];
+export type ExplainedGuardrail = Explanation['guardrails'][number];
 export type NearMiss = Explanation['near_misses'][number];
 /** Where a thing comes from; absent members are for operators who may see that. */
 export type Origin = Pick<ExplainedAlias, 'source' | 'declared_at' | 'updated_by'>;
 
 /** The stages of the line, in their order. */
-export const stages = ['consumer', 'budgets', 'rules', 'name', 'targets'] as const;
+export const stages = ['consumer', 'budgets', 'rules', 'name', 'guardrails', 'targets'] as const;
 export type Stage = (typeof stages)[number];
 
 const stageOfCode: Readonly<Record<string, Stage>> = {

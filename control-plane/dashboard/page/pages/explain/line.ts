@@ -7,7 +7,9 @@ import { RuleUse } from '../../parts/rule-use.ts';
 import { Countdown } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
 import { ModeBadge } from '../budgets/mode-badge.ts';
-import { type Explanation, endOf, isNamed, type Origin, type Stage, stages } from './explanation.ts';
+import { type Explanation, endOf, isNamed, type Stage, stages } from './explanation.ts';
+import { Guardrails } from './guardrails.ts';
+import { OriginText } from './origin.ts';
 import { Targets } from './targets.ts';
 
 interface OfExplanation {
@@ -16,6 +18,7 @@ interface OfExplanation {
 
 export function Line({ explanation }: OfExplanation): View {
   const end = endOf(explanation);
+  const { guardrails } = explanation;
   const standing = (stage: Stage): Standing => {
     const [here, last] = [stages.indexOf(stage), end === undefined ? stages.length : stages.indexOf(end)];
     return here === last ? 'ends' : here < last ? 'passes' : 'not reached';
@@ -25,11 +28,13 @@ export function Line({ explanation }: OfExplanation): View {
     <${StageItem} title="Budgets" standing=${standing('budgets')}><${SpentBudgets} explanation=${explanation} /></${StageItem}>
     <${StageItem} title="Rules of the consumer" standing=${standing('rules')}><${ConsumerRules} explanation=${explanation} /></${StageItem}>
     <${StageItem} title="What the name means" standing=${standing('name')}><${Name} explanation=${explanation} /></${StageItem}>
+    <${StageItem} title="Guardrails" standing=${guardrails.length > 0 && standing('guardrails') === 'passes' ? 'looks' : standing('guardrails')}><${Guardrails} of=${guardrails} /></${StageItem}>
     <${StageItem} title="Targets, in the order in which they are asked" standing=${standing('targets')}><${Targets} explanation=${explanation} /></${StageItem}>
   </ol>`;
 }
 
-type Standing = 'passes' | 'ends' | 'not reached';
+/** `looks`: it depends on what is said. */
+type Standing = 'passes' | 'looks' | 'ends' | 'not reached';
 
 interface StageProps {
   readonly title: string;
@@ -37,9 +42,15 @@ interface StageProps {
   readonly children?: ComponentChildren;
 }
 
+const standingWords = {
+  passes: ['good', 'passes'],
+  looks: ['info', 'as the words are'],
+  ends: ['bad', 'refused here'],
+  'not reached': ['plain', 'not reached'],
+} as const;
+
 function StageItem({ title, standing, children }: StageProps): View {
-  const tone = { passes: 'good', ends: 'bad', 'not reached': 'plain' }[standing];
-  const words = standing === 'ends' ? 'refused here' : standing;
+  const [tone, words] = standingWords[standing];
   return html`<li class=${`stage ${standing.replace(' ', '-')}`} aria-current=${standing === 'ends' ? 'step' : undefined}>
     <div class="stage-head"><h2>${title}</h2><${Badge} tone=${tone}>${words}</${Badge}></div>
     ${children}
@@ -111,10 +122,4 @@ function Name({ explanation: { request, resolution } }: OfExplanation): View {
         <span class="small quiet"><${OriginText} of=${alias} /></span>
       </p>`,
     )}`;
-}
-
-export function OriginText({ of: { source, declared_at, updated_by } }: { readonly of: Origin }): View {
-  if (source === 'config') return html`<code>${declared_at}</code>`;
-  if (source === undefined) return null;
-  return html`<span>set by ${updated_by === 'master_key' ? 'the master key' : updated_by}</span>`;
 }

@@ -11,13 +11,20 @@ export type GuardrailAction = 'edit' | 'override' | 'delete';
 
 export function columnsFor(act: (action: GuardrailAction, of: Guardrail) => void): readonly Column<Guardrail>[] {
   return [
-    { title: 'Order', width: '5rem', isNumber: true, cell: ({ order }) => String(order) },
-    { title: 'Guardrail', width: '20%', cell: (of) => html`<${Name} of=${of} />` },
-    { title: 'What it does', width: '28%', cell: (of) => html`<${Does} of=${of} />` },
-    { title: 'Verdicts', width: '19%', cell: (of) => html`<${Verdicts} of=${of} />` },
+    { title: 'Order', width: '5rem', isNumber: true, sort: ({ order }) => order, cell: ({ order }) => String(order) },
+    { title: 'Guardrail', width: '21%', sort: ({ name }) => name, cell: (of) => html`<${Name} of=${of} />` },
+    { title: 'What it does', width: '30%', cell: (of) => html`<${Does} of=${of} />` },
+    {
+      title: 'Verdicts',
+      width: '21%',
+      isLargestFirst: true,
+      sort: ({ verdicts }) => verdicts.reduce((sum, { count }) => sum + count, 0),
+      cell: (of) => html`<${Verdicts} of=${of} />`,
+    },
     {
       title: 'Source',
-      width: '16%',
+      width: '17%',
+      sort: ({ source }) => source,
       cell: (of) => html`<${SourceCell} of=${{ ...of, isDeclared: of.source === 'config' }} />`,
     },
     {

@@ -30,7 +30,7 @@ interface SettingProps {
 }
 
 function Setting({ name, field, value, onChange }: SettingProps): View {
-  const { label, type, options = [], hint, placeholder, isRequired } = field;
+  const { label, type, options = [], hint, placeholder, isRequired, suggest } = field;
   const common = { label, name, value, hint, isRequired, onChange };
   if (type === 'check')
     return html`<${CheckField} name=${name} value=${value === 'true'} onChange=${(isOn: boolean) => onChange(String(isOn))}>${label}</${CheckField}>`;
@@ -44,5 +44,5 @@ function Setting({ name, field, value, onChange }: SettingProps): View {
     lines: { rows: 4, isCode: true },
     json: { rows: 8, isCode: true },
   }[type];
-  return html`<${TextField} ...${common} ...${shape} placeholder=${placeholder} />`;
+  return html`<${TextField} ...${common} ...${shape} placeholder=${placeholder} suggest=${suggest} />`;
 }

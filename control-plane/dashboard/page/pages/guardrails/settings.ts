@@ -1,6 +1,7 @@
 // The settings of each kind of guardrail as fields of a form: data that one form draws. Every member of the schemas is here, else types fail.
 import type { GuardrailKind } from '../../../../../domain/guardrails/merge-guardrails.ts';
 import type { Guardrail } from '../../../../../schemas/types.ts';
+import type { NameKind } from '../../parts/suggestions.ts';
 
 export interface SettingField {
   readonly label: string;
@@ -10,6 +11,8 @@ export interface SettingField {
   readonly hint?: string;
   readonly placeholder?: string;
   readonly isRequired?: true;
+  /** It is completed with such names. */
+  readonly suggest?: NameKind;
   /** The initial value of a new guardrail, as text. */
   readonly begin?: string;
 }
@@ -137,7 +140,13 @@ export const settingFields: Settings = {
     allowed_tools: { label: 'Allowed tools', type: 'lines', hint: 'One name on each line. Empty: every tool.' },
   },
   llm: {
-    model: { label: 'Model', type: 'text', hint: 'An alias, a bare id or provider/model.', isRequired: true },
+    model: {
+      label: 'Model',
+      type: 'text',
+      hint: 'An alias, a bare id or provider/model.',
+      isRequired: true,
+      suggest: 'models',
+    },
     action: {
       label: 'What it does',
       type: 'choice',

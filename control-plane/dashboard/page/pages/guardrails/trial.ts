@@ -70,8 +70,8 @@ export function Trial(): View {
       <${TextField} label="Text" name="text" rows=${4} value=${text} placeholder="Write to ann@example.com about project Bluebird" onChange=${setText} />
       <div class="fields">
         <${SelectField} label="Who says it" name="phase" value=${phase} options=${phases} onChange=${setPhase} />
-        <${TextField} label="User path" name="user_path" value=${userPath} isCode placeholder="/" onChange=${setUserPath} />
-        <${TextField} label="Model" name="model" value=${model} isCode placeholder="chat" onChange=${setModel} />
+        <${TextField} label="User path" name="user_path" value=${userPath} isCode placeholder="/" suggest="user_paths" onChange=${setUserPath} />
+        <${TextField} label="Model" name="model" value=${model} isCode placeholder="chat" suggest="models" onChange=${setModel} />
       </div>
       <div class="buttons">
         <p class="small quiet">Nothing is sent, counted or recorded.</p>

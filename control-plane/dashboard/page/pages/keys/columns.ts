@@ -13,14 +13,25 @@ export type KeyAction = 'edit' | 'rotate' | 'deactivate' | 'delete';
 
 export function columnsFor(act: (action: KeyAction, key: Key) => void): readonly Column<Key>[] {
   return [
-    { title: 'Key', width: '24%', cell: (key) => html`<${Name} of=${key} />` },
-    { title: 'User path', width: '17%', cell: (key) => html`<${Path} of=${key} />` },
-    { title: 'Models', width: '13%', cell: (key) => html`<${Models} of=${key} />` },
-    { title: 'State', width: '14%', cell: (key) => html`<${State} of=${key} />` },
-    { title: 'Last use', width: '13%', cell: (key) => html`<${LastUse} of=${key} />` },
+    { title: 'Key', width: '27%', sort: ({ name }) => name, cell: (key) => html`<${Name} of=${key} />` },
+    {
+      title: 'User path',
+      width: '19%',
+      sort: ({ user_path }) => user_path,
+      cell: (key) => html`<${Path} of=${key} />`,
+    },
+    { title: 'Models', width: '16%', cell: (key) => html`<${Models} of=${key} />` },
+    { title: 'State', width: '16%', sort: (key) => standingOf(key), cell: (key) => html`<${State} of=${key} />` },
+    {
+      title: 'Last use',
+      width: '16%',
+      isLargestFirst: true,
+      sort: ({ last_used_at }) => (last_used_at ? parseTime(last_used_at) : undefined),
+      cell: (key) => html`<${LastUse} of=${key} />`,
+    },
     {
       title: 'Actions',
-      width: '19%',
+      width: '6%',
       isUntitled: true,
       cell: (key) =>
         html`<${RowButtons} name=${key.name} offered=${key.active ? ofActive : ofOthers} onChoose=${(action: KeyAction) => act(action, key)} />`,

@@ -77,7 +77,7 @@ function AccessFields({
   const root = who.scoped
     ? `Within ${who.user_path}.`
     : 'Limits and budgets of this path hold for the key. Empty: the root.';
-  return html`<${TextField} label="User path" name="user_path" value=${draft.user_path} isFixed=${draft.any_user_path} placeholder="/team-a/app" hint=${root} isCode onChange=${(user_path: string) => change({ user_path })} />
+  return html`<${TextField} label="User path" name="user_path" value=${draft.user_path} isFixed=${draft.any_user_path} placeholder="/team-a/app" hint=${root} isCode suggest="user_paths" onChange=${(user_path: string) => change({ user_path })} />
     ${
       isNew &&
       !who.scoped &&

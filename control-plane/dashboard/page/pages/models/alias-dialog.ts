@@ -5,6 +5,7 @@ import { CopyButton } from '../../parts/copy-button.ts';
 import { fieldText } from '../../parts/dialog.ts';
 import { CheckField, Notes, SelectField, TextField } from '../../parts/fields.ts';
 import { FieldMistake, FormDialog } from '../../parts/form-dialog.ts';
+import { Suggestions } from '../../parts/suggestions.ts';
 import { write } from '../../parts/writes.ts';
 import { bodyOf, type Draft, draftOf, mistakeIn, strategies, type TargetDraft, yamlOf } from './draft.ts';
 import type { Alias } from './fleet.ts';
@@ -12,15 +13,13 @@ import type { Alias } from './fleet.ts';
 export interface AliasDialogProps {
   /** Absent: a new alias. */
   readonly of?: Alias;
-  /** Names that a target may have, to choose from. */
-  readonly names: readonly string[];
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
 export const aliasesPath = '/admin/virtual-models';
 
-export function AliasDialog({ of: alias, names, onDone, onClose }: AliasDialogProps): View {
+export function AliasDialog({ of: alias, onDone, onClose }: AliasDialogProps): View {
   const [draft, setDraft] = useState<Draft>(() => draftOf(alias));
   const change = (some: Partial<Draft>): void => setDraft((before) => ({ ...before, ...some }));
   const isOverride = alias?.managed_by === 'config';
@@ -38,7 +37,7 @@ export function AliasDialog({ of: alias, names, onDone, onClose }: AliasDialogPr
       <${TextField} label="Name" name="source" value=${draft.source} isFixed=${alias !== undefined} isCode placeholder="chat" onChange=${(source: string) => change({ source })} />
       <${SelectField} label="Which target is asked first" name="strategy" value=${draft.strategy} options=${strategies} onChange=${(strategy: string) => change({ strategy })} />
     </div>
-    <${TargetFields} targets=${draft.targets} strategy=${draft.strategy} names=${names} onChange=${(targets: readonly TargetDraft[]) => change({ targets })} />
+    <${TargetFields} targets=${draft.targets} strategy=${draft.strategy} onChange=${(targets: readonly TargetDraft[]) => change({ targets })} />
     <${TextField} label="Only for these user paths" name="user_paths" rows=${2} isCode value=${draft.user_paths} placeholder="/team-a" hint="One on each line. Empty: for everyone." onChange=${(user_paths: string) => change({ user_paths })} />
     <${TextField} label="Description (optional)" name="description" value=${draft.description} onChange=${(description: string) => change({ description })} />
     <${CheckField} name="enabled" value=${draft.enabled} onChange=${(enabled: boolean) => change({ enabled })}>Switched on</${CheckField}>
@@ -56,21 +55,21 @@ export function AliasYaml({ draft }: { readonly draft: Draft }): View {
 interface TargetFieldsProps {
   readonly targets: readonly TargetDraft[];
   readonly strategy: string;
-  readonly names: readonly string[];
   readonly onChange: (targets: readonly TargetDraft[]) => void;
 }
 
-function TargetFields({ targets, strategy, names, onChange }: TargetFieldsProps): View {
+function TargetFields({ targets, strategy, onChange }: TargetFieldsProps): View {
   const list = useId();
+  const [used, setUsed] = useState<number | undefined>(undefined);
   const hasWeights = strategy === 'round_robin' || strategy === 'session_affinity';
   const put = (index: number, some: Partial<TargetDraft>): void =>
     onChange(targets.map((each, at) => (at === index ? { ...each, ...some } : each)));
   return html`<fieldset class="target-fields">
     <legend>Targets, in order</legend>
-    <datalist id=${list}>${names.map((name) => html`<option value=${name} key=${name}></option>`)}</datalist>
+    ${used !== undefined && html`<${Suggestions} id=${`${list}-names`} of="models" text=${targets[used]?.model ?? ''} />`}
     ${targets.map(
       ({ model, weight }, index) => html`<div class="target-field" key=${index}>
-        <input class="code" name="targets" aria-label=${`Target ${index + 1}`} list=${list} value=${model} placeholder="openai/gpt-4o" autocomplete="off" spellcheck=${false} onInput=${(event: Event) => put(index, { model: fieldText(event) })} />
+        <input class="code" name="targets" aria-label=${`Target ${index + 1}`} list=${`${list}-names`} onFocus=${() => setUsed(index)} value=${model} placeholder="openai/gpt-4o" autocomplete="off" spellcheck=${false} onInput=${(event: Event) => put(index, { model: fieldText(event) })} />
         ${hasWeights && html`<input class="weight" aria-label=${`Weight of target ${index + 1}`} inputmode="numeric" value=${weight} onInput=${(event: Event) => put(index, { weight: fieldText(event) })} />`}
         <button type="button" class="plain" aria-label=${`Remove target ${index + 1}`} disabled=${targets.length === 1} onClick=${() => onChange(targets.filter((_, at) => at !== index))}>×</button>
       </div>`,

@@ -15,6 +15,7 @@ export interface AliasesProps {
   readonly targets: readonly Target[];
   /** How many there are without filters. */
   readonly total: number;
+  readonly onNew: () => void;
   readonly act: (action: AliasAction, alias: Alias) => void;
 }
 
@@ -29,24 +30,26 @@ const strategies: Readonly<Record<string, string>> = {
 /** More targets than these are counted. */
 const mostShown = 3;
 
-export function Aliases({ aliases, targets, total, act }: AliasesProps): View {
+export function Aliases({ aliases, targets, total, onNew, act }: AliasesProps): View {
   if (total === 0)
     return html`<${Empty} title="There are no aliases.">
-      <p>An alias is a short name for one or several models. Make one with <strong>New alias</strong>, or declare it under <code>aliases</code> in the configuration.</p>
+      <p>An alias is a short name for one or several models, so that clients need not change when a model does. Declare it under <code>aliases</code> in the configuration, or make one here:</p>
+      <button class="primary" onClick=${onNew}>Make the first alias</button>
     </${Empty}>`;
   if (aliases.length === 0) return html`<${Empty} title="No alias matches the filters." />`;
   const rows = Math.max(1, ...aliases.map((alias) => Math.min(alias.targets.length, mostShown + 1)));
   const columns: readonly Column<Alias>[] = [
-    { title: 'Alias', width: '24%', cell: (of) => html`<${Name} of=${of} />` },
-    { title: 'Leads to', width: '36%', cell: (of) => html`<${LeadsTo} of=${of} targets=${targets} />` },
+    { title: 'Alias', width: '26%', sort: ({ source }) => source, cell: (of) => html`<${Name} of=${of} />` },
+    { title: 'Leads to', width: '42%', cell: (of) => html`<${LeadsTo} of=${of} targets=${targets} />` },
     {
       title: 'Source',
-      width: '22%',
+      width: '24%',
+      sort: ({ declared_at }) => declared_at,
       cell: (of) => html`<${SourceCell} of=${{ ...of, isDeclared: of.managed_by === 'config' }} />`,
     },
     {
       title: 'Actions',
-      width: '18%',
+      width: '8%',
       isUntitled: true,
       cell: (of) =>
         html`<${RowButtons} name=${of.source} offered=${of.managed_by === 'config' ? ofConfig : ofOperators} onChoose=${(action: AliasAction) => act(action, of)} />`,
@@ -57,6 +60,7 @@ export function Aliases({ aliases, targets, total, act }: AliasesProps): View {
     columns=${columns}
     rows=${aliases}
     keyOf=${({ source }: Alias) => source}
+    sort="sort-aliases"
     rowHeight=${Math.max(52, 16 + rows * 22)}
     minWidth="60rem"
     markOf=${({ enforced, enabled }: Alias) => (enforced && enabled ? '' : 'faded')}

@@ -2,14 +2,23 @@
 import { compact, share } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';
+import { Place } from '../../parts/place.ts';
 import { Empty } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
+import { YamlText } from '../../parts/yaml-text.ts';
+import { linkTo } from '../../router.ts';
 import { type Drainable, DrainButton, DrainMark } from './drain.ts';
-import { type Drain, drainOfProvider, isBlocked, nameOf, type Provider, type Target } from './fleet.ts';
+import { type Drain, drainOfProvider, isBlocked, meanFirstByte, nameOf, type Provider, type Target } from './fleet.ts';
 import { Calls, Limits, Speed, Standing } from './target-cells.ts';
 
 /** How many models each provider that is asked for them has. */
 export type Discovered = ReadonlyMap<string, number>;
+
+const firstProvider = `providers:
+  openai:
+    type: openai
+    api_key: \${OPENAI_API_KEY}
+`;
 
 export interface ProvidersProps {
   readonly providers: readonly Provider[];
@@ -23,21 +32,44 @@ export interface ProvidersProps {
 export function Providers({ providers, targets, discovered, drains, onDrain }: ProvidersProps): View {
   if (providers.length === 0)
     return html`<${Empty} title="There are no providers, so no model can be asked.">
-      <p>Declare one under <code>providers</code> in the configuration.</p>
+      <p>Declare one in the configuration; it is in force within a second:</p>
+      <${YamlText} text=${firstProvider} />
     </${Empty}>`;
   const byProvider = Map.groupBy(targets, ({ provider }) => provider);
   const of = ({ name }: Provider): readonly Target[] => byProvider.get(name) ?? [];
   const drainOf = ({ name }: Provider): Drain | undefined => drainOfProvider(name, drains);
   const columns: readonly Column<Provider>[] = [
-    { title: 'Provider', width: '24%', cell: (provider) => html`<${Name} provider=${provider} />` },
-    { title: 'Models', width: '12%', cell: (provider) => modelsOf(provider, discovered) },
+    {
+      title: 'Provider',
+      width: '24%',
+      sort: ({ name }) => name,
+      cell: (provider) => html`<${Name} provider=${provider} />`,
+    },
+    {
+      title: 'Models',
+      width: '12%',
+      isLargestFirst: true,
+      sort: ({ name, models }) => (models === 'discovered' ? discovered.get(name) : models.length),
+      cell: (provider) => modelsOf(provider, discovered),
+    },
     {
       title: 'Targets',
       width: '22%',
       cell: (provider) => html`<${Usable} targets=${of(provider)} drain=${drainOf(provider)} />`,
     },
-    { title: 'Calls, last minute', width: '14%', cell: (provider) => html`<${Traffic} targets=${of(provider)} />` },
-    { title: 'Declared', width: '16%', cell: ({ declared_at }) => html`<code class="quiet">${declared_at}</code>` },
+    {
+      title: 'Calls, last minute',
+      width: '14%',
+      isLargestFirst: true,
+      sort: (provider) => of(provider).reduce((sum, { calls }) => sum + calls, 0),
+      cell: (provider) => html`<${Traffic} targets=${of(provider)} />`,
+    },
+    {
+      title: 'Declared',
+      width: '16%',
+      sort: ({ declared_at }) => declared_at,
+      cell: ({ declared_at }) => html`<${Place} at=${declared_at} />`,
+    },
     {
       title: 'Actions',
       width: '12%',
@@ -46,7 +78,7 @@ export function Providers({ providers, targets, discovered, drains, onDrain }: P
         html`<${DrainButton} subject=${{ provider: provider.name }} drain=${drainOf(provider)} onChoose=${onDrain} />`,
     },
   ];
-  return html`<${Table} label="Providers" columns=${columns} rows=${providers} keyOf=${({ name }: Provider) => name} rowHeight=${52} minWidth="56rem" />`;
+  return html`<${Table} label="Providers" sort="sort-providers" columns=${columns} rows=${providers} keyOf=${({ name }: Provider) => name} rowHeight=${52} minWidth="56rem" />`;
 }
 
 function Name({ provider: { name, type, origin, keys, left_out_by: without } }: { readonly provider: Provider }): View {
@@ -98,15 +130,39 @@ export interface TargetsProps {
 export function Targets({ targets, total, onDrain }: TargetsProps): View {
   if (total === 0)
     return html`<${Empty} title="No model was asked yet.">
-      <p>Send a request to any proxy, for example <code>POST /v1/chat/completions</code>: then its targets are here.</p>
+      <p>The targets of the last requests are here, with their speed and state.</p>
+      <p><a class="button" href=${linkTo('/playground')}>Ask a model in the playground</a></p>
     </${Empty}>`;
   if (targets.length === 0) return html`<${Empty} title="No target matches the filters." />`;
   const all = targets.reduce((sum, { calls }) => sum + calls, 0);
   const columns: readonly Column<Target>[] = [
-    { title: 'Target', width: '24%', cell: (of) => html`<span class="name" title=${nameOf(of)}>${nameOf(of)}</span>` },
-    { title: 'State', width: '20%', cell: (of) => html`<${Standing} of=${of} />` },
-    { title: 'Calls, last minute', width: '12%', cell: (of) => html`<${Calls} of=${of} all=${all} />` },
-    { title: 'First byte', width: '12%', cell: (of) => html`<${Speed} of=${of} />` },
+    {
+      title: 'Target',
+      width: '24%',
+      sort: nameOf,
+      cell: (of) => html`<span class="name" title=${nameOf(of)}>${nameOf(of)}</span>`,
+    },
+    {
+      title: 'State',
+      width: '20%',
+      isLargestFirst: true,
+      sort: (of) => Number(isBlocked(of)),
+      cell: (of) => html`<${Standing} of=${of} />`,
+    },
+    {
+      title: 'Calls, last minute',
+      width: '12%',
+      isLargestFirst: true,
+      sort: ({ calls }) => calls,
+      cell: (of) => html`<${Calls} of=${of} all=${all} />`,
+    },
+    {
+      title: 'First byte',
+      width: '12%',
+      isLargestFirst: true,
+      sort: meanFirstByte,
+      cell: (of) => html`<${Speed} of=${of} />`,
+    },
     { title: 'Limits of the provider', width: '20%', cell: (of) => html`<${Limits} of=${of} />` },
     {
       title: 'Actions',

@@ -171,7 +171,11 @@ function Trouble({ trouble: { where, reason, since, causes } }: { readonly troub
 }
 
 const columns: readonly Column<Proxy>[] = [
-  { title: 'Proxy', cell: ({ instance }) => html`<span class="name">${instance}</span>` },
+  {
+    title: 'Proxy',
+    sort: ({ instance }) => instance,
+    cell: ({ instance }) => html`<span class="name">${instance}</span>`,
+  },
   {
     title: 'State',
     cell: ({ live, converged, heard_from }) =>
@@ -184,8 +188,13 @@ const columns: readonly Column<Proxy>[] = [
   {
     title: 'Targets not usable',
     isNumber: true,
+    sort: ({ unusable_target_count: count }) => count,
     cell: ({ unusable_target_count: count }) => (count === 0 ? '0' : html`<a href=${unusable}>${count}</a>`),
   },
-  { title: 'Heard', cell: ({ heard_at }) => html`<${TimeText} at=${heard_at} />` },
-  { title: 'Started', cell: ({ started_at }) => html`<${TimeText} at=${started_at} />` },
+  { title: 'Heard', sort: ({ heard_at }) => heard_at, cell: ({ heard_at }) => html`<${TimeText} at=${heard_at} />` },
+  {
+    title: 'Started',
+    sort: ({ started_at }) => started_at,
+    cell: ({ started_at }) => html`<${TimeText} at=${started_at} />`,
+  },
 ];

@@ -3,6 +3,7 @@ import { compact } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';
 import { Meter } from '../../parts/meter.ts';
+import { Place } from '../../parts/place.ts';
 import { type ManagedAction, RowActions } from '../../parts/row-actions.ts';
 import type { Column } from '../../parts/table.ts';
 import { Countdown, TimeText } from '../../parts/time-text.ts';
@@ -14,13 +15,30 @@ export type RuleAction = ManagedAction | 'proxies';
 
 export function columnsFor(act: (action: RuleAction, rule: Rule) => void): readonly Column<Rule>[] {
   return [
-    { title: 'Subject', width: '24%', cell: (rule) => html`<${Subject} rule=${rule} />` },
-    { title: 'Use', width: '22%', cell: (rule) => html`<${Use} rule=${rule} onShow=${() => act('proxies', rule)} />` },
-    { title: 'Refused', width: '7rem', isNumber: true, cell: (rule) => html`<${Refused} rule=${rule} />` },
-    { title: 'Source', cell: (rule) => html`<${Source} rule=${rule} />` },
+    {
+      title: 'Subject',
+      width: '24%',
+      sort: ({ subject }) => subject,
+      cell: (rule) => html`<${Subject} rule=${rule} />`,
+    },
+    {
+      title: 'Use',
+      width: '26%',
+      isLargestFirst: true,
+      sort: ({ requests_used }) => requests_used,
+      cell: (rule) => html`<${Use} rule=${rule} onShow=${() => act('proxies', rule)} />`,
+    },
+    {
+      title: 'Refused',
+      width: '7rem',
+      isNumber: true,
+      sort: ({ refused }) => refused,
+      cell: (rule) => html`<${Refused} rule=${rule} />`,
+    },
+    { title: 'Source', sort: ({ declared_at }) => declared_at, cell: (rule) => html`<${Source} rule=${rule} />` },
     {
       title: 'Actions',
-      width: '14rem',
+      width: '5rem',
       isUntitled: true,
       cell: (rule) =>
         html`<${RowActions} source=${rule.source} title=${titleOf(rule)} act=${(action: ManagedAction) => act(action, rule)} />`,
@@ -84,14 +102,14 @@ function Source({ rule }: OfRule): View {
   if (source === 'config')
     return html`<div class="cell">
       <span>Config</span>
-      <code class="quiet" title=${declared_at}>${declared_at}</code>
+      <span><${Place} at=${declared_at} /></span>
     </div>`;
   const who = updated_by === 'master_key' ? 'master key' : updated_by;
   return html`<div class="cell">
     <span class="cell-line">
       ${overrides_config ? 'Override' : 'Manual'}
       ${expires_at !== undefined && html`<${Badge} tone="info">ends in <${Countdown} at=${expires_at} over="a moment" /></${Badge}>`}
-      ${overrides_config && html`<code class="quiet small shrinks" title=${`The configuration declares it at ${declared_at}`}>${declared_at}</code>`}
+      ${overrides_config && html`<span class="small shrinks"><${Place} at=${declared_at} /></span>`}
     </span>
     <span class="quiet small" title=${reason}>${reason === undefined ? '' : `“${reason}” – `}${who}, <${TimeText} at=${updated_at} /></span>
   </div>`;

@@ -76,6 +76,7 @@ interface FieldsProps {
 
 const scopes = Object.entries(scopeWords);
 const placeholders = { user_path: '/team-a', provider: 'openai', model: 'openai/gpt-4o or gpt-4o' };
+const named = { user_path: 'user_paths', provider: 'providers', model: 'models' } as const;
 const periods = [
   ['minute', 'A minute'],
   ['hour', 'An hour'],
@@ -88,7 +89,7 @@ function KeyFields({ draft, change, isFixed }: FieldsProps & { readonly isFixed:
   const { scope, subject, period, seconds, perChild } = draft;
   return html`<div class="fields">
       <${SelectField} label="Scope" name="scope" value=${scope} isFixed=${isFixed} options=${scopes} onChange=${(value: Draft['scope']) => change({ scope: value })} />
-      <${TextField} label=${scopeWords[scope]} name="subject" value=${subject} isFixed=${isFixed} placeholder=${placeholders[scope]} onChange=${(value: string) => change({ subject: value })} />
+      <${TextField} label=${scopeWords[scope]} name="subject" value=${subject} isFixed=${isFixed} placeholder=${placeholders[scope]} suggest=${named[scope]} onChange=${(value: string) => change({ subject: value })} />
       <${SelectField} label="Period" name="period" value=${period} isFixed=${isFixed} options=${periods} onChange=${(value: Draft['period']) => change({ period: value })} />
       ${period === 'custom' && html`<${TextField} label="Seconds" name="seconds" value=${seconds} isFixed=${isFixed} isNumber onChange=${(value: string) => change({ seconds: value })} />`}
     </div>

@@ -1,27 +1,104 @@
-// The columns of the list of requests.
-import { compact, latency } from '../../format.ts';
+// The columns of the list of requests, and of that of changes.
+import { compact, dollars, latency } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';
 import type { Column } from '../../parts/table.ts';
 import { TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
-import { type Entry, type EntryRow, isChange, nameOfSession, statusWords, titleOf, toneOf } from './entry.ts';
+import { parseTime } from '../../time.ts';
+import { type Entry, type EntryRow, nameOfSession, statusWords, titleOf, toneOf } from './entry.ts';
 
 interface OfEntry {
   readonly entry: Entry;
 }
 
+const time: Column<EntryRow> = {
+  title: 'Time',
+  width: '12%',
+  isLargestFirst: true,
+  sort: ({ entry }) => parseTime(entry.timestamp),
+  cell: ({ entry }) => html`<${Start} entry=${entry} />`,
+};
+const answer: Column<EntryRow> = {
+  title: 'Answer',
+  width: '24%',
+  isLargestFirst: true,
+  sort: ({ entry }) => entry.status_code,
+  cell: ({ entry }) => html`<${Answer} entry=${entry} />`,
+};
+
 export const columns: readonly Column<EntryRow>[] = [
-  { title: 'Time', width: '13%', cell: ({ entry }) => html`<${Start} entry=${entry} />` },
-  { title: 'Request', width: '25%', cell: ({ entry, count }) => html`<${What} entry=${entry} count=${count} />` },
-  { title: 'Consumer', width: '20%', cell: ({ entry }) => html`<${Who} entry=${entry} />` },
-  { title: 'Answer', width: '26%', cell: ({ entry }) => html`<${Answer} entry=${entry} />` },
-  { title: 'Tokens', width: '7%', isNumber: true, cell: ({ entry }) => html`<${Tokens} entry=${entry} />` },
-  { title: 'Duration', width: '9%', isNumber: true, cell: ({ entry }) => latency(entry.duration_ns) },
+  time,
+  {
+    title: 'Request',
+    width: '24%',
+    sort: ({ entry }) => titleOf(entry),
+    cell: ({ entry, count }) => html`<${What} entry=${entry} count=${count} />`,
+  },
+  {
+    title: 'Consumer',
+    width: '18%',
+    sort: ({ entry }) => entry.user_path,
+    cell: ({ entry }) => html`<${Who} entry=${entry} />`,
+  },
+  answer,
+  {
+    title: 'Tokens',
+    width: '7%',
+    isNumber: true,
+    sort: ({ entry }) => entry.usage?.total_tokens,
+    cell: ({ entry }) => html`<${Tokens} entry=${entry} />`,
+  },
+  {
+    title: 'Cost',
+    width: '7%',
+    isNumber: true,
+    sort: ({ entry }) => entry.usage?.total_cost ?? undefined,
+    cell: ({ entry }) => html`<${Cost} entry=${entry} />`,
+  },
+  {
+    title: 'Duration',
+    width: '8%',
+    isNumber: true,
+    sort: ({ entry }) => entry.duration_ns,
+    cell: ({ entry }) => latency(entry.duration_ns),
+  },
+];
+
+/** A write costs nothing. */
+export const changeColumns: readonly Column<EntryRow>[] = [
+  time,
+  {
+    title: 'Change',
+    width: '40%',
+    sort: ({ entry }) => changeTitle(entry),
+    cell: ({ entry }) => html`<${Changed} entry=${entry} />`,
+  },
+  {
+    title: 'By',
+    width: '22%',
+    sort: ({ entry }) => operatorOf(entry),
+    cell: ({ entry }) => html`<code>${operatorOf(entry)}</code>`,
+  },
+  answer,
 ];
 
 function Start({ entry }: OfEntry): View {
   return html`<a href=${linkTo(`/requests/${entry.id}`)}><${TimeText} at=${entry.timestamp} /><span class="unseen">, ${titleOf(entry)}</span></a>`;
+}
+
+function changeTitle({ data, path }: Entry): string {
+  return data.about ?? path;
+}
+
+function Changed({ entry }: OfEntry): View {
+  const { method, path } = entry;
+  return html`<div class="cell"><span class="name" title=${changeTitle(entry)}>${changeTitle(entry)}</span><span class="quiet small">${method} ${path}</span></div>`;
+}
+
+function operatorOf({ auth_key_id, auth_method, data }: Entry): string {
+  if (data.event_type === 'config_reload') return 'the directory';
+  return auth_key_id ?? (auth_method === 'master_key' ? 'master key' : 'without a key');
 }
 
 function What({ entry, count }: OfEntry & { readonly count?: number | undefined }): View {
@@ -31,7 +108,6 @@ function What({ entry, count }: OfEntry & { readonly count?: number | undefined 
   const way = `${session === undefined ? '' : `${session} · `}${requested_model === undefined ? method : `${target}${path}`}`;
   return html`<div class="cell">
     <span class="cell-line"><span class="name" title=${titleOf(entry)}>${titleOf(entry)}</span>
-      ${isChange(entry) && html`<${Badge} tone="info">change</${Badge}>`}
       ${asked_by === 'gateway' && html`<${Badge} tone="info">gateway</${Badge}>`}
       ${stream && html`<${Badge}>stream</${Badge}>`}
       ${count !== undefined && count > 1 && html`<a class="badge info" href=${linkTo(`/requests/${entry.id}/conversation`)}>${count} requests</a>`}</span>
@@ -58,4 +134,9 @@ function Answer({ entry }: OfEntry): View {
 function Tokens({ entry: { usage } }: OfEntry): View {
   if (usage === undefined) return html`<span class="quiet">–</span>`;
   return html`<span title=${`${usage.input_tokens} in, ${usage.output_tokens} out`}>${compact(usage.total_tokens)}</span>`;
+}
+
+function Cost({ entry: { usage } }: OfEntry): View {
+  if (usage?.total_cost === undefined) return html`<span class="quiet">–</span>`;
+  return html`<span class=${usage.total_cost === null ? 'quiet' : undefined}>${dollars(usage.total_cost)}</span>`;
 }

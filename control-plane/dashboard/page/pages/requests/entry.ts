@@ -61,6 +61,7 @@ export function isOfSession(entry: Entry, session: string): boolean {
   return entry.session_id === session || nameOfSession(entry) === session;
 }
 
+/** A write of an operator, or a reload of the configuration. */
 export function isChange({ data }: Entry): boolean {
   return data.event_type !== undefined;
 }

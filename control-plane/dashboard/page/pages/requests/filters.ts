@@ -2,15 +2,15 @@
 import { askedByField } from '../../parts/asked-by-field.ts';
 import { daysField } from '../../parts/days-field.ts';
 import { askedFor, type FilterField } from '../../parts/filter-form.ts';
-import { type Entry, isOfSession } from './entry.ts';
+import { type Entry, isChange, isOfSession } from './entry.ts';
 
 const statuses = ['200', '400', '401', '403', '404', '429', '499', '500', '502', '503', '504'];
 
 /** Every filter of the API, under its name there. */
 export const fields: readonly FilterField[] = [
   { name: 'search', label: 'Search', type: 'search', placeholder: 'id, model, path, error' },
-  { name: 'user_path', label: 'User path', placeholder: '/team-a' },
-  { name: 'requested_model', label: 'Model or alias', placeholder: 'chat' },
+  { name: 'user_path', label: 'User path', placeholder: '/team-a', suggest: 'user_paths' },
+  { name: 'requested_model', label: 'Model or alias', placeholder: 'chat', suggest: 'models' },
   {
     name: 'status_code',
     label: 'Status',
@@ -20,7 +20,7 @@ export const fields: readonly FilterField[] = [
 ];
 
 export const moreFields: readonly FilterField[] = [
-  { name: 'provider', label: 'Provider', placeholder: 'openai' },
+  { name: 'provider', label: 'Provider', placeholder: 'openai', suggest: 'providers' },
   { name: 'error_type', label: 'Error type', placeholder: 'rate_limit_error' },
   { name: 'path', label: 'Path', placeholder: '/v1/chat' },
   {
@@ -43,6 +43,14 @@ export const moreFields: readonly FilterField[] = [
   { name: 'end_date', label: 'To', type: 'date' },
 ];
 
+/** What the list shows: conversations, single requests, or changes: writes of operators and reloads of the configuration. */
+export type Listing = 'conversations' | 'requests' | 'changes';
+
+export function listingOf(query: URLSearchParams): Listing {
+  const view = query.get('view');
+  return view === 'requests' || view === 'changes' ? view : 'conversations';
+}
+
 /** The API's query for the query of the page. */
 export function apiQuery(query: URLSearchParams): URLSearchParams {
   return askedFor([...fields, ...moreFields], query);
@@ -55,7 +63,9 @@ export function filterOf(query: URLSearchParams): (entry: Entry) => boolean {
   const [path, status, stream, session, method, asker] = exact.map(given);
   // User paths match without regard to letter case.
   const below = `/${(path ?? '').replace(/^\/+|\/+$/g, '').toLowerCase()}`;
+  const isOfChanges = listingOf(query) === 'changes';
   return (entry) =>
+    isChange(entry) === isOfChanges &&
     (below === '/' || `${entry.user_path.toLowerCase()}/`.startsWith(`${below}/`)) &&
     (status === '' || String(entry.status_code) === status) &&
     (stream === '' || String(entry.stream) === stream) &&

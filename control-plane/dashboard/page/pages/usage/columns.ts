@@ -12,18 +12,30 @@ interface Of {
 /** `title`: what the rows are for; `whole`: the cost of all of them, in US dollars. */
 export function columnsFor(title: string, whole: number): readonly Column<NamedSums>[] {
   return [
-    { title, width: '30%', cell: (row) => html`<${Name} row=${row} />` },
+    { title, width: '30%', sort: ({ name }) => name, cell: (row) => html`<${Name} row=${row} />` },
     { title: 'Share of the cost', width: '18%', cell: (row) => html`<${Share} row=${row} whole=${whole} />` },
-    { title: 'Cost', isNumber: true, cell: (row) => html`<${Cost} row=${row} />` },
+    {
+      title: 'Cost',
+      isNumber: true,
+      sort: ({ total_cost }) => total_cost ?? undefined,
+      cell: (row) => html`<${Cost} row=${row} />`,
+    },
     {
       title: 'Requests',
       isNumber: true,
+      sort: ({ requests }) => requests,
       cell: ({ requests, attempts }) => html`<span title=${callsOf(requests, attempts)}>${compact(requests)}</span>`,
     },
-    { title: 'Tokens in', isNumber: true, cell: (row) => html`<${Input} row=${row} />` },
+    {
+      title: 'Tokens in',
+      isNumber: true,
+      sort: ({ input_tokens }) => input_tokens,
+      cell: (row) => html`<${Input} row=${row} />`,
+    },
     {
       title: 'Tokens out',
       isNumber: true,
+      sort: ({ output_tokens }) => output_tokens,
       cell: ({ output_tokens }) => html`<span title=${count(output_tokens)}>${compact(output_tokens)}</span>`,
     },
   ];
