@@ -1,0 +1,77 @@
+// What was scraped before and during a fault, as the input of promtool: a past and a future of the same slope around it.
+
+/** What all processes exposed at one moment; no text: it could not be scraped. */
+export type Sample = readonly { readonly job: string; readonly instance: string; readonly text: string | undefined }[];
+
+/** Scrapes, one a second, before a fault and from its beginning on. */
+export interface Recording {
+  readonly before: readonly Sample[];
+  readonly during: readonly Sample[];
+}
+
+/** Seconds before the fault and after it that promtool sees. */
+export const PAST_SECONDS = 900;
+export const FUTURE_SECONDS = 900;
+const INTERVAL_SECONDS = 5;
+
+/** A series as promtool takes it; the fault begins at `PAST_SECONDS`. */
+export interface InputSeries {
+  readonly series: string;
+  readonly values: string;
+}
+
+/** All series of a recording. Counters go on as fast as they did; everything else keeps its last value. */
+export function seriesOf({ before, during }: Recording): { interval: string; input_series: InputSeries[] } {
+  const first = before.map(valuesOf);
+  const then = during.map(valuesOf);
+  const names = new Set([...first, ...then].flatMap((values) => [...values.keys()]));
+  const input = [...names].map((series) => {
+    const isCounter = /^\w+(_total|_count|_sum|_bucket)\{/.test(series);
+    return {
+      series,
+      values: valuesText(
+        [first, then].map((part) => part.map((values) => values.get(series))),
+        isCounter,
+      ),
+    };
+  });
+  return { interval: `${INTERVAL_SECONDS}s`, input_series: input };
+}
+
+type Values = readonly (number | undefined)[];
+
+function valuesText([before = [], during = []]: readonly Values[], isCounter: boolean): string {
+  const past = slopeOf(before, isCounter);
+  const future = slopeOf(during.slice(-Math.ceil(during.length / 2)), isCounter);
+  const start = before.find((value) => value !== undefined);
+  const last = during.at(-1);
+  const steps = (seconds: number): number => Math.floor(seconds / INTERVAL_SECONDS);
+  const measured = [...before, ...during].filter((_, index) => index % INTERVAL_SECONDS === 0);
+  const pastSteps = steps(PAST_SECONDS - before.length);
+  const known = Array.from({ length: pastSteps }, (_, index) =>
+    start === undefined ? undefined : Math.max(0, start - past * (pastSteps - index) * INTERVAL_SECONDS),
+  );
+  const coming = Array.from({ length: steps(FUTURE_SECONDS) }, (_, index) =>
+    last === undefined ? undefined : last + future * (index + 1) * INTERVAL_SECONDS,
+  );
+  return [...known, ...measured, ...coming].map((value) => (value === undefined ? '_' : String(value))).join(' ');
+}
+
+/** How much a counter grows in a second. */
+function slopeOf(values: Values, isCounter: boolean): number {
+  const known = values.filter((value) => value !== undefined);
+  const [first = 0, last = first] = [known[0], known.at(-1)];
+  return isCounter && known.length > 1 ? Math.max(0, (last - first) / (known.length - 1)) : 0;
+}
+
+/** The samples by their name with all labels, as Prometheus would store them. */
+function valuesOf(sample: Sample): Map<string, number> {
+  const values = new Map<string, number>();
+  for (const { job, instance, text } of sample) {
+    const target = `job="${job}",instance="${instance}"`;
+    values.set(`up{${target}}`, text === undefined ? 0 : 1);
+    for (const [, name = '', labels, value = ''] of (text ?? '').matchAll(/^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/gm))
+      if (value !== 'NaN') values.set(`${name}{${labels === undefined ? '' : `${labels},`}${target}}`, Number(value));
+  }
+  return values;
+}
