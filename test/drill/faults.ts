@@ -29,7 +29,7 @@ export interface Fault {
   readonly begin: (world: World) => unknown;
   readonly command: AdminCommand | OutsideCommand;
   /** Whether the command has worked; default: every process is ready, and not degraded. Clients of /team-a must be served in any case. */
-  readonly helped?: (world: World) => boolean;
+  readonly helped?: (world: World) => Promise<boolean>;
   /** Seconds that the fault is watched; default `WATCHED_SECONDS`. */
   readonly seconds?: number;
 }
@@ -40,15 +40,19 @@ const drain = (reason: string): AdminCommand => ({
   body: { reason, expires_in: '2h' },
 });
 
-/** Whether the primary provider was left alone since the last look. */
-function isLeftAlone({ primary }: World): boolean {
-  const asked = primary.ledger.length;
-  const before = lastAsked.get(primary);
-  lastAsked.set(primary, asked);
-  return asked === before;
+/** Whether no proxy has called the primary provider since the last look. */
+async function isLeftAlone({ fleet }: World): Promise<boolean> {
+  const labels = { provider: 'primary' };
+  const counts = await Promise.all(
+    fleet.proxies.map((proxy) => proxy.metric('gateway_upstream_attempts_total', labels)),
+  );
+  const calls = counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+  const before = lastCalls.get(fleet);
+  lastCalls.set(fleet, calls);
+  return calls === before;
 }
 
-const lastAsked = new WeakMap<object, number>();
+const lastCalls = new WeakMap<object, number>();
 
 const SLOW_MS = 20_000;
 

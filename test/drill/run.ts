@@ -75,7 +75,7 @@ async function help(fault: Fault, world: World): Promise<number | undefined> {
   let goodSinceMs = performance.now();
   const isGood = async (): Promise<boolean> => {
     const isServed = [...world.answers(TEAMS[0]).keys()].every((status) => status === '200');
-    if (fault.helped !== undefined) return fault.helped(world) && isServed;
+    if (fault.helped !== undefined) return isServed && (await fault.helped(world));
     return isServed && (await look(world)).readiness.every((line) => line.endsWith(': ready'));
   };
   try {
