@@ -70,8 +70,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'A provider is slow',
     stores: 'servers',
-    alert: 'GatewayProviderSlow',
-    within: 900,
+    alert: 'GatewayProviderSlower',
+    within: 600,
     page: 'Overview',
     begin: ({ primary }) => primary.behave({ kind: 'delay', ms: SLOW_MS }),
     command: drain('primary is slow'),
@@ -120,7 +120,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'The disk is full',
     stores: 'small disk',
-    alert: 'GatewayRecordsLost',
+    alert: 'GatewayDiskFull',
     within: 600,
     page: 'Overview',
     begin: ({ disk = '' }) => fillUp(disk),

@@ -9,8 +9,8 @@ export interface Recording {
   readonly during: readonly Sample[];
 }
 
-/** Seconds before the fault and after it that promtool sees. */
-export const PAST_SECONDS = 900;
+/** Seconds before the fault and after it that promtool sees. One alert compares with the hour before. */
+export const PAST_SECONDS = 5_400;
 export const FUTURE_SECONDS = 900;
 const INTERVAL_SECONDS = 5;
 
@@ -45,16 +45,22 @@ function valuesText([before = [], during = []]: readonly Values[], isCounter: bo
   const future = slopeOf(during.slice(-Math.ceil(during.length / 2)), isCounter);
   const start = before.find((value) => value !== undefined);
   const last = during.at(-1);
-  const steps = (seconds: number): number => Math.floor(seconds / INTERVAL_SECONDS);
   const measured = [...before, ...during].filter((_, index) => index % INTERVAL_SECONDS === 0);
-  const pastSteps = steps(PAST_SECONDS - before.length);
-  const known = Array.from({ length: pastSteps }, (_, index) =>
-    start === undefined ? undefined : Math.max(0, start - past * (pastSteps - index) * INTERVAL_SECONDS),
-  );
-  const coming = Array.from({ length: steps(FUTURE_SECONDS) }, (_, index) =>
-    last === undefined ? undefined : last + future * (index + 1) * INTERVAL_SECONDS,
-  );
-  return [...known, ...measured, ...coming].map((value) => (value === undefined ? '_' : String(value))).join(' ');
+  const pastSteps = Math.floor((PAST_SECONDS - before.length) / INTERVAL_SECONDS);
+  const futureSteps = FUTURE_SECONDS / INTERVAL_SECONDS;
+  const step = past * INTERVAL_SECONDS;
+  return [
+    start === undefined ? `_x${pastSteps}` : line(start - step * pastSteps, step, pastSteps - 1),
+    ...measured.map((value) => (value === undefined ? '_' : String(value))),
+    last === undefined
+      ? `_x${futureSteps}`
+      : line(last + future * INTERVAL_SECONDS, future * INTERVAL_SECONDS, futureSteps - 1),
+  ].join(' ');
+}
+
+/** A value and so many further ones, each a step above the one before. */
+function line(from: number, step: number, further: number): string {
+  return `${from}+${step}x${further}`;
 }
 
 /** How much a counter grows in a second. */

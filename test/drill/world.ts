@@ -68,7 +68,7 @@ export async function startWorld(t: Teardown, stores: Stores): Promise<World> {
     scope: 'fleet',
     proxies: stores === 'servers' ? 2 : 1,
     files,
-    env: { GATEWAY_DATA: disk, DATABASE_URL: await postgres?.database() },
+    env: { ...(disk === undefined ? {} : { GATEWAY_DATA: disk }), DATABASE_URL: await postgres?.database() },
   });
   const clients = startClients(t, fleet);
   return { fleet, primary, reserve, postgres, disk, ...clients, scrape: (seconds) => scrapeFor(fleet, seconds) };
