@@ -1,6 +1,6 @@
 // Which alerts a recording sets off, and how long after the fault: judged by promtool with the alerts of the observability example.
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { needProgram } from '../support/programs.ts';
@@ -22,7 +22,7 @@ const STEP_SECONDS = 15;
 export function alarmsOf(t: Teardown, recording: Recording): Alarm[] {
   const moments = Array.from({ length: FUTURE_SECONDS / STEP_SECONDS + 1 }, (_, index) => index * STEP_SECONDS);
   const test = {
-    ...seriesOf(recording),
+    ...seriesOf(recording, readFileSync(RULES, 'utf8')),
     // Nothing is expected: what promtool gives instead are the alerts.
     promql_expr_test: moments.map((moment) => ({
       expr: 'ALERTS{alertstate="firing"}',

@@ -20,11 +20,17 @@ export interface InputSeries {
   readonly values: string;
 }
 
-/** All series of a recording. Counters go on as fast as they did; everything else keeps its last value. */
-export function seriesOf({ before, during }: Recording): { interval: string; input_series: InputSeries[] } {
+/** The series of a recording whose metric the rules name. Counters go on as fast as they did; everything else keeps its last value. */
+export function seriesOf(
+  { before, during }: Recording,
+  rules: string,
+): { interval: string; input_series: InputSeries[] } {
+  const named = new Set(rules.match(/\b[a-z_]+\b/g));
   const first = before.map(valuesOf);
   const then = during.map(valuesOf);
-  const names = new Set([...first, ...then].flatMap((values) => [...values.keys()]));
+  const names = new Set(
+    [...first, ...then].flatMap((values) => [...values.keys()].filter((series) => named.has(nameOf(series)))),
+  );
   const input = [...names].map((series) => {
     const isCounter = /^\w+(_total|_count|_sum|_bucket)\{/.test(series);
     return {
@@ -36,6 +42,10 @@ export function seriesOf({ before, during }: Recording): { interval: string; inp
     };
   });
   return { interval: `${INTERVAL_SECONDS}s`, input_series: input };
+}
+
+function nameOf(series: string): string {
+  return series.slice(0, series.indexOf('{'));
 }
 
 type Values = readonly (number | undefined)[];
