@@ -124,7 +124,7 @@ for (const [path, picture, shown] of pages) {
       );
     await page.locator(shown).first().waitFor();
     t.equal(await isWide(), false, 'nothing of it lies beside a narrow window');
-    t.same(await barriers(), [], 'narrow');
+    t.same(await barriers('without colours'), [], 'narrow');
     const foreign = await page.locator('img, iframe, body script, main [onerror]').count();
     t.equal(foreign, 0, 'no markup of others');
     t.equal(await page.evaluate('window.probed'), undefined);

@@ -155,7 +155,7 @@ function usage(
 function sharing(rule: MergedRule, live: LiveCounters, room: RuleRoom, { counting, shared }: ListingParts): object {
   if (counting === undefined) return {};
   const whole = counted(rule, counting);
-  if (counting.counted === 'replica') return { ...whole, ...alone(rule, live, room) };
+  if (counting.counted === 'replica') return { ...whole, ...(counting.replicas > 1 ? alone(rule, live, room) : {}) };
   const figures = shared?.get(rule.key);
   if (figures === undefined) return whole;
   return {
