@@ -265,7 +265,15 @@ await test('usage that a budget counts is kept until its window ends, however sh
   const retention = { audit: { retention: '1d' }, usage: { retention: '7d' } };
   const kept = () => beginnings(retention, at.nowMs, watch.countedSinceMs());
   at.nowMs = Date.UTC(2026, 2, 20, 12);
-  t.same(kept(), { auditBeforeMs: Date.UTC(2026, 2, 19, 12), usageBeforeMs: Date.UTC(2026, 2, 1) }, 'the month');
+  t.same(
+    kept(),
+    {
+      minutesBeforeMs: Date.UTC(2026, 2, 20, 5),
+      auditBeforeMs: Date.UTC(2026, 2, 19, 12),
+      usageBeforeMs: Date.UTC(2026, 2, 1),
+    },
+    'the month',
+  );
   at.nowMs = Date.UTC(2026, 3, 3);
   t.equal(kept().usageBeforeMs, Date.UTC(2026, 2, 27), 'the last month is over');
   t.same(beginnings(retention, start, Number.POSITIVE_INFINITY).usageBeforeMs, start - 7 * 86_400_000, 'no budget');
