@@ -63,16 +63,16 @@ await test('a reload of the configuration is among the records: what changed, or
   };
   await apply(1);
   const revision = await apply(7);
-  const { page, complaints, barriers } = await open(t, `/requests?view=requests&search=reload-${revision}`);
+  const { page, complaints, barriers } = await open(t, `/requests?view=changes&search=reload-${revision}`);
   const applied = page.getByRole('row', { name: /\/admin\/config.*200/s });
-  await applied.getByText('change', { exact: true }).waitFor();
+  await applied.getByText('the directory', { exact: true }).waitFor();
   t.equal(await applied.count(), 1, 'two proxies and the control plane have read it, and it is recorded once');
   await applied.getByRole('link').first().click();
   await page.locator('summary', { hasText: 'What was sent: body' }).click();
   await page.getByText(/loosened: rule user_path \/full day: max_requests 1 → 7/).waitFor();
   t.same(await barriers(), []);
   proxy.writeConfig({ 'limits.yaml': withCap('many') });
-  await page.goto(`${proxy.url}/admin/dashboard/requests?view=requests&path=/admin/config&status_code=400`);
+  await page.goto(`${proxy.url}/admin/dashboard/requests?view=changes&path=/admin/config&status_code=400`);
   await page
     .getByRole('row', { name: /400 config_rejected/ })
     .first()
