@@ -200,7 +200,7 @@ const cases: Readonly<Record<string, Case>> = {
     const all = scattered(300);
     await store.add(all);
     await store.add([record(9_000, { path: '/admin/rate-limits', data: { event_type: 'admin_write' } })]);
-    const asked = all.filter(({ asked_by, path }) => asked_by === undefined && path?.startsWith('/admin/') !== true);
+    const asked = all.filter(({ asked_by, path }) => asked_by === undefined && !path?.startsWith('/admin/'));
     const half = hourMs / 2;
     const start = beginMs - (beginMs % (24 * hourMs));
     const edgesOf = (from: number, step: number, count: number): number[] =>

@@ -85,10 +85,8 @@ function smallDisk(t: Teardown): string {
 function startClients(t: Teardown, { proxies }: Fleet): Pick<World, 'answers' | 'hurry'> {
   const seen = new Map(TEAMS.map((team) => [team as string, new Map<string, number>()]));
   const speed = new Map<string, number>();
-  let isOver = false;
-  t.teardown(() => {
-    isOver = true;
-  });
+  const over = new AbortController();
+  t.teardown(() => over.abort());
   const askOnce = async (team: string, turn: number): Promise<void> => {
     const proxy = proxies[turn % proxies.length];
     if (proxy === undefined) return;
@@ -101,7 +99,7 @@ function startClients(t: Teardown, { proxies }: Fleet): Pick<World, 'answers' | 
     own?.set(outcome, (own.get(outcome) ?? 0) + 1);
   };
   const run = async (team: string): Promise<void> => {
-    for (let turn = 0; !isOver; turn += 1) {
+    for (let turn = 0; !over.signal.aborted; turn += 1) {
       for (let count = speed.get(team) ?? 1; count > 0; count -= 1) void askOnce(team, turn + count);
       await pause(PAUSE_MS);
     }
