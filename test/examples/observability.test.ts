@@ -280,7 +280,9 @@ await test('a lost store shows on both planes, until it is back', async (t) => {
   t.equal((await chat()).status, 200, 'requests are served');
   t.equal(firing(inTurn(before, lost), { GatewayStoreLost: 2 }), '');
   await fleet.redis?.restart();
-  const back = await scrapeWith('gateway_state_store_up', 1);
+  await scrapeWith('gateway_state_store_up', 1);
+  // Journals lie there, too.
+  const back = await scrapeWith('gateway_record_store_up', 1);
   t.equal(firing(inTurn(lost, back), {}, inTheEnd), '');
 });
 
