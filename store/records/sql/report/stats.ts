@@ -1,5 +1,6 @@
 // Counts of entries over time by class of status, and how long providers took (spec: Audit).
 import type { AuditBucket, AuditStats, EntryFilter } from '../../record-store.ts';
+import { areChanges } from '../changes.ts';
 import { allOf, between, type Condition, condition } from '../condition.ts';
 import type { Row, Statements } from '../database.ts';
 import { belowUserPath } from '../search/sought.ts';
@@ -20,8 +21,7 @@ interface Sums {
 /** 429 is a class of its own. */
 const classOf = 'CASE combo.status_code WHEN 429 THEN 429 ELSE combo.status_code / 100 END';
 const columns = `${classOf} AS class, combo.provider_name AS provider`;
-/** Operators write under /admin, where no client asks a model. */
-const ofClients = condition("combo.asked_by = 'client' AND combo.path NOT LIKE '/admin/%'");
+const ofClients = allOf(condition("combo.asked_by = 'client'"), areChanges(false));
 const groups = `GROUP BY at_ms, ${classOf}, combo.provider_name`;
 
 export async function auditStats(

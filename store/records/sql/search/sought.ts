@@ -3,6 +3,7 @@ import { sessionsOfName } from '../../../../domain/records/session-name.ts';
 import { foldUserPath } from '../../../../domain/user-path.ts';
 import type { EntryFilter, Span } from '../../record-store.ts';
 import { isAskedBy } from '../asked-by.ts';
+import { areChanges } from '../changes.ts';
 import { allOf, anyOf, type Condition, condition, contains } from '../condition.ts';
 import type { Row, Statements } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
@@ -101,7 +102,7 @@ function comboConditions(dialect: Dialect, filter: EntryFilter): Condition[] {
     statusCode === undefined ? undefined : condition('status_code = ?', statusCode),
     stream === undefined ? undefined : condition('stream = ?', stream ? 1 : 0),
     isAskedBy(askedBy),
-    kind === undefined ? undefined : condition(`substr(path, 1, 7) ${kind === 'change' ? '=' : '<>'} '/admin/'`),
+    kind === undefined ? undefined : areChanges(kind === 'change'),
   ].filter((each) => each !== undefined);
 }
 

@@ -3,6 +3,8 @@
 import { hash } from 'node:crypto';
 import type { RequestRecord } from '../../../../domain/records/request-record.ts';
 import { foldUserPath } from '../../../../domain/user-path.ts';
+import { askedByOf } from '../asked-by.ts';
+import { isChange } from '../changes.ts';
 import type { Insertion, Statements } from '../database.ts';
 import { plainMoment, plainText, wholeNumber } from '../plain-values.ts';
 import { addSteps, countTime, readSteps, stepsText, type TimeSteps } from '../time-steps.ts';
@@ -73,11 +75,10 @@ function shortName(text: string): string {
   return hash('sha256', plainText(text), 'base64url').slice(0, 22);
 }
 
-/** Adds records that are new. Late costs, questions of the gateway itself and writes of operators are no requests of clients. */
+/** Adds records that are new. Late costs, questions of the gateway itself and changes are no requests of clients. */
 export async function addPace(statements: Statements, records: readonly RequestRecord[]): Promise<void> {
   const counted = records.filter(
-    ({ counts_as, asked_by, data }) =>
-      counts_as !== 'nothing' && asked_by !== 'gateway' && data?.event_type === undefined,
+    (record) => record.counts_as !== 'nothing' && askedByOf(record) === 'client' && !isChange(record),
   );
   const known = new Map<string, string[]>();
   const placed = counted.map((record) => {
