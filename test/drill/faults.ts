@@ -1,6 +1,7 @@
 // Ten faults of a night: what happens, where it shows first, and the command that helps.
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fillUp } from '../support/small-disk.ts';
 import type { Stores, World } from './world.ts';
 
 /** A write of an operator, as a line of a shell and as a request. */
@@ -217,17 +218,4 @@ export async function run(command: Fault['command'], world: World): Promise<void
 
 function stuffing(disk: string): string {
   return join(disk, 'something-else');
-}
-
-/** Writes until not one block is left. */
-function fillUp(disk: string): void {
-  const file = openSync(stuffing(disk), 'w');
-  for (let size = 1024 * 1024; size >= 512; size /= 2) {
-    try {
-      for (;;) writeSync(file, Buffer.alloc(size, 1));
-    } catch {
-      // A smaller piece may still fit.
-    }
-  }
-  closeSync(file);
 }

@@ -1,4 +1,5 @@
 // What was scraped before and during a fault, as the input of promtool: a past and a future of the same slope around it.
+import { samplesOf } from '../support/promtool.ts';
 
 /** What all processes exposed at one moment; no text: it could not be scraped. */
 export type Sample = readonly { readonly job: string; readonly instance: string; readonly text: string | undefined }[];
@@ -80,14 +81,11 @@ function slopeOf(values: Values, isCounter: boolean): number {
   return isCounter && known.length > 1 ? Math.max(0, (last - first) / (known.length - 1)) : 0;
 }
 
-/** The samples by their name with all labels, as Prometheus would store them. */
 function valuesOf(sample: Sample): Map<string, number> {
-  const values = new Map<string, number>();
-  for (const { job, instance, text } of sample) {
-    const target = `job="${job}",instance="${instance}"`;
-    values.set(`up{${target}}`, text === undefined ? 0 : 1);
-    for (const [, name = '', labels, value = ''] of (text ?? '').matchAll(/^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/gm))
-      if (value !== 'NaN') values.set(`${name}{${labels === undefined ? '' : `${labels},`}${target}}`, Number(value));
-  }
-  return values;
+  const scraped = sample.flatMap(({ job, instance, text }) => (text === undefined ? [] : [{ job, instance, text }]));
+  const missing = sample.filter(({ text }) => text === undefined);
+  return new Map([
+    ...missing.map(({ job, instance }) => [`up{job="${job}",instance="${instance}"}`, 0] as const),
+    ...[...samplesOf(scraped)].map(([series, value]) => [series, Number(value)] as const),
+  ]);
 }

@@ -1,12 +1,12 @@
 // What a drill runs on: a fleet with real stores, two providers, and clients who ask all the time.
-import { execFileSync, spawnSync } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ask } from '../support/consumer.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { masterKey } from '../support/gateway.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
-import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
+import { smallDisk } from '../support/small-disk.ts';
+import type { Teardown } from '../support/teardown.ts';
 import type { Sample } from './series.ts';
 
 /** The teams of the drill; each asks for `chat` several times a second. */
@@ -60,7 +60,7 @@ export async function startWorld(t: Teardown, stores: Stores): Promise<World> {
     await startFakeUpstream({ t, models: [MODEL] }),
     await startFakeUpstream({ t, models: [MODEL] }),
   ];
-  const disk = stores === 'small disk' ? smallDisk(t) : undefined;
+  const disk = stores === 'small disk' ? diskOf(t) : undefined;
   const postgres = stores === 'servers' ? await startPostgres(t) : undefined;
   const files = { 'gateway.yaml': configOf(primary, reserve) };
   const fleet = await startFleet(t, {
@@ -74,11 +74,9 @@ export async function startWorld(t: Teardown, stores: Stores): Promise<World> {
   return { fleet, primary, reserve, postgres, disk, ...clients, scrape: (seconds) => scrapeFor(fleet, seconds) };
 }
 
-function smallDisk(t: Teardown): string {
-  const directory = temporaryDirectory(t, 'gateway-drill');
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', directory]);
-  if (status !== 0) throw new Error('a full disk can be played by a user who may mount one (root)');
-  t.teardown(() => execFileSync('umount', ['-l', directory]));
+function diskOf(t: Teardown): string {
+  const directory = smallDisk(t, 48);
+  if (directory === undefined) throw new Error('a full disk can be played by a user who may mount one (root)');
   return directory;
 }
 

@@ -1,41 +1,14 @@
 // A disk that is full of records, and then of something else: a revocation is stored, in force within a second, and outlasts restarts.
-import { execFileSync, spawnSync } from 'node:child_process';
-import { closeSync, openSync, readdirSync, rmSync, statfsSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, statfsSync } from 'node:fs';
 import { t as suite, test } from 'tap';
 import { ask, statusesOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { type Gateway, readMetric } from '../support/gateway.ts';
-import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
+import { fillUp, smallDisk } from '../support/small-disk.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(100_000);
-
-/** A disk of so many mebibytes; undefined: this user may not mount one. */
-function smallDisk(t: Teardown, mebibytes: number): string | undefined {
-  const directory = temporaryDirectory(t, 'gateway-disk');
-  execFileSync('mkdir', ['-p', directory]);
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', directory]).status !== 0)
-    return undefined;
-  t.teardown(() => void spawnSync('umount', ['-l', directory]));
-  return directory;
-}
-
-/** Writes until not one block is left. */
-function fillUp(directory: string): () => void {
-  const path = join(directory, 'something-else');
-  const file = openSync(path, 'w');
-  for (let size = 1024 * 1024; size >= 512; size /= 2) {
-    try {
-      for (;;) writeSync(file, Buffer.alloc(size, 1));
-    } catch {
-      // A smaller piece may still fit.
-    }
-  }
-  closeSync(file);
-  return () => rmSync(path);
-}
 
 const freeBytes = (directory: string): number => {
   const { bsize, bavail } = statfsSync(directory);

@@ -63,7 +63,7 @@ function seriesOf(timeline: Timeline): { series: string; values: string }[] {
 }
 
 /** The samples of a scrape by their name with all labels, as Prometheus would store them. */
-function samplesOf(scrape: Scrape): Map<string, string> {
+export function samplesOf(scrape: Scrape): Map<string, string> {
   const samples = new Map<string, string>();
   for (const { job, instance, text } of scrape) {
     const target = `job="${job}",instance="${instance}"`;
