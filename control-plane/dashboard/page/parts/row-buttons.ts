@@ -60,7 +60,13 @@ function put(menu: HTMLElement | null, opener: HTMLElement | null): void {
   menu.style.top = isBelow ? `${bottom + 4}px` : 'auto';
   menu.style.bottom = isBelow ? 'auto' : `${innerHeight - top + 4}px`;
   menu.style.right = `${document.documentElement.clientWidth - right}px`;
-  addEventListener('scroll', () => menu.hidePopover(), { capture: true, once: true });
+  const followScroll = (): void => {
+    // The event of a scroll that ended before the menu opened comes after it.
+    if (opener.getBoundingClientRect().top === top) return;
+    removeEventListener('scroll', followScroll, true);
+    menu.hidePopover();
+  };
+  addEventListener('scroll', followScroll, true);
 }
 
 const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
