@@ -1,6 +1,6 @@
 // `npm test`: the files of a directory share a process (test/together.ts) where they can; the others have one of their own. Without
 // the loaders of tap's runner: their hooks work again in every thread and process that a test starts, and make the suite take three
-// times as long. (`npm run coverage` needs them.)
+// times as long. (`npm run coverage` needs them.) The planes that tests start are built first, as they are shipped.
 //   npm test                        all files
 //   npm test -- store/state faults  files whose path contains one of the words
 //   npm run test:long               what package.json excludes too: loads like those of a soak, and the tests of the test support
@@ -9,9 +9,10 @@
 import { globSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Transform } from 'node:stream';
 import { t } from 'tap';
+import { build } from '../deploy/build.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { masterKey } from './support/gateway.ts';
 import { startProcess } from './support/process.ts';
@@ -117,6 +118,9 @@ function inPieces(names: readonly string[], most: number): readonly (readonly st
   return Array.from({ length: count }, (_, index) => names.filter((_name, position) => position % count === index));
 }
 
+const built = resolve('node_modules/.cache/build');
+await build(built);
+process.env['TEST_BUILD'] = built;
 // Tests kill the planes that they start, and what is killed keeps nothing of what it compiled: without this, a first run after
 // `npm ci` would compile them at every start.
 const compiled = getCompileCacheDir();

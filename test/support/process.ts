@@ -13,6 +13,13 @@ const { get } = process.getBuiltinModule('node:http');
 
 const repository = resolve(import.meta.dirname, '../..');
 
+/** `npm test` builds the planes once (deploy/build.ts), because hundreds are started; a test alone starts the source. */
+function fileOf(entry: string): string {
+  const folder = process.env['TEST_BUILD'];
+  const plane = /^(proxy|control-plane)\/main\.ts$/.exec(entry)?.[1];
+  return resolve(repository, folder === undefined || plane === undefined ? entry : `${folder}/${plane}.js`);
+}
+
 /** Variables that the product reads: a developer's own must not leak into a test. */
 const productVariable =
   /^(GATEWAY_|OTEL_|DEMO_|OPENAI_|ANTHROPIC_|SET_(PROVIDER_)?RATE_LIMIT_|RATE_LIMITS_|(USAGE_ENABLED|REDIS_URL|DATABASE_URL|LOG_LEVEL)$)/;
@@ -30,7 +37,7 @@ process.on('exit', () => {
 export type Ready = 'listening' | 'spawned' | { line: string | RegExp } | { url: string };
 
 export interface ProcessOptions {
-  /** Path of the file to run, relative to the repository. */
+  /** Path of the file to run, relative to the repository; of a plane, what `npm test` has built of it is run. */
   entry: string;
   args?: string[];
   /** Flags for Node itself, before the entry. */
@@ -99,7 +106,7 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
   let run = startRun();
 
   function startRun() {
-    const args = [...(options.execArgv ?? []), resolve(repository, options.entry), ...(options.args ?? [])];
+    const args = [...(options.execArgv ?? []), fileOf(options.entry), ...(options.args ?? [])];
     const limited = ['-c', `ulimit -n ${options.descriptors} && exec "$0" "$@"`, process.execPath];
     const isLimited = options.descriptors !== undefined;
     const child = spawn(isLimited ? 'sh' : process.execPath, isLimited ? [...limited, ...args] : args, {

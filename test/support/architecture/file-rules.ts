@@ -14,6 +14,8 @@ export const fileRules: readonly Rule[] = [
     check: (file) => {
       const code = codeOf(file.text);
       const odd = /\bimport\(\s*[^'"`\s]|\bimport\(\s*`[^`]*\$\{|\brequire\(|\bcreateRequire\b/.exec(code)?.[0];
+      // The build gives packages in CommonJS what they call.
+      if (odd === 'createRequire' && file.path === 'deploy/build.ts') return [];
       const bare = importsOf(file).filter((name) =>
         /^(fs|path|http|https|net|crypto|os|url|util|events|stream)$/.test(name),
       );
@@ -32,7 +34,11 @@ export const fileRules: readonly Rule[] = [
         .map(packageOf)
         .filter((name) => name !== undefined && !(name in manifest.dependencies))
         .filter(
-          (name) => !(file.path === 'schemas/generate/generate-types.ts' && (name ?? '') in manifest.devDependencies),
+          (name) =>
+            !(
+              ['schemas/generate/generate-types.ts', 'deploy/build.ts'].includes(file.path) &&
+              (name ?? '') in manifest.devDependencies
+            ),
         )
         .map((name) => `imports ${name}`),
     bad: [
