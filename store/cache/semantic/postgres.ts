@@ -190,8 +190,8 @@ class PostgresNeighbours implements Neighbours {
 
 /** The driver is loaded by those who use it. */
 async function openPool({ databaseUrl, timeoutMs }: PostgresNeighbourOptions): Promise<Pool> {
-  const { Pool: Connections } = await import('pg');
-  const pool = new Connections({
+  const { default: driver } = await import('pg');
+  const pool = new driver.Pool({
     connectionString: databaseUrl,
     max: mostConnections,
     connectionTimeoutMillis: timeoutMs,

@@ -54,7 +54,7 @@ export function isElsewhere({ kind }: RedisAddress, error: unknown): boolean {
  */
 export async function connectRedis(settings: ConnectionSettings, onError: (error: Error) => void): Promise<RedisLine> {
   const { address, timeoutMs } = settings;
-  const ioredis = await import('ioredis');
+  const ioredis = await import('./driver.ts');
   const route = new Route(ioredis, settings);
   let socket: Socket | undefined;
   let whyCut: Error | undefined;
