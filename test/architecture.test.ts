@@ -235,13 +235,13 @@ await test('every dependency has one exact version', async (t) => {
   );
 });
 
-await test('every example is complete, reachable from the README, and all of its config is loaded', async (t) => {
-  const readme = readFileSync(join(top, 'README.md'), 'utf8');
+await test('every example is complete, listed in the documentation, and all of its config is loaded', async (t) => {
+  const map = readFileSync(join(top, 'docs/README.md'), 'utf8');
   for (const name of readdirSync(join(top, 'examples'))) {
     const folder = join(top, 'examples', name);
     const inside = readdirSync(folder, { recursive: true, encoding: 'utf8' });
     t.same(exampleProblems(name, inside), []);
-    t.ok(readme.includes(`examples/${name}`), `README.md mentions examples/${name}`);
+    t.ok(map.includes(`examples/${name})`), `docs/README.md lists examples/${name}`);
   }
   t.same(exampleProblems('x', ['README.md', 'config', 'config/a/b.yaml', '.github/workflows/check.yml']), []);
   t.same(exampleProblems('x', ['deep/a.yaml', 'config/.b/a.yaml']), [

@@ -1,13 +1,14 @@
 // The pages a reader follows: every link leads to a file, and to a heading where it names one; the first page stays short.
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { test } from 'tap';
 
 const top = join(import.meta.dirname, '..');
 const pages = globSync('{*,*/*,examples/*/*}.md', { cwd: top, exclude: ['node_modules/**'] }).map((name) =>
   join(top, name),
 );
-const longestReadme = 235;
+const longestReadme = 120;
+const longestPage = 250;
 
 /** Headings as GitHub names them in addresses: lower case, punctuation dropped, blanks as hyphens. */
 function anchorsOf(text: string): Set<string> {
@@ -53,8 +54,8 @@ await test('the data plane says what each of its rooms is for', async (t) => {
   );
 });
 
-await test('every room is on the map, and the first page is short', async (t) => {
-  const readme = readFileSync(join(top, 'README.md'), 'utf8');
+await test('every room is on the map of those who work on it', async (t) => {
+  const map = readFileSync(join(top, 'CONTRIBUTING.md'), 'utf8');
   const rooms = [
     'schemas',
     'domain',
@@ -68,8 +69,22 @@ await test('every room is on the map, and the first page is short', async (t) =>
     'test',
   ];
   t.strictSame(
-    rooms.filter((room) => !readme.includes(`](${room}`)),
+    rooms.filter((room) => !map.includes(`](${room}`)),
     [],
   );
-  t.ok(readme.split('\n').length <= longestReadme);
+});
+
+await test('the first page is short, no page of the documentation is long, and each is on its map', async (t) => {
+  const lengthOf = (page: string): number => readFileSync(join(top, page), 'utf8').split('\n').length;
+  t.ok(lengthOf('README.md') <= longestReadme);
+  const documents = globSync('docs/*.md', { cwd: top });
+  t.strictSame(
+    documents.filter((page) => lengthOf(page) > longestPage),
+    [],
+  );
+  const map = readFileSync(join(top, 'docs/README.md'), 'utf8');
+  t.strictSame(
+    documents.filter((page) => page !== 'docs/README.md' && !map.includes(`](${basename(page)})`)),
+    [],
+  );
 });

@@ -198,7 +198,7 @@ export const FAULTS: readonly Fault[] = [
   },
 ];
 
-/** The command as a person types it; `admin` is the function of deploy/README.md. */
+/** The command as a person types it; `admin` is the function of docs/operating.md. */
 export function lineOf(command: Fault['command']): string {
   if ('line' in command) return command.line;
   return `admin ${command.path} -X ${command.method} --json '${JSON.stringify(command.body)}'`;

@@ -24,7 +24,7 @@ const INTRODUCTION = `# Faults of a night
 Ten faults, each played on a real fleet (two proxies, a control plane, Redis, PostgreSQL, two providers, clients of two teams): which alert comes and
 how long after the fault, where else it shows, and the one command that helps. \`npm run drill\` plays them again and fails when an alert does not come in
 time or a command does not help; \`npm run drill -- --write docs/night.md\` makes this page. \`admin\` is the function of
-[deploy/README.md](../deploy/README.md#operating-it). The delays are promtool's, for the alerts of
+[Operating](operating.md#the-admin-api). The delays are promtool's, for the alerts of
 [examples/observability](../examples/observability/README.md) over what was scraped before the fault and during it; counters go on as fast as they did.
 `;
 

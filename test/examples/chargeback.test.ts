@@ -56,7 +56,7 @@ await test('a team spends its budget, is refused, and goes on; all of it is foun
   t.equal(mine.budgets.length, 2);
   t.match(await paste(letGo), /"amount":5/);
 
-  const found = blocksOf(sectionOf('README.md', 'Find a conversation, and what a team spent'));
+  const found = blocksOf(sectionOf('docs/quick-start.md', 'Find a conversation, and what a team spent'));
   const [latest, second] = await waitFor('the entry of the refusal', async () => {
     const [first = '', other = ''] = (await paste(found.join('\n'))).split('\n');
     const { sessions } = JSON.parse(first) as { sessions: { latest: { user_path: string; status_code: number } }[] };
@@ -65,14 +65,16 @@ await test('a team spends its budget, is refused, and goes on; all of it is foun
   t.match(latest, { user_path: /^\/unit-a/, status_code: 429 });
   t.match(second, /"total_cost":[1-9]/);
   for (const heading of ['Find a conversation', 'What did team X spend']) {
-    const blocks = blocksOf(sectionOf('deploy/README.md', heading)).filter((block) => !block.startsWith('curl'));
+    const blocks = blocksOf(sectionOf('docs/records-and-audit.md', heading)).filter(
+      (block) => !block.startsWith('curl'),
+    );
     const lines = [...blocks.join('').matchAll(/^admin (?!.* > ).*/gm)].map(([line]) => line);
     t.ok(lines.length > 2, heading);
     const printed = (await paste(blocks.join('\n'))).trim().split('\n').filter(Boolean);
     t.equal(printed.length, lines.length, heading);
     for (const [index, line] of printed.entries()) t.notOk('error' in JSON.parse(line), lines[index] ?? line);
   }
-  const [live = ''] = blocksOf(sectionOf('deploy/README.md', 'Find a conversation')).filter((block) =>
+  const [live = ''] = blocksOf(sectionOf('docs/records-and-audit.md', 'Find a conversation')).filter((block) =>
     block.startsWith('curl'),
   );
   t.match(await paste(`${live.trim().replace('-m 5', '-m 0.5')} || true`), /^event: ready/m);
