@@ -23,8 +23,8 @@ const entriesAtTop = new Set(
 function strayAtTop(tracked: readonly string[]): string[] {
   const first = new Set(tracked.map((path) => path.split('/')[0] ?? ''));
   const strays = [...first].filter((name) => !name.startsWith('.') && !entriesAtTop.has(name));
-  // Pictures of the dashboard and decisions, nothing else: text belongs beside what it describes.
-  const known = /^docs\/([a-z0-9-]+\.(png|md)|decisions\/\d{4}-[a-z0-9-]+\.md)$/;
+  // The pages of the documentation, pictures of the dashboard, decisions, and what makes the site of them.
+  const known = /^docs\/([a-z0-9-]+\.(png|md)|README\.md|decisions\/\d{4}-[a-z0-9-]+\.md|site\/.+)$/;
   return [...strays, ...tracked.filter((path) => path.startsWith('docs/') && !known.test(path))];
 }
 
