@@ -1,25 +1,38 @@
 // npm run build [-- DIR]: puts each program and what it imports into few files, for shipping; default `dist`. What runs is the same: only reading
 // and compiling hundreds of files is saved at every start.
-import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { build as bundle, type Plugin } from 'esbuild';
 import { readPageFiles } from '../control-plane/dashboard/page-files.ts';
+import manifest from '../package.json' with { type: 'json' };
 import { licencesOf } from './build/licences.ts';
+import { programs, top } from './cli/programs.ts';
 
-const top = join(import.meta.dirname, '..');
-const rooms = '{domain,store,gitops,plane,proxy,control-plane}';
-
-/** What is started, by the name of its file in the build. */
-const programs: Readonly<Record<string, string>> = {
-  proxy: 'proxy/main.ts',
-  'control-plane': 'control-plane/main.ts',
-  'check-config': 'gitops/cli/check.ts',
-  'restore-state': 'control-plane/restore-state.ts',
-};
+const rooms = '{domain,store,gitops,plane,proxy,control-plane,deploy}';
 
 const pageFiles = 'control-plane/dashboard/page-files.ts';
 /** A file that a thread runs, as its parent names it. */
 const threadFile = /new URL\('([\w-]+)\.ts', import\.meta\.url\)/g;
+
+/** What is in a build as it is here. */
+const copied = [
+  'schemas/**/*.schema.json',
+  'schemas/REFERENCE.md',
+  'examples/*/config/**/*.yaml',
+  'README.md',
+  'LICENSE',
+];
+
+/** The package that `npm pack` makes of a build: everything is in it but Node, which npm brings where it can. */
+const packed = {
+  name: manifest.name,
+  version: manifest.version,
+  description: manifest.description,
+  license: manifest.license,
+  type: 'module',
+  bin: { 'model-gateway': 'model-gateway.js' },
+  optionalDependencies: manifest.optionalDependencies,
+};
 
 /** All files of a build lie in one folder, so that a module knows where the others are whichever file it comes into. */
 const flat = (path: string): string => path.replaceAll('/', '-').replace(/\.ts$/, '');
@@ -29,7 +42,7 @@ export async function build(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   const { metafile } = await bundle({
     absWorkingDir: top,
-    entryPoints: { ...programs, ...threads() },
+    entryPoints: { 'model-gateway': 'deploy/cli/launch.ts', ...programs, ...threads() },
     outdir: folder,
     bundle: true,
     splitting: true,
@@ -42,12 +55,11 @@ export async function build(folder: string): Promise<void> {
     logLevel: 'warning',
     metafile: true,
     plugins: [places],
-    // For the packages that are written in CommonJS.
-    banner: {
-      js: "import { createRequire as requireOf } from 'node:module';const require = requireOf(import.meta.url);",
-    },
+    banner: { js: `#!/usr/bin/env node\n${requireOfPackages}` },
   });
-  for (const path of globSync('schemas/**/*.schema.json', { cwd: top })) cpSync(join(top, path), join(folder, path));
+  for (const path of globSync(copied, { cwd: top })) cpSync(join(top, path), join(folder, path));
+  chmodSync(join(folder, 'model-gateway.js'), 0o755);
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(packed, null, 2)}\n`);
   const page = readPageFiles();
   writeFileSync(join(folder, 'page.json'), JSON.stringify(page));
   const ofPage = Object.keys(page.modules).filter((name) => !name.endsWith('.ts'));
@@ -82,6 +94,10 @@ const places: Plugin = {
     });
   },
 };
+
+/** For the packages that are written in CommonJS. */
+const requireOfPackages =
+  "import { createRequire as requireOf } from 'node:module';const require = requireOf(import.meta.url);";
 
 const fromOneFile = `
 import { readFileSync } from 'node:fs';

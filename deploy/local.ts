@@ -1,18 +1,15 @@
 // `npm start`: starts the demo provider, the control plane and the proxy on this machine, and stops them together. `npm start -- NAME` starts an
 // example.
-import { statSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import manifest from '../package.json' with { type: 'json' };
+import { join } from 'node:path';
+import { programCommand, top } from './cli/programs.ts';
 import { chooseModel, composeBanner } from './local/banner.ts';
 import { exampleVariables, startedExamples } from './local/examples.ts';
 import { createGroup } from './local/group.ts';
 import { findMasterKey, type MasterKey } from './local/master-key.ts';
 import { takenPorts, waitUntilReady } from './local/reach.ts';
+import { findStartConfig } from './local/start-config.ts';
 
-/** The flags of the `proxy` script in package.json: they keep the memory small. */
-const proxyFlags = manifest.scripts.proxy.split(' ').slice(1, -1);
 const startDeadlineMs = 30_000;
-const top = join(import.meta.dirname, '..');
 const [, , example] = process.argv;
 const own = example === undefined ? {} : exampleVariables(example, top);
 if (own === undefined) {
@@ -24,10 +21,6 @@ const given = Object.entries(process.env).filter(([, value]) => value !== undefi
 const env: NodeJS.ProcessEnv = { ...process.env, ...own, ...Object.fromEntries(given) };
 const group = createGroup(env);
 
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
 async function listModels(proxyUrl: string, masterKey: string): Promise<string[]> {
   const response = await fetch(`${proxyUrl}/v1/models`, { headers: { authorization: `Bearer ${masterKey}` } });
   const { data }: { data: { id: string }[] } = JSON.parse(await response.text());
@@ -35,9 +28,7 @@ async function listModels(proxyUrl: string, masterKey: string): Promise<string[]
 }
 
 async function start(key: MasterKey, dataDirectory: string): Promise<void> {
-  const configDirectory =
-    env['GATEWAY_CONFIG'] ||
-    (isDirectory('config') ? './config' : relative(process.cwd(), join(top, 'examples/quickstart/config')));
+  const configDirectory = env['GATEWAY_CONFIG'] || findStartConfig(top);
   const variables = {
     GATEWAY_CONFIG: configDirectory,
     GATEWAY_DATA: dataDirectory,
@@ -48,11 +39,11 @@ async function start(key: MasterKey, dataDirectory: string): Promise<void> {
   };
   const demo = group.launch({
     name: 'demo provider',
-    command: [join(top, 'deploy/demo-provider/provider.ts')],
+    command: programCommand('demo-provider'),
   });
   const controlPlane = group.launch({
     name: 'control plane',
-    command: [join(top, 'control-plane/main.ts')],
+    command: programCommand('control-plane'),
     variables,
   });
   const [demoUrl, controlPlaneUrl] = await Promise.all([demo.address, controlPlane.address]);
@@ -60,7 +51,7 @@ async function start(key: MasterKey, dataDirectory: string): Promise<void> {
   if (group.isStopping()) return;
   const proxy = group.launch({
     name: 'proxy',
-    command: [...proxyFlags, join(top, 'proxy/main.ts')],
+    command: programCommand('proxy'),
     variables: {
       ...variables,
       DEMO_PROVIDER_URL: env['DEMO_PROVIDER_URL'] || `${demoUrl}/v1`,

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { parseLogLine } from './log-line.ts';
 
-const leash = import.meta.resolve('./leash.ts');
+const leash = new URL('leash.ts', import.meta.url).href;
 /** Tells the leash whose child it is: by the time it runs, the parent may be gone already. */
 const parentVariable = 'LOCAL_START_PID';
 

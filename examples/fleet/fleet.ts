@@ -1,14 +1,12 @@
 // Starts several proxies and one control plane on one Redis, on this machine, and stops them together.
 import { join, relative } from 'node:path';
+import { programCommand } from '../../deploy/cli/programs.ts';
 import { createGroup } from '../../deploy/local/group.ts';
 import { findMasterKey } from '../../deploy/local/master-key.ts';
 import { takenPorts, waitUntilReady } from '../../deploy/local/reach.ts';
-import manifest from '../../package.json' with { type: 'json' };
 import { composeFleetBanner } from './commands.ts';
 
-const proxyFlags = manifest.scripts.proxy.split(' ').slice(1, -1);
 const startDeadlineMs = 30_000;
-const top = join(import.meta.dirname, '../..');
 /** Those of no other example (deploy/local/examples.ts). */
 const ownPorts = { FLEET_PORTS: '8220,8221', GATEWAY_ADMIN_PORT: '8222', DEMO_PROVIDER_PORT: '8223' };
 const given = Object.entries(process.env).filter(([, value]) => value !== undefined && value !== '');
@@ -49,11 +47,11 @@ async function start(): Promise<void> {
   if (group.isStopping()) return;
   const demo = group.launch({
     name: 'demo provider',
-    command: [join(top, 'deploy/demo-provider/provider.ts')],
+    command: programCommand('demo-provider'),
   });
   const controlPlane = group.launch({
     name: 'control plane',
-    command: [join(top, 'control-plane/main.ts')],
+    command: programCommand('control-plane'),
     variables,
     canBeMissed: true,
   });
@@ -63,7 +61,7 @@ async function start(): Promise<void> {
   const proxies = ports.map((port, index) =>
     group.launch({
       name: `proxy-${index + 1}`,
-      command: [...proxyFlags, join(top, 'proxy/main.ts')],
+      command: programCommand('proxy'),
       variables: {
         ...variables,
         GATEWAY_INSTANCE: `proxy-${index + 1}`,

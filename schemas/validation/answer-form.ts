@@ -24,7 +24,7 @@ export class SchemaMistake extends Error {
 
 /** Makes it possible to compile forms. */
 export async function loadFormCompiler(): Promise<void> {
-  loaded ??= (await import('ajv/dist/2020.js')).Ajv2020;
+  loaded ??= (await import('ajv/dist/2020.js')).default.default;
 }
 
 /** Says whether a value has the form. Throws a SchemaMistake, also before `loadFormCompiler` has ended. */

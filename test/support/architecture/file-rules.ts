@@ -28,6 +28,25 @@ export const fileRules: readonly Rule[] = [
     ],
   },
   {
+    claim: 'a late import of a package takes its default: a build gives it no other name',
+    check: ({ text }) =>
+      [...codeOf(text).matchAll(/(.{0,40})await import\('([^'.][^']*)'\)(\)\.default)?/g)]
+        .filter(
+          ([, before = '', name = '', after]) =>
+            !name.startsWith('node:') && after === undefined && !/\{ default: \w+ \} = $/.test(before),
+        )
+        .map(([, , name]) => `imports ${name} late`),
+    bad: [
+      ['proxy/a.ts', "const { Pool } = await import('pg');"],
+      ['proxy/a.ts', "const pg = await import('pg');"],
+    ],
+    good: [
+      ['proxy/a.ts', "const { default: pg } = await import('pg');"],
+      ['proxy/a.ts', "const { Pool } = (await import('pg')).default;"],
+      ['proxy/a.ts', "const { b } = await import('./b.ts');"],
+    ],
+  },
+  {
     claim: 'every package is a declared dependency',
     check: (file) =>
       importsOf(file)

@@ -1,0 +1,58 @@
+// Asks the admin API of a gateway that runs.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const connectionHelp = `  --url URL   the gateway; default http://GATEWAY_HOST:GATEWAY_PORT, without these http://127.0.0.1:8080
+The key is GATEWAY_MASTER_KEY, or lies in the file GATEWAY_MASTER_KEY_FILE, or in master-key in GATEWAY_DATA (default ./data).`;
+
+/** Of parseArgs. */
+export const connectionOptions = { url: { type: 'string' } } as const;
+
+const timeoutMs = 10_000;
+
+interface Question {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  /** Below `/admin/`. */
+  readonly path: string;
+  readonly body?: object;
+}
+
+/** Gives the body of the answer. Throws with the message of the gateway when it refuses, and with the address when it does not answer. */
+export async function askAdmin(url: string | undefined, { method = 'GET', path, body }: Question): Promise<unknown> {
+  const { GATEWAY_HOST: host, GATEWAY_PORT: port } = process.env;
+  const origin = (url ?? `http://${host || '127.0.0.1'}:${port || '8080'}`).replace(/\/+$/, '');
+  const headers = { authorization: `Bearer ${masterKey()}`, 'content-type': 'application/json' };
+  const signal = AbortSignal.timeout(timeoutMs);
+  const sent =
+    body === undefined ? { method, headers, signal } : { method, headers, signal, body: JSON.stringify(body) };
+  const answer = await fetch(`${origin}/admin/${path}`, sent).catch((error: Error) => {
+    const why = error.cause instanceof Error ? error.cause.message : error.message;
+    throw new Error(`${origin} does not answer: ${why}; start the gateway, or name another with --url`);
+  });
+  const text = await answer.text();
+  const read = parse(text);
+  if (answer.status === 204 || (answer.ok && read !== undefined)) return read;
+  const { message = `an answer that is not of a gateway: ${text.slice(0, 200)}` } = (read ?? {}) as {
+    message?: string;
+  };
+  throw new Error(`${origin} answered ${answer.status}: ${message}`);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function masterKey(): string {
+  const { GATEWAY_MASTER_KEY: key, GATEWAY_MASTER_KEY_FILE: named, GATEWAY_DATA: data } = process.env;
+  if (key) return key;
+  const file = named || join(data || 'data', 'master-key');
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    throw new Error(`no key: GATEWAY_MASTER_KEY is not set, and ${file} cannot be read`);
+  }
+}

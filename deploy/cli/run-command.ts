@@ -1,0 +1,43 @@
+// `model-gateway COMMAND`: one command for what the product does. A program takes the place of this process, so that a signal reaches it.
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import type { ProgramCommand } from './commands.ts';
+import { programCommand } from './programs.ts';
+import { commands, help } from './table.ts';
+
+/** Signals that a person or a supervisor sends, for systems that cannot replace a process. */
+const signals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'] as const;
+
+export async function runCommand([name, ...args]: readonly string[]): Promise<void> {
+  if (name === undefined || name === '--help' || name === '-h') return say(help, name === undefined ? 2 : 0);
+  const wanted = name === '--version' ? 'version' : name === 'help' ? (args.shift() ?? '') : name;
+  const command = commands.find((each) => each.name === wanted);
+  if (command === undefined) return say(`there is no command ${name}\n\n${help}`, 2);
+  const asksHelp = name === 'help' || args.includes('--help') || args.includes('-h');
+  if (asksHelp && command.help !== undefined) return say(command.help, 0);
+  if ('program' in command) return startProgram(command, asksHelp ? ['--help'] : args);
+  try {
+    const { output, code } = await command.run(args);
+    say(output, code);
+  } catch (error) {
+    const isWrong = (error as { code?: unknown }).code?.toString().startsWith('ERR_PARSE_ARGS') === true;
+    const { message } = error as Error;
+    say(isWrong ? `${message}\nusage: model-gateway ${wanted} ${command.usage}` : message, isWrong ? 2 : 1);
+  }
+}
+
+function say(text: string, code: number): void {
+  (code === 0 ? process.stdout : process.stderr).write(`${text}\n`);
+  process.exitCode = code;
+}
+
+function startProgram({ program, argumentsFor }: ProgramCommand, args: readonly string[]): void {
+  const isHelp = args[0] === '--help';
+  const words = [...programCommand(program), ...(isHelp ? args : (argumentsFor?.(args) ?? args))];
+  if (process.platform !== 'win32') process.execve?.(process.execPath, [process.execPath, ...words], process.env);
+  const child = spawn(process.execPath, words, { stdio: 'inherit' });
+  for (const signal of signals) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+  });
+}

@@ -1,0 +1,114 @@
+// Every command of `model-gateway`, in the order of the help.
+import { join, relative } from 'node:path';
+import manifest from '../../package.json' with { type: 'json' };
+import { startedExamples } from '../local/examples.ts';
+import type { Command, Outcome } from './commands.ts';
+import { completion, completionHelp, completionUsage } from './completion.ts';
+import { explain, explainHelp, explainUsage } from './explain.ts';
+import { keys, keysHelp, keysUsage } from './keys.ts';
+import { top } from './programs.ts';
+
+export const commands: readonly Command[] = [
+  {
+    name: 'start',
+    usage: '[EXAMPLE]',
+    summary: 'both planes and a demo provider on this machine, or an example',
+    words: startedExamples,
+    program: 'start',
+    help: `usage: model-gateway start [EXAMPLE]
+
+Starts a proxy, a control plane and a demo provider with the configuration in ./config, or with that of the quick start where there is
+none, and prints an address, a master key and a request to paste. Everything it keeps lies in ./data. Ctrl-C stops it.
+Examples: ${startedExamples.join(', ')}`,
+  },
+  {
+    name: 'proxy',
+    usage: '',
+    summary: 'a proxy: what clients ask',
+    words: [],
+    program: 'proxy',
+    help: `usage: model-gateway proxy
+
+Runs one proxy with the configuration in GATEWAY_CONFIG (default ./config). It keeps its data in GATEWAY_DATA (default ./data), listens on
+GATEWAY_HOST and GATEWAY_PORT, and needs GATEWAY_MASTER_KEY or GATEWAY_MASTER_KEY_FILE.`,
+  },
+  {
+    name: 'control-plane',
+    usage: '',
+    summary: 'the control plane: admin API, dashboard, records',
+    words: [],
+    program: 'control-plane',
+    help: `usage: model-gateway control-plane
+
+Runs the control plane of a fleet with the configuration in GATEWAY_CONFIG (default ./config). It keeps its data in GATEWAY_DATA (default
+./data), listens on GATEWAY_ADMIN_HOST and GATEWAY_ADMIN_PORT, and needs GATEWAY_MASTER_KEY or GATEWAY_MASTER_KEY_FILE.`,
+  },
+  {
+    name: 'check',
+    usage: 'DIR [--strict] [--rules] [--format text|json|github]',
+    summary: 'what is wrong in a configuration, with file, line and column',
+    words: ['--strict', '--diff', '--rules', '--format'],
+    program: 'check',
+  },
+  {
+    name: 'diff',
+    usage: 'DIR OTHER [--format text|json|github]',
+    summary: 'what a configuration loosens, tightens or changes since another directory, branch or commit',
+    words: ['--strict', '--rules', '--format'],
+    program: 'check',
+    argumentsFor: ([directory = '', other = '', ...rest]) => [directory, '--diff', other, ...rest],
+  },
+  {
+    name: 'explain',
+    usage: explainUsage,
+    summary: 'what would become of a request now, or why one was refused',
+    words: ['--user-path', '--endpoint', '--key-id', '--id', '--json', '--url'],
+    help: explainHelp,
+    run: explain,
+  },
+  {
+    name: 'keys',
+    usage: keysUsage,
+    summary: 'keys of clients: lists, issues, revokes them',
+    words: ['list', 'issue', 'revoke', 'rotate', '--user-path', '--models', '--expires-in', '--json', '--url'],
+    help: keysHelp,
+    run: keys,
+  },
+  {
+    name: 'restore-state',
+    usage: 'SOURCE [--yes]',
+    summary: 'puts an older state of rules and keys in force on purpose',
+    words: ['store', '--yes'],
+    program: 'restore-state',
+  },
+  {
+    name: 'completion',
+    usage: completionUsage,
+    summary: 'a script with which a shell completes these commands',
+    words: ['bash', 'zsh', 'fish'],
+    help: completionHelp,
+    run: (args) => completion(commands, args),
+  },
+  {
+    name: 'version',
+    usage: '',
+    summary: 'the version of the gateway and of Node',
+    words: [],
+    help: 'usage: model-gateway version',
+    run: version,
+  },
+];
+
+function version(): Outcome {
+  return { output: `model-gateway ${manifest.version}, Node ${process.versions.node}`, code: 0 };
+}
+
+const widest = Math.max(...commands.map(({ name }) => name.length));
+
+/** What `model-gateway --help` prints. */
+export const help = `usage: model-gateway COMMAND [--help]
+
+${commands.map(({ name, summary }) => `  ${name.padEnd(widest)}  ${summary}`).join('\n')}
+
+exit code: 0 done, 1 not done, 2 the command itself is wrong
+fields of the configuration, variables, endpoints, metrics: ${relative(process.cwd(), join(top, 'schemas/REFERENCE.md'))}`;
