@@ -4,7 +4,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { test } from 'tap';
 
 const top = join(import.meta.dirname, '..');
-const pages = globSync('{*,*/*,examples/*/*}.md', { cwd: top, exclude: ['node_modules/**'] }).map((name) =>
+const pages = globSync('{*,*/*,examples/*/*}.md', { cwd: top, exclude: ['{node_modules,dist}/**'] }).map((name) =>
   join(top, name),
 );
 const longestReadme = 120;

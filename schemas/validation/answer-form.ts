@@ -2,7 +2,7 @@
 import { compilePattern, tooLongToCompile } from '../formats/pattern.ts';
 import type { Path } from './path.ts';
 
-type Compiler = typeof import('ajv/dist/2020.js').Ajv2020;
+type Compiler = typeof import('./ajv.ts').Ajv2020;
 
 let loaded: Compiler | undefined;
 
@@ -24,7 +24,7 @@ export class SchemaMistake extends Error {
 
 /** Makes it possible to compile forms. */
 export async function loadFormCompiler(): Promise<void> {
-  loaded ??= (await import('ajv/dist/2020.js')).default.default;
+  loaded ??= (await import('./ajv.ts')).Ajv2020;
 }
 
 /** Says whether a value has the form. Throws a SchemaMistake, also before `loadFormCompiler` has ended. */
