@@ -161,6 +161,36 @@ await test('a scoped operator limits a path of its subtree, sees the refusal, an
   t.same(complaints(), []);
 });
 
+await test('the requests of a user path are stopped where its usage is seen, and allowed again', async (t) => {
+  const { page, row, complaints, barriers } = await openLimits(t);
+  await page.goto(`${proxy.url}/admin/dashboard/usage?user_path=/team`);
+  await page.getByRole('button', { name: 'Stop requests' }).click();
+  const dialog = page.getByRole('dialog');
+  t.equal(await dialog.getByLabel('User path').inputValue(), '/team');
+  await dialog.getByRole('button', { name: 'Stop requests' }).click();
+  await dialog.getByText('Say why').waitFor();
+  t.equal(await page.evaluate('document.activeElement.name'), 'reason');
+  t.same(await barriers(), []);
+  await dialog.getByLabel('Reason').fill('a loop');
+  await dialog.getByRole('button', { name: 'Stop requests' }).click();
+  await page.getByText('In force on all 2 proxies.').waitFor();
+  t.equal(await askAs('/team/app'), 429);
+  await page.getByRole('main').getByRole('link', { name: 'Rate limits' }).click();
+  const stopped = row.filter({ hasText: 'stopped' });
+  await stopped.getByText(/ends in (29|30) min/).waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await stopped.getByRole('button', { name: /^Actions: / }).click();
+  const action = stopped.getByRole('button', { name: /^Allow again: / });
+  const left = await action.evaluate((element) => element.getBoundingClientRect().left);
+  t.ok(left > 0, 'a menu is in the window, also a narrow one');
+  await action.click();
+  await dialog.getByText('a loop').waitFor();
+  await dialog.getByRole('button', { name: 'Allow requests' }).click();
+  await stopped.waitFor({ state: 'detached' });
+  t.equal(await askAs('/team/app'), 200);
+  t.same(complaints(), []);
+});
+
 await test('all counters are reset when the word is typed, not before', async (t) => {
   const { page, row } = await openLimits(t);
   await askAs('/team/app');

@@ -235,7 +235,7 @@ await test('usage goes from teams to paths, names keys, and is saved as CSV', as
   const saving = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Save as CSV' }).click();
   const saved = await saving;
-  t.match(saved.suggestedFilename(), /^usage-keys-.*\.csv$/);
+  t.match(saved.suggestedFilename(), /^spender-usage-keys-.*\.csv$/);
   t.match(readFileSync(await saved.path(), 'utf8'), /^auth_key_id,requests,[^\n]*\n[^,]*,1,/);
   await page.goto(`${proxy.url}/admin/dashboard/requests?user_path=/spender/key`);
   const sent = page.getByRole('row', { name: /\/spender\/key/ });
@@ -296,7 +296,11 @@ await test('the last minutes show what fails since when, how long requests took,
     t.same(await barriers(), [], theme);
     await picture(`minutes-${theme}`);
   }
-  await failing.getByRole('link').click();
+  t.equal(
+    await failing.getByRole('link', { name: 'dead', exact: true }).getAttribute('href'),
+    '/admin/dashboard/models?q=dead',
+  );
+  await failing.getByRole('link', { name: /fail$/ }).click();
   await page
     .getByRole('row', { name: /dead\/none/ })
     .first()

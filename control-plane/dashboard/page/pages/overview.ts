@@ -1,4 +1,5 @@
 // The overview: what goes through the gateway, who causes it, and whether all is well.
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useCell } from '../cell.ts';
 import { compact, dollars, latency, rate, share } from '../format.ts';
@@ -34,6 +35,13 @@ export function view(): View {
   const usage = useLoad<UsageRow[]>(`/admin/usage/daily?${asked}&interval=${interval}`, everyMs);
   const consumers = useLoad<Row[]>(`/admin/usage/user-paths?${asked}`, everyMs);
   const models = useLoad<Row[]>(`/admin/usage/models?${asked}`, everyMs);
+  const causes = html`<div class="grid">
+      <${Top} of=${consumers} title="Consumers" what="consumers" nameOf=${({ user_path }: Row) => user_path}
+        href=${linkTo('/usage', { by: 'user_path', ...back })} hrefOf=${(user_path: string) => linkTo('/usage', { user_path, by: 'model', ...back })} />
+      <${Top} of=${models} title="Models" what="models" nameOf=${({ provider_name, model }: Row) => (provider_name === undefined ? model : `${provider_name}/${model}`)}
+        href=${linkTo('/usage', { by: 'model', ...back })} hrefOf=${(model: string) => linkTo('/usage', { model, ...back })} />
+      <${Providers} stats=${stats} models=${models} back=${back} />
+    </div>`;
   return html`<div class="page-head">
       <h1>Overview</h1>
       <div class="switcher" role="group" aria-label="Time">
@@ -41,14 +49,7 @@ export function view(): View {
       </div>
     </div>
     ${who?.scoped === false ? html`<${Health} />` : html`<${Failing} />`}
-    <${Loaded} of=${stats} what="statistics">${(body: Stats) => html`<${Traffic} stats=${body} usage=${usage} asked=${asked} back=${back} />`}</${Loaded}>
-    <div class="grid">
-      <${Top} of=${consumers} title="Consumers" what="consumers" nameOf=${({ user_path }: Row) => user_path}
-        href=${linkTo('/usage', { by: 'user_path', ...back })} hrefOf=${(user_path: string) => linkTo('/usage', { user_path, by: 'model', ...back })} />
-      <${Top} of=${models} title="Models" what="models" nameOf=${({ provider_name, model }: Row) => (provider_name === undefined ? model : `${provider_name}/${model}`)}
-        href=${linkTo('/usage', { by: 'model', ...back })} hrefOf=${(model: string) => linkTo('/usage', { model, ...back })} />
-      <${Providers} stats=${stats} models=${models} back=${back} />
-    </div>
+    <${Loaded} of=${stats} what="statistics">${(body: Stats) => html`<${Traffic} stats=${body} usage=${usage} asked=${asked} back=${back}>${causes}</${Traffic}>`}</${Loaded}>
     <${ZoneNote} />`;
 }
 
@@ -58,12 +59,14 @@ interface TrafficProps {
   /** The time, as the API is asked. */
   readonly asked: string;
   readonly back: Back;
+  /** Who and what causes it: between how much there is and how long it takes. */
+  readonly children?: ComponentChildren;
 }
 
 /** How far back, as the other pages are asked. */
 type Back = Readonly<Record<string, string>>;
 
-function Traffic({ stats, usage, asked, back }: TrafficProps): View {
+function Traffic({ stats, usage, asked, back, children }: TrafficProps): View {
   const rows = usage.body;
   const range = useMemo(() => rangeOf(new URLSearchParams(asked)), [asked, stats, rows]);
   const series = useMemo(() => seriesOf(range, stats, rows ?? []), [range]);
@@ -88,10 +91,13 @@ function Traffic({ stats, usage, asked, back }: TrafficProps): View {
     </dl>
     <div class="grid">
       ${plot('Requests', 'a minute', series.rates, rate)}
-      ${plot('Duration', 'of those that succeeded', series.durations, latency)}
-      ${plot('Time to first byte', 'of those that succeeded', series.firstBytes, latency)}
       ${plot('Tokens', each, series.tokens, compact)}
       ${plot('Cost', each, series.costs, dollars)}
+    </div>
+    ${children}
+    <div class="grid">
+      ${plot('Duration', 'of those that succeeded', series.durations, latency)}
+      ${plot('Time to first byte', 'of those that succeeded', series.firstBytes, latency)}
     </div>`;
 }
 
@@ -122,6 +128,17 @@ interface TopProps {
   readonly hrefOf: (name: string) => string;
 }
 
+interface TopHeadProps {
+  readonly href: string;
+  readonly title: string;
+  /** The meaning of the figures of each row. */
+  readonly figures: string;
+}
+
+function TopHead({ href, title, figures }: TopHeadProps): View {
+  return html`<div class="page-head"><h2><a href=${href}>${title}</a></h2><span class="quiet small">${figures}</span></div>`;
+}
+
 /** By requests, so that those without a price are there, too. */
 function Top({ of, title, what, nameOf, href, hrefOf }: TopProps): View {
   const rowsOf = (rows: readonly Row[]): TopRow[] =>
@@ -129,9 +146,9 @@ function Top({ of, title, what, nameOf, href, hrefOf }: TopProps): View {
       name: nameOf(row) ?? '',
       href: hrefOf(nameOf(row) ?? ''),
       size: row.requests,
-      text: `${compact(row.requests)} · ${compact(row.total_tokens)} tokens · ${dollars(row.total_cost)}`,
+      text: `${compact(row.requests)} · ${compact(row.total_tokens)} · ${dollars(row.total_cost)}`,
     }));
-  return html`<section class="card"><h2><a href=${href}>${title}</a></h2>
+  return html`<section class="card"><${TopHead} href=${href} title=${title} figures="requests · tokens · cost" />
     <${Loaded} of=${of} what=${what}>${(rows: readonly Row[]) => html`<${TopList} rows=${rowsOf(rows)} what=${what} />`}</${Loaded}>
   </section>`;
 }
@@ -157,10 +174,10 @@ function Providers({ stats, models, back }: ProvidersProps): View {
         name,
         href: linkTo('/requests', { view: 'requests', provider: name, ...back }),
         size: requests,
-        text: `${compact(requests)} · ${latency(mean_duration_ns)} mean · ${dollars(cost)}`,
+        text: `${compact(requests)} · ${latency(mean_duration_ns)} · ${dollars(cost)}`,
       };
     });
-  return html`<section class="card"><h2><a href=${linkTo('/usage', { by: 'model', ...back })}>Providers</a></h2>
+  return html`<section class="card"><${TopHead} href=${linkTo('/usage', { by: 'model', ...back })} title="Providers" figures="requests · mean duration · cost" />
     <${Loaded} of=${stats} what="providers">${(body: Stats) => html`<${TopList} rows=${rowsOf(body)} what="providers" />`}</${Loaded}>
   </section>`;
 }

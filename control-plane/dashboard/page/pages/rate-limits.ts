@@ -13,9 +13,10 @@ import { place } from '../router.ts';
 import { session } from '../session-state.ts';
 import { columnsFor, type RuleAction } from './rate-limits/columns.ts';
 import { apiFilter, type Listed, type ListedRules, useListed } from './rate-limits/listed.ts';
-import { isFull, keyOf, type Rule, titleOf } from './rate-limits/rule.ts';
+import { isFull, isStop, keyOf, type Rule, titleOf } from './rate-limits/rule.ts';
 import { RuleDialog } from './rate-limits/rule-dialog.ts';
 import { ProxyParts } from './rate-limits/sharing.ts';
+import { StopButton } from './rate-limits/stop.ts';
 import { type Declared, yamlOf } from './rate-limits/yaml.ts';
 
 const path = '/admin/rate-limits';
@@ -78,6 +79,7 @@ export function view(): View {
   return html`<div class="page-head">
       <h1>Rate limits</h1>
       <div class="buttons">
+        <${StopButton} userPath=${who?.scoped === true ? who.user_path : ''} onDone=${rules.reload} />
         ${who?.scoped === false && html`<button class="danger" onClick=${() => setOpen({ action: 'reset-all' })}>Reset all</button>`}
         <button class="primary" onClick=${() => setOpen({ action: 'new' })}>New rule</button>
       </div>
@@ -152,6 +154,11 @@ function OpenDialog({ open: { action, rule }, userPath, close }: OpenProps): Vie
     return html`<${ConfirmDialog} title=${`Reset ${title}`} action="Reset counters" onClose=${close}
       onConfirm=${() => write(`${title}: counters reset`, `${path}/reset-one`, { method: 'POST', body: resetBody(rule) })}>
       <p>The rule begins to count at zero, on every proxy. ${rule.per_child && 'The counters of every child are cleared.'}</p>
+    </${ConfirmDialog}>`;
+  if (isStop(rule))
+    return html`<${ConfirmDialog} title=${`Allow requests of ${rule.subject}`} action="Allow requests" onClose=${close}
+      onConfirm=${() => write(`${rule.subject}: allowed again`, path, { method: 'DELETE', body: keyOf(rule) })}>
+      <p>They were stopped${rule.reason !== undefined && html`: ${rule.reason}`}. The other rules hold for them.</p>
     </${ConfirmDialog}>`;
   return html`<${ConfirmDialog} title=${`Delete ${title}`} action="Delete rule" onClose=${close}
     onConfirm=${() => write(`${title}: deleted`, path, { method: 'DELETE', body: keyOf(rule) })}>

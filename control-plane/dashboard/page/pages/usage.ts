@@ -15,6 +15,7 @@ import { rangeOf, ZoneNote } from '../parts/time-range.ts';
 import { linkTo, place } from '../router.ts';
 import { session } from '../session-state.ts';
 import { localTime, parseTime } from '../time.ts';
+import { StopButton } from './rate-limits/stop.ts';
 import { columnsFor } from './usage/columns.ts';
 import { CsvButton } from './usage/csv-button.ts';
 import { OverTime } from './usage/over-time.ts';
@@ -75,15 +76,29 @@ export function view(): View {
   const rows = useLoad<UsageRow[]>(`${path}?${asked}`, everyMs);
   const to = (by: string): string =>
     linkTo('/usage', { ...Object.fromEntries(query), by: by === 'team' ? undefined : by });
-  return html`<div class="page-head"><h1>Usage</h1><div class="buttons"><${CsvButton} path=${path} query=${asked} /></div></div>
+  const userPath = query.get('user_path') ?? '';
+  return html`<div class="page-head"><h1>Usage</h1>${userPath !== '' && html`<${About} userPath=${userPath} />`}</div>
     <${FilterForm} fields=${filters} label="Filter usage" />
     <${MoreFilters} fields=${moreFilters} label="More filters of usage" />
     <${Loaded} of=${overTime} what="usage">${(body: UsageRow[]) => html`<${Totals} rows=${body} asked=${asked} />`}</${Loaded}>
-    <div class="switcher wide" role="group" aria-label="Sums for each">
-      ${ways.map(({ by, text }) => html`<a key=${by} href=${to(by)} aria-current=${by === way.by ? 'true' : undefined}>${text}</a>`)}
+    <div class="page-head">
+      <div class="switcher wide" role="group" aria-label="Sums for each">
+        ${ways.map(({ by, text }) => html`<a key=${by} href=${to(by)} aria-current=${by === way.by ? 'true' : undefined}>${text}</a>`)}
+      </div>
+      <div class="buttons"><${CsvButton} path=${path} query=${asked} /></div>
     </div>
     <${Loaded} of=${rows} what="rows">${(body: UsageRow[]) => html`<${Rows} rows=${body} way=${way} parent=${query.get('user_path')} />`}</${Loaded}>
     <${ZoneNote} />`;
+}
+
+/** What can be looked at and done about a user path. */
+function About({ userPath }: { readonly userPath: string }): View {
+  const { days, minutes } = Object.fromEntries(place.value.query);
+  return html`<div class="buttons">
+    <a class="button" href=${linkTo('/requests', { view: 'requests', user_path: userPath, days, minutes })}>Requests</a>
+    <a class="button" href=${linkTo('/rate-limits', { covers: userPath })}>Rate limits</a>
+    <${StopButton} userPath=${userPath} />
+  </div>`;
 }
 
 interface TotalsProps {

@@ -21,6 +21,7 @@ const ends: readonly (readonly [value: string, text: string])[] = [
   ['', 'Does not end by itself'],
   ['30m', 'In 30 minutes'],
   ['1h', 'In an hour'],
+  ['2h', 'In 2 hours'],
   ['8h', 'In 8 hours'],
   ['1d', 'In a day'],
   ['7d', 'In 7 days'],

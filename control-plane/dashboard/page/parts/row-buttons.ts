@@ -55,11 +55,15 @@ const [actionHeight, around] = [34, 14];
 /** Below its button, or above where there is no room; it goes when the page is scrolled. */
 function put(menu: HTMLElement | null, opener: HTMLElement | null): void {
   if (menu === null || opener === null) return;
-  const { top, bottom, right } = opener.getBoundingClientRect();
+  const { top, bottom, left, right } = opener.getBoundingClientRect();
   const isBelow = bottom + menu.childElementCount * actionHeight + around < innerHeight;
   menu.style.top = isBelow ? `${bottom + 4}px` : 'auto';
   menu.style.bottom = isBelow ? 'auto' : `${innerHeight - top + 4}px`;
-  menu.style.right = `${document.documentElement.clientWidth - right}px`;
+  // Towards the middle of the window, where there is room.
+  const width = document.documentElement.clientWidth;
+  const isAtStart = left + right < width;
+  menu.style.left = isAtStart ? `${left}px` : 'auto';
+  menu.style.right = isAtStart ? 'auto' : `${width - right}px`;
   const followScroll = (): void => {
     // The event of a scroll that ended before the menu opened comes after it.
     if (opener.getBoundingClientRect().top === top) return;

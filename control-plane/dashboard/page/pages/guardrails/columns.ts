@@ -72,12 +72,17 @@ const tones: Readonly<Record<string, Tone>> = {
 
 function Verdicts({ of: { verdicts } }: OfGuardrail): View {
   const sums = new Map<string, number>();
-  for (const { outcome, count } of verdicts) sums.set(outcome, (sums.get(outcome) ?? 0) + count);
+  for (const { outcome, count } of verdicts) if (count > 0) sums.set(outcome, (sums.get(outcome) ?? 0) + count);
   if (sums.size === 0) return html`<span class="quiet">none yet</span>`;
   const title = 'On the live proxies, since each of them has started';
   return html`<div class="verdicts" title=${title}>
-    ${[...sums].map(([outcome, count]) => html`<${Badge} key=${outcome} tone=${tones[outcome.replace('shadow_', '')] ?? 'plain'}>${`${compact(count)} ${outcome.replace('shadow_', 'would ')}`}</${Badge}>`)}
+    ${[...sums].map(([outcome, count]) => html`<${Badge} key=${outcome} tone=${tones[outcome.replace('shadow_', '')] ?? 'plain'}>${`${compact(count)} ${wordsOf(outcome)}`}</${Badge}>`)}
   </div>`;
+}
+
+/** `block`, and of a shadow guardrail `would block`. It fails as others do. */
+function wordsOf(outcome: string): string {
+  return outcome === 'shadow_failed' ? 'failed' : outcome.replace('shadow_', 'would ');
 }
 
 const ofConfig = [['override', 'Override']] as const;

@@ -1,10 +1,12 @@
 // What fails now: the share of all requests, and each model and provider with since when.
+import { useCell } from '../../cell.ts';
 import { duration, plural, share } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { type Load, useLoad } from '../../load.ts';
 import { Badge } from '../../parts/badge.ts';
 import { TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
+import { session } from '../../session-state.ts';
 import { nowMs, parseTime, useSecond } from '../../time.ts';
 
 interface FailingModel {
@@ -55,11 +57,16 @@ function Row({ of: { requested_model, provider_name, requests, failed, since } }
   const lasting = duration(useSecond() - parseTime(since));
   const error_type = provider_name === '' ? 'error' : 'provider_error';
   const found = { view: 'requests', requested_model, provider: provider_name, error_type, minutes: '60' };
-  const at = provider_name === '' ? 'without a provider' : `at ${provider_name}`;
+  const { who } = useCell(session);
+  const name =
+    who?.scoped === false
+      ? html`<a href=${linkTo('/models', { q: provider_name })}>${provider_name}</a>`
+      : provider_name;
+  const where = provider_name === '' ? 'without a provider' : html`at ${name}`;
   return html`<li>
     <${Badge} tone=${failed >= requests * badShare ? 'bad' : 'warn'}><a href=${linkTo('/requests', found)}>${share(failed / requests)} fail</a></${Badge}>
     <strong class="foreign">${requested_model === '' ? 'Requests' : requested_model}</strong>
-    <span class="foreign">${at}: ${failed} of ${plural(requests, 'request')} in ten minutes</span>
+    <span class="foreign">${where}: ${failed} of ${plural(requests, 'request')} in ten minutes</span>
     <span class="quiet small">since <${TimeText} at=${since} />, for ${lasting}</span>
   </li>`;
 }

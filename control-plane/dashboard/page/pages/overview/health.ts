@@ -128,7 +128,19 @@ function Body({ status, hours }: BodyProps): View {
     }
     ${hours !== undefined && failed !== undefined && html`<${FailingList} failing=${hours.failing} />`}
     ${rejected !== null && html`<details><summary>Mistakes in the configuration on disk</summary><pre tabindex="0">${rejected.problems.join('\n')}</pre></details>`}
-    ${proxies.length > 0 && html`<${Table} label="Proxies" minWidth="52rem" columns=${columns} rows=${proxies} keyOf=${({ instance }: Proxy) => instance} markOf=${({ live: isLive }: Proxy) => (isLive ? '' : 'faded')} />`}`;
+    ${proxies.length > 0 && html`<${Proxies} of=${proxies} isOpen=${live < proxies.length || !status.converged} />`}`;
+}
+
+interface ProxiesProps {
+  readonly of: readonly Proxy[];
+  /** Some of them needs to be looked at. */
+  readonly isOpen: boolean;
+}
+
+function Proxies({ of, isOpen }: ProxiesProps): View {
+  return html`<details class="proxies" open=${isOpen}><summary class="quiet small">Proxies</summary>
+    <${Table} label="Proxies" minWidth="52rem" columns=${columns} rows=${of} keyOf=${({ instance }: Proxy) => instance} markOf=${({ live }: Proxy) => (live ? '' : 'faded')} />
+  </details>`;
 }
 
 /** The same of several parts, said once. */

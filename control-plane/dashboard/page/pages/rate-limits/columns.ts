@@ -5,9 +5,10 @@ import { Badge } from '../../parts/badge.ts';
 import { Meter } from '../../parts/meter.ts';
 import { Place } from '../../parts/place.ts';
 import { type ManagedAction, RowActions } from '../../parts/row-actions.ts';
+import { RowButtons } from '../../parts/row-buttons.ts';
 import type { Column } from '../../parts/table.ts';
 import { Countdown, TimeText } from '../../parts/time-text.ts';
-import { capsOf, periodWords, type Rule, scopeWords, titleOf } from './rule.ts';
+import { capsOf, isStop, periodWords, type Rule, scopeWords, titleOf } from './rule.ts';
 import { lossWords, Sharing } from './sharing.ts';
 
 /** What can be done about a rule, or shown of it. */
@@ -41,9 +42,18 @@ export function columnsFor(act: (action: RuleAction, rule: Rule) => void): reado
       width: '5rem',
       isUntitled: true,
       cell: (rule) =>
-        html`<${RowActions} source=${rule.source} title=${titleOf(rule)} act=${(action: ManagedAction) => act(action, rule)} />`,
+        html`<${isStop(rule) ? StopActions : RowActions} source=${rule.source} title=${titleOf(rule)} act=${(action: ManagedAction) => act(action, rule)} />`,
     },
   ];
+}
+
+const ofStop = [
+  ['edit', 'Edit'],
+  ['delete', 'Allow again'],
+] as const;
+
+function StopActions({ title, act }: { readonly title: string; readonly act: (action: ManagedAction) => void }): View {
+  return html`<${RowButtons} name=${title} offered=${ofStop} onChoose=${act} />`;
 }
 
 interface OfRule {
@@ -68,6 +78,7 @@ function Subject({ rule }: OfRule): View {
 function Use({ rule, onShow }: OfRule & { readonly onShow: () => void }): View {
   const { per_child, period_seconds, max_requests, max_tokens, requests_used, tokens_used, tokens_reserved } = rule;
   const label = titleOf(rule);
+  if (isStop(rule)) return html`<${Badge} tone="bad">stopped: refuses every request</${Badge}>`;
   if (per_child || requests_used === undefined) {
     const caps = [
       ...(max_requests === undefined ? [] : [`${compact(max_requests)} requests`]),

@@ -31,6 +31,11 @@ export function keyOf({ scope, subject, period_seconds }: Pick<Rule, 'scope' | '
   return { scope, subject, limit_key: limit };
 }
 
+/** Whether it admits nothing until its end. */
+export function isStop({ max_requests, mode }: Pick<Rule, 'max_requests' | 'mode'>): boolean {
+  return max_requests === 0 && mode === 'enforce';
+}
+
 /** Whether nothing is left of a cap. A template has no use as a whole. */
 export function isFull({ per_child, requests_remaining, tokens_remaining }: Rule): boolean {
   return !per_child && (requests_remaining === 0 || tokens_remaining === 0);

@@ -14,14 +14,14 @@ interface OfEntry {
 
 const time: Column<EntryRow> = {
   title: 'Time',
-  width: '12%',
+  width: '11%',
   isLargestFirst: true,
   sort: ({ entry }) => parseTime(entry.timestamp),
   cell: ({ entry }) => html`<${Start} entry=${entry} />`,
 };
 const answer: Column<EntryRow> = {
   title: 'Answer',
-  width: '24%',
+  width: '23%',
   isLargestFirst: true,
   sort: ({ entry }) => entry.status_code,
   cell: ({ entry }) => html`<${Answer} entry=${entry} />`,
@@ -51,7 +51,7 @@ export const columns: readonly Column<EntryRow>[] = [
   },
   {
     title: 'Cost',
-    width: '7%',
+    width: '9%',
     isNumber: true,
     sort: ({ entry }) => entry.usage?.total_cost ?? undefined,
     cell: ({ entry }) => html`<${Cost} entry=${entry} />`,
@@ -122,8 +122,10 @@ function Who({ entry: { user_path, auth_method, data } }: OfEntry): View {
 
 function Answer({ entry }: OfEntry): View {
   const { data } = entry;
-  const note =
-    data.rule === undefined ? (data.error_message ?? '') : `by ${data.rule}: ${data.error_message ?? 'refused'}`;
+  // A rule without a name has an id, which tells less than the words before it.
+  const note = [data.error_message, data.rule === undefined ? undefined : `by ${data.rule}`]
+    .filter((part) => part !== undefined)
+    .join(' · ');
   const failover = data.failover === undefined ? '' : `failed over to ${data.failover.target_model}`;
   return html`<div class="cell">
     <span><${Badge} tone=${toneOf(entry)}>${statusWords(entry)}</${Badge}></span>

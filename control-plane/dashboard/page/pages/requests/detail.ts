@@ -10,6 +10,7 @@ import { TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
 import { session } from '../../session-state.ts';
 import { type Key, keysPath } from '../keys/key.ts';
+import { StopButton } from '../rate-limits/stop.ts';
 import { type Entry, isChange, sessionName, statusWords, titleOf, toneOf } from './entry.ts';
 import { Bodies, Revisions, usageWords, useCost } from './records.ts';
 import { Waterfall } from './waterfall.ts';
@@ -63,7 +64,15 @@ function Facts({ entry }: OfEntry): View {
   );
   return html`<div class="grid">
     <section class="card"><h2>Who</h2><dl class="facts">
-      <${Fact} name="Consumer"><a class="foreign" href=${linkTo('/requests', { user_path })}>${user_path}</a></${Fact}>
+      <${Fact} name="Consumer"><a class="foreign" href=${linkTo('/requests', { user_path })}>${user_path}</a>
+        ${
+          !isChange(entry) &&
+          html`<div class="buttons of-fact">
+          <a class="button row" href=${linkTo('/usage', { user_path, by: 'model' })}>Usage</a>
+          <a class="button row" href=${linkTo('/rate-limits', { covers: user_path })}>Rate limits</a>
+          <${StopButton} userPath=${user_path} isSmall />
+        </div>`
+        }</${Fact}>
       <${Fact} name="Key">${auth_key_id === undefined ? unnamed : html`<${KeyName} id=${auth_key_id} />`}${labels.map((label) => html` <${Badge} key=${label}><span class="foreign">${label}</span></${Badge}>`)}</${Fact}>
       ${entry.asked_by === 'gateway' && html`<${Fact} name="Asked by"><${Badge} tone="info">gateway</${Badge}> for a request of this consumer</${Fact}>`}
       <${Fact} name="Client"><span class="foreign">${data.user_agent ?? 'unnamed'}</span> at ${client_ip}</${Fact}>

@@ -61,9 +61,9 @@ export function isOfSession(entry: Entry, session: string): boolean {
   return entry.session_id === session || nameOfSession(entry) === session;
 }
 
-/** A write of an operator, or a reload of the configuration. */
-export function isChange({ data }: Entry): boolean {
-  return data.event_type !== undefined;
+/** A write of an operator, or a reload of the configuration: what the API lists for `kind=change`. */
+export function isChange({ path }: Pick<Entry, 'path'>): boolean {
+  return path.startsWith('/admin/');
 }
 
 /** The newest first; each id once, the first one of a list wins. */

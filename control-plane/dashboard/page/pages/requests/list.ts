@@ -119,7 +119,7 @@ function Rows({ page, fresh, listing, isFiltered, isSorted }: RowsProps): View {
       <p class="quiet small">${
         rows.length >= total
           ? plural(total, noun)
-          : `${count(page.offset + 1)} to ${count(last)} of ${plural(total, noun)}${isSorted ? ', sorted among themselves' : ''}`
+          : `${count(page.offset + 1)} to ${count(last)} of ${plural(total, noun)}${isSorted ? `; these ${count(rows.length)} are sorted` : ''}`
       }</p>
       <div class="buttons">
         ${page.offset > 0 && html`<button class="row" onClick=${() => setQuery({ offset: String(page.offset - pageLength) })}>Newer</button>`}

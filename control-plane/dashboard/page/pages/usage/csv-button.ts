@@ -16,7 +16,10 @@ export function CsvButton({ path, query }: CsvButtonProps): View {
     try {
       const csv = new URLSearchParams([...query, ['format', 'csv']]);
       const { body, headers } = await ask<string>(`${path}?${csv}`, { headers: { accept: 'text/csv' } });
-      keep(body, /filename="([^"]+)"/.exec(headers.get('content-disposition') ?? '')?.[1] ?? 'usage.csv');
+      keep(
+        body,
+        `${ofPath(query.get('user_path'))}${/filename="([^"]+)"/.exec(headers.get('content-disposition') ?? '')?.[1] ?? 'usage.csv'}`,
+      );
       say(headers.get('x-gateway-truncated') === null ? 'Saved' : 'Saved; only the first 100,000 rows');
     } catch (error) {
       say((error as Error).message);
@@ -25,6 +28,12 @@ export function CsvButton({ path, query }: CsvButtonProps): View {
   };
   return html`<span class="small quiet" role="status">${said}</span>
     <button onClick=${() => void save()} disabled=${isBusy}>${isBusy ? 'Saving…' : 'Save as CSV'}</button>`;
+}
+
+/** `team-a-app-` of `/team-a/app`. */
+function ofPath(userPath: string | null): string {
+  const words = (userPath ?? '').match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.map((word) => `${word}-`).join('');
 }
 
 function keep(text: string, name: string): void {
