@@ -23,7 +23,7 @@ import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
 import { followConfigOrExit, lastRevision, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
-import { diskRoom } from '../store/disk-room.ts';
+import { diskRoom, noRoom } from '../store/disk-room.ts';
 import { ownDirectory } from '../store/own-files.ts';
 import { followState } from '../store/state/follow-state.ts';
 import { openPlaneStore } from '../store/state/open.ts';
@@ -201,6 +201,7 @@ const readiness = (): Readiness =>
     writeTrouble: signOfLife.trouble(),
     secretProblems: secretProblems(),
     recordTrouble: records.status().trouble,
+    diskTrouble: noRoom(dataDirectory),
     rejectingProxies: rejectingProxies(fleet.proxies()),
     areRecordsBegunAnew,
   });

@@ -92,7 +92,7 @@ function recordReaders({ records, room, areRecordsBegunAnew, diskRoom }: Observe
   return {
     diskRoom,
     recordsBegunAnew: () => flag(areRecordsBegunAnew),
-    recordStoreUp: () => flag(records().trouble === undefined),
+    recordStoreUp: () => flag(records().trouble?.of !== 'store'),
     recordsTaken() {
       const { storedRecords: stored, lostRecords: lost } = records();
       return byLabel('outcome', { stored, lost });

@@ -3,6 +3,7 @@ import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import { formatProblem } from '../gitops/read/problem.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
+import type { DrainTrouble } from './records/drain-journal.ts';
 
 export interface Readiness {
   readonly status: 'ready' | 'degraded';
@@ -20,7 +21,9 @@ export interface ReadinessFacts {
   /** Files of the gateway's own secrets that do not hold what is in force. */
   readonly secretProblems: readonly string[];
   /** Why records cannot be stored; undefined: they can. */
-  readonly recordTrouble: string | undefined;
+  readonly recordTrouble: DrainTrouble | undefined;
+  /** Why the disk of GATEWAY_DATA takes no records; undefined: it does. */
+  readonly diskTrouble: string | undefined;
   /** See `warnOfNewFile`. */
   readonly areRecordsBegunAnew: boolean;
   /** The live proxies that reject the configuration on their disk. */
@@ -29,6 +32,7 @@ export interface ReadinessFacts {
 
 export function readinessOf(facts: ReadinessFacts): Readiness {
   const { config, state, writeTrouble, secretProblems, recordTrouble, areRecordsBegunAnew, rejectingProxies } = facts;
+  const { diskTrouble } = facts;
   const { isUp, standing, skipped, evicts } = state;
   const storeTrouble = isUp ? writeTrouble : (state.trouble ?? 'it does not answer');
   const isRejectedElsewhere = config?.lastReloadSuccessful !== false && rejectingProxies.length > 0;
@@ -41,7 +45,10 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
     [isEmptied(standing), 'state_store_emptied'],
     [standing === 'behind', 'state_store_behind'],
     [evicts !== undefined, 'state_store_evicts', evicts],
-    [recordTrouble !== undefined, 'record_store_unavailable', recordTrouble],
+    [diskTrouble !== undefined, 'disk_full', diskTrouble],
+    [recordTrouble?.of === 'store', 'record_store_unavailable', recordTrouble?.reason],
+    // Journals lie in Redis, too: that it is down is told above.
+    [recordTrouble?.of === 'journal' && storeTrouble === undefined, 'journal_unreadable', recordTrouble?.reason],
     [areRecordsBegunAnew, 'records_begun_anew'],
     [skipped.unsealed > 0, 'state_documents_unsealed'],
   ];

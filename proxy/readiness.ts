@@ -25,6 +25,8 @@ export interface ReadinessFacts {
   readonly lacksModels: boolean;
   /** Some guardrail cannot work: it refuses what it is for, or never judges. */
   readonly hasUnusableGuardrails: boolean;
+  /** The disk of GATEWAY_DATA has room for rules, keys and counters alone. */
+  readonly isDiskFull: boolean;
   readonly isOverloaded: boolean;
 }
 
@@ -45,6 +47,7 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
     ...(state?.standing === 'behind' ? ['state_store_behind'] : []),
     ...(state?.evicts === undefined ? [] : ['state_store_evicts']),
     ...((state?.skipped.unsealed ?? 0) > 0 ? ['state_documents_unsealed'] : []),
+    ...(facts.isDiskFull ? ['disk_full'] : []),
     ...(facts.lacksModels ? ['provider_models_unknown'] : []),
     ...(facts.hasUnusableGuardrails ? ['guardrail_unusable'] : []),
     ...(hasControlPlane ? [] : ['control_plane_unavailable']),

@@ -153,8 +153,13 @@ const publisher = createPublisher({
 const connections = (): ConnectionCounts => server.connections();
 const sessions = (): SessionCounts => server.sessions();
 const unusable = (): readonly string[] => (lifecycle.phase === 'starting' ? [] : unusableGuardrails(current.get()));
+const diskRoomBytes = (): number => diskRoom(environment.dataDirectory).freeBytes;
 const readiness = (): Readiness =>
-  lifecycle.readiness({ isOverloaded: overload.isOverloaded(), unusableGuardrails: unusable() });
+  lifecycle.readiness({
+    isOverloaded: overload.isOverloaded(),
+    isDiskFull: diskRoomBytes() === 0,
+    unusableGuardrails: unusable(),
+  });
 const keptExplanations = new KeptExplanations();
 const ownFailedLogins = createFailedLogins();
 const failedLogins = shareFailedLogins(ownFailedLogins, siblings);
@@ -181,7 +186,7 @@ const observed = createMetrics({
   retries,
   storedResponses: kept.storedResponses,
   recording,
-  diskRoom: () => diskRoom(environment.dataDirectory).freeBytes,
+  diskRoom: diskRoomBytes,
   spans: telemetry.spans,
   nowMs: tickMs,
 });

@@ -13,13 +13,21 @@ const troubleMs = 1_000;
 
 const nothing: AddedRecords = { added: 0, unreadable: 0 };
 
+/** What keeps records from being stored. */
+export interface DrainTrouble {
+  /** The record store takes none, or the journal cannot be read. */
+  readonly of: 'store' | 'journal';
+  /** For operators: it may name hosts and files. */
+  readonly reason: string;
+}
+
 export interface DrainStatus {
   /** Records that were new to the store. */
   readonly storedRecords: number;
   /** Lines of the journal that are no records, and records that the store can never take. */
   readonly lostRecords: number;
   /** The present problem; undefined: none. */
-  readonly trouble: string | undefined;
+  readonly trouble: DrainTrouble | undefined;
 }
 
 export interface JournalDrain {
@@ -41,7 +49,7 @@ export function drainJournal({ reader, store, log, stored }: JournalDrainParts):
   const closing = new AbortController();
   let storedRecords = 0;
   let lostRecords = 0;
-  let trouble: string | undefined;
+  let trouble: DrainTrouble | undefined;
 
   const lose = (count: number, reason: string): void => {
     if (count === 0) return;
@@ -55,8 +63,7 @@ export function drainJournal({ reader, store, log, stored }: JournalDrainParts):
     for (const line of lines) {
       try {
         const each = await store.add([line]);
-        added += each.added;
-        unreadable += each.unreadable;
+        [added, unreadable] = [added + each.added, unreadable + each.unreadable];
       } catch (error) {
         if (error instanceof StoreUnavailable) throw error;
         log.error({ err: error, record_id: /"id":"([^"]{1,64})"/.exec(line)?.[1] }, 'a record cannot be stored');
@@ -66,37 +73,38 @@ export function drainJournal({ reader, store, log, stored }: JournalDrainParts):
     return { added, unreadable };
   }
 
-  async function add(lines: readonly string[]): Promise<AddedRecords> {
-    try {
-      return await store.add(lines);
-    } catch (error) {
+  const add = (lines: readonly string[]): Promise<AddedRecords> =>
+    store.add(lines).catch((error: unknown) => {
       if (error instanceof StoreUnavailable) throw error;
       return addEach(lines);
-    }
-  }
+    });
 
-  /** Whether there was anything. */
-  async function move(): Promise<boolean> {
-    const batch = await reader.next(mostRecords);
-    if (batch === undefined) return false;
-    const { added, unreadable } = batch.lines.length === 0 ? nothing : await add(batch.lines);
-    lose(unreadable + batch.passedOver, 'lines of the journal are no records');
-    await batch.acknowledge();
-    storedRecords += added;
-    if (added > 0) stored();
-    return true;
-  }
+  const hinder = (of: DrainTrouble['of'], error: unknown): void => {
+    const reason = error instanceof Error ? error.message : String(error);
+    const what = of === 'store' ? 'they cannot be stored' : 'it cannot be read';
+    if (trouble?.of !== of) log.error({ err: error }, `records wait in the journal, because ${what}: ${reason}`);
+    trouble = { of, reason };
+  };
 
+  /** Moves a portion. Gives how long to wait before the next one. Milliseconds. */
   async function step(): Promise<number> {
+    let at: DrainTrouble['of'] = 'journal';
     try {
-      const wasBusy = await move();
+      const batch = await reader.next(mostRecords);
+      if (batch !== undefined) {
+        at = 'store';
+        const { added, unreadable } = batch.lines.length === 0 ? nothing : await add(batch.lines);
+        lose(unreadable + batch.passedOver, 'lines of the journal are no records');
+        at = 'journal';
+        await batch.acknowledge();
+        storedRecords += added;
+        if (added > 0) stored();
+      }
       if (trouble !== undefined) log.info('records are stored again');
       trouble = undefined;
-      return wasBusy ? 0 : idleMs;
+      return batch === undefined ? idleMs : 0;
     } catch (error) {
-      const said = error instanceof Error ? error.message : String(error);
-      if (trouble === undefined) log.error({ err: error }, 'records wait in the journal: they cannot be stored');
-      trouble = said;
+      hinder(at, error);
       return troubleMs;
     }
   }

@@ -21,6 +21,7 @@ export type Identity = Pick<OwnFacts, 'startedAtMs' | 'environment'>;
 /** What is asked of other parts for the readiness. */
 export interface ReadinessParts {
   readonly isOverloaded: boolean;
+  readonly isDiskFull: boolean;
   readonly unusableGuardrails: readonly string[];
 }
 
@@ -82,7 +83,7 @@ export class Lifecycle {
     return this.controlPlaneWatch?.answers() ?? true;
   }
 
-  readiness({ isOverloaded, unusableGuardrails }: ReadinessParts): Readiness {
+  readiness({ isOverloaded, isDiskFull, unusableGuardrails }: ReadinessParts): Readiness {
     return readinessOf({
       phase: this.phase,
       config: this.config(),
@@ -93,6 +94,7 @@ export class Lifecycle {
       secretProblems: this.secretProblems(),
       lacksModels: this.discovery?.isIncomplete === true,
       hasUnusableGuardrails: unusableGuardrails.length > 0,
+      isDiskFull,
       isOverloaded,
     });
   }

@@ -31,5 +31,5 @@ export function createRefusedAddressLog(
 /** The key is named by its place in the configuration. */
 export function logRefusedKeys(log: Log): (refused: RefusedKey) => void {
   return ({ provider, position, count }) =>
-    log.warn({ provider, key: position }, `the provider refuses the API key (401), number ${position} of ${count}`);
+    log.warn({ provider, key: position }, `${provider} refuses the API key (401), number ${position} of ${count}`);
 }

@@ -42,7 +42,7 @@ export const controlPlaneMetrics = {
   recordStoreUp: {
     name: 'gateway_record_store_up',
     type: 'gauge',
-    help: '1 while records can be taken from the journal and stored; at 0 they wait in the journal.',
+    help: '1 while the record store takes records; at 0 they wait in the journal.',
     labelNames: [],
   },
   recordsBegunAnew: {

@@ -2,7 +2,7 @@
 import leven from 'leven';
 import { quote } from './path.ts';
 
-/** The closest candidate, letter case aside, when at most a third of the word differs; otherwise undefined. */
+/** The closest candidate, letter case aside, when at most a third of the word differs, or two neighbours are swapped; otherwise undefined. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > 200) return undefined;
   const folded = word.toLowerCase();
@@ -10,13 +10,21 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - word.length) >= least) continue;
-    const distance = leven(folded, candidate.toLowerCase());
+    const distance = changesBetween(folded, candidate.toLowerCase());
     if (distance < least) {
       least = distance;
       best = candidate;
     }
   }
   return best;
+}
+
+/** Letters that were put in, left out or replaced; two swapped neighbours count as one. */
+function changesBetween(word: string, candidate: string): number {
+  let at = 0;
+  while (at < word.length && word[at] === candidate[at]) at += 1;
+  const swapped = word.slice(0, at) + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2);
+  return swapped === candidate ? Math.min(1, leven(word, candidate)) : leven(word, candidate);
 }
 
 /** `; did you mean "models"?` or nothing. */

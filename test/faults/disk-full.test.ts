@@ -71,6 +71,10 @@ await test('records leave room to the state store, and the state store has taken
     const more = await fleet.admin('/admin/auth-keys', { method: 'POST', body: { name: `key ${count}` } });
     t.equal(more.status, 201, 'the room that was taken is enough for more');
   }
+  t.notOk(readdirSync(data).includes('state.reserve'));
+  t.same(await roomsOf(), [0, 0], 'what the state store had taken is no room for records');
+  const full = { where: /control-plane|proxy-1/, reason: 'disk_full' };
+  t.match(((await (await fleet.admin('/admin/status')).json()) as { degraded: object[] }).degraded, [full, full]);
 
   await Promise.all([fleet.controlPlane.kill(), proxy.process.kill()]);
   await proxy.restart();

@@ -54,6 +54,8 @@ const words: Readonly<Record<string, string>> = {
   state_store_behind: 'The state store went back to an older state. What was in force stays, and is written back.',
   state_store_evicts: 'The state store may drop rules and keys by itself: set maxmemory-policy of Redis to noeviction.',
   record_store_unavailable: 'The record store does not answer: records wait in the journal.',
+  journal_unreadable: 'The journal of records cannot be read, so audit and usage lack what is newest.',
+  disk_full: 'The disk of GATEWAY_DATA is full: records stop, rules and keys are still written. Remove what fills it.',
   records_begun_anew:
     'The file of records was new at the start: earlier audit and usage are not in it. Keep it on a disk that lasts.',
   state_documents_unsealed: 'Some stored documents have no valid seal and are ignored.',
