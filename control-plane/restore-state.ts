@@ -1,4 +1,4 @@
-// `npm run restore-state -- SOURCE`: puts an older state of rules and keys in force on purpose. Without it a store that went back is repaired.
+// `model-gateway restore-state SOURCE`: puts an older state of rules and keys in force on purpose. Without it a store that went back is repaired.
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -12,7 +12,7 @@ import { stateFilePath } from '../store/state/sqlite/file.ts';
 import type { Document, StoredState } from '../store/state/state-store.ts';
 import { callerDirectory, readEnvironment } from './environment.ts';
 
-const usage = 'usage: npm run restore-state -- SOURCE [--yes]';
+const usage = 'usage: model-gateway restore-state SOURCE [--yes]';
 const help = `${usage}
 
 Puts the rules, keys, aliases, budgets and guardrails of SOURCE in force in every process, in the place of those of now. Keys that were

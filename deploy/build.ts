@@ -23,7 +23,7 @@ const copied = [
   'LICENSE',
 ];
 
-/** The package that `npm pack` makes of a build: everything is in it but Node, which npm brings where it can. */
+/** The package that `npm pack` makes of a build: everything is in it but a library, and Node, which npm brings where it can. */
 const packed = {
   name: manifest.name,
   version: manifest.version,
@@ -31,6 +31,7 @@ const packed = {
   license: manifest.license,
   type: 'module',
   bin: { 'model-gateway': 'model-gateway.js' },
+  dependencies: { 'sqlite-vec': manifest.dependencies['sqlite-vec'] },
   optionalDependencies: manifest.optionalDependencies,
 };
 
@@ -54,6 +55,8 @@ export async function build(folder: string): Promise<void> {
     legalComments: 'none',
     logLevel: 'warning',
     metafile: true,
+    // It has a library in machine code beside it.
+    external: ['sqlite-vec'],
     plugins: [places],
     banner: { js: `#!/usr/bin/env node\n${requireOfPackages}` },
   });

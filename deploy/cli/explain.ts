@@ -67,7 +67,7 @@ export async function explain(args: readonly string[]): Promise<Outcome> {
     ...(values.endpoint === undefined ? {} : { endpoint: values.endpoint }),
     ...(values['key-id'] === undefined ? {} : { key_id: values['key-id'] }),
   });
-  const path = values.id === undefined ? `explain?${query}` : `explain/${encodeURIComponent(values.id)}`;
+  const path = values.id === undefined ? `explain?${query.toString()}` : `explain/${encodeURIComponent(values.id)}`;
   const said = (await askAdmin(values.url, { path })) as Said;
   const code = said.refusal === undefined ? 0 : 1;
   return { output: values.json || said.outcome === undefined ? JSON.stringify(said, null, 2) : inWords(said), code };

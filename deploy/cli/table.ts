@@ -56,7 +56,8 @@ Runs the control plane of a fleet with the configuration in GATEWAY_CONFIG (defa
     summary: 'what a configuration loosens, tightens or changes since another directory, branch or commit',
     words: ['--strict', '--rules', '--format'],
     program: 'check',
-    argumentsFor: ([directory = '', other = '', ...rest]) => [directory, '--diff', other, ...rest],
+    argumentsFor: ([directory, other, ...rest]) =>
+      directory === undefined || other === undefined ? undefined : [directory, '--diff', other, ...rest],
   },
   {
     name: 'explain',

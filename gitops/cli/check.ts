@@ -1,4 +1,4 @@
-// `npm run check-config -- DIR`: reports the problems of a directory in a terminal, an editor or a pull request, as the gateway would.
+// `model-gateway check DIR`: reports the problems of a directory in a terminal, an editor or a pull request, as the gateway would.
 
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -15,7 +15,7 @@ import { type CheckResult, countedWarnings, formats } from './check-formats.ts';
 import { compare, readAgainst } from './compare.ts';
 
 const usage =
-  'usage: npm run check-config -- DIR [--strict] [--diff DIR|REF] [--rules] [--format text|json|github] [--help]';
+  'usage: model-gateway check DIR [--strict] [--diff DIR|REF] [--rules] [--format text|json|github] [--help]';
 const help = `${usage}
 
 Says what the gateway would say about the configuration in DIR and in the directories in it. Paths are relative to where it was called.

@@ -22,7 +22,7 @@ await test('a good directory is exit 0, a bad one 1, a wrong command 2', async (
   t.equal((await checkConfig([fixture('missing')], {})).code, 1);
   for (const args of [[], ['a', 'b'], ['a', '--format', 'xml'], ['a', '--nope']]) {
     const { code, output } = await checkConfig(args, {});
-    t.match({ code, output }, { code: 2, output: /usage: npm run check-config/ }, args.join(' '));
+    t.match({ code, output }, { code: 2, output: /usage: model-gateway check/ }, args.join(' '));
   }
 });
 
@@ -224,7 +224,7 @@ await test('help says how it is used, what the formats are and what the exit cod
   for (const args of [['--help'], ['-h'], ['DIR', '--help']]) {
     const { output, code } = await checkConfig(args, {});
     t.equal(code, 0);
-    t.match(output, /^usage: npm run check-config -- DIR/);
+    t.match(output, /^usage: model-gateway check DIR/);
     for (const word of [
       '--format text',
       '--format json',

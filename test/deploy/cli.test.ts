@@ -1,0 +1,60 @@
+// The command `model-gateway`: what it says of itself, and what it says when it is called wrongly.
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { test } from 'tap';
+import { commands } from '../../deploy/cli/table.ts';
+
+const launch = join(import.meta.dirname, '../../deploy/cli/launch.ts');
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(file: string, ...args: string[]): Promise<Ended> {
+  return promisify(execFile)(file, args).then(
+    (output) => ({ code: 0, ...output }),
+    (failure: Ended) => failure,
+  );
+}
+
+const gateway = (...args: string[]) => run(process.execPath, launch, ...args);
+
+await test('the help names every command, and each command has a help', async (t) => {
+  const { code, stdout } = await gateway('--help');
+  t.equal(code, 0);
+  for (const { name, summary } of commands) t.ok(stdout.includes(`  ${name.padEnd(14)} ${summary}`), name);
+  for (const command of commands.filter((each) => 'help' in each && each.help !== undefined))
+    t.match(command, { help: new RegExp(`^usage: model-gateway ${command.name}\\b`) });
+});
+
+await test('a program that has a help of its own says it', async (t) => {
+  t.match(await gateway('help', 'check'), { code: 0, stdout: /^usage: model-gateway check DIR/ });
+});
+
+await test('a wrong call ends with 2 and says what is right', async (t) => {
+  t.match(await gateway(), { code: 2, stderr: /^usage: model-gateway COMMAND/ });
+  t.match(await gateway('chek'), { code: 2, stderr: /^there is no command chek; did you mean "check"\?/ });
+  t.match(await gateway('explain', '--modle', 'chat'), {
+    code: 2,
+    stderr: /'--modle'[\s\S]*usage: model-gateway explain/,
+  });
+  t.match(await gateway('keys', 'issue'), { code: 2, stderr: /^usage: model-gateway keys/ });
+  t.match(await gateway('diff', 'examples/quickstart/config'), { code: 2, stderr: /^usage: model-gateway diff/ });
+});
+
+await test('a program takes the place of the command: its exit code is that of the program', async (t) => {
+  t.match(await gateway('check', 'test/fixtures/config/bad/alias-cycle-of-two'), { code: 1 });
+});
+
+await test('a shell completes commands and their words', async (t) => {
+  const { stdout: script } = await gateway('completion', 'bash');
+  const completed = async (...words: string[]): Promise<string> => {
+    const typed = `COMP_WORDS=(${words.join(' ')}) COMP_CWORD=${words.length - 1}`;
+    return (await run('bash', '-c', `${script}\n${typed}\n_model_gateway\necho $COMPREPLY`)).stdout.trim();
+  };
+  t.equal(await completed('model-gateway', 'ke'), 'keys');
+  t.equal(await completed('model-gateway', 'keys', 'i'), 'issue');
+});
