@@ -1,4 +1,5 @@
 // Reads the static settings of the control plane from environment variables, once, with all problems at once.
+import { resolve } from 'node:path';
 import {
   adminAddress,
   databaseUrl,
@@ -24,6 +25,22 @@ export interface Environment extends PlaneSettings {
 /** Where a command was called: npm runs a script in the directory of its package, and says the caller's in INIT_CWD. */
 export function callerDirectory(variables: Variables = process.env): string {
   return (variables['npm_lifecycle_event'] === undefined ? undefined : variables['INIT_CWD']) ?? process.cwd();
+}
+
+/** Where the data lie: what a backup has to know, without any secret. */
+export interface DataPlaces {
+  readonly dataDirectory: string;
+  readonly hasRedis: boolean;
+  readonly hasPostgres: boolean;
+}
+
+export function readDataPlaces(variables: Variables = process.env): DataPlaces {
+  const isSet = (name: string): boolean => Boolean(variables[name] || variables[`${name}_FILE`]);
+  return {
+    dataDirectory: resolve(variables['GATEWAY_DATA'] || './data'),
+    hasRedis: isSet('REDIS_URL'),
+    hasPostgres: isSet('DATABASE_URL'),
+  };
 }
 
 /** Reads the variables (design section 5): the frozen settings, or every problem at once. */

@@ -11,6 +11,8 @@ export const programs = {
   start: 'deploy/local.ts',
   check: 'gitops/cli/check.ts',
   'restore-state': 'control-plane/restore-state.ts',
+  backup: 'control-plane/backup.ts',
+  restore: 'control-plane/restore.ts',
 } as const;
 
 export type ProgramName = keyof typeof programs;

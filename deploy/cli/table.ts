@@ -76,6 +76,20 @@ Runs the control plane of a fleet with the configuration in GATEWAY_CONFIG (defa
     run: keys,
   },
   {
+    name: 'backup',
+    usage: 'DIR',
+    summary: 'copies the data of this machine into a directory, while the gateway runs',
+    words: [],
+    program: 'backup',
+  },
+  {
+    name: 'restore',
+    usage: 'DIR',
+    summary: 'puts a backup in the place of the data of a stopped gateway',
+    words: [],
+    program: 'restore',
+  },
+  {
     name: 'restore-state',
     usage: 'SOURCE [--yes]',
     summary: 'puts an older state of rules and keys in force on purpose',

@@ -1,7 +1,8 @@
-// Backups are put back as deploy/README.md says it, with its own commands: keys, rules, records and stored responses are there again.
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+// Backups are made under load and put back as docs/backup-and-restore.md says it, with its own commands: what was settled before is there again.
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { t as suite, type Test, test } from 'tap';
 import { ask } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
@@ -14,15 +15,16 @@ import { waitFor } from '../support/wait-for.ts';
 suite.setTimeout(200_000);
 
 const top = join(import.meta.dirname, '../..');
-const section = /^### Restore a backup\n(.*?)^### /ms.exec(readFileSync(join(top, 'deploy/README.md'), 'utf8'))?.[1];
-const commands = [...(section ?? '').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
-const [copyFiles, intoEmpty, recordsAlone, postgres] = commands as [string, string, string, string];
-const [dump, restore] = postgres.trim().split('\n') as [string, string];
+const page = readFileSync(join(top, 'docs/backup-and-restore.md'), 'utf8');
+const commands = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+const [makeBackup, , restoreBackup, recordsAlone, postgres] = commands as [string, string, string, string, string];
+const [makeFolder, dump, restore] = postgres.trim().split('\n') as [string, string, string];
 
-/** Runs commands of the page beside the data directory of a fleet. */
-function run(script: string, { home }: Fleet, env: Record<string, string> = {}): void {
+/** Runs commands of the page beside the data directory of a fleet. What they have printed. */
+async function run(script: string, { home }: Fleet, env: Record<string, string> = {}): Promise<string> {
   const path = [dirname(needProgram('pg_dump', 'postgresql')), process.env['PATH']].join(delimiter);
-  execFileSync('bash', ['-euc', script], { cwd: home, env: { ...process.env, PATH: path, ...env }, stdio: 'pipe' });
+  const options = { cwd: home, env: { ...process.env, PATH: path, ...env } };
+  return (await promisify(execFile)('bash', ['-euc', script], options)).stdout;
 }
 
 const upstream = await startFakeUpstream({ t: suite });
@@ -32,7 +34,7 @@ const config = { providers: { fake: { type: 'openai', base_url: upstream.url, mo
 
 async function start(t: Test, options: { store: 'sqlite' | 'redis'; env?: Record<string, string> }) {
   const fleet = await startFleet(t, { ...options, proxies: 1, config });
-  symlinkSync(join(top, 'node_modules'), join(fleet.home, 'node_modules'));
+  for (const name of ['node_modules', 'package.json', 'deploy']) symlinkSync(join(top, name), join(fleet.home, name));
   return { fleet, proxy: fleet.proxies[0] as Gateway };
 }
 
@@ -49,7 +51,15 @@ const usageOf = (fleet: Fleet, requests: number): Promise<Summary> =>
     return summary?.total_requests === requests && summary;
   });
 
-await test('the three databases of one machine are copied while it runs, and bring an empty one back', async (t) => {
+/** How many requests are recorded, at least so many. */
+const recordedOf = (fleet: Fleet, least: number): Promise<Summary> =>
+  waitFor(`at least ${least} recorded requests`, async () => {
+    const answer = await fleet.admin('/admin/usage/summary');
+    const summary = answer.status === 200 ? ((await answer.json()) as Summary) : undefined;
+    return summary !== undefined && summary.total_requests >= least && summary;
+  });
+
+await test('one machine is copied while it serves requests, is killed, and comes back', async (t) => {
   const { fleet, proxy } = await start(t, { store: 'sqlite' });
   const issued = await fleet.admin('/admin/auth-keys', { method: 'POST', body: { name: 'ann', user_path: '/team' } });
   const { id, value } = (await issued.json()) as { id: string; value: string };
@@ -60,34 +70,61 @@ await test('the three databases of one machine are copied while it runs, and bri
   const kept = await ask(proxy, undefined, { input: 'Hello', messages: undefined }, { ...withKey, door: 'responses' });
   const response = `/v1/responses/${(JSON.parse(kept.text) as { id: string }).id}`;
   const isKept = async () => (await proxy.fetch(response, withKey)).status;
-  t.same([await request(), await request(), kept.status, await isKept()], [200, 200, 200, 200]);
-  const before = await usageOf(fleet, 3);
-  t.ok(before.total_cost > 0);
-  run(copyFiles, fleet);
+  t.same([kept.status, await isKept()], [200, 200]);
 
-  t.equal(await request(), 200);
-  await usageOf(fleet, 4);
+  let settled = 1;
+  const over = new AbortController();
+  const crowd = [1, 2, 3, 4].map(async () => {
+    while (!over.signal.aborted) if ((await request()) === 200) settled += 1;
+  });
+  await waitFor('some requests', () => settled > 40);
+  const least = settled;
+  t.match(await run(makeBackup, fleet), /state\.sqlite {2}\d+ KiB/);
+  const most = settled + crowd.length;
+  over.abort();
+  await Promise.all(crowd);
+  t.ok(most > least + crowd.length, 'requests were served meanwhile');
+  await t.rejects(run(restoreBackup, fleet), { code: 1, stdout: /the proxy proxy-1 runs on .*stop the proxies/s });
+
   t.equal((await fleet.admin(`/admin/auth-keys/${id}/deactivate`, { method: 'POST' })).status, 204);
-  await Promise.all([fleet.controlPlane.kill(), proxy.process.kill()]);
+  await proxy.process.kill();
+  await t.rejects(run(restoreBackup, fleet), { code: 1, stdout: /control plane .* has records\.sqlite open/s });
+  await fleet.controlPlane.kill();
   rmSync(join(fleet.home, 'data'), { recursive: true });
-  run(intoEmpty, fleet);
+  const restored = await run(restoreBackup, fleet);
+  t.match(restored, /is what it was at \d{4}-\d\d-\d\dT.* \(version /);
+  t.notMatch(restored, /what was replaced/);
   await fleet.restartControlPlane();
+  const before = await recordedOf(fleet, least);
+  t.ok(before.total_requests <= most, `${before.total_requests} of at most ${most}`);
+  t.ok(before.total_cost > 0);
   await proxy.restart();
-  t.same(await usageOf(fleet, 3), before, 'usage and costs are those of the copy');
-  t.same([await request(), await isKept()], [200, 200], 'so are keys and stored responses');
+  t.same([await request(), await isKept()], [200, 200], 'keys and stored responses are those of the copy');
   const { rate_limits: rules } = (await (await fleet.admin('/admin/rate-limits')).json()) as { rate_limits: object[] };
   t.match(
     rules.find((rule) => 'subject' in rule && rule.subject === '/limited'),
     { max_requests: 7, source: 'manual' },
   );
 
-  // One request has come since. The next one waits in the journal while its records are put back.
-  await usageOf(fleet, 4);
+  // Over what is there: the change since would come back from memory and from copies of the state, if they were believed.
+  await usageOf(fleet, before.total_requests + 1);
+  t.equal((await fleet.admin(`/admin/auth-keys/${id}/deactivate`, { method: 'POST' })).status, 204);
+  await waitFor('the revocation', async () => (await request()) === 401);
+  await Promise.all([fleet.controlPlane.stop(), proxy.process.stop()]);
+  t.match(await run(restoreBackup, fleet), /what was replaced is in .*before-restore-/);
+  const [aside = ''] = readdirSync(join(fleet.home, 'data')).filter((name) => name.startsWith('before-restore-'));
+  t.ok(existsSync(join(fleet.home, 'data', aside, 'state.sqlite')));
+  await fleet.restartControlPlane();
+  await recordedOf(fleet, before.total_requests);
+  await proxy.restart();
+  t.equal(await request(), 200, 'the key of the copy');
+
+  // The next request waits in the journal while its records alone are put back.
   await fleet.controlPlane.stop();
   t.equal(await request(), 200);
-  run(recordsAlone, fleet);
+  await run(recordsAlone, fleet);
   await fleet.restartControlPlane();
-  await usageOf(fleet, 4);
+  await recordedOf(fleet, before.total_requests + 1);
 });
 
 await test('records in PostgreSQL are copied and put back while the control plane runs', async (t) => {
@@ -97,11 +134,12 @@ await test('records in PostgreSQL are copied and put back while the control plan
   const request = async () => t.equal((await ask(proxy, '/team')).status, 200);
   await request();
   const before = await usageOf(fleet, 1);
-  mkdirSync(join(fleet.home, 'backup'));
-  run(dump, fleet, env);
+  const said = await run(`${makeBackup.trim()} || true`, fleet, { ...env, REDIS_URL: fleet.redis?.url ?? '' });
+  t.match(said, /nothing to copy in GATEWAY_DATA\n.*redis-cli -u "\$REDIS_URL" --rdb .*\n.*pg_dump --format=custom/);
+  await run(`${makeFolder}; ${dump}`, fleet, env);
   await request();
   await usageOf(fleet, 2);
-  run(restore, fleet, env);
+  await run(restore, fleet, env);
   t.same(await usageOf(fleet, 1), before);
   await request();
   await usageOf(fleet, 2);

@@ -10,7 +10,7 @@ import { transact } from './operations.ts';
 import { SpareFile } from './spare-file.ts';
 
 /** Kept in `user_version`. Raise it with every change of the tables. */
-const limitsVersion = 1;
+export const limitsVersion = 1;
 
 const create = `
 CREATE TABLE meta (
