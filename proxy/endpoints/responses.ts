@@ -31,7 +31,7 @@ const parameters = [
 ];
 const wholeNumber = /^\d{1,15}$/;
 
-export interface ResponseParts extends Pick<HomeParts, 'deadlines' | 'pools' | 'targets' | 'nowMs'> {
+export interface ResponseParts extends Pick<HomeParts, 'deadlines' | 'pools' | 'nowMs'> {
   readonly budgets: Budgets;
   /** The snapshot in force; a request asks once. */
   readonly current: () => Snapshot;
@@ -45,7 +45,7 @@ export interface ResponseParts extends Pick<HomeParts, 'deadlines' | 'pools' | '
 }
 
 export const responses: FastifyPluginAsync<{ gateway: ResponseParts }> = async (app, { gateway }) => {
-  const { storedResponses, pools, deadlines, targets } = gateway;
+  const { storedResponses, pools, deadlines } = gateway;
   const nowMs = (): number => gateway.nowMs();
 
   async function find({ params: { id }, principal }: ResponseRequest): Promise<FoundResponse> {
@@ -60,7 +60,7 @@ export const responses: FastifyPluginAsync<{ gateway: ResponseParts }> = async (
     { method, path, query }: Pick<HomeQuestion, 'method' | 'path' | 'query'>,
   ): Promise<HomeAnswer> {
     const question = { method, path: `/${id}${path}`, query, requestId, rawHeaders: raw.rawHeaders };
-    const answer = await askHome(home, question, { snapshot: gateway.current(), pools, deadlines, targets, nowMs });
+    const answer = await askHome(home, question, { snapshot: gateway.current(), pools, deadlines, nowMs });
     if (answer === undefined) throw notFound(id);
     if (exchange !== undefined && tellsResponse(method, path))
       await chargeBackground({ id, home, answer, path: '/v1/responses/:id', exchange, principal }, gateway);

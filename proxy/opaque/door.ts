@@ -56,6 +56,8 @@ export interface OpaqueTarget {
   readonly upstream: Upstream;
   /** The model's id at the provider; empty: none is known. */
   readonly model: string;
+  /** See `Askable`. */
+  readonly isKeeper?: boolean;
   /** The client may say any model, or none. */
   readonly isPassed?: boolean;
   /** The model of the config that it is: what comes of the call is remembered of it. Absent: of nothing, because no model is asked. */

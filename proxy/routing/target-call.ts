@@ -16,6 +16,8 @@ export interface Askable {
   readonly upstream: Upstream;
   /** The id of the model at its provider; empty: none is known. */
   readonly model: string;
+  /** It is asked about an object that it keeps already, which is nothing new: also while it is taken out. */
+  readonly isKeeper?: boolean;
 }
 
 /** An answer of a target as it arrives. */

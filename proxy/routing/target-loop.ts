@@ -76,7 +76,7 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
         matchesOf: (target) => errand.matchesOf(target),
         wantedAt: (target) => errand.wantedAt(target),
         isUsable: (target, nowMs) => errand.stateOf(target).isUsable(nowMs),
-        drainOf: (target) => parts.targets.drainOf(target),
+        drainOf: (target) => (target.isKeeper === true ? undefined : parts.targets.drainOf(target)),
         startedAtMs: errand.startedAtMs,
       },
       parts,

@@ -10,7 +10,7 @@ const headers = ['x-upstream-request-id'] as const;
 const storedRefusals: Refusals = {
   404: ['response_not_found'],
   502: translatedRefusals[502] ?? [],
-  503: ['stored_responses_unavailable', 'target_drained'],
+  503: ['stored_responses_unavailable'],
   504: ['upstream_timeout'],
 };
 

@@ -2,7 +2,9 @@
 import { t as suite, test } from 'tap';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { Gateway, GatewayRequest } from '../support/gateway.ts';
+import { keepThings } from '../support/keeping-provider.ts';
 import { delaysUntil } from '../support/operator.ts';
+import { keepAtProvider } from '../support/responses-provider.ts';
 import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -19,8 +21,9 @@ const fleet = await shareFleet({
   config: {
     providers: {
       out: provider(out.url),
-      spare: provider(spare.url),
+      spare: { ...provider(spare.url), models: [...models, 'r'] },
       claude: { ...provider(out.url), type: 'anthropic', models: ['c', 'd'] },
+      native: { ...provider(out.url), type: 'fireworks', models: ['r'] },
       voice: { ...provider(out.url), models: ['gpt-realtime'], dialects: ['realtime'] },
     },
     aliases: [{ source: 'chat', strategy: 'failover', targets: [{ model: 'out/m' }, { model: 'spare/m' }] }],
@@ -52,6 +55,8 @@ const chat = (model: string, more: Record<string, string> = {}): GatewayRequest 
   headers: more,
   body: { model, messages },
 });
+
+const json = (body: object): GatewayRequest => ({ method: 'POST', body });
 
 /** The provider that answers a request for `model`, else the error code. */
 async function servedBy(at: Gateway, model: string): Promise<string> {
@@ -102,7 +107,6 @@ await test('no door leads there: not those that pass bytes on, not lists, not th
   for (const name of ['voice', 'out']) t.equal(await write('POST', name, hour), 200);
   await delaysUntil(proxies, 'it to be out', async (each) => (await servedBy(each, 'out/m')) === 'target_drained');
   const before = out.ledger.length;
-  const json = (body: object): GatewayRequest => ({ method: 'POST', body });
   const upload =
     '--B\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nassistants\r\n--B\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nx\r\n--B--\r\n';
   const form = { method: 'POST', headers: { 'content-type': 'multipart/form-data; boundary=B' }, body: upload };
@@ -163,15 +167,97 @@ await test('of one model, others of its provider are asked; its id may have slas
   t.equal(await write('DELETE', 'out/org%2Flarge'), 200);
 });
 
+const line = { custom_id: '1', method: 'POST', url: '/v1/chat/completions', body: { model: 'out/m', messages } };
+const part = (name: string, value: string, more = ''): string =>
+  `--B\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+const form = `${part('purpose', 'batch')}${part('file', JSON.stringify(line), '; filename="in.jsonl"')}--B--\r\n`;
+const batchFile = { method: 'POST', headers: { 'content-type': 'multipart/form-data; boundary=B' }, body: form };
+
+/** The id of what an answer is. */
+async function idOf(path: string, request: GatewayRequest): Promise<string> {
+  const response = await proxy.fetch(path, request);
+  return ((await response.json()) as { id: string }).id;
+}
+
+/** The status of each, asked in turn. */
+async function statusesOf(asked: readonly (readonly [path: string, request?: GatewayRequest])[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const [path, request] of asked) {
+    const response = await proxy.fetch(path, request);
+    await response.text();
+    found.push(`${response.status} ${path}`);
+  }
+  return found;
+}
+
+await test('responses that it keeps can be read and deleted; what goes on from them is refused, and from those kept here is not', async (t) => {
+  await keepAtProvider(out);
+  t.teardown(() => out.behave({ kind: 'openai' }));
+  const native = await idOf('/v1/responses', json({ model: 'native/r', input: 'x' }));
+  t.match(native, /^resp_native/);
+  const here = await idOf('/v1/responses', json({ model: 'spare/m', input: 'x' }));
+  t.equal(await write('POST', 'native', hour), 200);
+  await delaysUntil(proxies, 'it to be out', async (each) => (await servedBy(each, 'native/r')) === 'target_drained');
+  const path = `/v1/responses/${native}`;
+  const goOn = (previous: string): Promise<Heard> =>
+    ask(proxy, '/v1/responses', json({ model: 'r', input: 'y', previous_response_id: previous }));
+  t.match(await goOn(native), { status: 503, code: 'target_drained' });
+  t.equal((await goOn(here)).status, 200, 'by another provider of the model');
+  const kept = [
+    [path],
+    [`${path}/input_items`],
+    [`/p/native/v1/responses/${native}`],
+    [path, { method: 'DELETE' }],
+  ] as const;
+  t.same(
+    await statusesOf(kept),
+    kept.map(([each]) => `200 ${each}`),
+  );
+  t.equal((await ask(proxy, path)).status, 404);
+  t.equal(await write('DELETE', 'native'), 200);
+});
+
+await test('files and batches that it keeps can be read, cancelled and deleted; none is made', async (t) => {
+  await keepThings(out, 'out');
+  t.teardown(() => out.behave({ kind: 'openai' }));
+  const file = await idOf('/v1/files?provider=out', batchFile);
+  const passed = await idOf('/p/out/v1/files', batchFile);
+  const begin = json({ input_file_id: file, endpoint: '/v1/chat/completions', completion_window: '24h' });
+  const batch = await idOf('/v1/batches', begin);
+  const other = await idOf('/p/out/v1/batches', begin);
+  t.equal(await write('POST', 'out', hour), 200);
+  await delaysUntil(proxies, 'it to be out', async (each) => (await servedBy(each, 'out/m')) === 'target_drained');
+  const made = [
+    ['/v1/files?provider=out', batchFile],
+    ['/p/out/v1/files', batchFile],
+    ['/v1/batches', begin],
+    ['/p/out/v1/batches', begin],
+  ] as const;
+  t.same(
+    await statusesOf(made),
+    made.map(([path]) => `503 ${path}`),
+  );
+  const kept = [
+    [`/v1/files/${file}`],
+    [`/v1/files/${file}/content`],
+    [`/p/out/v1/files/${passed}/content`],
+    [`/v1/batches/${batch}`],
+    [`/v1/batches/${batch}/cancel`, { method: 'POST' }],
+    [`/p/out/v1/batches/${other}/cancel`, { method: 'POST' }],
+    [`/v1/files/${file}`, { method: 'DELETE' }],
+    [`/p/out/v1/files/${passed}`, { method: 'DELETE' }],
+  ] as const;
+  t.same(
+    await statusesOf(kept),
+    kept.map(([path]) => `200 ${path}`),
+  );
+  t.equal(await write('DELETE', 'out'), 200);
+});
+
 await test('no batch begins that names it', async (t) => {
-  const line = { custom_id: '1', method: 'POST', url: '/v1/chat/completions', body: { model: 'out/m', messages } };
-  const part = (name: string, value: string, more = ''): string =>
-    `--B\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
-  const form = `${part('purpose', 'batch')}${part('file', JSON.stringify(line), '; filename="in.jsonl"')}--B--\r\n`;
-  const headers = { 'content-type': 'multipart/form-data; boundary=B' };
   await out.behave({ kind: 'json', body: { id: 'file-1', object: 'file', purpose: 'batch' } });
   t.teardown(() => out.behave({ kind: 'openai' }));
-  t.equal((await ask(proxy, '/v1/files?provider=out', { method: 'POST', headers, body: form })).status, 200);
+  t.equal((await ask(proxy, '/v1/files?provider=out', batchFile)).status, 200);
   for (const target of ['out/m', 'claude/c']) t.equal(await write('POST', target, hour), 200);
   const body = { input_file_id: 'file-1', endpoint: '/v1/chat/completions', completion_window: '24h' };
   const batch = (): Promise<Heard> => ask(proxy, '/v1/batches', { method: 'POST', body });
@@ -184,8 +270,20 @@ await test('no batch begins that names it', async (t) => {
   const before = out.ledger.length;
   t.match(await claude('d', 'c'), { status: 503, code: 'target_drained', message: /claude\/c/ });
   t.match(await batch(), { status: 503, message: /out\/m/ });
+  const passed = (...names: string[]): GatewayRequest =>
+    json({
+      requests: names.map((model, index) => ({ custom_id: String(index), params: { model, max_tokens: 5, messages } })),
+    });
+  const below = '/p/claude/v1/messages/batches';
+  t.match(await ask(proxy, below, passed('d', 'c')), { status: 503, code: 'target_drained', message: /claude\/c/ });
+  t.match(await ask(proxy, '/p/out/v1/batches', json(body)), {
+    status: 503,
+    code: 'target_drained',
+    message: /out\/m/,
+  });
   t.equal(out.ledger.length, before);
   t.equal((await claude('d')).status, 200);
+  t.equal((await ask(proxy, below, passed('d'))).status, 200);
   for (const target of ['out/m', 'claude/c']) t.equal(await write('DELETE', target), 200);
   await waitFor('batches to begin again', async () => (await batch()).status === 200);
 });

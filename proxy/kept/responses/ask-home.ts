@@ -1,13 +1,11 @@
 // Asks the provider that keeps a response for it, with the API key that it belongs to.
 import { addForwarded } from '../../call/forwarded-headers.ts';
 import { bodyWithoutSecrets } from '../../dialects/stream-secrets.ts';
-import { refuseDrained } from '../../providers/drained-refusal.ts';
 import { requestHeaders } from '../../providers/key-headers.ts';
 import { failureRefusal, wholeRejection } from '../../providers/provider-error.ts';
 import type { TargetSpeech } from '../../providers/target-speeches.ts';
 import { providerHeaders } from '../../providers/upstream-id.ts';
 import type { Snapshot, Upstream } from '../../snapshot/snapshot.ts';
-import type { TargetStates } from '../../targets/target-states.ts';
 import { noHead } from '../../upstream/answer-head.ts';
 import type { ApiKey } from '../../upstream/api-keys.ts';
 import type { Deadlines } from '../../upstream/deadlines.ts';
@@ -32,7 +30,6 @@ export interface HomeParts {
   readonly snapshot: Pick<Snapshot, 'upstreams'>;
   readonly pools: Pick<Pools, 'get'>;
   readonly deadlines: Deadlines;
-  readonly targets: Pick<TargetStates, 'drainOf'>;
   /** Unix milliseconds. */
   readonly nowMs: () => number;
 }
@@ -47,18 +44,17 @@ export interface HomeAnswer {
 
 /**
  * Undefined: the provider is no longer configured, or has no such endpoint any more. Rejects with the Refusal of an answer that is an
- * error or cannot be used, as for model requests, and 503 `target_drained` where the provider is taken out. Where the key is no longer configured, the next one of the provider is taken: keys of
- * one account know the same responses.
+ * error or cannot be used, as for model requests. A provider that is taken out is asked all the same: it gets nothing new. Where the key is
+ * no longer configured, the next one of the provider is taken: keys of one account know the same responses.
  */
 export async function askHome(
   home: ResponseHome,
   question: HomeQuestion,
-  { snapshot, pools, deadlines, targets, nowMs }: HomeParts,
+  { snapshot, pools, deadlines, nowMs }: HomeParts,
 ): Promise<HomeAnswer | undefined> {
   const upstream = snapshot.upstreams.find(({ name }) => name === home.provider);
   const speech = upstream?.speechesOf('').responses;
   if (upstream === undefined || speech === undefined || speech.translation !== undefined) return undefined;
-  refuseDrained({ upstream, model: '' }, { targets, nowMs });
   const { credentials, secrets, patience } = upstream;
   const key = credentials.marked(home.key) ?? credentials.pick(nowMs());
   const { method } = question;

@@ -75,7 +75,7 @@ export function aimHome(thing: KeptThing, action = ''): (knock: Knock, gateway: 
     const question = { upstream, place, store: thing.store, key, suffix: `/${id}${action}`, rawHeaders, body: noBody };
     const isContent = action === '/content' || action === '/results';
     return {
-      targets: [storeTarget(question)],
+      targets: [{ ...storeTarget(question), isKeeper: true }],
       call: undefined,
       tap: (answer) => {
         const secrets = new SecretsTap(upstream.secrets, false);

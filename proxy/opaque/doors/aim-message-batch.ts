@@ -90,29 +90,37 @@ export async function aimMessageBatch(knock: Knock, gateway: DoorParts): Promise
 
 /** Where the models stand in the body, and where they lead. */
 async function namedModels(body: Buffer, knock: Knock): Promise<NamedModel[]> {
-  if (!isUtf8(body)) throw refusal('invalid_json', { fill: { reason: 'it is not UTF-8' } });
-  const requests = onlyMember(body, await topMembers(body), 'requests');
-  if (requests === undefined || body[requests.valueStart] !== 0x5b) throw unusable('must be a list');
   const named: NamedModel[] = [];
   const routes = new Map<string, Route>();
   const guard = batchGuard(knock);
+  for await (const { from, call } of requestsOf(body)) {
+    const route = inRequest(named.length, () => routeOf(call, routes, knock));
+    const placed = { from, to: from + call.body.length, call, route };
+    const left = guard === undefined ? placed.call : await guardedCall(placed, guard, named.length);
+    named.push(namedIn(placed, left));
+  }
+  return named;
+}
+
+/** The calls of a batch, and where each begins in its body. Throws 400 `invalid_json`, `invalid_parameter` and `invalid_batch_input`. */
+export async function* requestsOf(body: Buffer): AsyncGenerator<ReadRequest> {
+  if (!isUtf8(body)) throw refusal('invalid_json', { fill: { reason: 'it is not UTF-8' } });
+  const requests = onlyMember(body, await topMembers(body), 'requests');
+  if (requests === undefined || body[requests.valueStart] !== 0x5b) throw unusable('must be a list');
+  let index = 0;
   let at = skipSpace(body, requests.valueStart + 1);
   while (body[at] !== listEnd) {
     const end = await endOf(body, at);
     const request = body.subarray(at, end);
-    const index = named.length;
     const { from, call } =
       request.length > largeBytes ? await longRequest(request, index) : shortRequest(request, index);
-    const route = inRequest(index, () => routeOf(call, routes, knock));
-    const placed = { from: at + from, to: at + from + call.body.length, call, route };
-    const left = guard === undefined ? placed.call : await guardedCall(placed, guard, named.length);
-    named.push(namedIn(placed, left));
+    yield { from: at + from, call };
+    index += 1;
     at = skipSpace(body, end);
     if (body[at] === comma) at = skipSpace(body, at + 1);
-    if (named.length % stepRequests === 0) await othersTurn();
+    if (index % stepRequests === 0) await othersTurn();
   }
-  if (named.length === 0) throw unusable('must not be empty');
-  return named;
+  if (index === 0) throw unusable('must not be empty');
 }
 
 async function topMembers(body: Buffer): Promise<Member[]> {

@@ -19,6 +19,7 @@ import type { ApiKey } from '../../upstream/api-keys.ts';
 import type { OpaqueBody } from '../../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream-answer.ts';
 import type { Aim, DoorParts, Knock, OpaqueTarget, Tapped } from '../door.ts';
+import { refuseDrainedBatch } from './drained-batch.ts';
 import { aimPassthrough } from './passthrough.ts';
 import { type ProviderPath, readProviderPath } from './provider-path.ts';
 
@@ -54,7 +55,8 @@ async function owned(asked: OwnedRequest, aimed: Aim | Promise<Aim>): Promise<Ai
   if (target === undefined) throw new Error('a request behind /p/ goes nowhere');
   const { knock, about } = asked;
   const checked = seesAll(knock.principal) ? target : withOwnRepeats(asked, await checkedTarget(asked, target));
-  const bound = boundTarget(asked, checked);
+  const bound = { ...boundTarget(asked, checked), isKeeper: isAboutKept(knock.method, about) };
+  if (about.kind === 'create') await refuseDrainedBatch({ knock, family: about.family, target: bound }, asked.parts);
   const makes = makesOf(asked, about, target);
   if (makes === undefined && !(about.kind === 'one' && knock.method === 'DELETE')) return { ...aim, targets: [bound] };
   const tap = (answer: UpstreamAnswer, reached: OpaqueTarget): Tapped => {
@@ -90,6 +92,11 @@ async function checkedTarget({ knock, parts, path, about }: OwnedRequest, target
   const gated = new GatedBody(sent.stream, gate, (refused) => body.fail(refused));
   const passed = { ...sent, stream: gated };
   return { ...target, key: target.key ?? keyOf(claimed, target), body: () => passed };
+}
+
+/** Whether one object is read, deleted or cancelled: nothing new begins. */
+function isAboutKept(method: string, about: PathObject): boolean {
+  return about.kind === 'one' && (method !== 'POST' || about.action === 'cancel');
 }
 
 /** A provider that has answered a key of repetition gives the same answer again: to the same owner alone. */
