@@ -1,7 +1,8 @@
-// The README of examples/cache, as its reader does it: its commands, in their order, and what they print.
+// The README of examples/cache and docs/cache.md, as their reader does it: the commands, in their order, and what they print.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
+import { runPage } from '../support/pages.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { blocksIn, exampleOf, inPlaces, openTerminal, startLocal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -27,4 +28,5 @@ await test('every command prints what the page says', async (t) => {
   t.match(report, /"total_cost":0[,}]/);
   t.match(report, /gateway_cache_requests_total\{endpoint="\/v1\/chat\/completions",outcome="hit"\} 3/);
   t.equal(aged(await paste(forget)), (printed[4] ?? '').trimEnd());
+  await runPage(t, 'docs/cache.md', paste);
 });

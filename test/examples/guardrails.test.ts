@@ -1,7 +1,8 @@
-// The README of examples/guardrails, as its reader does it: what is refused, masked, changed and tried.
+// The README of examples/guardrails and docs/guardrails.md, as their reader does it: what is refused, masked, changed and tried.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
+import { runPage } from '../support/pages.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { blocksIn, exampleOf, openTerminal, startLocal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -39,6 +40,7 @@ await test('guardrails refuse, mask, change and try as the README shows it', asy
   t.equal(recorded, revision);
   t.equal((await paste(change)).trim(), changed);
   t.equal((await paste(shadow)).trim(), tried);
+  await runPage(t, 'docs/guardrails.md', paste);
 
   const file = join(config, 'guardrails.yaml');
   writeFileSync(file, readFileSync(file, 'utf8').replace('    mode: shadow\n', ''));

@@ -1,0 +1,63 @@
+// Every command of README.md and of the pages in docs/, as its reader pastes it. A gateway of the quickstart and one of team-limits serve all pages;
+// those of single examples are run where these are.
+import { globSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { t as suite, test } from 'tap';
+import { commandsOf, notRun, runPage } from '../support/pages.ts';
+import { freePort } from '../support/ports.ts';
+import { temporaryDirectory } from '../support/teardown.ts';
+import { openTerminal, type Places, startLocal } from '../support/terminal.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const top = join(import.meta.dirname, '../..');
+const startPatienceMs = 60_000;
+
+/** Pages whose commands another test runs, with what only that one has. */
+const elsewhere: Readonly<Record<string, string>> = {
+  'docs/cache.md': 'test/examples/cache.test.ts',
+  'docs/guardrails.md': 'test/examples/guardrails.test.ts',
+};
+const pages = ['README.md', ...globSync('docs/*.md', { cwd: top }).toSorted()].filter(
+  (page) => commandsOf(page).length > 0,
+);
+const here = pages.filter((page) => !(page in elsewhere));
+
+/** Like a checkout in which `npm start` has run. */
+const home = temporaryDirectory(suite, 'pages');
+const ownNames = new Set(['data', 'config', 'dist']);
+for (const name of readdirSync(top).filter((each) => !ownNames.has(each)))
+  symlinkSync(join(top, name), join(home, name));
+mkdirSync(join(home, 'data'));
+
+/** Starts an example with its data where its README says, and gives the addresses of this start. */
+async function startExample(example?: string): Promise<Places> {
+  const env = example === undefined ? {} : { GATEWAY_DATA: join(home, 'data', example) };
+  const { places } = await startLocal(suite, home, env, example);
+  return Object.fromEntries(Object.entries(places).filter(([there]) => there.includes(':')));
+}
+
+const [quickstart, teamLimits] = await Promise.all([startExample(), startExample('team-limits')]);
+
+for (const page of here) {
+  await test(`the commands of ${page} do what it says`, async (t) => {
+    const port = String(await freePort());
+    // The planes of docs/deploying.md run until the end of the page, beside the others.
+    const paste = openTerminal(t, { ...quickstart, ...teamLimits, 'GATEWAY_DATA=data': `GATEWAY_DATA=${home}/own` });
+    await paste(`cd ${home}; export GATEWAY_PORT=${port} GATEWAY_ADMIN_PORT=${await freePort()}`);
+    await runPage(t, page, (commands) => paste(commands.replace(/(\/main\.ts)$/m, '$1 >/dev/null 2>&1 &')));
+    if (!commandsOf(page).some(({ text }) => text.includes('proxy/main.ts'))) return;
+    const isReady = async () => (await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => undefined))?.ok;
+    await waitFor('the proxy', isReady, startPatienceMs);
+  });
+}
+
+await test('commands that are not run here are known', (t) => {
+  const texts = here.flatMap(commandsOf).map(({ text }) => text);
+  t.same(
+    notRun.filter(([command]) => !texts.some((text) => command.test(text))),
+    [],
+  );
+  for (const [page, file] of Object.entries(elsewhere))
+    t.ok(readFileSync(join(top, file), 'utf8').includes(page), page);
+  t.end();
+});
