@@ -35,7 +35,7 @@ function isAsPrinted(said: string, printed: string): boolean {
   const plain = (text: string): string => text.replaceAll(/ +$/gm, '').trim();
   const pattern = plain(printed)
     .split('…')
-    .map((part) => RegExp.escape(part))
+    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
     .join('.*');
   return new RegExp(`^${pattern}$`).test(plain(said));
 }
