@@ -1,7 +1,7 @@
 // `model-gateway check DIR`: reports the problems of a directory in a terminal, an editor or a pull request, as the gateway would.
 
 import { existsSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { parseList, type Variables } from '../../schemas/variables.ts';
 import type { AssembledConfig } from '../assemble/assembled.ts';
 import { listBudgets } from '../assemble/list-budgets.ts';
@@ -10,6 +10,7 @@ import type { LoadContext } from '../assemble/load-context.ts';
 import { firstLoadBytes, load } from '../assemble/load-off-thread.ts';
 import { type Problem, sortProblems } from '../read/problem.ts';
 import { readDirectory, revisionOf } from '../read/read.ts';
+import { calledFrom, isInside, showPath } from './called-from.ts';
 import { readCommand } from './check-command.ts';
 import { type CheckResult, countedWarnings, formats } from './check-formats.ts';
 import { compare, readAgainst } from './compare.ts';
@@ -44,7 +45,7 @@ export async function checkConfig(
   if (typeof command === 'string') return { output: `${command}\n${usage}`, code: 2 };
   if (command.help) return { output: help, code: 0 };
   const { format, strict } = command;
-  const from = calledFrom(environment);
+  const from = calledFrom(environment, 'check-config');
   const directory = resolve(from, command.directory);
   const top = format === 'github' ? annotationTop(directory, environment) : undefined;
   const shown = top === undefined ? showPath(from, command.directory) : showPath(top, directory);
@@ -84,20 +85,6 @@ function absentKeyFiles(config: AssembledConfig | undefined): Problem[] {
   return absent.map(({ place }) => ({ ...place, message, environmental: true }));
 }
 
-/** npm runs a script in the directory of its package; the directory of the caller is in INIT_CWD. */
-function calledFrom(environment: Variables): string {
-  const caller = environment['npm_lifecycle_event'] === 'check-config' ? environment['INIT_CWD'] : undefined;
-  return caller ?? process.cwd();
-}
-
-/** The path as messages show it: relative to the caller, with slashes; unchanged when it is absolute and elsewhere. */
-function showPath(from: string, given: string): string {
-  const whole = resolve(from, given);
-  if (!isInside(whole, from) && isAbsolute(given)) return join(given, '.');
-  const path = relative(from, whole);
-  return path === '' ? '.' : path.replaceAll(sep, '/');
-}
-
 /** The directory that paths of annotations begin at; undefined when there is none around this one. */
 function annotationTop(directory: string, environment: Variables): string | undefined {
   const workspace = environment['GITHUB_WORKSPACE'];
@@ -107,11 +94,6 @@ function annotationTop(directory: string, environment: Variables): string | unde
     if (existsSync(join(top, '.git'))) return top;
     if (top === dirname(top)) return undefined;
   }
-}
-
-function isInside(path: string, top: string): boolean {
-  const way = relative(top, path);
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 // This file is the entry of a process, so it reads the environment variables itself.

@@ -35,6 +35,11 @@ const inside = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([^$]*))?$/;
 const ownVariable =
   /^(GATEWAY_.*|REDIS_URL|REDIS_SENTINEL_PASSWORD|DATABASE_URL|PGPASSWORD|PGPASSFILE|OTEL_EXPORTER_OTLP_.*)$/i;
 
+/** Whether a variable belongs to the gateway itself, so that the configuration cannot read it. */
+export function isOwnVariable(name: string): boolean {
+  return ownVariable.test(name);
+}
+
 /** The keys of a provider that may hold a variable: their texts are sent upstream and never shown to a client. */
 const openKeys: ReadonlySet<unknown> = new Set(['api_key', 'api_keys', 'base_url', 'proxy_url', 'headers']);
 

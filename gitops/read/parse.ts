@@ -32,8 +32,21 @@ const dottedThousands = /^-?[1-9][0-9]{0,2}\.000$/;
 /** Adds a problem at an offset of the text. */
 type Report = (offset: number, path: Path, message: string) => void;
 
+/** How the files of others are read. */
+export interface ParseManner {
+  /** Whether `<<` takes the keys of other mappings in, as in YAML 1.1; those that stand beside it win. */
+  readonly mergesKeys: boolean;
+  /** Whether any value may be a secret: no sentence quotes one. */
+  readonly hidesValues: boolean;
+}
+
+const asConfig: ParseManner = { mergesKeys: false, hidesValues: false };
+
 /** Parses one file. Any error or warning of the YAML parser is a problem; with problems there is no file. */
-export function parseFile(source: SourceFile): { parsed?: ParsedFile; problems: Problem[] } {
+export function parseFile(
+  source: SourceFile,
+  manner: ParseManner = asConfig,
+): { parsed?: ParsedFile; problems: Problem[] } {
   const file = source.path;
   const decoded = decode(source.bytes);
   if (decoded.problem !== undefined) {
@@ -58,7 +71,8 @@ export function parseFile(source: SourceFile): { parsed?: ParsedFile; problems: 
     return { problems };
   }
   const syntax = explainSyntax(document, decoded.text);
-  for (const { offset, message } of syntax) report(offset, [], message);
+  for (const { offset, message } of syntax)
+    report(offset, [], manner.hidesValues ? message.replace(/^(is not valid YAML): .*$/s, '$1') : message);
   if (syntax.length > 0) return { problems };
   const root = document.contents;
   if (!isMap(root)) {
@@ -69,7 +83,7 @@ export function parseFile(source: SourceFile): { parsed?: ParsedFile; problems: 
   const doubt: Report = (offset, path, message) => {
     doubts.push({ file, ...placeOf(lines, offset), path: formatPath(path), message });
   };
-  const reader = new ContentReader(lines, report, doubt);
+  const reader = new ContentReader(lines, report, doubt, manner);
   const value = reader.read(root, []);
   if (problems.length > 0 || !isTree(value)) return { problems };
   const locate: ParsedFile['locate'] = (path, part = 'value') =>
@@ -115,10 +129,12 @@ class ContentReader {
   readonly #lines: LineCounter;
   readonly #report: Report;
   readonly #doubt: Report;
+  readonly #manner: ParseManner;
   #count = 0;
   #aliased = 0;
 
-  constructor(lines: LineCounter, report: Report, doubt: Report) {
+  constructor(lines: LineCounter, report: Report, doubt: Report, manner: ParseManner) {
+    this.#manner = manner;
     this.#lines = lines;
     this.#report = report;
     this.#doubt = doubt;
@@ -150,6 +166,7 @@ class ContentReader {
     if (isSeq(node)) return node.items.map((item, index) => this.read(item, [...path, index]));
     if (!isMap(node)) return isScalar(node) ? this.#readScalar(node, path) : null;
     const entries: Tree = {};
+    const taken: Tree = {};
     const seen = new Map<string, number>();
     for (const pair of node.items) {
       const { key } = pair;
@@ -160,7 +177,8 @@ class ContentReader {
       }
       const name = key.value;
       const first = seen.get(name);
-      if (name === '<<') {
+      if (name === '<<' && this.#manner.mergesKeys) this.#merge(taken, pair.value, path);
+      else if (name === '<<') {
         this.#report(
           offset,
           path,
@@ -172,18 +190,30 @@ class ContentReader {
       } else {
         seen.set(name, offset);
         const value = this.read(pair.value, [...path, name]);
-        // Defined, not assigned: an assignment to "__proto__" would set the prototype.
-        Object.defineProperty(entries, name, { value, enumerable: true, configurable: true, writable: true });
+        define(entries, name, value);
       }
     }
+    for (const [name, value] of Object.entries(taken)) if (!seen.has(name)) define(entries, name, value);
     return entries;
+  }
+
+  /** Adds the keys of a mapping, or of each mapping of a list; of two equal ones the first counts. */
+  #merge(taken: Tree, node: ParsedNode | null, path: Path): void {
+    const value = this.read(node, path);
+    for (const mapping of Array.isArray(value) ? value : [value]) {
+      if (!isTree(mapping) || Array.isArray(mapping)) {
+        this.#report(node?.range[0] ?? 0, path, 'merges (<<) what is no mapping');
+        return;
+      }
+      for (const [name, inner] of Object.entries(mapping)) if (!Object.hasOwn(taken, name)) define(taken, name, inner);
+    }
   }
 
   #readScalar(node: ParsedNode, path: Path): unknown {
     if (!isScalar(node)) return null;
     const { value, source: digits } = node;
     if (typeof value === 'number' && (!plainNumber.test(digits) || !Number.isFinite(value))) {
-      const found = isSecret(path) ? '' : `, found ${quote(digits)}`;
+      const found = this.#manner.hidesValues || isSecret(path) ? '' : `, found ${quote(digits)}`;
       this.#report(
         node.range[0],
         path,
@@ -191,7 +221,7 @@ class ContentReader {
       );
       return null;
     }
-    if (typeof value === 'number' && dottedThousands.test(digits) && !isSecret(path)) {
+    if (typeof value === 'number' && dottedThousands.test(digits) && !isSecret(path) && !this.#manner.hidesValues) {
       const thousands = digits.replaceAll('.', '');
       this.#doubt(
         node.range[0],
@@ -224,6 +254,11 @@ class ContentReader {
     }
     return null;
   }
+}
+
+/** Defined, not assigned: an assignment to "__proto__" would set the prototype. */
+function define(tree: Tree, name: string, value: unknown): void {
+  Object.defineProperty(tree, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 /** The offset of the value at `path`, or of its key; of its nearest parent when nothing is at the path. */

@@ -90,7 +90,7 @@ function pathOf(shown: string, name: string): string {
 }
 
 /** The bytes, a sentence with the reason when the file cannot be read, or undefined when it no longer exists. */
-async function readRegular(path: string): Promise<Uint8Array | string | undefined> {
+export async function readRegular(path: string): Promise<Uint8Array | string | undefined> {
   try {
     const problem = explainFileType(await stat(path));
     if (problem !== undefined) return problem;

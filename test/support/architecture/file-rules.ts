@@ -70,7 +70,7 @@ export const fileRules: readonly Rule[] = [
     claim: 'the environment is read in environment.ts',
     check: standsIn(
       /\bprocess\s*\??\.\s*env\b|\bprocess\s*\[|\{[^}]*\benv\b[^}]*\}\s*=\s*process\b|from 'node:process'/,
-      /^((proxy|control-plane)\/environment\.ts|gitops\/cli\/check\.ts|(deploy|examples)\/.+)$/,
+      /^((proxy|control-plane)\/environment\.ts|gitops\/cli\/(check|import)\.ts|(deploy|examples)\/.+)$/,
     ),
     bad: [
       ['proxy/main.ts', 'const port = process.env.PORT;'],
