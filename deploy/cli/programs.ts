@@ -10,6 +10,7 @@ export const programs = {
   'demo-provider': 'deploy/demo-provider/provider.ts',
   start: 'deploy/local.ts',
   check: 'gitops/cli/check.ts',
+  import: 'gitops/cli/import.ts',
   'restore-state': 'control-plane/restore-state.ts',
   backup: 'control-plane/backup.ts',
   restore: 'control-plane/restore.ts',

@@ -60,6 +60,13 @@ Runs the control plane of a fleet with the configuration in GATEWAY_CONFIG (defa
       directory === undefined || other === undefined ? undefined : [directory, '--diff', other, ...rest],
   },
   {
+    name: 'import',
+    usage: 'litellm|portkey|env [FILE] [--out DIR] [--force] [--name NAME]',
+    summary: 'makes a configuration of that of LiteLLM or Portkey, or of keys in the environment',
+    words: ['litellm', 'portkey', 'env', '--out', '--force', '--name'],
+    program: 'import',
+  },
+  {
     name: 'explain',
     usage: explainUsage,
     summary: 'what would become of a request now, or why one was refused',

@@ -1,4 +1,4 @@
-// `npm run import -- litellm config.yaml`: makes a configuration of that of another gateway, and says what it could not take over.
+// `model-gateway import litellm config.yaml`: makes a configuration of that of another gateway, and says what it could not take over.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Variables } from '../../schemas/variables.ts';
@@ -58,7 +58,7 @@ export async function importConfig(
   const written = await write(resolve(from, command.out), yaml, command);
   if (written !== undefined) return { output: written, code: 1 };
   const shown = showPath(from, command.out);
-  const next = `Written to ${join(shown, `${command.source}.yaml`)}. Next: npm run check-config -- ${shown}`;
+  const next = `Written to ${join(shown, `${command.source}.yaml`)}. Next: model-gateway check ${shown}`;
   return {
     output: [sayable(title), '', ...report(draft), ...said, next].join('\n'),
     code: faults.length === 0 ? 0 : 1,

@@ -54,7 +54,7 @@ await test('with --out a file is written and a report printed; no file is overwr
     output:
       /Taken over \(1\)\n[\s\S]*Without a counterpart \(1\)\n {2}a.yaml:1 [\s\S]*OPENAI_API_KEY: the secret that is written out at a.yaml:1/,
   });
-  t.match(first.output, 'Written to made/here/litellm.yaml. Next: npm run check-config -- made/here');
+  t.match(first.output, 'Written to made/here/litellm.yaml. Next: model-gateway check made/here');
   t.same(await imported('a.yaml', deployment({}), '--out', 'made/here'), {
     output: 'made/here/litellm.yaml exists; --force overwrites it',
     code: 1,
