@@ -27,6 +27,8 @@ export interface Fault {
   readonly within: number;
   /** The page of the dashboard that shows it. */
   readonly page: string;
+  /** The team whose request is explained; default: /team-a. */
+  readonly explained?: string;
   readonly begin: (world: World) => unknown;
   readonly command: AdminCommand | OutsideCommand;
   /** Whether the command has worked; default: every process is ready, and not degraded. Clients of /team-a must be served in any case. */
@@ -41,13 +43,13 @@ const drain = (reason: string): AdminCommand => ({
   body: { reason, expires_in: '2h' },
 });
 
-/** Whether no proxy has called the primary provider since the last look. */
-async function isLeftAlone({ fleet }: World): Promise<boolean> {
-  const labels = { provider: 'primary' };
+/** Whether no proxy has called the primary provider since the last look. A dead one has no ledger of calls. */
+async function isLeftAlone({ fleet, primary }: World): Promise<boolean> {
+  const labels = { provider: 'primary', outcome: 'unreachable' };
   const counts = await Promise.all(
     fleet.proxies.map((proxy) => proxy.metric('gateway_upstream_attempts_total', labels)),
   );
-  const calls = counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+  const calls = counts.reduce<number>((sum, count) => sum + (count ?? 0), primary.ledger.length);
   const before = lastCalls.get(fleet);
   lastCalls.set(fleet, calls);
   return calls === before;
@@ -152,6 +154,7 @@ export const FAULTS: readonly Fault[] = [
     alert: 'GatewayTeamRefused',
     within: 300,
     page: 'Requests',
+    explained: '/team-b',
     begin: async ({ fleet, hurry }) => {
       await fleet.write('PUT', {
         user_path: '/team-b',
@@ -172,6 +175,7 @@ export const FAULTS: readonly Fault[] = [
         reason: 'a loop of the team; they know',
       },
     },
+    helped: async ({ answers }) => [...answers('/team-b').keys()].every((status) => status === '429'),
   },
   {
     name: 'A budget is used up',

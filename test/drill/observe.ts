@@ -1,34 +1,15 @@
-// What a person on call can see of a fault: readiness, status, an explanation and the log, each without what changes all the time.
+// What a person on call can see of a fault: readiness, status, targets, an explanation and the log, in sentences that are the same in every run.
 import { masterKey } from '../support/gateway.ts';
 import type { World } from './world.ts';
 
-/** What was seen at one moment. */
+/** What was seen at one moment; lines of Markdown. */
 export interface Sight {
-  /** `<plane>: <status>: <reasons>` of each process. */
   readonly readiness: readonly string[];
-  /** Every member of /admin/status with its path. */
-  readonly status: ReadonlyMap<string, string>;
+  /** What /admin/status calls degraded. */
+  readonly status: readonly string[];
+  /** What /admin/targets says of the first provider. */
+  readonly targets: readonly string[];
   readonly explanation: readonly string[];
-}
-
-/** Members of the status that change without a cause. */
-const VOLATILE = /(_at|_seconds|_bytes|revision|bytes|uptime|journal\.|pid)$|^server_time|held_since/;
-
-export async function look({ fleet }: World): Promise<Sight> {
-  const [proxy] = fleet.proxies;
-  const places = [
-    ['control plane', fleet.controlPlane.address] as const,
-    ...fleet.proxies.map(({ url }, index) => [`proxy ${index + 1}`, url] as const),
-  ];
-  const readiness = await Promise.all(
-    places.map(async ([name, origin]) => {
-      const { status = 'no answer', reasons = [] } = (await read(`${origin}/health/ready`)) as Ready;
-      return reasons.length === 0 ? `${name}: ${status}` : `${name}: ${status}: ${reasons.join(', ')}`;
-    }),
-  );
-  const status = await read(`${fleet.controlPlane.address}/admin/status`);
-  const explained = (await read(`${proxy?.url}/admin/explain?model=chat&user_path=/team-a`)) as Explained;
-  return { readiness, status: new Map(flat(status)), explanation: sentencesOf(explained) };
 }
 
 interface Ready {
@@ -36,60 +17,154 @@ interface Ready {
   readonly reasons?: readonly string[];
 }
 
+interface Status {
+  readonly degraded?: readonly { readonly where: string; readonly reason: string; readonly cause?: string }[];
+}
+
+interface TargetView {
+  readonly breaker: string;
+  readonly obstacle?: string;
+  readonly calls: number;
+  readonly failures: number;
+  readonly first_byte_p95_ms?: number;
+}
+
+interface Targets {
+  readonly targets?: readonly {
+    readonly provider: string;
+    readonly model: string;
+    readonly proxies: readonly TargetView[];
+  }[];
+}
+
 interface Explained {
   readonly outcome?: string;
-  readonly refusal?: { readonly message: string };
   readonly targets?: readonly { readonly target: string; readonly says: string }[];
 }
 
-function sentencesOf({ outcome, refusal, targets = [] }: Explained): string[] {
-  return [
-    ...(outcome === undefined ? [] : [outcome]),
-    ...(refusal === undefined ? [] : [refusal.message]),
-    ...targets.map(({ target, says }) => `${target} ${says}`),
-  ];
+/** `userPath`: of the request that is explained. */
+export async function look(world: World, userPath: string): Promise<Sight> {
+  const { fleet } = world;
+  const [proxy] = fleet.proxies;
+  const { address } = fleet.controlPlane;
+  const [readiness, status, targets, explained] = await Promise.all([
+    readinessOf(world),
+    read<Status>(`${address}/admin/status`),
+    read<Targets>(`${address}/admin/targets`),
+    read<Explained>(`${proxy?.url}/admin/explain?model=chat&user_path=${userPath}`),
+  ]);
+  const { degraded = [] } = status;
+  const plain = plainIn(world);
+  return {
+    readiness: [...whoSays(readiness)].map(([says, who]) => `${who}: ${says}`),
+    status: [
+      ...whoSays(
+        degraded.map(({ where, reason, cause }) => [where, `\`${reason}\`${cause ? `: ${plain(cause)}` : ''}`]),
+      ),
+    ].map(([says, who]) => `${who}: ${says}`),
+    targets: targetsOf(targets),
+    explanation: explanationOf(explained).map(plain),
+  };
 }
 
-/** What the status says that it did not say before. */
-export function newsOf(before: Sight, now: Sight): string[] {
-  return [...now.status]
-    .filter(([path, value]) => !VOLATILE.test(path) && before.status.get(path) !== value)
-    .map(([path, value]) => `${path}: ${value}`);
+/** Whether every process is ready, and not degraded. */
+export async function isWell(world: World): Promise<boolean> {
+  return (await readinessOf(world)).every(([, says]) => says === 'ready');
+}
+
+async function readinessOf({ fleet }: World): Promise<(readonly [who: string, says: string])[]> {
+  const places = [
+    ['control-plane', fleet.controlPlane.address] as const,
+    ...fleet.proxies.map(({ url }, index) => [`proxy-${index + 1}`, url] as const),
+  ];
+  return Promise.all(
+    places.map(async ([who, origin]) => {
+      const { status = 'no answer', reasons = [] } = await read<Ready>(`${origin}/health/ready`);
+      return [who, [status, ...reasons.map((reason) => `\`${reason}\``)].join(' ')] as const;
+    }),
+  );
+}
+
+/** The sayings, each with all who say it. */
+function whoSays(said: readonly (readonly [who: string, says: string])[]): Map<string, string> {
+  const groups = Map.groupBy(said, ([, says]) => says);
+  return new Map(
+    [...groups].map(([says, each]) => [
+      says,
+      each
+        .map(([who]) => who)
+        .toSorted()
+        .join(', '),
+    ]),
+  );
+}
+
+/** From so long on a first byte is told of. Milliseconds. */
+const slowMs = 1_000;
+
+/** The figures of the first proxy that has any; empty where the provider has no trouble. */
+function targetsOf({ targets = [] }: Targets): string[] {
+  const [first] = targets;
+  const view = first?.proxies.find(({ calls }) => calls > 0) ?? first?.proxies[0];
+  if (first === undefined || view === undefined) return [];
+  const { breaker, obstacle, calls, failures, first_byte_p95_ms: p95 } = view;
+  if (failures === 0 && obstacle === undefined && (p95 ?? 0) < slowMs) return [];
+  const words = [
+    `${failures} of ${calls} calls of a minute failed`,
+    ...(obstacle === undefined ? [] : [`\`${obstacle}\``]),
+    ...(breaker === 'closed' ? [] : [`breaker ${breaker}`]),
+    ...(p95 === undefined ? [] : [`first byte within ${(p95 / 1000).toPrecision(2)} s (p95)`]),
+  ];
+  return [`${first.provider}/${first.model}: ${words.join(', ')}`];
+}
+
+function explanationOf({ outcome, targets = [] }: Explained): string[] {
+  const obstacles = targets.filter(({ says }) => says !== 'nothing stands in its way');
+  return [...(outcome === undefined ? [] : [outcome]), ...obstacles.map(({ target, says }) => `${target}: ${says}`)];
 }
 
 /** The warnings and errors that a log has since then, each sentence once. */
-export function complaintsOf({ fleet }: World, since: number): string[] {
+export function complaintsOf(world: World, sinceMs: number): string[] {
+  const { controlPlane, proxies } = world.fleet;
   const processes = [
-    ['control plane', fleet.controlPlane] as const,
-    ...fleet.proxies.map(({ process: own }) => ['proxy', own] as const),
+    ['control-plane', controlPlane] as const,
+    ...proxies.map(({ process }) => ['proxy', process] as const),
   ];
+  const plain = plainIn(world);
   const lines = processes.flatMap(([plane, own]) =>
     own
       .logs()
-      .filter(({ time, level }) => timeOf(time) >= since && isComplaint(level))
-      .map(({ msg }) => `${plane}: ${String(msg)}`),
+      .filter(({ time, level }) => Date.parse(String(time)) >= sinceMs && (level === 'warn' || level === 'error'))
+      .map(({ msg, err }) => `${plane}: ${plain(sentenceOf(String(msg), err))}`),
   );
   return [...new Set(lines)];
 }
 
-function timeOf(time: unknown): number {
-  return typeof time === 'number' ? time : Date.parse(String(time));
+/** The message, and the error of the line where the message does not have it. */
+function sentenceOf(message: string, error: unknown): string {
+  const { message: cause = '' } = (error ?? {}) as { readonly message?: string };
+  return cause === '' || message.includes(cause) ? message : `${message}: ${cause}`;
 }
 
-function isComplaint(level: unknown): boolean {
-  return level === 'warn' || level === 'error' || (typeof level === 'number' && level >= 40);
+/** Texts without moments, and with the places that a real fleet has instead of those of this run. */
+function plainIn({ fleet, disk }: World): (text: string) => string {
+  const places: readonly (readonly [place: string | RegExp, usual: string])[] = [
+    [`${fleet.home}/`, ''],
+    ...(disk === undefined ? [] : [[disk, '/var/lib/gateway'] as const]),
+    ...(fleet.redis === undefined ? [] : [[new URL(fleet.redis.url).host, '127.0.0.1:6379'] as const]),
+    [/\/tmp\/gateway-postgres-\w+/g, '/var/run/postgresql'],
+    [/\btest_\d+\b/g, 'gateway'],
+    [/,? since \d{4}-\d\d-\d\dT[\d:.]+Z/g, ''],
+  ];
+  return (text) => places.reduce((done, [place, usual]) => done.replaceAll(place, usual), text);
 }
 
-function flat(value: unknown, path = ''): [string, string][] {
-  if (value === null || typeof value !== 'object') return [[path, JSON.stringify(value)]];
-  return Object.entries(value).flatMap(([name, each]) => flat(each, path === '' ? name : `${path}.${name}`));
-}
-
-async function read(url: string): Promise<unknown> {
+/** Empty where nothing answers. */
+async function read<Body>(url: string): Promise<Partial<Body>> {
   try {
     const headers = { authorization: `Bearer ${masterKey}` };
-    return await (await fetch(url, { headers, signal: AbortSignal.timeout(3_000) })).json();
-  } catch (error) {
-    return { outcome: `no answer: ${(error as Error).message}` };
+    return (await (await fetch(url, { headers, signal: AbortSignal.timeout(3_000) })).json()) as Body;
+  } catch {
+    return {};
   }
 }

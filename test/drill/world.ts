@@ -46,7 +46,9 @@ function configOf(primary: FakeUpstream, reserve: FakeUpstream): object {
   });
   return {
     providers: { primary: provider(primary), reserve: provider(reserve) },
-    aliases: [{ source: 'chat', targets: [{ model: `primary/${MODEL}` }, { model: `reserve/${MODEL}` }] }],
+    aliases: [
+      { source: 'chat', strategy: 'failover', targets: [{ model: `primary/${MODEL}` }, { model: `reserve/${MODEL}` }] },
+    ],
     rate_limits: {
       user_paths: [{ path: '/team-b', limits: [{ period: 'minute', max_requests: 3_000, name: 'team B per minute' }] }],
     },

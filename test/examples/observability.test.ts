@@ -170,7 +170,8 @@ const givesSomething = (expression: string): Expectation => ({
 interface Panel {
   readonly type: string;
   readonly title: string;
-  readonly targets?: readonly { readonly expr: string }[];
+  readonly targets?: readonly { readonly expr: string; readonly legendFormat?: string }[];
+  readonly fieldConfig?: { readonly defaults?: { readonly unit?: string } };
 }
 
 const fresh = await scrape();
@@ -204,28 +205,62 @@ await test('every query of the dashboard finds something in a scrape', (t) => {
   t.end();
 });
 
-await test('every metric and label of an alert is in a scrape', (t) => {
-  const asked = alerts.flatMap(({ expr }) => {
-    const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, names = '']) => names.split(/,\s*/));
-    return [...expr.matchAll(/\b((?:gateway|process|nodejs)_\w+|up)\b(?:\{([^}]*)\})?/g)].map(
-      ([, metric = '', matchers = '']) => {
-        const matched = [...matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, name = '']) => name);
-        return { metric, labels: [...new Set([...grouped, ...matched])] };
-      },
-    );
-  });
-  t.ok(asked.length >= alerts.length);
-  // What has no sample while all is well has its head alone.
+/** The metrics that an expression names, each with the labels that the expression looks at. */
+function askedBy(expr: string): { readonly metric: string; readonly labels: readonly string[] }[] {
+  const grouped = groupedBy(expr);
+  return [...expr.matchAll(/\b((?:gateway|process|nodejs)_\w+|up)\b(?:\{([^}]*)\})?/g)].map(
+    ([, metric = '', matchers = '']) => {
+      const matched = [...matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, name = '']) => name);
+      return { metric, labels: [...new Set([...grouped, ...matched])] };
+    },
+  );
+}
+
+function groupedBy(expr: string): readonly string[] {
+  return [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, names = '']) => names.split(/,\s*/));
+}
+
+/** What is wrong with the metrics and labels of expressions; `quiet`: the metrics that have no sample while all is well, but their head. */
+function unknownIn(expressions: readonly string[]): { readonly quiet: readonly string[]; readonly complaints: string } {
+  const asked = expressions.flatMap(askedBy);
   const isQuiet = ({ metric }: { readonly metric: string }): boolean =>
     healthy.some(({ text }) => text.includes(`# TYPE ${metric} `)) &&
     healthy.every(({ text }) => readMetric(text, metric) === undefined);
   const { true: quiet = [], false: seen = [] } = Object.groupBy(asked, (each) => `${isQuiet(each)}`);
-  t.same(
-    quiet.map(({ metric }) => metric),
-    ['gateway_guardrails_unusable'],
+  // No sample of a metric need have all of its labels.
+  const selectors = seen.flatMap(({ metric, labels }) =>
+    labels.length === 0 ? [metric] : labels.map((label) => `${metric}{${label}!=""}`),
   );
-  const selectors = seen.map(({ metric, labels }) => `${metric}{${labels.map((label) => `${label}!=""`).join(',')}}`);
-  t.equal(promqlComplaints(t, used, selectors.map(givesSomething)), '');
+  const complaints = promqlComplaints(suite, used, [...new Set(selectors)].map(givesSomething));
+  return { quiet: quiet.map(({ metric }) => metric), complaints };
+}
+
+await test('every metric and label of an alert is in a scrape', (t) => {
+  t.same(unknownIn(alerts.map(({ expr }) => expr)), { quiet: ['gateway_guardrails_unusable'], complaints: '' });
+  t.match(unknownIn(['sum by (provder) (gateway_ready)']).complaints, /provder/);
+  t.end();
+});
+
+await test('every panel has a title and a unit, and its queries and legends name metrics and labels that there are', (t) => {
+  const { panels } = JSON.parse(exampleText('grafana/dashboard.json')) as { panels: Panel[] };
+  const shown = panels.filter(({ type }) => type !== 'row');
+  const unnamed = shown.filter(({ title, fieldConfig }) => !title || !fieldConfig?.defaults?.unit);
+  t.same(unnamed, []);
+  const titles = shown.map(({ title }) => title);
+  t.equal(new Set(titles).size, titles.length, 'titles differ');
+  t.same(
+    shown.filter(({ targets = [] }) => targets.length === 0),
+    [],
+  );
+  const targets = shown.flatMap(({ targets: each = [] }) => each);
+  t.same(unknownIn(targets.map(({ expr }) => expr)), { quiet: [], complaints: '' });
+  const misnamed = targets.filter(({ expr, legendFormat = '' }) => {
+    const grouped = groupedBy(expr);
+    const known = new Set(grouped.length > 0 ? grouped : askedBy(expr).flatMap(({ labels }) => labels));
+    const named = [...legendFormat.matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name = '']) => name);
+    return named.some((name) => !known.has(name) && !(grouped.length === 0 && ['instance', 'job'].includes(name)));
+  });
+  t.same(misnamed, [], 'a legend names labels that its query gives');
   t.end();
 });
 
