@@ -36,6 +36,8 @@ interface Plan extends Cell {
 
 /** Seconds of one slice. Streams of the paced workload take half a second each, whatever this says. */
 export const SLICE_SECONDS = 0.2;
+/** Beside a peer, which may take longer than the other slices for the first of its answers. */
+const PEER_SLICE_SECONDS = 3;
 const QUICK_WARM_SHARE = 0.3;
 /** The workloads whose answers are looked at first, and those of them that ask for one model. */
 const CHECKED = ['json', 'json-64k', 'sse', 'burst', 'quarters'] as const;
@@ -112,10 +114,11 @@ async function measureCells(
       await warmUp(session.client, server, plan.workload, extent.quick ? QUICK_WARM_SHARE : 1);
     }
     warmed.add(plan.workload);
+    const seconds = servers.has('peer') ? PEER_SLICE_SECONDS : SLICE_SECONDS;
     for (let round = 0; round < roundsOf(plan, extent); round += 1) {
       progress(`${nameOf(plan)}, round ${round + 1}`);
       for (const [variant, server] of turned(present, round)) {
-        const sample = await measureSample(session, { variant, server }, { plan, round, count });
+        const sample = await measureSample(session, { variant, server }, { plan, round, count, seconds });
         findings.samples.push(sample);
         note(findings, { variant, server }, plan);
       }
@@ -200,10 +203,10 @@ function roundsOf({ workload }: Plan, { rounds }: Extent): number {
 async function measureSample(
   { client, upstream }: Session,
   { variant, server }: { variant: Variant; server: Running },
-  { plan, round, count }: { plan: Plan; round: number; count: CountInstructions | undefined },
+  { plan, round, count, seconds }: { plan: Plan; round: number; count: CountInstructions | undefined; seconds: number },
 ): Promise<Findings['samples'][number]> {
   const isPaced = plan.workload === 'paced';
-  const length = isPaced ? { seconds: 30, requests: PACED_STREAMS } : { seconds: SLICE_SECONDS };
+  const length = isPaced ? { seconds: 30, requests: PACED_STREAMS } : { seconds };
   const watch = { others: [upstream], count: variant === 'direct' ? undefined : count };
   const cost = await measureSlice(client, server, { ...cellOf(plan), ...length }, watch);
   const { load, instructions, otherCores, ...rest } = cost;
