@@ -61,9 +61,9 @@ Runs the control plane of a fleet with the configuration in GATEWAY_CONFIG (defa
   },
   {
     name: 'import',
-    usage: 'litellm|portkey|env [FILE] [--out DIR] [--force] [--name NAME]',
+    usage: 'litellm|portkey|env [FILE] [--out DIR] [--force] [--keys FILE] [--name NAME]',
     summary: 'makes a configuration of that of LiteLLM or Portkey, or of keys in the environment',
-    words: ['litellm', 'portkey', 'env', '--out', '--force', '--name'],
+    words: ['litellm', 'portkey', 'env', '--out', '--force', '--keys', '--name'],
     program: 'import',
   },
   {

@@ -12,17 +12,20 @@ export interface ImportCommand {
   /** The directory to write to; absent: the text is printed. */
   readonly out?: string;
   readonly force: boolean;
+  /** The answer of LiteLLM with its virtual keys. */
+  readonly keys?: string;
   /** Of the alias that a config of Portkey becomes. */
   readonly name?: string;
 }
 
 const options = {
   out: { type: 'string' },
+  keys: { type: 'string' },
   name: { type: 'string' },
   force: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
-const needs = { out: 'a directory', name: 'a name such as chat' } as const;
+const needs = { out: 'a directory', keys: 'a file', name: 'a name such as chat' } as const;
 
 /** The command, `help`, or a sentence without a full stop that says what is wrong with it. */
 export function readImportCommand(args: readonly string[]): ImportCommand | 'help' | { readonly problem: string } {
@@ -40,9 +43,9 @@ export function readImportCommand(args: readonly string[]): ImportCommand | 'hel
     if (!Object.hasOwn(options, name))
       return { problem: `the option ${rawName} is unknown${didYouMean(rawName, flags)}` };
     const isForgotten = value === undefined || value === '' || (!token.inlineValue && value.startsWith('-'));
-    if ((name === 'out' || name === 'name') && isForgotten)
-      return { problem: `${rawName} needs a value: ${needs[name]}` };
-    if (name !== 'out' && name !== 'name' && value !== undefined) return { problem: `${rawName} takes no value` };
+    const need = Object.hasOwn(needs, name) ? needs[name as keyof typeof needs] : undefined;
+    if (need !== undefined && isForgotten) return { problem: `${rawName} needs a value: ${need}` };
+    if (need === undefined && value !== undefined) return { problem: `${rawName} takes no value` };
     given.set(name, value ?? '');
   }
   if (given.has('help')) return 'help';
@@ -57,12 +60,14 @@ export function readImportCommand(args: readonly string[]): ImportCommand | 'hel
   const extra = known === 'env' ? positionals[1] : another;
   if (extra !== undefined) return { problem: `${JSON.stringify(extra)} is too many` };
   if (given.has('name') && known !== 'portkey') return { problem: '--name is for portkey' };
-  const [out, name] = [given.get('out'), given.get('name')];
+  if (given.has('keys') && known !== 'litellm') return { problem: '--keys is for litellm' };
+  const [out, keys, name] = [given.get('out'), given.get('keys'), given.get('name')];
   return {
     source: known,
     file,
     force: given.has('force'),
     ...(out === undefined ? {} : { out }),
+    ...(keys === undefined ? {} : { keys }),
     ...(name === undefined ? {} : { name }),
   };
 }

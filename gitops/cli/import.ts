@@ -1,12 +1,14 @@
 // `model-gateway import litellm config.yaml`: makes a configuration of that of another gateway, and says what it could not take over.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import { withoutKeys } from '../../schemas/formats/key-shapes.ts';
 import type { Variables } from '../../schemas/variables.ts';
 import type { LoadContext } from '../assemble/load-context.ts';
 import { firstLoadBytes, load } from '../assemble/load-off-thread.ts';
 import type { Draft, Translation } from '../import/draft.ts';
 import { translateEnvironment } from '../import/environment-keys.ts';
 import { translateLitellm } from '../import/litellm/litellm.ts';
+import { addVirtualKeys } from '../import/litellm/virtual-keys.ts';
 import { translatePortkey } from '../import/portkey/portkey.ts';
 import { report, summarize, variablesOf } from '../import/report.ts';
 import { sayable, writeYaml } from '../import/write-yaml.ts';
@@ -16,7 +18,8 @@ import { readRegular } from '../read/read.ts';
 import { calledFrom, showPath } from './called-from.ts';
 import { type ImportCommand, readImportCommand } from './import-command.ts';
 
-const usage = 'usage: model-gateway import litellm|portkey|env [FILE] [--out DIR] [--force] [--name NAME] [--help]';
+const usage =
+  'usage: model-gateway import litellm|portkey|env [FILE] [--out DIR] [--force] [--keys FILE] [--name NAME] [--help]';
 const help = `${usage}
 
 Makes a configuration of this gateway, with a comment for each thing that has no counterpart, and a report.
@@ -27,6 +30,7 @@ Makes a configuration of this gateway, with a comment for each thing that has no
 
   --out DIR        write DIR/litellm.yaml, DIR/portkey.yaml or DIR/env.yaml, and print a report; without it the YAML is printed
   --force          overwrite that file
+  --keys FILE      litellm: the answer of GET /key/list?return_full_object=true, whose limits and budgets become rules of user paths
   --name NAME      portkey: the alias that stands for the config; without it the name of the file
   --help           this text
 
@@ -51,6 +55,11 @@ export async function importConfig(
     return { output: sortProblems(problems).map(formatProblem).join('\n'), code: 1 };
   const title = `From ${command.source === 'env' ? 'the environment' : basename(command.file)}: ${summarize(draft)}`;
   const yaml = writeYaml(draft, [title, ...variablesOf(draft)].map(sayable));
+  if (withoutKeys(yaml) !== yaml)
+    return {
+      output: `${command.file}  has what looks like a key in the place of a name or a model; nothing was written`,
+      code: 1,
+    };
   const faults = await faultsOf(yaml, `${command.source}.yaml`);
   const said = faults.length === 0 ? [] : ['To correct before it loads', ...faults.map((fault) => `  ${fault}`), ''];
   if (command.out === undefined)
@@ -66,7 +75,7 @@ export async function importConfig(
 }
 
 async function translate(
-  { source, file, name }: ImportCommand,
+  { source, file, keys, name }: ImportCommand,
   from: string,
   environment: Variables,
 ): Promise<{ draft?: Draft; problems: readonly Problem[] }> {
@@ -77,16 +86,23 @@ async function translate(
       ? { draft, problems: [] }
       : { problems: [problemOfFile('the environment', none)] };
   }
-  const shown = showPath(from, file);
-  const bytes = (await readRegular(resolve(from, file))) ?? 'does not exist';
-  if (typeof bytes === 'string') return { problems: [problemOfFile(shown, bytes)] };
-  if (bytes.length > mostBytes)
-    return { problems: [problemOfFile(shown, 'is larger than 1 MiB, the limit for a file to import')] };
-  const { parsed, problems } = parseFile({ name: shown, path: shown, bytes }, { mergesKeys: true, hidesValues: true });
+  const { parsed, problems } = await readSource(from, file);
   if (parsed === undefined) return { problems };
   const alias = name ?? (basename(file, extname(file)) || 'chat');
   const translation: Translation = source === 'litellm' ? translateLitellm(parsed) : translatePortkey(parsed, alias);
-  return translation;
+  if (keys === undefined) return translation;
+  const read = await readSource(from, keys);
+  const ofKeys = read.parsed === undefined ? read.problems : addVirtualKeys(translation.draft, read.parsed);
+  return { draft: translation.draft, problems: [...translation.problems, ...ofKeys] };
+}
+
+async function readSource(from: string, file: string): Promise<ReturnType<typeof parseFile>> {
+  const shown = showPath(from, file);
+  const bytes = (await readRegular(resolve(from, file))) ?? 'does not exist';
+  if (typeof bytes === 'string') return { problems: [problemOfFile(shown, bytes)] };
+  return bytes.length > mostBytes
+    ? { problems: [problemOfFile(shown, 'is larger than 1 MiB, the limit for a file to import')] }
+    : parseFile({ name: shown, path: shown, bytes }, { mergesKeys: true, hidesValues: true });
 }
 
 /** What check-config would say of the result; variables are not needed for it. */

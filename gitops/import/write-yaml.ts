@@ -83,6 +83,7 @@ function contentOf(draft: Draft, places: Places): Map<string, unknown> {
     for (const [index, alias] of draft.aliases.entries()) places.set(alias, ['aliases', index]);
     content.set('aliases', draft.aliases.map(aliasOf));
   }
+  for (const [index, [, all]] of [...draft.pathLimits].entries()) places.set(all, ['rate_limits', 'user_paths', index]);
   const limits = limitsOf(draft);
   if (limits !== undefined) content.set('rate_limits', limits);
   if (draft.budgets.size > 0) {

@@ -1,5 +1,5 @@
 // `import`: configurations of other gateways become one of ours; what has no counterpart is named, and no secret of theirs comes along.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
@@ -26,7 +26,9 @@ const problemsOf = (yaml: string): string[] =>
 
 const cases = readdirSync(fixtures).map((name) => {
   const source = readdirSync(join(fixtures, name)).find((entry) => entry.startsWith('config.')) ?? '';
-  const options = source.endsWith('.json') ? ['--name', 'chat'] : [];
+  const keys = join(fixtures, name, 'keys.json');
+  const ofKeys = existsSync(keys) ? ['--keys', keys] : [];
+  const options = source.endsWith('.json') ? ['--name', 'chat'] : ofKeys;
   return { name, source, options, text: readFileSync(join(fixtures, name, source), 'utf8') };
 });
 
@@ -98,6 +100,7 @@ await test('a wrong command is exit 2 and one sentence', async (t) => {
     [['litellm', 'a', '--out'], '--out needs a value: a directory'],
     [['litellm', 'a', '--forc'], 'the option --forc is unknown; did you mean "--force"?'],
     [['litellm', 'a', '--name', 'x'], '--name is for portkey'],
+    [['portkey', 'a', '--keys', 'x'], '--keys is for litellm'],
   ];
   for (const [args, sentence] of rows) {
     const { code, output } = await importConfig(args, {});
@@ -137,6 +140,8 @@ await test('a file that cannot be used is exit 1, with the places of what is wro
     t.notMatch(output, /sk-canary|CA4A27|ls\]/, text);
   }
   t.match(await importConfig(['litellm', 'nothing.yaml'], {}), { code: 1, output: 'nothing.yaml  does not exist' });
+  const keys = await imported('a.yaml', deployment({}), '--keys', 'a.yaml');
+  t.match(keys, { code: 1, output: /^a.yaml:1:1 {2}has no list "keys"/ });
   t.match(await importConfig(['litellm', '.'], {}), { code: 1, output: /is a directory/ });
 });
 
@@ -187,6 +192,14 @@ await test('names, keys and addresses of the source break nothing', async (t) =>
   );
   t.notMatch(clean, /canary/);
   t.same(problemsOf(clean), []);
+  const named = await imported(
+    'c.yaml',
+    deployment({ model: 'openai/sk-written-where-a-name-belongs' }),
+    '--out',
+    'none',
+  );
+  t.match(named, { code: 1, output: /^c.yaml {2}has what looks like a key in the place of a name/ });
+  t.notOk(existsSync('none'));
 });
 
 await test('a value of any other type is a problem with a place, or changes what comes out; it never breaks it', async (t) => {

@@ -81,11 +81,7 @@ function addModelAlias(translator: Translator, { name, deployments }: Group, aro
   const [first, later] = levels(deployments.filter(({ model }) => !model.includes('*')));
   const chosen = weighted(first, routing.strategy === undefined);
   const behind = [...later, ...fallbacksOf(around)].map(({ selector }) => selector);
-  for (const { piece, weight, selector } of deployments)
-    if (weight === 0 && !chosen.some(({ model }) => model === selector))
-      note(translator, 'decide', piece, {
-        text: 'has a weight of 0: it is a model of its provider, and no target of the alias',
-      });
+  noteWeights(translator, first, chosen);
   const firsts = new Set(chosen.map(({ model }) => model));
   const others = [...new Set(behind)].filter((selector) => !firsts.has(selector));
   const [only] = chosen;
@@ -163,6 +159,22 @@ function weighted(deployments: readonly Deployment[], isByWeight: boolean): Draf
   const weights = wholeShares(drawn.map(([, share]) => share));
   const areEqual = !isByWeight || weights.every((weight) => weight === weights[0]);
   return drawn.map(([model], index) => ({ model, ...(areEqual ? {} : { weight: weights[index] ?? 1 }) }));
+}
+
+/** LiteLLM draws a deployment of weight 0 never, and one without a weight neither where others have one. */
+function noteWeights(translator: Translator, all: readonly Deployment[], chosen: DraftAlias['targets']): void {
+  const areWeighted = all.some(({ weight }) => weight !== undefined);
+  for (const { piece, weight, selector } of areWeighted ? all : []) {
+    const isTarget = chosen.some(({ model }) => model === selector);
+    if (!isTarget)
+      note(translator, 'decide', piece, {
+        text: 'has a weight of 0: it is a model of its provider, and no target of the alias',
+      });
+    else if (weight === undefined)
+      note(translator, 'decide', piece, {
+        text: 'has no weight beside others that have one: it gets the least of them',
+      });
+  }
 }
 
 /** Deployments of the groups that a group falls back to. Theirs do not follow: no alias can lead back to itself. */

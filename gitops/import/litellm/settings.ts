@@ -1,7 +1,7 @@
 // Reads the settings of the whole file of LiteLLM: the cache, the budget of all, limits of all, sizes, and what lies in variables here.
-import { note } from '../draft.ts';
+import { note, type Work } from '../draft.ts';
 import { budgetPeriod } from '../periods.ts';
-import type { TreePiece } from '../source.ts';
+import type { Piece, TreePiece } from '../source.ts';
 import type { Translator } from '../traits.ts';
 import { settingWords } from './explanations.ts';
 
@@ -89,20 +89,32 @@ function readSemantic(translator: Translator, params: TreePiece, cache: Record<s
 
 /** `max_budget`, which holds for all requests together. */
 export function readBudget(translator: Translator, settings: TreePiece): void {
-  const { source, draft } = translator;
+  const { source } = translator;
   const piece = source.member(settings, 'max_budget');
   const amount = source.number(settings, 'max_budget');
-  const text = source.text(settings, 'budget_duration');
-  if (piece === undefined || amount === undefined) return;
+  const period = source.text(settings, 'budget_duration');
+  if (piece !== undefined && amount !== undefined) addBudget(translator, '/', { piece, amount, period });
+}
+
+/** Adds the budget of a user path. `period`: as LiteLLM writes it, such as `30d`. */
+export function addBudget(
+  work: Work,
+  path: string,
+  {
+    piece,
+    amount,
+    period: text,
+  }: { readonly piece: Piece; readonly amount: number; readonly period: string | undefined },
+): void {
   if (amount < 1e-9 || amount > 9_000_000) {
-    note(translator, 'lost', piece, { text: 'is no amount from 0.000000001 to 9000000 US dollars' });
+    note(work, 'lost', piece, { text: 'is no amount from 0.000000001 to 9000000 US dollars' });
     return;
   }
   const period = text === undefined ? undefined : budgetPeriod(text);
   const limits = [{ ...(period ?? { period: 'monthly' }), amount }];
-  draft.budgets.set('/', limits);
+  work.draft.budgets.set(path, limits);
   if (period === undefined)
-    note(translator, 'decide', piece, {
+    note(work, 'decide', piece, {
       about: limits,
       text: 'has no period that is known, and every budget here has one: it was made monthly',
     });
