@@ -1,7 +1,8 @@
 // Moves records from the journal into the record store, for as long as the process runs. What the store does not take stays in the journal.
 import { setTimeout } from 'node:timers/promises';
 import type { Log } from '../../plane/log-events.ts';
-import type { JournalReader } from '../../store/records/journal.ts';
+import type { JournalBatch, JournalReader } from '../../store/records/journal.ts';
+import { isOfNewerGateway } from '../../store/records/record-line.ts';
 import type { AddedRecords, RecordStore } from '../../store/records/record-store.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 
@@ -90,7 +91,7 @@ export function drainJournal({ reader, store, log, stored }: JournalDrainParts):
   async function step(): Promise<number> {
     let at: DrainTrouble['of'] = 'journal';
     try {
-      const batch = await reader.next(mostRecords);
+      const batch = readable(await reader.next(mostRecords));
       if (batch !== undefined) {
         at = 'store';
         const { added, unreadable } = batch.lines.length === 0 ? nothing : await add(batch.lines);
@@ -124,4 +125,11 @@ export function drainJournal({ reader, store, log, stored }: JournalDrainParts):
       return running;
     },
   };
+}
+
+/** Throws for a batch with records that this gateway would misread: all of them wait for one that can read them. */
+function readable(batch: JournalBatch | undefined): JournalBatch | undefined {
+  if (batch?.lines.some(isOfNewerGateway) === true)
+    throw new Error('it holds records of a newer version of the gateway; run the control plane of that version');
+  return batch;
 }

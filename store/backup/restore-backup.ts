@@ -37,7 +37,7 @@ interface Move {
  * What proxies and the control plane remember of a newer state would undo the restore, and how far journals were stored is no longer so.
  * Below the data directory.
  */
-const outdated = ['*/last-good-state.json', '*/limits.json', '*/journal/*.offset'];
+const outdated = ['*/last-good-state.json', '*/journal/*.offset'];
 
 /** Rejects with an Error that says what to do; then the data directory is as it was. */
 export async function restoreBackup({ folder, dataDirectory, elsewhere, time }: RestoreOrder): Promise<Restored> {
@@ -60,7 +60,7 @@ export async function restoreBackup({ folder, dataDirectory, elsewhere, time }: 
     const moves = [
       ...replaced.map((path) => ({ from: join(dataDirectory, path), to: join(aside, path) })),
       ...files
-        // Journals and dates that are there hold what the backup has of them, and more.
+        // Those that are there hold what the backup has of them, and more.
         .filter(({ path }) => !isSideFile(path) || !existsSync(join(dataDirectory, path)))
         .map(({ path }) => ({ from: join(staged, path), to: join(dataDirectory, path) })),
     ];

@@ -1,4 +1,5 @@
-// What belongs into a backup and is no database: records that wait in journals, and the dates at which rules of the YAML were first seen.
+// What belongs into a backup and is no database: records that wait in journals, the dates at which rules of the YAML were first seen, and which
+// file of shared limits a proxy has told its uses.
 import { globSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -7,7 +8,7 @@ import { readOffset } from '../records/file/segment-state.ts';
 
 const newline = 0x0a;
 const journalFile = /^[^/]+\/journal\/[0-9]{10}-[0-9a-f]{16}\.jsonl$/;
-const datesFile = /^[^/]+\/declared-[a-z]+\.json$/;
+const memoryFile = /^[^/]+\/(declared-[a-z]+|limits)\.json$/;
 
 export interface SideFile {
   /** Below the data directory, with slashes. */
@@ -17,7 +18,7 @@ export interface SideFile {
 
 /** Whether a file of a backup has the name of one of these. */
 export function isSideFile(path: string): boolean {
-  return isJournalFile(path) || (datesFile.test(path) && !path.startsWith('.'));
+  return isJournalFile(path) || (memoryFile.test(path) && !path.startsWith('.'));
 }
 
 /** Records that wait are in Redis instead, with `REDIS_URL`. */
@@ -30,7 +31,7 @@ export async function* sideFilesIn(dataDirectory: string, hasJournals: boolean):
   const instances = globSync('*/', { cwd: dataDirectory }).map((name) => basename(name));
   for (const instance of instances) {
     const folder = join(dataDirectory, instance);
-    for (const name of globSync('declared-*.json', { cwd: folder }))
+    for (const name of globSync(['declared-*.json', 'limits.json'], { cwd: folder }))
       yield { path: `${instance}/${name}`, content: (await contentFrom(join(folder, name), 0)) ?? Buffer.alloc(0) };
     if (!hasJournals) continue;
     for (const segment of await segmentsIn(join(folder, 'journal'))) {

@@ -7,6 +7,15 @@ export const longestLineBytes = 4 * 1024 * 1024;
 /** Stands in no JSON (RFC 8259): neither in a text nor between tokens. */
 export const separator = '\x1f';
 
+/** Of the form that is described above. A change that an older gateway would misread raises it. */
+const lineVersion = 1;
+
+/** A line of a later form begins with its version, so that it is known without being parsed. */
+export function isOfNewerGateway(line: string): boolean {
+  const version = /^\{"line_version":(\d{1,9})\b/.exec(line.slice(0, 32))?.[1];
+  return Number(version ?? lineVersion) > lineVersion;
+}
+
 /** Without its line break. In pieces, each is copied once. */
 export type RecordLine = string | readonly Buffer[];
 

@@ -31,3 +31,34 @@ await test('a thousand records make one transaction', async (t) => {
   await waitFor('all to be taken', () => adds.reduce((sum, count) => sum + count, 0) === 3_000);
   t.same(adds, [1_000, 1_000, 1_000]);
 });
+
+await test('records of a newer version of the gateway wait until one comes that can read them', async (t) => {
+  const line = JSON.stringify(record('older'));
+  const newer = `{"line_version":2,${line.slice(1)}`;
+  const batches = [[line], [line, newer]];
+  let acknowledged = 0;
+  const stored: string[] = [];
+  const drain = drainJournal({
+    reader: {
+      async next() {
+        const lines = batches[acknowledged];
+        const acknowledge = async (): Promise<void> => {
+          acknowledged += 1;
+        };
+        return lines && { lines, passedOver: 0, acknowledge };
+      },
+    },
+    store: {
+      async add(lines) {
+        stored.push(...lines);
+        return { added: lines.length, unreadable: 0 };
+      },
+    },
+    log: pino({ enabled: false }),
+    stored: () => undefined,
+  });
+  t.teardown(() => drain.close());
+  await waitFor('the trouble', () => drain.status().trouble !== undefined);
+  t.match(drain.status(), { storedRecords: 1, lostRecords: 0, trouble: { of: 'journal', reason: /newer version/ } });
+  t.same([stored, acknowledged], [[line], 1], 'none of the batch was taken');
+});

@@ -104,14 +104,15 @@ export class RecordFile implements Database {
     if (this.#open !== undefined) return this.#open;
     if (identityOf(this.path) === undefined) createFile(this.path);
     const database = new DatabaseSync(this.path, { timeout: this.#busyMs });
+    const statements = statementsOf(database);
     try {
+      if ((await versionIn(statements)) > recordsVersion) throw failure(this.path, 'newer_schema', undefined, what);
       switchToWal(database, Math.ceil(this.#busyMs / 5));
       // A batch that is stored is removed from the journal: it has to be on the disk.
       database.exec(`PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${mostLogBytes}`);
       database.exec(
         `PRAGMA wal_autocheckpoint = ${pagesOfLog(dirname(this.path))}; PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY`,
       );
-      const statements = statementsOf(database);
       if ((await versionIn(statements)) < recordsVersion)
         await transact(database, 'IMMEDIATE', () => migrate(statements));
       this.#open = { database, statements, identity: identityOf(this.path) ?? '' };
