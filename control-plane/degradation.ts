@@ -36,6 +36,11 @@ const mostNamed = 5;
 
 export const storeDown = 'state_store_unavailable';
 
+/** Whether it is that this plane does not reach its state store. */
+export function isStoreDown({ where, reason }: Degraded): boolean {
+  return where === ownName && reason === storeDown;
+}
+
 /** The times are exact when `look` is called often, as the watch of the fleet does. */
 export function createDegradation({ fleet, readiness, desired, nowMs }: DegradationParts): Degradation {
   let known = new Map<string, Degraded>();
@@ -43,14 +48,14 @@ export function createDegradation({ fleet, readiness, desired, nowMs }: Degradat
     look() {
       const proxies = fleet.proxies();
       const { reasons, causes = {} } = readiness();
-      const isStoreDown = reasons.includes(storeDown);
+      const isDown = reasons.includes(storeDown);
       const now = nowMs();
       const found: Degraded[] = [
         ...reasons.map((reason) => ({ where: ownName, reason, sinceMs: now, cause: causes[reason] })),
-        ...(proxies.some(({ isLive }) => isLive) ? [] : [nobody(isStoreDown, now)]),
+        ...(proxies.some(({ isLive }) => isLive) ? [] : [nobody(isDown, now)]),
         ...proxies.flatMap((proxy) => {
           const { instance: where, isLive, heardAtMs } = proxy;
-          if (!isLive) return [{ where, reason: 'silent', sinceMs: heardAtMs, cause: silence(isStoreDown) }];
+          if (!isLive) return [{ where, reason: 'silent', sinceMs: heardAtMs, cause: silence(isDown) }];
           return [...reasonsOf(proxy, desired())].map(([reason, cause]) => ({ where, reason, sinceMs: now, cause }));
         }),
       ];
@@ -61,21 +66,21 @@ export function createDegradation({ fleet, readiness, desired, nowMs }: Degradat
         }),
       );
       const isTrouble = ({ reason, sinceMs }: Degraded): boolean => reason !== 'behind' || now - sinceMs > followMs;
-      const rank = ({ where, reason }: Degraded): number => (where === ownName && reason === storeDown ? 0 : 1);
+      const rank = (each: Degraded): number => (isStoreDown(each) ? 0 : 1);
       return [...known.values()].filter(isTrouble).sort((a, b) => rank(a) - rank(b) || a.sinceMs - b.sinceMs);
     },
   };
 }
 
-function nobody(isStoreDown: boolean, sinceMs: number): Degraded {
-  const cause = isStoreDown
+function nobody(isDown: boolean, sinceMs: number): Degraded {
+  const cause = isDown
     ? 'none was heard through the state store, and none has told this control plane itself'
     : undefined;
   return { where: ownName, reason: 'no_proxy_is_live', sinceMs, cause };
 }
 
-function silence(isStoreDown: boolean): string | undefined {
-  return isStoreDown ? 'it has not told this control plane itself either' : undefined;
+function silence(isDown: boolean): string | undefined {
+  return isDown ? 'it has not told this control plane itself either' : undefined;
 }
 
 /** The live proxies that reject the configuration on their disk. */

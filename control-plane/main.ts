@@ -51,7 +51,7 @@ import { virtualModelResource } from './admin/virtual-models/resource.ts';
 import { secretsOf } from './authenticate.ts';
 import { ConfigInForce } from './config-in-force.ts';
 import { dashboard } from './dashboard/routes.ts';
-import { createDegradation, rejectingProxies } from './degradation.ts';
+import { createDegradation, isStoreDown, rejectingProxies } from './degradation.ts';
 import { DocumentsInForce } from './documents-in-force.ts';
 import { closeGraceMs, drain } from './drain.ts';
 import { readEnvironment } from './environment.ts';
@@ -219,6 +219,7 @@ const rateLimitParts = {
   ...admin,
   configRules: () => ({ rules: config.rules, declared: declaredDates.current(), places: config.places.rules }),
   live: () => readLiveCounters(fleet, nowMs),
+  staleSinceMs: () => degradation.look().find(isStoreDown)?.sinceMs,
   prerequisites: () => config.prerequisites(),
   limits: {
     look: (keys: readonly string[]) => store.limits.look(keys),

@@ -2078,6 +2078,10 @@ export interface RateLimitsAnswer {
    * Present, and true, only while the store does not answer: the rules are those in force in this control plane, and their usage is left out.
    */
   stale?: true;
+  /**
+   * When the store was found not to answer. RFC 3339, UTC. What is used shows again when it answers.
+   */
+  stale_since?: string;
 }
 /**
  * The answer of GET, PUT and DELETE /admin/budgets and of POST /admin/budgets/reset-one: every budget, sorted by scope and subject, the longer period first. When a budget of an operator cannot be enforced, the list also has the one of the configuration that is enforced instead.

@@ -153,6 +153,7 @@ async function startLosing(t: Test) {
         commit: (commit) => store.commit(commit),
         inForce: () => (isKnown ? last : undefined),
       },
+      staleSinceMs: () => Date.parse('2026-03-01T21:04:20Z'),
       live: async () => {
         await store.heartbeats();
         return {
@@ -183,12 +184,13 @@ await test('while the store is away, what is in force is listed without usage an
   await plane.put({ ...teamRule, user_path: '/other' });
   const fresh = await plane.list();
   t.match(find(fresh, '/team'), { requests_used: 1, requests_remaining: 4 });
-  t.notOk('stale' in fresh.body, 'the usual answer is as ever');
+  t.notOk('stale' in fresh.body || 'stale_since' in fresh.body, 'the usual answer is as ever');
   await lose();
   t.match((await plane.list()).body, { code: 'store_unavailable', status_code: 503 }, 'nothing was in force yet');
   remember();
   const stale = await plane.list();
   t.match([stale.status, stale.etag, stale.body['stale']], [200, fresh.etag, true]);
+  t.equal(stale.body['stale_since'], '2026-03-01T21:04:20.000Z');
   t.match(find(stale, '/team'), { max_requests: 5, updated_by: 'master_key' });
   t.equal(find(stale, '/team')?.['requests_used'], undefined);
   t.same(

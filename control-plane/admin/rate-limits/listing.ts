@@ -18,6 +18,8 @@ export interface ListingParts {
   readonly prerequisites: RulePrerequisites;
   /** Undefined: the store does not answer, so the usage is not known. */
   readonly live: LiveCounters | undefined;
+  /** Since when it does not answer. Unix milliseconds. */
+  readonly staleSinceMs?: number | undefined;
   /** Where caps hold; undefined: it is not known. */
   readonly counting?: Counting | undefined;
   /** Of the rules that the whole fleet counts, as far as the store has said them, by rule key. */
@@ -36,6 +38,7 @@ export function listing(parts: ListingParts): LongList {
     ...parts.page,
     server_time: timestamp(parts.nowMs),
     ...(parts.live === undefined ? { stale: true } : {}),
+    ...(parts.staleSinceMs === undefined ? {} : { stale_since: timestamp(parts.staleSinceMs) }),
   });
 }
 

@@ -28,6 +28,8 @@ export interface RateLimitParts extends ManagedParts {
   live(): Promise<LiveCounters>;
   /** Of caps that hold for the whole fleet. */
   readonly limits: SharedLimits;
+  /** When the store was found not to answer, in Unix milliseconds; absent or undefined: that is not known. */
+  staleSinceMs?(): number | undefined;
   /** The limits on what operators may store. */
   quotas(): Quotas;
   /** Decides which rules can be enforced; called for every request. */
@@ -108,7 +110,8 @@ export const rateLimitResource: ManagedResource<RateLimitParts, RulesNow, Listin
   async list(parts, state, { operator, query = everyRuleShown, figures, isStale }) {
     const live = isStale ? undefined : figures;
     const counting = live && countingOf(live, parts.limits);
-    const all: ListingParts = { ...shownRules(parts, state), live, counting };
+    const staleSinceMs = live === undefined ? parts.staleSinceMs?.() : undefined;
+    const all: ListingParts = { ...shownRules(parts, state), live, counting, staleSinceMs };
     const read = async (rules: ListingParts['rules'], most: number): Promise<ListingParts['shared']> =>
       counting?.counted === 'fleet' ? readShared(rules, parts.limits.look, most) : undefined;
     const seen = all.rules.filter((rule) => isVisible(operator, rule));

@@ -7,6 +7,7 @@ import { ConfirmDialog, Dialog } from '../parts/dialog.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
 import { Empty, Loaded } from '../parts/states.ts';
 import { Table } from '../parts/table.ts';
+import { TimeText } from '../parts/time-text.ts';
 import { write } from '../parts/writes.ts';
 import { YamlText } from '../parts/yaml-text.ts';
 import { place } from '../router.ts';
@@ -105,7 +106,7 @@ interface RulesProps {
 }
 
 function Rules({ of: { filter, listing }, onView, onNew, columns }: RulesProps): View {
-  const { rate_limits: rows, total, offset, unfiltered_total, stale } = listing;
+  const { rate_limits: rows, total, offset, unfiltered_total, stale, stale_since: since } = listing;
   if (unfiltered_total === 0)
     return html`<${Empty} title="There are no rules, so nothing is limited.">
       <p>A rule bounds the requests and tokens of a user path, a provider or a model. Declare rules under <code>rate_limits</code> in the configuration, or write one here:</p>
@@ -113,7 +114,7 @@ function Rules({ of: { filter, listing }, onView, onNew, columns }: RulesProps):
     </${Empty}>`;
   if (total === 0)
     return html`<${Empty} title="No rule matches the filters."><p>Clear some of them to see more.</p></${Empty}>`;
-  return html`${stale && html`<p class="note warning" role="status">The state store does not answer: the rules in force are shown, without their use. They cannot be changed now.</p>`}
+  return html`${stale && html`<p class="note warning" role="status">The state store does not answer${since && html` since <${TimeText} at=${since} />`}: the rules in force are shown, without their use. They cannot be changed now.</p>`}
     <p class="quiet small">${total === unfiltered_total ? plural(total, 'rule') : `${count(total)} of ${plural(unfiltered_total, 'rule')}`}</p>
     <${Table}
       key=${filter}
