@@ -5,6 +5,7 @@ import { startedExamples } from '../local/examples.ts';
 import type { Command, Outcome } from './commands.ts';
 import { completion, completionHelp, completionUsage } from './completion.ts';
 import { explain, explainHelp, explainUsage } from './explain.ts';
+import { exportHelp, exportManaged, exportUsage } from './export.ts';
 import { keys, keysHelp, keysUsage } from './keys.ts';
 import { top } from './programs.ts';
 
@@ -81,6 +82,14 @@ Runs the control plane of a fleet with the configuration in GATEWAY_CONFIG (defa
     words: ['list', 'issue', 'revoke', 'rotate', '--user-path', '--models', '--expires-in', '--json', '--url'],
     help: keysHelp,
     run: keys,
+  },
+  {
+    name: 'export',
+    usage: exportUsage,
+    summary: 'what operators have set outside git, as YAML for git',
+    words: ['--force', '--url'],
+    help: exportHelp,
+    run: exportManaged,
   },
   {
     name: 'backup',

@@ -92,6 +92,20 @@ await test('model-gateway start answers, copies the configuration of the quick s
   t.equal((await ask(value)).status, 200, 'a key that was issued works');
   t.match(await gateway('keys', 'revoke', id), { code: 0, stdout: new RegExp(`^${id} {2}refused {2}/team-a {2}Ann`) });
   t.match(await gateway('keys', 'list'), { code: 0, stdout: new RegExp(`^${id} {2}refused`) });
+  const write = (path: string, body: object): Promise<Response> =>
+    fetch(`${url}/admin/${path}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  await write('rate-limits', { user_path: '/team-a', period: 'minute', max_requests: 9, reason: 'launch day' });
+  await write('virtual-models', { source: 'fast', targets: [{ model: 'demo/demo-small' }] });
+  const exported = await gateway('export', 'config');
+  t.match(exported, { code: 0, stdout: /written: config\/manual\.yaml/ });
+  t.match(
+    readFileSync(join(folder, 'config/manual.yaml'), 'utf8'),
+    /# launch day\n[\s\S]*max_requests: 9[\s\S]*source: fast/,
+  );
   t.match(await gateway('check', 'config', '--strict'), { code: 0, stdout: /^config: ok/m });
 
   if (child.pid !== undefined) process.kill(-child.pid, 'SIGINT');

@@ -1,0 +1,44 @@
+// `model-gateway export`: what operators have set outside git, as YAML for git.
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Managed, managedYaml } from '../../gitops/cli/managed-yaml.ts';
+import { askAdmin, connectionHelp, connectionOptions } from './admin-api.ts';
+import type { Outcome } from './commands.ts';
+
+export const exportUsage = '[DIR] [--force]';
+export const exportHelp = `usage: model-gateway export ${exportUsage} [--url URL]
+
+Prints the rules, budgets, aliases and guardrails that operators have set with the admin API, as YAML for the configuration, each with its
+author, reason and end in a comment. With DIR it writes them to DIR/manual.yaml. Keys are not in it. Once they are in git and live, delete them
+at the admin API: until then they go on winning over the configuration.
+
+  --force   replaces a file that exists
+${connectionHelp}
+
+exit code: 0 done, 1 not done, 2 the command itself is wrong`;
+
+const options = { ...connectionOptions, force: { type: 'boolean', default: false } } as const;
+const fileName = 'manual.yaml';
+
+export async function exportManaged(args: readonly string[]): Promise<Outcome> {
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const [folder, ...others] = positionals;
+  if (others.length > 0) return { output: `usage: model-gateway export ${exportUsage}`, code: 2 };
+  const text = managedYaml(await readManaged(values.url));
+  if (folder === undefined) return { output: text.trimEnd(), code: 0 };
+  const file = join(folder, fileName);
+  if (existsSync(file) && !values.force) return { output: `${file} exists; --force replaces it`, code: 1 };
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, text);
+  return { output: `written: ${file}`, code: 0 };
+}
+
+async function readManaged(url: string | undefined): Promise<Managed> {
+  const lists = (await askAdmin(url, { path: 'config?lists=rate_limits,budgets,aliases' })) as Omit<
+    Managed,
+    'guardrails'
+  >;
+  const { guardrails } = (await askAdmin(url, { path: 'guardrails' })) as Pick<Managed, 'guardrails'>;
+  return { ...lists, guardrails };
+}
