@@ -49,7 +49,13 @@ const workloads = manifests.flatMap(({ spec }) =>
   spec?.template === undefined ? [] : [{ ...spec, ...spec.template }],
 );
 const pods = workloads.map(({ spec }) => spec);
-const [proxy, controlPlane] = pods as unknown as readonly [Pod, Pod];
+const podOf = (plane: string): Pod => {
+  const found = pods.find(({ containers: [{ name }] }) => name === plane);
+  if (found === undefined) throw new Error(`no pod of ${plane}`);
+  return found;
+};
+const [proxy, controlPlane] = [podOf('proxy'), podOf('control-plane')];
+const component = 'app.kubernetes.io/component';
 /** The volume that a path of a pod lies on. */
 const volumeOf = ({ containers: [{ volumeMounts }], volumes }: Pod, path: string): Volume | undefined => {
   const mount = volumeMounts.find(({ mountPath }) => `${path}/`.startsWith(`${mountPath}/`));
@@ -89,7 +95,8 @@ await test('the config of the manifest is usable, and secrets are mounted where 
 await test('the probes of the manifest are endpoints, and its commands are those of npm run', async (t) => {
   const { scripts } = parse(readFileSync(join(top, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
   for (const { name, command, readinessProbe, livenessProbe } of pods.map(({ containers: [each] }) => each)) {
-    t.equal(command.join(' ').replace('node_modules/.bin/', ''), scripts[name], name);
+    const ofBuild = scripts[name]?.replace(`${name}/main.ts`, `/opt/model-gateway/${name}.js`);
+    t.equal(command.join(' '), ofBuild, name);
     t.match(readinessProbe, { httpGet: { path: '/health/ready' } });
     t.match(livenessProbe, { httpGet: { path: '/health' } });
   }
@@ -118,8 +125,8 @@ await test('no pod has rights that it does not need, and each says what it needs
 await test('a drain of nodes takes one pod of each kind at a time, and can end', async (t) => {
   const budgets = manifests.filter(({ kind }) => kind === 'PodDisruptionBudget').map(({ spec }) => spec);
   for (const { metadata } of workloads) {
-    const own = budgets.filter((budget) => budget?.selector.matchLabels['app'] === metadata.labels['app']);
-    t.match(own, [{ maxUnavailable: 1 }], `${metadata.labels['app']}`);
+    const own = budgets.filter((budget) => budget?.selector.matchLabels[component] === metadata.labels[component]);
+    t.match(own, [{ maxUnavailable: 1 }], metadata.labels[component]);
   }
   t.equal(budgets.length, workloads.length);
 });
