@@ -8,6 +8,7 @@ import { type Test, test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
 import { manifestFile, renderChart, renderManifest } from '../../deploy/manifest.ts';
 import manifest from '../../package.json' with { type: 'json' };
+import { commandsOf } from '../support/pages.ts';
 import { findProgram } from '../support/programs.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
@@ -78,6 +79,15 @@ await test('what is switched on is there, and the store of records decides how t
   t.match(besides, [{ name: 'git-sync' }, { name: 'git-sync' }]);
   t.ok(named(renderChart(helm)).includes('Deployment gateway-control-plane'));
   t.throws(() => renderChart(helm, ['gitSync.enabled=true']), { message: /gitSync\.repository: the address/ });
+});
+
+await test('the commands of docs/deploying-on-kubernetes.md set values that the chart has', async (t) => {
+  const helm = helmFor(t);
+  const sets = commandsOf('docs/deploying-on-kubernetes.md').map(({ text }) =>
+    [...text.matchAll(/--set (?:"([^"]*)"|(\S+))/g)].map(([, quoted, plain]) => quoted ?? plain ?? ''),
+  );
+  t.equal(sets.filter((settings) => settings.length > 0).length, 2);
+  if (helm !== undefined) for (const settings of sets) t.match(renderChart(helm, settings), /kind: StatefulSet/);
 });
 
 await test('Kubernetes knows every field of what the chart makes', async (t) => {

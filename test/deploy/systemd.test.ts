@@ -1,16 +1,18 @@
 // The units of systemd: they agree with the gateway's own settings, and systemd finds nothing wrong with them and few rights in them.
 import { spawnSync } from 'node:child_process';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { defaultConfig } from '../../gitops/read/validate.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { environmentVariables } from '../../schemas/environment-variables.ts';
 import { durationMs } from '../../schemas/formats/units.ts';
+import { commandsOf } from '../support/pages.ts';
 import { findProgram } from '../support/programs.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 
-const folder = join(import.meta.dirname, '../../deploy/systemd');
+const top = join(import.meta.dirname, '../..');
+const folder = join(top, 'deploy/systemd');
 const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
 const planes = ['proxy', 'control-plane'] as const;
 const unitOf = (plane: string): string => `model-gateway-${plane}.service`;
@@ -37,6 +39,14 @@ await test('the variables of the units are those of the gateway and of Node', as
     set.map(([, name = '']) => name).filter((name) => !known.has(name)),
     [],
   );
+});
+
+await test('the commands of docs/deploying-on-a-machine.md name files that are there', async (t) => {
+  const text = commandsOf('docs/deploying-on-a-machine.md').map((commands) => commands.text);
+  const named = text.join('').matchAll(/\b(?:deploy|examples)\/\S+/g);
+  const missing = [...named].map(([path]) => path).filter((path) => globSync(path, { cwd: top }).length === 0);
+  t.same(missing, []);
+  t.match(text.join(''), /systemctl enable --now model-gateway-control-plane model-gateway-proxy$/m);
 });
 
 await test('systemd reads the units and counts few rights', async (t) => {

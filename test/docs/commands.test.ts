@@ -12,9 +12,11 @@ import { waitFor } from '../support/wait-for.ts';
 const top = join(import.meta.dirname, '../..');
 const startPatienceMs = 60_000;
 
-/** Pages whose commands another test runs, with what only that one has. */
+/** Pages whose commands another test runs, with what only that one has; those for a machine or a cluster of one's own it compares with the files. */
 const elsewhere: Readonly<Record<string, string>> = {
   'docs/cache.md': 'test/examples/cache.test.ts',
+  'docs/deploying-on-a-machine.md': 'test/deploy/systemd.test.ts',
+  'docs/deploying-on-kubernetes.md': 'test/deploy/chart.test.ts',
   'docs/guardrails.md': 'test/examples/guardrails.test.ts',
 };
 const pages = ['README.md', ...globSync('docs/*.md', { cwd: top }).toSorted()].filter(
