@@ -49,7 +49,7 @@ const everything = [
 await test('the schema of the values describes the defaults, and refuses what it does not know', async (t) => {
   const validate = new Ajv({ allowUnionTypes: true }).compile(JSON.parse(read('values.schema.json')));
   const values = parse(read('values.yaml')) as { proxy: object };
-  t.ok(validate(values), validate.errors?.map(({ message }) => message).join());
+  t.ok(validate(values), `${validate.errors?.map(({ message }) => message).join()}`);
   t.notOk(validate({ ...values, proxy: { ...values.proxy, replica: 2 } }));
   t.match(parse(read('Chart.yaml')), { version: manifest.version, appVersion: manifest.version });
 });

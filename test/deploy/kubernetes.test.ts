@@ -126,7 +126,7 @@ await test('a drain of nodes takes one pod of each kind at a time, and can end',
   const budgets = manifests.filter(({ kind }) => kind === 'PodDisruptionBudget').map(({ spec }) => spec);
   for (const { metadata } of workloads) {
     const own = budgets.filter((budget) => budget?.selector.matchLabels[component] === metadata.labels[component]);
-    t.match(own, [{ maxUnavailable: 1 }], metadata.labels[component]);
+    t.match(own, [{ maxUnavailable: 1 }], `${metadata.labels[component]}`);
   }
   t.equal(budgets.length, workloads.length);
 });
