@@ -75,7 +75,7 @@ export const FAULTS: readonly Fault[] = [
     stores: 'servers',
     alert: 'GatewayProviderSlower',
     within: 600,
-    page: 'Overview',
+    page: 'Models',
     begin: ({ primary }) => primary.behave({ kind: 'delay', ms: SLOW_MS }),
     command: drain('primary is slow'),
     helped: isLeftAlone,
@@ -88,7 +88,7 @@ export const FAULTS: readonly Fault[] = [
     within: 900,
     page: 'Models',
     begin: ({ primary }) =>
-      primary.behave({ kind: 'error', status: 429, message: 'Rate limit reached', retryAfter: '2' }),
+      primary.behave({ kind: 'error', status: 429, message: 'Rate limit reached', retryAfter: '5' }),
     command: drain('the account at primary is used up'),
     helped: isLeftAlone,
   },

@@ -22,7 +22,6 @@ interface Status {
 }
 
 interface TargetView {
-  readonly breaker: string;
   readonly obstacle?: string;
   readonly calls: number;
   readonly failures: number;
@@ -107,13 +106,12 @@ function targetsOf({ targets = [] }: Targets): string[] {
   const [first] = targets;
   const view = first?.proxies.find(({ calls }) => calls > 0) ?? first?.proxies[0];
   if (first === undefined || view === undefined) return [];
-  const { breaker, obstacle, calls, failures, first_byte_p95_ms: p95 } = view;
-  if (failures === 0 && obstacle === undefined && (p95 ?? 0) < slowMs) return [];
+  const { obstacle, calls, failures, first_byte_p95_ms: p95 = 0 } = view;
+  if (failures === 0 && obstacle === undefined && p95 < slowMs) return [];
   const words = [
     `${failures} of ${calls} calls of a minute failed`,
     ...(obstacle === undefined ? [] : [`\`${obstacle}\``]),
-    ...(breaker === 'closed' ? [] : [`breaker ${breaker}`]),
-    ...(p95 === undefined ? [] : [`first byte within ${(p95 / 1000).toPrecision(2)} s (p95)`]),
+    ...(p95 < slowMs ? [] : [`one answer in twenty begins after ${Math.round(p95 / 1000)} s`]),
   ];
   return [`${first.provider}/${first.model}: ${words.join(', ')}`];
 }
@@ -123,27 +121,25 @@ function explanationOf({ outcome, targets = [] }: Explained): string[] {
   return [...(outcome === undefined ? [] : [outcome]), ...obstacles.map(({ target, says }) => `${target}: ${says}`)];
 }
 
-/** The warnings and errors that a log has since then, each sentence once. */
-export function complaintsOf(world: World, sinceMs: number): string[] {
+/** The warnings and errors that a log has since then, each once, whatever its figures. Causes that `sight` has are not repeated. */
+export function complaintsOf(world: World, sinceMs: number, { status }: Sight): string[] {
   const { controlPlane, proxies } = world.fleet;
   const processes = [
     ['control-plane', controlPlane] as const,
     ...proxies.map(({ process }) => ['proxy', process] as const),
   ];
   const plain = plainIn(world);
-  const lines = processes.flatMap(([plane, own]) =>
-    own
-      .logs()
-      .filter(({ time, level }) => Date.parse(String(time)) >= sinceMs && (level === 'warn' || level === 'error'))
-      .map(({ msg, err }) => `${plane}: ${plain(sentenceOf(String(msg), err))}`),
-  );
-  return [...new Set(lines)];
-}
-
-/** The message, and the error of the line where the message does not have it. */
-function sentenceOf(message: string, error: unknown): string {
-  const { message: cause = '' } = (error ?? {}) as { readonly message?: string };
-  return cause === '' || message.includes(cause) ? message : `${message}: ${cause}`;
+  const seen = new Map<string, string>();
+  for (const [plane, own] of processes)
+    for (const { time, level, msg, err } of own.logs()) {
+      if (Date.parse(String(time)) < sinceMs || (level !== 'warn' && level !== 'error')) continue;
+      const message = plain(String(msg));
+      const cause = plain((err as Error | undefined)?.message ?? '');
+      const isKnown = cause === '' || [message, ...status].some((text) => text.includes(cause));
+      const kind = `${plane}: ${message.replaceAll(/\d+/g, '')}`;
+      if (!seen.has(kind)) seen.set(kind, `${plane}: ${message}${isKnown ? '' : `: ${cause}`}`);
+    }
+  return [...seen.values()];
 }
 
 /** Texts without moments, and with the places that a real fleet has instead of those of this run. */

@@ -1,4 +1,5 @@
 // The page of a drill, as Markdown: for each fault where it shows, how soon it pages, and what helps.
+import { isDeepStrictEqual } from 'node:util';
 import type { Alarm } from './alarms.ts';
 import { type Fault, lineOf } from './faults.ts';
 import type { Sight } from './observe.ts';
@@ -10,6 +11,8 @@ export interface Finding {
   /** What clients got meanwhile, and once the command had worked: statuses with how often each, by team. */
   readonly during: Answers;
   readonly afterwards: Answers;
+  /** Before the fault. */
+  readonly usual: Sight;
   readonly sight: Sight;
   readonly complaints: readonly string[];
   /** Seconds until the command had worked; undefined: it did not. */
@@ -21,7 +24,9 @@ export type Answers = ReadonlyMap<string, ReadonlyMap<string, number>>;
 const INTRODUCTION = `# Faults of a night
 
 Ten faults, each played on a real fleet: two proxies, a control plane, Redis, PostgreSQL, two providers (\`primary\`, and \`reserve\` behind it), and
-two teams that ask all the time. The full disk is that of a proxy and a control plane that keep all in files. For each: the alert and how long after the fault it comes, where else it shows, and the one command that helps.
+two teams that ask all the time. The full disk is that of a proxy and a control plane that keep all in files. For each: the alert and how long
+after the fault it comes, the one command that helps, and where else it shows: \`/health/ready\`, \`admin status\`, \`admin targets\`,
+\`admin 'explain?model=chat&user_path=/team-a'\`, the warnings of the logs, and the page of the dashboard.
 
 \`npm run drill\` plays them again, in seven minutes. It fails when an alert does not come in time, when a second one comes for the same cause, or
 when a command does not help. \`npm run drill -- --write docs/night.md\` makes this page. The delays are promtool's, for the
@@ -45,7 +50,7 @@ export function renderDrill(findings: readonly Finding[]): string {
   ].join('\n');
 }
 
-function section({ fault, during, afterwards, sight, complaints }: Finding): string[] {
+function section({ fault, during, afterwards, usual, sight, complaints }: Finding): string[] {
   return [
     '',
     `## ${fault.name}`,
@@ -58,7 +63,9 @@ function section({ fault, during, afterwards, sight, complaints }: Finding): str
     ...list('Ready', sight.readiness),
     ...list('Status', sight.status),
     ...(sight.targets.length === 0 ? [] : list('Targets', sight.targets)),
-    ...list(`Explain for ${fault.explained ?? '/team-a'}`, sight.explanation),
+    ...(isDeepStrictEqual(sight.explanation, usual.explanation)
+      ? []
+      : list(`Explain for ${fault.explained ?? '/team-a'}`, sight.explanation)),
     ...list('Log', complaints),
     `- Dashboard: ${fault.page}`,
   ];

@@ -44,13 +44,14 @@ async function play(fault: Fault): Promise<Finding> {
     const world = await startWorld(t, fault.stores);
     await waitFor('the fleet to be well', () => isWell(world));
     const before = await world.scrape(USUAL_SECONDS);
+    const usual = await look(world, fault.explained ?? TEAMS[0]);
     takeAnswers(world);
     const startedMs = Date.now();
     await fault.begin(world);
     const during = await world.scrape(fault.seconds ?? WATCHED_SECONDS);
     const sight = await look(world, fault.explained ?? TEAMS[0]);
     const answers = takeAnswers(world);
-    const complaints = complaintsOf(world, startedMs);
+    const complaints = complaintsOf(world, startedMs, sight);
     const helpedAfter = await help(fault, world);
     const afterwards = takeAnswers(world);
     return {
@@ -58,6 +59,7 @@ async function play(fault: Fault): Promise<Finding> {
       alarms: alarmsOf(t, { before, during }),
       during: answers,
       afterwards,
+      usual,
       sight,
       complaints,
       helpedAfter,

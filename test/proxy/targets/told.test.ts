@@ -115,6 +115,36 @@ await test('the log says once that a target fails, and once that it works again'
   t.same(look(80_000), []);
 });
 
+await test('the log says once that a provider has limited a target for long; a rest or two are no news', async (t) => {
+  const { states, stateOf } = standOf(1);
+  const lines: string[] = [];
+  const note = (text: string): void => void lines.push(text);
+  const tell = createTargetLines({ warn: note, info: note });
+  const state = stateOf(0);
+  const look = (second: number): string[] => {
+    tell(states.known(), start + second * 1000);
+    return lines.splice(0);
+  };
+  const rest = (second: number): void => state.rest(start + second * 1000 + 1_500, start + second * 1000);
+  for (let second = 0; second < 8; second += 2) {
+    rest(second);
+    t.same([...look(second), ...look(second + 1)], []);
+  }
+  state.served();
+  for (let second = 8; second < 18; second += 2) {
+    rest(second);
+    t.same([...look(second), ...look(second + 1)], [], 'it has served a call');
+  }
+  rest(18);
+  t.match(look(18), [/^p\/m0 has served nothing for 10 s, .* left alone/]);
+  for (let second = 20; second < 40; second += 2) {
+    rest(second);
+    t.same([...look(second), ...look(second + 1)], []);
+  }
+  state.served();
+  t.match([...look(45), ...look(60)], [/^p\/m0 works again/]);
+});
+
 await test('a thousand targets that fail at once are told of in portions', async (t) => {
   const { states, stateOf } = standOf(1000);
   const lines: string[] = [];
