@@ -2,7 +2,7 @@
 import { t as suite, test } from 'tap';
 import { isFull } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { startFleet } from '../support/fleet.ts';
+import { shareFleet } from '../support/shared.ts';
 import { shareBrowser } from '../support/shared-browser.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -31,7 +31,7 @@ const declared = {
   guardrails: [{ name: 'mask-personal-data', pii: { action: 'mask' } }],
   cache: { enabled: true },
 };
-const fleet = await startFleet(suite, { store: 'sqlite', proxies: 1, upstream, files: { 'all.yaml': declared } });
+const fleet = await shareFleet({ store: 'sqlite', upstream, files: { 'all.yaml': declared } });
 const [proxy] = fleet.proxies;
 if (proxy === undefined) throw new Error('there is no proxy');
 const browser = await shareBrowser();
@@ -53,22 +53,26 @@ await waitFor('the requests to be recorded', async () => {
   return teams.every((path) => text.includes(`${path}/app`));
 });
 
-for (const [path, shown, extent] of pages) {
-  await test(`the page ${path === '' ? '/' : path} for a key of one subtree`, async (t) => {
-    const { page, complaints } = await browser.open(t, { origin: proxy.url, path, key: keyOfB });
-    await page.getByText('You see /team-b and below.', { exact: true }).waitFor();
-    const main = page.getByRole('main');
-    await main
-      .getByText(extent === 'subtree' ? shown : 'This page shows the whole gateway')
-      .first()
-      .waitFor();
-    t.notMatch(await main.textContent(), /\/team-a|Key of A/);
-    t.equal(await main.getByRole('button', { name: 'Reset all' }).count(), 0);
-    if (extent === 'whole') t.equal(await main.getByRole('button').count(), 0);
-    t.equal(await main.getByRole('alert').count(), 0);
-    t.same(complaints(), [], 'the API has refused nothing');
-  });
-}
+await test('every page for a key of one subtree', async (all) => {
+  const { page, complaints, go } = await browser.open(all, { origin: proxy.url, key: keyOfB });
+  await page.getByText('You see /team-b and below.', { exact: true }).waitFor();
+  const main = page.getByRole('main');
+  for (const [path, shown, extent] of pages) {
+    await all.test(path === '' ? '/' : path, async (t) => {
+      await go(path);
+      await main
+        .getByText(extent === 'subtree' ? shown : 'This page shows the whole gateway')
+        .first()
+        .waitFor();
+      t.notMatch(await main.textContent(), /\/team-a|Key of A/);
+      t.equal(await main.getByRole('button', { name: 'Reset all' }).count(), 0);
+      if (extent === 'whole') t.equal(await main.getByRole('button').count(), 0);
+      t.equal(await main.getByRole('alert').count(), 0);
+      t.equal(await main.getByRole('heading', { name: 'Health' }).count(), 0);
+      t.same(complaints(), [], 'the API has refused nothing');
+    });
+  }
+});
 
 /** In a short run one of each kind: figures, a list, an answer of the proxy, a live list, and what is shown of the whole gateway. */
 const watched = pages.filter(([path]) => isFull || /^(|\/rate-limits|\/explain.*|\/requests.*|\/config)$/.test(path));

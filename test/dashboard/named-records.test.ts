@@ -27,14 +27,14 @@ await test('a session is found by the name that its client gives it, and by nobo
   };
   for (const path of ['/case-d', '/case-d', '/case-e']) await askIn(path);
   await waitFor('them to be recorded', async () => (await total('session_id=case-4711'))[0] === 3);
-  const { page, complaints, barriers } = await open(t, '/requests?search=CASE-47');
+  const { page, go, complaints, barriers } = await open(t, '/requests?search=CASE-47');
   const row = page.getByRole('row', { name: /\/case-d/ });
   await row.getByText(/^case-4711 · /).waitFor();
   t.same(await barriers(), []);
   await row.getByRole('link').first().click();
   await page.getByRole('link', { name: 'case-4711', exact: true }).click();
   await page.getByText('2 requests', { exact: true }).waitFor();
-  await page.goto(`${proxy.url}/admin/dashboard/requests?view=requests&session_id=case-4711`);
+  await go('/requests?view=requests&session_id=case-4711');
   await page.getByText('3 requests', { exact: true }).waitFor();
   await askIn('/case-e');
   await page.getByText('4 requests', { exact: true }).waitFor();
@@ -63,7 +63,7 @@ await test('a reload of the configuration is among the records: what changed, or
   };
   await apply(1);
   const revision = await apply(7);
-  const { page, complaints, barriers } = await open(t, `/requests?view=changes&search=reload-${revision}`);
+  const { page, go, complaints, barriers } = await open(t, `/requests?view=changes&search=reload-${revision}`);
   const applied = page.getByRole('row', { name: /\/admin\/config.*200/s });
   await applied.getByText('the directory', { exact: true }).waitFor();
   t.equal(await applied.count(), 1, 'two proxies and the control plane have read it, and it is recorded once');
@@ -72,7 +72,7 @@ await test('a reload of the configuration is among the records: what changed, or
   await page.getByText(/loosened: rule user_path \/full day: max_requests 1 → 7/).waitFor();
   t.same(await barriers(), []);
   proxy.writeConfig({ 'limits.yaml': withCap('many') });
-  await page.goto(`${proxy.url}/admin/dashboard/requests?view=changes&path=/admin/config&status_code=400`);
+  await go('/requests?view=changes&path=/admin/config&status_code=400');
   await page
     .getByRole('row', { name: /400 config_rejected/ })
     .first()

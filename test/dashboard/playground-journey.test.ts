@@ -126,7 +126,7 @@ await test('requests are listed with their cost, also as CSV, and the writes of 
     const answer = await proxy.fetch('/v1/chat/completions', { method: 'POST', headers, body });
     await answer.body?.cancel();
   }
-  const { page, complaints } = await open(t, '/requests?view=requests&user_path=/spender');
+  const { page, go, complaints } = await open(t, '/requests?view=requests&user_path=/spender');
   const listed = page.getByRole('table', { name: 'Requests' });
   for (const path of ['key', 'app'])
     await listed.getByRole('row', { name: new RegExp(`/spender/${path}.*\\$0\\.50`) }).waitFor();
@@ -136,7 +136,7 @@ await test('requests are listed with their cost, also as CSV, and the writes of 
   await page.getByRole('button', { name: 'Save as CSV' }).click();
   const lines = readFileSync(await (await saving).path(), 'utf8').split('\r\n');
   t.match(lines, [/^timestamp,id,.*,total_cost$/, /\/spender\/.*,0\.5$/, /\/spender\/.*,0\.5$/, '']);
-  await page.goto(`${proxy.url}/admin/dashboard/requests?view=requests`);
+  await go('/requests?view=requests');
   await listed.getByText('/spender/app').first().waitFor();
   t.notMatch(await listed.textContent(), '/admin/');
   await page.getByRole('link', { name: 'Changes', exact: true }).click();

@@ -16,7 +16,7 @@ const [model = ''] = upstream.models;
 const limits = {
   rate_limits: {
     user_paths: [
-      { path: '/team', limits: [{ period_seconds: 6, max_requests: 1, name: 'tiny' }] },
+      { path: '/team', limits: [{ period: 'hour', max_requests: 1, name: 'tiny' }] },
       { path: '/full', limits: [{ period: 'day', max_requests: 1 }] },
     ],
   },
@@ -73,7 +73,7 @@ async function open(
   return browser.open(t, { origin: proxy?.url ?? '', path, ...more });
 }
 
-await test('find the refused request, read why, see it end by itself', async (t) => {
+await test('find the refused request, read why, see it end', async (t) => {
   const { page, complaints } = await open(t, '/requests?status_code=429');
   await page.getByText('No request matches the filters.').waitFor();
   t.equal(await ask('/team/app', `fake/${model}`, hello), 200);
@@ -86,8 +86,9 @@ await test('find the refused request, read why, see it end by itself', async (t)
     await page.getByRole('region', { name: 'Why it failed' }).textContent(),
     /Rate limit exceeded for \/team.*by the gateway.*limits\.yaml:\d+/s,
   );
-  await page.getByRole('meter', { name: '/team, per 6 s: requests' }).waitFor();
-  await page.getByText('It admits requests again').waitFor({ timeout: 12_000 });
+  await page.getByRole('meter', { name: '/team, per hour: requests' }).waitFor();
+  await fleet.write('POST', { user_path: '/team', period: 'hour' }, '/reset-one');
+  await page.getByText('It admits requests again').waitFor();
   t.equal(await ask('/team/app', `fake/${model}`, hello), 200, 'so it is');
   await page.getByRole('link', { name: 'Show the rule' }).click();
   await page.getByRole('table', { name: 'Rate limits' }).getByText('tiny').waitFor();
@@ -169,7 +170,7 @@ await test('explain names the guardrails that look at a request', async (t) => {
 });
 
 await test('a paused list stands still, pages are in the address, and what is gone is said', async (t) => {
-  const { page, complaints } = await open(t, '/requests?view=requests&live=off');
+  const { page, go, complaints } = await open(t, '/requests?view=requests&live=off');
   await page.getByRole('table', { name: 'Requests' }).waitFor();
   t.equal(await ask('/team-c', `fake/${model}`, hello), 200);
   await waitFor('it to be recorded', async () => (await recorded('/team-c')) === 1);
@@ -177,10 +178,10 @@ await test('a paused list stands still, pages are in the address, and what is go
   await page.getByRole('button', { name: 'Paused' }).click();
   await page.getByRole('row', { name: /\/team-c/ }).waitFor();
   t.notMatch(page.url(), /live/);
-  await page.goto(`${proxy.url}/admin/dashboard/requests?offset=5000`);
+  await go('/requests?offset=5000');
   await page.getByText('The list ends before this page.').waitFor();
   t.same(complaints(), []);
-  await page.goto(`${proxy.url}/admin/dashboard/requests/01960c5e-7a31-7c4e-9d52-6a1f0e8b4c21`);
+  await go('/requests/01960c5e-7a31-7c4e-9d52-6a1f0e8b4c21');
   await page.getByRole('alert').getByText('01960c5e-7a31-7c4e-9d52-6a1f0e8b4c21').waitFor();
 });
 
@@ -221,7 +222,7 @@ await test('usage goes from teams to paths, names keys, and is saved as CSV', as
   t.equal((await proxy.fetch('/v1/chat/completions', called)).status, 200);
   t.equal(await ask('/spender/app', `fake/${model}`, hello), 200);
   await waitFor('both to be recorded', async () => (await recorded('/spender')) === 2);
-  const { page, complaints, barriers } = await open(t, '/usage');
+  const { page, go, complaints, barriers } = await open(t, '/usage');
   const teams = page.getByRole('table', { name: 'Usage by team' });
   await teams
     .getByRole('row', { name: /\/spender 2 user paths.*\$1\.00 2/ })
@@ -237,7 +238,7 @@ await test('usage goes from teams to paths, names keys, and is saved as CSV', as
   const saved = await saving;
   t.match(saved.suggestedFilename(), /^spender-usage-keys-.*\.csv$/);
   t.match(readFileSync(await saved.path(), 'utf8'), /^auth_key_id,requests,[^\n]*\n[^,]*,1,/);
-  await page.goto(`${proxy.url}/admin/dashboard/requests?user_path=/spender/key`);
+  await go('/requests?user_path=/spender/key');
   const sent = page.getByRole('row', { name: /\/spender\/key/ });
   await sent.getByRole('link').first().click();
   for (const name of [`fake/${model}`, 'fake']) {
@@ -276,7 +277,7 @@ await test('figures and lists of the overview lead to what is behind them', asyn
 await test('the last minutes show what fails since when, how long requests took, and gaps where there were none', async (t) => {
   for (let round = 0; round < 4; round += 1) t.ok((await ask('/broken', 'dead/none', hello)) >= 500);
   await waitFor('all to be recorded', async () => (await recorded('/broken')) === 4);
-  const { page, complaints, barriers, turn, picture } = await open(t, '');
+  const { page, go, complaints, barriers, turn, picture } = await open(t, '');
   const failing = page.getByRole('list', { name: 'What fails now' });
   await failing.getByText('at dead: 4 of 4 requests in ten minutes').waitFor({ timeout: 15_000 });
   await page.getByText(/^[\d.]+% of requests fail$/).waitFor();
@@ -304,7 +305,7 @@ await test('the last minutes show what fails since when, how long requests took,
     .waitFor();
   t.match(page.url(), /requested_model=dead%2Fnone&provider=dead&error_type=provider_error&minutes=60$/);
   t.equal(await page.getByLabel('Time').inputValue(), 'minutes=60');
-  await page.goto(`${proxy.url}/admin/dashboard/usage?minutes=60`);
+  await go('/usage?minutes=60');
   await page.getByText('Requests as a table').click();
   t.equal(await page.getByRole('region', { name: 'Requests as a table' }).locator('tbody tr').count(), 60);
   await page.getByLabel('Time').selectOption({ label: 'Today' });
@@ -314,7 +315,7 @@ await test('the last minutes show what fails since when, how long requests took,
 });
 
 await test('a budget is overridden, runs out, is reset and deleted; its curve shows what is left', async (t) => {
-  const { page, complaints, barriers, turn, picture } = await open(t, '/budgets');
+  const { page, go, complaints, barriers, turn, picture } = await open(t, '/budgets');
   const row = page.getByRole('row', { name: /\/spender / });
   await row.getByText('$1.00 of $40.00').waitFor();
   await page.getByRole('status').getByText('fake/unpriced have no price').waitFor();
@@ -336,7 +337,7 @@ await test('a budget is overridden, runs out, is reset and deleted; its curve sh
   await row.getByText('spent, refuses').waitFor();
   await waitFor('the proxy to refuse', async () => (await ask('/spender/app', `fake/${model}`, hello)) === 429);
 
-  await page.goto(`${proxy.url}/admin/dashboard/requests?user_path=/spender&status_code=429`);
+  await go('/requests?user_path=/spender&status_code=429');
   await page
     .getByRole('row', { name: /429 budget_exceeded/ })
     .getByRole('link')

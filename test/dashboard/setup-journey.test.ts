@@ -66,7 +66,7 @@ await test('a key is created, used, rotated and revoked; its secret is shown onc
   await page.getByText('In force on all 2 proxies.').waitFor();
   t.ok((await isServed(secret)) && (await isServed(secret, 'chat', other)), 'what is shown as done is so everywhere');
   await page.keyboard.press('Escape');
-  await dialog.waitFor({ state: 'detached' });
+  await page.locator('dialog').waitFor({ state: 'detached' });
   t.notMatch(await page.content(), secret.slice(6, -4), 'it is nowhere on the page any more');
   const row = page.getByRole('row', { name: /^Ann, editor/ });
   t.match(await row.textContent(), /sk-gw-.*editorstrial.*\/team-a\/ann.*chat.*active/s);
@@ -113,7 +113,7 @@ await test('a scoped operator sees and issues keys of its subtree, and no models
   const lead = (await (await proxy.fetch('/admin/auth-keys', { method: 'POST', body: draft })).json()) as {
     value: string;
   };
-  const { page, dialog, complaints } = await open(t, '/keys', lead.value);
+  const { page, go, dialog, complaints } = await open(t, '/keys', lead.value);
   await page.getByRole('row', { name: /^lead/ }).waitFor();
   t.equal(await page.getByRole('row', { name: /^app/ }).count(), 0);
   t.equal(await page.getByRole('link', { name: 'Models and aliases' }).count(), 0);
@@ -123,7 +123,7 @@ await test('a scoped operator sees and issues keys of its subtree, and no models
   await dialog.getByLabel('User path', { exact: true }).fill('/team-b');
   await dialog.getByRole('button', { name: 'Create key' }).click();
   await dialog.getByText('outside of /team-a').waitFor();
-  await page.goto(`${proxy.url}/admin/dashboard/models`);
+  await go('/models');
   await page.getByText('This page shows the whole gateway').waitFor();
   t.same(complaints(), []);
 });
@@ -175,7 +175,7 @@ await test('a provider is taken out with a reason and an end, shows it, and is g
     await response.body?.cancel();
     return response.status;
   };
-  const { page, dialog, complaints, barriers, turn, picture } = await open(t, '/models');
+  const { page, go, dialog, complaints, barriers, turn, picture } = await open(t, '/models');
   const provider = page.getByRole('table', { name: 'Providers' }).getByRole('row', { name: /^fake/ });
   await provider.getByRole('button', { name: 'Take out: fake' }).click();
   await dialog.getByRole('button', { name: 'Take out' }).click();
@@ -197,7 +197,7 @@ await test('a provider is taken out with a reason and an end, shows it, and is g
     t.same(await barriers(), [], theme);
     await picture(`taken-out-${theme}`);
   }
-  await page.goto(`${proxy.url}/admin/dashboard`);
+  await go('');
   await page.getByRole('link', { name: '1 target taken out' }).click();
   await page.getByRole('button', { name: 'Give back: fake' }).click();
   await dialog.getByText('maintenance of the provider').waitFor();
@@ -213,13 +213,13 @@ await test('a provider that fails shows: its breaker, its failures', async (t) =
   const body = { model: `fake/${large}`, messages: [{ role: 'user', content: 'Hello' }] };
   for (let count = 0; count < 6; count += 1)
     await (await proxy.fetch('/v1/chat/completions', { method: 'POST', body })).body?.cancel();
-  const { page, barriers } = await open(t, '/models?show=blocked');
+  const { page, go, barriers } = await open(t, '/models?show=blocked');
   const row = page.getByRole('table', { name: 'Targets' }).getByRole('row', { name: `fake/${large}` });
   await row.getByText(/breaker (half )?open/).waitFor();
   t.match(await row.textContent(), /\d failed/);
   await page.getByText(/of 2 not usable/).waitFor();
   t.same(await barriers(), []);
-  await page.goto(`${proxy.url}/admin/dashboard`);
+  await go('');
   await page.getByRole('link', { name: 'targets unusable' }).first().waitFor();
   t.same(await barriers(), []);
   await page.getByRole('link', { name: 'targets unusable' }).first().click();
@@ -227,7 +227,7 @@ await test('a provider that fails shows: its breaker, its failures', async (t) =
 });
 
 await test('a mistake on disk shows with its line and what would change, and goes when it is corrected', async (t) => {
-  const { page, complaints, barriers } = await open(t, '/config');
+  const { page, go, complaints, barriers } = await open(t, '/config');
   await page.getByText('The directory holds what is in force.').waitFor();
   const odd = '<img src=x onerror="window.probed=1">';
   const limits = (cap: unknown) => ({
@@ -259,7 +259,7 @@ await test('a mistake on disk shows with its line and what would change, and goe
   // The key is a variable, and stays one.
   await provider.getByText(/api_key: "?\$\{\w+\}/).waitFor();
   t.ok((await provider.textContent())?.includes(upstream.url));
-  await page.goto(`${proxy.url}/admin/dashboard/rate-limits?covers=/a`);
+  await go('/rate-limits?covers=/a');
   await page.getByRole('link', { name: /^limits\.yaml:\d+$/ }).click();
   const marked = text.locator('[aria-current=true]');
   await marked.getByText('period: day').waitFor();

@@ -32,6 +32,8 @@ export interface OpenOptions {
 export interface OpenPage {
   readonly page: Page;
   readonly context: BrowserContext;
+  /** Goes to an address below the dashboard as a link of the page does: a page that is loaded anew takes six times as long. */
+  readonly go: (path: string) => Promise<void>;
   /** The complaints of the page since the last call: errors, warnings, and what the content policy has blocked. */
   readonly complaints: () => string[];
   /** The rules of accessibility (WCAG 2.2 AA and good practice) that the page breaks now, with the elements. */
@@ -53,38 +55,47 @@ export async function startBrowser(whole: Teardown): Promise<TestBrowser> {
   whole.teardown(() => browser.close());
   const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' });
   context.setDefaultTimeout(10_000);
+  await context.addInitScript(hurry, { pauseMs: 2_000, noticeMs: 6_000 });
   const first = await context.newPage();
   const inUse = new Set<Page>();
   let session = '';
 
-  /** Gives a tab whose context has a session of the key, and no other. */
-  async function take(t: Teardown, origin: string, key: string | null): Promise<Page> {
+  /**
+   * Gives a tab whose context has a session of the key, and no other. `isLoaded`: it shows the dashboard to the same operator already; to load
+   * it anew takes six times as long as to go to another page of it.
+   */
+  async function take(t: Teardown, origin: string, key: string | null): Promise<{ page: Page; isLoaded: boolean }> {
     const asked = `${origin} ${key}`;
     if (inUse.size > 0 && asked !== session) throw new Error('a page of another session is still open');
     const page = inUse.has(first) ? await context.newPage() : first;
-    if (inUse.size === 0) {
+    const isLoaded = page === first && key !== null && asked === session && (await isNowhere(page));
+    if (inUse.size === 0 && !isLoaded) {
       session = asked;
       await context.clearCookies();
       if (key !== null) await logIn(context, origin, key);
     }
     inUse.add(page);
     t.teardown(() => leave(page));
-    return page;
+    return { page, isLoaded };
   }
 
   async function leave(page: Page): Promise<void> {
     inUse.delete(page);
     if (page !== first) return page.close();
     for (const event of ['console', 'pageerror', 'request', 'response']) page.removeAllListeners(event);
+    const hasChosen = await page.evaluate('document.documentElement.dataset.theme !== "auto"').catch(() => true);
     // The page of an error has none.
     await page.evaluate('localStorage.clear()').catch(() => undefined);
+    if (hasChosen) return;
+    await page.evaluate('for (const each of document.querySelectorAll(".write button")) each.click()');
+    await goTo(page, nowhere);
   }
 
   return {
     async open(t, options) {
       const { origin, path = '', theme = 'light', size = { width: 1440, height: 900 } } = options;
       const { key = masterKey, expected } = options;
-      const page = await take(t, origin, key);
+      const { page, isLoaded } = await take(t, origin, key);
       await page.emulateMedia({ colorScheme: theme });
       await page.setViewportSize(size);
       let said: string[] = [];
@@ -98,11 +109,13 @@ export async function startBrowser(whole: Teardown): Promise<TestBrowser> {
       page.once('framenavigated', () => {
         said = [];
       });
-      await page.goto(`${origin}/admin/dashboard${path}`);
-      await page.locator('h1').waitFor();
+      if (isLoaded) await goTo(page, path);
+      else await page.goto(`${origin}/admin/dashboard${path}`);
+      await page.locator('h1', { hasNotText: notFound }).waitFor();
       return {
         page,
         context,
+        go: (to) => goTo(page, to),
         complaints() {
           const all = said;
           said = [];
@@ -123,6 +136,27 @@ export async function startBrowser(whole: Teardown): Promise<TestBrowser> {
   };
 }
 
+/** An address without a page: a tab is left there, where it asks for nothing. */
+const nowhere = '/none';
+const notFound = 'Not found';
+
+function isNowhere(page: Page): Promise<boolean> {
+  return page.locator('.frame h1', { hasText: notFound }).isVisible();
+}
+
+async function goTo(page: Page, to: string): Promise<void> {
+  const address = JSON.stringify(`/admin/dashboard${to}`);
+  await page.evaluate(`history.pushState(null, '', ${address}); dispatchEvent(new PopStateEvent('popstate'))`);
+}
+
+/** In the page: what it asks again after many seconds is asked after two, so that no test waits for it. */
+function hurry({ pauseMs, noticeMs }: { readonly pauseMs: number; readonly noticeMs: number }): void {
+  const wait = globalThis.setTimeout;
+  // Notices stay as long as they do for people, for whoever looks for them.
+  const sooner = (call: () => void, ms = 0): unknown => wait(call, ms === noticeMs ? ms : Math.min(ms, pauseMs));
+  globalThis.setTimeout = sooner as typeof globalThis.setTimeout;
+}
+
 async function logIn(context: BrowserContext, origin: string, key: string): Promise<void> {
   const answer = await context.request.post(`${origin}/admin/session`, { data: { key } });
   if (!answer.ok()) throw new Error(`the login answered ${answer.status()}: ${await answer.text()}`);
@@ -130,7 +164,10 @@ async function logIn(context: BrowserContext, origin: string, key: string): Prom
 
 const axeSource = readFileSync(join(top, 'node_modules/axe-core/axe.min.js'), 'utf8');
 
-/** The themes differ in their colours alone: all other rules are asked for in the light one. To compare colours takes most of the time. */
+/**
+ * Of an open window alone, because the rest is out of reach, and of the first rows of a table, because rows are alike. The themes differ in
+ * their colours alone: all other rules are asked for in the light one. To compare colours takes most of the time.
+ */
 async function barriersOf(
   page: Page,
   theme: 'light' | 'dark',
@@ -141,8 +178,13 @@ async function barriersOf(
   const contrast = 'color-contrast';
   const layout = { rules: { [contrast]: { enabled: false } } };
   const options = theme === 'dark' ? { runOnly: [contrast] } : colours === 'with colours' ? {} : layout;
-  return page.evaluate(async (given) => {
-    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(given);
+  const hasWindow = (await page.locator('dialog[open]').count()) > 0;
+  const within: axe.ContextObject = hasWindow
+    ? { include: [['dialog[open]']] }
+    : { exclude: [['tbody tr:nth-child(n+16)']] };
+  const asked = { within, given: { ...options, resultTypes: ['violations'] } satisfies axe.RunOptions };
+  return page.evaluate(async ({ within: place, given }) => {
+    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(place, given);
     return violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id}: ${help}: ${node.html}`));
-  }, options);
+  }, asked);
 }

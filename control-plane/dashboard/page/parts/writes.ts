@@ -21,7 +21,8 @@ interface Write {
 const writes = new Cell<readonly Write[]>([]);
 let last = 0;
 
-const pauseMs = 1_000;
+/** Most proxies have a write after a fraction of a second. */
+const [firstPauseMs, longestPauseMs] = [200, 1_000];
 /** Afterwards the viewer is told who is behind, and it is asked no more. */
 const patienceMs = 30_000;
 /** How long what is done stays in view. */
@@ -44,7 +45,7 @@ async function follow(what: string, revision: string): Promise<void> {
   const id = last;
   const begunMs = nowMs();
   writes.set([...writes.value.slice(1 - mostShown), { id, what, standing: 'waiting', live: 0, enforcing: 0 }]);
-  for (;;) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     const seen = await ask<Convergence>(`/admin/convergence?revision=${revision}`).catch(() => undefined);
     const { live, enforcing } = seen?.body.proxies ?? { live: 0, enforcing: 0 };
     if (live > 0 && enforcing === live) {
