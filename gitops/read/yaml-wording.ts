@@ -2,6 +2,7 @@
 
 import { type Schema, sayExample, type Wording } from '../../schemas/validation/explain.ts';
 import { quote } from '../../schemas/validation/path.ts';
+import { otherName } from './other-names.ts';
 
 const spelledBooleans: Readonly<Record<string, boolean>> = {
   yes: true,
@@ -31,8 +32,9 @@ export const yamlWording: Wording = {
   },
   unknown(path, key, { known, guess, isHidden }) {
     const unknown = isHidden ? 'has an unknown key' : `unknown key ${quote(key)}`;
+    const other = otherName(path, key);
     const hint = guess === undefined ? `; known here: ${known.join(', ')}` : yamlWording.guess(guess);
-    return { path: [...path, key], part: 'key', message: `${unknown}${hint}` };
+    return { path: [...path, key], part: 'key', message: `${unknown}${other ?? hint}` };
   },
 };
 
