@@ -14,6 +14,7 @@ const startPatienceMs = 60_000;
 
 /** Pages whose commands another test runs, with what only that one has; those for a machine or a cluster of one's own it compares with the files. */
 const elsewhere: Readonly<Record<string, string>> = {
+  'docs/backup-and-restore.md': 'test/journeys/backup.test.ts',
   'docs/cache.md': 'test/examples/cache.test.ts',
   'docs/deploying-on-a-machine.md': 'test/deploy/systemd.test.ts',
   'docs/deploying-on-kubernetes.md': 'test/deploy/chart.test.ts',

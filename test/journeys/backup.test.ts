@@ -7,7 +7,7 @@ import { t as suite, type Test, test } from 'tap';
 import { ask } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
-import { type Gateway, readMetric } from '../support/gateway.ts';
+import { type Gateway, masterKey, readMetric } from '../support/gateway.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { needProgram } from '../support/programs.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -17,7 +17,8 @@ suite.setTimeout(200_000);
 const top = join(import.meta.dirname, '../..');
 const page = readFileSync(join(top, 'docs/backup-and-restore.md'), 'utf8');
 const commands = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
-const [makeBackup, , restoreBackup, recordsAlone, postgres] = commands as [string, string, string, string, string];
+const [makeBackup = '', makeNightly = '', restoreBackup = '', recordsAlone = '', ...later] = commands;
+const [postgres = '', redis = '', restoreState = ''] = later;
 const [makeFolder, dump, restore] = postgres.trim().split('\n') as [string, string, string];
 
 /** Runs commands of the page beside the data directory of a fleet. What they have printed. */
@@ -125,6 +126,8 @@ await test('one machine is copied while it serves requests, is killed, and comes
   await run(recordsAlone, fleet);
   await fleet.restartControlPlane();
   await recordedOf(fleet, before.total_requests + 1);
+  await run(makeNightly, fleet);
+  t.match(await run(restoreState, fleet, { GATEWAY_MASTER_KEY: masterKey }), /restored: every process/);
 });
 
 await test('records in PostgreSQL are copied and put back while the control plane runs', async (t) => {
@@ -137,6 +140,8 @@ await test('records in PostgreSQL are copied and put back while the control plan
   const said = await run(`${makeBackup.trim()} || true`, fleet, { ...env, REDIS_URL: fleet.redis?.url ?? '' });
   t.match(said, /nothing to copy in GATEWAY_DATA\n.*redis-cli -u "\$REDIS_URL" --rdb .*\n.*pg_dump --format=custom/);
   await run(`${makeFolder}; ${dump}`, fleet, env);
+  await run(redis, fleet, { REDIS_URL: fleet.redis?.url ?? '' });
+  t.ok(existsSync(join(fleet.home, 'backup/redis.rdb')));
   await request();
   await usageOf(fleet, 2);
   await run(restore, fleet, env);

@@ -44,6 +44,7 @@ function isAsPrinted(said: string, printed: string): boolean {
 export const notRun: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npm ci\b/m, 'installs the packages that the tests have'],
   [/^npm start\b|\bnpm start$/m, 'the gateway is started by the test'],
+  [/^npm run release:check\b/m, 'builds what is shipped'],
   [/^npx @portkey-ai|^npm run bench\b/m, 'measures for minutes'],
 ];
 
