@@ -1,7 +1,12 @@
-// The pages a reader follows: every link leads to a file, and to a heading where it names one; the first page stays short.
+// The pages a reader follows: every link leads to a file, and to a heading where it names one; YAML is valid; the first page stays short.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { test } from 'tap';
+import { expand } from '../gitops/read/expand.ts';
+import { parseFile } from '../gitops/read/parse.ts';
+import { formatProblem } from '../gitops/read/problem.ts';
+import { validate } from '../gitops/read/validate.ts';
+import { yamlOf } from './support/pages.ts';
 
 const top = join(import.meta.dirname, '..');
 const pages = globSync('{*,*/*,examples/*/*}.md', { cwd: top, exclude: ['{node_modules,dist}/**'] }).map((name) =>
@@ -87,4 +92,22 @@ await test('the first page is short, no page of the documentation is long, and e
     documents.filter((page) => page !== 'docs/README.md' && !map.includes(`](${basename(page)})`)),
     [],
   );
+});
+
+await test('every YAML of the documentation has only fields and values that the gateway knows', (t) => {
+  const environment = { OPENAI_API_KEY: 'sk-1', PROXY_PASSWORD: 'p' };
+  const documents = globSync('docs/*.md', { cwd: top }).flatMap((page) =>
+    yamlOf(page)
+      .filter((text) => !/^#.*\n$/.test(text))
+      .map((text) => ({ page, text })),
+  );
+  const wrong = documents.flatMap(({ page, text }) => {
+    const { parsed, problems } = parseFile({ name: page, path: page, bytes: Buffer.from(text) });
+    if (parsed === undefined) return problems.map(formatProblem);
+    const { value, unknown } = expand(parsed.value, environment, 'error');
+    return validate(parsed, value, unknown).problems.map(formatProblem);
+  });
+  t.same(wrong, []);
+  t.ok(documents.length > 5);
+  t.end();
 });
