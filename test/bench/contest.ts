@@ -68,7 +68,8 @@ export async function measureSlice(
   for (const { name, pid, lastWords } of [server, ...others]) {
     if (!isAlive(pid)) throw new Error(`${name} ended under load; its last words:\n${lastWords()}`);
   }
-  if (load.requests === 0) throw new Error(`${server.name} answered no ${slice.workload} request; ${load.failures} failed`);
+  if (load.requests === 0)
+    throw new Error(`${server.name} answered no ${slice.workload} request; ${load.failures} failed`);
   const own = reading.cpuMs.slice(0, 1 + further.length).reduce((sum, ms) => sum + ms, 0);
   const [ofClient = 0, ...rest] = reading.cpuMs.slice(1 + further.length);
   const cores = (ms: number): number => ms / 1000 / reading.seconds;
