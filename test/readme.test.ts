@@ -96,7 +96,8 @@ await test('the first page is short, no page of the documentation is long, and e
 
 await test('every YAML of the documentation has only fields and values that the gateway knows', (t) => {
   const environment = { OPENAI_API_KEY: 'sk-1', PROXY_PASSWORD: 'p' };
-  const documents = globSync('docs/*.md', { cwd: top }).flatMap((page) =>
+  // What is YAML on those pages belongs to Kubernetes.
+  const documents = globSync('docs/*.md', { cwd: top, exclude: ['docs/deploying-*'] }).flatMap((page) =>
     yamlOf(page)
       .filter((text) => !/^#.*\n$/.test(text))
       .map((text) => ({ page, text })),
