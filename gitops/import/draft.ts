@@ -48,8 +48,8 @@ export interface DraftLimit {
 export interface Draft {
   readonly providers: DraftProvider[];
   readonly aliases: DraftAlias[];
-  /** By selector. */
-  readonly modelLimits: Map<string, DraftLimit[]>;
+  /** By selector in lower case. */
+  readonly modelLimits: Map<string, { readonly model: string; readonly limits: DraftLimit[] }>;
   /** By user path. */
   readonly pathLimits: Map<string, DraftLimit[]>;
   readonly budgets: Map<string, { period?: string; period_seconds?: number; amount: number }[]>;

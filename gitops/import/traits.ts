@@ -30,7 +30,10 @@ export function readHeaders(
     const piece = source.member(headers, name);
     const value = source.text(headers, name);
     if (piece === undefined || value === undefined) continue;
-    if (!/^[A-Za-z0-9-]{1,128}$/.test(name) || setHere.test(name)) {
+    const twin = Object.keys(read).find((each) => each.toLowerCase() === name.toLowerCase());
+    if (twin !== undefined)
+      note(translator, 'lost', piece, { text: 'is the same header as another one, letter case aside' });
+    else if (!/^[A-Za-z0-9-]{1,128}$/.test(name) || setHere.test(name)) {
       note(translator, 'lost', piece, { text: 'is set by the gateway itself' });
     } else if (/^authorization$/i.test(name)) {
       note(translator, 'lost', piece, { text: 'is set by the gateway itself: give the provider this key as api_key' });

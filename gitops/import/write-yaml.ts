@@ -135,7 +135,7 @@ function limitsOf({ pathLimits, modelLimits }: Draft): Record<string, unknown> |
   if (pathLimits.size + modelLimits.size === 0) return undefined;
   return {
     ...(pathLimits.size === 0 ? {} : { user_paths: [...pathLimits].map(([path, limits]) => ({ path, limits })) }),
-    ...(modelLimits.size === 0 ? {} : { models: [...modelLimits].map(([model, limits]) => ({ model, limits })) }),
+    ...(modelLimits.size === 0 ? {} : { models: [...modelLimits.values()] }),
   };
 }
 

@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as fc from 'fast-check';
 import { test } from 'tap';
 import { parse } from 'yaml';
 import { loadFiles } from '../../gitops/assemble/load.ts';
@@ -179,6 +180,21 @@ await test('names, keys and addresses of the source break nothing', async (t) =>
   };
   const { output, code } = await imported('a.yaml', JSON.stringify({ model_list: list, ...more }));
   t.same({ code, problems: problemsOf(output) }, { code: 0, problems: [] });
+  const loops = {
+    model_list: [
+      { model_name: 'gpt-4o', litellm_params: { model: 'openai/gpt-4o', rpm: 5 } },
+      { model_name: 'GPT-4o', litellm_params: { model: 'openai/GPT-4o', rpm: 5 } },
+      { model_name: 'openai/gpt-4.1', litellm_params: { model: 'openai/gpt-4.1' } },
+      { model_name: 'openai/*', litellm_params: { model: 'openai/*' } },
+    ],
+    router_settings: {
+      fallbacks: [{ '*': ['gpt-4o'] }, { 'openai/gpt-5': ['gpt-4o'] }],
+      model_group_alias: { 'openai/gpt-4o': 'gpt-4o', 'OpenAI/gpt-4.1': 'openai/gpt-4.1' },
+    },
+  };
+  const { output: straight } = await imported('d.yaml', JSON.stringify(loops));
+  t.same(problemsOf(straight), []);
+  t.match(straight, 'router_settings.fallbacks[1]["openai/gpt-5"]: is of a name that is no model_name');
   const headers = { Authorization: 'Bearer canary', 'X-Key': 'canary', 'Bad Header': 'canary', Host: 'canary' };
   const secrets = {
     api_base: 'https://canary:canary@example.com/v1?token=canary#canary',
@@ -216,4 +232,100 @@ await test('a value of any other type is a problem with a place, or changes what
     }
   }
   t.same(broken, []);
+});
+
+const oneOf = (...values: unknown[]): fc.Arbitrary<unknown> => fc.constantFrom(undefined, ...values);
+const names = fc.constantFrom(
+  'gpt',
+  'GPT',
+  'openai/gpt',
+  'openai/*',
+  'eu/*',
+  '*',
+  'claude-*',
+  'gpt-first',
+  'openai',
+  'a b',
+);
+const fallbacks = fc.option(fc.array(fc.dictionary(names, fc.array(names)), { maxLength: 2 }), { nil: undefined });
+const anyDeployment = fc.record({
+  model_name: names,
+  litellm_params: fc.record({
+    model: fc.constantFrom(
+      'openai/gpt',
+      'openai/GPT',
+      'openai/*',
+      'claude-3',
+      'azure/gpt',
+      'azure/*',
+      'bedrock/a.b',
+      'nope/x',
+    ),
+    api_base: oneOf('http://10.0.0.1:1', 'https://api.openai.com', 'os.environ/BASE'),
+    api_key: oneOf('os.environ/REDIS_URL', 'canary-key', 'none'),
+    weight: oneOf(0, 0.3, 2, 1e9),
+    order: oneOf(1, 2),
+    rpm: oneOf(0, 5),
+    input_cost_per_token: oneOf(0, 1e-6, 9),
+  }),
+});
+const anyLitellm = fc.record({
+  model_list: fc.array(anyDeployment, { minLength: 1, maxLength: 6 }),
+  router_settings: fc.record({
+    routing_strategy: oneOf('latency-based-routing', 'cost-based-routing', 'least-busy'),
+    num_retries: oneOf(0, 50),
+    fallbacks,
+    context_window_fallbacks: fallbacks,
+    default_fallbacks: fc.option(fc.array(names), { nil: undefined }),
+    model_group_alias: fc.option(fc.dictionary(names, names), { nil: undefined }),
+  }),
+});
+const { node: anyPortkey } = fc.letrec((tie) => {
+  const named = {
+    name: oneOf('a', '1'),
+    weight: oneOf(0, 0.3, 1),
+    retry: oneOf({ attempts: 50, on_status_codes: [429, 9] }),
+  };
+  const query = fc.constantFrom(
+    { 'params.model': 'a/gpt' },
+    { 'params.model': { $in: ['chat', 'x'] } },
+    { metadata: {} },
+  );
+  const leaf = fc.record({
+    ...named,
+    provider: oneOf('openai', '@openai-x', 'azure-openai', 'bedrock', 'nope'),
+    virtual_key: oneOf('openai-a', 'a'),
+    override_params: oneOf({ model: 'gpt' }, { model: '@openai-x/gpt' }, { model: 'a*' }),
+    custom_host: oneOf('http://10.0.0.1:1'),
+  });
+  const inner = fc.record({
+    ...named,
+    strategy: fc.record({
+      mode: fc.constantFrom('fallback', 'loadbalance', 'single', 'conditional'),
+      conditions: fc.array(fc.record({ query, leadsTo: fc.constantFrom('a', '1') }), { maxLength: 2 }),
+      default: oneOf('a', '1'),
+    }),
+    targets: fc.array(tie('node'), { minLength: 1, maxLength: 3 }),
+  });
+  return { node: fc.oneof({ maxDepth: 3 }, leaf, inner) };
+});
+
+await test('whatever combination of names, patterns and levels a file has, what comes out loads', async (t) => {
+  const isSound = async (name: string, config: unknown): Promise<void> => {
+    // An object with a member `then` would pass for a promise.
+    const text = JSON.stringify(config).replaceAll('"leadsTo":', '"then":');
+    const { output, code } = await imported(name, text);
+    t.notMatch(output, /canary/);
+    if (code === 0) t.same(problemsOf(output), []);
+    else if (!output.startsWith(name)) throw new Error(output);
+  };
+  const runs = { numRuns: isFull ? 1_000 : 60, ...(isFull ? {} : { seed: 43 }) };
+  await fc.assert(
+    fc.asyncProperty(anyLitellm, (config) => isSound('a.yaml', config)),
+    runs,
+  );
+  await fc.assert(
+    fc.asyncProperty(anyPortkey, (config) => isSound('chat.json', config)),
+    runs,
+  );
 });

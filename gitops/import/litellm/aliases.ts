@@ -1,6 +1,7 @@
 // Makes aliases of the groups of LiteLLM: their deployments by weight or in order, and behind them those of their fallbacks.
 import { foldCase } from '../../../domain/selector.ts';
 import { type DraftAlias, literal, note } from '../draft.ts';
+import { isModelName, longestName } from '../names.ts';
 import { isDiscovering } from '../provider-book.ts';
 import { wholeShares } from '../shares.ts';
 import type { Translator } from '../traits.ts';
@@ -26,10 +27,7 @@ export function addAliases(translator: Translator, deployments: readonly Deploym
   );
   noteSpellings(translator, groups);
   for (const [key, group] of groups) addGroup(translator, group, { key, groups, routing, deployments });
-  for (const { name, piece } of routing.named) {
-    if (groupOf(name, groups, routing) === undefined)
-      note(translator, 'lost', piece, { text: `${unknownGroup}, and was left out of the fallbacks` });
-  }
+  noteFallbacks(translator, groups, routing);
   for (const { name, target, piece } of routing.renamed) {
     const group = groups.get(foldCase(target));
     const source = literal(name);
@@ -38,10 +36,31 @@ export function addAliases(translator: Translator, deployments: readonly Deploym
       note(translator, 'lost', piece, { text: unknownGroup });
       continue;
     }
+    if (name.includes('*') || group.name.includes('*') || !isModelName(name, longestName)) {
+      note(translator, 'lost', piece, {
+        text: 'leads from or to a pattern, which has no counterpart: an alias such as eu/* leads to openai/*',
+      });
+      continue;
+    }
     const inner = translator.draft.aliases.find((alias) => foldCase(alias.source) === foldCase(literal(group.name)));
-    const model = inner?.source ?? group.deployments[0]?.selector ?? '';
+    const model = inner?.source ?? group.deployments.find((each) => !each.model.includes('*'))?.selector;
+    if (model === undefined) {
+      note(translator, 'lost', piece, { text: unknownGroup });
+      continue;
+    }
     const strategy = inner?.strategy;
+    // The name of its deployment leads there by itself.
+    if (foldCase(model) === foldCase(source)) continue;
     translator.draft.aliases.push({ source, targets: [{ model }], strategy });
+  }
+}
+
+function noteFallbacks(translator: Translator, groups: ReadonlyMap<string, Group>, routing: Routing): void {
+  for (const { key, names, piece } of routing.named) {
+    if (key !== '*' && !groups.has(key))
+      note(translator, 'lost', piece, { text: 'is of a name that is no model_name of its own: write an alias for it' });
+    if (names.some((name) => groupOf(name, groups, routing) === undefined))
+      note(translator, 'lost', piece, { text: `${unknownGroup}, and was left out of the fallbacks` });
   }
 }
 
@@ -85,14 +104,20 @@ function addModelAlias(translator: Translator, { name, deployments }: Group, aro
   const firsts = new Set(chosen.map(({ model }) => model));
   const others = [...new Set(behind)].filter((selector) => !firsts.has(selector));
   const [only] = chosen;
-  if (only === undefined) return;
+  const [piece] = deployments;
+  if (only === undefined) {
+    if (piece !== undefined)
+      note(translator, 'lost', piece.piece, {
+        text: 'leads to a pattern, and its name is one of a model: ask for a model of its provider',
+      });
+    return;
+  }
   const source = literal(name);
   const retry = routing.retry(others.length, mostAttempts);
   if (chosen.length === 1 && others.length === 0 && retry === undefined && leadsThere(around, deployments, source))
     return;
   const strategy = chosen.length === 1 ? undefined : routing.strategy;
   const alias: DraftAlias = { source, targets: [], strategy, retry };
-  const [piece] = deployments;
   if (others.length === 0) alias.targets.push(...chosen);
   else {
     alias.strategy = 'failover';
@@ -128,7 +153,7 @@ function leadsThere({ deployments }: Around, [only]: readonly Deployment[], sour
 
 function poolName({ groups }: Around, source: string): string {
   for (let count = 1; ; count += 1) {
-    const name = `${source}-first${count === 1 ? '' : count}`;
+    const name = `${source.slice(0, longestName - 10)}-first${count === 1 ? '' : count}`;
     if (!groups.has(foldCase(name))) return name;
   }
 }
@@ -179,7 +204,8 @@ function noteWeights(translator: Translator, all: readonly Deployment[], chosen:
 
 /** Deployments of the groups that a group falls back to. Theirs do not follow: no alias can lead back to itself. */
 function fallbacksOf({ key, groups, routing }: Around): Deployment[] {
-  const names = routing.fallbacks.get(key) ?? routing.defaults.filter((name) => foldCase(name) !== key);
+  const ofAll = [...(routing.fallbacks.get('*') ?? []), ...routing.defaults];
+  const names = routing.fallbacks.get(key) ?? ofAll.filter((name) => foldCase(name) !== key);
   return names.flatMap((name) => {
     const { deployments = [] } = groupOf(name, groups, routing) ?? {};
     const [first, later] = levels(deployments.filter(({ model }) => !model.includes('*')));

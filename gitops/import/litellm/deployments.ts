@@ -1,7 +1,7 @@
 // Reads model_list of LiteLLM: each deployment becomes a model of a provider, and a target of the alias of its group.
 import { foldCase } from '../../../domain/selector.ts';
 import { typesWithoutModelList } from '../../../schemas/provider-addresses.ts';
-import { type DraftProvider, literal, noCounterpart, note } from '../draft.ts';
+import { type DraftLimit, type DraftProvider, literal, noCounterpart, note } from '../draft.ts';
 import { isModelName, longestId, longestName } from '../names.ts';
 import { addModel, type FindProvider } from '../provider-book.ts';
 import type { TreePiece } from '../source.ts';
@@ -161,8 +161,8 @@ function keepLimits(translator: Translator, { selector, rpm, tpm, provider }: De
     });
     return;
   }
-  const limits = draft.modelLimits.get(selector) ?? [];
-  draft.modelLimits.set(selector, limits);
+  const rule = foldCase(selector);
+  const limits: DraftLimit[] = draft.modelLimits.get(rule)?.limits ?? [];
   const add = (period: string, key: 'max_requests' | 'max_tokens', value: number | undefined): void => {
     if (value === undefined || value < 1) return;
     const found = limits.find((limit) => limit.period === period) ?? { period };
@@ -172,7 +172,7 @@ function keepLimits(translator: Translator, { selector, rpm, tpm, provider }: De
   add('minute', 'max_requests', rpm);
   add('minute', 'max_tokens', tpm);
   add('concurrent', 'max_requests', parallel);
-  if (limits.length === 0) draft.modelLimits.delete(selector);
+  if (limits.length > 0) draft.modelLimits.set(rule, { model: selector, limits });
 }
 
 function keepDialect({ source }: Translator, { traits, dialects }: DraftProvider, info: TreePiece | undefined): void {

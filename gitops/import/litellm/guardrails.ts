@@ -30,8 +30,8 @@ export function readGuardrails(translator: Translator): void {
         .replace(/^[^A-Za-z0-9]+/, '')
         .slice(0, 56) || 'guardrail';
     let name = base;
-    for (let count = 2; names.has(name); count += 1) name = `${base}-${count}`;
-    names.add(name);
+    for (let count = 2; names.has(name.toLowerCase()); count += 1) name = `${base}-${count}`;
+    names.add(name.toLowerCase());
     const guardrail = readOne(translator, { piece, params, name });
     if (guardrail === undefined) continue;
     draft.guardrails.push(guardrail);

@@ -80,12 +80,16 @@ function glanceAtModels({ root }: Source): Glance[] {
  * such as `openai/*`, are better served by a provider of this name.
  */
 function reservedNames(models: readonly Glance[], routing: Routing): Set<string> {
-  const reserved = new Set<string>();
+  const renamed = routing.renamed.filter(({ name }) => name.includes('/')).map(({ name }) => foldCase(name));
+  const reserved = new Set(renamed.map((name) => name.slice(0, name.indexOf('/'))));
   for (const [group, all] of Map.groupBy(models, (each) => foldCase(each.group))) {
     const slash = group.indexOf('/');
     if (slash === -1) continue;
     const needsAlias =
-      routing.fallbacks.has(group) || routing.defaults.length > 0 || routing.retry(0, 10) !== undefined;
+      routing.fallbacks.has(group) ||
+      routing.fallbacks.has('*') ||
+      routing.defaults.length > 0 ||
+      routing.retry(0, 10) !== undefined;
     const isItself = all.length === 1 && foldCase(all[0]?.model ?? '') === group;
     if (!isItself || (needsAlias && !group.includes('*'))) reserved.add(group.slice(0, slash));
   }

@@ -227,14 +227,16 @@ function headersOf(translator: Translator, params: TreePiece, owner: string): Re
   const { source, variables } = translator;
   const organization = source.member(params, 'organization');
   const text = organization === undefined ? undefined : source.text(params, 'organization');
-  const headers = {
-    ...readHeaders(translator, source.tree(params, 'headers'), owner),
-    ...readHeaders(translator, source.tree(params, 'extra_headers'), owner),
-  };
-  if (organization !== undefined && text !== undefined)
-    headers['OpenAI-Organization'] =
-      variables.referenceOf(text, organization) ?? variables.hide(text, 'OPENAI_ORGANIZATION', organization);
-  return headers;
+  const headers = new Map<string, [string, string]>();
+  for (const member of ['headers', 'extra_headers'])
+    for (const entry of Object.entries(readHeaders(translator, source.tree(params, member), owner)))
+      headers.set(entry[0].toLowerCase(), entry);
+  const name = 'OpenAI-Organization';
+  if (organization !== undefined && text !== undefined) {
+    const reference = variables.referenceOf(text, organization);
+    headers.set(name.toLowerCase(), [name, reference ?? variables.hide(text, 'OPENAI_ORGANIZATION', organization)]);
+  }
+  return Object.fromEntries(headers.values());
 }
 
 /** Seconds in the source. What LiteLLM waits for is the first byte, of a stream the first part of the answer. */

@@ -9,7 +9,7 @@ export interface Routing {
   /** By name of the group in lower case: the names of the groups behind it. */
   readonly fallbacks: ReadonlyMap<string, readonly string[]>;
   /** Where the file names the groups behind others. */
-  readonly named: readonly { readonly name: string; readonly piece: Piece }[];
+  readonly named: readonly { readonly key: string; readonly names: readonly string[]; readonly piece: Piece }[];
   /** Behind each group without fallbacks of its own. */
   readonly defaults: readonly string[];
   /** The fallbacks for prompts that are too long, by name of the group in lower case. */
@@ -46,19 +46,19 @@ const allFailures = [
 export function readRouting(translator: Translator, settings: readonly TreePiece[]): Routing {
   const { source } = translator;
   const fallbacks = new Map<string, string[]>();
-  const named: { name: string; piece: Piece }[] = [];
+  const named: { key: string; names: string[]; piece: Piece }[] = [];
   const forLength = new Map<string, Piece>();
   for (const parent of settings) {
     for (const { key, names, piece } of readFallbacks(translator, parent, 'fallbacks')) {
       if (!fallbacks.has(key)) fallbacks.set(key, names);
-      named.push(...names.map((name) => ({ name, piece })));
+      named.push({ key, names, piece });
     }
   }
   for (const parent of settings) {
     for (const { key, names, piece } of readFallbacks(translator, parent, 'context_window_fallbacks')) {
       fallbacks.set(key, [...(fallbacks.get(key) ?? []), ...names]);
       forLength.set(key, piece);
-      named.push(...names.map((name) => ({ name, piece })));
+      named.push({ key, names, piece });
     }
   }
   const first = <Value>(read: (parent: TreePiece) => Value | undefined): Value | undefined =>

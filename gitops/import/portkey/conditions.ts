@@ -52,9 +52,13 @@ export function addConditions(
 
 /** The alias that leads there; one that exists is left as it is. */
 function add({ draft }: Portkey, source: string, model: string): string {
-  const isThere =
-    foldCase(source) === foldCase(model) || draft.aliases.some((alias) => foldCase(alias.source) === foldCase(source));
-  if (!isThere) draft.aliases.push({ source, targets: [{ model }] });
+  const key = foldCase(source);
+  const isThere = key === foldCase(model) || draft.aliases.some((alias) => foldCase(alias.source) === key);
+  // An alias of the name of a target would lead to itself.
+  const isTarget = draft.providers.some(({ name, models }) =>
+    [...models.keys()].some((id) => foldCase(`${name}/${id}`) === key),
+  );
+  if (!isThere && !isTarget) draft.aliases.push({ source, targets: [{ model }] });
   return source;
 }
 

@@ -1,4 +1,5 @@
 // Translates a gateway config of Portkey: its tree of targets becomes an alias, and an alias for each inner strategy.
+import { foldCase } from '../../../domain/selector.ts';
 import type { ParsedFile } from '../../read/parse.ts';
 import { type DraftAlias, emptyDraft, literal, noCounterpart, note, type Translation } from '../draft.ts';
 import { openBook } from '../provider-book.ts';
@@ -124,7 +125,7 @@ function readStrategy(portkey: Portkey, level: Level, { strategy, targets }: Chi
   const shares = mode === 'loadbalance' ? wholeShares(fitting.map(({ weight }) => Math.max(weight ?? 1, 0))) : [];
   const areEqual = shares.every((share) => share === shares[0]);
   const alias: DraftAlias = {
-    source: isFamily ? `${literal(name)}/*` : literal(name),
+    source: freeName(portkey, literal(name), isFamily ? '/*' : ''),
     targets: distinct(
       fitting.map((place, index) => ({ model: place.name, ...(areEqual ? {} : { weight: shares[index] ?? 1 }) })),
     ),
@@ -134,6 +135,15 @@ function readStrategy(portkey: Portkey, level: Level, { strategy, targets }: Chi
   if (strategy !== undefined) readRest(portkey, strategy, alias);
   portkey.draft.aliases.push(alias);
   return { name: alias.source, isFamily };
+}
+
+/** Levels may have names that others get by their number. */
+function freeName({ draft }: Portkey, name: string, end: string): string {
+  const taken = new Set(draft.aliases.map(({ source }) => foldCase(source)));
+  for (let count = 1; ; count += 1) {
+    const free = `${name}${count === 1 ? '' : `-${count}`}${end}`;
+    if (!taken.has(foldCase(free))) return free;
+  }
 }
 
 /** Targets that are the same here, because only their keys' names differed, or their parameters. */
