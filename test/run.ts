@@ -27,7 +27,8 @@ const isFull = process.env['RUNS'] === 'full';
  * takes longest begins first, so that no core is left without work at the end.
  */
 const together: readonly (readonly [directory: string, mostFiles: number])[] = [
-  ['test/dashboard/', 3],
+  // One fleet and one browser for all of them.
+  ['test/dashboard/', 10],
   // These have one fleet, one after the other (test/support/shared.ts).
   ['test/journeys/fleet-', 20],
   ['test/journeys/', 14],

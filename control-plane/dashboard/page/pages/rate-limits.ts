@@ -123,7 +123,7 @@ function Rules({ of: { filter, listing }, onView, onNew, columns }: RulesProps):
       rows=${rows}
       part=${{ offset, length: total, onView }}
       keyOf=${({ id }: Rule) => id}
-      rowHeight=${88}
+      rowHeight=${96}
       minWidth="64rem"
       markOf=${(rule: Rule) => (isFull(rule) && rule.mode === 'enforce' ? 'marked' : rule.enforced ? '' : 'faded')}
     />`;
