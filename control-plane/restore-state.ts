@@ -34,11 +34,15 @@ interface Outcome {
   readonly code: 0 | 1 | 2;
 }
 
+function asksHelp(args: readonly string[]): boolean {
+  return args.includes('--help') || args.includes('-h');
+}
+
 /** `settings`: of the control plane of that store. Paths are relative to `from`. Never rejects for what a person can mend. */
 export async function restoreState(args: readonly string[], settings: StoreSettings, from: string): Promise<Outcome> {
   const options = args.filter((arg) => arg.startsWith('-'));
   const [name, another] = args.filter((arg) => !arg.startsWith('-'));
-  if (options.includes('--help') || options.includes('-h')) return { output: help, code: 0 };
+  if (asksHelp(args)) return { output: help, code: 0 };
   const strange = options.find((option) => option !== '--yes');
   if (strange !== undefined) return { output: `the option ${strange} is unknown\n${usage}`, code: 2 };
   if (name === undefined || another !== undefined) return { output: `name one source\n${usage}`, code: 2 };
@@ -143,11 +147,13 @@ function isRevived(before: Document | undefined, after: Document | undefined): b
 }
 
 if (import.meta.main) {
+  const args = process.argv.slice(2);
   const reading = readEnvironment();
-  const { output, code } =
-    'problems' in reading
+  const { output, code } = asksHelp(args)
+    ? { output: help, code: 0 as const }
+    : 'problems' in reading
       ? { output: reading.problems.join('\n'), code: 1 as const }
-      : await restoreState(process.argv.slice(2), reading.environment, callerDirectory());
+      : await restoreState(args, reading.environment, callerDirectory());
   process.stdout.write(`${output}\n`);
   process.exitCode = code;
 }

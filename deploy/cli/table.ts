@@ -57,6 +57,10 @@ Runs the control plane of a fleet with the configuration in GATEWAY_CONFIG (defa
     summary: 'what a configuration loosens, tightens or changes since another directory, branch or commit',
     words: ['--strict', '--rules', '--format'],
     program: 'check',
+    help: `usage: model-gateway diff DIR OTHER [--strict] [--rules] [--format text|json|github]
+
+Says what DIR adds, removes, loosens, tightens or changes since OTHER: another directory, or a branch, tag or commit of the git repository of
+DIR. It is model-gateway check with --diff, and has its options and exit codes; a change alone never fails.`,
     argumentsFor: ([directory, other, ...rest]) =>
       directory === undefined || other === undefined ? undefined : [directory, '--diff', other, ...rest],
   },

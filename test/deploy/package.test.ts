@@ -6,6 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { t as suite, test } from 'tap';
 import { build } from '../../deploy/build.ts';
+import { commands } from '../../deploy/cli/table.ts';
 import { freePort } from '../support/ports.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -116,6 +117,12 @@ await test('model-gateway start answers, copies the configuration of the quick s
 
 await test('a gateway that does not run is named', async (t) => {
   t.match(await gateway('explain', 'chat'), { code: 1, stderr: new RegExp(`${url} does not answer`) });
+});
+
+await test('every program of the command is in the package', async (t) => {
+  const programs = commands.filter((command) => 'program' in command && command.help === undefined);
+  for (const { name } of programs)
+    t.match(await gateway('help', name), { code: 0, stdout: new RegExp(`^usage: model-gateway ${name}\\b`) }, name);
 });
 
 await test('an old Node finds the one that npm has installed beside the gateway', async (t) => {
