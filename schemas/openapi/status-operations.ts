@@ -23,7 +23,7 @@ function drainOperations(
       method: 'post',
       summary: `Takes ${what} out until an end: no new call goes there, on any proxy.`,
       description:
-        'Open calls go on. Requests go to the other targets of their name; where there is none, they are refused with 503 `target_drained` and the time to the end. It replaces an earlier end and reason.',
+        'Open calls go on, and what it keeps can be read, cancelled and deleted. Requests go to the other targets of their name; where there is none, they are refused with 503 `target_drained` and the time to the end. It replaces an earlier end and reason.',
       body: 'target-drain-write',
       refusals: {
         ...refusals,

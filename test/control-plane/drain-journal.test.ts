@@ -1,9 +1,11 @@
 // Records come from the journal into the store in few transactions.
+import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { test } from 'tap';
 import { drainJournal } from '../../control-plane/records/drain-journal.ts';
 import { openJournal, openJournalReader } from '../../store/records/open-journal.ts';
 import { openRecordStore } from '../../store/records/open-records.ts';
+import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 import { record } from '../contracts/journal-case-tools.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -61,4 +63,43 @@ await test('records of a newer version of the gateway wait until one comes that 
   await waitFor('the trouble', () => drain.status().trouble !== undefined);
   t.match(drain.status(), { storedRecords: 1, lostRecords: 0, trouble: { of: 'journal', reason: /newer version/ } });
   t.same([stored, acknowledged], [[line], 1], 'none of the batch was taken');
+});
+
+await test('it says which of the two does not answer, the journal or the store, and tells of each once', async (t) => {
+  const lines: string[] = [];
+  let [canRead, canStore] = [false, true];
+  let acknowledged = 0;
+  const acknowledge = async (): Promise<void> => {
+    acknowledged += 1;
+  };
+  const drain = drainJournal({
+    reader: {
+      async next() {
+        if (!canRead) throw new StoreUnavailable('unreachable', 'the journal is away');
+        return { lines: ['{}'], passedOver: 0, acknowledge };
+      },
+    },
+    store: {
+      async add() {
+        if (!canStore) throw new StoreUnavailable('unreachable', 'the store is away');
+        await setImmediate();
+        return { added: 1, unreadable: 0 };
+      },
+    },
+    log: pino({ messageKey: 'msg' }, { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) }),
+    stored: () => undefined,
+  });
+  t.teardown(() => drain.close());
+  const trouble = (of: 'journal' | 'store'): Promise<unknown> =>
+    waitFor(`the ${of} to be missed`, () => drain.status().trouble?.of === of);
+  await trouble('journal');
+  [canRead, canStore] = [true, false];
+  await trouble('store');
+  canStore = true;
+  await waitFor('records to be stored', () => acknowledged > 0 && drain.status().trouble === undefined);
+  t.same(lines, [
+    'records wait in the journal, because it cannot be read: the journal is away',
+    'records wait in the journal, because they cannot be stored: the store is away',
+    'records are stored again',
+  ]);
 });

@@ -205,7 +205,8 @@ export const FAULTS: readonly Fault[] = [
 /** The command as a person types it; `admin` is the function of docs/operating.md. */
 export function lineOf(command: Fault['command']): string {
   if ('line' in command) return command.line;
-  return `admin ${command.path} -X ${command.method} --json '${JSON.stringify(command.body)}'`;
+  const method = command.method === 'POST' ? '' : ` -X ${command.method}`;
+  return `admin ${command.path}${method} --json '${JSON.stringify(command.body)}'`;
 }
 
 /** Does what the command says. Throws when the control plane refuses it. */

@@ -135,8 +135,10 @@ export function complaintsOf(world: World, sinceMs: number, { status }: Sight): 
       if (Date.parse(String(time)) < sinceMs || (level !== 'warn' && level !== 'error')) continue;
       const message = plain(String(msg));
       const cause = plain((err as Error | undefined)?.message ?? '');
-      const isKnown = cause === '' || [message, ...status].some((text) => text.includes(cause));
-      const kind = `${plane}: ${message.replaceAll(/\d+/g, '')}`;
+      // How a connection ended is not the cause: the same server is away.
+      const [stem = ''] = cause.split(' (');
+      const isKnown = stem === '' || [message, ...status].some((text) => text.includes(stem));
+      const kind = `${plane}: ${message.replaceAll(/\d+| \([^()]*\)$/g, '')}`;
       if (!seen.has(kind)) seen.set(kind, `${plane}: ${message}${isKnown ? '' : `: ${cause}`}`);
     }
   return [...seen.values()];
