@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { didYouMean } from '../../schemas/validation/suggest.ts';
 
 export const sources = ['litellm', 'portkey', 'env'] as const;
-export type SourceName = (typeof sources)[number];
+type SourceName = (typeof sources)[number];
 
 export interface ImportCommand {
   readonly source: SourceName;

@@ -4,7 +4,7 @@ import type { Problem } from '../read/problem.ts';
 import { nameOf, type Piece, type Source } from './source.ts';
 
 /** A model of a provider, with prices in US dollars per million tokens. */
-export interface DraftModel {
+interface DraftModel {
   readonly id: string;
   pricing?: Record<string, unknown>;
 }
@@ -61,7 +61,7 @@ export interface Draft {
 }
 
 /** `lost`: nothing here does it. `decide`: it was taken over, and someone has to look at it. */
-export type NoteKind = 'lost' | 'decide';
+type NoteKind = 'lost' | 'decide';
 
 export interface Note {
   readonly kind: NoteKind;
@@ -75,7 +75,7 @@ export interface Note {
 }
 
 /** A variable that the configuration refers to. */
-export interface Variable {
+interface Variable {
   /** Where the source has what it must hold. */
   readonly where: string;
   /** Whether the source has the secret itself there. */

@@ -1,7 +1,7 @@
 // The environment variables in which people keep the keys and addresses of each type of provider, the most usual name first.
 import type { ProviderType } from '../../schemas/provider-addresses.ts';
 
-export interface ProviderVariables {
+interface ProviderVariables {
   readonly keys: readonly string[];
   /** Of the address; what `path` says is added to it. */
   readonly addresses: readonly string[];

@@ -11,7 +11,7 @@ const entities: Readonly<Record<string, string>> = {
   IBAN_CODE: 'iban',
 };
 
-interface Common {
+interface Found {
   readonly piece: TreePiece;
   readonly params: TreePiece;
   readonly name: string;
@@ -40,15 +40,15 @@ export function readGuardrails(translator: Translator): void {
   }
 }
 
-function readOne(translator: Translator, common: Common): Record<string, unknown> | undefined {
+function readOne(translator: Translator, found: Found): Record<string, unknown> | undefined {
   const { source } = translator;
-  const { params, piece } = common;
+  const { params, piece } = found;
   const kind = source.text(params, 'guardrail');
-  if (kind === 'presidio') return withCommon(translator, common, readPresidio(translator, common));
-  if (kind === 'hide-secrets') return withCommon(translator, common, { pii: { kinds: ['key'], action: 'redact' } });
+  if (kind === 'presidio') return withPhases(translator, found, readPresidio(translator, found));
+  if (kind === 'hide-secrets') return withPhases(translator, found, { pii: { kinds: ['key'], action: 'redact' } });
   if (kind === 'litellm_content_filter') {
     const words = wordsOf(translator, params);
-    if (words.length > 0) return withCommon(translator, common, { keywords: { words, action: 'block' } });
+    if (words.length > 0) return withPhases(translator, found, { keywords: { words, action: 'block' } });
   }
   note(translator, 'lost', piece, {
     text: `${noCounterpart}: the gateway has no guardrail of this product; a webhook can ask one, or llm a model`,
@@ -57,7 +57,7 @@ function readOne(translator: Translator, common: Common): Record<string, unknown
 }
 
 /** The phases, and shadow for one that only requests which ask for it would meet. */
-function withCommon(translator: Translator, { params, name, piece }: Common, block: Record<string, unknown>) {
+function withPhases(translator: Translator, { params, name, piece }: Found, block: Record<string, unknown>) {
   const { source } = translator;
   const modes = source.texts(params, 'mode');
   const on = [
@@ -80,7 +80,7 @@ function withCommon(translator: Translator, { params, name, piece }: Common, blo
   return guardrail;
 }
 
-function readPresidio(translator: Translator, { params }: Common): Record<string, unknown> {
+function readPresidio(translator: Translator, { params }: Found): Record<string, unknown> {
   const { source } = translator;
   const config = source.tree(params, 'pii_entities_config');
   const kinds: string[] = [];

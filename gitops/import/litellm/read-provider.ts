@@ -23,7 +23,7 @@ export interface Defaults {
   readonly hasBreaker: boolean;
 }
 
-export interface ReadProvider {
+interface ReadProvider {
   readonly traits: ProviderTraits;
   /** What tells it from others of its type. */
   readonly hint: string;

@@ -61,7 +61,7 @@ function nameIt(
 }
 
 /** Undefined: nothing that the gateway can ask. */
-export function readLevel(portkey: Portkey, level: Level): Place | undefined {
+function readLevel(portkey: Portkey, level: Level): Place | undefined {
   const { node } = level;
   const { source } = portkey;
   const strategy = source.tree(node, 'strategy');
