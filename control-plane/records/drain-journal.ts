@@ -22,6 +22,11 @@ export interface DrainTrouble {
   readonly reason: string;
 }
 
+const consequence: Readonly<Record<DrainTrouble['of'], string>> = {
+  store: 'records wait in the journal, because they cannot be stored',
+  journal: 'the journal of records cannot be read',
+};
+
 export interface DrainStatus {
   /** Records that were new to the store. */
   readonly storedRecords: number;
@@ -82,8 +87,7 @@ export function drainJournal({ reader, store, log, stored }: JournalDrainParts):
 
   const hinder = (of: DrainTrouble['of'], error: unknown): void => {
     const reason = error instanceof Error ? error.message : String(error);
-    const what = of === 'store' ? 'they cannot be stored' : 'it cannot be read';
-    if (trouble?.of !== of) log.error({ err: error }, `records wait in the journal, because ${what}: ${reason}`);
+    if (trouble?.of !== of) log.error({ err: error }, `${consequence[of]}: ${reason}`);
     trouble = { of, reason };
   };
 

@@ -98,7 +98,7 @@ await test('it says which of the two does not answer, the journal or the store, 
   canStore = true;
   await waitFor('records to be stored', () => acknowledged > 0 && drain.status().trouble === undefined);
   t.same(lines, [
-    'records wait in the journal, because it cannot be read: the journal is away',
+    'the journal of records cannot be read: the journal is away',
     'records wait in the journal, because they cannot be stored: the store is away',
     'records are stored again',
   ]);
