@@ -34,6 +34,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'docs/cache.md': 'test/examples/cache.test.ts',
   'docs/deploying-on-a-machine.md': 'test/deploy/systemd.test.ts',
   'docs/deploying-on-kubernetes.md': 'test/deploy/chart.test.ts',
+  'docs/deploying-with-compose.md': 'test/deploy/compose.test.ts',
   'docs/guardrails.md': 'test/examples/guardrails.test.ts',
 };
 /** Like a checkout in which `npm start` has run. */
