@@ -22,7 +22,7 @@ async function freePort(): Promise<string> {
   return String(port);
 }
 
-function require(isTrue: boolean, what: string, details = ''): void {
+function confirm(isTrue: boolean, what: string, details = ''): void {
   if (!isTrue) throw new Error(`${what}: not so. ${details}`);
   process.stdout.write(`  ok  ${what}\n`);
 }
@@ -94,12 +94,15 @@ async function journey(root: string, settings: ImageSettings, home: string): Pro
   });
   const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, { method: 'POST', headers, body });
   const text = await answer.text();
-  require(/^data: \{/m.test(text) &&
-    text.includes('data: [DONE]'), 'the question of the first steps streams an answer', text);
+  confirm(
+    /^data: \{/m.test(text) && text.includes('data: [DONE]'),
+    'the question of the first steps streams an answer',
+    text,
+  );
   const dashboard = await fetch(`http://127.0.0.1:${port}/admin/dashboard`, { headers });
-  require(dashboard.ok, 'the dashboard is served');
+  confirm(dashboard.ok, 'the dashboard is served');
   const healthy = await runInContainer({ ...start, command: settings.healthCheck });
-  require(healthy.code === 0, 'HEALTHCHECK says that it is healthy', healthy.said);
+  confirm(healthy.code === 0, 'HEALTHCHECK says that it is healthy', healthy.said);
   const converged = await runInContainer({
     ...start,
     command: [
@@ -116,14 +119,14 @@ async function journey(root: string, settings: ImageSettings, home: string): Pro
       WAIT_SECONDS: '30',
     },
   });
-  require(converged.code === 0, 'the Job of the chart finds every proxy with the configuration', converged.said);
+  confirm(converged.code === 0, 'the Job of the chart finds every proxy with the configuration', converged.said);
 
   for (const [name, container] of Object.entries({ proxy, controlPlane, demo })) {
     const code = await container.stop();
-    require(code === 0, `${settings.stopSignal} ends the ${name} with exit code 0`, `${code}\n${container.said()}`);
+    confirm(code === 0, `${settings.stopSignal} ends the ${name} with exit code 0`, `${code}\n${container.said()}`);
   }
   const sick = await runInContainer({ ...start, command: settings.healthCheck });
-  require(sick.code === 1, 'HEALTHCHECK says that it is not, once nothing answers', sick.said);
+  confirm(sick.code === 1, 'HEALTHCHECK says that it is not, once nothing answers', sick.said);
   await rights(start);
 }
 
@@ -131,15 +134,15 @@ async function journey(root: string, settings: ImageSettings, home: string): Pro
 async function rights(start: Start): Promise<void> {
   const sh = (script: string) => runInContainer({ ...start, command: ['sh', '-c', script] });
   const written = await sh('touch /x /opt/model-gateway/x /usr/x 2>&1; ls /x /opt/model-gateway/x /usr/x 2>/dev/null');
-  require(!/^\/\S*x$/m.test(written.said) && written.said.includes('Read-only'), 'the root is read-only', written.said);
+  confirm(!/^\/\S*x$/m.test(written.said) && written.said.includes('Read-only'), 'the root is read-only', written.said);
   const status = await sh('grep -E "^(Uid|CapEff|CapBnd|NoNewPrivs):" /proc/self/status');
-  require(/Uid:\t1000\b/.test(status.said) && /CapEff:\t0+$/m.test(status.said), 'a user without rights', status.said);
+  confirm(/Uid:\t1000\b/.test(status.said) && /CapEff:\t0+$/m.test(status.said), 'a user without rights', status.said);
   const version = await runInContainer({ ...start, command: ['model-gateway', 'version'] });
-  require(version.code === 0, `model-gateway version says ${version.said.trim()}`, version.said);
-  const vectors = `const { DatabaseSync } = require('node:sqlite'); const db = new DatabaseSync(':memory:', { allowExtension: true });
-    db.loadExtension(require('node:fs').globSync('${program}/node_modules/sqlite-vec-*/vec0.so')[0]); console.log(db.prepare('select vec_version() v').get().v);`;
+  confirm(version.code === 0, `model-gateway version says ${version.said.trim()}`, version.said);
+  const vectors = `const { DatabaseSync } = process.getBuiltinModule('node:sqlite'); const db = new DatabaseSync(':memory:', { allowExtension: true });
+    db.loadExtension(process.getBuiltinModule('node:fs').globSync('${program}/node_modules/sqlite-vec-*/vec0.so')[0]); console.log(db.prepare('select vec_version() v').get().v);`;
   const extension = await runInContainer({ ...start, command: ['node', '--eval', vectors] });
-  require(extension.code === 0, `the extension for vectors loads: ${extension.said.trim()}`, extension.said);
+  confirm(extension.code === 0, `the extension for vectors loads: ${extension.said.trim()}`, extension.said);
 }
 
 async function main(): Promise<void> {
@@ -152,7 +155,7 @@ async function main(): Promise<void> {
     await journey(root, settings, home);
     const own = compressedBytes(root, program.slice(1));
     const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
-    require(own < most, `${megabytes(own)} compressed beyond the base, of ${megabytes(most)}`);
+    confirm(own < most, `${megabytes(own)} compressed beyond the base, of ${megabytes(most)}`);
     process.stdout.write(
       `  Node in the base image: ${megabytes(compressedBytes(root, 'usr/local/bin/node'))} compressed\n`,
     );
