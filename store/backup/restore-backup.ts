@@ -64,7 +64,7 @@ export async function restoreBackup({ folder, dataDirectory, elsewhere, time }: 
         .filter(({ path }) => !isSideFile(path) || !existsSync(join(dataDirectory, path)))
         .map(({ path }) => ({ from: join(staged, path), to: join(dataDirectory, path) })),
     ];
-    moveAll(moves);
+    moveAll(moves, aside);
     return {
       manifest,
       files,
@@ -112,8 +112,8 @@ function replacedFiles(dataDirectory: string, elsewhere: ReadonlySet<Elsewhere>)
   return elsewhere.has('redis') ? databases : [...databases, ...globSync(outdated, { cwd: dataDirectory })];
 }
 
-/** All of them or none. */
-function moveAll(moves: readonly Move[]): void {
+/** All of them or none; then what was put aside is back, and its folder gone. */
+function moveAll(moves: readonly Move[], aside: string): void {
   const done: Move[] = [];
   try {
     for (const move of moves) {
@@ -123,6 +123,7 @@ function moveAll(moves: readonly Move[]): void {
     }
   } catch (error) {
     for (const { from, to } of done.toReversed()) renameSync(to, from);
+    rmSync(aside, { recursive: true, force: true });
     throw error;
   }
 }

@@ -91,6 +91,23 @@ await test('a backup that cannot be made says why and leaves nothing', async (t)
   t.notOk(existsSync(join(home, 'backup')));
 });
 
+await test('a restore that fails half way takes back what it has moved', async (t) => {
+  const { home, data, backup } = await startStand(t);
+  await backup();
+  const there = join(home, 'there');
+  mkdirSync(there);
+  const bytes = readFileSync(join(data, 'state.sqlite'));
+  writeFileSync(join(there, 'state.sqlite'), bytes);
+  writeFileSync(join(there, 'proxy-1'), 'where the folder of the proxy has to be');
+  const places = { dataDirectory: there, hasRedis: false, hasPostgres: false };
+  t.match(await restoreCommand(['backup'], places, { from: home, ...now }), {
+    code: 1,
+    output: /nothing was restored/,
+  });
+  t.same(readdirSync(there), ['proxy-1', 'state.sqlite']);
+  t.ok(readFileSync(join(there, 'state.sqlite')).equals(bytes));
+});
+
 const disk = smallDisk(suite, 24);
 const skip = disk === undefined ? 'this user may not mount a small disk' : false;
 
