@@ -16,6 +16,7 @@ const startPatienceMs = 60_000;
 const here = [
   'README.md',
   'docs/coming-from-elsewhere.md',
+  'docs/command.md',
   'docs/configuration.md',
   'docs/deploying.md',
   'docs/dialects-and-clients.md',
@@ -27,8 +28,12 @@ const here = [
   'docs/quick-start.md',
   'docs/records-and-audit.md',
   'docs/routing-and-failover.md',
+  'docs/upgrading.md',
 ];
-/** Pages whose commands another test runs, with what only that one has; those for a machine or a cluster of one's own it compares with the files. */
+/**
+ * Pages whose commands another test runs, with what only that one has; those for a machine or a cluster of one's own it compares with the
+ * files.
+ */
 const elsewhere: Readonly<Record<string, string>> = {
   'docs/backup-and-restore.md': 'test/journeys/backup.test.ts',
   'docs/cache.md': 'test/examples/cache.test.ts',
@@ -57,8 +62,9 @@ for (const page of here) {
   await test(`the commands of ${page} do what it says`, async (t) => {
     const port = String(await freePort());
     // The planes of docs/deploying.md run until the end of the page, beside the others.
-    const paste = openTerminal(t, { ...quickstart, ...teamLimits, 'GATEWAY_DATA=data': `GATEWAY_DATA=${home}/own` });
-    await paste(`cd ${home}; export GATEWAY_PORT=${port} GATEWAY_ADMIN_PORT=${await freePort()}`);
+    const apart = `GATEWAY_DATA=${home}/own GATEWAY_PORT=${port} GATEWAY_ADMIN_PORT=${await freePort()}`;
+    const paste = openTerminal(t, { ...quickstart, ...teamLimits, 'GATEWAY_DATA=data': apart });
+    await paste(`cd ${home}; export GATEWAY_PORT=${quickstart['127.0.0.1:8080']?.split(':')[1]}`);
     await runPage(t, page, (commands) => paste(commands.replace(/(\/main\.ts)$/m, '$1 >/dev/null 2>&1 &')));
     if (!commandsOf(page).some(({ text }) => text.includes('proxy/main.ts'))) return;
     const isReady = async () => (await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => undefined))?.ok;

@@ -45,6 +45,7 @@ export const notRun: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npm ci\b/m, 'installs the packages that the tests have'],
   [/^npm start\b|\bnpm start$/m, 'the gateway is started by the test'],
   [/^npm run release:check\b/m, 'builds what is shipped'],
+  [/^npm pack\b/m, 'test/deploy/package.test.ts packs, and starts what it has packed'],
   [/^npx @portkey-ai|^npm run bench\b/m, 'measures for minutes'],
 ];
 
