@@ -41,6 +41,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'docs/deploying-on-kubernetes.md': 'test/deploy/chart.test.ts',
   'docs/deploying-with-compose.md': 'test/deploy/compose.test.ts',
   'docs/guardrails.md': 'test/examples/guardrails.test.ts',
+  'docs/night.md': 'test/drill/report.ts',
 };
 /** Like a checkout in which `npm start` has run. */
 const home = temporaryDirectory(suite, 'pages');
