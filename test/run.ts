@@ -27,7 +27,9 @@ const isFull = process.env['RUNS'] === 'full';
  * takes longest begins first, so that no core is left without work at the end.
  */
 const together: readonly (readonly [directory: string, mostFiles: number])[] = [
-  // One fleet and one browser for all of them.
+  // These two have a fleet of their own; the others have one fleet and one browser, one after the other.
+  ['test/dashboard/records-', 1],
+  ['test/dashboard/session', 1],
   ['test/dashboard/', 10],
   // These have one fleet, one after the other (test/support/shared.ts).
   ['test/journeys/fleet-', 20],
