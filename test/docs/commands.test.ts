@@ -17,6 +17,7 @@ const here = [
   'README.md',
   'docs/coming-from-elsewhere.md',
   'docs/command.md',
+  'docs/comparison.md',
   'docs/configuration.md',
   'docs/deploying.md',
   'docs/dialects-and-clients.md',

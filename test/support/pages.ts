@@ -46,7 +46,7 @@ export const notRun: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npm start\b|\bnpm start$/m, 'the gateway is started by the test'],
   [/^npm run release:check\b/m, 'builds what is shipped'],
   [/^npm pack\b/m, 'test/deploy/package.test.ts packs, and starts what it has packed'],
-  [/^npx @portkey-ai|^npm run bench\b/m, 'measures for minutes'],
+  [/^npx @portkey-ai|^npm run (bench|accuracy)\b/m, 'measures for minutes'],
 ];
 
 /** Documents of errors, as `curl` prints them. */
