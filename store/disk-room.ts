@@ -3,6 +3,8 @@ import { statfsSync } from 'node:fs';
 
 /** The reserve for the state store, in bytes; on a small disk a tenth of it. */
 const reserveBytes = 256 * 1024 * 1024;
+/** At least so many bytes: more than the state store has taken in advance, so that what it gives back is no room for records. */
+const leastReserveBytes = 12 * 1024 * 1024;
 
 export interface DiskRoom {
   /** How much less the disk may have before the reserve is touched, in bytes; 0: it is touched. */
@@ -14,7 +16,7 @@ export interface DiskRoom {
 export function diskRoom(directory: string): DiskRoom {
   try {
     const { bsize, blocks, bavail } = statfsSync(directory);
-    const reserve = Math.min(reserveBytes, Math.floor((bsize * blocks) / 10));
+    const reserve = Math.min(reserveBytes, Math.max(leastReserveBytes, Math.floor((bsize * blocks) / 10)));
     return { freeBytes: Math.max(0, bsize * bavail - reserve), reserveBytes: reserve };
   } catch {
     return { freeBytes: Number.MAX_SAFE_INTEGER, reserveBytes };

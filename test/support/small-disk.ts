@@ -14,10 +14,10 @@ export function smallDisk(t: Teardown, mebibytes: number): string | undefined {
   return directory;
 }
 
-/** Writes a file until not one block is left; what is returned removes it. */
+/** Writes a file until not one block is left, or on where it was filled before; what is returned removes it. */
 export function fillUp(directory: string): () => void {
   const path = join(directory, 'something-else');
-  const file = openSync(path, 'w');
+  const file = openSync(path, 'a');
   for (let size = 1024 * 1024; size >= 512; size /= 2) {
     try {
       for (;;) writeSync(file, Buffer.alloc(size, 1));

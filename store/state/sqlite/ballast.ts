@@ -5,7 +5,7 @@ import { diskRoom } from '../../disk-room.ts';
 import { ownFileMode } from '../../own-files.ts';
 
 /** A few thousand changes. */
-const mostBytes = 8 * 1024 * 1024;
+const wantedBytes = 8 * 1024 * 1024;
 const portion = Buffer.alloc(1024 * 1024);
 
 /** Where it lies in the gateway's data directory. */
@@ -16,11 +16,8 @@ export function ballastPath(directory: string): string {
 /** Takes the room unless it is taken, or the disk has none to spare. Never throws: without it the store works as long as its disk has room. */
 export function takeBallast(directory: string): void {
   const path = ballastPath(directory);
-  const { freeBytes, reserveBytes } = diskRoom(directory);
-  // Less than the reserve, on a small disk too: what is given back must not become room for records.
-  const wantedBytes = Math.min(mostBytes, Math.floor(reserveBytes / 2));
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) >= wantedBytes) return;
-  if (freeBytes < 2 * wantedBytes) return;
+  if (diskRoom(directory).freeBytes < 2 * wantedBytes) return;
   try {
     const file = openSync(path, 'a', ownFileMode);
     try {
