@@ -21,7 +21,11 @@ export const pagePatterns = [
 ];
 
 /** Files with places of their own; all others keep their path, in lower case and without `docs/`. */
-const places: Readonly<Record<string, string>> = { 'README.md': 'index.md', 'docs/README.md': 'all-pages.md' };
+const places: Readonly<Record<string, string>> = {
+  'README.md': 'index.md',
+  'SECURITY.md': 'report-a-vulnerability.md',
+  'docs/README.md': 'all-pages.md',
+};
 
 /** Where the file of a page lies on the site. */
 export function targetOf(source: string): string {
