@@ -25,10 +25,10 @@ const provider = ({ url }: { url: string }) => ({
   learn_limits: false,
   forward_headers: ['traceparent'],
 });
-/** Says in the output which packages are loaded. */
+/** Says in the output when the exporters are loaded: a file of the source, or one of a build. */
 const watchLoads = `data:text/javascript,${encodeURIComponent(
   "import { registerHooks } from 'node:module'; registerHooks({ load: (url, context, next) => { " +
-    "if (url.includes('/@opentelemetry/')) process.stderr.write('loads ' + url + '\\n'); return next(url, context); } });",
+    "if (/\\/exporting[-.]/.test(url)) process.stderr.write('loads ' + url + '\\n'); return next(url, context); } });",
 )}`;
 const variables = {
   OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -275,8 +275,7 @@ await test('a collector that hangs costs no request: spans beyond the queue are 
 });
 
 await test('off, nothing of it is loaded, and the trace of a client goes where the config says', async (t) => {
-  const loads = (): string[] =>
-    gateway.process.stderr.filter((line) => /^loads .*@opentelemetry\/(sdk|exporter|resources)/.test(line));
+  const loads = (): string[] => gateway.process.stderr.filter((line) => line.startsWith('loads '));
   const before = loads().length;
   t.ok(before > 0);
   await gateway.restart({ OTEL_SDK_DISABLED: 'true' });
