@@ -1,18 +1,19 @@
 // `import`: configurations of other gateways become one of ours; what has no counterpart is named, and no secret of theirs comes along.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { test } from 'tap';
+import { t as suite, test } from 'tap';
 import { parse } from 'yaml';
 import { loadFiles } from '../../gitops/assemble/load.ts';
 import { importConfig } from '../../gitops/cli/import.ts';
 import { isFull } from '../support/extent.ts';
+import { temporaryDirectory } from '../support/teardown.ts';
 import { bare, file, lines, pathsOf, withValue } from './load-fixtures.ts';
 
 const fixtures = join(import.meta.dirname, '../fixtures/import');
-const scratch = mkdtempSync(join(tmpdir(), 'gateway-import-'));
-process.on('exit', () => rmSync(scratch, { recursive: true }));
+const scratch = temporaryDirectory(suite, 'import');
+// Other files of tests run in this process after it.
+suite.teardown(() => process.chdir(join(import.meta.dirname, '../..')));
 process.chdir(scratch);
 
 /** Imports a text as a file of this name. */
