@@ -56,6 +56,7 @@ const gateway = await startGateway(suite, {
   upstream,
   config,
   execArgv: [...preload(saboteur), ...withBombs],
+  fromSource: true,
   env: { BOMB: 'an exception in a timer' },
 });
 

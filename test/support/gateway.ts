@@ -30,6 +30,8 @@ export interface GatewayOptions {
   home?: string;
   /** Flags for Node itself. */
   execArgv?: string[];
+  /** Runs the source in any case: for tests that put something into one of its files. */
+  fromSource?: boolean;
   /** How many files it may have open. */
   descriptors?: number;
   /** Default: it listens and `/health/ready` answers 200. `spawned`: for starts that are meant to fail. */
@@ -80,6 +82,7 @@ export async function startGateway(t: Teardown, options: GatewayOptions = {}): P
   const child = await startProcess({
     t,
     entry: 'proxy/main.ts',
+    fromSource: options.fromSource ?? false,
     execArgv: ['--max-semi-space-size=4', '--v8-pool-size=0', ...(options.execArgv ?? [])],
     ...(options.descriptors === undefined ? {} : { descriptors: options.descriptors }),
     env: {

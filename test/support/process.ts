@@ -14,8 +14,8 @@ const { get } = process.getBuiltinModule('node:http');
 const repository = resolve(import.meta.dirname, '../..');
 
 /** `npm test` builds the planes once (deploy/build.ts), because hundreds are started; a test alone starts the source. */
-function fileOf(entry: string): string {
-  const folder = process.env['TEST_BUILD'];
+function fileOf({ entry, fromSource = false }: ProcessOptions): string {
+  const folder = fromSource ? undefined : process.env['TEST_BUILD'];
   const plane = /^(proxy|control-plane)\/main\.ts$/.exec(entry)?.[1];
   return resolve(repository, folder === undefined || plane === undefined ? entry : `${folder}/${plane}.js`);
 }
@@ -39,6 +39,8 @@ export type Ready = 'listening' | 'spawned' | { line: string | RegExp } | { url:
 export interface ProcessOptions {
   /** Path of the file to run, relative to the repository; of a plane, what `npm test` has built of it is run. */
   entry: string;
+  /** Runs the source in any case: for tests that put something into one of its files. */
+  fromSource?: boolean;
   args?: string[];
   /** Flags for Node itself, before the entry. */
   execArgv?: string[];
@@ -106,7 +108,7 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
   let run = startRun();
 
   function startRun() {
-    const args = [...(options.execArgv ?? []), fileOf(options.entry), ...(options.args ?? [])];
+    const args = [...(options.execArgv ?? []), fileOf(options), ...(options.args ?? [])];
     const limited = ['-c', `ulimit -n ${options.descriptors} && exec "$0" "$@"`, process.execPath];
     const isLimited = options.descriptors !== undefined;
     const child = spawn(isLimited ? 'sh' : process.execPath, isLimited ? [...limited, ...args] : args, {
