@@ -1,6 +1,6 @@
 // Reads the arguments of `check-config`, and says what is wrong with them.
-import { parseArgs } from 'node:util';
 import { didYouMean } from '../../schemas/validation/suggest.ts';
+import { readOptions } from './read-options.ts';
 
 export interface Command<Format extends string> {
   readonly directory: string;
@@ -20,7 +20,6 @@ const options = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-type Name = keyof typeof options;
 /** Which value an option needs, for the sentence about one without. */
 const needs = { format: 'text, json or github', diff: 'a directory, or a branch, tag or commit of git' } as const;
 
@@ -29,24 +28,9 @@ export function readCommand<Format extends string>(
   args: readonly string[],
   formats: readonly [Format, ...Format[]],
 ): Command<Format> | string {
-  const { tokens, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-    options,
-  });
-  const given = new Map<Name, string | undefined>();
-  for (const token of tokens) {
-    if (token.kind !== 'option') continue;
-    const { name, rawName, value } = token;
-    if (!isName(name)) return `the option ${rawName} is unknown${didYouMean(rawName, flags)}`;
-    // With a blank between, `--diff --strict` forgets the value; `--diff=-x` means it.
-    const isForgotten = value === undefined || value === '' || (!token.inlineValue && value.startsWith('-'));
-    if ((name === 'format' || name === 'diff') && isForgotten) return `${rawName} needs a value: ${needs[name]}`;
-    if (name !== 'format' && name !== 'diff' && value !== undefined) return `${rawName} takes no value`;
-    given.set(name, value);
-  }
+  const read = readOptions(args, options, needs);
+  if (typeof read === 'string') return read;
+  const { given, positionals } = read;
   const [format = formats[0], help] = [given.get('format'), given.has('help')];
   const known = formats.find((each) => each === format);
   if (known === undefined)
@@ -57,10 +41,4 @@ export function readCommand<Format extends string>(
   const diff = given.get('diff');
   const [strict, rules] = [given.has('strict'), given.has('rules')];
   return { directory: directory ?? '', format: known, strict, rules, help, ...(diff === undefined ? {} : { diff }) };
-}
-
-const flags = Object.keys(options).map((name) => `--${name}`);
-
-function isName(name: string): name is Name {
-  return Object.hasOwn(options, name);
 }

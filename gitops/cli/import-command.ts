@@ -1,6 +1,6 @@
 // Reads the arguments of `import`, and says what is wrong with them.
-import { parseArgs } from 'node:util';
 import { didYouMean } from '../../schemas/validation/suggest.ts';
+import { readOptions } from './read-options.ts';
 
 export const sources = ['litellm', 'portkey', 'env'] as const;
 type SourceName = (typeof sources)[number];
@@ -29,25 +29,9 @@ const needs = { out: 'a directory', keys: 'a file', name: 'a name such as chat' 
 
 /** The command, `help`, or a sentence without a full stop that says what is wrong with it. */
 export function readImportCommand(args: readonly string[]): ImportCommand | 'help' | { readonly problem: string } {
-  const { tokens, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-    options,
-  });
-  const given = new Map<string, string>();
-  for (const token of tokens) {
-    if (token.kind !== 'option') continue;
-    const { name, rawName, value } = token;
-    if (!Object.hasOwn(options, name))
-      return { problem: `the option ${rawName} is unknown${didYouMean(rawName, flags)}` };
-    const isForgotten = value === undefined || value === '' || (!token.inlineValue && value.startsWith('-'));
-    const need = Object.hasOwn(needs, name) ? needs[name as keyof typeof needs] : undefined;
-    if (need !== undefined && isForgotten) return { problem: `${rawName} needs a value: ${need}` };
-    if (need === undefined && value !== undefined) return { problem: `${rawName} takes no value` };
-    given.set(name, value ?? '');
-  }
+  const read = readOptions(args, options, needs);
+  if (typeof read === 'string') return { problem: read };
+  const { given, positionals } = read;
   if (given.has('help')) return 'help';
   const [source, file = '', another] = positionals;
   const known = sources.find((each) => each === source);
@@ -71,5 +55,3 @@ export function readImportCommand(args: readonly string[]): ImportCommand | 'hel
     ...(name === undefined ? {} : { name }),
   };
 }
-
-const flags = Object.keys(options).map((name) => `--${name}`);

@@ -1,5 +1,6 @@
 // Reads how LiteLLM routes: strategy, retries, fallbacks and other names of groups, from router_settings and litellm_settings.
 import { foldCase } from '../../../domain/selector.ts';
+import aliasSchema from '../../../schemas/config/aliases.schema.json' with { type: 'json' };
 import { type DraftAlias, note } from '../draft.ts';
 import type { Piece, TreePiece } from '../source.ts';
 import type { Translator } from '../traits.ts';
@@ -32,15 +33,7 @@ const failures: Readonly<Record<string, string>> = {
   RateLimitErrorRetries: 'rate_limit',
   InternalServerErrorRetries: 'server_error',
 };
-const allFailures = [
-  'connect',
-  'timeout',
-  'rate_limit',
-  'server_error',
-  'model_unavailable',
-  'unauthorized',
-  'invalid_answer',
-];
+const allFailures = aliasSchema.$defs.alias.properties.retry.properties.on.default;
 
 /** `settings`: router_settings, then litellm_settings; the first that says something counts. */
 export function readRouting(translator: Translator, settings: readonly TreePiece[]): Routing {
