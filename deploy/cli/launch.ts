@@ -22,10 +22,13 @@ if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
 
 /** The Node that npm has installed beside the gateway on Linux. */
 function nodeOfPackage(): string | undefined {
-  for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
+  let folder = new URL('.', import.meta.url);
+  for (;;) {
     const file = new URL(`node_modules/node-${process.platform}-${process.arch}/bin/node`, folder);
     if (existsSync(file)) return decodeURIComponent(file.pathname);
-    if (folder.pathname === '/') return undefined;
+    const parent = new URL('..', folder);
+    if (parent.href === folder.href) return undefined;
+    folder = parent;
   }
 }
 

@@ -1,5 +1,5 @@
 // The package that `npm pack ./dist` makes, as a stranger uses it: in an empty folder, with npx, without the repository.
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -141,5 +141,6 @@ await test('an old Node finds the one that npm has installed beside the gateway'
 });
 
 function isOld(file: string): boolean {
-  return existsSync(file) && !file.includes('node_modules');
+  const { stdout } = spawnSync(file, ['--version'], { encoding: 'utf8' });
+  return Number(/^v(\d+)/.exec(stdout ?? '')?.[1]) < 24;
 }
