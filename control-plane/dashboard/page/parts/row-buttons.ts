@@ -66,7 +66,7 @@ function put(menu: HTMLElement | null, opener: HTMLElement | null): void {
   menu.style.right = isAtStart ? 'auto' : `${width - right}px`;
   const followScroll = (): void => {
     // The event of a scroll that ended before the menu opened comes after it.
-    if (opener.getBoundingClientRect().top === top) return;
+    if (menu.matches(':popover-open') && opener.getBoundingClientRect().top === top) return;
     removeEventListener('scroll', followScroll, true);
     menu.hidePopover();
   };
