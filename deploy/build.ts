@@ -19,6 +19,7 @@ const copied = [
   'schemas/**/*.schema.json',
   'schemas/REFERENCE.md',
   'examples/*/config/**/*.yaml',
+  'docs/*.md',
   'README.md',
   'LICENSE',
 ];
