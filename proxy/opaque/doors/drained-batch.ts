@@ -7,6 +7,9 @@ import { refuseDrained } from '../../providers/drained-refusal.ts';
 import type { DoorParts, Knock, OpaqueTarget } from '../door.ts';
 import { requestsOf } from './aim-message-batch.ts';
 
+/** A body that names a file is a few hundred bytes; one that is longer is not parsed, because that would hold up other requests. */
+const mostBytes = 64 * 1024;
+
 interface PassedBatch {
   readonly knock: Knock;
   /** What is made. */
@@ -28,6 +31,7 @@ export async function refuseDrainedBatch({ knock, family, target }: PassedBatch,
 }
 
 async function modelsOfFile(body: Buffer, { principal }: Knock, { homes }: DoorParts): Promise<readonly string[]> {
+  if (body.length > mostBytes) return [];
   const file = textOf(parseObject(body.toString())?.['input_file_id']);
   return file === undefined ? [] : ((await homes.find('file', file, ownerOf(principal)))?.models ?? []);
 }
