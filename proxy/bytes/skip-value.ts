@@ -4,7 +4,7 @@ import { ScanError } from './scan-error.ts';
 
 const quote = 0x22;
 /** The number of bytes between two pauses: some milliseconds. */
-const stepBytes = 1024 * 1024;
+const stepBytes = 256 * 1024;
 
 /** `from` is at the first byte of a value; the answer is just past its last. Throws ScanError when the text ends before. */
 export function skipValue(text: Buffer, from: number): number {

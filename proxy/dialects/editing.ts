@@ -246,7 +246,7 @@ function rename({ holder, at }: RequestedPlace, given: string): void {
 /** By value: its JSON text, where it was written in steps. */
 const writtenTexts = new WeakMap<object, string>();
 /** The size of a step, in characters. */
-const stepLength = 1024 * 1024;
+const stepLength = 256 * 1024;
 
 /** A member that holds a JSON value. */
 class ValueAt implements EditableText {

@@ -61,7 +61,7 @@ function* takenInLong(bytes: Buffer): Slices<ReadonlySet<string>> {
   return found;
 }
 
-const stepBytes = 1024 * 1024;
+const stepBytes = 256 * 1024;
 
 /** The bytes step by step, a byte as a character; nothing of the length of a placeholder is cut. */
 function* overlapping(bytes: Buffer): Generator<string, void, undefined> {

@@ -16,7 +16,7 @@ const digits = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
 const copiedLength = 12;
 /** The size of one step: values, where a number counts as one to four and any other as ten; and characters. */
 const stepCost = 50_000;
-const stepLength = 1024 * 1024;
+const stepLength = 256 * 1024;
 const otherCost = 10;
 const [shortNumberCost, longNumberCost] = [1, 4];
 /**

@@ -3,7 +3,7 @@ import type { JsonValue } from './json.ts';
 
 /** The size of one step: values, and characters. */
 const stepValues = 5_000;
-const stepLength = 1024 * 1024;
+const stepLength = 256 * 1024;
 
 /** An object or list that is being written. */
 interface Frame {
