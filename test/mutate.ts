@@ -19,6 +19,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'proxy/bytes': ['test/proxy/bytes/*.test.ts', 'test/proxy/{read-pieces,scan,canonical-json}.test.ts'],
 };
 
+const packages = join(import.meta.dirname, 'node_modules');
 const words = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'gateway-mutants-'));
 for (const word of words.length > 0 ? words : Object.keys(rooms)) {
@@ -35,6 +36,8 @@ for (const word of words.length > 0 ? words : Object.keys(rooms)) {
     tsconfigFile: 'none',
     disableTypeChecks: false,
     ignorePatterns: ['docs', 'examples', 'test/fixtures/answers'],
+    // Its copy of the repository has the packages of the top level alone.
+    buildCommand: `ln -s ${packages} test/node_modules`,
     tempDirName: folder,
     reporters: ['clear-text', 'progress-append-only'],
     clearTextReporter: { allowColor: false, allowEmojis: false, logTests: false, reportTests: false },
@@ -42,7 +45,7 @@ for (const word of words.length > 0 ? words : Object.keys(rooms)) {
   const file = join(folder, 'stryker.config.json');
   writeFileSync(file, JSON.stringify(settings));
   console.log(`\n== ${word}`);
-  const { status } = spawnSync('stryker', ['run', file], { stdio: 'inherit' });
+  const { status } = spawnSync(join(packages, '.bin/stryker'), ['run', file], { stdio: 'inherit' });
   if (status !== 0) process.exitCode = 1;
 }
 rmSync(folder, { recursive: true, force: true });

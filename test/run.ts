@@ -92,7 +92,7 @@ function brief(): Transform {
   });
 }
 
-const files = globSync(include, { exclude: isFull ? [] : exclude })
+const files = globSync(include, { exclude: isFull ? ['test/node_modules/**'] : exclude })
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   .toSorted();
 

@@ -1,6 +1,6 @@
 // An agent of a few lines on the AI SDK with its default options: Responses, stored by the provider, a loop of tools, and MCP.
 import { join, resolve } from 'node:path';
-import manifest from '../../package.json' with { type: 'json' };
+import manifest from '../package.json' with { type: 'json' };
 import type { Agent } from './agent.ts';
 import { modelFor, noteCall, recallCall, toolNamed } from './task.ts';
 

@@ -1,7 +1,8 @@
 // Writes what was tried with which version of which client as a page of the documentation.
-import manifest from '../../package.json' with { type: 'json' };
+
 import { type Agent, versionsOf } from '../agents/agent.ts';
 import { agents } from '../agents/agents.ts';
+import manifest from '../package.json' with { type: 'json' };
 import type { Client } from './client.ts';
 import { clients } from './clients.ts';
 import { exceptions, exceptionsOf } from './exceptions.ts';

@@ -260,7 +260,7 @@ await test('the gateway answers at the addresses that agents are configured with
 function runSnippets(snippets: readonly string[]): Promise<string> {
   const place = join(home, 'snippets');
   mkdirSync(place);
-  symlinkSync(join(top, 'node_modules'), join(place, 'node_modules'));
+  symlinkSync(join(top, 'test/node_modules'), join(place, 'node_modules'));
   for (const [index, snippet] of snippets.entries()) writeFileSync(join(place, `${index}.mjs`), here(snippet));
   const program = snippets.map((_, index) => `await import('./${index}.mjs');`).join('\n');
   writeFileSync(join(place, 'all.mjs'), program);
@@ -278,7 +278,7 @@ await test('every snippet of an SDK runs, with the versions that the README name
   t.equal(snippets.length, 4);
   const said = await runSnippets(snippets);
   t.equal(said.match(/What is a gateway\?/g)?.length, snippets.length, said);
-  const { devDependencies } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8')) as {
+  const { devDependencies } = JSON.parse(readFileSync(join(top, 'test/package.json'), 'utf8')) as {
     devDependencies: Record<string, string>;
   };
   const table = readme.slice(readme.indexOf('## What was tried'));

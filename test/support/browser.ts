@@ -162,7 +162,7 @@ async function logIn(context: BrowserContext, origin: string, key: string): Prom
   if (!answer.ok()) throw new Error(`the login answered ${answer.status()}: ${await answer.text()}`);
 }
 
-const axeSource = readFileSync(join(top, 'node_modules/axe-core/axe.min.js'), 'utf8');
+const axeSource = readFileSync(join(top, 'test/node_modules/axe-core/axe.min.js'), 'utf8');
 
 /**
  * Of an open window alone, because the rest is out of reach, and of the first rows of a table, because rows are alike. The themes differ in

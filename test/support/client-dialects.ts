@@ -9,7 +9,7 @@ import type { ClientDialect } from '../../proxy/dialects/translation.ts';
 export interface KnownClient {
   readonly dialect: ClientDialect;
   readonly least: JsonObject;
-  /** Path below node_modules, and name of the type. */
+  /** Path below test/node_modules, and name of the type. */
   readonly sdk: readonly (readonly [path: string, type: string])[];
 }
 

@@ -39,7 +39,12 @@ function install(names: readonly string[]): void {
 function suites({ mark }: Package): string[] {
   const top = join(import.meta.dirname, '..');
   return readdirSync(top, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.ts') && mark.test(file + readFileSync(join(top, file), 'utf8')))
+    .filter(
+      (file) =>
+        !file.startsWith('node_modules') &&
+        file.endsWith('.test.ts') &&
+        mark.test(file + readFileSync(join(top, file), 'utf8')),
+    )
     .map((file) => `  test/${file}`)
     .sort();
 }

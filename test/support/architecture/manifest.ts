@@ -3,7 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { top } from './source-files.ts';
 
-export const manifest = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8')) as Record<
-  'dependencies' | 'devDependencies' | 'scripts',
-  Record<string, string>
->;
+type Manifest = Record<'dependencies' | 'devDependencies' | 'scripts', Record<string, string>>;
+
+const read = (file: string): Manifest => JSON.parse(readFileSync(join(top, file), 'utf8')) as Manifest;
+
+export const manifest = read('package.json');
+
+/** The packages that tests alone use, with their versions. */
+export const testPackages = read('test/package.json').devDependencies;
