@@ -452,9 +452,9 @@ export interface Alias {
    */
   targets: AliasTarget[];
   /**
-   * Which target a request asks first; the others follow in order. round_robin: by weight. failover: the first one. least_latency: the one with the fastest first byte. cost: the cheapest with a price. session_affinity: always the same one for a conversation, by weight.
+   * Which target a request asks first; the others follow in order. round_robin: by weight. failover: the first one. least_latency: the one with the fastest first byte. cost: the cheapest with a price. session_affinity: always the same one for a conversation, by weight. least_busy: the one with the fewest open requests for its weight. quota: the one whose provider reports the largest share of its own limits as left.
    */
-  strategy: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity';
+  strategy: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity' | 'least_busy' | 'quota';
   /**
    * Who may use it: these user paths and everything below them. For other user paths the alias does not exist. Absent: all user paths.
    *
@@ -484,9 +484,13 @@ export interface AliasTarget {
    */
   model: string;
   /**
-   * Share of the requests, relative to the other targets; for round_robin and session_affinity.
+   * Share of the requests, relative to the other targets; for round_robin, session_affinity and least_busy, and between targets that are equal for quota.
    */
   weight: number;
+  /**
+   * Targets of the lowest tier are asked first, in the order of the strategy; those of the next tier only when none of them can be used. Without it, 1.
+   */
+  tier?: number;
 }
 /**
  * How often a request to this alias may be sent, and after which failures. Without it, as the defaults say.
@@ -1704,14 +1708,18 @@ export interface VirtualModelWrite {
      */
     model: string;
     /**
-     * Share of the requests, relative to the other targets; for round_robin and session_affinity.
+     * Share of the requests, relative to the other targets; for round_robin, session_affinity and least_busy, and between targets that are equal for quota.
      */
     weight: number;
+    /**
+     * Targets of the lowest tier are asked first, in the order of the strategy; those of the next tier only when none of them can be used. Without it, 1.
+     */
+    tier?: number;
   }[];
   /**
-   * Which target a request asks first; the others follow in order. round_robin: by weight. failover: the first one. least_latency: the one with the fastest first byte. cost: the cheapest with a price. session_affinity: always the same one for a conversation, by weight.
+   * Which target a request asks first; the others follow in order. round_robin: by weight. failover: the first one. least_latency: the one with the fastest first byte. cost: the cheapest with a price. session_affinity: always the same one for a conversation, by weight. least_busy: the one with the fewest open requests for its weight. quota: the one whose provider reports the largest share of its own limits as left.
    */
-  strategy: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity';
+  strategy: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity' | 'least_busy' | 'quota';
   /**
    * Who may use it: these user paths and everything below them. For other user paths the alias does not exist. Absent: all user paths.
    *
@@ -2337,7 +2345,7 @@ export interface ExplanationAnswer {
       /**
        * Which of its targets is asked first.
        */
-      strategy: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity';
+      strategy: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity' | 'least_busy' | 'quota';
       /**
        * What it leads to, as it is written.
        *
@@ -2366,7 +2374,7 @@ export interface ExplanationAnswer {
     /**
      * Which target is asked first; of a name with several.
      */
-    strategy?: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity';
+    strategy?: 'round_robin' | 'failover' | 'least_latency' | 'cost' | 'session_affinity' | 'least_busy' | 'quota';
     /**
      * The most calls to providers for one request.
      */
@@ -2631,6 +2639,14 @@ export interface ExplanationAnswer {
      * The share of requests that ask it first, relative to the others. Absent where the endpoint asks in declared order.
      */
     weight?: number;
+    /**
+     * Of a name with tiers: targets of lower tiers are asked first.
+     */
+    tier?: number;
+    /**
+     * Requests that this proxy has sent it and that are not over. Absent: none.
+     */
+    open_requests?: number;
     /**
      * ask: it is asked in this order, each when those before it have failed. last_resort: only when none of those can be asked. skip: not asked.
      */

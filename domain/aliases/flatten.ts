@@ -11,11 +11,13 @@ export interface Leaf extends ModelTarget {
    * failed.
    */
   readonly share: Fraction;
+  /** From 0, without gaps: a tier is asked behind those before it. Shares are those within a tier. */
+  readonly tier: number;
 }
 
 /** An alias without aliases in it. */
 export interface Flattened {
-  /** In order; at least one. The first one has a share. */
+  /** In order, by tier; at least one. The first one has a share. */
   readonly leaves: readonly Leaf[];
   /** How one of the leaves with a share is chosen. */
   readonly strategy: Alias['strategy'];
@@ -25,8 +27,9 @@ export interface Flattened {
  * Returns a function that flattens an alias and caches the result; it returns undefined for an alias without a known
  * target. Unknown targets are left out, and so is a target that leads back to an alias on the way. A balanced alias has
  * its own strategy; a failover alias has that of its first target, and its other targets follow without a share. A
- * target has the share of its weight. An inner alias that balances divides that share by its own weights; otherwise its
- * first model takes all of it.
+ * target has the share of its weight within its tier. An inner alias that balances divides that share by its own weights; otherwise its
+ * first model takes all of it. The tiers of an inner alias stand behind one another in the tier of its target, and a model that is reached
+ * twice is asked in the lowest of its tiers.
  */
 export function createFlattener(table: NameTable): (alias: AliasTargets) => Flattened | undefined {
   const found = new Map<AliasTargets, Flattened | undefined>();
@@ -34,9 +37,9 @@ export function createFlattener(table: NameTable): (alias: AliasTargets) => Flat
   function flatten(alias: AliasTargets): Flattened | undefined {
     if (found.has(alias)) return found.get(alias);
     found.set(alias, undefined);
-    const branches = alias.targets.flatMap(({ model, weight }) => {
+    const branches = alias.targets.flatMap(({ model, weight, tier = 1 }) => {
       const branch = follow(table.leadOf(model));
-      return branch === undefined ? [] : [{ ...branch, weight }];
+      return branch === undefined ? [] : [{ ...branch, weight, tier }];
     });
     const flattened = join(alias.strategy, branches);
     found.set(alias, flattened);
@@ -46,7 +49,7 @@ export function createFlattener(table: NameTable): (alias: AliasTargets) => Flat
   function follow(lead: Lead | undefined): Flattened | undefined {
     if (lead === undefined) return undefined;
     if (lead.alias !== undefined) return flatten(lead.alias);
-    const leaves = lead.models.map((target, index) => ({ ...target, share: index === 0 ? whole : none }));
+    const leaves = lead.models.map((target, index) => ({ ...target, share: index === 0 ? whole : none, tier: 0 }));
     return { leaves, strategy: 'failover' };
   }
 
@@ -60,25 +63,71 @@ export function weightsOf({ leaves }: Flattened): number[] {
 
 interface Branch extends Flattened {
   readonly weight: number;
+  /** As it is written. */
+  readonly tier: number;
 }
 
 function join(strategy: Alias['strategy'], branches: readonly Branch[]): Flattened | undefined {
-  const [first] = branches;
+  const [first] = sortedByTier(branches);
   if (first === undefined) return undefined;
   const isFailover = strategy === 'failover';
-  const total = BigInt(branches.reduce((all, { weight }) => all + weight, 0));
   const leaves = new Map<string, Leaf>();
-  for (const branch of branches) {
-    const failover = branch === first ? whole : none;
-    const part = isFailover ? failover : fraction(BigInt(branch.weight), total);
-    for (const { provider, model, share } of branch.leaves) {
-      const key = `${provider}/${model}`;
-      const before = leaves.get(key)?.share ?? none;
-      leaves.set(key, { provider, model, share: sum(before, product(share, part)) });
+  let base = 0;
+  for (const group of groupsOf(sortedByTier(branches), isFailover)) {
+    const total = BigInt(group.reduce((all, { weight }) => all + weight, 0));
+    for (const branch of group) {
+      const failover = branch === group[0] ? whole : none;
+      const part = isFailover ? failover : fraction(BigInt(branch.weight), total);
+      for (const leaf of branch.leaves)
+        add(leaves, { ...leaf, share: product(leaf.share, part), tier: base + leaf.tier });
     }
+    base += Math.max(...group.map(tiersOf));
   }
-  const list = [...leaves.values()];
-  const isChoice = list.filter(({ share }) => share.over > 0n).length > 1;
+  const list = [...leaves.values()].sort((a, b) => a.tier - b.tier);
+  const chosen = list.filter(({ share }) => share.over > 0n).map(({ tier }) => tier);
+  const isChoice = new Set(chosen).size < chosen.length;
   const own = isFailover ? first.strategy : strategy;
-  return { leaves: list, strategy: isChoice ? own : 'failover' };
+  return { leaves: withoutGaps(list), strategy: isChoice ? own : 'failover' };
+}
+
+function sortedByTier(branches: readonly Branch[]): readonly Branch[] {
+  return [...branches].sort((a, b) => a.tier - b.tier);
+}
+
+/**
+ * The targets that are chosen from together: those of one tier. Where an alias fails over to another one with tiers, each target is a group of its
+ * own, because all tiers of one come before the next target.
+ */
+function groupsOf(sorted: readonly Branch[], isFailover: boolean): Branch[][] {
+  const groups: Branch[][] = [];
+  const areApart = isFailover && sorted.some((branch) => tiersOf(branch) > 1);
+  for (const branch of sorted) {
+    const last = groups.at(-1);
+    if (last === undefined || areApart || last[0]?.tier !== branch.tier) groups.push([branch]);
+    else last.push(branch);
+  }
+  return groups;
+}
+
+function tiersOf({ leaves }: Flattened): number {
+  return (leaves.at(-1)?.tier ?? 0) + 1;
+}
+
+/** The groups come in the order of their tiers: a model that is in a lower one already stays there. */
+function add(leaves: Map<string, Leaf>, leaf: Leaf): void {
+  const key = `${leaf.provider}/${leaf.model}`;
+  const before = leaves.get(key);
+  if (before === undefined || leaf.tier < before.tier) leaves.set(key, leaf);
+  else if (leaf.tier === before.tier) leaves.set(key, { ...before, share: sum(before.share, leaf.share) });
+}
+
+/** A tier has a gap behind it where all its models are in a lower one already. */
+function withoutGaps(sorted: readonly Leaf[]): readonly Leaf[] {
+  let tier = -1;
+  let last = -1;
+  return sorted.map((leaf) => {
+    if (leaf.tier !== last) tier += 1;
+    last = leaf.tier;
+    return { ...leaf, tier };
+  });
 }

@@ -69,7 +69,7 @@ export class NameTable {
     this.#members.set(name, undefined);
     const rest = name.slice(slash);
     const targets = family.targets
-      .map(({ model, weight }) => ({ model: `${familyPrefix(model)}${rest}`, weight }))
+      .map((target) => ({ ...target, model: `${familyPrefix(target.model)}${rest}` }))
       .filter(({ model }) => this.leadOf(model) !== undefined);
     const member = targets.length === 0 ? undefined : { source: name, targets, strategy: family.strategy, family };
     this.#members.set(name, member);

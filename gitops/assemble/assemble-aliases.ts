@@ -8,7 +8,7 @@ import { type Path, quote } from '../../schemas/validation/path.ts';
 import type { Problem } from '../read/problem.ts';
 import type { DroppedTarget } from './assembled.ts';
 import type { Sources } from './sources.ts';
-import { targetsOf, type WrittenAlias } from './written-aliases.ts';
+import { listedTargets, targetsOf, type WrittenAlias } from './written-aliases.ts';
 
 /**
  * The aliases of files without problems. `offer`: the providers that are not left out, and the names of all; `isPartial`: some are left
@@ -26,8 +26,9 @@ export function assembleAliases(
   };
   const leads = isPartial ? createLeads(written.map(withTargets), offer) : () => true;
   const aliases = written.flatMap((alias, index): Alias[] => {
-    const targets = targetsOf(alias, index).flatMap(({ model, weight, path }) => {
-      if (leads(model)) return [{ model, weight }];
+    const targets = targetsOf(alias, index).flatMap(({ path, ...target }) => {
+      const { model } = target;
+      if (leads(model)) return [target];
       const provider = parseSelector(model)?.provider;
       const isLeftOut = provider !== undefined && offer.providerNames?.includes(provider) === true;
       const reason = isLeftOut
@@ -67,9 +68,8 @@ function createLeads(aliases: readonly AliasTargets[], offer: ModelOffer): (name
   return leads;
 }
 
-function withTargets(alias: WrittenAlias, index: number): AliasTargets {
-  const targets = targetsOf(alias, index).map(({ model, weight }) => ({ model, weight }));
-  return { source: alias.source, strategy: alias.strategy, targets };
+function withTargets(alias: WrittenAlias): AliasTargets {
+  return { source: alias.source, strategy: alias.strategy, targets: listedTargets(alias) };
 }
 
 function assembled(alias: WrittenAlias, targets: Alias['targets']): Alias {

@@ -33,11 +33,20 @@ export interface IndexedAlias extends AliasTargets {
   readonly written: WrittenAlias;
 }
 
+/** One target of an alias, and the path of its model. */
+export type WrittenTarget = Alias['targets'][number] & { readonly path: Path };
+
 /** Every target of an alias with the path where it is written. */
-export function targetsOf(alias: WrittenAlias, index: number): { model: string; weight: number; path: Path }[] {
+export function targetsOf(alias: WrittenAlias, index: number): WrittenTarget[] {
   const { target, targets } = alias;
   if (target !== undefined) return [{ model: target, weight: 1, path: ['aliases', index, 'target'] }];
-  return (targets ?? []).map(({ model, weight }, position) => {
-    return { model, weight, path: ['aliases', index, 'targets', position, 'model'] };
-  });
+  return (targets ?? []).map((each, position) => ({
+    ...each,
+    path: ['aliases', index, 'targets', position, 'model'],
+  }));
+}
+
+/** Every target of an alias, as one entry of a list. */
+export function listedTargets({ target, targets }: WrittenAlias): Alias['targets'] {
+  return target === undefined ? (targets ?? []) : [{ model: target, weight: 1 }];
 }

@@ -57,6 +57,8 @@ export function checkStrategies(
     const isFamily = familyPrefix(alias.source) !== undefined;
     const meant = isFamily ? models.flatMap((model) => table.leadOf(nameInFamily(alias, model))?.alias ?? []) : [alias];
     checkLeaves(alias, meant, judging);
+    checkTiers(alias, judging);
+    checkQuota(alias, meant, judging);
     checkThoughts(alias, meant, judging);
     if (isFamily) checkFamilyTwins(alias, judging);
     else checkTargets(alias, judging);
@@ -87,6 +89,32 @@ function checkLeaves(
   if (strategy !== 'cost' || hasPrice) return;
   const message =
     'compares prices, but no target has one: the first target is always asked first; add pricing to models';
+  warnings.push(sources.problem(['aliases', index, 'strategy'], message));
+}
+
+/** Whether tiers say anything: there are several, and without them the order would be another one. */
+function checkTiers({ index, strategy, targets, written }: IndexedAlias, { sources, warnings }: Judging): void {
+  const tiers = targets.map(({ tier = 1 }) => tier);
+  const said = targets.findIndex(({ tier }) => tier !== undefined);
+  const isSorted = tiers.every((tier, place) => place === 0 || tier >= (tiers[place - 1] ?? 1));
+  const areEqual = new Set(tiers).size === 1;
+  const message = areEqual
+    ? `has no effect: every target has the tier ${tiers[0]}`
+    : 'has no effect: with the strategy failover, targets are asked in this order anyway';
+  const isVain = (areEqual && tiers[0] !== 1) || (!areEqual && isSorted && strategy === 'failover');
+  if (said === -1 || !isVain || written.targets === undefined) return;
+  warnings.push(sources.problem(['aliases', index, 'targets', said, 'tier'], message));
+}
+
+/** Whether some provider may say what is left of its limits. */
+function checkQuota(
+  { index, strategy }: IndexedAlias,
+  meant: readonly NamedAlias[],
+  { flatten, providers, sources, warnings }: Judging,
+): void {
+  const leaves = meant.flatMap((each) => flatten(each)?.leaves ?? []);
+  if (strategy !== 'quota' || leaves.some(({ provider }) => providers[provider]?.learn_limits !== false)) return;
+  const message = 'compares what providers report of their limits, and all targets have learn_limits: false';
   warnings.push(sources.problem(['aliases', index, 'strategy'], message));
 }
 

@@ -12,6 +12,7 @@ import {
   type AliasFindings,
   type IndexedAlias,
   type KnownNames,
+  listedTargets,
   targetsOf,
   type WrittenAlias,
 } from '../assemble/written-aliases.ts';
@@ -27,8 +28,7 @@ export function checkAliases(
   sources: Sources,
 ): AliasFindings {
   const list = aliases.map((written, index): IndexedAlias => {
-    const targets = targetsOf(written, index).map(({ model, weight }) => ({ model, weight }));
-    return { source: written.source, strategy: written.strategy, targets, index, written };
+    return { source: written.source, strategy: written.strategy, targets: listedTargets(written), index, written };
   });
   const table = new NameTable(
     list.filter(({ index }) => !sources.isUnknown(['aliases', index, 'source'])),

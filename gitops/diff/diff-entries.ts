@@ -67,10 +67,15 @@ function sayAliasDifferences(before: Alias, after: Alias): string[] {
   ];
 }
 
-/** `a/m (weight 3), b/m (weight 1)`; weights only where they differ. */
+/** `a/m (weight 3), b/m (weight 1, tier 2)`; weights only where they differ, tiers where they are said. */
 function sayTargets({ targets }: Alias): string {
   const hasWeights = targets.some(({ weight }) => weight !== 1);
-  return nameSome(targets.map(({ model, weight }) => (hasWeights ? `${model} (weight ${weight})` : model)));
+  return nameSome(
+    targets.map(({ model, weight, tier }) => {
+      const said = [...(hasWeights ? [`weight ${weight}`] : []), ...(tier === undefined ? [] : [`tier ${tier}`])];
+      return said.length === 0 ? model : `${model} (${said.join(', ')})`;
+    }),
+  );
 }
 
 const guardrailKind: EntryKind<Guardrail> = {

@@ -157,6 +157,8 @@ export interface TargetStep {
   readonly is_assumed?: true;
   /** The share of requests that ask it first, relative to the others. */
   readonly weight?: number;
+  /** Of an alias with tiers: from 1, lower ones are asked first. */
+  readonly tier?: number;
   readonly would: 'ask' | 'last_resort' | 'skip';
   /** Absent when nothing stands in its way. */
   readonly reason?: TargetReason;
@@ -166,6 +168,8 @@ export interface TargetStep {
   readonly since?: string;
   /** When the reason ends, if nothing happens until then. */
   readonly until?: string;
+  /** Requests that this proxy has sent it and that are not over; absent: none. */
+  readonly open_requests?: number;
   /** The mean time to its first byte. Milliseconds. */
   readonly first_byte_ms?: number;
   /** Of an alias with `hedge`: when another target is asked beside it. Milliseconds; absent while too little is known of it. */

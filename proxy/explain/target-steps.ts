@@ -77,11 +77,14 @@ function askable(able: Route, question: Question, parts: ExplainSources): Target
     const { would, reason, until, since, said }: Judged = isTooLate
       ? { would: 'skip', reason: 'attempts_used_up', until: undefined }
       : found;
-    const weight = able.weights[able.targets.indexOf(target)] ?? 0;
+    const place = able.targets.indexOf(target);
+    const weight = able.weights[place] ?? 0;
+    const tier = able.tiers?.[place];
     return {
       target: nameOf(target),
       ...mannerOf(target, question),
       ...(isBalanced ? { weight } : {}),
+      ...(isBalanced && tier !== undefined ? { tier: tier + 1 } : {}),
       would,
       ...(reason === undefined ? {} : { reason }),
       says: said ?? sayOf(reason, since),
@@ -145,7 +148,7 @@ function sayDrain({ updatedBy, expiresAt, reason }: TargetDrain, question: Quest
 }
 
 function remembered(
-  { latency, quota }: TargetState,
+  { latency, open, quota }: TargetState,
   { hedge }: Route,
   { nowMs, stream, endpoint }: Question,
 ): Partial<TargetStep> {
@@ -153,6 +156,7 @@ function remembered(
   const hedgeAfterMs = hedge && endpoint?.line !== 'realtime' ? latency.p95(stream) : undefined;
   const left = [...quota.remaining(nowMs)];
   return {
+    ...(open === 0 ? {} : { open_requests: open }),
     ...(mean === undefined ? {} : { first_byte_ms: Math.round(mean) }),
     ...(hedgeAfterMs === undefined ? {} : { hedge_after_ms: Math.round(hedgeAfterMs) }),
     ...(left.length === 0 ? {} : { learned_remaining: Object.fromEntries(left) }),

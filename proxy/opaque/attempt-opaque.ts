@@ -25,6 +25,7 @@ import type { Aim, OpaqueDoor, OpaqueTarget } from './door.ts';
 export interface AskedTarget {
   readonly target: OpaqueTarget;
   readonly allowance: Allowance;
+  readonly state: TargetState;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   /** The name of its span; undefined: no traces are made. */

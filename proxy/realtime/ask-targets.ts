@@ -55,6 +55,7 @@ export interface Granted<Value> {
   readonly head: AnswerHead;
   /** Held under the rules of the provider and the model. */
   readonly allowance: Allowance;
+  readonly state: TargetState;
 }
 
 /**
@@ -70,10 +71,10 @@ export function askTargets<Value>(
   const errand = new GrantErrand(question, failed, parts);
   const loop = new TargetLoop(errand, parts, ({ call, endedAtMs }: Taken<GrantCall<Value>>): Granted<Value> => {
     exchange.waiting = undefined;
-    const { target, startedAtMs, allowance, spanId, answer } = call;
+    const { target, startedAtMs, allowance, state, spanId, answer } = call;
     parts.metrics.upstream.ended(target, 'success', (endedAtMs - startedAtMs) / 1000);
     const { status, head, value } = answer.granted;
-    const asked = { target, startedAtMs, endedAtMs, answer: { status }, spanId, head, allowance };
+    const asked = { target, startedAtMs, endedAtMs, answer: { status }, spanId, head, allowance, state };
     return { ...asked, refused: undefined, value };
   });
   exchange.waiting = loop;

@@ -160,6 +160,8 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
       allowance.lease.release();
       throw error;
     }
+    // One that is sent again on a new connection is open already.
+    if (!isFresh) state.open += 1;
     this.#race.begin(call);
     call.answer.whenReady((failure) => this.#judge(call, failure));
     if (errand.canHedge && errand.route?.hedge === true && !isLast)
@@ -201,6 +203,7 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
       state.breaker.released(call.role);
       answer.cancel();
       allowance.lease.release();
+      state.open -= 1;
       this.#race.done(call);
       this.#giveUp(error, 0);
       return;
@@ -267,6 +270,7 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
   /** The usage that is charged for a failed call, whose lease is given back. */
   #usageOf(call: Call, failure: UpstreamFailure | undefined, nowMs: number): TokenUsage | undefined {
     const { lease } = call.allowance;
+    call.state.open -= 1;
     try {
       return this.#errand.usageOf(call, failure, this.#race.isOver, nowMs);
     } finally {

@@ -167,6 +167,7 @@ export function plainRoute(name: string, targets: readonly Target[], isListed: b
     name,
     targets: Object.freeze(targets),
     weights: Object.freeze(targets.map((_, index) => (index === 0 ? 1 : 0))),
+    tiers: undefined,
     strategy: 'failover',
     policy: defaultRetryPolicy,
     hedge: false,
@@ -186,12 +187,15 @@ function aliasRoute(
 ): Route {
   const { strategy, leaves } = flattened;
   const weights = weightsOf(flattened);
-  const words = leaves.map(({ provider, model }, index) => `${weights[index]} ${provider}/${model}`);
+  const words = leaves.map(({ provider, model, tier }, index) => {
+    return `${weights[index]} ${provider}/${model}${tier === 0 ? '' : ` tier ${tier}`}`;
+  });
   const userPaths = alias.user_paths === undefined ? undefined : Object.freeze([...alias.user_paths]);
   return Object.freeze({
     name: [name, strategy, ...words].join('\n'),
     targets: Object.freeze(targetsOf(leaves, targets)),
     weights: Object.freeze(weights),
+    tiers: leaves.at(-1)?.tier === 0 ? undefined : Object.freeze(leaves.map(({ tier }) => tier)),
     strategy,
     policy: compileRetryPolicy(alias.retry),
     hedge: alias.hedge,

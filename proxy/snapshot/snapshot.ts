@@ -88,8 +88,16 @@ export interface Target {
   readonly price?: Price | undefined;
 }
 
-/** `failover`: always the first target; `round_robin`: by the weights; the others by speed, by price, by conversation. */
-export const strategies = ['round_robin', 'failover', 'least_latency', 'cost', 'session_affinity'] as const;
+/** `failover`: always the first target; `round_robin`: by the weights; the others by speed, price, conversation, open requests, room left. */
+export const strategies = [
+  'round_robin',
+  'failover',
+  'least_latency',
+  'cost',
+  'session_affinity',
+  'least_busy',
+  'quota',
+] as const;
 export type Strategy = (typeof strategies)[number];
 
 /** Where a model name leads: one target, or those of an alias or a bare id in declared order, none twice. */
@@ -102,6 +110,8 @@ export interface Route {
    * behind those with a share, in declared order. The first target of an alias has a share; in a part of a route none may have.
    */
   readonly weights: readonly number[];
+  /** The tier of each target, from 0, ascending: the strategy orders within a tier. Undefined: all are of one tier. */
+  readonly tiers: readonly number[] | undefined;
   /** Which of those with a share is asked first (proxy/balance); failover: the first one. */
   readonly strategy: Strategy;
   readonly policy: RetryPolicy;

@@ -231,7 +231,8 @@ function isLong(answer: UpstreamAnswer): boolean {
 
 /** The accepted answer of the call that won. */
 function acceptedOf({ call, endedAtMs }: Taken<ModelCall>, routed: RoutedCall): Accepted {
-  const { target, allowance, answer: come, reframed, key, spanId, injectedUsage, speech, reading, startedAtMs } = call;
+  const { target, allowance, answer: come, reframed, key, spanId, speech, reading, startedAtMs } = call;
+  const { injectedUsage, state } = call;
   const answer = reframed?.answer ?? come;
   const told = providerHeaders(come.head, target.upstream.secrets);
   const refused = undefined;
@@ -249,6 +250,7 @@ function acceptedOf({ call, endedAtMs }: Taken<ModelCall>, routed: RoutedCall): 
     refused,
     answer,
     allowance,
+    state,
     injectedUsage,
     relayed,
     reading,

@@ -8,6 +8,7 @@ import type { Named } from '../records/spans/answer-names.ts';
 import type { Allowance, ConsumerAllowance } from '../routing/limit-refusal.ts';
 import type { FailedCall } from '../routing/target-call.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
+import type { TargetState } from '../targets/target-state.ts';
 import type { Reading } from '../translation/reading.ts';
 import type { Translated } from '../translation/translated.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
@@ -49,6 +50,7 @@ export interface Accepted extends Attempt {
   readonly answer: Answer;
   /** The allowance of the request under the rules of its provider and model. */
   readonly allowance: Allowance;
+  readonly state: TargetState;
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
   /** The form of the bytes of the answer. */

@@ -44,5 +44,6 @@ function makePart(route: Route, indices: readonly number[]): Route {
   const name = `${route.name}\nonly ${indices.join(' ')}`;
   const targets = indices.map((index) => route.targets[index] as Target);
   const weights = indices.map((index) => route.weights[index] ?? 1);
-  return { ...route, name, targets, weights };
+  const tiers = route.tiers && indices.map((index) => route.tiers?.[index] ?? 0);
+  return { ...route, name, targets, weights, tiers };
 }

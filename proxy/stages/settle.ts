@@ -13,6 +13,7 @@ import { noteBreak } from '../routing/retry/learn.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { relayedOutcome } from '../tallies/attempt-outcome.ts';
 import { usualCall } from '../targets/breaker.ts';
+import type { TargetState } from '../targets/target-state.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import type { TokenUsage, UsageSource } from '../tokens/token-usage.ts';
 import type { Principal } from './authenticate.ts';
@@ -22,7 +23,11 @@ import type { Ending } from './relay.ts';
 import { TripEnd, type TripEndParts } from './trip-end.ts';
 
 /** A target whose answer was relayed. */
-export type SettledAnswer = NonNullable<RecordedTrip['accepted']> & { readonly allowance: Allowance };
+export type SettledAnswer = NonNullable<RecordedTrip['accepted']> & {
+  readonly allowance: Allowance;
+  /** The state of the target, where the request is open until now. */
+  readonly state: Pick<TargetState, 'open'>;
+};
 
 /** Everything that is known of a request when it is over (spec: Audit entry). Parts that it did not reach are undefined. */
 export interface SettledTrip extends RecordedTrip {
@@ -108,6 +113,7 @@ export function settle(trip: SettledTrip, kind: Settling, parts: SettleParts): R
     // Whatever fails, nothing stays taken.
     consumer?.lease.release();
     accepted?.allowance.lease.release();
+    if (accepted !== undefined) accepted.state.open -= 1;
     trip.money?.release();
     expected?.end();
   }

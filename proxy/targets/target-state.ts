@@ -30,6 +30,8 @@ export class TargetState {
   readonly quota = new LearnedQuotas();
   /** The calls of the last minute, to be shown. */
   readonly calls = new OutcomeWindow(shownSliceMs);
+  /** Requests that this proxy has sent it and that are not over: see `TargetLoop` and `settle`. */
+  open = 0;
   /** Calls that were cancelled because another target was faster, since the last one that was answered. */
   outrunsInARow = 0;
   #restsUntilMs = 0;

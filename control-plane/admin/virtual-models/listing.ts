@@ -29,5 +29,5 @@ function aliasMembers(alias: Alias): object {
   const { source, targets, ...settings } = alias;
   const [first, ...others] = targets;
   const target = first === undefined || others.length > 0 ? {} : { target: first.model };
-  return { source, ...target, targets: targets.map(({ model, weight }) => ({ model, weight })), ...settings };
+  return { source, ...target, targets, ...settings };
 }

@@ -15,6 +15,7 @@ export function rankByLatency(count: number, turn: Turn, ballot: Ballot): void {
     if (!ballot.isUsable(index)) continue;
     const mean = ballot.states[index]?.latency.mean() ?? Number.POSITIVE_INFINITY;
     ballot.keys[index] = mean;
+    if (!ballot.isForemost(index)) continue;
     if (mean < (best === -1 ? Number.POSITIVE_INFINITY : (ballot.keys[best] ?? 0))) best = index;
   }
   if (ballot.hasProbe) return;
@@ -29,7 +30,7 @@ export function rankByLatency(count: number, turn: Turn, ballot: Ballot): void {
 function nextUnknown(count: number, { explored }: Turn, ballot: Ballot): number | undefined {
   for (let step = 1; step <= count; step += 1) {
     const index = (explored + step) % count;
-    if (ballot.isUsable(index) && ballot.keys[index] === Number.POSITIVE_INFINITY) return index;
+    if (ballot.isForemost(index) && ballot.keys[index] === Number.POSITIVE_INFINITY) return index;
   }
   return undefined;
 }
@@ -37,7 +38,7 @@ function nextUnknown(count: number, { explored }: Turn, ballot: Ballot): number 
 function nextOther(count: number, best: number, { explored }: Turn, ballot: Ballot): number | undefined {
   for (let step = 1; step <= count; step += 1) {
     const index = (explored + step) % count;
-    if (index !== best && ballot.isUsable(index)) return index;
+    if (index !== best && ballot.isForemost(index)) return index;
   }
   return undefined;
 }

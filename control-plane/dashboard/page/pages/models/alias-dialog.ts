@@ -7,7 +7,7 @@ import { CheckField, Notes, SelectField, TextField } from '../../parts/fields.ts
 import { FieldMistake, FormDialog } from '../../parts/form-dialog.ts';
 import { Suggestions } from '../../parts/suggestions.ts';
 import { write } from '../../parts/writes.ts';
-import { bodyOf, type Draft, draftOf, mistakeIn, strategies, type TargetDraft, yamlOf } from './draft.ts';
+import { bodyOf, type Draft, draftOf, mistakeIn, strategies, type TargetDraft, weighted, yamlOf } from './draft.ts';
 import type { Alias } from './fleet.ts';
 
 export interface AliasDialogProps {
@@ -61,7 +61,7 @@ interface TargetFieldsProps {
 function TargetFields({ targets, strategy, onChange }: TargetFieldsProps): View {
   const list = useId();
   const [used, setUsed] = useState<number | undefined>(undefined);
-  const hasWeights = strategy === 'round_robin' || strategy === 'session_affinity';
+  const hasWeights = weighted.has(strategy);
   const put = (index: number, some: Partial<TargetDraft>): void =>
     onChange(targets.map((each, at) => (at === index ? { ...each, ...some } : each)));
   return html`<fieldset class="target-fields">

@@ -6,6 +6,7 @@ import { RowButtons } from '../../parts/row-buttons.ts';
 import { SourceCell } from '../../parts/source-cell.ts';
 import { Empty } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
+import { weighted } from './draft.ts';
 import { type Alias, isBlocked, meanFirstByte, type Target, targetsNamed } from './fleet.ts';
 
 export type AliasAction = 'edit' | 'override' | 'yaml' | 'delete';
@@ -25,6 +26,8 @@ const strategies: Readonly<Record<string, string>> = {
   least_latency: 'the fastest',
   cost: 'the cheapest',
   session_affinity: 'one for a conversation',
+  least_busy: 'the least busy',
+  quota: 'the most room left',
 };
 
 /** More targets than these are counted. */
@@ -91,18 +94,18 @@ function LeadsTo({
   of: { targets: named, strategy },
   targets,
 }: OfAlias & { readonly targets: readonly Target[] }): View {
-  const hasWeights = strategy === 'round_robin' || strategy === 'session_affinity';
-  const found = named.map(({ model, weight }) => ({ model, weight, live: targetsNamed(model, targets) }));
+  const hasWeights = weighted.has(strategy);
+  const found = named.map(({ model, weight, tier }) => ({ model, weight, tier, live: targetsNamed(model, targets) }));
   const calls = (live: readonly Target[]): number => live.reduce((sum, each) => sum + each.calls, 0);
   const all = found.reduce((sum, { live }) => sum + calls(live), 0);
   return html`<ul class="leads">
-    ${found.slice(0, mostShown).map(({ model, weight, live }) => {
+    ${found.slice(0, mostShown).map(({ model, weight, tier, live }) => {
       const isOut = live.length > 0 && live.every(({ drain }) => drain !== undefined);
       const areBlocked = live.length > 0 && live.every(isBlocked);
       const means = live.flatMap((each) => meanFirstByte(each) ?? []);
       const part = all === 0 ? 0 : calls(live) / all;
       return html`<li key=${model}>
-        <span class="lead-name" title=${model}>${model}${hasWeights && named.length > 1 && html` <span class="quiet small" title="Weight">×${weight}</span>`}</span>
+        <span class="lead-name" title=${model}>${model}${hasWeights && named.length > 1 && html` <span class="quiet small" title="Weight">×${weight}</span>`}${tier !== undefined && html` <span class="quiet small" title="Lower tiers are asked first">tier ${tier}</span>`}</span>
         ${isOut ? html`<${Badge} tone="warn" title=${live[0]?.drain?.reason}>taken out</${Badge}>` : areBlocked && html`<${Badge} tone="bad">not usable</${Badge}>`}
         <span class="quiet small" title="Mean time to the first byte">${means[0] === undefined ? '' : latency(Math.min(...means) * 1e6)}</span>
         <span class="lead-share small" title="Share of the calls of these targets in the last minute">${all === 0 ? '' : share(part)}</span>

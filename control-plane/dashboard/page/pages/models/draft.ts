@@ -6,6 +6,8 @@ import type { Alias } from './fleet.ts';
 export interface TargetDraft {
   readonly model: string;
   readonly weight: string;
+  /** What the window has no field for: it stays as it was. */
+  readonly kept?: Pick<Alias['targets'][number], 'tier'>;
 }
 
 /** The texts of the fields, by the names of the members that they fill in. */
@@ -25,15 +27,21 @@ export const strategies: readonly (readonly [value: string, text: string])[] = [
   ['least_latency', 'The fastest'],
   ['cost', 'The cheapest'],
   ['session_affinity', 'One for a conversation, by weight'],
+  ['least_busy', 'The least busy'],
+  ['quota', 'The one with the most room left at its provider'],
 ];
+
+/** The strategies that weights count for. */
+export const weighted: ReadonlySet<string> = new Set(['round_robin', 'session_affinity', 'least_busy', 'quota']);
 
 export function draftOf(alias: Alias | undefined): Draft {
   return {
     source: alias?.source ?? '',
     strategy: alias?.strategy ?? 'round_robin',
-    targets: (alias?.targets ?? [{ model: '', weight: 1 }]).map(({ model, weight }) => ({
+    targets: (alias?.targets ?? [{ model: '', weight: 1 }]).map(({ model, weight, ...kept }) => ({
       model,
       weight: String(weight),
+      kept,
     })),
     user_paths: (alias?.user_paths ?? []).join('\n'),
     description: alias?.description ?? '',
@@ -67,10 +75,18 @@ export function bodyOf(draft: Draft, alias: Alias | undefined): object {
   };
 }
 
-function targetsOf({ targets }: Draft): { model: string; weight: number }[] {
+function targetsOf({ targets }: Draft): Alias['targets'][number][] {
   return targets
     .filter(({ model }) => model.trim() !== '')
-    .map(({ model, weight }) => ({ model: model.trim(), weight: Number(weight) }));
+    .map(({ model, weight, kept }) => ({ model: model.trim(), weight: Number(weight), ...kept }));
+}
+
+function membersOf({ model, weight, tier }: Alias['targets'][number]): string[] {
+  return [
+    `model: ${yamlScalar(model)}`,
+    ...(weight === 1 ? [] : [`weight: ${weight}`]),
+    ...(tier === undefined ? [] : [`tier: ${tier}`]),
+  ];
 }
 
 /** The YAML that declares it, to be put into git. What JSON writes is YAML, too. */
@@ -81,15 +97,12 @@ export function yamlOf(draft: Draft): string {
   const lines = [
     'aliases:',
     `  - source: ${yamlScalar(draft.source.trim())}`,
-    ...(only !== undefined && others.length === 0
+    ...(only !== undefined && others.length === 0 && only.tier === undefined
       ? [`    target: ${yamlScalar(only.model)}`]
       : [
           `    strategy: ${draft.strategy}`,
           '    targets:',
-          ...targets.map(
-            ({ model, weight }) =>
-              `      - { model: ${yamlScalar(model)}${weight === 1 ? '' : `, weight: ${weight}`} }`,
-          ),
+          ...targets.map((target) => `      - { ${membersOf(target).join(', ')} }`),
         ]),
     ...(paths.length === 0 ? [] : [`    user_paths: [${paths.map(yamlScalar).join(', ')}]`]),
     ...(draft.description.trim() === '' ? [] : [`    description: ${JSON.stringify(draft.description.trim())}`]),

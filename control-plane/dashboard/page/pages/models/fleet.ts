@@ -72,7 +72,7 @@ export interface TargetListing {
 
 export interface Alias {
   readonly source: string;
-  readonly targets: readonly { readonly model: string; readonly weight: number }[];
+  readonly targets: readonly { readonly model: string; readonly weight: number; readonly tier?: number }[];
   readonly strategy: string;
   readonly user_paths?: readonly string[];
   readonly enabled: boolean;
