@@ -1,6 +1,11 @@
-// Formats a time as RFC 3339. It does not read the clock.
+// Formats a time as RFC 3339, and counts days. It does not read the clock.
 
 /** RFC 3339 in UTC with milliseconds, such as 2026-01-31T12:00:00.000Z. */
 export function timestamp(unixMs: number): string {
   return new Date(unixMs).toISOString();
+}
+
+/** From one day to another, both YYYY-MM-DD; negative when the other one is earlier. */
+export function daysBetween(from: string, to: string): number {
+  return (Date.parse(to) - Date.parse(from)) / 86_400_000;
 }

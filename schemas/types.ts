@@ -1,7 +1,7 @@
 // Generated from schemas/config and schemas/admin by `npm run generate`; a test compares the two. Do not edit.
 
 /**
- * A model id as the upstream knows it, without blanks around it and without control characters; with a price, a mapping of id and pricing.
+ * A model id as the upstream knows it, without blanks around it and without control characters; with a price or facts, a mapping of id, pricing and facts. A fact that is written here wins over that of the catalogue.
  */
 export type Model =
   | string
@@ -11,6 +11,38 @@ export type Model =
        */
       id: string;
       pricing?: Pricing;
+      /**
+       * The most tokens that a prompt and its answer have together. A prompt that is surely longer goes to another target of the alias, if one is left.
+       */
+      context_window?: number;
+      /**
+       * The most tokens that an answer has.
+       */
+      max_output_tokens?: number;
+      /**
+       * What the model reads.
+       *
+       * Items: A kind of content; file: documents such as PDF.
+       */
+      input_modalities?: ('text' | 'image' | 'audio' | 'video' | 'file' | 'embeddings')[];
+      /**
+       * What the model answers with.
+       *
+       * Items: A kind of content; file: documents such as PDF.
+       */
+      output_modalities?: ('text' | 'image' | 'audio' | 'video' | 'file' | 'embeddings')[];
+      /**
+       * Whether the model calls tools.
+       */
+      tools?: boolean;
+      /**
+       * Whether the model can think before it answers.
+       */
+      reasoning?: boolean;
+      /**
+       * The day from which the provider no longer answers for the model. check-config warns from 30 days before.
+       */
+      deprecation_date?: string;
     };
 
 /**
@@ -2260,6 +2292,10 @@ export interface ExplanationAnswer {
      */
     thread?: string;
     /**
+     * The tokens of its prompt, as the question says.
+     */
+    input_tokens?: number;
+    /**
      * The key that the request would have.
      */
     key?: {
@@ -2659,6 +2695,7 @@ export interface ExplanationAnswer {
       | 'attempts_used_up'
       | 'breaker_half_open'
       | 'breaker_open'
+      | 'context_window_too_small'
       | 'drained'
       | 'key_refused'
       | 'model_unavailable'

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { askAdmin, connectionHelp, connectionOptions } from './admin-api.ts';
 import type { Outcome } from './commands.ts';
 
-export const explainUsage = 'MODEL [--user-path PATH] [--endpoint PATH] | --id ID';
+export const explainUsage = 'MODEL [--user-path PATH] [--endpoint PATH] [--input-tokens N] | --id ID';
 export const explainHelp = `usage: model-gateway explain ${explainUsage} [--json] [--url URL]
 
 Says what would become of a request for the model now: where it would go, what stands in the way, and which rules, budgets and
@@ -11,6 +11,7 @@ guardrails look at it, each with the line or the person that set it. Nothing is 
 
   --user-path PATH   who asks; default /
   --endpoint PATH    such as /v1/messages; with it, each target says whether it can be asked there
+  --input-tokens N   the tokens of its prompt: targets with a smaller context window are passed over
   --key-id ID        asks as the key with this id
   --id ID            instead: the request whose answer had this X-Gateway-Explain-Id
   --json             the whole answer of the admin API
@@ -22,6 +23,7 @@ const options = {
   ...connectionOptions,
   'user-path': { type: 'string' },
   endpoint: { type: 'string' },
+  'input-tokens': { type: 'string' },
   'key-id': { type: 'string' },
   id: { type: 'string' },
   json: { type: 'boolean', default: false },
@@ -65,6 +67,7 @@ export async function explain(args: readonly string[]): Promise<Outcome> {
     ...(model === undefined ? {} : { model }),
     ...(values['user-path'] === undefined ? {} : { user_path: values['user-path'] }),
     ...(values.endpoint === undefined ? {} : { endpoint: values.endpoint }),
+    ...(values['input-tokens'] === undefined ? {} : { input_tokens: values['input-tokens'] }),
     ...(values['key-id'] === undefined ? {} : { key_id: values['key-id'] }),
   });
   const path = values.id === undefined ? `explain?${query.toString()}` : `explain/${encodeURIComponent(values.id)}`;

@@ -2,6 +2,7 @@
 import { join, relative } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { startedExamples } from '../local/examples.ts';
+import { catalogue, catalogueHelp, catalogueUsage } from './catalogue.ts';
 import type { Command, Outcome } from './commands.ts';
 import { completion, completionHelp, completionUsage } from './completion.ts';
 import { explain, explainHelp, explainUsage } from './explain.ts';
@@ -72,10 +73,18 @@ DIR. It is model-gateway check with --diff, and has its options and exit codes; 
     program: 'import',
   },
   {
+    name: 'catalogue',
+    usage: catalogueUsage,
+    summary: 'the facts of models that this version knows, and what a newer file would change',
+    words: ['diff', '--json'],
+    help: catalogueHelp,
+    run: catalogue,
+  },
+  {
     name: 'explain',
     usage: explainUsage,
     summary: 'what would become of a request now, or why one was refused',
-    words: ['--user-path', '--endpoint', '--key-id', '--id', '--json', '--url'],
+    words: ['--user-path', '--endpoint', '--input-tokens', '--key-id', '--id', '--json', '--url'],
     help: explainHelp,
     run: explain,
   },

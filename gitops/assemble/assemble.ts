@@ -4,6 +4,7 @@ import { checkAliases } from '../check/check-aliases.ts';
 import { checkAudit } from '../check/check-audit.ts';
 import { checkBudgets, checkPrices } from '../check/check-budgets.ts';
 import { checkCache } from '../check/check-cache.ts';
+import { checkDeprecations } from '../check/check-deprecations.ts';
 import { checkGuardrails } from '../check/check-guardrails.ts';
 import { checkModelNames } from '../check/check-model-names.ts';
 import { checkPathSpelling } from '../check/check-path-spelling.ts';
@@ -70,6 +71,7 @@ export function assemble(parts: readonly Part[], complete: boolean, context: Loa
 
   warnings.push(...checkUserPaths(config, variables.given, sources), ...checkPathSpelling(config, sources));
   warnings.push(...checkPlainPrices(config, sources), ...checkWrittenSecrets(config, sources));
+  if (context.today !== undefined) warnings.push(...checkDeprecations(config, context.today, sources));
   const places = placesOf(
     { ...config, providerNames },
     { rules: variables.given, budgets: givenBudgets.given },

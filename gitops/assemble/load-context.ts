@@ -7,6 +7,8 @@ export interface LoadContext {
   variables: VariableMode;
   /** Paid features that are switched on, such as `quota_templates`. */
   entitlements: ReadonlySet<string>;
+  /** The day, YYYY-MM-DD, for warnings about models that end; absent: none are given. */
+  today?: string;
   /**
    * The providers that are left out, with a warning, when their keys cannot be used or a variable of theirs is not set; absent: that is a
    * problem. All where a start would fail otherwise, because one provider must not stop it; later those that are left out already, because an

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { timestamp } from '../../domain/timestamp.ts';
 import { parseList, type Variables } from '../../schemas/variables.ts';
 import type { AssembledConfig } from '../assemble/assembled.ts';
 import { listBudgets } from '../assemble/list-budgets.ts';
@@ -35,11 +36,13 @@ exit code: 0 the gateway can use it, 1 it cannot, or there are warnings with --s
 
 /**
  * Checks one directory and gives the text to print and the exit code: 0 usable, 1 not, 2 the command itself is wrong. Variables that
- * are not set are warnings here: a machine that checks a directory does not need the secrets.
+ * are not set are warnings here: a machine that checks a directory does not need the secrets. `today`: YYYY-MM-DD, for warnings about models
+ * that end; undefined: none.
  */
 export async function checkConfig(
   args: readonly string[],
   environment: Variables,
+  today?: string,
 ): Promise<{ output: string; code: 0 | 1 | 2 }> {
   const command = readCommand(args, ['text', 'json', 'github']);
   if (typeof command === 'string') return { output: `${command}\n${usage}`, code: 2 };
@@ -55,7 +58,12 @@ export async function checkConfig(
   if (against?.problem !== undefined)
     return { output: `--diff: ${JSON.stringify(diff)} ${against.problem}\n${usage}`, code: 2 };
   const entitlements = new Set(parseList(environment['GATEWAY_ENTITLEMENTS'] ?? ''));
-  const context: LoadContext = { environment, variables: 'warning', entitlements };
+  const context: LoadContext = {
+    environment,
+    variables: 'warning',
+    entitlements,
+    ...(today === undefined ? {} : { today }),
+  };
   const { config, warnings: said, problems: found } = await load(files, context, firstLoadBytes);
   const problems = sortProblems([...unreadable, ...found]);
   const warnings = sortProblems([...said, ...absentKeyFiles(config)]);
@@ -96,9 +104,10 @@ function annotationTop(directory: string, environment: Variables): string | unde
   }
 }
 
-// This file is the entry of a process, so it reads the environment variables itself.
+// This file is the entry of a process, so it reads the environment variables and the clock itself.
 if (import.meta.main) {
-  const { output, code } = await checkConfig(process.argv.slice(2), process.env);
+  const today = timestamp(Date.now()).slice(0, 10);
+  const { output, code } = await checkConfig(process.argv.slice(2), process.env, today);
   if (output !== '') process.stdout.write(`${output}\n`);
   process.exitCode = code;
 }

@@ -1,17 +1,19 @@
 // GET /v1/models and GET /v1/models/{id}: what a client may ask for, aliases included (spec: What the service does 3 and 4).
 import type { FastifyPluginAsync } from 'fastify';
+import type { ModelFacts } from '../../domain/models/model-facts.ts';
 import { refusal } from '../errors.ts';
 import { speaksAnthropic } from '../http/error-format.ts';
 import { inSlices, type Slices } from '../pacing/slices.ts';
 import { modelEntry } from '../snapshot/route-table.ts';
-import type { ModelEntry, Routes, Snapshot, Target } from '../snapshot/snapshot.ts';
+import type { ModelEntry, Route, Routes, Snapshot, Target } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
 import { grantedPart, visibleRoute } from '../stages/resolve.ts';
 import { anthropicModel, pageOf, type Query } from './anthropic-models.ts';
 import { type Capabilities, capabilitiesOf } from './capabilities.ts';
+import { factsOf } from './facts-of.ts';
 
 /** `schemas/model-api/model.schema.json`, as OpenAI has it, and more. */
-interface DescribedModel extends ModelEntry {
+interface DescribedModel extends ModelEntry, ModelFacts {
   readonly capabilities: Capabilities;
 }
 
@@ -34,9 +36,12 @@ export const models: FastifyPluginAsync<{ gateway: ModelListParts }> = async (ap
     const snapshot = gateway.current();
     const isWhole = principal.allowedModels === undefined && !snapshot.hidesAliases;
     if (speaksAnthropic('/v1/models', raw)) {
-      return reply.send(
-        pageOf(await inSlices(isWhole ? snapshot.routes.entries() : listed(snapshot, principal)), query),
-      );
+      const list = await inSlices(isWhole ? snapshot.routes.entries() : listed(snapshot, principal));
+      const page = pageOf(list, query);
+      return reply.send({
+        ...page,
+        data: page.data.map((model) => ({ ...model, ...factsFor(model.id, snapshot, principal) })),
+      });
     }
     if (isWhole) return reply.type('application/json; charset=utf-8').send(await inSlices(wholeList(snapshot)));
     return reply.send({ object: 'list', data: await inSlices(listed(snapshot, principal)) });
@@ -47,7 +52,8 @@ export const models: FastifyPluginAsync<{ gateway: ModelListParts }> = async (ap
     if (id === '') throw refusal('route_not_found', { fill: { method: 'GET', path: '/v1/models/' } });
     const entry = entryOf(id, gateway.current(), principal)?.entry;
     if (entry === undefined) throw refusal('model_not_found', { param: 'model', fill: { model: id } });
-    return speaksAnthropic('/v1/models', raw) ? anthropicModel(entry) : entry;
+    if (!speaksAnthropic('/v1/models', raw)) return entry;
+    return { ...anthropicModel(entry), ...factsFor(id, gateway.current(), principal) };
   });
 };
 
@@ -81,14 +87,25 @@ function* listed(snapshot: Snapshot, asker: Principal): Slices<readonly Describe
 function entryOf(
   id: string,
   snapshot: Snapshot,
-  { userPath, allowedModels: access }: Principal,
+  asker: Principal,
 ): { entry: DescribedModel; isListed: boolean } | undefined {
-  const route = visibleRoute(snapshot, id, userPath);
-  const usable =
-    route === undefined || access === undefined ? route : grantedPart(route, id, access, snapshot.providers);
+  const usable = usableRoute(id, snapshot, asker);
   return usable && { entry: described(modelEntry(id, usable.targets), usable.targets), isListed: usable.isListed };
 }
 
+function factsFor(id: string, snapshot: Snapshot, asker: Principal): ModelFacts {
+  return factsOf(usableRoute(id, snapshot, asker)?.targets ?? []);
+}
+
+function usableRoute(
+  id: string,
+  snapshot: Snapshot,
+  { userPath, allowedModels: access }: Principal,
+): Route | undefined {
+  const route = visibleRoute(snapshot, id, userPath);
+  return route === undefined || access === undefined ? route : grantedPart(route, id, access, snapshot.providers);
+}
+
 function described(entry: ModelEntry, targets: readonly Target[]): DescribedModel {
-  return { ...entry, capabilities: capabilitiesOf(targets) };
+  return { ...entry, capabilities: capabilitiesOf(targets), ...factsOf(targets) };
 }

@@ -23,7 +23,7 @@ import { targetSteps } from './target-steps.ts';
 const mostNear = 10;
 
 export function explainRequest(question: Question, parts: ExplainSources): Explanation {
-  const { model, stream, endpoint, thread, key, nowMs } = question;
+  const { model, stream, endpoint, thread, inputTokens, key, nowMs } = question;
   const { snapshot, inForce, limiter } = parts;
   const allowed = consumerOf(question);
   const userPath = allowed ?? question.userPath;
@@ -38,6 +38,7 @@ export function explainRequest(question: Question, parts: ExplainSources): Expla
       stream,
       ...(endpoint === undefined ? {} : { endpoint: endpoint.path }),
       ...(thread === undefined ? {} : { thread }),
+      ...(inputTokens === undefined ? {} : { input_tokens: inputTokens }),
       ...(key === undefined ? {} : { key: describeKey(question, key) }),
     },
     outcome: outcomeOf(refused, targets, question),

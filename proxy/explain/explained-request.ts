@@ -6,6 +6,7 @@ import type { StateFollower } from '../../store/state/state-follower.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import type { Call } from '../call/call.ts';
 import { threadOf, threadOfHeaders } from '../call/thread.ts';
+import type { Operation } from '../dialects/dialect.ts';
 import type { Refusal } from '../errors.ts';
 import { mayChangeRequests } from '../guardrails/applying.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -16,6 +17,7 @@ import type { Balance } from '../routing/balance/balance.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
+import { neededRoom } from '../stages/fitting.ts';
 import type { SettledTrip } from '../stages/settle.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import { explainRequest } from './explain.ts';
@@ -88,9 +90,11 @@ export class ExplainedRequest {
   }
 
   /** Its consumer was admitted and its body was read; no target is asked yet. */
-  called(call: Call): void {
+  called(call: Call, operation: Operation): void {
     this.#try(() => {
-      this.#explanation = this.#withoutWords(this.#explain({ ...this.#questionOf(call), before: this.#rules }));
+      this.#explanation = this.#withoutWords(
+        this.#explain({ ...this.#questionOf(call), needed: neededRoom(call, operation), before: this.#rules }),
+      );
       this.#keep({ is_over: false, attempts: [] });
     });
   }

@@ -13,6 +13,8 @@ export interface AskedRequest {
   /** Its path. */
   readonly endpoint?: string;
   readonly thread?: string;
+  /** The tokens of its prompt, as the question says. */
+  readonly input_tokens?: number;
   readonly key?: AskedKey;
 }
 
@@ -137,6 +139,7 @@ export interface GuardrailStep extends Source {
 
 export type TargetReason =
   | Obstacle
+  | 'context_window_too_small'
   | 'drained'
   | 'saturated'
   | 'store_lost'

@@ -8,6 +8,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { Balance } from '../routing/balance/balance.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import type { NeededRoom } from '../stages/fitting.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import type { MatchingRule } from './explanation.ts';
 
@@ -21,6 +22,10 @@ export interface Question {
   readonly endpoint?: NamingEndpoint | undefined;
   /** The conversation it belongs to. */
   readonly thread: string | undefined;
+  /** The tokens of its prompt, as whoever asks says. */
+  readonly inputTokens?: number | undefined;
+  /** The room for its prompt and answer; absent: not known. */
+  readonly needed?: NeededRoom | undefined;
   /** Undefined: the master key, or none in a gateway without one. */
   readonly key: AuthKey | undefined;
   /** Whole Unix milliseconds. */

@@ -6,7 +6,7 @@ import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import { type Question, sees } from './question.ts';
 
-const names = ['user_path', 'model', 'endpoint', 'key_id', 'stream', 'thread'] as const;
+const names = ['user_path', 'model', 'endpoint', 'key_id', 'stream', 'thread', 'input_tokens'] as const;
 type Name = (typeof names)[number];
 
 /** As long as a model may be in a body, and a thread in a header. Characters. */
@@ -27,10 +27,13 @@ export interface Asker extends Pick<Question, 'scope' | 'nowMs' | 'authorityMs'>
 export function readQuestion(query: string, { credentials, endpoints, ...asker }: Asker): Question {
   const { scope } = asker;
   const given = parametersOf(query);
-  const { model, key_id: keyId, stream = 'false', thread } = given;
+  const { model, key_id: keyId, stream = 'false', thread, input_tokens: tokens } = given;
   if (model === undefined || model === '') throw invalid('model', 'is missing: name a model or an alias');
   for (const [name, value] of Object.entries(given))
     if (value.length > longest) throw invalid(name, `is longer than ${longest} characters`);
+  if (tokens !== undefined && !/^\d{1,9}$/.test(tokens)) throw invalid('input_tokens', 'must be a whole number');
+  const inputTokens = tokens === undefined ? undefined : Number(tokens);
+  const needed = inputTokens === undefined ? undefined : { most: inputTokens, fewest: inputTokens, answer: 0 };
   if (stream !== 'true' && stream !== 'false') throw invalid('stream', 'must be true or false');
   const endpoint = given.endpoint === undefined ? undefined : endpointAt(given.endpoint, endpoints);
   const { path: userPath, problem } = normaliseUserPath(given.user_path ?? scope);
@@ -41,7 +44,8 @@ export function readQuestion(query: string, { credentials, endpoints, ...asker }
   if (keyId !== undefined && (key === undefined || !sees({ scope }, key.userPath ?? '/'))) {
     throw refusal('auth_key_not_found', { fill: { id: keyId } });
   }
-  return { userPath, model, endpoint, stream: stream === 'true', thread, key, ...asker };
+  const isStream = stream === 'true';
+  return { userPath, model, endpoint, stream: isStream, thread, inputTokens, needed, key, ...asker };
 }
 
 function parametersOf(query: string): Partial<Record<Name, string>> {

@@ -5,7 +5,8 @@ import { type NamedAlias, NameTable } from '../../domain/aliases/name-table.ts';
 import { isWithin } from '../../domain/user-path.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import { mostCalls } from '../snapshot/retry-policy.ts';
-import type { Route } from '../snapshot/snapshot.ts';
+import type { Route, Target } from '../snapshot/snapshot.ts';
+import { roomyPart } from '../stages/fitting.ts';
 import { grantedPart, visibleRoute } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
 import type { AliasStep, Resolution, Source } from './explanation.ts';
@@ -18,20 +19,25 @@ export interface Resolved {
   readonly route: Route | undefined;
   /** The part of it that the key may use; undefined: nothing. */
   readonly granted: Route | undefined;
-  /** The part of that which can be asked at the endpoint; undefined: nothing. */
+  /** The part of that which can be asked at the endpoint and has room for the prompt; undefined: nothing. */
   readonly able: Route | undefined;
+  /** Those that can be asked there and have no room, while others have. */
+  readonly tooSmall: readonly Target[];
   /** Aliases of that name which the user path may not use. */
   readonly hidden: readonly string[];
 }
 
 /** `userPath`: the consumer's. */
 export function resolveName(question: Question, userPath: string, { snapshot, inForce }: ExplainSources): Resolved {
-  const { model, key, endpoint } = question;
+  const { model, key, endpoint, needed } = question;
   const route = visibleRoute(snapshot, model, userPath);
   const access = key?.modelAccess;
   const granted =
     route === undefined || access === undefined ? route : grantedPart(route, model, access, snapshot.providers);
-  const able = granted && endpoint ? partOf(granted, (target) => endpoint.mannerOf(target) !== undefined) : granted;
+  const served = granted && endpoint ? partOf(granted, (target) => endpoint.mannerOf(target) !== undefined) : granted;
+  const able = served && needed ? roomyPart(served, needed) : served;
+  const kept = new Set(able?.targets);
+  const tooSmall = (served?.targets ?? []).filter((target) => !kept.has(target));
   const table = tableOf(inForce);
   const { alias, hidden } = firstAlias(table, inForce, { model, userPath });
   const steps = alias === undefined || route === undefined ? [] : chainOf(alias, table);
@@ -40,7 +46,7 @@ export function resolveName(question: Question, userPath: string, { snapshot, in
     aliases: steps.map((step) => describe(step, question, inForce)),
     ...(route === undefined ? {} : courseOf(route, able ?? route, question)),
   };
-  return { resolution, route, granted, able, hidden };
+  return { resolution, route, granted, able, tooSmall, hidden };
 }
 
 /** How its targets are asked; `able`: those that can be. */

@@ -25,6 +25,7 @@ const words: Readonly<Record<TargetReason, string>> = {
   not_granted: 'the key may not use it',
   provider_left_out: 'its provider is left out, because it has no key',
   key_refused: 'its provider refuses the key of the gateway',
+  context_window_too_small: 'its context window is smaller than the prompt',
   account_used_up: 'its provider says that the account of the key has no money left',
   model_unavailable: 'its provider says that it has no such model now',
   quota_used_up: 'its provider said that nothing is left of its own limits',
@@ -37,12 +38,12 @@ const words: Readonly<Record<TargetReason, string>> = {
 
 /** Those that can be asked first, behind them those that the endpoint has not or the key may not use, and those that lead nowhere. */
 export function targetSteps(
-  { route, granted, able, resolution }: Resolved,
+  { route, granted, able, tooSmall, resolution }: Resolved,
   question: Question,
   parts: ExplainSources,
 ): TargetStep[] {
   const steps = able === undefined ? [] : askable(able, question, parts);
-  const known = new Set(able?.targets);
+  const known = new Set([...(able?.targets ?? []), ...tooSmall]);
   const unable = (granted?.targets ?? []).filter((target) => !known.has(target));
   const kept = new Set(granted?.targets);
   const denied = (route?.targets ?? []).filter((target) => !kept.has(target));
@@ -56,6 +57,7 @@ export function targetSteps(
   const away = resolution.aliases.flatMap(({ name, family }) => leadingAway(family ?? name, parts.inForce));
   return [
     ...steps,
+    ...tooSmall.map((target) => ({ ...barred(target, 'context_window_too_small'), says: sayWindow(target, question) })),
     ...unable.map((target) => barred(target, 'unsupported_operation')),
     ...denied.map((target) => barred(target, 'not_granted')),
     ...away.map(([target, reason]) => skipped(target, reason)),
@@ -106,6 +108,12 @@ function mannerOf(target: Target, { endpoint }: Pick<Question, 'endpoint'>): Par
     ...(format === undefined ? {} : { translated_to: format }),
     ...(isAssumed ? { is_assumed: isAssumed } : {}),
   };
+}
+
+function sayWindow({ facts }: Target, { needed }: Pick<Question, 'needed'>): string {
+  const { fewest = 0, answer = 0 } = needed ?? {};
+  const wanted = answer === 0 ? '' : `, and up to ${answer} are asked for`;
+  return `its context window has ${facts?.context_window} tokens; the prompt has at least ${fewest}${wanted}`;
 }
 
 interface Judged {

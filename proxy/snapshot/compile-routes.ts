@@ -5,11 +5,12 @@ import { mostFamilyNames } from '../../domain/aliases/mistakes.ts';
 import { type ModelOffer, modelNames } from '../../domain/aliases/model-names.ts';
 import { familyPrefix, NameTable } from '../../domain/aliases/name-table.ts';
 import { modelId } from '../../domain/listed-models.ts';
+import { factsIn, type ModelFacts } from '../../domain/models/model-facts.ts';
 import { priceOf } from '../../domain/prices/price.ts';
 import { pricingIn } from '../../domain/prices/price-book.ts';
 import { foldCase } from '../../domain/selector.ts';
 import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
-import type { Alias, Model, Pricing } from '../../schemas/types.ts';
+import type { Alias, Model, Pricing, Provider } from '../../schemas/types.ts';
 import { type FamilyRoutes, type NamedRoute, plainRoute, RouteTable } from './route-table.ts';
 import type { Route, Routes, Snapshot, Target, Upstream } from './snapshot.ts';
 
@@ -71,10 +72,16 @@ function compileTargets(
     if (provider === undefined) continue;
     const models = new Map<string, Target>();
     for (const model of provider.models ?? inventories?.get(upstream.name) ?? [])
-      models.set(modelId(model), new ListedTarget(upstream, model, pricingIn(provider, model, usage)));
+      models.set(modelId(model), new ListedTarget(upstream, { provider, model }, pricingIn(provider, model, usage)));
     targets.set(upstream.name, models);
   }
   return targets;
+}
+
+/** A model in the list of its provider. */
+interface Listed {
+  readonly provider: Pick<Provider, 'type' | 'base_url'> | undefined;
+  readonly model: Model;
 }
 
 /** Most models of a long list are never asked: how one is asked, is worked out at its first request. */
@@ -82,14 +89,23 @@ class ListedTarget implements Target {
   readonly upstream: Upstream;
   readonly model: string;
   readonly price: Target['price'];
+  readonly #listed: Listed;
+  #facts: ModelFacts | undefined;
   #modelJson: Buffer | undefined;
   #speeches: Target['speeches'] | undefined;
 
-  constructor(upstream: Upstream, listed: Model, pricing: Pricing | undefined) {
+  constructor(upstream: Upstream, listed: Listed, pricing: Pricing | undefined) {
     this.upstream = upstream;
-    this.model = modelId(listed);
+    this.model = modelId(listed.model);
+    this.#listed = listed;
     this.price = pricing && priceOf(pricing);
     Object.freeze(this);
+  }
+
+  get facts(): ModelFacts | undefined {
+    const { provider, model } = this.#listed;
+    this.#facts ??= provider && factsIn(provider, model);
+    return this.#facts;
   }
 
   get modelJson(): Buffer {
@@ -119,7 +135,8 @@ function moderationRoute(
   const asked = able.map((upstream) => {
     const provider = providers[upstream.name];
     const pricing = provider && pricingIn(provider, moderationModel, usage);
-    return targets.get(upstream.name)?.get(moderationModel) ?? new ListedTarget(upstream, moderationModel, pricing);
+    const listed = { provider, model: moderationModel };
+    return targets.get(upstream.name)?.get(moderationModel) ?? new ListedTarget(upstream, listed, pricing);
   });
   return plainRoute(moderationModel, asked, false);
 }

@@ -2,6 +2,7 @@
 
 import type { CacheResets } from '../../domain/cache/cache-reset.ts';
 import type { Credentials } from '../../domain/keys/credentials.ts';
+import type { ModelFacts } from '../../domain/models/model-facts.ts';
 import type { Price } from '../../domain/prices/price.ts';
 import type { TrustedProxies } from '../../plane/access/client-address.ts';
 import type { Config } from '../../schemas/types.ts';
@@ -86,6 +87,8 @@ export interface Target {
   readonly speeches: Speeches;
   /** The price of its use there; undefined: unknown. */
   readonly price?: Price | undefined;
+  /** What is known of the model there; absent: nothing. */
+  readonly facts?: ModelFacts | undefined;
 }
 
 /** `failover`: always the first target; `round_robin`: by the weights; the others by speed, price, conversation, open requests, room left. */

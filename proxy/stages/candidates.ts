@@ -9,6 +9,7 @@ import { translatedFrom } from '../providers/dialects.ts';
 import type { KeepingOfResponses, Route, Target } from '../snapshot/snapshot.ts';
 import { conversationOf, type Spoken } from '../translation/conversation-of.ts';
 import { type Translated, translate } from '../translation/translated.ts';
+import { fitting } from './fitting.ts';
 import type { Guarded } from './guard.ts';
 import { type Payer, pricedPart } from './priced.ts';
 import { partOf } from './route-part.ts';
@@ -38,7 +39,7 @@ interface Wanted {
 type RoutedAsk = Pick<Guarded, 'call' | 'home' | 'named'>;
 
 /**
- * Leaves out the targets that cannot be asked. `isEnabled`: the gateway keeps answers. Throws when none is left, or rejects with: 400
+ * Leaves out the targets that cannot be asked, and those that have no room for the prompt while one has. `isEnabled`: the gateway keeps answers. Throws when none is left, or rejects with: 400
  * `unsupported_operation` or 404 `endpoint_not_supported` where providers have nothing like it, `unsupported_parameter` where they cannot be told all of it, and
  * `invalid_parameter` or `body_too_many_keys` for a body that cannot be translated at all. Nothing waits where the call is short.
  */
@@ -50,7 +51,13 @@ export function candidates(
   const { call, home, named: route } = asked;
   const { operation, keepsAnswers } = wanted;
   if (isNative(route, operation))
-    return { call, keyMark: keyMarkOf(home), route, translated: undefined, own: undefined };
+    return {
+      call,
+      keyMark: keyMarkOf(home),
+      route: fitting(route, call, operation),
+      translated: undefined,
+      own: undefined,
+    };
   const work = isEstimated(operation)
     ? countable(asked)
     : translatable(asked, wanted, keepsAnswers && isEnabled ? ['store'] : []);
@@ -82,7 +89,8 @@ function* translatable(
     }
   }
   const route = partOf(named, (target) => usable.has(target));
-  if (route !== undefined) return { call, keyMark: keyMarkOf(home), route, translated, own: undefined };
+  if (route !== undefined)
+    return { call, keyMark: keyMarkOf(home), route: fitting(route, call, operation), translated, own: undefined };
   throw refused ?? refusal(refusedAs, { param: 'model', fill: { what: 'model', name: call.model, path } });
 }
 

@@ -201,7 +201,7 @@ function findRoute(trip: ModelTrip, parts: ModelParts): void | Promise<void> {
   return followed(recall(trip.call, trip, parts), ({ call, home }) => {
     trip.call = call;
     trip.row = rowOf(endpoint, call);
-    trip.explained?.called(call);
+    trip.explained?.called(call, trip.row.operation);
     const named = routeHome(resolve(call, snapshot, caller.allowedModels, caller.userPath), call, home);
     trip.guarded = { call, home, named };
   });

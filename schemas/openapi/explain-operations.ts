@@ -18,6 +18,7 @@ export const explainOperations: readonly Operation[] = [
       'ExplainedKey',
       'ExplainedStream',
       'ExplainedThread',
+      'ExplainedInputTokens',
     ],
     success: { status: 200, says: 'The explanation.', schema: 'explanation' },
     refusals: {

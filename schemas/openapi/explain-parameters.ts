@@ -45,6 +45,14 @@ export const explainParameters = {
     schema: { type: 'string', maxLength: 1024 },
     example: 'conversation-17',
   },
+  ExplainedInputTokens: {
+    name: 'input_tokens',
+    in: 'query',
+    description:
+      'The tokens of its prompt: targets with a smaller context window are passed over while another one is left.',
+    schema: { type: 'integer', minimum: 0, maximum: 999999999 },
+    example: 150000,
+  },
   ExplanationId: {
     name: 'id',
     in: 'path',

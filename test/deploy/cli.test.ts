@@ -1,9 +1,12 @@
 // The command `model-gateway`: what it says of itself, and what it says when it is called wrongly.
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { test } from 'tap';
 import { commands } from '../../deploy/cli/table.ts';
+import { modelCatalogue } from '../../domain/models/model-facts.ts';
 
 const launch = join(import.meta.dirname, '../../deploy/cli/launch.ts');
 
@@ -47,6 +50,31 @@ await test('a wrong call ends with 2 and says what is right', async (t) => {
 
 await test('a program takes the place of the command: its exit code is that of the program', async (t) => {
   t.match(await gateway('check', 'test/fixtures/config/bad/alias-cycle-of-two'), { code: 1 });
+});
+
+await test('a newer catalogue of models is compared with this one, a broken one is refused with its place', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-catalogue-'));
+  t.teardown(() => rmSync(directory, { recursive: true }));
+  const file = join(directory, 'newer.json');
+  const anthropic = modelCatalogue.models['anthropic'] ?? [];
+  const groups = [{ ids: ['gpt-9'], context_window: 5 }];
+  writeFileSync(
+    file,
+    JSON.stringify({ date: '2031-01-01', models: { ...modelCatalogue.models, anthropic: [...anthropic, ...groups] } }),
+  );
+  t.match(await gateway('catalogue', 'diff', file), {
+    code: 0,
+    stdout: /to 2031-01-01: 1 models differ\n\+ anthropic\/gpt-9: context_window 5\n$/,
+  });
+  writeFileSync(
+    file,
+    JSON.stringify({ date: '2031-01-01', models: { openai: [{ ids: ['a'], context_window: 'x' }] } }),
+  );
+  t.match(await gateway('catalogue', 'diff', file), {
+    code: 1,
+    stderr: /models\.openai\[0\] context_window must be integer/,
+  });
+  t.match(await gateway('catalogue', 'dif', file), { code: 2, stderr: /^usage: model-gateway catalogue diff/ });
 });
 
 await test('a shell completes commands and their words', async (t) => {

@@ -26,6 +26,37 @@ await test('a good directory is exit 0, a bad one 1, a wrong command 2', async (
   }
 });
 
+await test('a model that its provider has ended, or ends within 30 days, is a warning at its line', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-ended-'));
+  t.teardown(() => rmSync(directory, { recursive: true }));
+  const lines = [
+    'providers:',
+    '  own:',
+    '    type: vllm',
+    '    models:',
+    '      - { id: gone, deprecation_date: 2031-01-01 }',
+    '      - { id: soon, deprecation_date: 2031-03-02 }',
+    '      - { id: later, deprecation_date: 2031-03-04 }',
+    '  openai: { type: openai, api_key: k }',
+    'aliases:',
+    '  - { source: old, target: openai/gpt-4-turbo }',
+  ];
+  writeFileSync(join(directory, 'a.yaml'), lines.join('\n'));
+  const { code, output } = await checkConfig([directory, '--format', 'json'], {}, '2031-01-31');
+  const { warnings } = JSON.parse(output) as { warnings: { line: number; message: string }[] };
+  t.equal(code, 0);
+  t.match(
+    warnings
+      .filter(({ message }) => message.includes('another model'))
+      .map(({ line, message }) => `${line} ${message}`),
+    [
+      /^5 no longer answers for "gone" since 2031-01-01, as its deprecation_date says/,
+      /^6 answers for "soon" only until 2031-03-02/,
+      /^10 no longer answers for "gpt-4-turbo" since 2026-10-23, as the catalogue of 2026-11-23 says/,
+    ],
+  );
+});
+
 await test('a wrong command says what is wrong with it, in one sentence', async (t) => {
   const rows: [args: string[], sentence: string][] = [
     [[], 'no directory is named'],
