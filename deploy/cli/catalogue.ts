@@ -38,7 +38,7 @@ function readCatalogue(file: string): Catalogue {
   try {
     read = JSON.parse(readFileSync(file, 'utf8')) as Partial<Catalogue>;
   } catch (error) {
-    throw new Error(`${file}: ${(error as Error).message}`);
+    throw new Error(`${file}: ${(error as Error).message}`, { cause: error });
   }
   const { date, models } = read ?? {};
   if (typeof date !== 'string' || typeof models !== 'object' || models === null)
