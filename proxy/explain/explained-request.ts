@@ -6,7 +6,6 @@ import type { StateFollower } from '../../store/state/state-follower.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import type { Call } from '../call/call.ts';
 import { threadOf, threadOfHeaders } from '../call/thread.ts';
-import type { Operation } from '../dialects/dialect.ts';
 import type { Refusal } from '../errors.ts';
 import { mayChangeRequests } from '../guardrails/applying.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -17,7 +16,7 @@ import type { Balance } from '../routing/balance/balance.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { Principal } from '../stages/authenticate.ts';
-import { neededRoom } from '../stages/fitting.ts';
+import type { NeededRoom } from '../stages/fitting.ts';
 import type { SettledTrip } from '../stages/settle.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import { explainRequest } from './explain.ts';
@@ -90,11 +89,9 @@ export class ExplainedRequest {
   }
 
   /** Its consumer was admitted and its body was read; no target is asked yet. */
-  called(call: Call, operation: Operation): void {
+  called(call: Call, needed: NeededRoom | undefined): void {
     this.#try(() => {
-      this.#explanation = this.#withoutWords(
-        this.#explain({ ...this.#questionOf(call), needed: neededRoom(call, operation), before: this.#rules }),
-      );
+      this.#explanation = this.#withoutWords(this.#explain({ ...this.#questionOf(call), needed, before: this.#rules }));
       this.#keep({ is_over: false, attempts: [] });
     });
   }

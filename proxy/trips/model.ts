@@ -23,6 +23,7 @@ import { lookUp } from '../stages/cache/look-up.ts';
 import { candidates, payable } from '../stages/candidates.ts';
 import { deliver, ownDelivery } from '../stages/deliver.ts';
 import { type ExpectedOf, expectedOf } from '../stages/expect.ts';
+import { neededRoom } from '../stages/fitting.ts';
 import { foreseen, isShort } from '../stages/foresee.ts';
 import { type Guarded, guard, guardAnswer, guarding, putBack } from '../stages/guard.ts';
 import { keep } from '../stages/keep.ts';
@@ -201,7 +202,7 @@ function findRoute(trip: ModelTrip, parts: ModelParts): void | Promise<void> {
   return followed(recall(trip.call, trip, parts), ({ call, home }) => {
     trip.call = call;
     trip.row = rowOf(endpoint, call);
-    trip.explained?.called(call, trip.row.operation);
+    trip.explained?.called(call, neededRoom(call, trip.row.operation));
     const named = routeHome(resolve(call, snapshot, caller.allowedModels, caller.userPath), call, home);
     trip.guarded = { call, home, named };
   });
