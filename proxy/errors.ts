@@ -2,6 +2,7 @@
 
 import type { BudgetScope } from '../domain/budgets/budget.ts';
 import type { Rule } from '../domain/rules/rule.ts';
+import type { Diagnosis } from '../domain/targets/failure-kind.ts';
 import { type ErrorEntry, type Fill, PlaneRefusal, worded } from '../plane/refusal.ts';
 import type { ErrorType } from '../schemas/error-type.ts';
 import { errors } from './error-table.ts';
@@ -27,6 +28,8 @@ export interface Details {
   readonly further?: Readonly<Record<string, unknown>>;
   /** The status that a provider gave the error within an answer of success; absent: none. */
   readonly saidStatus?: number | undefined;
+  /** What the provider's error means; absent: it is not one of a provider. */
+  readonly diagnosis?: Diagnosis | undefined;
 }
 
 /** A refusal on its way to the client: thrown by stages, rendered by `http/answer-refusal.ts`. */
@@ -38,6 +41,8 @@ export class Refusal extends PlaneRefusal<string | null> {
   readonly further: Readonly<Record<string, unknown>>;
   /** The status that a provider gave the error within an answer of success; undefined: none. */
   readonly saidStatus: number | undefined;
+  /** What the provider's error means; undefined: it is not one of a provider. */
+  readonly diagnosis: Diagnosis | undefined;
 
   constructor(entry: ErrorEntry, code: string | null, details: Details = {}) {
     super(entry, code, details.headers);
@@ -46,6 +51,7 @@ export class Refusal extends PlaneRefusal<string | null> {
     this.rule = details.rule;
     this.further = details.further ?? {};
     this.saidStatus = details.saidStatus;
+    this.diagnosis = details.diagnosis;
   }
 }
 
@@ -69,7 +75,7 @@ export function upstreamRefusal(
   status: number,
   type: ErrorType,
   said: { message: string; code: string | null; param: string | null },
-  details: Pick<Details, 'headers' | 'further' | 'saidStatus'> & { readonly provider: string },
+  details: Pick<Details, 'headers' | 'further' | 'saidStatus' | 'diagnosis'> & { readonly provider: string },
 ): Refusal {
   return new Refusal({ status, type, message: said.message }, said.code, {
     ...details,

@@ -537,12 +537,23 @@ export interface Retries {
    */
   budget?: number;
   /**
-   * The failures after which another call is made. Never once a client has got the first byte.
+   * The failures after which another call is made; by default all but content_filter. Never once a client has got the first byte.
    *
-   * Items: A kind of failure: connect, the provider was not reached; timeout; rate_limit, 429; server_error, 5xx; model_unavailable; unauthorized, it refuses our key, has no money of ours left (402) or forbids what is asked; invalid_answer.
+   * Items: A kind of failure: unreachable, no connection to the provider; timeout; rate_limit, 429; server_error, 5xx; invalid_answer, what no client can use; context_length, the request is too long for this model; content_filter, the provider refuses the content; account, it refuses our key, has no money of ours left (402) or forbids what is asked; model_gone. connect, unauthorized and model_unavailable are former words for unreachable, account and model_gone.
    */
   on: (
-    'connect' | 'timeout' | 'rate_limit' | 'server_error' | 'model_unavailable' | 'unauthorized' | 'invalid_answer'
+    | 'unreachable'
+    | 'timeout'
+    | 'rate_limit'
+    | 'server_error'
+    | 'invalid_answer'
+    | 'context_length'
+    | 'content_filter'
+    | 'account'
+    | 'model_gone'
+    | 'connect'
+    | 'unauthorized'
+    | 'model_unavailable'
   )[];
   /**
    * No further call begins when this time has passed since the request came.
@@ -1779,12 +1790,23 @@ export interface VirtualModelWrite {
      */
     budget?: number;
     /**
-     * The failures after which another call is made. Never once a client has got the first byte.
+     * The failures after which another call is made; by default all but content_filter. Never once a client has got the first byte.
      *
-     * Items: A kind of failure: connect, the provider was not reached; timeout; rate_limit, 429; server_error, 5xx; model_unavailable; unauthorized, it refuses our key; invalid_answer.
+     * Items: A kind of failure: unreachable, no connection to the provider; timeout; rate_limit, 429; server_error, 5xx; invalid_answer, what no client can use; context_length, the request is too long for this model; content_filter, the provider refuses the content; account, it refuses our key, has no money of ours left (402) or forbids what is asked; model_gone. connect, unauthorized and model_unavailable are former words for unreachable, account and model_gone.
      */
     on: (
-      'connect' | 'timeout' | 'rate_limit' | 'server_error' | 'model_unavailable' | 'unauthorized' | 'invalid_answer'
+      | 'unreachable'
+      | 'timeout'
+      | 'rate_limit'
+      | 'server_error'
+      | 'invalid_answer'
+      | 'context_length'
+      | 'content_filter'
+      | 'account'
+      | 'model_gone'
+      | 'connect'
+      | 'unauthorized'
+      | 'model_unavailable'
     )[];
     /**
      * No further call begins when this time has passed since the request came. A whole number followed by ms, s, m or h.

@@ -4,6 +4,7 @@ import { mostFamilyNames, sayChain, sourceProblem, targetProblem } from '../../d
 import { modelNames } from '../../domain/aliases/model-names.ts';
 import { type AliasTargets, familyPrefix, type NamedAlias, NameTable } from '../../domain/aliases/name-table.ts';
 import { foldCase } from '../../domain/selector.ts';
+import { failureKindOf } from '../../domain/targets/failure-kind.ts';
 import { normaliseUserPath } from '../../domain/user-path.ts';
 import { type Path, quote } from '../../schemas/validation/path.ts';
 import { didYouMean } from '../../schemas/validation/suggest.ts';
@@ -37,6 +38,7 @@ export function checkAliases(
   const findings: AliasFindings = { problems: [], warnings: [] };
   checkSources(list, table, sources, findings);
   checkUserPaths(aliases, sources, findings);
+  checkFailureWords(aliases, sources, findings);
   checkTargets(list, table, { known, sources, findings });
   checkChains(list, table, sources, findings);
   // Only aliases that lead somewhere in the end can be judged further.
@@ -96,6 +98,18 @@ function checkUserPaths(aliases: readonly WrittenAlias[], sources: Sources, { pr
       const { problem } = normaliseUserPath(text);
       if (problem !== undefined && !sources.isUnknown(path))
         problems.push(sources.problem(path, `${sources.quoted(path)} ${problem}`));
+    });
+  });
+}
+
+/** Former words of `retry.on` stay valid. */
+function checkFailureWords(aliases: readonly WrittenAlias[], sources: Sources, { warnings }: AliasFindings): void {
+  aliases.forEach(({ retry }, index) => {
+    retry?.on?.forEach((word, position) => {
+      const now = failureKindOf(word);
+      if (now === word) return;
+      const path = ['aliases', index, 'retry', 'on', position];
+      warnings.push(sources.problem(path, `${quote(word)} is called ${quote(now)} now; both mean the same`));
     });
   });
 }

@@ -12,6 +12,7 @@ import type { UpstreamFailure } from '../upstream/failure.ts';
 import type { WholeAnswer } from '../upstream/read-whole.ts';
 import { retryHeaders } from '../upstream/retry-headers.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
+import { diagnose, statusOfKind } from './failures/diagnose.ts';
 import { providerHeaders, type ToldHead } from './upstream-id.ts';
 
 /**
@@ -22,10 +23,6 @@ const clear: ReadonlySet<number> = new Set([403, 404, 429]);
 
 /** Of an error in an answer of success that does not say what kind it is. */
 const unsaidStatus = 502;
-
-/** By which a provider says that it is the key that it forbids something to, and not the request that it refuses. */
-const speaksOfKey =
-  /\b(?:api[\s_-]?key|access[\s_-]?key|key|credentials?|signature|(?:access|bearer|security|session|auth(?:entication|orization)?)[\s_-]token|unauthenticated|authentication)\b|invalid_api_key|authentication_error|InvalidSignature|UnrecognizedClient|ExpiredToken|MissingAuthentication|IncompleteSignature/i;
 
 /** Longest message of a provider that is passed on, in characters. */
 const maxMessage = 2000;
@@ -93,8 +90,11 @@ export function openingRejection(
   nowMs: () => number,
 ): Refusal {
   const { code, type, further } = said;
-  const status = statusSaid({ code, type, status: further['status'] });
-  return spokenWords(status ?? unsaidStatus, said, answer, { speaker, nowMs, saidStatus: status });
+  return spokenWords(statusSaid({ code, type, status: further['status'] }), said, answer, {
+    speaker,
+    nowMs,
+    isWithin: true,
+  });
 }
 
 /**
@@ -137,10 +137,10 @@ type Described = Pick<UpstreamAnswer, 'head' | 'contentType'>;
 interface Speaking {
   readonly speaker: Speaker;
   readonly nowMs: () => number;
-  /** A 403 is about what the client asks, whatever it says; absent: it may be about the key of the gateway. */
+  /** Every status but 401 is about what the client asks, whatever it says; absent: 400 and 403 may be about the key of the gateway. */
   readonly isPassed?: boolean;
-  /** The status that an error in an answer of success names; undefined: none. */
-  readonly saidStatus?: number | undefined;
+  /** The error stands in an answer of success. */
+  readonly isWithin?: boolean;
 }
 
 /** The held body as text; for a stream, the data of its first event. */
@@ -149,21 +149,26 @@ function errorTextOf(answer: UpstreamAnswer): string {
   return (answer.stream && dataOf(text).split('\n', 1)[0]) || text.toString('utf8');
 }
 
-function spoken(status: number, text: string, answer: Described, speaking: Speaking): Refusal {
+function spoken(status: number | undefined, text: string, answer: Described, speaking: Speaking): Refusal {
   return spokenWords(status, speaking.speaker.readError(text), answer, speaking);
 }
 
+/** `namedStatus`: of the answer, or of an error within one of success; undefined: such an error names none. */
 function spokenWords(
-  status: number,
+  namedStatus: number | undefined,
   said: ProviderWords,
   answer: Described,
-  { speaker, nowMs, isPassed = false, saidStatus }: Speaking,
+  { speaker, nowMs, isPassed = false, isWithin = false }: Speaking,
 ): Refusal {
+  const diagnosis = diagnose({ status: namedStatus, words: said });
+  const knownStatus = namedStatus ?? statusOfKind(diagnosis.kind);
+  const saidStatus = isWithin ? knownStatus : undefined;
+  const status = knownStatus ?? unsaidStatus;
   const { name: provider, secrets } = speaker;
   const clean = (words: string): string => redact(words, secrets).trim().slice(0, maxMessage);
-  if (status === 401 || (status === 403 && !isPassed && isAboutKey(said))) {
+  if (diagnosis.trouble === 'key_refused' && (status === 401 || !isPassed)) {
     const reason = clean(readable(said.message, status, answer));
-    return keyRefused(answer, { provider, secrets, status, reason, saidStatus });
+    return keyRefused(answer, { provider, secrets, status, reason, saidStatus, diagnosis });
   }
   const own = errorTypes.find((known) => known === said.type);
   const type = clear.has(status) ? errorTypeOf(status) : (own ?? errorTypeOf(status));
@@ -184,13 +189,13 @@ function spokenWords(
       },
       further: { ...furtherMembers(said.further, secrets), ...foreign },
       saidStatus,
+      diagnosis: isPassed && diagnosis.trouble === 'key_refused' ? { ...diagnosis, trouble: undefined } : diagnosis,
     },
   );
 }
 
-function isAboutKey({ message, code, type }: ProviderWords): boolean {
-  return [code, type, message.slice(0, maxMessage)].some((words) => words !== null && speaksOfKey.test(words));
-}
+/** What an error means beyond its words. */
+type Meaning = Pick<Refusal, 'saidStatus' | 'diagnosis'>;
 
 /** It is our key, not the client's: for the client the provider is broken, and trying again does not help. */
 function keyRefused(
@@ -200,15 +205,15 @@ function keyRefused(
     secrets,
     status,
     reason,
-    saidStatus,
-  }: { provider: string; secrets: readonly string[]; status: number; reason: string; saidStatus: number | undefined },
+    ...meaning
+  }: { provider: string; secrets: readonly string[]; status: number; reason: string } & Meaning,
 ): Refusal {
   const headers = { 'x-should-retry': 'false', ...providerHeaders(head, secrets) };
   return refusal('upstream_unauthorized', {
     provider,
     fill: { status, reason: reason.replace(/[.\s]+$/, '') || 'no reason given' },
     headers,
-    saidStatus,
+    ...meaning,
   });
 }
 
@@ -260,8 +265,7 @@ function errorInside(answer: UpstreamAnswer, speaking: Speaking): Refusal | unde
   const { object, choices, data } = members;
   const error = object === 'error' ? members : members['error'];
   if (!error || hasEntries(choices) || hasEntries(data) || isEmpty(error)) return undefined;
-  const said = statusSaid(error);
-  return spoken(said ?? unsaidStatus, text, answer, { ...speaking, saidStatus: said });
+  return spoken(statusSaid(error), text, answer, { ...speaking, isWithin: true });
 }
 
 function hasEntries(list: unknown): boolean {

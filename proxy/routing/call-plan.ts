@@ -1,11 +1,12 @@
 // The rules by which the targets of a call are asked, one after the other: which one comes next, whether one more may be asked, and when the
 // same one again. Model calls and calls that are passed on share them.
+import type { FailureKind } from '../../domain/targets/failure-kind.ts';
 import type { TargetDrain } from '../../domain/targets/target-drain.ts';
 import type { Lease } from '../limits/lease.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Matches } from '../limits/match.ts';
 import { followed } from '../pacing/slices.ts';
-import { mostCalls, type RetryReason } from '../snapshot/retry-policy.ts';
+import { mostCalls } from '../snapshot/retry-policy.ts';
 import type { Route, Upstream } from '../snapshot/snapshot.ts';
 import type { AnswerHead } from '../upstream/answer-head.ts';
 import type { UpstreamFailure } from '../upstream/failure.ts';
@@ -49,7 +50,7 @@ export interface Planned<Target> {
 export interface PlannedFailure<Target> {
   readonly target: Target;
   /** Undefined where the request must not be sent again. */
-  readonly kind: RetryReason | undefined;
+  readonly kind: FailureKind | undefined;
   /** It was about our key, and the provider has another one that can be used at once. */
   readonly hasOtherKey: boolean;
   /** Undefined: its answer came completely. */
@@ -169,7 +170,7 @@ export class CallPlan<Target extends Askable> {
   }
 
   /** Whether another call may be made behind a failure of this kind. */
-  mayAskOn(kind: RetryReason | undefined, nowMs: number): boolean {
+  mayAskOn(kind: FailureKind | undefined, nowMs: number): boolean {
     return kind !== undefined && this.#planning.route.policy.on.has(kind) && this.hasTimeAndCalls(nowMs);
   }
 
@@ -194,11 +195,11 @@ export class CallPlan<Target extends Askable> {
 
   /** The pause before the failed target is asked again; undefined: it may not be. Milliseconds. */
   #pauseOf(failed: PlannedFailure<Target>): number | undefined {
-    const { target, failure, answer, status } = failed;
+    const { target, kind, failure, answer, status } = failed;
     const { head } = answer;
     const isQuick = failed.endedAtMs - failed.startedAtMs < target.upstream.connectTimeoutMs;
     const { attempts } = this.#planning.route.policy;
-    const said = { failure, status, head, isQuick, isWanted: attempts !== undefined };
+    const said = { kind, failure, status, head, isQuick, isWanted: attempts !== undefined };
     const before = { retries: this.#retries, pausedMs: this.#pausedMs };
     const pauseMs = sameTargetPauseMs(said, before, this.#parts.nowMs, Math.random);
     if (pauseMs === undefined) return undefined;

@@ -1,5 +1,6 @@
 // The answer to a client when no target gave one: one refusal, and the wait after which a retry can succeed (spec: Errors, saturation).
 import { expiryMs } from '../../domain/rules/authorship.ts';
+import type { FailureKind } from '../../domain/targets/failure-kind.ts';
 import { Refusal } from '../errors.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { explain, waitOf } from '../limits/rejection.ts';
@@ -35,9 +36,31 @@ export function lastWord(
   parts: LastWordParts,
   nowMs: number,
 ): Refusal {
-  const last = failed.at(-1);
-  if (last === undefined) throw new Error('no target has failed');
-  return last.refused.status === 429 ? honest(last.refused, failed, { routed, parts, nowMs }) : last.refused;
+  const refused = decisive(failed.map((attempt) => attempt.refused));
+  if (refused === undefined) throw new Error('no target has failed');
+  return refused.status === 429 ? honest(refused, failed, { routed, parts, nowMs }) : refused;
+}
+
+/**
+ * The refusal that tells the client most: the last one. Where a target has found the request too long, or its content not fit, while another
+ * one failed for a reason that may pass, the client shall come back for the other one; where the others only lack a key, money or the model,
+ * it shall ask for less.
+ */
+function decisive(refusals: readonly Refusal[]): Refusal | undefined {
+  const of = (kind: FailureKind): Refusal | undefined => refusals.findLast(({ diagnosis }) => diagnosis?.kind === kind);
+  const ofRequest = of('context_length') ?? of('content_filter');
+  return (ofRequest && (refusals.findLast(mayPass) ?? ofRequest)) ?? refusals.at(-1);
+}
+
+const lasting: ReadonlySet<FailureKind | undefined> = new Set([
+  'context_length',
+  'content_filter',
+  'account',
+  'model_gone',
+]);
+
+function mayPass({ diagnosis }: Refusal): boolean {
+  return !lasting.has(diagnosis?.kind);
 }
 
 /** For how long a target has no room: because of our rules, or because of what its provider said or did. Whole seconds. */
@@ -56,7 +79,7 @@ interface LastWordInput {
 }
 
 /**
- * The provider asked last has too much to do: of all targets the one that has room first decides, and the consumer's rules when they take longer.
+ * The provider whose word counts has too much to do: of all targets the one that has room first decides, and the consumer's rules when they take longer.
  * The words, the headers and the wait are of the same one.
  */
 function honest(last: Refusal, failed: readonly RefusedTarget[], asked: LastWordInput): Refusal {

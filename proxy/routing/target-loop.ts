@@ -210,8 +210,11 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
     }
     const { isLeft } = errand;
     if (failure === undefined) {
-      const status = refused?.saidStatus ?? answer.status;
-      target.upstream.credentials.answered(call.key, status, answer.head, endedAtMs);
+      const { credentials } = target.upstream;
+      const trouble = refused?.diagnosis?.trouble;
+      if (trouble === 'key_refused' || trouble === 'account_used_up')
+        credentials.troubled(call.key, trouble, endedAtMs);
+      else credentials.answered(call.key, refused?.saidStatus ?? answer.status, answer.head, endedAtMs);
     }
     if (refused === undefined) {
       noteAnswered(call, endedAtMs, isLeft, metrics.upstream);

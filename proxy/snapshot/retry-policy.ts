@@ -1,20 +1,8 @@
 // After which failures a request is sent again, and how often.
 
+import { type FailureKind, failureKindOf, usualKinds } from '../../domain/targets/failure-kind.ts';
 import { durationMs } from '../../schemas/formats/units.ts';
 import type { Alias } from '../../schemas/types.ts';
-
-/** The kinds of failures after which another call may be made, as `retry.on` of an alias names them. */
-export const retryReasons = [
-  'connect',
-  'timeout',
-  'rate_limit',
-  'server_error',
-  'model_unavailable',
-  'unauthorized',
-  'invalid_answer',
-] as const;
-
-export type RetryReason = (typeof retryReasons)[number];
 
 /** The rules for the calls of one request. */
 export interface RetryPolicy {
@@ -22,7 +10,7 @@ export interface RetryPolicy {
   readonly attempts: number | undefined;
   /** The ratio of extra calls to requests for this alias alone; undefined: the budget of the process. */
   readonly budget: number | undefined;
-  readonly on: ReadonlySet<RetryReason>;
+  readonly on: ReadonlySet<FailureKind>;
   /** No further call begins this many milliseconds after the request came; undefined: no such end. */
   readonly deadlineMs: number | undefined;
 }
@@ -31,7 +19,7 @@ export interface RetryPolicy {
 export const defaultRetryPolicy: RetryPolicy = Object.freeze({
   attempts: undefined,
   budget: undefined,
-  on: Object.freeze(new Set(retryReasons)),
+  on: Object.freeze(new Set(usualKinds)),
   deadlineMs: undefined,
 });
 
@@ -50,7 +38,7 @@ export function compileRetryPolicy(retry: Alias['retry']): RetryPolicy {
   return Object.freeze({
     attempts: retry.attempts,
     budget: retry.budget,
-    on: Object.freeze(new Set(retry.on)),
+    on: Object.freeze(new Set(retry.on.map(failureKindOf))),
     deadlineMs: retry.deadline === undefined ? undefined : durationMs(retry.deadline),
   });
 }

@@ -1,4 +1,5 @@
 // The state of one target between requests.
+import type { TargetTrouble } from '../../domain/targets/failure-kind.ts';
 import { Breaker } from './breaker.ts';
 import { Latency } from './latency.ts';
 import { LearnedQuotas, type RememberedKey } from './learned-quotas.ts';
@@ -12,7 +13,7 @@ import { longestRestMs } from './rest-times.ts';
 export type Obstacle = 'breaker_open' | 'breaker_half_open' | RestCause | 'quota_used_up';
 
 /** Why a target rests. */
-export type RestCause = 'resting' | 'key_refused' | 'account_used_up' | 'model_unavailable';
+export type RestCause = 'resting' | TargetTrouble;
 
 /** An obstacle, and since when it is known, in Unix milliseconds; undefined where that is not remembered. */
 export interface KnownObstacle {

@@ -128,17 +128,21 @@ export class ApiKeys {
    * milliseconds.
    */
   answered(key: ApiKey, status: number, head: AnswerHead, nowMs: number): void {
-    const { state } = key;
     const kind = troubles[status];
-    if (kind !== undefined) {
-      this.rest(key, nowMs + refusedMs);
-      if (state.trouble?.kind === kind) return;
-      state.trouble = { kind, sinceMs: Math.floor(nowMs) };
-      if (kind === 'key_refused') this.#refused(key.position);
-    } else if (status === 429) {
+    if (kind !== undefined) this.troubled(key, kind, nowMs);
+    else if (status === 429) {
       // Without a wait, or with one that has passed, the key rests for a default time.
       this.rest(key, nowMs + Math.min(askedWaitMs(head, nowMs) || unsaidRestMs, longestRestMs));
-    } else if (status < 400) state.trouble = undefined;
+    } else if (status < 400) key.state.trouble = undefined;
+  }
+
+  /** The provider serves nothing for the key, whatever its status was: the key rests. `nowMs` in Unix milliseconds. */
+  troubled(key: ApiKey, kind: KeyTrouble['kind'], nowMs: number): void {
+    const { state } = key;
+    this.rest(key, nowMs + refusedMs);
+    if (state.trouble?.kind === kind) return;
+    state.trouble = { kind, sinceMs: Math.floor(nowMs) };
+    if (kind === 'key_refused') this.#refused(key.position);
   }
 
   /** Each key, and why the provider serves nothing for it; undefined: it does. */

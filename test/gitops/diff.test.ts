@@ -156,7 +156,7 @@ await test('settings of aliases and prices of models are told', async (t) => {
   t.same(words(before, after), [
     'changed: provider z: models +{id:m,pricing:{input_per_mtok:1,output_per_mtok:2}}, -m',
     'tightened: alias x: enabled true → false, retry.attempts none → 1, retry.on none → ' +
-      '[connect,timeout,rate_limit,server_error,model_unavailable,unauthorized,invalid_answer], ' +
+      '[unreachable,timeout,rate_limit,server_error,invalid_answer,context_length,account,model_gone], ' +
       'strategy round_robin → cost, user_paths none → [/a]',
   ]);
 });

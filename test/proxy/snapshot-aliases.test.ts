@@ -2,9 +2,10 @@
 import { test } from 'tap';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { modelAccess } from '../../domain/keys/model-access.ts';
+import { usualKinds } from '../../domain/targets/failure-kind.ts';
 import { atOnce } from '../../proxy/pacing/slices.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
-import { defaultRetryPolicy, mostCalls, retryReasons } from '../../proxy/snapshot/retry-policy.ts';
+import { defaultRetryPolicy, mostCalls } from '../../proxy/snapshot/retry-policy.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
 import { type SampleConfig, sampleConfig } from './sample-config.ts';
@@ -132,19 +133,19 @@ await test('a key that may use a family may use its names, and no other model of
 });
 
 await test('an alias carries its policy and whether it hedges, every other name the defaults', async (t) => {
-  const retry = { attempts: 2, budget: 0.5, on: ['connect'], deadline: '30s' } as const;
+  const retry = { attempts: 2, budget: 0.5, on: ['connect', 'rate_limit'], deadline: '30s' } as const;
   const snapshot = compiled([
     { source: 'own', targets: to('x'), hedge: true, retry: { ...retry, on: [...retry.on] } },
     { source: 'usual', targets: to('own') },
   ]);
-  const policy = { attempts: 2, budget: 0.5, on: new Set(['connect']), deadlineMs: 30_000 };
+  const policy = { attempts: 2, budget: 0.5, on: new Set(['unreachable', 'rate_limit']), deadlineMs: 30_000 };
   t.match(snapshot.routes.get('own'), { hedge: true, policy });
   t.equal(snapshot.routes.get('usual')?.policy, defaultRetryPolicy, 'an inner alias decides nothing');
   t.equal(snapshot.routes.get('a/x')?.policy, defaultRetryPolicy);
   t.same(defaultRetryPolicy, {
     attempts: undefined,
     budget: undefined,
-    on: new Set(retryReasons),
+    on: new Set(usualKinds),
     deadlineMs: undefined,
   });
   const most = (attempts?: number) => [1, 3, 4, 5, 9].map((targets) => mostCalls({ attempts }, targets));

@@ -128,7 +128,7 @@ function addModelAlias(translator: Translator, { name, deployments }: Group, aro
   }
   draft.aliases.push(alias);
   const long = routing.forLength.get(key);
-  if (long !== undefined) note(translator, 'decide', long, { about: alias, text: notForLength });
+  if (long !== undefined) note(translator, 'decide', long, { about: alias, text: behindAll });
   const most = Math.max(alias.targets.length, chosen.length);
   if (most <= mostTargets || piece === undefined) return;
   alias.targets.splice(mostTargets);
@@ -139,8 +139,8 @@ function addModelAlias(translator: Translator, { name, deployments }: Group, aro
   });
 }
 
-const notForLength =
-  'stand behind the other targets. Another target is asked after a failure, not for a prompt that is too long: the provider refuses it';
+const behindAll =
+  'stand behind the other targets: they are asked after every failure, a prompt that is too long (context_length) included';
 
 /** Whether the name already means the deployment: as its selector, or as the id of a model that no other provider has. */
 function leadsThere({ deployments }: Around, [only]: readonly Deployment[], source: string): boolean {

@@ -28,7 +28,7 @@ const strategies: Readonly<Record<string, string | undefined>> = {
 
 /** Kinds of failures of the configuration, by the names of LiteLLM's `retry_policy`. */
 const failures: Readonly<Record<string, string>> = {
-  AuthenticationErrorRetries: 'unauthorized',
+  AuthenticationErrorRetries: 'account',
   TimeoutErrorRetries: 'timeout',
   RateLimitErrorRetries: 'rate_limit',
   InternalServerErrorRetries: 'server_error',

@@ -9,8 +9,8 @@ const mostAttempts = 10;
 function failureOf(status: number): string | undefined {
   if (status === 408 || status === 504) return 'timeout';
   if (status === 429) return 'rate_limit';
-  if (status === 404) return 'model_unavailable';
-  if (status === 401 || status === 402 || status === 403) return 'unauthorized';
+  if (status === 404) return 'model_gone';
+  if (status === 401 || status === 402 || status === 403) return 'account';
   return status >= 500 && status < 600 ? 'server_error' : undefined;
 }
 
@@ -21,7 +21,7 @@ export function readRetry(source: Source, node: TreePiece, behind: number, strat
   const codes = [retry, strategy].flatMap((tree) =>
     tree === undefined ? [] : source.items(tree, spelled(tree, 'on_status_codes')).map(({ value }) => Number(value)),
   );
-  const on = [...new Set(['connect', ...codes.flatMap((code) => failureOf(code) ?? [])])];
+  const on = [...new Set(['unreachable', ...codes.flatMap((code) => failureOf(code) ?? [])])];
   if (attempts === undefined && codes.length === 0) return undefined;
   return {
     ...(attempts === undefined

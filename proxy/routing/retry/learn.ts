@@ -1,23 +1,16 @@
 // Updates the state of a target when a call has ended: its breaker, its rest, its speed, its limits.
-import type { RetryReason } from '../../snapshot/retry-policy.ts';
+import { type Diagnosis, isOfRequest } from '../../../domain/targets/failure-kind.ts';
 import type { Upstream } from '../../snapshot/snapshot.ts';
 import { type CallRole, isProbe } from '../../targets/breaker.ts';
 import type { RememberedKey } from '../../targets/learned-quotas.ts';
 import { unsaidRestMs } from '../../targets/rest-times.ts';
-import type { RestCause, TargetState } from '../../targets/target-state.ts';
+import type { TargetState } from '../../targets/target-state.ts';
 import type { UpstreamFailure } from '../../upstream/failure.ts';
 import { askedWaitMs } from '../../upstream/retry-headers.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream-answer.ts';
 
-/**
- * How long a target rests that does not say so itself, in milliseconds: one that has too much to do, one that refuses our key, and one that no
- * longer has the model; the last two will do so again for a while.
- */
-const restsMs: Partial<Record<RetryReason, number>> = {
-  rate_limit: unsaidRestMs,
-  unauthorized: 10_000,
-  model_unavailable: 10_000,
-};
+/** How long a target rests that refuses our key, whose account is used up, or that has no such model: it will do so again for a while. Milliseconds. */
+const troubleRestMs = 10_000;
 
 /** A call of a target. */
 interface Called {
@@ -38,15 +31,12 @@ export interface TimedCall extends Called {
 
 /** The failure of a call. */
 interface Failed {
-  /** Undefined where it must not be tried again. */
-  readonly kind: RetryReason | undefined;
+  readonly meaning: Diagnosis;
   readonly failure: UpstreamFailure | undefined;
   /** It was about the key, and another one can be used at once: the target need not rest. */
   readonly hasOtherKey: boolean;
   /** That of the answer, or of the error within it; 0: none came. */
   readonly status: number;
-  /** Why the target rests, if it does; absent: it asked to be left alone. */
-  readonly cause?: RestCause;
 }
 
 /** An answer can be relayed, or is measured although its client has gone. */
@@ -81,25 +71,33 @@ export function noteOutrun(
 }
 
 /** A call has failed, and not because its client left. */
-export function noteFailure(
-  called: Called,
-  { kind, failure, hasOtherKey, status, cause }: Failed,
-  nowMs: number,
-): void {
+export function noteFailure(called: Called, { meaning, failure, hasOtherKey, status }: Failed, nowMs: number): void {
   const { state, answer, role } = called;
   const { breaker } = state;
+  const { kind, trouble } = meaning;
   learnQuota(called, nowMs);
-  state.calls.add(failure !== undefined || status >= 500 || kind !== undefined, nowMs);
+  const isRefusal = failure === undefined && isOfRequest(meaning);
+  state.calls.add(!isRefusal, nowMs);
   if (failure?.isStale === true) breaker.released(role);
-  else if (failure !== undefined || status >= 500 || kind === 'invalid_answer') noteBreak(called, nowMs);
   // A provider that refuses a request is there.
-  else if (kind === undefined) breaker.succeeded(nowMs, role);
+  else if (isRefusal) breaker.succeeded(nowMs, role);
+  else if (failure !== undefined || status >= 500 || kind === 'invalid_answer') noteBreak(called, nowMs);
   else breaker.released(role);
-  if (hasOtherKey || !called.target.upstream.learnsLimits) return;
+  if (hasOtherKey || isTooMuchToAsk(meaning) || !called.target.upstream.learnsLimits) return;
   const saidMs = status < 400 ? undefined : askedWaitMs(answer.head, nowMs);
   // None at all, or a moment that has passed, is no reason to ask again at once.
-  const restMs = saidMs || (kind === undefined ? undefined : restsMs[kind]);
-  if (restMs !== undefined) state.rest(nowMs + restMs, nowMs, cause);
+  const restMs = saidMs || (trouble === undefined ? unsaidMs(meaning) : troubleRestMs);
+  if (restMs !== undefined) state.rest(nowMs + restMs, nowMs, trouble);
+}
+
+/** Others ask for less: that this request is refused is no reason to leave the target alone, whatever wait it names. */
+function isTooMuchToAsk({ kind }: Diagnosis): boolean {
+  return kind === 'context_length' || kind === 'content_filter';
+}
+
+/** How long a target rests that does not say so itself and will soon do better. */
+function unsaidMs({ kind }: Diagnosis): number | undefined {
+  return kind === 'rate_limit' ? unsaidRestMs : undefined;
 }
 
 /** The target itself has failed, before its answer began or in the middle of it. */

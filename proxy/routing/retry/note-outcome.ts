@@ -1,15 +1,14 @@
 // Counts the outcome of a call in the metrics, and updates the state of its target and its key: in one way for model calls, for
 // opaque calls, and for sessions.
 
+import type { FailureKind } from '../../../domain/targets/failure-kind.ts';
 import type { Refusal } from '../../errors.ts';
-import type { RetryReason } from '../../snapshot/retry-policy.ts';
 import type { Upstream } from '../../snapshot/snapshot.ts';
 import { failedOutcome } from '../../tallies/attempt-outcome.ts';
 import type { CountedTarget, UpstreamTally } from '../../tallies/upstream-tally.ts';
-import type { RestCause } from '../../targets/target-state.ts';
 import type { ApiKey } from '../../upstream/api-keys.ts';
 import type { UpstreamFailure } from '../../upstream/failure.ts';
-import { failureKind } from './failure-kind.ts';
+import { meaningOf } from './failure-kind.ts';
 import { noteFailure, noteSuccess, type TimedCall } from './learn.ts';
 
 /** A call that has an outcome. */
@@ -34,15 +33,12 @@ export interface Refused {
 /** The consequence for the request. */
 export interface Consequence {
   /** Undefined where the request must not be sent again. */
-  readonly kind: RetryReason | undefined;
+  readonly kind: FailureKind | undefined;
   /** It was about our key, and the provider has another one that can be used at once. */
   readonly hasOtherKey: boolean;
   /** That of the answer, or of the error within it; 0: none came. */
   readonly status: number;
 }
-
-/** Statuses after which another key of the provider may do. */
-const ofKey: ReadonlySet<number> = new Set([401, 402, 429]);
 
 type Tally = Pick<UpstreamTally, 'begun' | 'ended'>;
 
@@ -59,21 +55,13 @@ export function noteRefused(call: EndedCall, outcome: Refused, nowMs: number, ta
   if (isCall) tally.ended(target, failedOutcome(refused, brokenOff === 'cancelled'), (nowMs - startedAtMs) / 1000);
   const { head, stream } = answer;
   const status = (failure === undefined ? refused.saidStatus : undefined) ?? answer.status;
-  const kind = failureKind({ refused, failure, status, stream });
-  const isAboutKey = failure === undefined && ofKey.has(status);
+  const meaning = meaningOf({ refused, failure, stream });
+  const { kind, trouble } = meaning;
+  // With another key of the provider it may go well.
+  const isAboutKey = kind === 'rate_limit' || trouble === 'key_refused' || trouble === 'account_used_up';
   const maySwitch = isAboutKey && !isBoundToKey && head.shouldRetry !== 'false';
   const hasOtherKey = maySwitch && target.upstream.credentials.hasOtherFree(key, nowMs);
   if (brokenOff === 'cancelled') state.breaker.released(role);
-  else if (brokenOff === undefined) {
-    // A refusal of one caller does not predict that of others.
-    const isOfRequest = failure === undefined && refused.status === 403;
-    const cause = causeOf(kind, refused);
-    noteFailure(call, { kind: isOfRequest ? undefined : kind, failure, hasOtherKey, status, cause }, nowMs);
-  }
+  else if (brokenOff === undefined) noteFailure(call, { meaning, failure, hasOtherKey, status }, nowMs);
   return { kind, hasOtherKey, status };
-}
-
-function causeOf(kind: RetryReason | undefined, { code }: Refusal): RestCause {
-  if (kind === 'unauthorized') return code === 'upstream_unauthorized' ? 'key_refused' : 'account_used_up';
-  return kind === 'model_unavailable' ? kind : 'resting';
 }

@@ -1,4 +1,5 @@
 // Whether a target is asked once more for the same request, and after which pause.
+import type { FailureKind } from '../../../domain/targets/failure-kind.ts';
 import type { AnswerHead } from '../../upstream/answer-head.ts';
 import type { UpstreamFailure } from '../../upstream/failure.ts';
 import { askedWaitMs } from '../../upstream/retry-headers.ts';
@@ -12,12 +13,13 @@ const notNow: ReadonlySet<number> = new Set([429, 503, 529]);
 
 /** The answer of a target. */
 export interface Said {
+  readonly kind: FailureKind | undefined;
   readonly failure: UpstreamFailure | undefined;
   readonly status: number;
   readonly head: AnswerHead;
   /** It failed within its connect timeout: what took all of it is not worth another such wait. */
   readonly isQuick: boolean;
-  /** The configuration says how many calls a request may make: then one that failed itself (5xx) is asked again, too. */
+  /** The configuration says how many calls a request may make: then one that failed itself (5xx, 425) is asked again, too. */
   readonly isWanted: boolean;
 }
 
@@ -32,7 +34,7 @@ export interface Before {
  * provider says when to come again, if that is soon, and where it is wanted (a pause with full jitter: `random` from 0 to 1).
  */
 export function sameTargetPauseMs(
-  { failure, status, head, isQuick, isWanted }: Said,
+  { kind, failure, status, head, isQuick, isWanted }: Said,
   { retries, pausedMs }: Before,
   nowMs: () => number,
   random: () => number,
@@ -42,8 +44,9 @@ export function sameTargetPauseMs(
   const shortMs = (): number => random() * Math.min(firstPauseMs * 2 ** retries, leftMs / 2);
   // One that closes the connection twice may do so because of the request: it does not get it once more.
   if (failure !== undefined) return failure.sent || failure.isStale || !isQuick ? undefined : shortMs();
-  if (head.shouldRetry === 'false') return undefined;
+  // What this model does not take, it does not take a moment later.
+  if (head.shouldRetry === 'false' || kind === 'context_length' || kind === 'content_filter') return undefined;
   const saidMs = notNow.has(status) ? askedWaitMs(head, nowMs()) : undefined;
   if (saidMs !== undefined) return saidMs <= leftMs ? saidMs : undefined;
-  return isWanted && status >= 500 ? shortMs() : undefined;
+  return isWanted && kind === 'server_error' ? shortMs() : undefined;
 }

@@ -1,48 +1,32 @@
 // Which failures are tried again, and as what; and when the same target is asked once more.
 import { test } from 'tap';
 import { refusal, upstreamRefusal } from '../../../../proxy/errors.ts';
-import { type Failed, failureKind } from '../../../../proxy/routing/retry/failure-kind.ts';
+import { type Failed, meaningOf } from '../../../../proxy/routing/retry/failure-kind.ts';
 import { sameTargetPauseMs } from '../../../../proxy/routing/retry/same-target.ts';
 import { noHead } from '../../../../proxy/upstream/answer-head.ts';
 import type { UpstreamFailure } from '../../../../proxy/upstream/failure.ts';
 
-const said = (status: number, code: string | null = null, message = 'words'): Failed => ({
-  refused: upstreamRefusal(status, 'provider_error', { message, code, param: null }, { provider: 'p' }),
-  failure: undefined,
-  status,
-  stream: false,
-});
-
 function failed(code: UpstreamFailure['failure']['code'], sent: boolean, stream = false): Failed {
   const failure = { failure: { code, reason: '' }, sent, isStale: false };
-  return { refused: refusal(code, { provider: 'p' }), failure, status: 0, stream };
+  return { refused: refusal(code, { provider: 'p' }), failure, stream };
 }
 
 await test('the kind of each failure', async (t) => {
-  const rows: [name: string, failed: Failed, kind: ReturnType<typeof failureKind>][] = [
-    ['no connection', failed('upstream_unavailable', false), 'connect'],
-    ['no such host', failed('upstream_dns', false), 'connect'],
+  const words = { message: 'words', code: null, param: null };
+  const diagnosis = { kind: 'context_length', trouble: undefined } as const;
+  const said = upstreamRefusal(400, 'invalid_request_error', words, { provider: 'p', diagnosis });
+  const unusable = refusal('upstream_invalid_response', { provider: 'p' });
+  const rows: [name: string, failed: Failed, kind: ReturnType<typeof meaningOf>['kind']][] = [
+    ['no connection', failed('upstream_unavailable', false), 'unreachable'],
+    ['no such host', failed('upstream_dns', false), 'unreachable'],
     ['no answer in time', failed('upstream_timeout', true), 'timeout'],
     ['a break behind the request', failed('upstream_disconnected', true), undefined],
     ['a stream that breaks before its first event', failed('upstream_disconnected', true, true), 'invalid_answer'],
     ['no HTTP', failed('upstream_invalid_response', true), 'invalid_answer'],
-    ['429', said(429), 'rate_limit'],
-    ['500', said(500), 'server_error'],
-    ['529', said(529), 'server_error'],
-    ['our key', { ...said(401), refused: refusal('upstream_unauthorized', { provider: 'p' }) }, 'unauthorized'],
-    ['what it forbids', said(403), 'unauthorized'],
-    ['no money', said(402), 'unauthorized'],
-    ['no money, in a code', said(400, 'billing_hard_limit_reached'), 'unauthorized'],
-    ['no money, in words', said(400, null, 'Your credit balance is too low to access the API.'), 'unauthorized'],
-    ['no money, as a limit', said(429, 'insufficient_quota'), 'rate_limit'],
-    ['an error in a 200', { ...said(502), status: 200 }, 'invalid_answer'],
-    ['a wrong request', said(400), undefined],
-    ['a wrong parameter', said(400, 'unsupported_parameter', 'x is not supported by this model'), undefined],
-    ['a missing model by code', said(400, 'model_not_found'), 'model_unavailable'],
-    ['a missing model by words', said(404, null, 'The model `m` does not exist'), 'model_unavailable'],
-    ['something else missing', said(404, null, 'No such file'), undefined],
+    ['a complete answer that is of no use', { refused: unusable, failure: undefined, stream: false }, 'invalid_answer'],
+    ['an error, by the table of failures', { refused: said, failure: undefined, stream: false }, 'context_length'],
   ];
-  for (const [name, what, kind] of rows) t.equal(failureKind(what), kind, name);
+  for (const [name, what, kind] of rows) t.equal(meaningOf(what).kind, kind, name);
 });
 
 await test('the same target is asked again when nothing was sent, or when it says that it will soon have room', async (t) => {
@@ -50,7 +34,7 @@ await test('the same target is asked again when nothing was sent, or when it say
   type Case = Partial<typeof usual> & { readonly head?: Partial<typeof noHead>; readonly failure?: UpstreamFailure };
   const pause = (status: number, asked: Case = {}) => {
     const { isQuick, isWanted, retries, pausedMs, head, failure } = { ...usual, ...asked };
-    const told = { failure, status, head: { ...noHead, ...head }, isQuick, isWanted };
+    const told = { kind: undefined, failure, status, head: { ...noHead, ...head }, isQuick, isWanted };
     const nowMs = () => Date.UTC(2026, 0, 5);
     return sameTargetPauseMs(told, { retries, pausedMs }, nowMs, () => 0.5);
   };
@@ -75,7 +59,8 @@ await test('the same target is asked again when nothing was sent, or when it say
 
 await test('where the configuration says how many calls are made, a target that failed itself is asked again', async (t) => {
   const pause = (status: number, head: Partial<typeof noHead> = {}, pausedMs = 0) => {
-    const told = { failure: undefined, status, head: { ...noHead, ...head }, isQuick: true, isWanted: true };
+    const kind = status >= 500 ? ('server_error' as const) : ('rate_limit' as const);
+    const told = { kind, failure: undefined, status, head: { ...noHead, ...head }, isQuick: true, isWanted: true };
     return sameTargetPauseMs(told, { retries: 0, pausedMs }, Date.now, () => 0.5);
   };
   t.same(

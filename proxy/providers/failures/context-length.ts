@@ -1,0 +1,189 @@
+// How vendors say that a request is too long for the model: one with a larger window may serve it.
+import type { FailureRow } from './failure-row.ts';
+
+const kind = 'context_length';
+
+export const contextLength: readonly FailureRow[] = [
+  {
+    kind,
+    vendor: 'OpenAI, Azure, Groq, Cerebras, OpenRouter',
+    source: 'https://platform.openai.com/docs/guides/error-codes',
+    codes: /^context_length_exceeded$/i,
+  },
+  {
+    kind,
+    vendor: 'OpenAI, DeepSeek, OpenRouter, vLLM, Meta models at Bedrock',
+    source: 'https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/serving_engine.py',
+    words: /maximum context length (?:is|of) \d/i,
+  },
+  {
+    kind,
+    vendor: 'OpenAI (Responses)',
+    source: 'https://community.openai.com/t/your-input-exceeds-the-context-window-of-this-model/1143463',
+    words: /exceeds the context window/i,
+  },
+  {
+    kind,
+    vendor: 'Azure',
+    source: 'https://github.com/BerriAI/litellm/issues/15968',
+    words: /input tokens exceed the configured limit/i,
+  },
+  {
+    kind,
+    vendor: 'OpenAI, Groq',
+    source: 'https://community.openai.com/t/request-too-large-for-gpt-4o-on-tokens-per-min/1000000',
+    // It is larger than what the account may send in a minute: waiting does not help, so 429 does not mean a limit here.
+    statuses: [413, 429],
+    words: /^request too large for /i,
+  },
+  {
+    kind,
+    vendor: 'Groq, Cerebras',
+    source: 'https://console.groq.com/docs/errors',
+    words: /reduce the length of the (?:messages|prompt|input)/i,
+  },
+  {
+    kind,
+    vendor: 'Anthropic, Fireworks, Claude at Bedrock and Vertex',
+    source: 'https://docs.claude.com/en/docs/build-with-claude/context-windows',
+    words: /prompt is too long/i,
+  },
+  {
+    kind,
+    vendor: 'Anthropic',
+    source: 'https://github.com/continuedev/continue/issues/8454',
+    words: /exceed context limit/i,
+  },
+  {
+    kind,
+    vendor: 'Anthropic',
+    source: 'https://docs.claude.com/en/api/errors',
+    codes: /^request_too_large$/i,
+  },
+  {
+    kind,
+    vendor: 'Gemini',
+    source: 'https://ai.google.dev/gemini-api/docs/troubleshooting',
+    words: /input token count\b.{0,60}\bexceeds the maximum number of tokens/i,
+  },
+  {
+    kind,
+    vendor: 'Vertex AI',
+    source: 'https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/api-errors',
+    words: /input token count is \d+ but (?:the )?model only supports up to/i,
+  },
+  {
+    kind,
+    vendor: 'Bedrock',
+    source: 'https://github.com/aws-samples/bedrock-chat/issues/95',
+    words: /input is too long for requested model/i,
+  },
+  {
+    kind,
+    vendor: 'Bedrock (Titan, Nova)',
+    source: 'https://docs.aws.amazon.com/nova/latest/userguide/text-troubleshooting.html',
+    words: /too many input tokens|number of input tokens exceeds maximum length|expected maxLength: \d+, actual: \d+/i,
+  },
+  {
+    kind,
+    vendor: 'Mistral',
+    source: 'https://github.com/BerriAI/litellm/pull/21647',
+    words: /too large for model with \d+ maximum context length/i,
+  },
+  {
+    kind,
+    vendor: 'Cohere',
+    source: 'https://docs.cohere.com/reference/errors',
+    words: /^too many tokens: /i,
+  },
+  {
+    kind,
+    vendor: 'Text Generation Inference, Together',
+    source: 'https://github.com/huggingface/text-generation-inference/blob/main/router/src/validation.rs',
+    words: /`?inputs`? tokens \+ `?max_new_tokens`? must be <=|`?inputs`? must have less than \d+ tokens/i,
+  },
+  {
+    kind,
+    vendor: 'vLLM',
+    source: 'https://github.com/vllm-project/vllm/pull/12600',
+    words: /longer than the maximum model length/i,
+  },
+  {
+    kind,
+    vendor: 'SGLang',
+    source: 'https://github.com/BerriAI/litellm/issues/10793',
+    words: /longer than the model's context length/i,
+  },
+  {
+    kind,
+    vendor: 'llama.cpp',
+    source: 'https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md',
+    codes: /^exceed_context_size_error$/i,
+  },
+  {
+    kind,
+    vendor: 'llama.cpp',
+    source: 'https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md',
+    words: /exceeds the available context size/i,
+  },
+  {
+    kind,
+    vendor: 'Ollama',
+    source: 'https://github.com/ollama/ollama/blob/main/server/routes.go',
+    words: /input length exceeds the context length|exceeded max context length/i,
+  },
+  {
+    kind,
+    vendor: 'LM Studio',
+    source: 'https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/237',
+    words: /greater than the context length/i,
+  },
+  {
+    kind,
+    vendor: 'xAI',
+    source: 'https://docs.x.ai/docs/key-information/debugging',
+    words: /maximum prompt length is \d/i,
+  },
+  {
+    kind,
+    vendor: 'MiniMax',
+    source: 'https://platform.minimax.io/docs/api-reference/errorcode',
+    words: /context window exceeds limit/i,
+  },
+  {
+    kind,
+    vendor: 'Moonshot',
+    source: 'https://platform.moonshot.ai/docs/api/chat',
+    words: /exceeded model token limit/i,
+  },
+  {
+    kind,
+    vendor: 'Alibaba',
+    source: 'https://help.aliyun.com/en/model-studio/error-code',
+    words: /range of input length should be/i,
+  },
+  {
+    kind,
+    vendor: 'Z.ai',
+    source: 'https://docs.z.ai/api-reference/api-code',
+    codes: /^1261$/,
+  },
+  {
+    kind,
+    vendor: 'Perplexity',
+    source: 'https://github.com/BerriAI/litellm/pull/21647',
+    words: /total length of all messages is too long/i,
+  },
+  {
+    kind,
+    vendor: 'GitHub Models',
+    source: 'https://docs.github.com/en/github-models/use-github-models/prototyping-with-ai-models',
+    codes: /^(?:model_max_prompt_tokens_exceeded|tokens_limit_reached)$/i,
+  },
+  {
+    kind,
+    vendor: 'LiteLLM in front of a provider',
+    source: 'https://docs.litellm.ai/docs/exception_mapping',
+    words: /ContextWindowExceededError/,
+  },
+];
