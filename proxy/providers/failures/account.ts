@@ -1,8 +1,8 @@
 // How vendors say that the account of the gateway there is used up, or that they refuse its key.
 import type { FailureRow } from './failure-row.ts';
 
-const usedUp = { kind: 'account', trouble: 'account_used_up' } as const;
-const keyRefused = { kind: 'account', trouble: 'key_refused' } as const;
+const usedUp = { means: 'account', trouble: 'account_used_up' } as const;
+const keyRefused = { means: 'account', trouble: 'key_refused' } as const;
 
 /** By which a provider says that it is the key that it forbids something to, and not the request that it refuses. */
 const speaksOfKey =
@@ -20,7 +20,7 @@ export const usedUpAccounts: readonly FailureRow[] = [
   },
   {
     // It stays a limit for clients and for `retry.on`, but an account without credit has none a second later either.
-    kind: 'rate_limit',
+    means: 'rate_limit',
     trouble: 'account_used_up',
     vendor: 'OpenAI, Moonshot, Z.ai',
     source: 'https://platform.openai.com/docs/guides/error-codes',
@@ -28,7 +28,7 @@ export const usedUpAccounts: readonly FailureRow[] = [
     codes: /insufficient_?(?:balance|credits?|funds|quota)|billing|arrearage|exceeded_current_quota|^1113$/i,
   },
   {
-    kind: 'rate_limit',
+    means: 'rate_limit',
     trouble: 'account_used_up',
     vendor: 'xAI',
     source: 'https://github.com/continuedev/continue/issues/10373',
@@ -111,7 +111,7 @@ export const refusedKeys: readonly FailureRow[] = [
 /** Every other 403 forbids what is asked: a model of the account's plan, a region, a feature. Another account may have it. */
 export const forbidden: readonly FailureRow[] = [
   {
-    kind: 'account',
+    means: 'account',
     vendor: 'OpenAI, Anthropic',
     source: 'https://platform.openai.com/docs/guides/error-codes',
     statuses: [403],

@@ -1,97 +1,97 @@
 // How vendors say that they refuse a request for its content. Another vendor may serve it, which an alias has to allow.
 import type { FailureRow } from './failure-row.ts';
 
-const kind = 'content_filter';
+const means = 'content_filter';
 
 export const contentFilter: readonly FailureRow[] = [
   {
-    kind,
+    means,
     vendor: 'OpenAI, Azure, Moonshot',
     source: 'https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter',
     codes: /^(?:content_filter|content_policy_violation|ResponsibleAIPolicyViolation|moderation_blocked)$/i,
   },
   {
-    kind,
+    means,
     vendor: 'Azure',
     source: 'https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter',
     words: /content management policy/i,
   },
   {
-    kind,
+    means,
     vendor: 'OpenAI',
     source: 'https://platform.openai.com/docs/guides/reasoning',
     codes: /^invalid_prompt$/i,
     words: /flagged|usage policy/i,
   },
   {
-    kind,
+    means,
     vendor: 'Anthropic',
     source: 'https://docs.claude.com/en/api/errors',
     words: /blocked by content filtering policy/i,
   },
   {
-    kind,
+    means,
     vendor: 'Bedrock (Nova)',
     source: 'https://docs.aws.amazon.com/nova/latest/userguide/text-troubleshooting.html',
     words: /blocked by our content filters/i,
   },
   {
-    kind,
+    means,
     vendor: 'Vertex AI',
     source: 'https://cloud.google.com/vertex-ai/generative-ai/docs/image/responsible-ai-imagen',
     words: /violates? (?:our|Google's) (?:usage guidelines|Responsible AI)/i,
   },
   {
-    kind,
+    means,
     vendor: 'OpenRouter',
     source: 'https://openrouter.ai/docs/api/reference/errors-and-debugging',
     statuses: [403],
     words: /requires moderation|was flagged/i,
   },
   {
-    kind,
+    means,
     vendor: 'xAI',
     source: 'https://docs.x.ai/docs/key-information/debugging',
     words: /content violates usage guidelines|SAFETY_CHECK_TYPE/i,
   },
   {
-    kind,
+    means,
     vendor: 'DeepSeek',
     source: 'https://github.com/deepseek-ai/awesome-deepseek-integration/issues/13',
     words: /content exists risk/i,
   },
   {
-    kind,
+    means,
     vendor: 'Alibaba',
     source: 'https://help.aliyun.com/en/model-studio/error-code',
     codes: /^data_?inspection_?failed$/i,
   },
   {
-    kind,
+    means,
     vendor: 'Z.ai',
     source: 'https://docs.z.ai/api-reference/api-code',
     codes: /^1301$/,
   },
   {
-    kind,
+    means,
     vendor: 'MiniMax',
     source: 'https://platform.minimax.io/docs/api-reference/errorcode',
     codes: /^102[67]$/,
   },
   {
-    kind,
+    means,
     vendor: 'Moonshot',
     source: 'https://platform.moonshot.ai/docs/api/chat',
     words: /rejected because it was considered high risk/i,
   },
   {
-    kind,
+    means,
     vendor: 'Volcengine',
     source: 'https://www.volcengine.com/docs/82379/1299023',
     codes: /SensitiveContentDetected/i,
   },
   {
-    kind,
+    means,
     vendor: 'LiteLLM in front of a provider',
     source: 'https://docs.litellm.ai/docs/exception_mapping',
     words: /ContentPolicyViolationError/,

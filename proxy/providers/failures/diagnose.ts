@@ -36,7 +36,7 @@ export function diagnose(said: SaidFailure): Diagnosis {
   const { status } = said;
   if (status === 401) return refusedKey;
   const row = rowOf(said, failureRows);
-  if (row !== undefined) return { kind: row.kind === 'final' ? undefined : row.kind, trouble: row.trouble };
+  if (row !== undefined) return { kind: row.means === 'final' ? undefined : row.means, trouble: row.trouble };
   if (status === undefined) return { kind: 'invalid_answer', trouble: undefined };
   return { kind: status >= 500 ? 'server_error' : undefined, trouble: undefined };
 }

@@ -8,7 +8,7 @@ import type { ProviderWords } from '../../dialects/dialect.ts';
  */
 export interface FailureRow {
   /** `final`: the request is wrong, and no other target is asked. */
-  readonly kind: FailureKind | 'final';
+  readonly means: FailureKind | 'final';
   /** Why the next calls will fail, too; absent: it may be about this request alone. */
   readonly trouble?: TargetTrouble;
   /** Whose error it is. */

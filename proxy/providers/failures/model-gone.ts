@@ -1,7 +1,7 @@
 // How vendors say that they do not have the model, or not any more.
 import type { FailureRow } from './failure-row.ts';
 
-const gone = { kind: 'model_gone', trouble: 'model_unavailable' } as const;
+const gone = { means: 'model_gone', trouble: 'model_unavailable' } as const;
 
 export const missingModels: readonly FailureRow[] = [
   {
@@ -60,7 +60,7 @@ export const missingModels: readonly FailureRow[] = [
 export const missingThings: readonly FailureRow[] = [
   {
     // The request names an object that the provider does not keep.
-    kind: 'final',
+    means: 'final',
     vendor: 'OpenAI, Anthropic',
     source: 'https://platform.openai.com/docs/api-reference/responses/create',
     statuses: [404, 410],
@@ -69,7 +69,7 @@ export const missingThings: readonly FailureRow[] = [
   },
   {
     // Its server has no such path: the config is wrong there, and the request is not.
-    kind: 'model_gone',
+    means: 'model_gone',
     vendor: 'any server',
     source: 'https://www.rfc-editor.org/rfc/rfc9110#name-404-not-found',
     statuses: [404, 410],

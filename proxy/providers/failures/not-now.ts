@@ -3,26 +3,26 @@ import type { FailureRow } from './failure-row.ts';
 
 export const notNow: readonly FailureRow[] = [
   {
-    kind: 'rate_limit',
+    means: 'rate_limit',
     vendor: 'Bedrock (400)',
     source: 'https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html',
     codes: /^(?:ServiceQuotaExceededException|ThrottlingException)$/i,
   },
   {
-    kind: 'server_error',
+    means: 'server_error',
     vendor: 'Bedrock (424)',
     source: 'https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html',
     codes: /^Model(?:Stream)?ErrorException$/i,
   },
   {
-    kind: 'server_error',
+    means: 'server_error',
     vendor: 'Text Generation Inference (424)',
     source: 'https://github.com/huggingface/text-generation-inference/blob/main/router/src/server.rs',
     statuses: [424],
     words: /^request failed during generation/i,
   },
   {
-    kind: 'rate_limit',
+    means: 'rate_limit',
     vendor: 'Groq (flex tier)',
     source: 'https://console.groq.com/docs/errors',
     statuses: [498],
@@ -31,20 +31,20 @@ export const notNow: readonly FailureRow[] = [
 
 export const byStatus: readonly FailureRow[] = [
   {
-    kind: 'timeout',
+    means: 'timeout',
     vendor: 'OpenRouter, Bedrock (ModelTimeoutException)',
     source: 'https://openrouter.ai/docs/api/reference/errors-and-debugging',
     statuses: [408],
   },
   {
     // Nothing was done: the server did not want to take the risk of a replay.
-    kind: 'server_error',
+    means: 'server_error',
     vendor: 'any server',
     source: 'https://www.rfc-editor.org/rfc/rfc8470#section-5.2',
     statuses: [425],
   },
   {
-    kind: 'rate_limit',
+    means: 'rate_limit',
     vendor: 'any server',
     source: 'https://www.rfc-editor.org/rfc/rfc6585#section-4',
     statuses: [429],

@@ -1,5 +1,5 @@
 // Updates the state of a target when a call has ended: its breaker, its rest, its speed, its limits.
-import { type Diagnosis, isOfRequest } from '../../../domain/targets/failure-kind.ts';
+import { type Diagnosis, type FailureKind, isOfRequest } from '../../../domain/targets/failure-kind.ts';
 import type { Upstream } from '../../snapshot/snapshot.ts';
 import { type CallRole, isProbe } from '../../targets/breaker.ts';
 import type { RememberedKey } from '../../targets/learned-quotas.ts';
@@ -11,6 +11,8 @@ import type { UpstreamAnswer } from '../../upstream/upstream-answer.ts';
 
 /** How long a target rests that refuses our key, whose account is used up, or that has no such model: it will do so again for a while. Milliseconds. */
 const troubleRestMs = 10_000;
+/** And one that will soon do better, where it does not say when. */
+const restsMs: Partial<Record<FailureKind, number>> = { rate_limit: unsaidRestMs };
 
 /** A call of a target. */
 interface Called {
@@ -86,18 +88,13 @@ export function noteFailure(called: Called, { meaning, failure, hasOtherKey, sta
   if (hasOtherKey || isTooMuchToAsk(meaning) || !called.target.upstream.learnsLimits) return;
   const saidMs = status < 400 ? undefined : askedWaitMs(answer.head, nowMs);
   // None at all, or a moment that has passed, is no reason to ask again at once.
-  const restMs = saidMs || (trouble === undefined ? unsaidMs(meaning) : troubleRestMs);
+  const restMs = saidMs || (trouble !== undefined ? troubleRestMs : kind && restsMs[kind]);
   if (restMs !== undefined) state.rest(nowMs + restMs, nowMs, trouble);
 }
 
 /** Others ask for less: that this request is refused is no reason to leave the target alone, whatever wait it names. */
 function isTooMuchToAsk({ kind }: Diagnosis): boolean {
   return kind === 'context_length' || kind === 'content_filter';
-}
-
-/** How long a target rests that does not say so itself and will soon do better. */
-function unsaidMs({ kind }: Diagnosis): number | undefined {
-  return kind === 'rate_limit' ? unsaidRestMs : undefined;
 }
 
 /** The target itself has failed, before its answer began or in the middle of it. */

@@ -1,7 +1,7 @@
 // Counts the outcome of a call in the metrics, and updates the state of its target and its key: in one way for model calls, for
 // opaque calls, and for sessions.
 
-import type { FailureKind } from '../../../domain/targets/failure-kind.ts';
+import type { FailureKind, TargetTrouble } from '../../../domain/targets/failure-kind.ts';
 import type { Refusal } from '../../errors.ts';
 import type { Upstream } from '../../snapshot/snapshot.ts';
 import { failedOutcome } from '../../tallies/attempt-outcome.ts';
@@ -40,6 +40,13 @@ export interface Consequence {
   readonly status: number;
 }
 
+/** Kinds and troubles after which another key of the provider may do. */
+const ofKey: ReadonlySet<FailureKind | TargetTrouble | undefined> = new Set([
+  'rate_limit',
+  'key_refused',
+  'account_used_up',
+] as const);
+
 type Tally = Pick<UpstreamTally, 'begun' | 'ended'>;
 
 /** An answer can be relayed; `gone`: the client has left. `nowMs`: of the gateway's clock. */
@@ -57,8 +64,7 @@ export function noteRefused(call: EndedCall, outcome: Refused, nowMs: number, ta
   const status = (failure === undefined ? refused.saidStatus : undefined) ?? answer.status;
   const meaning = meaningOf({ refused, failure, stream });
   const { kind, trouble } = meaning;
-  // With another key of the provider it may go well.
-  const isAboutKey = kind === 'rate_limit' || trouble === 'key_refused' || trouble === 'account_used_up';
+  const isAboutKey = [kind, trouble].some((word) => ofKey.has(word));
   const maySwitch = isAboutKey && !isBoundToKey && head.shouldRetry !== 'false';
   const hasOtherKey = maySwitch && target.upstream.credentials.hasOtherFree(key, nowMs);
   if (brokenOff === 'cancelled') state.breaker.released(role);
