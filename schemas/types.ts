@@ -506,6 +506,10 @@ export interface Alias {
    * Whether a second target is asked when the first one begins its answer later than 95 of 100 of its answers did; the first answer wins, the other call is cancelled. It needs two targets, and both calls cost: in any ten seconds at most two requests and 5 % of those to aliases that hedge are asked twice, within the retry budget.
    */
   hedge: boolean;
+  /**
+   * Whether another target tells the rest of a stream that breaks in the middle, for chat completions, messages and responses. continue: it is asked to go on behind what was said. restart: it is asked anew, and what the client has read already must be the beginning of its answer. Without it such a stream ends with an error event.
+   */
+  rescue?: 'continue' | 'restart';
 }
 /**
  * One place an alias may lead to.
@@ -1817,6 +1821,10 @@ export interface VirtualModelWrite {
    * Whether a second target is asked when the first one is slower than usual to begin its answer; the slower answer is cancelled. It needs two targets, and both calls cost.
    */
   hedge: boolean;
+  /**
+   * Whether another target tells the rest of a stream that breaks in the middle: it goes on behind what was said (continue), or begins again and must say the same as far as the client has read (restart). Absent: such a stream ends with an error event.
+   */
+  rescue?: 'continue' | 'restart';
 }
 /**
  * The body of DELETE /admin/virtual-models.

@@ -110,6 +110,8 @@ export interface AuditData {
   readonly request_body_too_big_to_handle?: boolean;
   readonly response_body_too_big_to_handle?: boolean;
   readonly failover?: { readonly target_model: string };
+  /** Another target told the rest of a stream that broke in the middle: it went on, or began again. */
+  readonly rescued?: 'continue' | 'restart';
   readonly workflow_features?: WorkflowFeatures;
   readonly request_revisions?: readonly RequestRevision[];
   readonly guardrails?: readonly GuardrailRecord[];

@@ -79,9 +79,9 @@ function checkLeaves(
     problems.push(sources.problem(['aliases', index, 'source'], message));
   }
   // With discovered models there may be a second one.
-  if (written.hedge && most < 2 && !table.models.discovering.size) {
-    const message = 'needs two targets, and the alias leads to one';
-    problems.push(sources.problem(['aliases', index, 'hedge'], message));
+  for (const needy of ['hedge', 'rescue'] as const) {
+    if (!written[needy] || most >= 2 || table.models.discovering.size > 0) continue;
+    problems.push(sources.problem(['aliases', index, needy], 'needs two targets, and the alias leads to one'));
   }
   const hasPrice = flattened.some(({ leaves }) =>
     leaves.some(({ provider, model }) => priced.has(`${provider}/${model}`)),

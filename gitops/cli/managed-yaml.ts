@@ -72,6 +72,7 @@ const aliasMembers = [
   'description',
   'retry',
   'hedge',
+  'rescue',
 ];
 const guardrailMembers = ['name', 'user_paths', 'models', 'on', 'roles', 'mode', 'order'];
 

@@ -12,6 +12,10 @@ export interface Quirks {
   readonly thinking?: 'reasoning_effort' | 'reasoning' | 'none' | undefined;
   /** Chat: proof of thoughts is taken back in `extra_content`, as Google has it. Absent: of models that are named as Google's are. */
   readonly takesProof?: boolean | undefined;
+  /**
+   * Chat: a last message of the assistant with `prefix: true` is continued, at paths that begin so. Absent: nowhere.
+   */
+  readonly prefix?: string | undefined;
   /** Chat: `response_format` of the type `json_schema` is known. Absent: it is. */
   readonly outputSchema?: false | undefined;
   /** Members that the server refuses or does not obey, by their name in its dialect (`seed`, `logprobs`, `parallel_tool_calls`, `n`). */

@@ -47,12 +47,17 @@ export class BodyBudget {
    * Throws 503 `overloaded` when so many more bytes of this consumer would not fit. One body of the largest allowed size fits alone
    * whatever the budget is, so that no body is refused for ever.
    */
-  check(consumer: string, bytes: number, { bodyLimitBytes, bodyBudgetBytes }: BodyLimits): void {
-    const whole = Math.max(this.#share(bodyBudgetBytes), bodyLimitBytes);
-    const own = Math.max(whole * consumerShare, bodyLimitBytes);
-    if (this.#held + bytes <= whole && (this.#byConsumer.get(consumer) ?? 0) + bytes <= own) return;
+  check(consumer: string, bytes: number, limits: BodyLimits): void {
+    if (this.fits(consumer, bytes, limits)) return;
     this.#refused += 1;
     throw refusal('overloaded', { headers: { 'retry-after': '1' } });
+  }
+
+  /** Whether so many more bytes of this consumer fit. */
+  fits(consumer: string, bytes: number, { bodyLimitBytes, bodyBudgetBytes }: BodyLimits): boolean {
+    const whole = Math.max(this.#share(bodyBudgetBytes), bodyLimitBytes);
+    const own = Math.max(whole * consumerShare, bodyLimitBytes);
+    return this.#held + bytes <= whole && (this.#byConsumer.get(consumer) ?? 0) + bytes <= own;
   }
 
   #share(bodyBudgetBytes: number | undefined): number {
@@ -96,6 +101,14 @@ export class HeldBody {
     if (more > 0) this.#budget.check(this.#consumer, more, this.#limits);
     this.#budget.add(this.#consumer, more);
     this.#bytes = bytes;
+  }
+
+  /** So many bytes are held beside the body, until `release`. False: they do not fit. */
+  hold(bytes: number): boolean {
+    if (!this.#budget.fits(this.#consumer, bytes, this.#limits)) return false;
+    this.#budget.add(this.#consumer, bytes);
+    this.#bytes += bytes;
+    return true;
   }
 
   /** The request has ended, or its body was refused. Again does nothing. */

@@ -7,6 +7,7 @@ import type { Snapshot } from '../snapshot/snapshot.ts';
 import { AuxiliaryTally } from '../tallies/auxiliary-tally.ts';
 import { Exposition } from '../tallies/exposition.ts';
 import { RequestTally } from '../tallies/request-tally.ts';
+import { RescueTally } from '../tallies/rescue-tally.ts';
 import { UpstreamTally } from '../tallies/upstream-tally.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
@@ -21,6 +22,7 @@ export interface Metrics extends LimitMetrics {
   readonly upstream: UpstreamTally;
   readonly auxiliary: AuxiliaryTally;
   readonly guardrails: GuardrailTally;
+  readonly rescues: RescueTally;
   /** Only what this snapshot has keeps series of its own: providers, their models, guardrails. */
   keep(snapshot: Pick<Snapshot, 'guardrails' | 'routes' | 'upstreams'>): void;
 }
@@ -41,9 +43,10 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   const upstream = new UpstreamTally();
   const auxiliary = new AuxiliaryTally();
   const guardrails = new GuardrailTally();
+  const rescues = new RescueTally();
   let kept: Snapshot['routes'] | undefined;
   let providers: Snapshot['upstreams'] = [];
-  const counted = { auxiliary, guardrails, upstreams: () => providers };
+  const counted = { auxiliary, guardrails, rescues, upstreams: () => providers };
   registerReaders(registry, proxyMetrics, proxyReaders(facts, counted));
   return {
     ...limits,
@@ -52,13 +55,16 @@ export function createMetrics(facts: ObservedFacts): Metrics {
     upstream,
     auxiliary,
     guardrails,
+    rescues,
     keep({ guardrails: known, routes, upstreams }) {
       // The object is unchanged when only keys have changed.
       if (routes === kept) return;
       kept = routes;
       providers = upstreams;
       guardrails.keep(known);
-      requests.keep(new Set(upstreams.map(({ name }) => name)));
+      const names = new Set(upstreams.map(({ name }) => name));
+      requests.keep(names);
+      rescues.keep(names);
       upstream.keep([...routes.targets.values()].flatMap((models) => [...models.values()]));
     },
     async text() {

@@ -23,6 +23,7 @@ import type { SpanCounts } from '../records/spans/spans.ts';
 import { type RetryBudgets, retryKinds } from '../routing/retry/retry-budgets.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { type AuxiliaryTally, auxiliaryOutcomes, auxiliaryPurposes } from '../tallies/auxiliary-tally.ts';
+import type { RescueTally } from '../tallies/rescue-tally.ts';
 import type { SessionCounts } from '../tallies/session-counts.ts';
 
 /** The sources of the readers. */
@@ -69,6 +70,7 @@ export interface ReadFacts {
 export interface CountedFacts {
   readonly auxiliary: AuxiliaryTally;
   readonly guardrails: GuardrailTally;
+  readonly rescues: RescueTally;
   readonly upstreams: () => Snapshot['upstreams'];
 }
 
@@ -137,7 +139,7 @@ function processReaders(facts: ReadFacts) {
   } satisfies Partial<Readers<ReadMetric>>;
 }
 
-function requestReaders(facts: ReadFacts, { auxiliary, guardrails, upstreams }: CountedFacts) {
+function requestReaders(facts: ReadFacts, { auxiliary, guardrails, rescues, upstreams }: CountedFacts) {
   const { failedLogins, bodies, budgets, retries, storedResponses, unusableGuardrails, nowMs } = facts;
   return {
     authFailures: () => byLabel('reason', failedLogins.counts()),
@@ -145,6 +147,7 @@ function requestReaders(facts: ReadFacts, { auxiliary, guardrails, upstreams }: 
     bodiesRefused: () => bodies.refused,
     retries: () => retryKinds.map((kind) => [{ kind }, retries.counts[kind]]),
     retriesRefused: () => retries.refused,
+    streamRescues: () => Array.from(rescues.counts, ({ count, ...labels }) => [labels, count]),
     storedResponses: () => byLabel('outcome', { ...storedResponses.counts }),
     auxiliaryCalls: () =>
       auxiliaryPurposes.flatMap((purpose) =>

@@ -97,6 +97,8 @@ export const mistral: Row = {
       maxTokens: 'max_tokens',
       hasOnlySystemRole: true,
       callId: nineLetters,
+      // docs.mistral.ai/capabilities/completion/prefixes: the answer begins with the prefix.
+      prefix: '/',
       without: [
         'seed',
         'logprobs',
@@ -131,6 +133,8 @@ export const deepseek: Row = {
       hasOnlySystemRole: true,
       // `content` is a string there.
       hasOnlyTextContent: true,
+      // api-docs.deepseek.com/guides/chat_prefix_completion: at the base URL https://api.deepseek.com/beta.
+      prefix: '/beta/',
       // `response_format` is `text` or `json_object`.
       outputSchema: false,
       without: ['n', 'seed', 'logit_bias', 'parallel_tool_calls', 'store', 'metadata', 'service_tier'],

@@ -93,6 +93,7 @@ export class AccessLines {
       const { target, startedAtMs, endedAtMs } = accepted;
       line += `${this.#target(target).answered}${tenths(endedAtMs - startedAtMs)}}]`;
     } else line += this.#outcome(trip, status);
+    if (trip.rescued !== undefined) line += `,"rescued":"${trip.rescued}"`;
     if (trip.caching !== undefined) line += `,"cache":"${trip.caching.outcome}"`;
     if (usage !== undefined) {
       line += `,"prompt_tokens":${usage.inputTokens},"completion_tokens":${usage.outputTokens},"total_tokens":${

@@ -1,5 +1,6 @@
 // A model request that is over, as the access log and records see it, whatever kind of trip it was.
 import type { Head } from '../call/head.ts';
+import type { Rescued } from '../dialects/conversation/conversation.ts';
 import type { Refusal } from '../errors.ts';
 import type { Exchange, LoggedCaller } from '../http/exchange.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
@@ -46,5 +47,7 @@ export interface LoggedTrip {
   readonly caching?: { readonly outcome: 'hit' | 'miss' | 'bypass' } | undefined;
   readonly failed: readonly LoggedAttempt[];
   readonly accepted: LoggedAttempt | undefined;
+  /** How another target told the rest of an answer that broke off; absent: one target told all of it. */
+  readonly rescued?: Rescued | undefined;
   readonly ending: { readonly refused: Refusal | undefined };
 }

@@ -259,6 +259,7 @@ function dataOf(
     ...(call && numbersOf(call)),
     ...(snapshot.audit.hasHeaders && headersOf(trip, secrets)),
     failover: accepted && failoverOf(failed, accepted),
+    rescued: trip.rescued,
     workflow_features: {
       audit: true,
       budget: hasUsage && snapshot.hasBudgets,

@@ -13,6 +13,7 @@ import type { UpstreamFailure } from '../upstream/failure.ts';
 import type { Allowance } from './limit-refusal.ts';
 import type { RetryBudgets, RetryKind } from './retry/retry-budgets.ts';
 import { sameTargetPauseMs } from './retry/same-target.ts';
+import type { CallsBefore } from './target-call.ts';
 
 /** The clock of deadlines lags behind by up to so much: what ends by the whole time ends a little early. Milliseconds. */
 const deadlineLagMs = 100;
@@ -38,6 +39,8 @@ export interface Planning<Target> {
   readonly drainOf: (target: Target) => TargetDrain | undefined;
   /** When the first one is asked. Milliseconds of the gateway's clock, as all moments here. */
   readonly startedAtMs: number;
+  /** The calls of the request before these; absent: none. */
+  readonly before?: CallsBefore | undefined;
 }
 
 /** A target that is asked now, and what the request holds under its rules. */
@@ -102,7 +105,10 @@ export class CallPlan<Target extends Askable> {
   constructor(planning: Planning<Target>, parts: PlanParts) {
     this.#planning = planning;
     this.#parts = parts;
-    this.#mostCalls = mostCalls(planning.route.policy, planning.targets.length);
+    const { before, route, targets } = planning;
+    this.#calls = before?.calls ?? 0;
+    if (before !== undefined) this.latestMs = before.latestMs;
+    this.#mostCalls = mostCalls(route.policy, targets.length + this.#calls);
   }
 
   /** How many were made. */
@@ -175,9 +181,9 @@ export class CallPlan<Target extends Askable> {
   }
 
   hasTimeAndCalls(nowMs: number): boolean {
-    const { route, startedAtMs } = this.#planning;
+    const { before, route, startedAtMs } = this.#planning;
     const { deadlineMs = Number.POSITIVE_INFINITY } = route.policy;
-    const latestMs = Math.min(startedAtMs + deadlineMs, this.latestMs - deadlineLagMs);
+    const latestMs = Math.min((before?.startedAtMs ?? startedAtMs) + deadlineMs, this.latestMs - deadlineLagMs);
     return nowMs < latestMs && this.#calls < this.#mostCalls;
   }
 

@@ -2,6 +2,7 @@
 import type { Failure } from '../answer.ts';
 import type { Refusal } from '../errors.ts';
 import type { Matches } from '../limits/match.ts';
+import type { RetryReason } from '../snapshot/retry-policy.ts';
 import type { Route, Upstream } from '../snapshot/snapshot.ts';
 import type { CallRole } from '../targets/breaker.ts';
 import type { TargetState } from '../targets/target-state.ts';
@@ -71,6 +72,17 @@ export interface FailedCall<Target> {
   readonly usage: TokenUsage | undefined;
 }
 
+/** The calls of a request before these: its answer broke off in the middle. Moments in milliseconds of the gateway's clock. */
+export interface CallsBefore {
+  readonly calls: number;
+  /** When the first one was asked, and when all together must be over. */
+  readonly startedAtMs: number;
+  readonly latestMs: number;
+  /** Why the answer broke off. */
+  readonly kind: RetryReason | undefined;
+  readonly refused: Refusal;
+}
+
 /** The calls that a kind of request makes to targets. */
 export interface Errand<Target extends Askable, Call extends TargetCall<Target>> {
   /** In the order in which they are asked. At least one. */
@@ -80,6 +92,8 @@ export interface Errand<Target extends Askable, Call extends TargetCall<Target>>
   /** Whose policy says whether and when further calls are made, and whose budget pays for them; undefined: one target is asked, once. */
   readonly route: Route | undefined;
   readonly consumer: ConsumerAllowance;
+  /** Absent: these are the first calls. */
+  readonly before?: CallsBefore | undefined;
   /** The calls that failed, in the order in which they ended. */
   readonly failed: readonly FailedCall<Target>[];
   /** Two targets may be asked side by side, where the route says so. */

@@ -78,6 +78,7 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
         isUsable: (target, nowMs) => errand.stateOf(target).isUsable(nowMs),
         drainOf: (target) => (target.isKeeper === true ? undefined : parts.targets.drainOf(target)),
         startedAtMs: errand.startedAtMs,
+        before: errand.before,
       },
       parts,
     );
@@ -90,10 +91,11 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
    */
   run(): Promise<Answer> {
     // One moment for all that are asked without a pause: what was used up a moment ago must still be so in the answer.
-    const { route, fault, isLeft, startedAtMs: now } = this.#errand;
+    const { before, route, fault, isLeft, startedAtMs: now } = this.#errand;
     try {
       if (isLeft) throw fault ?? refusal('client_left');
-      if (route !== undefined) this.#parts.retries.note(route, now);
+      if (before !== undefined && !this.#plan.mayAskOn(before.kind, now)) throw before.refused;
+      if (route !== undefined && before === undefined) this.#parts.retries.note(route, now);
       this.#whenPlanned(this.#plan.next('failover', now), now, (first, nowMs) => {
         if (first === undefined) throw this.#lastWord(nowMs);
         this.#send(first, nowMs, false);
@@ -119,8 +121,8 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
   }
 
   #lastWord(nowMs: number): Refusal {
-    const { failed, route, consumer, targets, fault } = this.#errand;
-    const decided = fault ?? this.#final;
+    const { before, failed, route, consumer, targets, fault } = this.#errand;
+    const decided = fault ?? this.#final ?? before?.refused;
     if (decided !== undefined) return decided;
     const last = failed.at(-1);
     if (last === undefined) {

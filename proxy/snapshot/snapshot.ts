@@ -7,6 +7,7 @@ import type { Price } from '../../domain/prices/price.ts';
 import type { TrustedProxies } from '../../plane/access/client-address.ts';
 import type { Config } from '../../schemas/types.ts';
 import type { BudgetCover } from '../budgets/budget-cover.ts';
+import type { Rescued } from '../dialects/conversation/conversation.ts';
 import type { Operation } from '../dialects/dialect.ts';
 import type { ModelListing } from '../discovery/ask-models.ts';
 import type { DiscoveryPlan } from '../discovery/discovery.ts';
@@ -120,6 +121,8 @@ export interface Route {
   readonly policy: RetryPolicy;
   /** A second target is asked when the first one is slow. */
   readonly hedge: boolean;
+  /** Another target tells the rest of a stream that breaks in the middle; undefined: none does. */
+  readonly rescue: Rescued | undefined;
   /** Who may use it: these paths and everything below them; undefined: all user paths. */
   readonly userPaths: readonly string[] | undefined;
   /** Where the name leads for other user paths; undefined: nowhere. */

@@ -13,7 +13,7 @@ import { providerHeaders, upstreamIdHeader } from '../providers/upstream-id.ts';
 import type { Telemetry } from '../records/spans/telemetry.ts';
 import type { Balance } from '../routing/balance/balance.ts';
 import type { ConsumerAllowance } from '../routing/limit-refusal.ts';
-import type { BegunCall, Errand, TargetCall } from '../routing/target-call.ts';
+import type { BegunCall, CallsBefore, Errand, TargetCall } from '../routing/target-call.ts';
 import { type LoopParts, type Taken, TargetLoop } from '../routing/target-loop.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { TargetState } from '../targets/target-state.ts';
@@ -76,10 +76,21 @@ export function attempt<Answer>(
   const errand = new ModelErrand(routed, exchange, parts, failed);
   const loop = new TargetLoop(errand, parts, (taken: Taken<ModelCall>) => {
     exchange.waiting = undefined;
-    return accept(acceptedOf(taken, routed));
+    return accept(acceptedOf(taken, routed, errand.targets));
   });
   exchange.waiting = loop;
   return loop.run();
+}
+
+/** Asks the targets that are left to go on with an answer that broke off, as `attempt` does; nothing else waits for it. */
+export function goOn(
+  routed: RoutedCall,
+  { exchange, failed }: { readonly exchange: ModelRequest; readonly failed: FailedAttempt[] },
+  parts: AttemptParts,
+): { readonly accepted: Promise<Accepted>; readonly leave: () => void } {
+  const errand = new ModelErrand(routed, exchange, parts, failed);
+  const loop = new TargetLoop(errand, parts, (taken: Taken<ModelCall>) => acceptedOf(taken, routed, errand.targets));
+  return { accepted: loop.run(), leave: () => loop.gone() };
 }
 
 class ModelErrand implements Errand<Target, ModelCall> {
@@ -88,7 +99,8 @@ class ModelErrand implements Errand<Target, ModelCall> {
   readonly startedAtMs: number;
   readonly consumer: ConsumerAllowance;
   readonly failed: FailedAttempt[];
-  readonly canHedge = true;
+  readonly canHedge: boolean;
+  readonly before: CallsBefore | undefined;
   readonly canSend = true;
   readonly fault = undefined;
   readonly isStream: boolean;
@@ -98,10 +110,12 @@ class ModelErrand implements Errand<Target, ModelCall> {
   readonly #parts: AttemptParts;
 
   constructor(routed: RoutedCall, exchange: ModelRequest, parts: AttemptParts, failed: FailedAttempt[]) {
-    const { call, consumer, keyMark, route } = routed;
+    const { call, consumer, goingOn, keyMark, route } = routed;
     this.startedAtMs = Math.floor(parts.nowMs());
     const context = new CallContext(this.startedAtMs, exchange.request.rawHeaders, call);
-    this.targets = parts.balance(route, context);
+    this.targets = goingOn?.targets ?? parts.balance(route, context);
+    this.before = goingOn;
+    this.canHedge = goingOn === undefined;
     this.route = route;
     this.consumer = consumer;
     this.failed = failed;
@@ -230,17 +244,18 @@ function isLong(answer: UpstreamAnswer): boolean {
 }
 
 /** The accepted answer of the call that won. */
-function acceptedOf({ call, endedAtMs }: Taken<ModelCall>, routed: RoutedCall): Accepted {
+function acceptedOf({ call, endedAtMs }: Taken<ModelCall>, routed: RoutedCall, order: readonly Target[]): Accepted {
   const { target, allowance, answer: come, reframed, key, spanId, speech, reading, startedAtMs } = call;
-  const { injectedUsage, state } = call;
+  const { injectedUsage, latestMs, state } = call;
   const answer = reframed?.answer ?? come;
   const told = providerHeaders(come.head, target.upstream.secrets);
   const refused = undefined;
   const { relayed } = speech;
   const place = { provider: target.upstream.name, key: key.mark };
-  const home = keepsItself(speech) ? place : undefined;
+  // What is read here may become another answer than its provider has.
+  const home = keepsItself(speech) && reading === undefined ? place : undefined;
   // It has been told what is said of the background, too.
-  const maker = speech.translation === undefined ? place : undefined;
+  const maker = speech.translation === undefined && reading === undefined ? place : undefined;
   return {
     routed,
     target,
@@ -251,6 +266,8 @@ function acceptedOf({ call, endedAtMs }: Taken<ModelCall>, routed: RoutedCall): 
     answer,
     allowance,
     state,
+    order,
+    latestMs,
     injectedUsage,
     relayed,
     reading,

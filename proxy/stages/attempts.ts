@@ -1,15 +1,17 @@
 // The outcome of asking targets: the calls that failed, and the one whose answer is relayed.
 import type { Answer } from '../answer.ts';
 import type { Call } from '../call/call.ts';
+import type { Rescued } from '../dialects/conversation/conversation.ts';
 import type { Operation, Surface } from '../dialects/dialect.ts';
 import type { ResponseHome } from '../kept/kept-responses.ts';
 import type { Relayed } from '../providers/dialects.ts';
 import type { Named } from '../records/spans/answer-names.ts';
 import type { Allowance, ConsumerAllowance } from '../routing/limit-refusal.ts';
-import type { FailedCall } from '../routing/target-call.ts';
+import type { CallsBefore, FailedCall } from '../routing/target-call.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import type { Reading } from '../translation/reading.ts';
+import type { Rescuing } from '../translation/rescue/rescuing.ts';
 import type { Translated } from '../translation/translated.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-answer.ts';
 import type { Expected } from './expect.ts';
@@ -29,6 +31,10 @@ export interface RoutedCall {
   readonly translated: ReadonlyMap<Target, Translated> | undefined;
   /** The mark of the only API key that it may be asked with, as long as that is configured; absent: any. */
   readonly keyMark?: string | undefined;
+  /** Another target tells the rest of its stream where one breaks off; absent: none does. */
+  readonly rescue?: Rescued | undefined;
+  /** The calls before these, and the targets that are left, in their order; absent: these are the first calls. */
+  readonly goingOn?: (CallsBefore & { readonly targets: readonly Target[] }) | undefined;
   /** Guardrails may look at its answer, so all of it is waited for; absent: there are none. */
   readonly guarding?: { readonly readsAnswer: boolean } | undefined;
 }
@@ -51,6 +57,12 @@ export interface Accepted extends Attempt {
   /** The allowance of the request under the rules of its provider and model. */
   readonly allowance: Allowance;
   readonly state: TargetState;
+  /** All targets, in the order in which they were to be asked. */
+  readonly order: readonly Target[];
+  /** When all calls of the request together must be over. */
+  readonly latestMs: number;
+  /** Has another target go on where this one breaks off; absent: none does. */
+  readonly rescuing?: Rescuing | undefined;
   /** The stream's usage event exists only because the gateway asked for it. */
   readonly injectedUsage: boolean;
   /** The form of the bytes of the answer. */

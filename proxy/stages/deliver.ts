@@ -58,7 +58,8 @@ export function deliver(
   }
   const { translated, answer: read, written } = reading;
   const report = (error: unknown): void => reportFailure(error, exchange.id);
-  const asked = { asked: routed, secrets, readsUsage: usageEnabled, nowMs: now, report };
+  const { rescuing } = accepted;
+  const asked = { asked: routed, secrets, readsUsage: usageEnabled, nowMs: now, report, rescuing };
   const usage = new TranslationTap({ answer, translated, read, written, ...asked });
   const told = new TranslatedHead(answer, routed.call.stream);
   return { delivery: { answer: told, provider, taps: [...named, usage], headers, keyId }, usage };

@@ -117,7 +117,7 @@ function previous(id: string | undefined): JsonObject {
 }
 
 /** The client says `store: false`. */
-function isUnwanted(call: Call): boolean {
+export function isUnwanted(call: Call): boolean {
   const member = memberOf(call, 'store');
   return member !== undefined && call.body[member.valueStart] === 0x66;
 }

@@ -166,11 +166,11 @@ function charge(trip: SettledTrip, end: TripEnd, parts: SettleParts, { isSession
 
 /** Remembers how long a whole answer was, where its provider has told it. `metrics` undefined: no tokens were set aside for it. */
 function learn(
-  { accepted, ending, expected }: SettledTrip,
+  { accepted, ending, expected, rescued }: SettledTrip,
   usage: TokenUsage,
   metrics: SettleParts['metrics'] | undefined,
 ): void {
-  if (accepted === undefined || expected === undefined || ending.refused !== undefined) return;
+  if (accepted === undefined || expected === undefined || ending.refused !== undefined || rescued !== undefined) return;
   const { target } = accepted;
   metrics?.usedOfReserved(expected.outputAt(target).basis, usage.totalTokens / expected.at(target));
   expected.end(target, usage.source === 'reported' ? usage.outputTokens : undefined);

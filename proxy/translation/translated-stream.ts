@@ -9,6 +9,8 @@ import { type EventReader, type EventSplitter, type EventWriter, InvalidAnswer }
 import { refusal } from '../errors.ts';
 import { type Slices, shortBytes } from '../pacing/slices.ts';
 import { inPieces } from './in-pieces.ts';
+import { OtherAnswer } from './rescue/joined-stream.ts';
+import { isOfProvider, type Rescuing, type Successor, spentOf } from './rescue/rescuing.ts';
 import { eventReader, eventWriter, type Translated } from './translated.ts';
 import type { TranslatedUsage } from './translated-usage.ts';
 
@@ -25,6 +27,7 @@ const mostSilentBytes = maxEventBytes + 64 * 1024;
 const unsaidStatus = 502;
 /** The failure that ends an answer when the gateway itself fails in the middle of it. */
 const ownFailure: Failure = { code: 'internal_error', reason: '' };
+const incomplete: Failure = { code: 'stream_incomplete', reason: '' };
 
 /** A streamed answer, and how it is translated. */
 export interface Streaming {
@@ -36,6 +39,8 @@ export interface Streaming {
   readonly nowMs: number;
   /** Tells the operator of an unexpected failure. */
   readonly report: (error: unknown) => void;
+  /** Has another target go on where this one breaks off; absent: none does. */
+  readonly rescuing?: Rescuing | undefined;
 }
 
 /**
@@ -46,14 +51,23 @@ export class TranslatedStream implements Sink {
   readonly #streaming: Streaming;
   readonly #usage: TranslatedUsage;
   readonly #next: Sink;
-  readonly #splitter: EventSplitter;
-  readonly #reader: EventReader;
+  #translated: Translated;
+  #splitter: EventSplitter;
+  #reader: EventReader;
   readonly #writer: EventWriter;
   #isFinished = false;
   #contentLength = 0;
   #silentBytes = 0;
   #failed: StreamFailure | undefined;
   #broken: Failure | undefined;
+  /** Undefined: nobody goes on any more. */
+  #rescuing: Rescuing | undefined;
+  /** Another target is being asked. */
+  #isWaiting = false;
+  /** How the target before this one broke off. */
+  #brokenBefore: Failure | undefined;
+  /** The words in which a target told that it breaks off. */
+  #words: StreamFailure | undefined;
   /** The work that is still to be written, in order. */
   readonly #works: Slices<void>[] = [];
   /** Whether the sink took the last piece without asking for a pause. */
@@ -62,17 +76,19 @@ export class TranslatedStream implements Sink {
   #ended: { readonly failure: Failure | undefined } | undefined;
 
   constructor(streaming: Streaming, usage: TranslatedUsage, next: Sink) {
-    const { translated, nowMs } = streaming;
+    const { translated, nowMs, rescuing } = streaming;
     this.#streaming = streaming;
     this.#usage = usage;
     this.#next = next;
+    this.#rescuing = rescuing;
+    this.#translated = translated;
     this.#splitter = translated.dialect.eventSplitter?.() ?? new ServerEventSplitter();
     this.#reader = eventReader(translated);
     this.#writer = eventWriter(translated, nowMs);
   }
 
   write(chunk: Buffer): boolean {
-    if (this.#isOver) return true;
+    if (this.#isOver || this.#isWaiting) return true;
     // There is room again, or the client will say so.
     this.#isFlowing = true;
     try {
@@ -85,17 +101,29 @@ export class TranslatedStream implements Sink {
       this.#bound(said, chunk.length);
       this.#tell(said, isLong);
     } catch (error) {
-      this.#break(invalid(error));
+      this.#break(error instanceof OtherAnswer ? this.#differing() : invalid(error));
     }
     return this.#isFlowing && this.#works.length === 0;
   }
 
   end(failure: Failure | undefined): void {
+    // Nobody waits for the one that is asked.
+    if (this.#isWaiting) {
+      this.#giveUpRescue();
+      this.#conclude(brokenOff(failure));
+      return;
+    }
     const broken = this.#broken ?? this.#finish() ?? (this.#isOver ? undefined : brokenOff(failure));
+    if (this.#isWaiting) return;
+    if (broken !== undefined && this.#failed === undefined && this.#isRescued(broken)) return;
+    this.#conclude(broken);
+  }
+
+  #conclude(broken: Failure | undefined): void {
     // A fault of the gateway is told in words that name the request (connection/client-sink.ts); what the provider said is told already.
     const isToldBehind = this.#failed === undefined && broken?.code === 'internal_error';
     if (broken !== undefined && this.#failed === undefined && !isToldBehind)
-      this.#tell([{ kind: 'failed', failure: wordsOf(broken) }]);
+      this.#tell([{ kind: 'failed', failure: this.#words ?? wordsOf(broken) }]);
     this.#ended = { failure: broken === undefined || isToldBehind ? broken : { ...broken, isTold: true } };
     if (this.#works.length === 0) this.#next.end(this.#ended.failure);
   }
@@ -121,9 +149,9 @@ export class TranslatedStream implements Sink {
         this.#tell([...last, ...this.#reader.end()]);
       }
     } catch (error) {
-      return invalid(error);
+      return error instanceof OtherAnswer ? this.#differing() : invalid(error);
     }
-    return this.#failed === undefined ? undefined : { code: 'stream_incomplete', reason: '' };
+    return this.#failed === undefined ? undefined : incomplete;
   }
 
   /** `isLong`: it took long to read them. */
@@ -135,9 +163,15 @@ export class TranslatedStream implements Sink {
         this.#isFinished || this.#failed !== undefined || (this.#broken !== undefined && event.kind !== 'failed');
       if (isLate && event.kind !== 'usage') break;
       this.#usage.note(event);
-      told.push(event.kind === 'failed' ? this.#withoutSecrets(event.failure) : event);
+      if (event.kind === 'failed') {
+        if (this.#isRescued(incomplete, event.failure)) break;
+        told.push(this.#withoutSecrets(event.failure));
+        this.#failed = event.failure;
+        continue;
+      }
+      for (const each of this.#rescuing?.joined.push(event) ?? [event]) told.push(each);
+      if (event.kind === 'finished') this.#noteRescued();
       if (event.kind === 'finished') this.#isFinished = true;
-      else if (event.kind === 'failed') this.#failed = event.failure;
     }
     this.#works.push(this.#writing(told, isLong));
     if (this.#works.length === 1) this.#work();
@@ -199,9 +233,70 @@ export class TranslatedStream implements Sink {
     else this.end(failure);
   }
 
+  /** Whether another target is asked to go on. `words`: in which the target told that it breaks off. */
+  #isRescued(broken: Failure, words?: StreamFailure): boolean {
+    const rescuing = this.#rescuing;
+    if (rescuing === undefined || !isOfProvider(broken)) return false;
+    this.#noteRescued();
+    this.#broken = undefined;
+    this.#words = words;
+    if (!rescuing.joined.isJoinable) {
+      rescuing.note('not_joinable');
+      this.#rescuing = undefined;
+      return false;
+    }
+    this.#isWaiting = true;
+    this.#brokenBefore = broken;
+    void rescuing.goOn({ failure: broken, words, usage: this.#usage.usage() }).then((successor) => {
+      if (this.#isWaiting) this.#goOnWith(successor, broken);
+    });
+    return true;
+  }
+
+  #goOnWith(successor: Successor | undefined, broken: Failure): void {
+    try {
+      if (successor === undefined) {
+        this.#giveUpRescue();
+        this.#conclude(broken);
+        return;
+      }
+      const { translated, seam, asked } = successor;
+      this.#isWaiting = false;
+      this.#translated = translated;
+      this.#splitter = translated.dialect.eventSplitter?.() ?? new ServerEventSplitter();
+      this.#reader = eventReader(translated);
+      this.#rescuing?.joined.goOn(seam, spentOf(this.#usage.usage()));
+      this.#usage.restart(asked);
+      successor.begin();
+    } catch (error) {
+      this.#streaming.report(error);
+      this.#giveUpRescue();
+      this.#conclude(ownFailure);
+    }
+  }
+
+  /** The one before broke off, and this one went on. */
+  #noteRescued(): void {
+    if (this.#brokenBefore !== undefined) this.#rescuing?.note('rescued');
+    this.#brokenBefore = undefined;
+  }
+
+  #giveUpRescue(): void {
+    this.#isWaiting = false;
+    this.#rescuing?.leave();
+    this.#rescuing = undefined;
+  }
+
+  /** Another target says something else than the client has read: the answer ends as the one before broke off. */
+  #differing(): Failure {
+    this.#rescuing?.note('differs');
+    this.#rescuing = undefined;
+    return this.#brokenBefore ?? incomplete;
+  }
+
   #withoutSecrets(failure: StreamFailure): StreamEvent {
-    const { secrets, translated } = this.#streaming;
-    const provider = failure.code === 'key_revoked' ? undefined : translated.target.upstream.name;
+    const { secrets } = this.#streaming;
+    const provider = failure.code === 'key_revoked' ? undefined : this.#translated.target.upstream.name;
     const clean = (words: string): string => redactWords(words, secrets, mostWords);
     const message = clean(failure.message);
     const code = failure.code ?? failure.type;
@@ -214,10 +309,7 @@ export class TranslatedStream implements Sink {
 
 /** A stream that ended too early, for no reason or because the provider was lost. Other reasons stay what they are. */
 function brokenOff(failure: Failure | undefined): Failure {
-  if (failure === undefined || failure.code === 'upstream_disconnected') {
-    return { code: 'stream_incomplete', reason: '' };
-  }
-  return failure;
+  return failure === undefined || failure.code === 'upstream_disconnected' ? incomplete : failure;
 }
 
 function wordsOf({ code, reason }: Failure): StreamFailure {

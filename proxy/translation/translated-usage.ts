@@ -7,7 +7,7 @@ import { type TokenUsage, tokenUsageFrom } from '../tokens/token-usage.ts';
 
 /** Watches the events of an answer, and says what they cost. */
 export class TranslatedUsage {
-  readonly #asked: MeasuredRequest;
+  #asked: MeasuredRequest;
   #usage: ConversationUsage | undefined;
   /** The usage is that of the whole answer, not of what had come when it was reported. */
   #isFinal = false;
@@ -18,6 +18,17 @@ export class TranslatedUsage {
 
   constructor(asked: MeasuredRequest) {
     this.#asked = asked;
+  }
+
+  /** Another target tells the rest: what it was asked, and what it says, are counted from here on. */
+  restart(asked: MeasuredRequest): void {
+    this.#asked = asked;
+    this.#usage = undefined;
+    this.#isFinal = false;
+    this.#textBytes = 0;
+    this.#events = 0;
+    this.#hasOpenPart = false;
+    this.#hasParts = false;
   }
 
   note(event: StreamEvent): void {

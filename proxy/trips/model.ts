@@ -15,7 +15,7 @@ import { followed } from '../pacing/slices.ts';
 import type { Records } from '../records/records.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { renew } from '../stages/admit.ts';
-import { type AttemptParts, attempt } from '../stages/attempt.ts';
+import { attempt } from '../stages/attempt.ts';
 import type { Accepted, FailedAttempt } from '../stages/attempts.ts';
 import { type AuthenticateParts, authenticate } from '../stages/authenticate.ts';
 import { settleCache, takeForCache } from '../stages/cache/keep-cached.ts';
@@ -30,6 +30,7 @@ import { keep } from '../stages/keep.ts';
 import { recall, routeHome } from '../stages/recall.ts';
 import { expectJson, received } from '../stages/receive.ts';
 import { type Delivery, type Ending, relay } from '../stages/relay.ts';
+import { type RescueParts, rescuable } from '../stages/rescue.ts';
 import { asksForAlias, resolve } from '../stages/resolve.ts';
 import { setAsideMoney } from '../stages/set-aside-money.ts';
 import { isFree, isToldLater } from '../tokens/measure.ts';
@@ -43,7 +44,7 @@ import { Trip } from './trip.ts';
 
 /** The parts that the stages need, and those that count a call when its caller is known. */
 export type ModelParts = AuthenticateParts &
-  AttemptParts &
+  RescueParts &
   PipelineParts &
   Parameters<typeof recall>[2] &
   Parameters<typeof lookUp>[2] &
@@ -212,7 +213,7 @@ function findRoute(trip: ModelTrip, parts: ModelParts): void | Promise<void> {
 function askTargets(trip: ModelTrip, parts: ModelParts): Delivery | Promise<Delivery> {
   const { admitted: consumer, exchange, failed, guarding: rails, row, snapshot } = trip;
   return followed(candidates(payable(guardedOf(trip), trip), row, snapshot.storedResponses), (asked) => {
-    const { call, keyMark, route, translated, own } = asked;
+    const { call, keyMark, route, translated, rescue, own } = asked;
     trip.route = route;
     trip.isAsked = true;
     const priced = own === undefined ? askedOfCall(trip, call) : undefined;
@@ -221,10 +222,11 @@ function askTargets(trip: ModelTrip, parts: ModelParts): Delivery | Promise<Deli
     const paid = followed(renewed, () => setAsideMoney(trip, { targets: route.targets, asked: priced }, parts));
     return followed(paid, () => {
       if (own !== undefined) return ownDelivery(own, row.surface, exchange.id);
-      const routed = { ...row, call, keyMark, route, translated, consumer, guarding: rails, expected: trip.expected };
+      const { expected } = trip;
+      const routed = { ...row, call, keyMark, route, translated, rescue, consumer, guarding: rails, expected };
       return attempt(routed, { exchange, failed }, parts, (accepted) => {
         trip.accepted = accepted;
-        const { delivery, usage } = deliver(accepted, trip, parts);
+        const { delivery, usage } = deliver(rescuable(accepted, trip, parts), trip, parts);
         trip.usage = usage;
         return guardAnswer(takeForCache(delivery, trip, parts), trip, parts);
       });

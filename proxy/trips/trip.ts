@@ -1,6 +1,7 @@
 // The facts of a request on its way. Each fact is written once, by the stage that finds it out, in this order.
 import type { MoneyHold } from '../budgets/money-hold.ts';
 import type { BodyCapture } from '../capture/body-capture.ts';
+import type { Rescued } from '../dialects/conversation/conversation.ts';
 import type { HeldBody } from '../http/body-budget.ts';
 import type { ModelRequest } from '../http/exchange.ts';
 import type { RecordedGuarding } from '../records/guarded-data.ts';
@@ -51,6 +52,8 @@ export abstract class Trip<
   isAsked = false;
   readonly failed: Failed[] = [];
   accepted: Answer | undefined;
+  /** Stage 8: how another target told the rest of an answer that broke off; undefined: one target told all of it. */
+  rescued: Rescued | undefined;
   /** Stage 8: knows what the accepted answer cost. */
   usage: UsageSource | undefined;
   /** Stage 9. */

@@ -85,6 +85,12 @@ export const proxyMetrics = {
     help: 'Calls beyond the first that were not made because the retry budget was used up.',
     labelNames: [],
   },
+  streamRescues: {
+    name: 'gateway_stream_rescues_total',
+    type: 'counter',
+    help: 'Streams of aliases with rescue that broke in the middle, by the provider that broke off (other: no longer configured) and outcome: rescued (another target told the rest), no_target (none was left or may be asked), not_joinable (what the client has cannot be joined with another answer), differs (another target said something else).',
+    labelNames: ['provider', 'outcome'],
+  },
   upstreamFirstByte: {
     name: 'gateway_upstream_first_byte_seconds',
     type: 'histogram',

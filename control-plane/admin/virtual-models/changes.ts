@@ -84,8 +84,9 @@ function checkAlias(known: KnownAliases, alias: Alias, { key, memberOf }: AliasW
     if (family === alias) for (const model of models) note(table.memberOf(nameInFamily(family, model)));
   }
   // With discovered models there may be a second one.
-  if (alias.hedge && most < 2 && !table.models.discovering.size)
-    throw invalid('hedge', 'needs two targets, and the virtual model leads to one');
+  const needy = alias.hedge ? 'hedge' : alias.rescue && 'rescue';
+  if (needy !== undefined && most < 2 && !table.models.discovering.size)
+    throw invalid(needy, 'needs two targets, and the virtual model leads to one');
   if (most > mostLeaves) throw invalid(memberOf(0), `leads to ${most} models; at most ${mostLeaves} are supported`);
   if (names > mostFamilyNames)
     throw invalid(

@@ -35,9 +35,10 @@ export class ChunkFrame {
     if (request.wantsUsage) this.#tail = ',"usage":null}\n\n';
   }
 
-  /** A chunk with one choice. */
-  chunk(choice: JsonObject): string {
-    return `${this.#head}[${writeJson(choice)}]${this.#tail}`;
+  /** A chunk with one choice. `further`: members beside it. */
+  chunk(choice: JsonObject, further?: JsonObject): string {
+    const beside = further === undefined ? '' : writeJson(further).slice(1, -1);
+    return `${this.#head}[${writeJson(choice)}]${beside === '' ? '' : `,${beside}`}${this.#tail}`;
   }
 
   /** The events after the last choice: the usage, where the client wants it, and `[DONE]`. */

@@ -3,6 +3,7 @@ import type { ConversationUsage, Finish } from '../conversation/conversation.ts'
 import type { Part, Signature } from '../conversation/parts.ts';
 import type { OpenedPart, PartDelta, StreamEvent, StreamFailure } from '../conversation/stream-event.ts';
 import { type JsonObject, type JsonValue, writeJson } from '../json/json.ts';
+import { writeRescued } from '../rescued.ts';
 import { FreeTextRestorer } from '../tools/free-text-tools.ts';
 import type { AnswerContext, EventWriter } from '../translation.ts';
 import { ChunkFrame } from './chunk-frame.ts';
@@ -177,7 +178,7 @@ export class ChunkWriter implements EventWriter {
   #finish(finish: Finish): string {
     const reason = writeFinish(finish, this.#hasRefusal, this.#isLegacy);
     const choice = { index: 0, delta: {}, logprobs: null, finish_reason: reason, stop_sequence: finish.stopSequence };
-    return this.#frame.chunk(choice) + this.#frame.end(this.#usage);
+    return this.#frame.chunk(choice, writeRescued(finish)) + this.#frame.end(this.#usage);
   }
 }
 

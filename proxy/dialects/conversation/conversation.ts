@@ -161,9 +161,14 @@ export interface ConversationUsage {
  */
 export type FinishReason = 'stop' | 'stop_sequence' | 'length' | 'tool_calls' | 'refusal' | 'filtered' | 'paused';
 
+/** How another target told the rest of an answer that broke off: it went on, or began again. */
+export type Rescued = 'continue' | 'restart';
+
 export interface Finish {
   readonly reason: FinishReason;
   readonly stopSequence?: string | undefined;
+  /** Absent: one target told all of it. */
+  readonly rescued?: Rescued | undefined;
 }
 
 /** The answer of a model. */

@@ -4,6 +4,7 @@ import type { Citation, Signature } from '../conversation/parts.ts';
 import type { OpenedPart, PartDelta, StreamEvent, StreamFailure } from '../conversation/stream-event.ts';
 import { packSignature } from '../foreign-signature.ts';
 import { type JsonObject, writeJson } from '../json/json.ts';
+import { writeRescued } from '../rescued.ts';
 import { statusSaid } from '../said-status.ts';
 import type { AnswerContext, EventWriter } from '../translation.ts';
 import { writeCitation } from './citations.ts';
@@ -174,7 +175,7 @@ export class MessagesWriter implements EventWriter {
   #finished(finish: Finish): string {
     const delta = writeFinish(finish, this.#callsTool);
     return (
-      serverEvent({ type: 'message_delta', delta, usage: writeUsage(this.#usage) }) +
+      serverEvent({ type: 'message_delta', delta, usage: writeUsage(this.#usage), ...writeRescued(finish) }) +
       serverEvent({ type: 'message_stop' })
     );
   }

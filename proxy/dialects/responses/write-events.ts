@@ -4,6 +4,7 @@ import type { Part } from '../conversation/parts.ts';
 import type { OpenedPart, StreamEvent, StreamFailure } from '../conversation/stream-event.ts';
 import { type JsonObject, writeJson } from '../json/json.ts';
 import { jsonPieces } from '../json/write-json.ts';
+import { writeRescued } from '../rescued.ts';
 import { FreeTextRestorer } from '../tools/free-text-tools.ts';
 import type { AnswerContext, EventWriter } from '../translation.ts';
 import { GrowingCall, type GrowingItem, GrowingMessage, GrowingReasoning, type ItemEvent } from './growing-items.ts';
@@ -167,7 +168,7 @@ export class ResponsesEventWriter implements EventWriter {
     yield* this.#begun();
     const head = this.#head ?? responseHead({ id: '', model: '' }, this.#context);
     const response = responseObject(head, { ...state, output: this.#output, usage: this.#usage }, this.#context);
-    yield* this.#say(type, { response });
+    yield* this.#say(type, { response, ...(state.finish && writeRescued(state.finish)) });
   }
 
   #say(name: string, members: JsonObject): Iterable<string> {

@@ -28,6 +28,8 @@ export interface Over extends Kept {
   readonly exchange: Pick<Exchange, 'id' | 'gone' | 'waiting' | 'response'>;
   readonly call: Call | undefined;
   readonly accepted: Accepted | undefined;
+  /** Several targets told it: it is not the answer of any, and is not kept. */
+  readonly rescued?: unknown;
   readonly failed: readonly unknown[];
   readonly ending: Ending;
   readonly usage: Pick<UsageSource, 'heldBytes'> | undefined;
@@ -123,8 +125,8 @@ class Keeping implements LatePut {
 
   /** The answer, as it is kept. */
   #make(): CachedAnswer | undefined {
-    const { caching, call, accepted, exchange, ending } = this.#trip;
-    const isWhole = ending.status === 200 && ending.refused === undefined && !exchange.gone;
+    const { caching, call, accepted, exchange, ending, rescued } = this.#trip;
+    const isWhole = ending.status === 200 && ending.refused === undefined && !exchange.gone && rescued === undefined;
     if (!isWhole || call === undefined || accepted === undefined || caching === undefined) return undefined;
     const { tap, end } = this.#place;
     const storedAtMs = Math.floor(end.nowMs);
