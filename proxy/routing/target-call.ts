@@ -1,8 +1,9 @@
 // One call of one target: what it holds, what was sent, and what comes of it. What differs between kinds of requests is their errand.
+
+import type { FailureKind } from '../../domain/targets/failure-kind.ts';
 import type { Failure } from '../answer.ts';
 import type { Refusal } from '../errors.ts';
 import type { Matches } from '../limits/match.ts';
-import type { RetryReason } from '../snapshot/retry-policy.ts';
 import type { Route, Upstream } from '../snapshot/snapshot.ts';
 import type { CallRole } from '../targets/breaker.ts';
 import type { TargetState } from '../targets/target-state.ts';
@@ -79,7 +80,7 @@ export interface CallsBefore {
   readonly startedAtMs: number;
   readonly latestMs: number;
   /** Why the answer broke off. */
-  readonly kind: RetryReason | undefined;
+  readonly kind: FailureKind | undefined;
   readonly refused: Refusal;
 }
 

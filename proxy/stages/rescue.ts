@@ -1,5 +1,6 @@
 // Stage 8, where an answer breaks off in the middle and its alias has `rescue`: what came of it is counted, and the targets that are left are
 // asked to go on, within the same policy, budget of retries and limits as before the first word.
+import type { FailureKind } from '../../domain/targets/failure-kind.ts';
 import type { Rescued } from '../dialects/conversation/conversation.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { HeldBody } from '../http/body-budget.ts';
@@ -8,7 +9,7 @@ import { inSlices } from '../pacing/slices.ts';
 import { openingRejection } from '../providers/provider-error.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
 import type { ConsumerAllowance } from '../routing/limit-refusal.ts';
-import { failureKind } from '../routing/retry/failure-kind.ts';
+import { meaningOf } from '../routing/retry/failure-kind.ts';
 import { noteBreak } from '../routing/retry/learn.ts';
 import type { Target } from '../snapshot/snapshot.ts';
 import { relayedOutcome } from '../tallies/attempt-outcome.ts';
@@ -217,8 +218,7 @@ class Rescuer implements Rescuing {
 }
 
 /** The kind of failure that it is for `retry.on`. */
-function kindOf({ failure, words }: Broken, refused: Refusal): ReturnType<typeof failureKind> {
-  const status = words === undefined ? 200 : (refused.saidStatus ?? 200);
+function kindOf({ failure, words }: Broken, refused: Refusal): FailureKind | undefined {
   const broken = words === undefined ? { failure, sent: true, isStale: false } : undefined;
-  return failureKind({ refused, failure: broken, status, stream: true });
+  return meaningOf({ refused, failure: broken, stream: true }).kind;
 }

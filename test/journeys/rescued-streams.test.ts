@@ -121,7 +121,7 @@ await test('the record, the line and the metrics tell of both attempts, and each
   await second.behave(goesOn('chat', text));
   const answer = await read('goes-on');
   await untilIdle(gateway);
-  const { attempts = [], data, status_code } = await recordOf(gateway, answer.id);
+  const { attempts, data, status_code } = await recordOf(gateway, answer.id);
   t.equal(status_code, 200);
   t.match(data, { rescued: 'continue', failover: { target_model: 'second/m' } });
   t.match(attempts, [
