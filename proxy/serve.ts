@@ -49,13 +49,15 @@ import { createKeyStreams } from './kept/key-streams.ts';
 import { createLimiter } from './limits/limiter.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { listenForMetrics } from './metrics/metrics-server.ts';
+import { askProbe } from './probes/ask-probe.ts';
+import { Prober } from './probes/prober.ts';
 import type { Readiness } from './readiness.ts';
 import { createAccessLog } from './records/access-log.ts';
 import { openRecords } from './records/open-records.ts';
 import { createBalance } from './routing/balance/balance.ts';
 import { Turns } from './routing/balance/turns.ts';
 import { RetryBudgets } from './routing/retry/retry-budgets.ts';
-import { createProxyServer } from './server.ts';
+import { createProxyServer, type ServerParts } from './server.ts';
 import { createCurrent } from './snapshot/current.ts';
 import { createPublisher } from './snapshot/publish.ts';
 import { unusableGuardrails } from './snapshot/unusable-guardrails.ts';
@@ -127,6 +129,14 @@ const discovery = await openDiscovery({
 });
 lifecycle.discovery = discovery;
 const store = openPlaneStore(environment, { nowMs });
+const probes = new Prober({
+  turns: store.turns,
+  instance,
+  targets,
+  nowMs,
+  ask: (upstream, plan) => askProbe(upstream, plan, current.get(), gateway),
+});
+lifecycle.probes = probes;
 const limitLink = linkLimits({ store: store.limits, fleet, nowMs, log, keep: sessionKeeper(sessionPath) });
 await followBudgets(store, budgets, nowMs);
 const keyUses = new KeyUses();
@@ -176,6 +186,7 @@ const observed = createMetrics({
   limiter,
   targets,
   discovery,
+  probes,
   bodies,
   budgets,
   cache: answers.cache,
@@ -191,7 +202,7 @@ const observed = createMetrics({
   nowMs: tickMs,
 });
 const metrics = keepText(metricsOfAll(observed, siblings), environment.metricsMaxAgeMs, nowMs);
-const server = await createProxyServer({
+const gateway: ServerParts = {
   budgets,
   cache: answers.cache,
   accessLog,
@@ -229,7 +240,8 @@ const server = await createProxyServer({
   homes: kept.homes,
   readiness: () => siblings.readinessOf(readiness()),
   reportFailure: (error, requestId) => log.error({ err: error, request_id: requestId }, 'unexpected failure'),
-});
+};
+const server = await createProxyServer(gateway);
 const published = partsInForce({
   cache: answers.cache,
   pools,
@@ -239,6 +251,7 @@ const published = partsInForce({
   server,
   observed,
   targets,
+  probes,
   limiter,
   ledgers,
   nowMs,
@@ -320,7 +333,7 @@ workForSiblings(siblings, {
   failedLogins: ownFailedLogins,
   nowMs,
 });
-const live = { limiter, targets, discovery, providerKeys, ...answers, observed };
+const live = { limiter, targets, discovery, probes, providerKeys, ...answers, observed };
 lifecycle.heartbeats = startHeartbeats({
   store,
   instance,

@@ -312,6 +312,7 @@ export interface Provider {
    * Whether a model of this provider that fails (5 times in a row, or half of at least 20 calls in 10 s) is asked only when no other target of the alias is left, until a probe succeeds. It never refuses a request.
    */
   circuit_breaker: boolean;
+  probe?: ActiveProbe;
   /**
    * Whether keys with allowed_models may send body members that make a provider, itself a gateway, use another model or address: models, fallbacks, route, provider, preset, api_base, api_key, base_url and similar ones. If false, such a request is answered 400. Keys without allowed_models are not affected.
    */
@@ -441,6 +442,23 @@ export interface Discovery {
    * Time between two questions, at least 100ms; varied by a tenth. A provider that fails is asked again after a minute, or after this time when it is shorter.
    */
   refresh: string;
+}
+/**
+ * A question that the gateway asks by itself again and again, so that the state of the provider is known without requests of clients: one proxy of all that share the state store at a time. Absent: none is asked. A probe that goes well closes a circuit breaker that is open sooner; one that fails counts as one failed call.
+ */
+export interface ActiveProbe {
+  /**
+   * Time between two probes, at least 100ms; varied by a tenth.
+   */
+  interval: string;
+  /**
+   * A probe without an answer has failed after this time.
+   */
+  timeout: string;
+  /**
+   * A chat model of this provider, which is asked for one token: that costs money, and counts under the rules of provider and model. Absent: the provider is asked for its list of models, which costs nothing and counts nowhere, and shows that provider and key work; azure, bedrock and vertex have no such list and need a model.
+   */
+  model?: string;
 }
 /**
  * Timeouts on the provider side.

@@ -50,6 +50,7 @@ export function checkProviders(
     findings.problems.push(...checkForwarded(name, provider, server.user_path_header, sources));
     checkModels(name, provider, sources, findings.problems);
     checkDiscovery(name, provider, sources, findings.problems);
+    checkProbe(name, provider, sources, findings.problems);
   }
   return findings;
 }
@@ -101,4 +102,17 @@ function checkDiscovery(name: string, provider: Provider, sources: Sources, prob
   }
   if (durationMs(discovery.refresh) < shortestRefreshMs)
     problems.push(sources.problem([...path, 'refresh'], `must be at least 100ms, found ${quote(discovery.refresh)}`));
+}
+
+function checkProbe(name: string, { type, models, probe }: Provider, sources: Sources, problems: Problem[]): void {
+  if (probe === undefined) return;
+  const path = ['providers', name, 'probe'];
+  const { interval, model } = probe;
+  if (durationMs(interval) < shortestRefreshMs)
+    problems.push(sources.problem([...path, 'interval'], `must be at least 100ms, found ${quote(interval)}`));
+  if (model === undefined && typesWithoutModelList.has(type))
+    problems.push(sources.problem(path, `needs a model: ${quote(type)} has no list of models to ask for`, 'key'));
+  if (model === undefined || models === undefined || models.some((listed) => modelId(listed) === model)) return;
+  const message = `must be one of the models of the provider (${sources.place(['providers', name, 'models'], 'key')}), found ${quote(model)}`;
+  problems.push(sources.problem([...path, 'model'], message));
 }

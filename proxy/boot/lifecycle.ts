@@ -10,6 +10,7 @@ import type { StateFollower } from '../../store/state/state-follower.ts';
 import type { StateStatus } from '../../store/state/state-status.ts';
 import type { ControlPlaneWatch } from '../admin/control-plane-watch.ts';
 import type { Discovery } from '../discovery/discovery.ts';
+import type { Prober } from '../probes/prober.ts';
 import { type Readiness, readinessOf } from '../readiness.ts';
 import type { KeptCounters } from '../store/counters.ts';
 import { type Heartbeats, heartbeatBody, type OwnFacts } from '../store/heartbeat.ts';
@@ -31,6 +32,7 @@ export class Lifecycle {
   isEnforcing = true;
   // In the order in which they come up.
   discovery: Discovery | undefined;
+  probes: Pick<Prober, 'close'> | undefined;
   secrets: SecretsFollower | undefined;
   stateFollower: StateFollower | undefined;
   configFollower: Follower | undefined;
@@ -128,6 +130,7 @@ export class Lifecycle {
   /** Ends what has come up, in the order in which each needs the others; what is counted is written. */
   async close(): Promise<void> {
     this.discovery?.close();
+    this.probes?.close();
     this.secrets?.close();
     await this.configFollower?.close();
     await this.limitLink?.close();

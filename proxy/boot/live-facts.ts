@@ -1,11 +1,12 @@
 // The present facts in a heartbeat: the figures of rules, targets, discovered models, and counts of the cache and of guardrails.
-import { type HeartbeatBody, mostDiscovered, mostRefusedKeys } from '../../store/state/heartbeat-body.ts';
+import { type HeartbeatBody, mostDiscovered, mostProbes, mostRefusedKeys } from '../../store/state/heartbeat-body.ts';
 import { mostVerdictCounts } from '../../store/state/heartbeat-counts.ts';
 import type { ResponseCache } from '../cache/response-cache.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { GuardrailTally } from '../guardrails/tally.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { inSlices } from '../pacing/slices.ts';
+import type { Prober } from '../probes/prober.ts';
 import type { OwnFacts } from '../store/heartbeat.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import type { ProviderKeys } from '../upstream/api-keys.ts';
@@ -15,12 +16,13 @@ export interface LiveParts extends CountedParts {
   readonly limiter: Pick<Limiter, 'live' | 'fleet'>;
   readonly targets: Pick<TargetStates, 'known'>;
   readonly discovery: Pick<Discovery, 'known'>;
+  readonly probes: Pick<Prober, 'known'>;
   readonly providerKeys: Pick<ProviderKeys, 'troubled'>;
 }
 
 /** `nowMs`: Unix milliseconds, whole. Requests come in between: there may be ten thousand rules. */
 export async function liveFacts(
-  { limiter, targets, discovery, providerKeys, ...counted }: LiveParts,
+  { limiter, targets, discovery, probes, providerKeys, ...counted }: LiveParts,
   nowMs: number,
 ): Promise<OwnFacts['live']> {
   const figures = await inSlices(limiter.live(nowMs));
@@ -29,6 +31,7 @@ export async function liveFacts(
     ...reportFleet(limiter.fleet),
     ...reportTargets(targets, nowMs),
     ...reportDiscovered(discovery),
+    ...reportProbes(probes),
     ...reportRefused(providerKeys),
     ...reportCounts(counted),
   };
@@ -73,6 +76,17 @@ function reportRefused(keys: Pick<ProviderKeys, 'troubled'>): Pick<HeartbeatBody
     refused_keys: refused.map(
       ({ provider, position, count, trouble }) => [provider, position, count, trouble.kind, trouble.sinceMs] as const,
     ),
+  };
+}
+
+/** The first hundred; nothing when there are none. */
+function reportProbes(probes: Pick<Prober, 'known'>): Pick<HeartbeatBody, 'probes'> {
+  const known = probes.known().slice(0, mostProbes);
+  if (known.length === 0) return {};
+  return {
+    probes: known.map(({ provider, model = null, last }) => {
+      return [provider, model, last?.outcome ?? null, last?.atMs ?? null] as const;
+    }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { ResponseCache } from '../cache/response-cache.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { Prober } from '../probes/prober.ts';
 import type { ProxyServer } from '../server.ts';
 import type { Current } from '../snapshot/current.ts';
 import type { Publication } from '../snapshot/publish.ts';
@@ -23,6 +24,7 @@ export interface PublishedParts {
   readonly server: Pick<ProxyServer, 'apply'>;
   readonly observed: Pick<Metrics, 'keep'>;
   readonly targets: Pick<TargetStates, 'keep'>;
+  readonly probes: Pick<Prober, 'keep'>;
   readonly limiter: Pick<Limiter, 'prepare'>;
   readonly ledgers: Pick<Ledgers, 'keep'>;
   /** Milliseconds of the gateway's clock. */
@@ -60,6 +62,7 @@ export function partsInForce(parts: PublishedParts): PartInForce<Publication>[] 
     { name: 'listener', prepare: (next) => () => server.apply(next.snapshot) },
     { name: 'metrics', prepare: (next) => () => observed.keep(next.snapshot) },
     { name: 'targets', prepare: (next) => () => targets.keep(next.snapshot.routes.targets, next.drains) },
+    { name: 'probes', prepare: (next) => () => parts.probes.keep(next.snapshot.upstreams) },
     { name: 'snapshot', prepare: (next) => () => current.swap(next.snapshot) },
     {
       name: 'heartbeat',

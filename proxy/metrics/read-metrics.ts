@@ -23,6 +23,7 @@ import type { SpanCounts } from '../records/spans/spans.ts';
 import { type RetryBudgets, retryKinds } from '../routing/retry/retry-budgets.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { type AuxiliaryTally, auxiliaryOutcomes, auxiliaryPurposes } from '../tallies/auxiliary-tally.ts';
+import type { KnownProbe } from '../tallies/known-probe.ts';
 import type { RescueTally } from '../tallies/rescue-tally.ts';
 import type { SessionCounts } from '../tallies/session-counts.ts';
 
@@ -48,6 +49,7 @@ export interface ReadFacts {
   /** The state store, and when the counters were last written there: Unix milliseconds, 0 for never. */
   store: () => { readonly isUp: boolean; readonly writtenAtMs: number };
   discovery: Pick<Discovery, 'known'>;
+  probes: { readonly known: () => readonly KnownProbe[] };
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
   budgets: { verdicts: Pick<BudgetsInForce, 'decisions' | 'size'>; ledgers: Pick<Ledgers, 'overflowed'> };
   cache: Pick<ResponseCache, 'counts' | 'flights' | 'isShared' | 'saved' | 'semantic' | 'status'>;
@@ -179,7 +181,7 @@ function requestReaders(facts: ReadFacts, { auxiliary, guardrails, rescues, upst
   } satisfies Partial<Readers<ReadMetric>>;
 }
 
-function stateReaders({ config, state, store, hasControlPlane, secretProblems, discovery }: ReadFacts) {
+function stateReaders({ config, state, store, hasControlPlane, secretProblems, discovery, probes }: ReadFacts) {
   return {
     controlPlaneUp: () => flag(hasControlPlane()),
     secretFilesUnusable: () => secretProblems().length,
@@ -205,6 +207,20 @@ function stateReaders({ config, state, store, hasControlPlane, secretProblems, d
     stateWriteBacks: () => state()?.writeBacks ?? 0,
     discoveryModels: () => discovery.known().map(({ provider, count }) => [{ provider }, count]),
     discoveryLastSuccess: () => discovery.known().map(({ provider, atMs = 0 }) => [{ provider }, atMs / 1000]),
+    probes: () =>
+      probes
+        .known()
+        .flatMap(({ provider, counts }) =>
+          Object.entries(counts).map(([outcome, count]) => [{ provider, outcome }, count] as const),
+        ),
+    probeUp: () =>
+      probes
+        .known()
+        .flatMap(({ provider, last }) =>
+          last === undefined || last.outcome === 'unclear'
+            ? []
+            : [[{ provider }, flag(last.outcome === 'up')] as const],
+        ),
     discoveryFailures: () => discovery.known().map(({ provider, failures }) => [{ provider }, failures]),
   } satisfies Partial<Readers<ReadMetric>>;
 }

@@ -19,7 +19,7 @@ import type { GivenKey, ProviderKeys } from '../upstream/api-keys.ts';
 import { authoritiesOf } from '../upstream/dial/trust.ts';
 import type { HttpProxy } from '../upstream/dial/tunnel.ts';
 import { type AwsSigner, awsSigner } from '../upstream/sign-aws.ts';
-import type { Upstream } from './snapshot.ts';
+import type { ProbePlan, Upstream } from './snapshot.ts';
 
 /** The present and former content of a provider's files. */
 export interface FromFiles {
@@ -59,6 +59,7 @@ export function compileUpstream(
     secrets,
     learnsLimits: provider.learn_limits,
     hasBreaker: provider.circuit_breaker,
+    probe: probeOf(provider),
     discovery: discoveryOf(name, provider),
     allowsRoutingMembers: provider.allow_routing_members,
     connectTimeoutMs: durationMs(timeouts.connect),
@@ -81,6 +82,12 @@ function discoveryOf(name: string, provider: Provider): DiscoveryPlan | undefine
   const { discovery = { refresh: '1h' } } = provider;
   const accepts = modelFilter(discovery);
   return Object.freeze({ source: sourceOf(name, provider), refreshMs: durationMs(discovery.refresh), accepts });
+}
+
+function probeOf({ probe }: Provider): ProbePlan | undefined {
+  if (probe === undefined) return undefined;
+  const { interval, timeout, model } = probe;
+  return Object.freeze({ intervalMs: durationMs(interval), timeoutMs: durationMs(timeout), model });
 }
 
 function listingOf(row: Row, base: Base): ModelListing | undefined {

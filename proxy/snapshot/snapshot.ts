@@ -67,9 +67,19 @@ export interface Upstream extends Origin {
   readonly learnsLimits: boolean;
   /** Failures make others be asked first. */
   readonly hasBreaker: boolean;
+  /** How it is probed; undefined: it is not. */
+  readonly probe: ProbePlan | undefined;
   /** How its models are found out; undefined: they are configured. */
   readonly discovery: DiscoveryPlan | undefined;
   readonly patience: Patience;
+}
+
+/** A question that the gateway asks a provider by itself. */
+export interface ProbePlan {
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  /** Asked for one token; undefined: the provider is asked for its models. */
+  readonly model: string | undefined;
 }
 
 /** How a provider is asked where its words are passed on as they are. */

@@ -115,6 +115,7 @@ export interface OwnFacts {
     | 'asked_targets'
     | 'asked_target_count'
     | 'discovered_models'
+    | 'probes'
     | 'refused_keys'
     | 'cache'
     | 'verdicts'

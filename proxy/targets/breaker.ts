@@ -105,6 +105,16 @@ export class Breaker {
     }
   }
 
+  /**
+   * An active probe has an outcome, without a request of a client. A failure counts as one of a call. A success closes the breaker; where it says nothing of
+   * the model (`isOfModel` false), the next request finds out at once.
+   */
+  probed(nowMs: number, { isUp, isOfModel }: { readonly isUp: boolean; readonly isOfModel: boolean }): void {
+    if (!isUp) this.failed(nowMs);
+    else if (!this.#isClosed && isOfModel) this.#close();
+    else if (!this.#isClosed) this.#openUntilMs = Math.min(this.#openUntilMs, nowMs);
+  }
+
   /** The call says nothing about the target: 429, another 4xx, or the client broke it off. The next request may probe. */
   released(role: CallRole): void {
     if (!this.#isClosed && this.#isProbe(role)) this.#endProbe();

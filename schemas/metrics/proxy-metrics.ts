@@ -134,7 +134,7 @@ export const proxyMetrics = {
   auxiliaryCalls: {
     name: 'gateway_auxiliary_calls_total',
     type: 'counter',
-    help: 'Calls of models that the gateway itself made, by purpose (guardrails, cache) and outcome: answered, refused (by a limit, a budget or its own request: no provider was asked), failed, timeout, cancelled (the answer was no longer needed). They do not count as model requests, but as calls of providers.',
+    help: 'Calls of models that the gateway itself made, by purpose (guardrails, cache, probes) and outcome: answered, refused (by a limit, a budget or its own request: no provider was asked), failed, timeout, cancelled (the answer was no longer needed). They do not count as model requests, but as calls of providers.',
     labelNames: ['purpose', 'outcome'],
   },
   storedResponses: {
@@ -308,6 +308,19 @@ export const proxyMetrics = {
     acrossWorkers: 'max',
   },
   ...cacheMetrics,
+  probes: {
+    name: 'gateway_probes_total',
+    type: 'counter',
+    help: 'Active probes of a provider that this proxy has made, by outcome: up, down (not reached, no answer, or a failure of its own), unclear (such as a refused key or a used up limit). Only providers with probe.',
+    labelNames: ['provider', 'outcome'],
+  },
+  probeUp: {
+    name: 'gateway_probe_up',
+    type: 'gauge',
+    help: '1 while the last active probe of a provider went well, 0 while it failed, whichever proxy of the fleet made it. Absent before the first.',
+    labelNames: ['provider'],
+    acrossWorkers: 'min',
+  },
   discoveryModels: {
     name: 'gateway_discovery_models',
     type: 'gauge',

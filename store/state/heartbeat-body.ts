@@ -61,12 +61,22 @@ export interface HeartbeatBody {
   readonly verdicts?: readonly VerdictCount[];
   /** Providers that are asked for their models, up to `mostDiscovered`; absent in the heartbeat of an older proxy. */
   readonly discovered_models?: readonly DiscoveredModels[];
+  /** Providers that are probed, up to `mostProbes`; absent when there are none. */
+  readonly probes?: readonly ReportedProbe[];
 }
 
 export type LimitScope = 'fleet' | 'replica';
 
 /** `lost`: it does not answer, and on_store_loss says what holds. `recovering`: it waits until all proxies have told what they hold. */
 export type LimitStoreState = 'up' | 'lost' | 'recovering';
+
+/** The last probe of a provider. `model` null: it is asked for its models. `outcome`: see the schema of /admin/status; null: none is known. */
+export type ReportedProbe = readonly [
+  provider: string,
+  model: string | null,
+  outcome: string | null,
+  atMs: number | null,
+];
 
 /** `atMs`: when the provider last said its models, in Unix milliseconds; null for never. */
 export type DiscoveredModels = readonly [provider: string, count: number, atMs: number | null];
@@ -142,6 +152,8 @@ export const mostRefusedKeys = 100;
 export const mostAskedTargets = 200;
 /** How long calls of targets are counted for. */
 export const callWindowSeconds = 60;
+/** The most providers that are probed. */
+export const mostProbes = 100;
 /** The most providers that are asked for their models. */
 export const mostDiscovered = 100;
 
@@ -201,6 +213,7 @@ function parse(body: object): HeartbeatBody | undefined {
     (said.asked_target_count === undefined || isNumber(said.asked_target_count)) &&
     (said.cache === undefined || isCacheFacts(said.cache)) &&
     (said.verdicts === undefined || areVerdictCounts(said.verdicts)) &&
+    (said.probes === undefined || (Array.isArray(said.probes) && said.probes.every(isReportedProbe))) &&
     (found === undefined || (Array.isArray(found) && found.every(isDiscovered)));
   return isWhole ? (body as HeartbeatBody) : undefined;
 }
@@ -235,6 +248,7 @@ function isReadiness(value: unknown): value is NonNullable<HeartbeatBody['ready'
 const limitScopes: ReadonlySet<unknown> = new Set<LimitScope>(['fleet', 'replica']);
 const limitStoreStates: ReadonlySet<unknown> = new Set<LimitStoreState>(['up', 'lost', 'recovering']);
 const breakerStates: ReadonlySet<unknown> = new Set(['closed', 'half_open', 'open']);
+const probeOutcomes: ReadonlySet<unknown> = new Set(['up', 'down', 'unclear']);
 const limitDimensions: ReadonlySet<unknown> = new Set(['requests', 'tokens', 'input_tokens', 'output_tokens']);
 
 function isAsked(value: unknown): value is AskedTarget {
@@ -267,6 +281,13 @@ function isDiscovered(value: unknown): value is DiscoveredModels {
   if (!Array.isArray(value)) return false;
   const [provider, count, atMs] = value as unknown[];
   return isText(provider) && isNumber(count) && count >= 0 && (atMs === null || isMoment(atMs));
+}
+
+function isReportedProbe(value: unknown): value is ReportedProbe {
+  if (!Array.isArray(value)) return false;
+  const [provider, model, outcome, atMs] = value as unknown[];
+  const isKnown = probeOutcomes.has(outcome) && isMoment(atMs);
+  return isText(provider) && (model === null || isText(model)) && (isKnown || (outcome === null && atMs === null));
 }
 
 function isMoment(value: unknown): value is number {

@@ -61,6 +61,7 @@ export function sealDocuments(store: StateStore, options: SealOptions): SealedSt
     heartbeats: (...given) => store.heartbeats(...given),
     removeHeartbeat: (...given) => store.removeHeartbeat(...given),
     uses: store.uses,
+    turns: store.turns,
     kept: sealItems(store.kept, () => seals.itemKeys),
     limits: store.limits,
     close: () => store.close(),

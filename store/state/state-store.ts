@@ -137,6 +137,35 @@ export interface DocumentUses {
   forget(kind: string, ids: readonly string[]): Promise<void>;
 }
 
+/** The last end of a turn, by the clock of the store. */
+export interface EndedTurn {
+  /** What its holder left. */
+  readonly value: string;
+  /** Unix milliseconds; equal for equal ends. */
+  readonly atMs: number;
+}
+
+/** A piece of work that several processes would do, and one of them does at a time. */
+export interface Turn {
+  readonly name: string;
+  /** The process; it gets a turn that it holds already again. */
+  readonly holder: string;
+}
+
+/** Turns by name: of all processes that share the store, one holds a turn. They are no documents: the store may lose one. */
+export interface Turns {
+  /**
+   * Takes the turn for `lifeMs`, unless another process holds it, or the last one ended less than `everyMs` ago. `last`: how the last one
+   * ended, absent when none has.
+   */
+  take(
+    turn: Turn,
+    times: { readonly everyMs: number; readonly lifeMs: number },
+  ): Promise<{ readonly isTaken: boolean; readonly last?: EndedTurn }>;
+  /** Ends the turn and leaves a value of up to 100 characters. Undefined, and nothing changed, when its time was over and another process has it. */
+  end(turn: Turn, value: string): Promise<EndedTurn | undefined>;
+}
+
 /** Settings of a store that could lose documents. */
 export interface Inspection {
   /** A sentence each. */
@@ -197,6 +226,7 @@ export interface StateStore {
   heartbeats(instance?: string): Promise<Heartbeat[]>;
   removeHeartbeat(instance: string): Promise<void>;
   readonly uses: DocumentUses;
+  readonly turns: Turns;
   /** They begin with their first use. */
   readonly kept: KeptItems;
   /** Nothing is opened for them before `connect` or `look`. */

@@ -22,6 +22,7 @@ import { counterCases } from './state-store-counter-cases.ts';
 import type { Engine } from './state-store-engines.ts';
 import { pastCases } from './state-store-past-cases.ts';
 import { sinceCases } from './state-store-since-cases.ts';
+import { turnCases } from './state-store-turn-cases.ts';
 import { useCases } from './state-store-use-cases.ts';
 
 const expecting = (kinds: Record<string, number>): ReadonlyMap<string, number> => new Map(Object.entries(kinds));
@@ -369,6 +370,7 @@ export async function testContract(engine: Engine): Promise<void> {
     ...pastCases,
     ...sinceCases,
     ...counterCases,
+    ...turnCases,
     ...useCases,
   })) {
     await test(`${engine.name}: ${claim}`, (t) => run(t, engine));

@@ -59,6 +59,7 @@ await test('a proxy that enforces what is desired is shown with all it says', as
       unusable_target_count: 0,
       refused_keys: [],
       discovered_models: [],
+      probes: [],
     },
   ]);
 });

@@ -141,6 +141,7 @@ await test('a proxy: each part in turn cannot keep to a config', async (t) => {
       ledgers: new Ledgers(),
       nowMs,
       discovery,
+      probes: { keep: () => undefined },
       server: { apply: (snapshot) => void applied.push(snapshot) },
       observed,
       targets,

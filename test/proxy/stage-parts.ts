@@ -104,6 +104,7 @@ export function metricsOf(
     limiter,
     targets,
     discovery: { known: () => [] },
+    probes: { known: () => [] },
     bodies: new BodyBudget(0),
     budgets: new Budgets(),
     cache: cacheOf(),

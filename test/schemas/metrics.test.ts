@@ -53,6 +53,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
     limiter: createLimiter(),
     targets: new TargetStates(),
     discovery: { known: () => [] },
+    probes: { known: () => [] },
     bodies: new BodyBudget(0),
     budgets: new Budgets(),
     cache: cacheOf(),

@@ -9,6 +9,7 @@ import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { isEmptied } from '../../../store/state/custody.ts';
 import {
   mostDiscovered,
+  mostProbes,
   mostRefusedKeys,
   mostUnusableTargets,
   readHeartbeatBody,
@@ -170,6 +171,9 @@ function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | und
       return { provider, key, keys, reason, since: timestamp(sinceMs) };
     }),
     unusable_target_count: body.unusable_target_count ?? 0,
+    probes: (body.probes ?? []).slice(0, mostProbes).map(([provider, model, outcome, atMs]) => {
+      return { provider, model, outcome, probed_at: atMs === null ? null : timestamp(atMs) };
+    }),
     discovered_models: (body.discovered_models ?? []).slice(0, mostDiscovered).map(([provider, count, atMs]) => {
       return { provider, count, discovered_at: atMs === null ? null : timestamp(atMs) };
     }),

@@ -20,6 +20,8 @@ export interface RedisKeys {
   readonly heartbeatTimes: string;
   /** A hash, by every process: id of a document of that kind → the hour of its last use. The control plane removes those of deleted ones. */
   uses(kind: string): string;
+  /** A hash, by the holders of turns: name → `<until>:<ended at>:<holder's name in hex>:<value>`, times in milliseconds of the server. */
+  readonly turns: string;
   /** A hash, by the proxy of that instance: `sequence`, and a field for each counter. */
   counters(instance: string): string;
   /** A sorted set beside it: field → when it expires. */
@@ -78,6 +80,7 @@ export function redisKeys(prefix: string): RedisKeys {
     changed: key('changed'),
     heartbeats: key('heartbeats'),
     heartbeatTimes: key('heartbeat-times'),
+    turns: key('turns'),
     uses: (kind) => key(`uses:${kind}`),
     counters: (instance) => key(`counters:${instance}`),
     counterExpiry: (instance) => key(`counter-expiry:${instance}`),

@@ -17,6 +17,7 @@ import {
   type StateStore,
   type StoredState,
   type StorePosition,
+  type Turns,
 } from '../state-store.ts';
 import { type RedisUrl, redisAddress } from './address.ts';
 import type { ConnectionSettings } from './client.ts';
@@ -30,6 +31,7 @@ import { type RedisLimitOptions, RedisLimits } from './limits.ts';
 import { hashPortions, readHash } from './portions.ts';
 import { commitScript, initialiseScript, type RedisScript, rewriteScript, sinceScript } from './scripts.ts';
 import { changeText, FieldReading, fieldOf, fieldsOf, parsePosition, parseSince, positionFields } from './state.ts';
+import { redisTurns } from './turns.ts';
 import { type Asking, redisUses } from './uses.ts';
 import { RedisInspector } from './warnings.ts';
 import { type RedisWatch, watchRedis } from './watch.ts';
@@ -76,6 +78,7 @@ export class RedisStore implements StateStore {
   readonly #pollMs: number;
   readonly #watches: { watch: RedisWatch; readonly onChange: () => void }[] = [];
   readonly uses: DocumentUses;
+  readonly turns: Turns;
   readonly loadCounters: StateStore['loadCounters'];
   readonly writeCounters: StateStore['writeCounters'];
   readonly writeHeartbeat: StateStore['writeHeartbeat'];
@@ -100,6 +103,7 @@ export class RedisStore implements StateStore {
     this.#inspector = new RedisInspector((command) => this.#connection.ask(command));
     const write: Asking['write'] = (...given) => this.#write(...given);
     this.uses = redisUses({ write, read: (command) => this.#readOwn(command) }, keys);
+    this.turns = redisTurns({ write }, keys);
     const explain = (error: unknown): Error => explainRedisFailure(this.#settings.address, error);
     const counters = redisCounters({ ask: (command) => this.#connection.ask(command), write, explain }, keys);
     this.loadCounters = counters.loadCounters;

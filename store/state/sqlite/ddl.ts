@@ -10,6 +10,17 @@ CREATE TABLE IF NOT EXISTS document_use (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** Made with the first turn that is taken. By every process that shares the file. Times: Unix milliseconds; `until_ms`, `ended_ms` 0: never. */
+export const createTurns = `
+CREATE TABLE IF NOT EXISTS turn (
+  name TEXT PRIMARY KEY,
+  holder TEXT NOT NULL,
+  until_ms INTEGER NOT NULL,
+  ended_ms INTEGER NOT NULL,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+`;
+
 /**
  * Made with the first commit of a version that remembers changes. By the control plane. `change_name`: the documents that the change of that
  * mark wrote or deleted; a version that does not name them leaves rows of other marks behind.

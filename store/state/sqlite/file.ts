@@ -7,7 +7,8 @@ import { releaseBallast, takeBallast } from './ballast.ts';
 import { createFile, identityOf, pause, switchToWal, versionOf } from './database-file.ts';
 import { createTables, tablesVersion } from './ddl.ts';
 import { explainFailure, failure } from './failure.ts';
-import { StateTables, transact } from './operations.ts';
+import { StateTables } from './operations.ts';
+import { transact } from './transact.ts';
 
 /** How long an empty file may stand before it is taken for an emptied store: that of a copy, which cp and others begin with, is shorter. */
 const copyBeginsMs = 200;

@@ -2,7 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type KeptKey, keptOverheadBytes } from '../kept-items.ts';
 import type { KeyInput, PutInput, SweepInput } from './kept-messages.ts';
-import { transact } from './operations.ts';
+import { transact } from './transact.ts';
 
 /** Kept in `user_version`. Raise it with every change of the tables. */
 export const keptVersion = 1;

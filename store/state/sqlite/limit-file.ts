@@ -6,8 +6,8 @@ import { graveMs } from '../limits/book.ts';
 import type { Counter } from '../limits/counter.ts';
 import type { LimitGrave, LimitMeta, LimitSession, LimitTables } from '../limits/tables.ts';
 import { failure } from './failure.ts';
-import { transact } from './operations.ts';
 import { SpareFile } from './spare-file.ts';
+import { transact } from './transact.ts';
 
 /** Kept in `user_version`. Raise it with every change of the tables. */
 export const limitsVersion = 1;

@@ -29,6 +29,8 @@ export type OperationName =
   | 'noteUses'
   | 'usesOf'
   | 'forgetUses'
+  | 'takeTurn'
+  | 'endTurn'
   | 'watch'
   | 'close';
 
@@ -168,4 +170,25 @@ export interface UsedInput {
 export interface HeartbeatInput {
   readonly instance: string;
   readonly atMs: number;
+}
+
+export interface TurnInput {
+  readonly name: string;
+  readonly holder: string;
+}
+
+export interface TakeInput extends TurnInput {
+  readonly everyMs: number;
+  readonly lifeMs: number;
+}
+
+/** `endedMs` 0: none has ended. */
+export interface TakeOutput {
+  readonly isTaken: boolean;
+  readonly endedMs: number;
+  readonly value: string;
+}
+
+export interface EndInput extends TurnInput {
+  readonly value: string;
 }

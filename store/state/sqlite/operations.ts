@@ -7,6 +7,7 @@ import type {
   CommitInput,
   CommitOutput,
   CountersInput,
+  EndInput,
   HeartbeatInput,
   LoadInput,
   LoadOutput,
@@ -14,25 +15,16 @@ import type {
   RevisionOutput,
   RewriteInput,
   SinceInput,
+  TakeInput,
+  TakeOutput,
   TextChange,
   TextName,
   TextNames,
   UsedInput,
   UsesInput,
 } from './messages.ts';
-
-/** Runs `work` between BEGIN and COMMIT; whatever is thrown takes everything back. */
-export function transact<Result>(database: DatabaseSync, mode: 'DEFERRED' | 'IMMEDIATE', work: () => Result): Result {
-  database.exec(`BEGIN ${mode}`);
-  try {
-    const result = work();
-    database.exec('COMMIT');
-    return result;
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw error;
-  }
-}
+import { transact } from './transact.ts';
+import { endTurn, takeTurn } from './turns.ts';
 
 /** Whether the text is JSON: garbage in one document must not cost the others. */
 function isJson(text: string): boolean {
@@ -257,6 +249,15 @@ export class StateTables {
       const forget = this.#sql('DELETE FROM document_use WHERE kind = ? AND id = ?');
       for (const id of ids) forget.run(kind, id);
     });
+  }
+
+  takeTurn(input: TakeInput): TakeOutput {
+    return takeTurn(this.#database, input);
+  }
+
+  /** When it ended; null: another process holds it. */
+  endTurn(input: EndInput): number | null {
+    return endTurn(this.#database, input);
   }
 
   #hasUses(): boolean {

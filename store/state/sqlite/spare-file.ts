@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type StoreFailure, StoreUnavailable } from '../store-unavailable.ts';
 import { createFile, identityOf, switchToWal, versionOf } from './database-file.ts';
 import { explainFailure, failure } from './failure.ts';
-import { transact } from './operations.ts';
+import { transact } from './transact.ts';
 
 /** The next access on the same connection may succeed. */
 const passing: readonly StoreFailure[] = ['timeout', 'full'];

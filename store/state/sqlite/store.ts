@@ -27,6 +27,7 @@ import {
   type StoredCounters,
   type StoredState,
   type StorePosition,
+  type Turns,
 } from '../state-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { sqliteKept } from './kept.ts';
@@ -36,6 +37,7 @@ import type {
   CommitOutput,
   CountersInput,
   CountersOutput,
+  EndInput,
   HeartbeatInput,
   LoadInput,
   LoadOutput,
@@ -45,6 +47,8 @@ import type {
   RewriteInput,
   SinceInput,
   SinceOutput,
+  TakeInput,
+  TakeOutput,
   TextChange,
   TextDocument,
   TextName,
@@ -92,6 +96,20 @@ class SqliteStore implements StateStore {
     },
     forget: async (kind, ids) => {
       await this.#ask<null>('forgetUses', { kind, ids } satisfies UsedInput);
+    },
+  };
+
+  readonly turns: Turns = {
+    take: async (turn, times) => {
+      const { isTaken, endedMs, value } = await this.#ask<TakeOutput>('takeTurn', {
+        ...turn,
+        ...times,
+      } satisfies TakeInput);
+      return { isTaken, ...(endedMs === 0 ? {} : { last: { value, atMs: endedMs } }) };
+    },
+    end: async (turn, value) => {
+      const atMs = await this.#ask<number | null>('endTurn', { ...turn, value } satisfies EndInput);
+      return atMs === null ? undefined : { value, atMs };
     },
   };
 

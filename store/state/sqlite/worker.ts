@@ -8,6 +8,7 @@ import type {
   CommitInput,
   CountersInput,
   CountersOutput,
+  EndInput,
   HeartbeatInput,
   LoadInput,
   OperationName,
@@ -15,6 +16,7 @@ import type {
   Request,
   RewriteInput,
   SinceInput,
+  TakeInput,
   ThreadSettings,
   UsedInput,
   UsesInput,
@@ -55,6 +57,8 @@ const operations: Readonly<Record<Operation, (tables: StateTables, input: string
     tables.noteUses(JSON.parse(input) as UsesInput);
     return 'null';
   },
+  takeTurn: (tables, input) => JSON.stringify(tables.takeTurn(JSON.parse(input) as TakeInput)),
+  endTurn: (tables, input) => JSON.stringify(tables.endTurn(JSON.parse(input) as EndInput)),
   usesOf: (tables, input) => JSON.stringify(tables.usesOf(JSON.parse(input) as UsedInput)),
   forgetUses(tables, input) {
     tables.forgetUses(JSON.parse(input) as UsedInput);

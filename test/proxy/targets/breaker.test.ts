@@ -217,3 +217,21 @@ await test('whatever happens, it does what its history says', async () => {
     runs(1000),
   );
 });
+
+await test('an active probe of the model closes it, one of the provider lets the next request find out; a failure counts as one', async (t) => {
+  const up = (isOfModel: boolean) => ({ isUp: true, isOfModel });
+  const down = { isUp: false, isOfModel: true };
+  const opened = after('fffff');
+  opened.breaker.probed(opened.nowMs, up(false));
+  t.equal(opened.breaker.state(opened.nowMs), 'half_open');
+  opened.breaker.probed(opened.nowMs, up(true));
+  t.equal(opened.breaker.state(opened.nowMs), 'closed');
+  const shaken = after('ffff');
+  shaken.breaker.probed(shaken.nowMs, up(true));
+  t.equal(shaken.breaker.state(shaken.nowMs), 'closed');
+  shaken.breaker.probed(shaken.nowMs, down);
+  t.equal(shaken.breaker.state(shaken.nowMs), 'open', 'its success hid no failures of requests');
+  const fresh = after('s');
+  for (let probe = 0; probe < 4; probe += 1) fresh.breaker.probed(fresh.nowMs, down);
+  t.equal(fresh.breaker.state(fresh.nowMs), 'closed');
+});
