@@ -1,0 +1,90 @@
+// An answer breaks off, or an error comes within it.
+import type { Scenario } from '../scenario.ts';
+
+const published = { isPublished: true } as const;
+
+export const breaks: readonly Scenario[] = [
+  {
+    name: 'cut before the answer begins',
+    plans: [{ until: 'nothing', then: 'closes' }, 'answers'],
+    sees: 'answer',
+  },
+  { name: 'cut behind the headers', plans: [{ until: 'head', then: 'closes' }, 'answers'], sees: 'answer' },
+  {
+    name: 'cut before the first word',
+    form: 'SSE',
+    plans: [{ until: 'role', then: 'closes' }, 'answers'],
+    sees: 'answer',
+  },
+  {
+    name: 'cut in the middle',
+    ...published,
+    plans: [{ until: 'middle', then: 'closes' }, 'answers'],
+    sees: 'answer',
+  },
+  { name: 'reset in the middle', plans: [{ until: 'middle', then: 'resets' }, 'answers'], sees: 'answer' },
+  {
+    name: 'cut after the last word, before the end',
+    form: 'SSE',
+    plans: [{ until: 'words', then: 'closes' }, 'answers'],
+    sees: 'answer',
+  },
+  {
+    name: 'an orderly end after the last word, without finish reason',
+    form: 'SSE',
+    plans: [{ until: 'words', then: 'ends' }, 'answers'],
+    sees: 'answer',
+  },
+  {
+    name: 'no last event (`[DONE]`, `message_stop`)',
+    form: 'SSE',
+    plans: [{ until: 'finish', then: 'ends' }, 'answers'],
+    sees: 'answer',
+  },
+  {
+    name: 'no finish reason, but the last event',
+    form: 'SSE',
+    plans: [{ without: 'finish reason' }, 'answers'],
+    sees: 'answer',
+  },
+  {
+    name: 'an error event first',
+    ...published,
+    form: 'SSE',
+    plans: [{ until: 'head', says: 'error' }, 'answers'],
+    sees: 'answer',
+  },
+  {
+    name: 'an error event first, beside `choices`',
+    form: 'SSE',
+    wire: 'chat',
+    plans: [{ until: 'head', says: 'error beside choices' }, 'answers'],
+    sees: 'answer',
+  },
+  {
+    name: 'an error event after the role',
+    form: 'SSE',
+    plans: [{ until: 'role', says: 'error' }, 'answers'],
+    sees: 'answer',
+  },
+  {
+    name: 'an error event after the role, beside `choices`',
+    form: 'SSE',
+    wire: 'chat',
+    plans: [{ until: 'role', says: 'error beside choices' }, 'answers'],
+    sees: 'answer',
+  },
+  {
+    name: 'an error event in the middle',
+    form: 'SSE',
+    plans: [{ until: 'middle', says: 'error' }, 'answers'],
+    sees: 'answer',
+  },
+  {
+    name: 'an error event in the middle, beside `choices`',
+    form: 'SSE',
+    wire: 'chat',
+    plans: [{ until: 'middle', says: 'error beside choices' }, 'answers'],
+    sees: 'answer',
+  },
+];
