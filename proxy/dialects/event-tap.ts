@@ -65,6 +65,8 @@ export abstract class EventTap implements WatchedStream {
   /** The terminal event has come, or why the answer ends. Known only to a tap that counts choices. */
   abstract answered(): boolean;
 
+  abstract missingEnd(): string;
+
   failed(): boolean {
     return this.hasFailed;
   }

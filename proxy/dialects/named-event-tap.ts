@@ -21,8 +21,10 @@ const named = /^(?:event:|data: ?\{\s*"type"\s*:\s*") ?([\w.]+)/m;
  */
 export abstract class NamedEventTap extends EventTap {
   #isDone = false;
-  /** The last event has come, or the reason to stop. Known only to a tap that counts choices. */
+  /** The reason to stop has come, which tells the end as the last event does. Known only to a tap that counts choices. */
   protected hasReason = false;
+  /** The last event has come. Known only to a tap that counts choices. */
+  #hasLast = false;
   /** The name of an event too long to be held, while it passes. */
   #longName = '';
 
@@ -35,13 +37,21 @@ export abstract class NamedEventTap extends EventTap {
   }
 
   answered(): boolean {
-    return this.hasReason || this.hasLong || this.#hasEnd(this.held.peek());
+    return this.hasReason || this.#hasLast || this.hasLong || this.#hasEnd(this.held.peek());
+  }
+
+  missingEnd(): string {
+    const hasEnd = this.#hasLast || this.hasLong || this.#hasEnd(this.held.peek());
+    return hasEnd || !this.hasReason ? '' : this.lastEvent;
   }
 
   /** Usage and the end come at once. */
   awaitsUsage(): boolean {
     return false;
   }
+
+  /** The last event, if it says nothing of the answer. */
+  protected abstract readonly lastEvent: string;
 
   /** Whether an event of this name is the last one. */
   protected abstract ends(name: string): boolean;
@@ -106,7 +116,7 @@ export abstract class NamedEventTap extends EventTap {
   }
 
   #note(name: string): void {
-    this.hasReason ||= this.ends(name);
+    this.#hasLast ||= this.ends(name);
     this.hasFailed ||= this.fails(name);
   }
 

@@ -1,6 +1,7 @@
 // Judges the first events of a provider's stream: no content yet, the beginning of an answer, or an error in place of one.
 import type { StreamEvent } from './conversation/stream-event.ts';
 import type { ProviderWords } from './dialect.ts';
+import { parseObject } from './json/json.ts';
 import { ServerEventSplitter } from './server-events.ts';
 import { mayNameError } from './stream-secrets.ts';
 import { type EventReader, type EventSplitter, InvalidAnswer, type RawEvent } from './translation.ts';
@@ -13,9 +14,6 @@ export interface ReadableStream {
   /** The provider's own words in the text of an error, its secrets still in them. */
   readonly readError: (text: string) => ProviderWords;
 }
-
-/** The last event of chat, which is none of an answer when it comes alone. */
-const lastEvent = '[DONE]';
 
 export class Opening {
   /** The error that came before anything was said. */
@@ -30,7 +28,7 @@ export class Opening {
   /** Something of it was read. */
   #isRead = false;
 
-  /** `isRelayed`: its bytes pass as they are, so an event that cannot be read counts as the beginning of an answer. */
+  /** `isRelayed`: its bytes pass as they are, so JSON of an unknown form, or an empty event, counts as the beginning of an answer. */
   constructor(stream: ReadableStream, isRelayed: boolean = false) {
     this.#isRelayed = isRelayed;
     this.#splitter = stream.eventSplitter?.() ?? new ServerEventSplitter();
@@ -79,7 +77,9 @@ export class Opening {
     try {
       this.#take(this.#reader.read(raw), raw);
     } catch (error) {
-      if (!(this.#isRelayed && error instanceof InvalidAnswer) || raw.data.trim() === lastEvent) throw error;
+      const isOdd = raw.data.trim() !== '' && parseObject(raw.data) === undefined;
+      const mayPass = this.#isRelayed && error instanceof InvalidAnswer && !isOdd;
+      if (!mayPass) throw error;
       this.#hasBegun = true;
     }
   }

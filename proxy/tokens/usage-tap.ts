@@ -113,7 +113,7 @@ class EventSink implements Sink {
     }
     // A failure after the terminal event does not concern the client.
     const isWhole = this.#stream.finished() || (failure === undefined && this.#isCleanlyEnded);
-    if (isWhole) this.#passRest();
+    if (isWhole) this.#passEnd(failure === undefined && this.#framing.needsEnd);
     else if (this.#stream.insideEvent) this.#next.write(eventBreak);
     this.#next.end(isWhole ? undefined : broken);
   }
@@ -123,9 +123,17 @@ class EventSink implements Sink {
     return isFramed && (!needsEnd || this.#stream.answered());
   }
 
-  #passRest(): void {
+  #passRest(): Buffer {
     const rest = this.#stream.rest();
     if (rest.length > 0) this.#next.write(rest);
+    return rest;
+  }
+
+  /** Clients wait for the last event, which some servers leave out. */
+  #passEnd(mayMiss: boolean): void {
+    const rest = this.#passRest();
+    const missing = mayMiss ? this.#stream.missingEnd() : '';
+    if (missing !== '') this.#next.write(Buffer.from(rest.length === 0 ? missing : `\n\n${missing}`));
   }
 }
 

@@ -25,6 +25,8 @@ export interface WatchedStream extends PassedStream {
   finished(): boolean;
   /** The terminal event has come, or why the answer ends: a stream that ends cleanly may lack the former. Known only when choices must have ended. */
   answered(): boolean;
+  /** The last event, where the answer was ended without it; empty: it has come. Known only when choices must have ended. */
+  missingEnd(): string;
   /** An event told of an error, in the place of the end. Known only when choices must have ended. */
   failed(): boolean;
   /** The answer was ended, and its usage may come next. */

@@ -19,7 +19,7 @@ export interface Seen {
 }
 
 /**
- * pass: the whole answer, or, where no provider could give one, the right error, in time. partial: an answer that came late. safe: an honest
+ * pass: the whole answer, or, where no provider could give one, the right error, in time. partial: an answer that came late, or without a finish reason. safe: an honest
  * error although a provider could have answered. fail: anything wrong, or silent.
  */
 export function judge(cell: Cell, seen: Seen): Verdict {
@@ -52,6 +52,7 @@ function judgeHeard(cell: Cell, { heard, slowdown }: Seen): Verdict {
   if (heard.error !== undefined) return judgeError(heard, heard.error);
   const wrong = sees === 'answer' ? wrongAnswer(cell, heard) : wrongFinish(sees.finish, heard);
   if (wrong !== undefined) return fail(wrong);
+  if (heard.finish === undefined) return { grade: 'partial', reason: 'the finish reason is missing' };
   return isLate ? { grade: 'partial', reason: late } : pass;
 }
 
@@ -92,7 +93,7 @@ function wrongAnswer({ targets }: Cell, { status, text, finish, usage, isEnded }
   const [target] = from;
   if (target === undefined) return `an answer of no provider: ${text.slice(0, 80)}`;
   if (text !== target.answer.text) return `${text.length} of ${target.answer.text.length} characters, as if complete`;
-  if (finish !== 'complete') return `the finish is ${finish ?? 'not told'}`;
+  if (finish !== 'complete' && finish !== undefined) return `the finish is ${finish}`;
   if (!isEnded) return 'the last event is missing';
   const { input, output } = target.answer.usage;
   if (usage?.input === input && usage.output === output) return undefined;

@@ -74,7 +74,9 @@ function reasonOf({ name, no = {} }: Scenario, row: readonly (Grade | undefined)
   return (['JSON', 'SSE'] as const).flatMap((form) => {
     const own = row.filter((_, index) => columns[index]?.[1] === form);
     const bad = own.find((grade) => grade !== undefined && grade !== 'pass');
-    return bad === undefined ? [] : [`- **${name}**, ${form}, ${bad}: ${no[form]?.why ?? 'this is a fault of the gateway'}`];
+    return bad === undefined
+      ? []
+      : [`- **${name}**, ${form}, ${bad}: ${no[form]?.why ?? 'this is a fault of the gateway'}`];
   });
 }
 

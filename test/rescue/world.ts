@@ -69,7 +69,11 @@ function modelOf(entry: Entry): string {
 }
 
 async function configOf(t: Teardown, cells: readonly Cell[], upstream: FakeUpstream): Promise<object> {
-  const places = { port: `http://127.0.0.1:${await freePort()}`, tls: await startTls(t), dns: 'http://no-host.invalid' };
+  const places = {
+    port: `http://127.0.0.1:${await freePort()}`,
+    tls: await startTls(t),
+    dns: 'http://no-host.invalid',
+  };
   const providers: Record<string, Record<string, unknown> & { readonly models: string[] }> = {};
   for (const { targets, scenario } of cells) {
     for (const [index, target] of targets.entries()) {

@@ -65,6 +65,11 @@ export class StreamTap extends EventTap {
     return terminal.test(held.toString('latin1')) || this.#reasons + reasonsIn(held) >= choices;
   }
 
+  missingEnd(): string {
+    const hasEnd = this.#hasLast || this.hasLong || terminal.test(this.held.peek().toString('latin1'));
+    return hasEnd || !this.answered() ? '' : 'data: [DONE]\n\n';
+  }
+
   /** The last usage that was reported. */
   usage(): TokenUsage | undefined {
     return this.options.readsUsage ? (lastUsage(this.held.peek()) ?? this.#usage) : undefined;

@@ -10,6 +10,7 @@ const stopReason = Buffer.from('"stop_reason":"');
 
 /** Of one stream. An `error` event ends it, too. */
 export class MessagesTap extends NamedEventTap {
+  protected readonly lastEvent = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
   #counts: Counts = noCounts;
   #isFinal = false;
 

@@ -10,6 +10,8 @@ const lastEvents = new Set(['response.completed', 'response.incomplete', 'respon
 
 /** Of one stream. An `error` event ends it, too. */
 export class ResponsesTap extends NamedEventTap {
+  /** It holds the answer, and nothing else tells that this is complete. */
+  protected readonly lastEvent = '';
   #usage: TokenUsage | undefined;
   /** Reads a last event too long to be held. */
   #long: UsageReader | undefined;

@@ -40,12 +40,19 @@ export const breaks: readonly Scenario[] = [
     form: 'SSE',
     plans: [{ until: 'finish', then: 'ends' }, 'answers'],
     sees: 'answer',
+    calls: [1, 0],
+    no: { SSE: { grade: 'safe', why: 'of Responses the last event holds the answer and its usage' } },
   },
   {
-    name: 'no finish reason, but the last event',
+    name: 'no finish reason, but `[DONE]`',
     form: 'SSE',
+    wire: 'chat',
     plans: [{ without: 'finish reason' }, 'answers'],
     sees: 'answer',
+    calls: [1, 0],
+    no: {
+      SSE: { grade: 'partial', why: 'the provider says that the answer is over, and not why; clients see the same' },
+    },
   },
   {
     name: 'an error event first',

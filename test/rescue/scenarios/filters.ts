@@ -26,10 +26,7 @@ const chatFilter: Act = {
       choices: [{ index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'content_filter' }],
       usage: { prompt_tokens: 9, completion_tokens: 0, total_tokens: 9 },
     },
-    events: [
-      chatChunk({ role: 'assistant', content: '' }, null),
-      chatChunk({}, 'content_filter'),
-    ],
+    events: [chatChunk({ role: 'assistant', content: '' }, null), chatChunk({}, 'content_filter')],
   },
 };
 
