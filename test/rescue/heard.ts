@@ -102,10 +102,10 @@ function readWhole(door: Door, status: number, text: string): Read {
   if (door === 'chat') {
     const [choice] = listOf(body['choices']);
     const { content } = membersOf(choice?.['message']);
-    return { ...answer, text: String(content ?? ''), finish: finishOf(choice?.['finish_reason']) };
+    return { ...answer, text: textOf(content), finish: finishOf(choice?.['finish_reason']) };
   }
   if (door === 'messages') {
-    const words = listOf(body['content']).map((block) => String(block['text'] ?? ''));
+    const words = listOf(body['content']).map((block) => textOf(block['text']));
     return { ...answer, text: words.join(''), finish: finishOf(body['stop_reason']) };
   }
   return { ...answer, text: outputText(body), finish: finishOfResponse(body) };
@@ -150,15 +150,15 @@ function take(door: Door, read: Read, event: Members): Read {
     const [choice] = listOf(event['choices']);
     const { content } = membersOf(choice?.['delta']);
     const finish = finishOf(choice?.['finish_reason']) ?? read.finish;
-    return { ...next, text: read.text + String(content ?? ''), finish };
+    return { ...next, text: read.text + textOf(content), finish };
   }
   if (door === 'messages') {
     const delta = membersOf(event['delta']);
     const finish = finishOf(delta['stop_reason']) ?? read.finish;
-    return { ...next, text: read.text + String(delta['text'] ?? ''), finish, isEnded: type === 'message_stop' };
+    return { ...next, text: read.text + textOf(delta['text']), finish, isEnded: type === 'message_stop' };
   }
   const ends = type === 'response.completed' || type === 'response.incomplete';
-  const text = type === 'response.output_text.delta' ? read.text + String(event['delta'] ?? '') : read.text;
+  const text = type === 'response.output_text.delta' ? read.text + textOf(event['delta']) : read.text;
   if (!ends) return { ...next, text };
   const response = membersOf(event['response']);
   const oddity = outputText(response) === text ? undefined : 'the last event has other words than the stream';
@@ -181,7 +181,11 @@ function errorIn(body: Members): HeardError | undefined {
   const error = membersOf(body['error']);
   if (typeof error['message'] !== 'string') return undefined;
   const code = error['code'];
-  return { message: error['message'], code: code == null ? null : String(code), type: String(error['type'] ?? '') };
+  return {
+    message: error['message'],
+    code: typeof code === 'number' ? String(code) : textOf(code) || null,
+    type: textOf(error['type']),
+  };
 }
 
 function finishOf(reason: unknown): Heard['finish'] {
@@ -203,7 +207,11 @@ function finishOfResponse(response: Members): Heard['finish'] {
 
 function outputText(response: Members): string {
   const parts = listOf(response['output']).flatMap((item) => listOf(item['content']));
-  return parts.map((part) => (part['type'] === 'output_text' ? String(part['text'] ?? '') : '')).join('');
+  return parts.map((part) => (part['type'] === 'output_text' ? textOf(part['text']) : '')).join('');
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function membersOf(value: unknown): Members {

@@ -54,8 +54,8 @@ function play(act: Act, player: Player): Behaviour {
   const events = eventsOf(wire, answer, model);
   const sent = events.slice(0, eventsUntil(act.until, wire, answer, events.length));
   if ('says' in act) return streamed(wire, [...sent, errorEvent(wire, act.says === 'error beside choices')]);
-  if (act.until === 'nothing') return raw([afterAll, endingOf(act.then)]);
-  return streamed(wire, act.then === 'ends' ? sent : [...sent, endingOf(act.then)]);
+  if (act.until === 'nothing') return raw([afterAll, endingOf(act.ending)]);
+  return streamed(wire, act.ending === 'ends' ? sent : [...sent, endingOf(act.ending)]);
 }
 
 /** A connection that closes sooner counts as one that had been closed before. */
@@ -65,7 +65,7 @@ type Breaking = Extract<Act, { readonly until: unknown }>;
 
 /** An answer that is no stream, and breaks. */
 function broken(act: Breaking, { wire, model, answer }: Player): Behaviour {
-  const ending = 'says' in act ? fin : endingOf(act.then);
+  const ending = 'says' in act ? fin : endingOf(act.ending);
   if (act.until === 'nothing') return raw([afterAll, ending]);
   const body = JSON.stringify(wholeAnswer(wire, answer, model));
   const text = http(200, { 'content-type': 'application/json' }, body);
@@ -110,8 +110,8 @@ function named(wire: WireName, event: object): string {
   return sse(event, type);
 }
 
-function endingOf(then: 'silence' | 'closes' | 'resets' | 'ends'): Step {
-  return then === 'silence' ? silence : then === 'resets' ? rst : fin;
+function endingOf(ending: 'silence' | 'closes' | 'resets' | 'ends'): Step {
+  return ending === 'silence' ? silence : ending === 'resets' ? rst : fin;
 }
 
 const raw = (steps: Iterable<Step>): Behaviour => ({ kind: 'raw', steps });

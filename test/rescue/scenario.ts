@@ -21,7 +21,7 @@ export type Act =
   /** An error with that status. */
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly says?: ErrorBody }
   /** The answer up to a point, and then silence, an end, or an error event. */
-  | { readonly until: Point; readonly then: 'silence' | 'closes' | 'resets' | 'ends' }
+  | { readonly until: Point; readonly ending: 'silence' | 'closes' | 'resets' | 'ends' }
   | { readonly until: Point; readonly says: 'error' | 'error beside choices' }
   /** These events instead of the words of a stream, or a body with status 200. */
   | { readonly body: string; readonly type: string }

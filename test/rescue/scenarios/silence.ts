@@ -16,7 +16,7 @@ export const silence: readonly Scenario[] = [
   {
     name: 'accepted, and silent',
     ...published,
-    plans: [{ until: 'nothing', then: 'silence' }, 'answers'],
+    plans: [{ until: 'nothing', ending: 'silence' }, 'answers'],
     sees: 'answer',
     timeouts: { first_byte },
   },
@@ -35,7 +35,7 @@ export const silence: readonly Scenario[] = [
   },
   {
     name: 'headers, and then silence',
-    plans: [{ until: 'head', then: 'silence' }, 'answers'],
+    plans: [{ until: 'head', ending: 'silence' }, 'answers'],
     sees: 'answer',
     timeouts: { first_byte, stream_idle: first_byte },
   },
@@ -49,14 +49,14 @@ export const silence: readonly Scenario[] = [
   {
     name: 'the role, and then silence',
     form: 'SSE',
-    plans: [{ until: 'role', then: 'silence' }, 'answers'],
+    plans: [{ until: 'role', ending: 'silence' }, 'answers'],
     sees: 'answer',
     timeouts: { first_byte, stream_idle: first_byte },
     withinMs: 2_500,
   },
   {
     name: 'a stall in the middle',
-    plans: [{ until: 'middle', then: 'silence' }, 'answers'],
+    plans: [{ until: 'middle', ending: 'silence' }, 'answers'],
     sees: 'answer',
     timeouts: { stream_idle: first_byte },
   },
