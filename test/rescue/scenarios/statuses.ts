@@ -96,7 +96,7 @@ export const statuses: readonly Scenario[] = [
     plans: [
       {
         headers: {
-          'x-ratelimit-limit-requests': '100',
+          'x-ratelimit-limit-requests': '1',
           'x-ratelimit-remaining-requests': '0',
           'x-ratelimit-reset-requests': '40s',
         },
