@@ -205,7 +205,9 @@ export class CallPlan<Target extends Askable> {
     const { head } = answer;
     const isQuick = failed.endedAtMs - failed.startedAtMs < target.upstream.connectTimeoutMs;
     const { attempts } = this.#planning.route.policy;
-    const said = { kind, failure, status, head, isQuick, isWanted: attempts !== undefined };
+    // One that is alone is asked once more without being told to, because no other one can answer.
+    const isAlone = this.#planning.targets.length === 1 && this.#retries === 0;
+    const said = { kind, failure, status, head, isQuick, isWanted: attempts !== undefined || isAlone };
     const before = { retries: this.#retries, pausedMs: this.#pausedMs };
     const pauseMs = sameTargetPauseMs(said, before, this.#parts.nowMs, Math.random);
     if (pauseMs === undefined) return undefined;

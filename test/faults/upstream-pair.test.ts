@@ -52,17 +52,13 @@ const faults: Record<string, Behaviour> = { ...upstreamFaults, ...refusals };
 /** Only in the table of one target it is read as long as it is. */
 const lineBytes = 8_000_000;
 
-/** What is never tried again: the work may be done, the request is wrong, or the time of the whole request is over. */
-const final = new Set([
-  'resets before the headers',
-  'closes before the headers',
-  'answers 400',
-  'does not know something else',
-]);
-/** These break off in the middle: of a JSON answer the work may be done, and of a stream the client has a part. */
-const broken = new Set(['sends less than its Content-Length', 'closes inside a chunk', 'resets inside a chunk']);
+/** What is never tried again: the request is wrong. */
+const final = new Set(['answers 400', 'does not know something else']);
 /** In the middle of a stream, behind what the client has. A long line is whole there, and no JSON can be made of it. */
 const late = new Set([
+  'sends less than its Content-Length',
+  'closes inside a chunk',
+  'resets inside a chunk',
   'sends a bad chunk size',
   'cuts a body that ends with the connection',
   'stalls in the middle',
@@ -75,7 +71,7 @@ const usable = new Set(['never ends its body', 'sends a gzip bomb', 'answers twi
 const stalling = new Set(['never answers', 'stalls in the middle', 'stalls before its first event']);
 
 function isAskedElsewhere(name: string, isStream: boolean): boolean {
-  return !(final.has(name) || broken.has(name) || usable.has(name) || (isStream && late.has(name)));
+  return !(final.has(name) || usable.has(name) || (isStream && late.has(name)));
 }
 
 const names = Object.keys(faults);

@@ -48,12 +48,12 @@ await test('of more targets than five, five are asked', async (t) => {
   t.equal(await ask('six'), '500 m1 m2 m3 m4 m5');
 });
 
-await test('one target is asked as often as retry.attempts says, and else once', async (t) => {
+await test('one target is asked as often as retry.attempts says, and else twice', async (t) => {
   for (const status of [500, 503]) {
     await upstream.behave(error(status));
     const model = `spent-${status}`;
     t.equal(await ask(`three-${status}`), `${status} ${model} ${model} ${model}`);
-    t.equal(await ask(`p/${model}`), `${status} ${model}`);
+    t.equal(await ask(`p/${model}`), `${status} ${model} ${model}`);
   }
 });
 

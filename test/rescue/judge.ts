@@ -50,6 +50,8 @@ function judgeHeard(cell: Cell, { heard, slowdown }: Seen): Verdict {
     return isLate ? { grade: 'partial', reason: late } : pass;
   }
   if (heard.error !== undefined) return judgeError(heard, heard.error);
+  if (sees === 'answer' && heard.finish === 'filtered')
+    return { grade: 'safe', reason: `the client is told that content was filtered: ${heard.text}` };
   const wrong = sees === 'answer' ? wrongAnswer(cell, heard) : wrongFinish(sees.finish, heard);
   if (wrong !== undefined) return fail(wrong);
   if (heard.finish === undefined) return { grade: 'partial', reason: 'the finish reason is missing' };

@@ -59,6 +59,12 @@ export interface NoPass {
   readonly why: string;
 }
 
+/** Of a stream that broke after its first word. */
+export const partOfAnswer: NoPass = {
+  grade: 'safe',
+  why: 'the client has a part of the answer: it is told that the rest is missing',
+};
+
 export interface Scenario {
   readonly name: string;
   /** One of the sixteen that others publish. */

@@ -14,6 +14,6 @@ export const scenarios: readonly Scenario[] = [
   ...invalid,
   ...breaks,
   ...vendors,
-  ...filters.filter(({ alias }) => alias === undefined),
+  ...filters,
   ...ends,
 ];

@@ -44,6 +44,13 @@ export const byStatus: readonly FailureRow[] = [
     statuses: [425],
   },
   {
+    // A lock that another request holds; requests for answers conflict with nothing else.
+    means: 'server_error',
+    vendor: 'OpenAI',
+    source: 'https://github.com/openai/openai-node/blob/master/src/client.ts',
+    statuses: [409],
+  },
+  {
     means: 'rate_limit',
     vendor: 'any server',
     source: 'https://www.rfc-editor.org/rfc/rfc6585#section-4',

@@ -60,9 +60,9 @@ export function noteRefused(call: EndedCall, outcome: Refused, nowMs: number, ta
   const { target, state, role, key, answer, startedAtMs } = call;
   const { refused, failure, brokenOff, isCall, isBoundToKey } = outcome;
   if (isCall) tally.ended(target, failedOutcome(refused, brokenOff === 'cancelled'), (nowMs - startedAtMs) / 1000);
-  const { head, stream } = answer;
+  const { head } = answer;
   const status = (failure === undefined ? refused.saidStatus : undefined) ?? answer.status;
-  const meaning = meaningOf({ refused, failure, stream });
+  const meaning = meaningOf({ refused, failure });
   const { kind, trouble } = meaning;
   const isAboutKey = [kind, trouble].some((word) => ofKey.has(word));
   const maySwitch = isAboutKey && !isBoundToKey && head.shouldRetry !== 'false';

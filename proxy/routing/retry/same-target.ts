@@ -19,7 +19,7 @@ export interface Said {
   readonly head: AnswerHead;
   /** It failed within its connect timeout: what took all of it is not worth another such wait. */
   readonly isQuick: boolean;
-  /** The configuration says how many calls a request may make: then one that failed itself (5xx, 425) is asked again, too. */
+  /** One that failed itself (5xx, 425) is asked again, too: the configuration says how many calls a request may make, or no other target can answer. */
   readonly isWanted: boolean;
 }
 

@@ -170,7 +170,7 @@ const chat: readonly Row[] = [
 
   ['OpenRouter', 408, openai('Your request timed out'), 'timeout'],
   ['too early', 425, '', 'server_error'],
-  ['a conflict', 409, openai('No.'), 'final'],
+  ['a conflict', 409, openai('No.'), 'server_error'],
   ['Groq flex', 498, openai('Flex tier capacity exceeded'), 'rate_limit'],
   ['a wrong request', 400, openai('No.'), 'final'],
   ['a break', 500, openai('No.'), 'server_error'],

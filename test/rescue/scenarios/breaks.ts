@@ -1,7 +1,8 @@
 // An answer breaks off, or an error comes within it.
-import type { Scenario } from '../scenario.ts';
+import { partOfAnswer, type Scenario } from '../scenario.ts';
 
 const published = { isPublished: true } as const;
+const hasPart = { SSE: partOfAnswer } as const;
 
 export const breaks: readonly Scenario[] = [
   {
@@ -17,23 +18,38 @@ export const breaks: readonly Scenario[] = [
     sees: 'answer',
   },
   {
-    name: 'cut in the middle',
-    ...published,
+    name: 'an answer is cut in the middle',
+    form: 'JSON',
     plans: [{ until: 'middle', ending: 'closes' }, 'answers'],
     sees: 'answer',
   },
-  { name: 'reset in the middle', plans: [{ until: 'middle', ending: 'resets' }, 'answers'], sees: 'answer' },
+  {
+    name: 'a stream is cut in the middle',
+    ...published,
+    form: 'SSE',
+    plans: [{ until: 'middle', ending: 'closes' }, 'answers'],
+    sees: 'answer',
+    no: hasPart,
+  },
+  {
+    name: 'reset in the middle',
+    plans: [{ until: 'middle', ending: 'resets' }, 'answers'],
+    sees: 'answer',
+    no: hasPart,
+  },
   {
     name: 'cut after the last word, before the end',
     form: 'SSE',
     plans: [{ until: 'words', ending: 'closes' }, 'answers'],
     sees: 'answer',
+    no: hasPart,
   },
   {
     name: 'an orderly end after the last word, without finish reason',
     form: 'SSE',
     plans: [{ until: 'words', ending: 'ends' }, 'answers'],
     sees: 'answer',
+    no: hasPart,
   },
   {
     name: 'no last event (`[DONE]`, `message_stop`)',
@@ -86,6 +102,7 @@ export const breaks: readonly Scenario[] = [
     form: 'SSE',
     plans: [{ until: 'middle', says: 'error' }, 'answers'],
     sees: 'answer',
+    no: hasPart,
   },
   {
     name: 'an error event in the middle, beside `choices`',
@@ -93,5 +110,6 @@ export const breaks: readonly Scenario[] = [
     wire: 'chat',
     plans: [{ until: 'middle', says: 'error beside choices' }, 'answers'],
     sees: 'answer',
+    no: hasPart,
   },
 ];

@@ -1,5 +1,5 @@
 // A provider is not reached, or says nothing, or not in time.
-import type { Scenario } from '../scenario.ts';
+import { partOfAnswer, type Scenario } from '../scenario.ts';
 
 const first_byte = '400ms';
 const published = { isPublished: true } as const;
@@ -51,6 +51,12 @@ export const silence: readonly Scenario[] = [
     form: 'SSE',
     plans: [{ until: 'role', ending: 'silence' }, 'answers'],
     sees: 'answer',
+    no: {
+      SSE: {
+        grade: 'safe',
+        why: 'a client learns within 500 ms that its stream has begun; then it has a part, although one without words',
+      },
+    },
     timeouts: { first_byte, stream_idle: first_byte },
     withinMs: 2_500,
   },
@@ -58,6 +64,7 @@ export const silence: readonly Scenario[] = [
     name: 'a stall in the middle',
     plans: [{ until: 'middle', ending: 'silence' }, 'answers'],
     sees: 'answer',
+    no: { SSE: partOfAnswer },
     timeouts: { stream_idle: first_byte },
   },
 ];

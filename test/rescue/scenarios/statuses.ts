@@ -63,7 +63,7 @@ export const statuses: readonly Scenario[] = [
   beside('529, overloaded', status(529)),
   beside('401, the key of the gateway is refused', status(401, 'Incorrect API key provided.'), published),
   beside('402, no credit left', status(402, 'Insufficient credits.'), published),
-  beside('403, the account may not use the model', status(403, 'Your API key has no access to this model.'), published),
+  beside('403, the account may not use the model', status(403, 'Your API key has no access to this model.')),
   beside(
     '404, the model is gone',
     status(404, {

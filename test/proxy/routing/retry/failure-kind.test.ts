@@ -6,9 +6,9 @@ import { sameTargetPauseMs } from '../../../../proxy/routing/retry/same-target.t
 import { noHead } from '../../../../proxy/upstream/answer-head.ts';
 import type { UpstreamFailure } from '../../../../proxy/upstream/failure.ts';
 
-function failed(code: UpstreamFailure['failure']['code'], sent: boolean, stream = false): Failed {
+function failed(code: UpstreamFailure['failure']['code'], sent: boolean): Failed {
   const failure = { failure: { code, reason: '' }, sent, isStale: false };
-  return { refused: refusal(code, { provider: 'p' }), failure, stream };
+  return { refused: refusal(code, { provider: 'p' }), failure };
 }
 
 await test('the kind of each failure', async (t) => {
@@ -20,11 +20,10 @@ await test('the kind of each failure', async (t) => {
     ['no connection', failed('upstream_unavailable', false), 'unreachable'],
     ['no such host', failed('upstream_dns', false), 'unreachable'],
     ['no answer in time', failed('upstream_timeout', true), 'timeout'],
-    ['a break behind the request', failed('upstream_disconnected', true), undefined],
-    ['a stream that breaks before its first event', failed('upstream_disconnected', true, true), 'invalid_answer'],
+    ['a break behind the request', failed('upstream_disconnected', true), 'invalid_answer'],
     ['no HTTP', failed('upstream_invalid_response', true), 'invalid_answer'],
-    ['a complete answer that is of no use', { refused: unusable, failure: undefined, stream: false }, 'invalid_answer'],
-    ['an error, by the table of failures', { refused: said, failure: undefined, stream: false }, 'context_length'],
+    ['a complete answer that is of no use', { refused: unusable, failure: undefined }, 'invalid_answer'],
+    ['an error, by the table of failures', { refused: said, failure: undefined }, 'context_length'],
   ];
   for (const [name, what, kind] of rows) t.equal(meaningOf(what).kind, kind, name);
 });
