@@ -7,6 +7,7 @@ import type { Refusal } from '../errors.ts';
 import type { ModelRequest } from '../http/exchange.ts';
 import type { Matches } from '../limits/match.ts';
 import { shortBytes } from '../pacing/slices.ts';
+import { filteredRefusal, isFiltered } from '../providers/failures/filtered-answer.ts';
 import { failureRefusal, invalid, openingRejection, rejectionOf } from '../providers/provider-error.ts';
 import { openingAt, type TargetSpeech } from '../providers/target-speeches.ts';
 import { providerHeaders, upstreamIdHeader } from '../providers/upstream-id.ts';
@@ -220,6 +221,8 @@ class ModelErrand implements Errand<Target, ModelCall> {
     if (gone && answer.status < 400) return undefined;
     const rejected = rejectionOf(answer, speech.speaker, nowMs) ?? openingRefusal(call, nowMs);
     if (rejected !== undefined) return rejected;
+    const mayAskOn = !call.isLast && this.route.policy.on.has('content_filter');
+    if (mayAskOn && isFiltered(answer.body())) return filteredRefusal(upstream.name);
     const problem = reading?.begin(answer, () => answer.body(), this.#wholeMs()) ?? reframed?.problem();
     if (problem === undefined) return undefined;
     return invalid(answer, upstream, redactWords(problem, upstream.secrets, mostWords));

@@ -83,14 +83,14 @@ const ways: readonly (readonly [name: string, wire: WireName, act: Act])[] = [
 
 export const filters: readonly Scenario[] = ways.flatMap(([name, wire, act]): Scenario[] => [
   {
-    name: `content is filtered: ${name}`,
+    name: `content filter: ${name}`,
     wire,
     plans: [act, 'answers'],
     sees: typeof act === 'object' && 'status' in act ? { status: 400, code: 'content_filter' } : { finish: 'filtered' },
     calls: [1, 0],
   },
   {
-    name: `content is filtered: ${name}, and \`retry.on\` has \`content_filter\``,
+    name: `content filter: ${name} (\`retry.on\` has it)`,
     wire,
     plans: [act, 'answers'],
     sees: 'answer',
