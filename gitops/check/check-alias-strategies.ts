@@ -14,6 +14,7 @@ import type { Config } from '../../schemas/types.ts';
 import { quote } from '../../schemas/validation/path.ts';
 import type { Sources } from '../assemble/sources.ts';
 import { type AliasFindings, type IndexedAlias, targetsOf } from '../assemble/written-aliases.ts';
+import { checkRetries } from './check-alias-retries.ts';
 
 /** OpenAI's models that think, as OpenAI names them. */
 const thinks = /(?:^|\/)(?:o\d|gpt-[5-9]|codex)/i;
@@ -60,6 +61,7 @@ export function checkStrategies(
     checkTiers(alias, judging);
     checkQuota(alias, meant, judging);
     checkThoughts(alias, meant, judging);
+    checkRetries(alias, meant, judging);
     if (isFamily) checkFamilyTwins(alias, judging);
     else checkTargets(alias, judging);
   }

@@ -65,3 +65,31 @@ await test('files and operators are judged alike, and every route leads somewher
   );
   t.ok(good > 0);
 });
+
+await test('settings of retries that never help are warned of, where there is another target', async (t) => {
+  const targets = [{ model: 'slow/m' }, { model: 'other/m' }];
+  const config = {
+    providers: {
+      slow: { type: 'openai', models: ['m'], timeouts: { connect: '3s' } },
+      other: { type: 'openai', models: ['m'] },
+    },
+    aliases: [
+      { source: 'after-nothing', targets, retry: { on: [] } },
+      { source: 'once', targets, retry: { attempts: 1 } },
+      { source: 'once-with-hedge', targets, hedge: true, retry: { attempts: 1 } },
+      { source: 'too-late', targets, retry: { deadline: '3s' } },
+      { source: 'in-time', targets, retry: { deadline: '4s' } },
+      { source: 'alone', target: 'slow/m', retry: { on: [], attempts: 1, deadline: '1s' } },
+    ],
+  };
+  const warnings = one(stringify(config), entitled).warnings.filter(({ path }) => path?.includes('retry'));
+  t.same(
+    warnings.map(({ message }) => message),
+    [
+      'is empty, so no other target is asked when the first one fails',
+      'allows one call, so no other target is ever asked',
+      'allows one call, so neither a retry nor a hedge is ever made',
+      'is over when "slow" could not be reached (timeouts.connect is 3s): then no other target is asked',
+    ],
+  );
+});
