@@ -36,7 +36,8 @@ await test('every attempt counts under what came of it', async (t) => {
     [{ kind: 'error', status: 403, message: 'This API key may not.' }, 'unauthorized'],
     [{ kind: 'error', status: 403 }, 'client_error'],
     [{ kind: 'error', status: 429 }, 'rate_limited'],
-    [{ kind: 'error', status: 503 }, 'server_error'],
+    // No other one can answer, so it is asked again.
+    [{ kind: 'error', status: 503 }, 'server_error', false, 2],
     [{ kind: 'hang' }, 'timeout'],
     [{ kind: 'stall', after: 1 }, 'timeout', true],
     [{ kind: 'html' }, 'invalid_response'],

@@ -53,6 +53,18 @@ export function renderTable(results: readonly Result[]): string {
   ].join('\n\n');
 }
 
+/** The grades of a page with such a table, by scenario, column for column; undefined: it is not played there. */
+export function gradesIn(page: string): Map<string, (Grade | undefined)[]> {
+  const cell = ` +(?:${grades.join('|')}|–) +\\|`;
+  const rows = page.matchAll(new RegExp(`^\\| (.+?) +\\|((?:${cell}){${columns.length}})$`, 'gm'));
+  return new Map(
+    [...rows].map(([, name = '', cells = '']) => {
+      const texts = cells.split('|').slice(0, columns.length);
+      return [name, texts.map((text) => grades.find((grade) => grade === text.trim()))];
+    }),
+  );
+}
+
 function totals(rows: readonly Row[]): string {
   const counted = grades.map((grade) => `${rows.filter((row) => row.grade === grade).length} ${grade}`);
   return `${rows.length} scenarios, ${counted.join(', ')}`;
