@@ -220,5 +220,5 @@ class Rescuer implements Rescuing {
 /** The kind of failure that it is for `retry.on`. */
 function kindOf({ failure, words }: Broken, refused: Refusal): FailureKind | undefined {
   const broken = words === undefined ? { failure, sent: true, isStale: false } : undefined;
-  return meaningOf({ refused, failure: broken, stream: true }).kind;
+  return meaningOf({ refused, failure: broken }).kind;
 }
