@@ -44,6 +44,21 @@ export type Model =
        */
       deprecation_date?: string;
     };
+/**
+ * Whether a second target is asked when the first one is slow to begin its answer; the first answer wins, the other call is cancelled. true: when it takes longer than 95 of 100 of its answers did; percentile: another number of 100; after: a fixed time. It needs two targets, and both calls cost: in any ten seconds at most two requests and 5 % of those to aliases that hedge are asked twice (with a percentile of 90, 10 %), within the retry budget.
+ */
+export type Hedge =
+  | boolean
+  | {
+      /**
+       * The second target is asked after this time without a first byte.
+       */
+      after?: string;
+      /**
+       * The second target is asked when this many of 100 answers of the first one began sooner.
+       */
+      percentile?: number;
+    };
 
 /**
  * The configuration directory of the gateway: any number of *.yaml files in directories of any names. Entries of providers, aliases, rate_limits, budgets and guardrails may be spread over files; every other key is in one file only. `{}` is the explicit empty configuration.
@@ -473,7 +488,7 @@ export interface ProviderTimeouts {
    */
   first_byte: string;
   /**
-   * Time from the request to the end of the first event of a stream; comments are none. Without it first_byte counts. Another target of an alias is asked afterwards.
+   * Time from the request to the end of the first event of a stream; comments are none. Another target of an alias is asked afterwards. Without it: 30s while another target can be asked, and as first_byte says when none is left.
    */
   first_event?: string;
   /**
@@ -520,10 +535,7 @@ export interface Alias {
    */
   description?: string;
   retry?: Retries;
-  /**
-   * Whether a second target is asked when the first one begins its answer later than 95 of 100 of its answers did; the first answer wins, the other call is cancelled. It needs two targets, and both calls cost: in any ten seconds at most two requests and 5 % of those to aliases that hedge are asked twice, within the retry budget.
-   */
-  hedge: boolean;
+  hedge: Hedge;
   /**
    * Whether another target tells the rest of a stream that breaks in the middle, for chat completions, messages and responses. continue: it is asked to go on behind what was said. restart: it is asked anew, and what the client has read already must be the beginning of its answer. Without it such a stream ends with an error event.
    */
@@ -1836,9 +1848,20 @@ export interface VirtualModelWrite {
     deadline?: string;
   };
   /**
-   * Whether a second target is asked when the first one is slower than usual to begin its answer; the slower answer is cancelled. It needs two targets, and both calls cost.
+   * Whether a second target is asked when the first one is slow to begin its answer; the first answer wins, the other call is cancelled. true: when it takes longer than 95 of 100 of its answers did; percentile: another number of 100; after: a fixed time. It needs two targets, and both calls cost: in any ten seconds at most two requests and 5 % of those to aliases that hedge are asked twice (with a percentile of 90, 10 %), within the retry budget.
    */
-  hedge: boolean;
+  hedge:
+    | boolean
+    | {
+        /**
+         * The second target is asked after this time without a first byte. A whole number followed by ms, s, m or h.
+         */
+        after?: string;
+        /**
+         * The second target is asked when this many of 100 answers of the first one began sooner.
+         */
+        percentile?: number;
+      };
   /**
    * Whether another target tells the rest of a stream that breaks in the middle: it goes on behind what was said (continue), or begins again and must say the same as far as the client has read (restart). Absent: such a stream ends with an error event.
    */

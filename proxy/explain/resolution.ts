@@ -57,7 +57,7 @@ function courseOf(
 ): Pick<Resolution, 'strategy' | 'attempts' | 'hedge'> {
   // Whoever keeps files and batches is asked once.
   if (endpoint !== undefined && endpoint.choice !== 'strategy') return { attempts: 1 };
-  const isHedged = hedge && targets.length > 1 && (endpoint?.line ?? 'model') === 'model';
+  const isHedged = hedge !== undefined && targets.length > 1 && (endpoint?.line ?? 'model') === 'model';
   return {
     ...(targets.length < 2 ? {} : { strategy }),
     attempts: mostCalls(policy, able.targets.length),

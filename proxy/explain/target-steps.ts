@@ -8,6 +8,7 @@ import { timestamp } from '../../domain/timestamp.ts';
 import { rulesOfTarget } from '../limits/counted-rules.ts';
 import { foreseen } from '../limits/rejection.ts';
 import type { LoggedTarget } from '../records/logged-trip.ts';
+import { hedgeDelayMs } from '../snapshot/hedge.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import { mostCalls } from '../snapshot/retry-policy.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
@@ -161,7 +162,7 @@ function remembered(
   { nowMs, stream, endpoint }: Question,
 ): Partial<TargetStep> {
   const mean = latency.mean();
-  const hedgeAfterMs = hedge && endpoint?.line !== 'realtime' ? latency.p95(stream) : undefined;
+  const hedgeAfterMs = hedge && endpoint?.line !== 'realtime' ? hedgeDelayMs(hedge, latency, stream) : undefined;
   const left = [...quota.remaining(nowMs)];
   return {
     ...(open === 0 ? {} : { open_requests: open }),

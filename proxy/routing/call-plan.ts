@@ -180,6 +180,16 @@ export class CallPlan<Target extends Askable> {
     return kind !== undefined && this.#planning.route.policy.on.has(kind) && this.hasTimeAndCalls(nowMs);
   }
 
+  /** Whether another target could be asked now, if the one that is asked took too long; what its rules say is not known. */
+  hasNext(nowMs: number): boolean {
+    const { targets, route, drainOf, isUsable } = this.#planning;
+    if (!this.mayAskOn('timeout', nowMs) || !this.#parts.retries.allows(route, 'failover', nowMs)) return false;
+    return targets.some(
+      (target, place) =>
+        place >= this.#index && drainOf(target) === undefined && (this.#isLastResort || isUsable(target, nowMs)),
+    );
+  }
+
   hasTimeAndCalls(nowMs: number): boolean {
     const { before, route, startedAtMs } = this.#planning;
     const { deadlineMs = Number.POSITIVE_INFINITY } = route.policy;

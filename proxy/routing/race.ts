@@ -1,12 +1,10 @@
 // The targets a request asks at the same time: one; or two, when the first is slower than usual to begin (hedging, opt-in per alias).
 
-import type { TargetState } from '../targets/target-state.ts';
 import { outrun } from '../upstream/failure.ts';
 import type { CallAnswer } from './target-call.ts';
 
 /** A call of a target that was sent. */
 interface Running {
-  readonly state: Pick<TargetState, 'latency'>;
   readonly answer: Pick<CallAnswer, 'cancel'>;
 }
 
@@ -29,11 +27,9 @@ export class Race<Call extends Running> {
     else this.#second = call;
   }
 
-  /** Calls `ask` once, when a target that is asked alone takes longer than most of its answers of this kind do. */
-  hedge(call: Call, isStream: boolean, ask: () => void): void {
-    if (this.#isHedged || call !== this.#first) return;
-    const afterMs = call.state.latency.p95(isStream);
-    if (afterMs === undefined) return;
+  /** Calls `ask` once, when a target that is asked alone takes longer than `afterMs`; undefined: it does not. */
+  hedge(call: Call, afterMs: number | undefined, ask: () => void): void {
+    if (afterMs === undefined || this.#isHedged || call !== this.#first) return;
     this.#patience = setTimeout(() => {
       this.#isHedged = true;
       ask();

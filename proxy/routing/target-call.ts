@@ -49,6 +49,8 @@ export interface BegunCall<Target> {
   readonly isFresh: boolean;
   /** No other target can be asked if this call fails. */
   readonly isLast: boolean;
+  /** Whether another target could be asked now; absent: none is left. */
+  readonly hasNext?: (() => boolean) | undefined;
 }
 
 /** A call that was sent. */

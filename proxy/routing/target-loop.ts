@@ -5,6 +5,7 @@ import type { Waiting } from '../http/exchange.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { rejectTargets } from '../limits/rejection.ts';
 import { drainedRefusal } from '../providers/drained-refusal.ts';
+import { hedgeDelayMs } from '../snapshot/hedge.ts';
 import type { Target as ModelTarget, Route } from '../snapshot/snapshot.ts';
 import type { UpstreamTally } from '../tallies/upstream-tally.ts';
 import type { TargetStates } from '../targets/target-states.ts';
@@ -41,7 +42,7 @@ export interface Taken<Call> {
 const once: Pick<Route, 'source' | 'policy' | 'hedge'> = {
   source: '',
   policy: { attempts: 1, budget: undefined, on: new Set(), deadlineMs: undefined },
-  hedge: false,
+  hedge: undefined,
 };
 /** An answer that was read in steps, while another target has answered. */
 const tooLate: UpstreamFailure = { failure: outrun, sent: true, isStale: false };
@@ -156,7 +157,9 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
       const key =
         errand.keyOf(target) ?? target.upstream.credentials.pick(this.#parts.deadlines.coarseNowMs, state.quota);
       const isAlone = isLast && this.#race.isIdle;
-      call = errand.send({ target, allowance, state, role, key, startedAtMs, latestMs, isFresh, isLast: isAlone });
+      const hasNext = isLast ? undefined : this.#hasNext;
+      const begun = { target, allowance, state, role, key, startedAtMs, latestMs, isFresh, isLast: isAlone, hasNext };
+      call = errand.send(begun);
     } catch (error) {
       state.breaker.released(role);
       allowance.lease.release();
@@ -166,9 +169,12 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
     if (!isFresh) state.open += 1;
     this.#race.begin(call);
     call.answer.whenReady((failure) => this.#judge(call, failure));
-    if (errand.canHedge && errand.route?.hedge === true && !isLast)
-      this.#race.hedge(call, errand.isStream, () => this.#askBeside('hedge'));
+    const hedge = errand.canHedge && !isLast ? errand.route?.hedge : undefined;
+    if (hedge !== undefined)
+      this.#race.hedge(call, hedgeDelayMs(hedge, state.latency, errand.isStream), () => this.#askBeside('hedge'));
   }
+
+  readonly #hasNext = (): boolean => this.#plan.hasNext(Math.floor(this.#parts.nowMs()));
 
   /** Asks another target too; that there is none, or no budget, changes nothing. */
   #askBeside(kind: RetryKind): void {

@@ -69,11 +69,19 @@ export function compileUpstream(
     patience: Object.freeze({
       firstByteMs: durationMs(timeouts.first_byte),
       firstEventMs: durationMs(timeouts.first_event ?? timeouts.first_byte),
+      otherEventMs: otherEventMs(timeouts),
       streamIdleMs: durationMs(timeouts.stream_idle),
       totalMs: durationMs(timeouts.total),
       usageDrainMs: durationMs(timeouts.usage_drain),
     }),
   });
+}
+
+/** A model that has not begun to speak by then is slower than another target that is asked now, as a rule. Milliseconds. */
+const usualOtherEventMs = 30_000;
+
+function otherEventMs({ first_event: set, first_byte: firstByte }: Provider['timeouts']): number {
+  return set === undefined ? Math.min(usualOtherEventMs, durationMs(firstByte)) : durationMs(set);
 }
 
 /** A provider with the default for how often it is asked, because its settings may be absent as a whole. */

@@ -6,6 +6,7 @@ import { nameInFamily } from '../../domain/aliases/name-table.ts';
 import { foldCase, parseSelector } from '../../domain/selector.ts';
 import type { Alias } from '../../schemas/types.ts';
 import type { Slices } from '../pacing/slices.ts';
+import { compileHedge } from './hedge.ts';
 import { compileRetryPolicy, defaultRetryPolicy } from './retry-policy.ts';
 import type { ModelEntry, Route, Routes, Target } from './snapshot.ts';
 
@@ -170,7 +171,7 @@ export function plainRoute(name: string, targets: readonly Target[], isListed: b
     tiers: undefined,
     strategy: 'failover',
     policy: defaultRetryPolicy,
-    hedge: false,
+    hedge: undefined,
     rescue: undefined,
     userPaths: undefined,
     behind: undefined,
@@ -199,7 +200,7 @@ function aliasRoute(
     tiers: leaves.at(-1)?.tier === 0 ? undefined : Object.freeze(leaves.map(({ tier }) => tier)),
     strategy,
     policy: compileRetryPolicy(alias.retry),
-    hedge: alias.hedge,
+    hedge: compileHedge(alias.hedge),
     rescue: alias.rescue,
     userPaths,
     behind: userPaths === undefined ? undefined : behind,

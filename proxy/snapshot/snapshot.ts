@@ -24,6 +24,7 @@ import type { UnsupportedPolicy } from '../translation/losses.ts';
 import type { ApiKeys } from '../upstream/api-keys.ts';
 import type { Patience } from '../upstream/patience.ts';
 import type { Origin } from '../upstream/pools.ts';
+import type { HedgePlan } from './hedge.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
 /** Which requests have a line. `failures`: those with a status from 400 on, clients that left (499), and answers that broke off. */
@@ -129,8 +130,8 @@ export interface Route {
   /** Which of those with a share is asked first (proxy/balance); failover: the first one. */
   readonly strategy: Strategy;
   readonly policy: RetryPolicy;
-  /** A second target is asked when the first one is slow. */
-  readonly hedge: boolean;
+  /** A second target is asked when the first one is slow; undefined: none is. */
+  readonly hedge: HedgePlan | undefined;
   /** Another target tells the rest of a stream that breaks in the middle; undefined: none does. */
   readonly rescue: Rescued | undefined;
   /** Who may use it: these paths and everything below them; undefined: all user paths. */

@@ -33,8 +33,13 @@ export class Latency {
     return this.#weight === 0 ? undefined : this.#sum / this.#weight;
   }
 
-  /** Milliseconds within which 95 of 100 first bytes came, at most 12 % too high. Undefined before 20 observations. */
+  /** Milliseconds within which 95 of 100 first bytes came, as `percentile` says it. */
   p95(isStream: boolean): number | undefined {
-    return (isStream ? this.#streams : this.#whole).p95();
+    return this.percentile(95, isStream);
+  }
+
+  /** Milliseconds within which so many of 100 first bytes came, at most 12 % too high. Undefined before 20 observations. */
+  percentile(percent: number, isStream: boolean): number | undefined {
+    return (isStream ? this.#streams : this.#whole).at(percent);
   }
 }

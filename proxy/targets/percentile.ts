@@ -11,7 +11,8 @@ const bucketCount = 20 * bucketsPerDoubling;
 export class Percentile {
   #buckets: Uint16Array | undefined;
   #counted = 0;
-  #p95: number | undefined;
+  /** What was asked last. */
+  #known: { readonly percent: number; readonly ms: number } | undefined;
 
   observe(ms: number): void {
     this.#buckets ??= new Uint16Array(bucketCount);
@@ -19,14 +20,15 @@ export class Percentile {
     this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1;
     this.#counted += 1;
     if (this.#counted >= mostCounted) this.#halve(this.#buckets);
-    this.#p95 = undefined;
+    this.#known = undefined;
   }
 
-  /** 95 of 100 took at most so long; the true figure is up to 12 % lower. Undefined before 20 observations. */
-  p95(): number | undefined {
+  /** `percent` of 100 took at most so long; the true figure is up to 12 % lower. Undefined before 20 observations. */
+  at(percent: number): number | undefined {
     if (this.#buckets === undefined || this.#counted < leastObserved) return undefined;
-    this.#p95 ??= percentile(this.#buckets, this.#counted * 0.95);
-    return this.#p95;
+    if (this.#known?.percent !== percent)
+      this.#known = { percent, ms: percentile(this.#buckets, (this.#counted * percent) / 100) };
+    return this.#known.ms;
   }
 
   #halve(buckets: Uint16Array): void {

@@ -24,6 +24,8 @@ export interface CallFacts {
    * error may follow.
    */
   readonly opening?: { readonly isQuiet: boolean; push(bytes: Buffer): void } | undefined;
+  /** Asked when the first event of a stream is late: whether another target could be asked now. Absent: none can. */
+  readonly hasNext?: (() => boolean) | undefined;
   /** The call is repeated on a new connection, because the kept one had been closed. */
   readonly isFresh: boolean;
   /** A stream was asked for. */
@@ -60,6 +62,10 @@ export class CallDeadline implements Timed {
   #sentAtMs = 0;
   #waitingFor = '';
   readonly #isStream: boolean;
+  /** Undefined: the first event of a stream may take its whole time. */
+  #hasNext: (() => boolean) | undefined;
+  /** The first event of a stream is awaited. */
+  #isBeforeEvent = false;
   /** Undefined: all of the body was sent. */
   #sending: StreamedBody | undefined;
   #hasAnswer = false;
@@ -67,12 +73,18 @@ export class CallDeadline implements Timed {
   #isQuiet = false;
 
   /** Runs from now on. */
-  constructor(patience: Patience, deadlines: Deadlines, { latestMs, isStream, streamed }: CallFacts, call: Late) {
+  constructor(
+    patience: Patience,
+    deadlines: Deadlines,
+    { latestMs, isStream, streamed, hasNext }: CallFacts,
+    call: Late,
+  ) {
     this.#patience = patience;
     this.#deadlines = deadlines;
     this.#call = call;
     this.#isStream = isStream;
     this.#sending = streamed;
+    this.#hasNext = hasNext;
     this.#totalDeadlineMs = Math.min(deadlines.coarseNowMs + patience.totalMs, latestMs);
     // Connecting has a timeout of its own (upstream/pools.ts).
     this.deadlineMs = this.#totalDeadlineMs;
@@ -108,8 +120,8 @@ export class CallDeadline implements Timed {
   }
 
   #awaitAnswer(): void {
-    const { firstByteMs, firstEventMs } = this.#patience;
-    if (this.#isStream && firstEventMs < firstByteMs) this.#awaitEvent();
+    const { firstByteMs } = this.#patience;
+    if (this.#isStream && this.#eventMs < firstByteMs) this.#awaitEvent();
     else this.#await('no first byte within timeouts.first_byte', this.#sentAtMs + firstByteMs);
   }
 
@@ -120,7 +132,13 @@ export class CallDeadline implements Timed {
   }
 
   #awaitEvent(): void {
-    this.#await('no first event within timeouts.first_event', this.#sentAtMs + this.#patience.firstEventMs);
+    this.#await('no first event within timeouts.first_event', this.#sentAtMs + this.#eventMs);
+    this.#isBeforeEvent = true;
+  }
+
+  get #eventMs(): number {
+    const { firstEventMs, otherEventMs } = this.#patience;
+    return this.#hasNext === undefined ? firstEventMs : otherEventMs;
   }
 
   /**
@@ -130,6 +148,7 @@ export class CallDeadline implements Timed {
   awaitWords(): void {
     if (this.#isQuiet) return;
     this.#isQuiet = true;
+    this.#isBeforeEvent = false;
     this.deadlineMs = Math.min(this.#nowAnd(quietMs), this.#totalDeadlineMs);
   }
 
@@ -167,6 +186,13 @@ export class CallDeadline implements Timed {
       this.#call.staysQuiet();
       return;
     }
+    if (this.#isBeforeEvent && !isTotal && this.#hasNext?.() === false) {
+      // Nobody else could do better.
+      this.#hasNext = undefined;
+      if (this.#hasAnswer) this.#awaitEvent();
+      else this.#awaitAnswer();
+      return;
+    }
     this.#call.late(timedOut(isTotal ? 'the answer was not complete within timeouts.total' : this.#waitingFor));
   }
 
@@ -175,6 +201,7 @@ export class CallDeadline implements Timed {
   }
 
   #await(what: string, dueMs: number): void {
+    this.#isBeforeEvent = false;
     this.#waitingFor = what;
     this.deadlineMs = Math.min(dueMs, this.#totalDeadlineMs);
   }

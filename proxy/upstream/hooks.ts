@@ -112,7 +112,14 @@ function signatureOf(secret: string, body: Buffer): string {
 /** The timer of the call is exact; the shared ones, which are coarse, only come behind it. */
 function patienceOf(timeoutMs: number): Patience {
   const lateMs = timeoutMs + 1_000;
-  return { firstByteMs: lateMs, firstEventMs: lateMs, streamIdleMs: lateMs, totalMs: lateMs, usageDrainMs: lateMs };
+  return {
+    firstByteMs: lateMs,
+    firstEventMs: lateMs,
+    otherEventMs: lateMs,
+    streamIdleMs: lateMs,
+    totalMs: lateMs,
+    usageDrainMs: lateMs,
+  };
 }
 
 function replyOf(answer: WholeAnswer | BrokenAnswer): HookReply {

@@ -6,6 +6,8 @@ export interface Patience {
   readonly firstByteMs: number;
   /** From sending to the end of the first event of a stream. */
   readonly firstEventMs: number;
+  /** The same, while another target can be asked: at most `firstEventMs`. */
+  readonly otherEventMs: number;
   /** Between two chunks of the body. */
   readonly streamIdleMs: number;
   /** For all of it. */

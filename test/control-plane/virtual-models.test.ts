@@ -267,11 +267,16 @@ await test('a body says what a file may say', async (t) => {
     );
   const inFile = schemaOf('config', 'aliases').$defs;
   const inBody = schemaOf('admin', 'virtual-model-write').properties;
-  for (const member of ['strategy', 'user_paths', 'hedge'])
+  for (const member of ['strategy', 'user_paths'])
     t.same(rules(inBody[member]), rules(inFile.alias.properties[member]), member);
   const { deadline: _, ...retry } = inFile.alias.properties.retry.properties;
   const { deadline: __, ...sent } = inBody.retry.properties;
   t.same(rules(sent), rules(retry));
+  const hedgeOf = ({ properties: { percentile }, ...hedge }: typeof inBody.hedge): unknown => ({
+    ...hedge,
+    percentile,
+  });
+  t.same(rules(hedgeOf(inBody.hedge)), rules(hedgeOf(inFile.alias.properties.hedge)));
   t.same(rules(inBody.source), rules(inFile.model_name));
   t.same(rules(inBody.targets.items.properties.weight), rules(inFile.alias_target.properties.weight));
   const members = [...Object.keys(inFile.alias.properties), 'target_model'].sort();

@@ -1,6 +1,7 @@
-// What providers say in their own words decides whether another target is asked: a prompt that is too long, a content filter, an account.
+// What providers say in their own words decides whether another target is asked: a prompt that is too long, a content filter, an account. And how
+// long they may take to say anything.
 import { t as suite, test } from 'tap';
-import { type Behaviour, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Behaviour, createGate, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startGateway, untilIdle } from '../support/gateway.ts';
 
 const [small, claude, large] = await Promise.all([
@@ -9,20 +10,22 @@ const [small, claude, large] = await Promise.all([
   startFakeUpstream({ t: suite }),
 ]);
 /** What is learned of a target must not be told to the next test. */
-const models = ['long', 'longer', 'waits', 'other', 'poor', 'secret', 'gone', 'filtered', 'open'];
+const models = ['long', 'longer', 'waits', 'other', 'poor', 'secret', 'gone', 'filtered', 'open', 'mute', 'slow'];
 const provider = (type: string, base_url: string) => ({ type, base_url, models, api_key: 'k', circuit_breaker: true });
 const gateway = await startGateway(suite, {
   config: {
     providers: {
       small: { ...provider('openai', small.url), dialects: ['chat'] },
+      mute: { ...provider('openai', small.url), dialects: ['chat'], timeouts: { first_event: '300ms' } },
       claude: provider('anthropic', claude.url),
       large: { ...provider('openai', large.url), dialects: ['chat'] },
     },
-    aliases: ['small', 'claude'].flatMap((first) =>
+    aliases: ['small', 'claude', 'mute'].flatMap((first) =>
       models.map((model) => ({
         source: `${first}-${model}`,
         strategy: 'failover',
         targets: [{ model: `${first}/${model}` }, { model: `large/${model}` }],
+        hedge: model === 'slow' && { after: '100ms' },
         retry: { budget: 1, ...(model === 'open' ? { on: ['content_filter'] } : {}) },
       })),
     ),
@@ -133,4 +136,24 @@ await test('what a content filter refuses is sent elsewhere only where retry.on 
   const { status, text } = await ask('small-open');
   t.equal(status, 400);
   t.equal(codeOf(text), 'content_filter');
+});
+
+await test('a stream that does not begin is asked for elsewhere; the last target has its time', async (t) => {
+  await large.behave({ kind: 'openai' });
+  for (const silent of [{ kind: 'hang' }, { kind: 'sse', chunks: [': still here\n\n', createGate()] }] as const) {
+    await small.behave(silent);
+    for (const door of Object.keys(doors) as Door[]) {
+      const { status, text } = await ask('mute-mute', door, true);
+      t.equal(status, 200, `${door}: ${text}`);
+    }
+  }
+  t.same(asked('mute'), [5, 0, 6], 'until its breaker opens');
+});
+
+await test('a hedge with a time of its own needs no experience: the second target is asked when it is over', async (t) => {
+  await small.behave({ kind: 'hang' });
+  const sentAtMs = performance.now();
+  t.equal((await ask('small-slow')).status, 200);
+  t.ok(performance.now() - sentAtMs >= 100, 'not before');
+  t.same(asked('slow'), [1, 0, 1]);
 });

@@ -5,6 +5,7 @@ import { modelAccess } from '../../domain/keys/model-access.ts';
 import { usualKinds } from '../../domain/targets/failure-kind.ts';
 import { atOnce } from '../../proxy/pacing/slices.ts';
 import { compile } from '../../proxy/snapshot/compile.ts';
+import { compileHedge } from '../../proxy/snapshot/hedge.ts';
 import { defaultRetryPolicy, mostCalls } from '../../proxy/snapshot/retry-policy.ts';
 import type { Snapshot } from '../../proxy/snapshot/snapshot.ts';
 import { resolve } from '../../proxy/stages/resolve.ts';
@@ -139,7 +140,10 @@ await test('an alias carries its policy and whether it hedges, every other name 
     { source: 'usual', targets: to('own') },
   ]);
   const policy = { attempts: 2, budget: 0.5, on: new Set(['unreachable', 'rate_limit']), deadlineMs: 30_000 };
-  t.match(snapshot.routes.get('own'), { hedge: true, policy });
+  t.match(snapshot.routes.get('own'), { hedge: { afterMs: undefined, percentile: 95, share: 0.05 }, policy });
+  t.match(compileHedge({ after: '800ms' }), { afterMs: 800, share: 0.05 });
+  t.match(compileHedge({ percentile: 90 }), { afterMs: undefined, percentile: 90, share: 0.1 });
+  t.equal(snapshot.routes.get('usual')?.hedge, undefined);
   t.equal(snapshot.routes.get('usual')?.policy, defaultRetryPolicy, 'an inner alias decides nothing');
   t.equal(snapshot.routes.get('a/x')?.policy, defaultRetryPolicy);
   t.same(defaultRetryPolicy, {

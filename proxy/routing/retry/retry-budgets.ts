@@ -5,11 +5,7 @@ import { RetryBudget, usualShare } from './retry-budget.ts';
 /** The most aliases whose own budgets are kept; forgetting them lets each have its floor again. */
 const mostRemembered = 10_000;
 
-/**
- * Of the requests to aliases that hedge. By definition one answer of twenty is slower than the 95th percentile; when more are, the target has
- * become slow, and hedging would only double its load.
- */
-const hedgeShare = 0.05;
+/** Further calls that are always allowed. Beyond them, hedges are a share of the requests to aliases that hedge (`HedgePlan.share`). */
 const hedgeFloor = 2;
 
 /** Why a call is made beyond the first of a request: another target, the same once more, the same because nothing was sent, another beside a slow one. */
@@ -34,14 +30,19 @@ export class RetryBudgets {
     if (route.hedge) this.#hedges.note(nowMs);
   }
 
+  /** Whether it could make one call more. */
+  allows(route: Payer, kind: RetryKind, nowMs: number): boolean {
+    const share = route.policy.budget ?? usualShare;
+    if (!this.#of(route).allows(share, nowMs)) return false;
+    return kind !== 'hedge' || this.#hedges.allows(route.hedge?.share ?? 0, nowMs);
+  }
+
   /** Whether it may make one call more; it is counted then. */
   take(route: Payer, kind: RetryKind, nowMs: number): boolean {
     const isHedge = kind === 'hedge';
-    const budget = this.#of(route);
-    const share = route.policy.budget ?? usualShare;
-    const isAllowed = budget.allows(share, nowMs) && (!isHedge || this.#hedges.allows(hedgeShare, nowMs));
+    const isAllowed = this.allows(route, kind, nowMs);
     if (isAllowed) {
-      budget.spend(nowMs);
+      this.#of(route).spend(nowMs);
       if (isHedge) this.#hedges.spend(nowMs);
       this.counts[kind] += 1;
     } else if (!isHedge) this.refused += 1;

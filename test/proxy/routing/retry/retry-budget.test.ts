@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { test } from 'tap';
 import { RetryBudget, usualShare } from '../../../../proxy/routing/retry/retry-budget.ts';
 import { RetryBudgets } from '../../../../proxy/routing/retry/retry-budgets.ts';
+import { compileHedge } from '../../../../proxy/snapshot/hedge.ts';
 import { defaultRetryPolicy } from '../../../../proxy/snapshot/retry-policy.ts';
 import { runs } from '../../../support/extent.ts';
 
@@ -57,8 +58,8 @@ await test('no ten seconds have more further calls than the budget allows', asyn
 
 await test('an alias with a budget of its own neither pays nor uses that of the process', async (t) => {
   const budgets = new RetryBudgets();
-  const strict = { source: 'strict', hedge: false, policy: { ...defaultRetryPolicy, budget: 0 } };
-  const other = { source: 'other', hedge: false, policy: defaultRetryPolicy };
+  const strict = { source: 'strict', hedge: undefined, policy: { ...defaultRetryPolicy, budget: 0 } };
+  const other = { source: 'other', hedge: undefined, policy: defaultRetryPolicy };
   let taken = 0;
   for (let call = 0; call < 20; call += 1) {
     budgets.note(strict, start);
@@ -72,7 +73,7 @@ await test('an alias with a budget of its own neither pays nor uses that of the 
 
 await test('hedges have two calls and a twentieth, leave the budget to failovers, and are not missed', async (t) => {
   const budgets = new RetryBudgets();
-  const route = { source: 'hedged', hedge: true, policy: defaultRetryPolicy };
+  const route = { source: 'hedged', hedge: compileHedge(true), policy: defaultRetryPolicy };
   let hedges = 0;
   for (let call = 0; call < 1000; call += 1) {
     budgets.note(route, start);

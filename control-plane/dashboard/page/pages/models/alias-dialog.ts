@@ -41,7 +41,7 @@ export function AliasDialog({ of: alias, onDone, onClose }: AliasDialogProps): V
     <${TextField} label="Only for these user paths" name="user_paths" rows=${2} isCode value=${draft.user_paths} placeholder="/team-a" hint="One on each line. Empty: for everyone." onChange=${(user_paths: string) => change({ user_paths })} />
     <${TextField} label="Description (optional)" name="description" value=${draft.description} onChange=${(description: string) => change({ description })} />
     <${CheckField} name="enabled" value=${draft.enabled} onChange=${(enabled: boolean) => change({ enabled })}>Switched on</${CheckField}>
-    <${CheckField} name="hedge" value=${draft.hedge} onChange=${(hedge: boolean) => change({ hedge })}>Ask a second target when the first is slower than usual to begin; both calls cost</${CheckField}>
+    <${CheckField} name="hedge" value=${draft.hedge !== false} onChange=${(hedge: boolean) => change({ hedge })}>Ask a second target when the first is slower than usual to begin; both calls cost</${CheckField}>
     <details><summary class="small">The same as YAML, for git</summary><${AliasYaml} draft=${draft} /></details>
   </${FormDialog}>`;
 }

@@ -18,7 +18,8 @@ export interface Draft {
   readonly user_paths: string;
   readonly description: string;
   readonly enabled: boolean;
-  readonly hedge: boolean;
+  /** A time or a percentile is kept until the field is changed. */
+  readonly hedge: Alias['hedge'];
 }
 
 export const strategies: readonly (readonly [value: string, text: string])[] = [
@@ -107,7 +108,7 @@ export function yamlOf(draft: Draft): string {
     ...(paths.length === 0 ? [] : [`    user_paths: [${paths.map(yamlScalar).join(', ')}]`]),
     ...(draft.description.trim() === '' ? [] : [`    description: ${JSON.stringify(draft.description.trim())}`]),
     ...(draft.enabled ? [] : ['    enabled: false']),
-    ...(draft.hedge ? ['    hedge: true'] : []),
+    ...(draft.hedge ? [`    hedge: ${JSON.stringify(draft.hedge)}`] : []),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -83,7 +83,7 @@ export interface Alias {
     readonly deadline?: string;
     readonly budget?: number;
   };
-  readonly hedge: boolean;
+  readonly hedge: boolean | { readonly after?: string; readonly percentile?: number };
   readonly managed_by: 'config' | 'manual';
   readonly overrides_config: boolean;
   readonly declared_at?: string;
