@@ -18,12 +18,17 @@ function ending(patience: Patience, hasNext: (() => boolean) | undefined, hasHea
   const clock = { coarseNowMs: 1_000, add: () => undefined, remove: () => undefined };
   const facts = { latestMs: 1e9, needsEvent: true, isFresh: false, isStream, mostHeldBytes: 0, hasNext };
   const moments: number[] = [];
-  let isOver = false;
-  const call = { late: () => (isOver = true), staysQuiet: () => undefined };
-  const deadline = new CallDeadline(patience, clock, facts, call as never);
+  const state = { isOver: false };
+  const call = {
+    late(): void {
+      state.isOver = true;
+    },
+    staysQuiet: () => undefined,
+  };
+  const deadline = new CallDeadline(patience, clock, facts, call);
   deadline.sent();
   if (hasHead) deadline.awaitFirstEvent();
-  while (!isOver) {
+  while (!state.isOver) {
     clock.coarseNowMs = deadline.deadlineMs;
     moments.push(deadline.deadlineMs - 1_000);
     deadline.expire();
