@@ -91,7 +91,11 @@ export function goOn(
 ): { readonly accepted: Promise<Accepted>; readonly leave: () => void } {
   const errand = new ModelErrand(routed, exchange, parts, failed);
   const loop = new TargetLoop(errand, parts, (taken: Taken<ModelCall>) => acceptedOf(taken, routed, errand.targets));
-  return { accepted: loop.run(), leave: () => loop.gone() };
+  const leave = (): void => {
+    errand.leave();
+    loop.gone();
+  };
+  return { accepted: loop.run(), leave };
 }
 
 class ModelErrand implements Errand<Target, ModelCall> {
@@ -109,6 +113,7 @@ class ModelErrand implements Errand<Target, ModelCall> {
   readonly #routed: RoutedCall;
   readonly #exchange: ModelRequest;
   readonly #parts: AttemptParts;
+  #isLeft = false;
 
   constructor(routed: RoutedCall, exchange: ModelRequest, parts: AttemptParts, failed: FailedAttempt[]) {
     const { call, consumer, goingOn, keyMark, route } = routed;
@@ -128,7 +133,12 @@ class ModelErrand implements Errand<Target, ModelCall> {
   }
 
   get isLeft(): boolean {
-    return this.#exchange.gone;
+    return this.#isLeft || this.#exchange.gone;
+  }
+
+  /** Its answer is of no use any more, although the client is there. */
+  leave(): void {
+    this.#isLeft = true;
   }
 
   noteFailed(failed: FailedAttempt): void {

@@ -56,15 +56,16 @@ export function rescuable(accepted: Accepted, trip: RescuedTrip, parts: RescuePa
   const { answer, reading, routed } = accepted;
   const isBroken = routed.rescue !== undefined && reading !== undefined && answer.stream;
   if (!isBroken || !(answer instanceof UpstreamAnswer)) return accepted;
-  const switching = new SwitchingAnswer(answer);
-  return { ...accepted, answer: switching, rescuing: new Rescuer({ ...accepted, answer }, switching, trip, parts) };
+  const rescuer = new Rescuer({ ...accepted, answer }, trip, parts);
+  return { ...accepted, answer: rescuer.switching, rescuing: rescuer };
 }
 
 type Relaying = Accepted & { readonly answer: UpstreamAnswer };
 
 class Rescuer implements Rescuing {
   readonly joined: JoinedStream;
-  readonly #switching: SwitchingAnswer;
+  /** The answer that is relayed. */
+  readonly switching: SwitchingAnswer;
   readonly #trip: RescuedTrip;
   readonly #parts: RescueParts;
   readonly #rescue: Rescued;
@@ -75,10 +76,10 @@ class Rescuer implements Rescuing {
   #leave: (() => void) | undefined;
   #isLeft = false;
 
-  constructor(accepted: Relaying, switching: SwitchingAnswer, trip: RescuedTrip, parts: RescueParts) {
+  constructor(accepted: Relaying, trip: RescuedTrip, parts: RescueParts) {
     this.#accepted = accepted;
     this.#broken = accepted.target;
-    this.#switching = switching;
+    this.switching = new SwitchingAnswer(accepted.answer, () => this.leave());
     this.#trip = trip;
     this.#parts = parts;
     this.#rescue = accepted.routed.rescue ?? 'continue';
@@ -89,7 +90,7 @@ class Rescuer implements Rescuing {
   }
 
   async goOn(broken: Broken): Promise<Successor | undefined> {
-    this.#switching.leave();
+    this.switching.leave();
     this.#broken = this.#accepted.target;
     let successor: Successor | undefined;
     try {
@@ -147,7 +148,7 @@ class Rescuer implements Rescuing {
     return {
       ...way,
       asked: { operation: routed.operation, call: { body: way.translated.body } },
-      begin: () => this.#switching.goOn(answer),
+      begin: () => this.switching.goOn(answer),
     };
   }
 

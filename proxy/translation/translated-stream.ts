@@ -9,7 +9,7 @@ import { type EventReader, type EventSplitter, type EventWriter, InvalidAnswer }
 import { refusal } from '../errors.ts';
 import { type Slices, shortBytes } from '../pacing/slices.ts';
 import { inPieces } from './in-pieces.ts';
-import { OtherAnswer } from './rescue/joined-stream.ts';
+import { type JoinedStream, OtherAnswer } from './rescue/joined-stream.ts';
 import { isOfProvider, type Rescuing, type Successor, spentOf } from './rescue/rescuing.ts';
 import { eventReader, eventWriter, type Translated } from './translated.ts';
 import type { TranslatedUsage } from './translated-usage.ts';
@@ -60,6 +60,8 @@ export class TranslatedStream implements Sink {
   #silentBytes = 0;
   #failed: StreamFailure | undefined;
   #broken: Failure | undefined;
+  /** Undefined: one target tells all of it. */
+  readonly #joined: JoinedStream | undefined;
   /** Undefined: nobody goes on any more. */
   #rescuing: Rescuing | undefined;
   /** Another target is being asked. */
@@ -80,6 +82,7 @@ export class TranslatedStream implements Sink {
     this.#streaming = streaming;
     this.#usage = usage;
     this.#next = next;
+    this.#joined = rescuing?.joined;
     this.#rescuing = rescuing;
     this.#translated = translated;
     this.#splitter = translated.dialect.eventSplitter?.() ?? new ServerEventSplitter();
@@ -165,11 +168,12 @@ export class TranslatedStream implements Sink {
       this.#usage.note(event);
       if (event.kind === 'failed') {
         if (this.#isRescued(incomplete, event.failure)) break;
+        if (this.#joined !== undefined) told.push(...this.#joined.close());
         told.push(this.#withoutSecrets(event.failure));
         this.#failed = event.failure;
         continue;
       }
-      for (const each of this.#rescuing?.joined.push(event) ?? [event]) told.push(each);
+      for (const each of this.#joined?.push(event) ?? [event]) told.push(each);
       if (event.kind === 'finished') this.#noteRescued();
       if (event.kind === 'finished') this.#isFinished = true;
     }
@@ -247,6 +251,7 @@ export class TranslatedStream implements Sink {
     }
     this.#isWaiting = true;
     this.#brokenBefore = broken;
+    this.#usage.breakOff();
     void rescuing.goOn({ failure: broken, words, usage: this.#usage.usage() }).then((successor) => {
       if (this.#isWaiting) this.#goOnWith(successor, broken);
     });
@@ -265,7 +270,7 @@ export class TranslatedStream implements Sink {
       this.#translated = translated;
       this.#splitter = translated.dialect.eventSplitter?.() ?? new ServerEventSplitter();
       this.#reader = eventReader(translated);
-      this.#rescuing?.joined.goOn(seam, spentOf(this.#usage.usage()));
+      this.#joined?.goOn(seam, spentOf(this.#usage.usage()));
       this.#usage.restart(asked);
       successor.begin();
     } catch (error) {

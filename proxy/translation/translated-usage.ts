@@ -14,10 +14,16 @@ export class TranslatedUsage {
   #textBytes = 0;
   #events = 0;
   #hasOpenPart = false;
+  #isBroken = false;
   #hasParts = false;
 
   constructor(asked: MeasuredRequest) {
     this.#asked = asked;
+  }
+
+  /** The target broke off: nothing more comes of it. */
+  breakOff(): void {
+    this.#isBroken = true;
   }
 
   /** Another target tells the rest: what it was asked, and what it says, are counted from here on. */
@@ -29,6 +35,7 @@ export class TranslatedUsage {
     this.#events = 0;
     this.#hasOpenPart = false;
     this.#hasParts = false;
+    this.#isBroken = false;
   }
 
   note(event: StreamEvent): void {
@@ -57,7 +64,7 @@ export class TranslatedUsage {
 
   /** Everything was said, and what it cost may come next. */
   get awaitsUsage(): boolean {
-    return !this.#isFinal && this.#isSaid;
+    return !this.#isFinal && !this.#isBroken && this.#isSaid;
   }
 
   /** As reported; of a stream that broke off the input as reported, and no less output than has passed. */

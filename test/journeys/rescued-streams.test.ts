@@ -1,7 +1,7 @@
 // Aliases with `rescue`: a stream that breaks in the middle is told to its end by another target, and the client reads one answer.
 import { OpenAI } from 'openai';
 import { t as suite, test } from 'tap';
-import { brokenOff, eventsOf, goesOn, piecesOf, told } from '../support/broken-streams.ts';
+import { brokenOff, eventsOf, goesOn, lastMessages, piecesOf, told } from '../support/broken-streams.ts';
 import { fin, rst, silence, startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey, untilIdle } from '../support/gateway.ts';
 import { recordOf } from '../support/journal.ts';
@@ -43,12 +43,6 @@ const messages = [{ role: 'user' as const, content: 'Tell me of the fox.' }];
 
 suite.afterEach(() => untilIdle(gateway));
 
-/** The messages of the last request to the second provider. */
-function lastSent(): readonly { readonly role: string; readonly content: string }[] {
-  const body = second?.ledger.at(-1)?.json() as { messages?: { role: string; content: string }[] } | undefined;
-  return body?.messages ?? [];
-}
-
 /** What the client reads of a stream of chat; `error`: what its SDK throws. */
 async function read(model: string, more: object = {}) {
   const { data: stream, response } = await openai.chat.completions
@@ -76,7 +70,7 @@ async function read(model: string, more: object = {}) {
 }
 
 await test('wherever the first provider breaks off, the client reads one answer, and both are counted', async (t) => {
-  await second.behave(goesOn('chat', text));
+  await second.behave(goesOn(text));
   const ends = [
     [rst],
     [fin],
@@ -95,11 +89,11 @@ await test('wherever the first provider breaks off, the client reads one answer,
 
 await test('a stall is a break, too, and the next target is given what was said', async (t) => {
   await first.behave(brokenOff('chat', pieces, 5, [silence]));
-  await second.behave(goesOn('chat', text));
+  await second.behave(goesOn(text));
   const answer = await read('goes-on');
   t.equal(answer.text, text);
   const said = pieces.slice(0, 5).join('');
-  const sent = lastSent();
+  const sent = lastMessages(second);
   t.same(
     sent.map(({ role }) => role),
     ['user', 'assistant', 'user'],
@@ -118,7 +112,7 @@ await test('the record, the line and the metrics tell of both attempts, and each
     cost: await metric('gateway_cost_dollars_total', {}),
   };
   await first.behave(brokenOff('chat', pieces, 8, [rst]));
-  await second.behave(goesOn('chat', text));
+  await second.behave(goesOn(text));
   const answer = await read('goes-on');
   await untilIdle(gateway);
   const { attempts, data, status_code } = await recordOf(gateway, answer.id);
@@ -147,7 +141,7 @@ await test('two may break off one after the other; where none is left, the strea
   await first.behave(brokenOff('chat', pieces, 3, [rst]));
   const rest = pieces.slice(3);
   await second.behave(brokenOff('chat', rest, 4, [rst]));
-  await third.behave(goesOn('chat', text));
+  await third.behave(goesOn(text));
   const answer = await read('three');
   t.equal(answer.text, text);
   t.equal((await recordOf(gateway, answer.id)).attempts?.length, 3);
@@ -170,7 +164,7 @@ await test('what the next target repeats is cut', async (t) => {
   await first.behave(brokenOff('chat', pieces, 9, [rst]));
   await second.behave(told('chat', piecesOf(text)));
   t.equal((await read('prefixed')).text, text, 'a provider that begins with its prefix');
-  const sent = lastSent();
+  const sent = lastMessages(second);
   t.match(sent.at(-1), { role: 'assistant', content: said.trimEnd(), prefix: true });
 });
 
@@ -181,7 +175,7 @@ await test('restart: the same beginning is told once, another one ends with the 
   t.equal(same.text, text);
   t.same(same.mark, { rescued: 'restart' });
   t.same(
-    lastSent().map(({ role }) => role),
+    lastMessages(second).map(({ role }) => role),
     ['user'],
     'it is asked anew',
   );

@@ -1,5 +1,5 @@
 // Providers whose streams break off, and those that go on: the same text, event by event, in each dialect that they speak.
-import type { Behaviour, Entry } from './fake-upstream.ts';
+import type { Behaviour, Entry, FakeUpstream } from './fake-upstream.ts';
 import type { Step } from './steps.ts';
 
 export type Spoken = 'chat' | 'messages' | 'responses';
@@ -99,6 +99,12 @@ export function told(spoken: Spoken, pieces: readonly string[], model = 'second'
   return { kind: 'sse', chunks: eventsOf[spoken](pieces, model) };
 }
 
+/** The messages of the last request that a provider has got. */
+export function lastMessages({ ledger }: Pick<FakeUpstream, 'ledger'>): readonly Turn[] {
+  const body = ledger.at(-1)?.json() as { messages?: Turn[] } | undefined;
+  return body?.messages ?? [];
+}
+
 /** What a request gives as the beginning of its answer; undefined: it gives none. */
 export function begunIn(entry: Entry): string | undefined {
   const body = entry.json() as { messages?: Turn[]; input?: Turn[] | string };
@@ -112,9 +118,15 @@ interface Turn {
   readonly content?: string | { readonly text: string }[];
 }
 
+/** The dialect that a request speaks. */
+export function spokenIn({ path }: Entry): Spoken {
+  if (path.endsWith('/messages')) return 'messages';
+  return path.endsWith('/responses') ? 'responses' : 'chat';
+}
+
 /** Goes on with `text` at exactly the point where the beginning in its request ends, in pieces of a few characters. */
-export function goesOn(spoken: Spoken, text: string): (entry: Entry) => Behaviour {
-  return (entry) => told(spoken, piecesOf(text.slice(begunIn(entry)?.length ?? 0)));
+export function goesOn(text: string): (entry: Entry) => Behaviour {
+  return (entry) => told(spokenIn(entry), piecesOf(text.slice(begunIn(entry)?.length ?? 0)));
 }
 
 /** A text in pieces of at most four characters, each of them whole. */

@@ -89,6 +89,13 @@ export class JoinedStream {
     return told;
   }
 
+  /** The answer breaks off for good: the events that are left to be told before that. */
+  close(): readonly StreamEvent[] {
+    const told: StreamEvent[] = [];
+    this.#closeOpen(told);
+    return told;
+  }
+
   #hold(event: StreamEvent, told: StreamEvent[]): void {
     this.#held?.push(event);
     const length = event.kind === 'delta' && 'text' in event.delta ? event.delta.text.length : 0;
@@ -151,8 +158,8 @@ export class JoinedStream {
       this.#held = [event];
       return;
     }
-    if (part.kind === 'text' && !this.#isFirst) {
-      // It may have nothing new to say.
+    if (part.kind === 'text' && !this.#isFirst && this.#passed === 0) {
+      // It may have nothing new to say, and goes on with the text that is open.
       this.#telling = 'text';
       return;
     }
@@ -182,7 +189,7 @@ export class JoinedStream {
     const isText = this.#telling === 'text' || open?.isText === true;
     if (isText && delta.kind === 'text') this.#addText(delta, told);
     else if (isText && delta.kind === 'citation') this.#cite(delta.citation, told);
-    else if (open !== undefined) told.push({ kind: 'delta', index: open.index, delta });
+    else if (open?.isText === isText) told.push({ kind: 'delta', index: open.index, delta });
   }
 
   #addText(delta: Extract<PartDelta, { readonly kind: 'text' }>, told: StreamEvent[]): void {
@@ -217,8 +224,8 @@ export class JoinedStream {
     const half = this.#half;
     this.#half = '';
     if (half !== '') this.#say(half, { kind: 'text', text: half }, told);
-    // Of a text that has told nothing yet, the one before it stays open.
-    if (this.#telling === 'as it comes' || this.#passed > 0) this.#closeOpen(told);
+    // A text stays open until something else comes, because another target may go on with it.
+    if (this.#open?.isText === false && this.#telling === 'as it comes') this.#closeOpen(told);
     this.#telling = 'as it comes';
   }
 

@@ -21,6 +21,7 @@ export interface AskedToGoOn {
 /** Longest repetition of last words that is looked for, and the length from which one may begin within a word. Characters. */
 const mostRepeated = 2048;
 const longRepetition = 16;
+const letter = /\p{L}/u;
 const wordLetter = /[\p{L}\p{N}_]/u;
 
 /** The answer goes on behind what was said. */
@@ -83,14 +84,24 @@ export class RepeatedSeam implements Seam {
   }
 }
 
-/** All that was said, and its ends that begin with a word or are long. */
+/**
+ * All that was said, and its ends that begin with a word or are long. Without a letter it is no repetition: two line breaks are a paragraph,
+ * and two digits a number.
+ */
 function lastWords(said: string): readonly string[] {
-  const from = Math.max(0, said.length - mostRepeated);
-  const found = said === '' ? [] : [said];
-  for (let at = Math.max(1, from); at < said.length; at += 1) {
+  const end = lastLetter(said);
+  const found = end === -1 ? [] : [said];
+  for (let at = Math.max(1, said.length - mostRepeated); at <= end; at += 1) {
     if (said.length - at >= longRepetition || beginsWord(said, at)) found.push(said.slice(at));
   }
   return found;
+}
+
+/** Where the last letter stands; -1: there is none. */
+function lastLetter(text: string): number {
+  let at = text.length - 1;
+  while (at >= 0 && !letter.test(text[at] ?? '')) at -= 1;
+  return at;
 }
 
 function beginsWord(text: string, at: number): boolean {

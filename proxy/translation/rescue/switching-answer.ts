@@ -5,10 +5,13 @@ export class SwitchingAnswer extends ReheadedAnswer {
   /** Undefined: the target has broken off, and no other answers yet. */
   #current: Answer | undefined;
   #sink: Sink | undefined;
+  readonly #whenCancelled: () => void;
 
-  constructor(first: Answer) {
+  /** `whenCancelled` is called when it is ended between two targets. */
+  constructor(first: Answer, whenCancelled: () => void) {
     super(first);
     this.#current = first;
+    this.#whenCancelled = whenCancelled;
   }
 
   override attach(sink: Sink): void {
@@ -49,7 +52,11 @@ export class SwitchingAnswer extends ReheadedAnswer {
   }
 
   override cancel(failure?: Failure): void {
-    if (this.#current === undefined) this.#sink?.end(failure);
-    else this.#current.cancel(failure);
+    if (this.#current !== undefined) {
+      this.#current.cancel(failure);
+      return;
+    }
+    this.#whenCancelled();
+    this.#sink?.end(failure);
   }
 }
