@@ -39,7 +39,7 @@ function usualCalls({ scenario: { plans } }: Cell): readonly number[] {
   return plans.map((plan) => (typeof plan === 'object' && 'unreached' in plan ? 0 : 1));
 }
 
-function judgeHeard(cell: Cell, { heard, slowdown }: Seen): Verdict {
+function judgeHeard(cell: Cell, { heard, calls, slowdown }: Seen): Verdict {
   const { sees, withinMs = usualMs } = cell.scenario;
   if (heard.oddity !== undefined) return fail(heard.oddity);
   const isLate = heard.ms > withinMs * Math.max(slowdown, 1);
@@ -52,7 +52,7 @@ function judgeHeard(cell: Cell, { heard, slowdown }: Seen): Verdict {
   if (heard.error !== undefined) return judgeError(heard, heard.error);
   if (sees === 'answer' && heard.finish === 'filtered')
     return { grade: 'safe', reason: `the client is told that content was filtered: ${heard.text}` };
-  const wrong = sees === 'answer' ? wrongAnswer(cell, heard) : wrongFinish(sees.finish, heard);
+  const wrong = sees === 'answer' ? wrongAnswer(cell, heard, calls) : wrongFinish(sees.finish, heard);
   if (wrong !== undefined) return fail(wrong);
   if (heard.finish === undefined) return { grade: 'partial', reason: 'the finish reason is missing' };
   return isLate ? { grade: 'partial', reason: late } : pass;
@@ -88,7 +88,11 @@ function wrongFinish(finish: string, heard: Heard): string | undefined {
 }
 
 /** Why it is not the whole answer of one provider. */
-function wrongAnswer({ targets }: Cell, { status, text, finish, usage, isEnded }: Heard): string | undefined {
+function wrongAnswer(
+  { targets, scenario }: Cell,
+  { status, text, finish, usage, isEnded }: Heard,
+  calls: readonly number[],
+): string | undefined {
   if (status !== 200) return `status ${status} without an error`;
   const from = targets.filter((target) => saysOf(target, text));
   if (from.length > 1) return 'the answers of two providers are mixed';
@@ -98,6 +102,14 @@ function wrongAnswer({ targets }: Cell, { status, text, finish, usage, isEnded }
   if (finish !== 'complete' && finish !== undefined) return `the finish is ${finish}`;
   if (!isEnded) return 'the last event is missing';
   const { input, output } = target.answer.usage;
+  const [first, second] = targets;
+  if (scenario.alias?.rescue !== undefined && calls[1] === 1) {
+    // What the broken part has cost is estimated; what the other one reports is not.
+    const least = second?.answer.usage ?? target.answer.usage;
+    const more = target === first ? 1 : 0;
+    const isSum = usage !== undefined && usage.input >= least.input + more && usage.output >= least.output + more;
+    return isSum ? undefined : `usage ${usage?.input}, ${usage?.output} is not that of both`;
+  }
   if (usage?.input === input && usage.output === output) return undefined;
   return `usage ${usage?.input}, ${usage?.output} instead of ${input}, ${output}`;
 }

@@ -20,18 +20,33 @@ export interface Player {
   readonly answer: Answer;
   readonly plan: Plan;
   readonly isStream: boolean;
+  /** What the first provider would answer. */
+  readonly first: Answer;
 }
+
+/** Characters. */
+const leastSaid = 20;
 
 type Headers = Readonly<Record<string, string>>;
 
 /** What it does with its request of this number, from 0. */
-export function behaviourOf(player: Player, number: number): Behaviour {
+export function behaviourOf(player: Player, number: number, request: string): Behaviour {
   const { plan } = player;
   const acts = Array.isArray(plan) ? (plan as readonly Act[]) : [plan as Act];
-  return play(acts[Math.min(number, acts.length - 1)] ?? 'answers', player);
+  const act = acts[Math.min(number, acts.length - 1)] ?? 'answers';
+  return act === 'goes on' ? goOn(player, request) : play(act, player);
 }
 
-function play(act: Act, player: Player): Behaviour {
+function goOn(player: Player, request: string): Behaviour {
+  const { text } = player.first;
+  let said = text.length;
+  while (said > 0 && !request.includes(text.slice(0, said))) said -= 1;
+  // A part of its first words stands in any request.
+  const isSaid = said >= leastSaid;
+  return whole(isSaid ? { ...player, answer: { ...player.answer, text: text.slice(said) } } : player, {});
+}
+
+function play(act: Exclude<Act, 'goes on'>, player: Player): Behaviour {
   const { wire, model, answer, isStream } = player;
   if (act === 'answers') return whole(player, {});
   if ('unreached' in act) throw new Error('a provider that is not reached was asked');

@@ -16,6 +16,8 @@ export type ErrorBody = string | object;
 /** What a provider does with one request. */
 export type Act =
   | 'answers'
+  /** Behind what the first provider has said, the rest of that; else its own answer. */
+  | 'goes on'
   /** The answer, later. */
   | { readonly waitsMs: number; readonly at: 'nothing' | 'head' | 'role' }
   /** An error with that status. */

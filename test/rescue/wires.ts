@@ -57,7 +57,9 @@ export function wholeAnswer(wire: WireName, answer: Answer, model: string): obje
 
 /** The events of a stream, each with its framing. */
 export function eventsOf(wire: WireName, answer: Answer, model: string): readonly (string | Buffer)[] {
-  return wires[wire].stream(said(answer, model));
+  const events = wires[wire].stream(said(answer, model));
+  // Of an answer without words Gemini tells the finish reason all the same.
+  return events.length > 0 ? events : [sse(wholeAnswer(wire, answer, model))];
 }
 
 export function streamType(wire: WireName): string {

@@ -28,7 +28,8 @@ export async function playCells(t: Teardown, cells: readonly Cell[]): Promise<Re
   for (const { targets, scenario, form } of cells) {
     for (const [index, { model, wire, answer }] of targets.entries()) {
       const plan = scenario.plans[index] ?? 'answers';
-      players.set(model, { wire, model, answer, plan, isStream: form === 'SSE' });
+      const first = targets[0]?.answer ?? answer;
+      players.set(model, { wire, model, answer, plan, isStream: form === 'SSE', first });
     }
   }
   const upstream = await startFakeUpstream({ t, models: [] });
@@ -39,7 +40,7 @@ export async function playCells(t: Teardown, cells: readonly Cell[]): Promise<Re
     if (player === undefined) return { kind: 'error', status: 404, message: `no cell has the model ${model}` };
     const number = counts.get(model) ?? 0;
     counts.set(model, number + 1);
-    return behaviourOf(player, number);
+    return behaviourOf(player, number, entry.body.toString());
   });
   const gateway = await startGateway(t, { config: await configOf(t, cells, upstream) });
   const results: Result[] = [];

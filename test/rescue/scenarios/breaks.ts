@@ -3,6 +3,7 @@ import { partOfAnswer, type Scenario } from '../scenario.ts';
 
 const published = { isPublished: true } as const;
 const hasPart = { SSE: partOfAnswer } as const;
+const rescued = { alias: { rescue: 'continue' } } as const;
 
 export const breaks: readonly Scenario[] = [
   {
@@ -27,29 +28,36 @@ export const breaks: readonly Scenario[] = [
     name: 'a stream is cut in the middle',
     ...published,
     form: 'SSE',
+    ...rescued,
+    plans: [{ until: 'middle', ending: 'closes' }, 'goes on'],
+    sees: 'answer',
+  },
+  {
+    name: 'a stream is cut in the middle, and the alias has no `rescue`',
+    form: 'SSE',
     plans: [{ until: 'middle', ending: 'closes' }, 'answers'],
     sees: 'answer',
     no: hasPart,
   },
   {
     name: 'reset in the middle',
-    plans: [{ until: 'middle', ending: 'resets' }, 'answers'],
+    ...rescued,
+    plans: [{ until: 'middle', ending: 'resets' }, 'goes on'],
     sees: 'answer',
-    no: hasPart,
   },
   {
     name: 'cut after the last word, before the end',
     form: 'SSE',
-    plans: [{ until: 'words', ending: 'closes' }, 'answers'],
+    ...rescued,
+    plans: [{ until: 'words', ending: 'closes' }, 'goes on'],
     sees: 'answer',
-    no: hasPart,
   },
   {
     name: 'an orderly end after the last word, without finish reason',
     form: 'SSE',
-    plans: [{ until: 'words', ending: 'ends' }, 'answers'],
+    ...rescued,
+    plans: [{ until: 'words', ending: 'ends' }, 'goes on'],
     sees: 'answer',
-    no: hasPart,
   },
   {
     name: 'no last event (`[DONE]`, `message_stop`)',
@@ -100,16 +108,16 @@ export const breaks: readonly Scenario[] = [
   {
     name: 'an error event in the middle',
     form: 'SSE',
-    plans: [{ until: 'middle', says: 'error' }, 'answers'],
+    ...rescued,
+    plans: [{ until: 'middle', says: 'error' }, 'goes on'],
     sees: 'answer',
-    no: hasPart,
   },
   {
     name: 'an error event in the middle, beside `choices`',
     form: 'SSE',
     wire: 'chat',
-    plans: [{ until: 'middle', says: 'error beside choices' }, 'answers'],
+    ...rescued,
+    plans: [{ until: 'middle', says: 'error beside choices' }, 'goes on'],
     sees: 'answer',
-    no: hasPart,
   },
 ];
