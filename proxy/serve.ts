@@ -66,6 +66,7 @@ import { keepCounters } from './store/counters.ts';
 import { startHeartbeats } from './store/heartbeat.ts';
 import type { SessionCounts } from './tallies/session-counts.ts';
 import { TargetStates } from './targets/target-states.ts';
+import { Mirrors } from './trips/mirror/mirrors.ts';
 import { ProviderKeys } from './upstream/api-keys.ts';
 import { createDeadlines } from './upstream/deadlines.ts';
 import { Hooks } from './upstream/hooks.ts';
@@ -174,6 +175,7 @@ const keptExplanations = new KeptExplanations();
 const ownFailedLogins = createFailedLogins();
 const failedLogins = shareFailedLogins(ownFailedLogins, siblings);
 const retries = new RetryBudgets();
+const mirrors = new Mirrors(captures);
 const accessLog = createAccessLog(identity, output, Date.now);
 const observed = createMetrics({
   ...lifecycle.sources,
@@ -221,6 +223,7 @@ const gateway: ServerParts = {
   authorityMs,
   current: () => current.get(),
   retries,
+  mirrors,
   keptExplanations,
   siblings,
   workers,
@@ -309,6 +312,7 @@ endOnSignals({
   log,
   signals,
   server,
+  mirrors,
   lifecycle,
   graceMs,
   kept,

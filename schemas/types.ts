@@ -540,6 +540,7 @@ export interface Alias {
    * Whether another target tells the rest of a stream that breaks in the middle, for chat completions, messages and responses. continue: it is asked to go on behind what was said. restart: it is asked anew, and what the client has read already must be the beginning of its answer. Without it such a stream ends with an error event.
    */
   rescue?: 'continue' | 'restart';
+  mirror?: Mirror;
 }
 /**
  * One place an alias may lead to.
@@ -593,6 +594,19 @@ export interface Retries {
    * No further call begins when this time has passed since the request came.
    */
   deadline?: string;
+}
+/**
+ * A model that gets a copy of a share of the requests, once their clients have been answered: what it says goes to nobody, and is compared with the answers of the targets. See docs/mirror.md.
+ */
+export interface Mirror {
+  /**
+   * One model of a provider: a selector <provider>/<model>, or a bare model id, which means the first provider that lists it. No alias.
+   */
+  target: string;
+  /**
+   * The share of the requests to this alias that are copied, at random. 0: none.
+   */
+  share: number;
 }
 /**
  * Limits on what operators may store through the admin API.
@@ -1866,6 +1880,19 @@ export interface VirtualModelWrite {
    * Whether another target tells the rest of a stream that breaks in the middle: it goes on behind what was said (continue), or begins again and must say the same as far as the client has read (restart). Absent: such a stream ends with an error event.
    */
   rescue?: 'continue' | 'restart';
+  /**
+   * A model that gets a copy of a share of the requests, once their clients have been answered: what it says goes to nobody, and is compared with the answers of the targets. See docs/mirror.md.
+   */
+  mirror?: {
+    /**
+     * One model of a provider: a selector <provider>/<model>, or a bare model id, which means the first provider that lists it. No alias.
+     */
+    target: string;
+    /**
+     * The share of the requests to this alias that are copied, at random. 0: none.
+     */
+    share: number;
+  };
 }
 /**
  * The body of DELETE /admin/virtual-models.
@@ -2952,6 +2979,27 @@ export interface ExplanationAnswer {
       expires_at?: string;
     }[];
   }[];
+  /**
+   * The model that gets a copy of a share of such requests once they are answered. Absent: the name has no mirror.
+   */
+  mirror?: {
+    /**
+     * <provider>/<model>.
+     */
+    target: string;
+    /**
+     * The share of the requests that are copied, 0 to 1.
+     */
+    share: number;
+    /**
+     * copy: such a share of requests is copied. skip: none is now.
+     */
+    would: 'copy' | 'skip';
+    /**
+     * Why, as the end of a sentence.
+     */
+    says: string;
+  };
   /**
    * What almost holds: at most ten names and ten rules.
    *

@@ -2,7 +2,7 @@
 import type { Alias } from '../../schemas/types.ts';
 import { type BadChain, findBadChains } from './chains.ts';
 import { aliasKey, type ManualAlias } from './manual-alias.ts';
-import { complete, sayChain, targetProblem } from './mistakes.ts';
+import { complete, mirrorProblem, sayChain, targetProblem } from './mistakes.ts';
 import type { ModelNames } from './model-names.ts';
 import { type AliasTargets, NameTable } from './name-table.ts';
 
@@ -16,7 +16,7 @@ export interface MergedAlias {
   readonly overridesConfig: boolean;
   /** Whether the alias is in force. */
   readonly enforced: boolean;
-  /** Why the alias is not in force; for one in force, why some of its targets are left out. */
+  /** Why the alias is not in force; for one in force, why some of its targets, or its mirror, are left out. */
   readonly problem: string | undefined;
 }
 
@@ -56,11 +56,12 @@ interface Found {
 function findUnusable(standing: readonly ManualAlias[], { list, table, found }: Found): Map<string, string> {
   const unusable = new Map<string, string>();
   for (const { key, value: alias } of standing) {
-    const problems = alias.targets.flatMap(({ model }) => {
-      return targetProblem(alias, model, { table, guess: () => '', has: complete }) ?? [];
-    });
+    const parts = { table, guess: () => '', has: complete };
+    const problems = alias.targets.flatMap(({ model }) => targetProblem(alias, model, parts) ?? []);
     const [first] = problems;
+    const mirror = alias.mirror && mirrorProblem(alias.mirror.target, parts);
     if (first !== undefined) (problems.length === alias.targets.length ? unusable : found).set(key, first);
+    else if (mirror !== undefined) found.set(key, `its mirror cannot be used: ${mirror}`);
   }
   const keys = new Map<AliasTargets, string>(standing.map(({ key, value }) => [value, key]));
   for (const chain of findBadChains(list, table)) {
@@ -113,7 +114,7 @@ const mostSaid = 20;
 export function aliasProblems(rows: readonly MergedAlias[]): string[] {
   const wrong = rows.filter(({ problem }) => problem !== undefined);
   const said = wrong.slice(0, mostSaid).map(({ alias, enforced, problem }) => {
-    const state = enforced ? 'is in force without some targets' : 'is not in force';
+    const state = enforced ? 'is in force without a part of it' : 'is not in force';
     return `the virtual model ${JSON.stringify(alias.source)} ${state}: ${problem}`;
   });
   const more = wrong.length - said.length;

@@ -68,6 +68,15 @@ export function targetProblem(
   return `the provider ${quote(provider)} does not list the model ${quote(model)}${meant === '' ? '; add it to its models' : meant}`;
 }
 
+/** Why an alias cannot have this mirror, as the end of a sentence; undefined when it can. */
+export function mirrorProblem(target: string, parts: Parameters<typeof targetProblem>[2]): string | undefined {
+  const problem = targetProblem({ source: '' }, target, parts);
+  if (problem !== undefined) return problem;
+  const { table } = parts;
+  const isAlias = table.modelsOf(target) === undefined && table.leadOf(target)?.alias !== undefined;
+  return isAlias ? `must be one model of a provider, found the alias ${quote(target)}` : undefined;
+}
+
 function unknownProvider(provider: string, meant: string | undefined, names: readonly string[]): string {
   const known = names.length === 0 ? '; no providers are configured' : `; known: ${names.slice(0, 20).join(', ')}`;
   return `there is no provider ${quote(provider)}${meant ?? known}`;

@@ -1,5 +1,6 @@
 // One request as it is journaled: written once, when it is over. Audit entries and usage records are made of it (spec: Audit entry).
 import type { ErrorType } from '../../schemas/error-type.ts';
+import type { MirrorRecord } from './mirror-record.ts';
 import type { AttemptUsage } from './usage.ts';
 
 /**
@@ -177,6 +178,8 @@ export interface RequestRecord {
   readonly labels?: readonly string[];
   /** Absent: no audit entry is made of it, only usage records. */
   readonly data?: AuditData;
+  /** The comparison of two answers to the request, which is all that this record is about; absent: it is about a request. */
+  readonly mirror?: MirrorRecord;
 }
 
 /** An object on its way into JSON, which leaves out members that are undefined: optional ones may be. */
@@ -185,7 +188,7 @@ export type Draft<Shape> = {
 };
 
 /** A record that JSON.stringify makes into its line. */
-export interface RecordDraft extends Draft<Omit<RequestRecord, 'attempts' | 'data'>> {
+export interface RecordDraft extends Draft<Omit<RequestRecord, 'attempts' | 'data' | 'mirror'>> {
   readonly attempts: readonly Draft<AttemptRecord>[];
   readonly data: Draft<AuditData> | undefined;
 }

@@ -38,7 +38,11 @@ export function assembleAliases(
       warn(path, `is dropped, because ${reason}`);
       return [];
     });
-    if (targets.length > 0) return [assembled(alias, targets)];
+    const { mirror, ...unmirrored } = alias;
+    const hasMirror = mirror !== undefined && leads(mirror.target);
+    if (mirror !== undefined && !hasMirror)
+      warn(['aliases', index, 'mirror', 'target'], 'is dropped, because it leads only to providers that are left out');
+    if (targets.length > 0) return [assembled(hasMirror ? alias : unmirrored, targets)];
     const named = sources.quoted(['aliases', index, 'source']);
     warn(['aliases', index], `the alias ${named} is left out, because it has no target left`);
     return [];

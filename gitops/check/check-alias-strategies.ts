@@ -62,6 +62,7 @@ export function checkStrategies(
     checkQuota(alias, meant, judging);
     checkThoughts(alias, meant, judging);
     checkRetries(alias, meant, judging);
+    checkMirror(alias, meant, judging);
     if (isFamily) checkFamilyTwins(alias, judging);
     else checkTargets(alias, judging);
   }
@@ -140,6 +141,22 @@ function checkThoughts(
     warnings.push(sources.problem(['aliases', index, 'source'], message));
     return;
   }
+}
+
+/** Whether the answers of a model would be compared with its own. */
+function checkMirror(
+  { index, source, written: { mirror } }: IndexedAlias,
+  meant: readonly NamedAlias[],
+  { table, flatten, sources, warnings }: Judging,
+): void {
+  const [model] = (mirror && table.modelsOf(mirror.target)) ?? [];
+  if (model === undefined) return;
+  const isTarget = meant.some((alias) =>
+    flatten(alias)?.leaves.some((leaf) => leaf.provider === model.provider && leaf.model === model.model),
+  );
+  if (!isTarget) return;
+  const message = `is a target of ${quote(source)}, too: requests that it answers are sent to it twice, and say nothing about another model`;
+  warnings.push(sources.problem(['aliases', index, 'mirror', 'target'], message));
 }
 
 function checkTargets(alias: IndexedAlias, { table, flatten, disabled, sources, warnings }: Judging): void {

@@ -1,6 +1,12 @@
 // Checks of aliases that the schema cannot express: names, targets that exist, chains of aliases.
 import { findBadChains } from '../../domain/aliases/chains.ts';
-import { mostFamilyNames, sayChain, sourceProblem, targetProblem } from '../../domain/aliases/mistakes.ts';
+import {
+  mirrorProblem,
+  mostFamilyNames,
+  sayChain,
+  sourceProblem,
+  targetProblem,
+} from '../../domain/aliases/mistakes.ts';
 import { modelNames } from '../../domain/aliases/model-names.ts';
 import { type AliasTargets, familyPrefix, type NamedAlias, NameTable } from '../../domain/aliases/name-table.ts';
 import { foldCase } from '../../domain/selector.ts';
@@ -142,6 +148,10 @@ function checkTargets(
       const message = targetProblem(written, model, { table, guess: didYouMean, has });
       if (message !== undefined) problems.push(sources.problem(path, message));
     }
+    const path = ['aliases', index, 'mirror', 'target'];
+    if (written.mirror === undefined || sources.isUnknown(path) || problems.length >= enough) continue;
+    const message = mirrorProblem(written.mirror.target, { table, guess: didYouMean, has });
+    if (message !== undefined) problems.push(sources.problem(path, message));
   }
 }
 

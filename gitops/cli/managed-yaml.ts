@@ -73,6 +73,7 @@ const aliasMembers = [
   'retry',
   'hedge',
   'rescue',
+  'mirror',
 ];
 const guardrailMembers = ['name', 'user_paths', 'models', 'on', 'roles', 'mode', 'order'];
 

@@ -11,6 +11,8 @@ export interface EndingParts {
   readonly log: Log;
   readonly signals: SignalSource;
   readonly server: Pick<ProxyServer, 'openRequests' | 'drain' | 'cut'>;
+  /** Copies of requests, which nobody waits for. */
+  readonly mirrors: { end(): Promise<void> };
   readonly lifecycle: Lifecycle;
   readonly graceMs: () => number;
   readonly kept: { settled(): Promise<unknown> };
@@ -23,7 +25,7 @@ export interface EndingParts {
 }
 
 /** The first signal waits for open requests as long as the configuration lets it, the second one cuts them. */
-export function endOnSignals({ log, signals, server, lifecycle, graceMs, ...parts }: EndingParts): void {
+export function endOnSignals({ log, signals, server, mirrors, lifecycle, graceMs, ...parts }: EndingParts): void {
   const { kept, cache, recording, telemetry, stateFollower, store, lock } = parts;
   stopOnSignals({
     log,
@@ -38,6 +40,7 @@ export function endOnSignals({ log, signals, server, lifecycle, graceMs, ...part
     async close() {
       // Counters and the journal take what the requests have cost that were cut.
       await server.cut();
+      await mirrors.end();
       await Promise.all([lifecycle.close(), kept.settled(), cache.close(), recording.close(), telemetry.close()]);
       stateFollower.end();
       await Promise.all([store.close(), stateFollower.kept()]);

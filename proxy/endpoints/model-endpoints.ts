@@ -45,3 +45,12 @@ export const modelEndpoints: readonly ModelEndpoint[] = [
   },
   { path: '/v1/embeddings', operation: 'embeddings', surface: 'openai', ...counted },
 ];
+
+/** Whose requests ask for words, so that those of two models can be compared. */
+export const mirroredOperations: ReadonlySet<Operation> = new Set([
+  'chat',
+  'chat_of_input',
+  'completions',
+  'messages',
+  'responses',
+]);

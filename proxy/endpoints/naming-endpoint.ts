@@ -23,6 +23,8 @@ export interface NamingEndpoint {
   readonly slot: 'none' | 'answer' | 'session';
   /** Undefined: the target cannot be asked there. The parts that serve the endpoint ask the same of it. */
   readonly mannerOf: (target: Target) => Manner | undefined;
+  /** A share of its requests may be copied to the mirror of their alias. */
+  readonly isMirrored: boolean;
   readonly choice: ModelsOfDoor['choice'];
   /** Whether the gateway itself answers when no target has the endpoint. */
   readonly answersAlone: boolean;

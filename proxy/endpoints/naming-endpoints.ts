@@ -4,7 +4,7 @@ import type { ModelsOfDoor, OpaqueDoor } from '../opaque/door.ts';
 import { doors } from '../opaque/doors.ts';
 import { hasRealtime, sessionPath, signallingDoors } from '../realtime/doors.ts';
 import { isEstimated } from '../stages/candidates.ts';
-import { type ModelEndpoint, modelEndpoints } from './model-endpoints.ts';
+import { type ModelEndpoint, mirroredOperations, modelEndpoints } from './model-endpoints.ts';
 import type { Manner, NamingEndpoint } from './naming-endpoint.ts';
 
 const native: Manner = { relay: 'bytes' };
@@ -30,6 +30,7 @@ function ofModels({ path, operation, isCounted, refusedAs }: ModelEndpoint): Nam
       const speech = speeches[operation];
       return speech?.translation === undefined ? speech && native : { relay: 'translated', format: speech.format };
     },
+    isMirrored: mirroredOperations.has(operation),
     choice: 'strategy',
     answersAlone: isEstimated(operation),
     refusedAs,
@@ -46,6 +47,7 @@ function ofDoor({ path, counts }: OpaqueDoor, { canAsk, isAssumed, choice, refus
       if (!canAsk(target)) return undefined;
       return isAssumed?.(target) ? assumed : native;
     },
+    isMirrored: false,
     choice,
     answersAlone: false,
     refusedAs,
@@ -59,6 +61,7 @@ function ofRealtime(path: string, slot: 'answer' | 'session'): NamingEndpoint {
     counts: 'everything',
     slot,
     mannerOf: (target) => (hasRealtime(target) ? native : undefined),
+    isMirrored: false,
     choice: 'strategy',
     answersAlone: false,
     refusedAs: 'unsupported_operation',

@@ -13,6 +13,7 @@ import type { AskedKey, Counted, Explanation, ForeseenRefusal, SpentBudget, Targ
 import { foreseenRefusal } from './foreseen-refusal.ts';
 import { guardrailSteps } from './guardrail-steps.ts';
 import { matchingRules } from './matching-rules.ts';
+import { mirrorStep } from './mirror-step.ts';
 import { nearNames } from './near-names.ts';
 import { nearRules } from './near-rules.ts';
 import { countingOf, type ExplainSources, type Question, sees } from './question.ts';
@@ -29,6 +30,7 @@ export function explainRequest(question: Question, parts: ExplainSources): Expla
   const userPath = allowed ?? question.userPath;
   const resolved = resolveName(question, userPath, parts);
   const targets = targetSteps(resolved, question, parts);
+  const mirror = mirrorStep(resolved, question, parts);
   const refused = foreseenRefusal({ userPath: allowed, resolved }, question, parts);
   const subjects = { userPath, model, targets: resolved.route?.targets ?? [] };
   return {
@@ -50,6 +52,7 @@ export function explainRequest(question: Question, parts: ExplainSources): Expla
     rules: question.before ?? matchingRules(rulesOfConsumer(countingOf(question), userPath, limiter), question, parts),
     guardrails: guardrailSteps(question, userPath, resolved.route, parts),
     targets,
+    ...(mirror === undefined ? {} : { mirror }),
     near_misses: [
       ...nearNames(resolved, { ...question, consumer: userPath }, parts, mostNear),
       ...nearRules(subjects, question, parts, mostNear),

@@ -182,6 +182,17 @@ export interface TargetStep {
   readonly rules: readonly MatchingRule[];
 }
 
+/** The model that gets a copy of the request once it is answered. */
+export interface MirrorStep {
+  /** `<provider>/<model>`. */
+  readonly target: string;
+  /** Of the requests, 0 to 1. */
+  readonly share: number;
+  readonly would: 'copy' | 'skip';
+  /** The end of a sentence about it. */
+  readonly says: string;
+}
+
 export type NearMissReason = ExplanationAnswer['near_misses'][number]['reason'];
 
 /** Something that does not hold for the request, and was perhaps meant to. */
@@ -218,6 +229,8 @@ export interface Explanation {
   readonly guardrails: readonly GuardrailStep[];
   /** In the order in which they would be asked now. */
   readonly targets: readonly TargetStep[];
+  /** Absent: its name has no mirror. */
+  readonly mirror?: MirrorStep;
   readonly near_misses: readonly NearMiss[];
   readonly config_revision: string;
   readonly server_time: string;

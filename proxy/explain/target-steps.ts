@@ -149,6 +149,12 @@ function judge(target: Target, state: TargetState, question: Question, parts: Ex
   return { would: 'last_resort', reason, until: Math.ceil(state.usableAtMs(nowMs)), since };
 }
 
+/** What a call of a target would meet now, and why. */
+export function judged(target: Target, question: Question, parts: ExplainSources): Pick<TargetStep, 'would' | 'says'> {
+  const { would, reason, since, said } = judge(target, parts.targets.of(target), question, parts);
+  return { would, says: said ?? sayOf(reason, since) };
+}
+
 /** Who took it out and why is for operators of the whole gateway. */
 function sayDrain({ updatedBy, expiresAt, reason }: TargetDrain, question: Question): string {
   return sees(question, undefined)

@@ -60,6 +60,18 @@ export class BodyBudget {
     return this.#held + bytes <= whole && (this.#byConsumer.get(consumer) ?? 0) + bytes <= own;
   }
 
+  /** Whether so many bytes more of this consumer fit into a share of the budget for it, when they fit into one for all; both from 0 to 1. */
+  hasRoom(
+    consumer: string,
+    bytes: number,
+    { bodyBudgetBytes }: BodyLimits,
+    shares: { readonly own: number; readonly all: number },
+  ): boolean {
+    const whole = this.#share(bodyBudgetBytes);
+    const own = (this.#byConsumer.get(consumer) ?? 0) + bytes;
+    return own <= whole * shares.own && this.#held + bytes <= whole * shares.all;
+  }
+
   #share(bodyBudgetBytes: number | undefined): number {
     return bodyBudgetBytes === undefined ? this.#memoryLimitBytes * budgetShare : bodyBudgetBytes / this.#workers;
   }

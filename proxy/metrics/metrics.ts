@@ -6,6 +6,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { AuxiliaryTally } from '../tallies/auxiliary-tally.ts';
 import { Exposition } from '../tallies/exposition.ts';
+import { MirrorTally } from '../tallies/mirror-tally.ts';
 import { RequestTally } from '../tallies/request-tally.ts';
 import { RescueTally } from '../tallies/rescue-tally.ts';
 import { UpstreamTally } from '../tallies/upstream-tally.ts';
@@ -23,6 +24,7 @@ export interface Metrics extends LimitMetrics {
   readonly auxiliary: AuxiliaryTally;
   readonly guardrails: GuardrailTally;
   readonly rescues: RescueTally;
+  readonly mirrors: MirrorTally;
   /** Only what this snapshot has keeps series of its own: providers, their models, guardrails. */
   keep(snapshot: Pick<Snapshot, 'guardrails' | 'routes' | 'upstreams'>): void;
 }
@@ -44,9 +46,10 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   const auxiliary = new AuxiliaryTally();
   const guardrails = new GuardrailTally();
   const rescues = new RescueTally();
+  const mirrors = new MirrorTally();
   let kept: Snapshot['routes'] | undefined;
   let providers: Snapshot['upstreams'] = [];
-  const counted = { auxiliary, guardrails, rescues, upstreams: () => providers };
+  const counted = { auxiliary, guardrails, mirrors, rescues, upstreams: () => providers };
   registerReaders(registry, proxyMetrics, proxyReaders(facts, counted));
   return {
     ...limits,
@@ -56,6 +59,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
     auxiliary,
     guardrails,
     rescues,
+    mirrors,
     keep({ guardrails: known, routes, upstreams }) {
       // The object is unchanged when only keys have changed.
       if (routes === kept) return;

@@ -24,6 +24,7 @@ import { type RetryBudgets, retryKinds } from '../routing/retry/retry-budgets.ts
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { type AuxiliaryTally, auxiliaryOutcomes, auxiliaryPurposes } from '../tallies/auxiliary-tally.ts';
 import type { KnownProbe } from '../tallies/known-probe.ts';
+import { type MirrorTally, mirrorOutcomes } from '../tallies/mirror-tally.ts';
 import type { RescueTally } from '../tallies/rescue-tally.ts';
 import type { SessionCounts } from '../tallies/session-counts.ts';
 
@@ -73,6 +74,7 @@ export interface CountedFacts {
   readonly auxiliary: AuxiliaryTally;
   readonly guardrails: GuardrailTally;
   readonly rescues: RescueTally;
+  readonly mirrors: MirrorTally;
   readonly upstreams: () => Snapshot['upstreams'];
 }
 
@@ -141,7 +143,7 @@ function processReaders(facts: ReadFacts) {
   } satisfies Partial<Readers<ReadMetric>>;
 }
 
-function requestReaders(facts: ReadFacts, { auxiliary, guardrails, rescues, upstreams }: CountedFacts) {
+function requestReaders(facts: ReadFacts, { auxiliary, guardrails, mirrors, rescues, upstreams }: CountedFacts) {
   const { failedLogins, bodies, budgets, retries, storedResponses, unusableGuardrails, nowMs } = facts;
   return {
     authFailures: () => byLabel('reason', failedLogins.counts()),
@@ -154,6 +156,10 @@ function requestReaders(facts: ReadFacts, { auxiliary, guardrails, rescues, upst
     auxiliaryCalls: () =>
       auxiliaryPurposes.flatMap((purpose) =>
         auxiliaryOutcomes.map((outcome) => [{ purpose, outcome }, auxiliary.count(purpose, outcome)] as const),
+      ),
+    mirrors: () =>
+      Array.from(mirrors.counts).flatMap(([alias, counts]) =>
+        mirrorOutcomes.map((outcome) => [{ alias, outcome }, counts[outcome]] as const),
       ),
     budgetDecisions: () =>
       budgets.verdicts.decisions().flatMap(({ budget, counts }) => {

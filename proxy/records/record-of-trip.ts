@@ -73,8 +73,8 @@ export interface RecordedTrip
   readonly countsAs?: Counting;
   /** Who has asked, where it is no client. */
   readonly askedBy?: Extract<AskedBy, 'gateway'>;
-  /** The session, where it is not that of the call itself. */
-  readonly sessionId?: string | undefined;
+  /** The session, where it is not that of the call itself; null: it belongs to none. */
+  readonly sessionId?: string | null | undefined;
   readonly snapshot: LoggedTrip['snapshot'] & { readonly audit: AuditSettings; readonly hasBudgets: boolean };
   /** `headers`: of the answer, names and values in turn. */
   readonly ending: LoggedTrip['ending'] & { readonly headers?: readonly string[] };
@@ -179,7 +179,10 @@ export function recordOfTrip(trip: RecordedTrip, end: RecordedEnd, parts: Record
   return {
     id: recordId(startedAtMs),
     request_id: exchange.id,
-    session_id: trip.sessionId ?? sessionIdOf(exchange.request.rawHeaders, readable, userPath, secrets),
+    session_id:
+      trip.sessionId === null
+        ? undefined
+        : (trip.sessionId ?? sessionIdOf(exchange.request.rawHeaders, readable, userPath, secrets)),
     started_ms: Math.floor(startedAtMs),
     duration_ns: durationNs(startedAtMs, end.nowMs),
     // Of an answer that a client did not wait for, nothing may have come.

@@ -1,4 +1,5 @@
 // The records of one proxy: each model request that is over becomes a line of the journal, as far as the configuration wants it recorded.
+import type { RequestRecord } from '../../domain/records/request-record.ts';
 import { isWithin } from '../../domain/user-path.ts';
 import type { Journal } from '../../store/records/journal.ts';
 import type { RecordLine } from '../../store/records/record-line.ts';
@@ -30,6 +31,8 @@ export interface Records {
   omitted(): number;
   /** A model request is over. Its record is in the journal within 50 ms. */
   trip(trip: RecordedTrip, end: RecordedEnd): void;
+  /** Two answers to a request were compared: a record of its own says so. */
+  compared(record: RequestRecord): void;
   /** Writes the records of all requests that wait for theirs. */
   flush(): void;
 }
@@ -81,6 +84,13 @@ export function createRecords(options: RecordsOptions): Records {
         note(trip, end);
       } catch (error) {
         reportFailure(error, trip.exchange.id);
+      }
+    },
+    compared(record) {
+      try {
+        journal.append(JSON.stringify(record));
+      } catch (error) {
+        reportFailure(error, record.request_id);
       }
     },
     flush: () => held.flush(),

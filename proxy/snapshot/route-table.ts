@@ -7,8 +7,8 @@ import { foldCase, parseSelector } from '../../domain/selector.ts';
 import type { Alias } from '../../schemas/types.ts';
 import type { Slices } from '../pacing/slices.ts';
 import { compileHedge } from './hedge.ts';
-import { compileRetryPolicy, defaultRetryPolicy } from './retry-policy.ts';
-import type { ModelEntry, Route, Routes, Target } from './snapshot.ts';
+import { compileRetryPolicy, defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts';
+import type { MirrorPlace, ModelEntry, Route, Routes, Target } from './snapshot.ts';
 
 /** An alias that leads somewhere. */
 export interface NamedRoute {
@@ -37,6 +37,9 @@ export interface RouteParts {
 
 /** Entries of a list that are made in one step. */
 const stepEntries = 500;
+
+/** A copy is one call, which no client's budget of retries counts. */
+const mirrorPolicy: RetryPolicy = Object.freeze({ ...defaultRetryPolicy, attempts: 1, budget: 0 });
 
 /** Providers may list thousands of models: a route is made when its name is first asked for. */
 export class RouteTable implements Routes {
@@ -142,7 +145,17 @@ export class RouteTable implements Routes {
   }
 
   #led(name: string, { alias, flattened }: NamedRoute, behind: Route | undefined): Route {
-    return aliasRoute(name, alias, { flattened, targets: this.#parts.targets, behind });
+    const mirror = alias.mirror && this.#mirrorOf(alias.mirror);
+    return aliasRoute(name, alias, { flattened, targets: this.#parts.targets, behind, mirror });
+  }
+
+  /** Undefined: there is no such model. */
+  #mirrorOf({ target, share }: NonNullable<Alias['mirror']>): MirrorPlace | undefined {
+    const named = this.#plain(target) ?? this.#plain(this.#parts.names.spelling(target) ?? '');
+    const first = named?.targets[0];
+    if (first === undefined) return undefined;
+    const route = plainRoute(`${first.upstream.name}/${first.model}`, [first], false);
+    return Object.freeze({ share, route: Object.freeze({ ...route, policy: mirrorPolicy }) });
   }
 }
 
@@ -185,7 +198,17 @@ export function plainRoute(name: string, targets: readonly Target[], isListed: b
 function aliasRoute(
   name: string,
   alias: Alias,
-  { flattened, targets, behind }: { flattened: Flattened; targets: Routes['targets']; behind: Route | undefined },
+  {
+    flattened,
+    targets,
+    behind,
+    mirror,
+  }: {
+    flattened: Flattened;
+    targets: Routes['targets'];
+    behind: Route | undefined;
+    mirror: MirrorPlace | undefined;
+  },
 ): Route {
   const { strategy, leaves } = flattened;
   const weights = weightsOf(flattened);
@@ -202,6 +225,7 @@ function aliasRoute(
     policy: compileRetryPolicy(alias.retry),
     hedge: compileHedge(alias.hedge),
     rescue: alias.rescue,
+    mirror,
     userPaths,
     behind: userPaths === undefined ? undefined : behind,
     family: alias.source === name ? undefined : alias.source,

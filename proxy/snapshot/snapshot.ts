@@ -115,6 +115,14 @@ export const strategies = [
 ] as const;
 export type Strategy = (typeof strategies)[number];
 
+/** The model that gets copies of requests to an alias. */
+export interface MirrorPlace {
+  /** Of the requests, 0 to 1. */
+  readonly share: number;
+  /** Leads to that one model, which is asked once. */
+  readonly route: Route;
+}
+
 /** Where a model name leads: one target, or those of an alias or a bare id in declared order, none twice. */
 export interface Route {
   /** Equal for equal routes, across reloads: the state of balancing belongs to it. */
@@ -134,6 +142,8 @@ export interface Route {
   readonly hedge: HedgePlan | undefined;
   /** Another target tells the rest of a stream that breaks in the middle; undefined: none does. */
   readonly rescue: Rescued | undefined;
+  /** Absent: nothing is copied. */
+  readonly mirror?: MirrorPlace | undefined;
   /** Who may use it: these paths and everything below them; undefined: all user paths. */
   readonly userPaths: readonly string[] | undefined;
   /** Where the name leads for other user paths; undefined: nowhere. */

@@ -4,7 +4,7 @@
  * The purposes for which the gateway itself calls models: each is a level of user paths, `<path of the
  * caller>/<purpose>/<name>`.
  */
-export const auxiliaryPurposes = ['guardrails', 'cache', 'probes'] as const;
+export const auxiliaryPurposes = ['guardrails', 'cache', 'mirror', 'probes'] as const;
 export type AuxiliaryPurpose = (typeof auxiliaryPurposes)[number];
 
 /** schemas/metrics/proxy-metrics.ts says what each means. */

@@ -35,6 +35,8 @@ import { asksForAlias, resolve } from '../stages/resolve.ts';
 import { setAsideMoney } from '../stages/set-aside-money.ts';
 import { isFree, isToldLater } from '../tokens/measure.ts';
 import type { TripKind } from './kind.ts';
+import type { AnswerText } from './mirror/answer-text.ts';
+import type { MirrorParts, Mirrors } from './mirror/mirrors.ts';
 import type { PipelineParts } from './pipeline.ts';
 import { embedderOf } from './question/embedder-of.ts';
 import { outsideOf } from './question/outside-of.ts';
@@ -54,9 +56,11 @@ export type ModelParts = AuthenticateParts &
   Parameters<typeof keep>[2] &
   Parameters<typeof relay>[2] &
   Parameters<typeof explainOnItsWay>[1] &
-  Parameters<typeof outsideOf>[1] & {
+  Parameters<typeof outsideOf>[1] &
+  MirrorParts & {
     readonly bodies: BodyBudget;
     readonly keyUses: KeyUses;
+    readonly mirrors: Mirrors;
     readonly records: Records;
   };
 
@@ -70,6 +74,8 @@ export class ModelTrip extends Trip<Exchange, Accepted, FailedAttempt, Guarding>
   explained: ExplainedRequest | undefined;
   /** Stage 3. */
   call: Call | undefined;
+  /** Stage 8: the text of its answer, where that is compared with what a mirror says. */
+  text: AnswerText | undefined;
   /** Stages 4 and 5: the call with what it refers to, as the guardrails leave it, and where it leads. */
   guarded: Guarded | undefined;
   readonly #parts: ModelParts;
@@ -170,6 +176,7 @@ export function modelKind(parts: ModelParts): TripKind<ModelTrip, Delivery> {
     close(trip, end) {
       // Requests that wait for this one's answer are told of its end, whatever fails.
       settleCache(trip, end, parts);
+      parts.mirrors.over(trip, end, parts);
       if (end !== undefined) trip.explained?.ended(trip);
     },
   };
@@ -240,7 +247,8 @@ function askedOfCall({ caller, isFree: costsNothing, costsLater, row }: ModelTri
 }
 
 function relayAnswer(trip: ModelTrip, delivery: Delivery, parts: ModelParts): Ending | Promise<Ending> {
-  return followed(putBack(trip.watched(delivery, 'masked'), trip, parts), (told) =>
+  const compared = parts.mirrors.watch(trip, trip.watched(delivery, 'masked'));
+  return followed(putBack(compared, trip, parts), (told) =>
     relay(trip.watched(keep(told, trip, parts), 'original'), trip.exchange, parts),
   );
 }

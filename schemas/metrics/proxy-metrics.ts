@@ -134,8 +134,14 @@ export const proxyMetrics = {
   auxiliaryCalls: {
     name: 'gateway_auxiliary_calls_total',
     type: 'counter',
-    help: 'Calls of models that the gateway itself made, by purpose (guardrails, cache, probes) and outcome: answered, refused (by a limit, a budget or its own request: no provider was asked), failed, timeout, cancelled (the answer was no longer needed). They do not count as model requests, but as calls of providers.',
+    help: 'Calls of models that the gateway itself made, by purpose (guardrails, cache, mirror: embeddings of answers that are compared, probes) and outcome: answered, refused (by a limit, a budget or its own request: no provider was asked), failed, timeout, cancelled (the answer was no longer needed). They do not count as model requests, but as calls of providers.',
     labelNames: ['purpose', 'outcome'],
+  },
+  mirrors: {
+    name: 'gateway_mirrors_total',
+    type: 'counter',
+    help: 'Requests that were drawn to be copied to the mirror of their alias, by alias (other: beyond 1,000 of them) and outcome: sent (the mirror has answered), failed (it was asked, and has not), skipped_request (such a request is not copied), skipped_access (its key may not use the model), skipped_load (the gateway is busy, or too many copies are open), skipped_target (the model rests, fails or is drained), skipped_limit (a rule on its provider or model, or a budget, has no room).',
+    labelNames: ['alias', 'outcome'],
   },
   storedResponses: {
     name: 'gateway_stored_responses_total',

@@ -99,4 +99,17 @@ export const usageOperations: readonly Operation[] = [
     },
     refusals,
   },
+  {
+    id: 'compareMirrors',
+    method: 'get',
+    path: '/admin/mirrors',
+    tag: 'Usage',
+    access: 'admin',
+    summary: 'How mirrors of aliases answer, beside the models that clients are answered by.',
+    description:
+      'By alias and pair of models, of the newest 100,000 requests that were copied. What both cost is in the other sums of usage, too: that of the mirror on the user path `/mirror`.',
+    parameters: ['Minutes', 'Days', 'StartDate', 'EndDate', 'TimeZone'],
+    success: { status: 200, says: 'The pairs.', schema: 'mirrors' },
+    refusals,
+  },
 ];

@@ -199,6 +199,42 @@ export interface SpendQuestion {
 /** By child path; by the subject itself where the question is not `perChild`. Nothing spent: no entry. */
 export type Spend = ReadonlyMap<string, NanoDollars>;
 
+/** The most comparisons with mirrors that a report reads: the newest. */
+export const mostCompared = 100_000;
+
+/** The answers of one model. */
+export interface ComparedSide extends Times {
+  /** `<provider name>/<model>`. */
+  readonly model: string;
+  readonly succeeded: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Null: none has a price. */
+  readonly cost: NanoDollars | null;
+  readonly unpriced: number;
+}
+
+/** The answers of two models to the same requests. Times as in `Times`, but exact. */
+export interface MirrorPair {
+  readonly alias: string;
+  readonly requests: number;
+  /** Unix milliseconds. */
+  readonly firstMs: number;
+  readonly lastMs: number;
+  /** Whose answers clients got. */
+  readonly primary: ComparedSide;
+  readonly mirror: ComparedSide;
+  /** How many were compared by their meaning, and the mean cosine; absent: none was. */
+  readonly compared: number;
+  readonly similarity?: number;
+}
+
+export interface MirrorReport {
+  readonly pairs: readonly MirrorPair[];
+  /** There may be older ones in the span that were not read. */
+  readonly isTruncated: boolean;
+}
+
 /** Records before these moments may be removed. Unix milliseconds; undefined: kept for ever. */
 export interface Retention {
   readonly auditBeforeMs: number | undefined;
@@ -287,6 +323,8 @@ export interface RecordStore {
   ): Promise<{ readonly total: number; readonly entries: readonly UsageEntry[] }>;
   /** In the order of the questions. */
   spend(questions: readonly SpendQuestion[]): Promise<readonly Spend[]>;
+  /** Comparisons of answers with those of mirrors. The pairs with the most requests first. */
+  mirrors(span: Span): Promise<MirrorReport>;
   /**
    * Makes room: removes the bodies of at most `most` entries behind number `after`, the oldest first; where none is left, as many of the
    * oldest entries. Usage stays. Both counts 0: nothing is left that may go.

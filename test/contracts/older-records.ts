@@ -26,10 +26,13 @@ export function withoutCounts(tables: readonly string[] = sumTables): readonly s
   ];
 }
 
-/** Before there were sums of minutes. SQL statements, which leave the version as it is. */
-export const withoutMinutes: readonly string[] = ['pace', 'usage_by_model_minute', 'usage_by_path_minute'].map(
-  (table) => `DROP TABLE ${table}`,
-);
+/** Before there were sums of minutes, and comparisons with mirrors. SQL statements, which leave the version as it is. */
+export const withoutMinutes: readonly string[] = [
+  'mirror',
+  'pace',
+  'usage_by_model_minute',
+  'usage_by_path_minute',
+].map((table) => `DROP TABLE ${table}`);
 
 /** Before records said who has asked. SQL statements, which leave the version as it is. */
 export const withoutAskedBy: readonly string[] = [

@@ -1,6 +1,7 @@
 // The contract of the record store on PostgreSQL, and what happens when the server is killed, or does not answer.
 import { t as all, test } from 'tap';
 import { startPostgres } from '../support/postgres.ts';
+import { testMirrorContract } from './mirror-cases.ts';
 import { testPaceContract } from './pace-cases.ts';
 import { testRecordPages } from './record-page-cases.ts';
 import { testRecordSearch } from './record-search-cases.ts';
@@ -17,6 +18,7 @@ await testRecordPages(engine);
 await testRecordSearch(engine);
 await testPaceContract(engine);
 await testUsageContract(engine);
+await testMirrorContract(engine);
 
 const page = { limit: 1, offset: 0 };
 

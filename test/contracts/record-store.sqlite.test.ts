@@ -2,6 +2,7 @@
 import { test } from 'tap';
 import { startProcess } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { testMirrorContract } from './mirror-cases.ts';
 import { testPaceContract } from './pace-cases.ts';
 import { testRecordPages } from './record-page-cases.ts';
 import { testRecordSearch } from './record-search-cases.ts';
@@ -14,6 +15,7 @@ await testRecordPages(sqliteRecords);
 await testRecordSearch(sqliteRecords);
 await testPaceContract(sqliteRecords);
 await testUsageContract(sqliteRecords);
+await testMirrorContract(sqliteRecords);
 
 await test('SQLite: a process that is killed as it writes leaves all that it acknowledged, and nothing half', async (t) => {
   const { options, store, query } = await sqliteRecords.start(t);

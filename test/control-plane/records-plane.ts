@@ -1,6 +1,7 @@
 // A control plane with the routes of audit, usage and live entries, over a record store that a test fills.
 import { auditRoutes } from '../../control-plane/admin/audit/routes.ts';
 import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
+import { mirrorRoutes } from '../../control-plane/admin/mirrors/routes.ts';
 import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { type Credentials, credentialsOf } from '../../domain/keys/credentials.ts';
@@ -46,6 +47,7 @@ const components: Readonly<Record<string, string>> = {
   '/usage/labels': 'UsageLabels',
   '/usage/sessions': 'UsageSessions',
   '/usage/log': 'UsageLog',
+  '/mirrors': 'Mirrors',
 };
 
 export type RecordsPlane = Awaited<ReturnType<typeof startRecordsPlane>>;
@@ -83,6 +85,7 @@ export async function startRecordsPlane(
   };
   await app.register(auditRoutes, { parts });
   await app.register(usageRoutes, { parts });
+  await app.register(mirrorRoutes, { parts });
   await app.register(liveRoutes, { parts });
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(async () => {

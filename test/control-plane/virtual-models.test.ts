@@ -195,6 +195,16 @@ await test('an unusable alias is refused, and the member is named', async (t) =>
     [{ source: 'a/*', target: 'p/m' }, /^400 target: .*must be a family/],
     [{ source: 'a', target: 'p/*' }, /^400 target: .*must be one model/],
     [{ source: 'a', target: 'p/m', hedge: true }, /^400 hedge: .*needs two targets/],
+    [
+      { source: 'a', target: 'p/m', mirror: { target: 'p/mm', share: 1 } },
+      /^400 mirror\.target: .*not list the model "mm"/,
+    ],
+    [
+      { source: 'a', target: 'p/m', mirror: { target: 'chat', share: 1 } },
+      /^400 mirror\.target: .*found the alias "chat"/,
+    ],
+    [{ source: 'a', target: 'p/m', mirror: { target: 'm', share: 2 } }, /^400 mirror\.share:/],
+    [{ source: 'a', target: 'p/m', mirror: { target: 'm' } }, /^400 mirror\.share:/],
     [{ source: 'a', target: 'p/m', user_paths: ['/a', '/b:c'] }, /^400 user_paths: .*in entry \[1\] has a colon/],
     [{ source: 'a', target: 'p/m', retry: { attempts: 11 } }, /^400 retry\.attempts:/],
     [{ source: 'a', target: 'p/m', retry: { deadline: '9999h' } }, /^400 retry\.deadline: .*out of range/],

@@ -22,6 +22,7 @@ const here = [
   'docs/deploying.md',
   'docs/dialects-and-clients.md',
   'docs/keys-and-identities.md',
+  'docs/mirror.md',
   'docs/observing.md',
   'docs/operating.md',
   'docs/passthrough.md',

@@ -93,3 +93,16 @@ await test('settings of retries that never help are warned of, where there is an
     ],
   );
 });
+
+await test('a mirror that is a target of its own alias is doubtful, one of another model is not', (t) => {
+  const aliases = [
+    { source: 'a', targets: [{ model: 'p/x' }, { model: 'q/x' }], mirror: { target: 'q/x', share: 0.1 } },
+    { source: 'b', target: 'p/x', mirror: { target: 'q/z', share: 0.1 } },
+    { source: 'e/*', target: 'p/*', mirror: { target: 'p/y', share: 0.1 } },
+  ];
+  const { warnings } = one(stringify({ providers, aliases }), entitled);
+  const said = warnings.map(({ message }) => message).filter((message) => message.includes('too:'));
+  t.equal(said.length, 2);
+  t.match(said, [/^is a target of "a", too/, /^is a target of "e\/\*", too/]);
+  t.end();
+});

@@ -14,7 +14,7 @@ import type { RateLimits } from '../../schemas/types.ts';
 import { nearness } from '../../schemas/validation/nearness.ts';
 import { explainCases } from './explain-cases.ts';
 import { explainEndpointCases } from './explain-endpoint-cases.ts';
-import { type ExplainStand, explainStand, limit, start } from './explain-stand.ts';
+import { type ExplainStand, explainStand, keyDocument, limit, start } from './explain-stand.ts';
 import { named, refusedBy } from './stage-parts.ts';
 
 const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
@@ -40,6 +40,21 @@ await test('a hedge is told with the moment at which it begins', async (t) => {
   const told = stand.explain({ model: 'both', stream: true });
   t.ok(validate({ ...told, state_revision: 1, instance: 'p' }), JSON.stringify(validate.errors));
   t.strictSame([told.resolution.hedge, ...told.targets.map((step) => step.hedge_after_ms)], [true, 256, undefined]);
+});
+
+await test('a mirror is told with its share, and with what stands in its way', async (t) => {
+  const mirror = { target: 'b/m', share: 0.25 };
+  const aliases = [{ source: 'chat', targets: [{ model: 'a/m' }], mirror }];
+  const documents = [keyDocument('k', { allowed_models: ['chat'] })];
+  const stand = explainStand({ providers: { a: {}, b: {} }, aliases }, documents);
+  const told = stand.explain({ model: 'chat' });
+  t.ok(validate({ ...told, state_revision: 1, instance: 'p' }), JSON.stringify(validate.errors));
+  t.strictSame(told.mirror, { ...mirror, would: 'copy', says: '25 % of such requests are copied to it' });
+  const endpoint = namingEndpoints.get('/v1/embeddings');
+  t.equal(stand.explain({ model: 'chat', endpoint }).mirror, undefined);
+  t.match(stand.explain({ model: 'chat', keyId: 'k' }).mirror, { would: 'skip', says: /key may not use it/ });
+  stand.targets.of(stand.target('b')).rest(start + 9_000, start);
+  t.match(stand.explain({ model: 'chat' }).mirror, { would: 'skip', says: /left alone/ });
 });
 
 await test('a target that is taken out is skipped, and says who did it, why and until when to those who may know', async (t) => {

@@ -8,6 +8,7 @@ import { configRoutes } from '../../control-plane/admin/config/routes.ts';
 import { entryRoutes } from '../../control-plane/admin/entry-kinds.ts';
 import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
 import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
+import { mirrorRoutes } from '../../control-plane/admin/mirrors/routes.ts';
 import { nameRoutes } from '../../control-plane/admin/names/routes.ts';
 import { openapi } from '../../control-plane/admin/openapi/routes.ts';
 import { liveCounters } from '../../control-plane/admin/rate-limits/fleet-counters.ts';
@@ -113,6 +114,7 @@ export async function startAdmin(t: Test) {
   const recorded = { records: () => undefined, report: () => undefined, access, nowMs };
   await app.register(auditRoutes, { parts: recorded });
   await app.register(usageRoutes, { parts: recorded });
+  await app.register(mirrorRoutes, { parts: recorded });
   await app.register(liveRoutes, { parts: recorded });
   await app.register(sessionRoutes, { parts: { access, store, version: '1', log: { info: () => undefined } } });
   await app.register(explainRoutes);

@@ -1,7 +1,8 @@
 // The statistics of audit entries as the admin API shows them. Pure.
 import { bucketsOf, type Days, hourEdges, minuteEdges, spanOf } from '../../../domain/records/buckets.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
-import type { AuditStats, Times } from '../../../store/records/record-store.ts';
+import type { AuditStats } from '../../../store/records/record-store.ts';
+import { describeTimes } from '../records/times.ts';
 
 /** The most days that are shown hour by hour. */
 const mostHourlyDays = 3;
@@ -46,12 +47,5 @@ export function describeStats({ buckets, providers, failing, ...times }: AuditSt
     ...(interval === 'minute'
       ? { failing: failing.map(({ sinceMs, ...model }) => ({ ...model, since: timestamp(sinceMs) })) }
       : {}),
-  };
-}
-
-function describeTimes({ duration, firstByte }: Times): object {
-  return {
-    ...(duration === undefined ? {} : { duration_p50_ns: duration.p50, duration_p95_ns: duration.p95 }),
-    ...(firstByte === undefined ? {} : { first_byte_p50_ns: firstByte.p50, first_byte_p95_ns: firstByte.p95 }),
   };
 }

@@ -32,4 +32,5 @@ export const nothingRecorded: ReadableRecords = {
   usageBuckets: async () => [],
   usageBy: async () => ({ total: 0, rows: [] }),
   usageLog: async () => ({ total: 0, entries: [] }),
+  mirrors: async () => ({ pairs: [], isTruncated: false }),
 };

@@ -1,10 +1,11 @@
-// All routes that read the record store: audit, usage and the live stream.
+// All routes that read the record store: audit, usage, mirrors and the live stream.
 import type { FastifyPluginAsync } from 'fastify';
 import type { Log } from '../../../plane/log-events.ts';
 import type { RecordStore } from '../../../store/records/record-store.ts';
 import type { AccessParts } from '../../authenticate.ts';
 import { auditRoutes } from '../audit/routes.ts';
 import { liveRoutes } from '../live/routes.ts';
+import { mirrorRoutes } from '../mirrors/routes.ts';
 import { usageRoutes } from '../usage/routes.ts';
 
 export interface RecordRouteParts {
@@ -26,5 +27,6 @@ export const recordRoutes: FastifyPluginAsync<{ readonly parts: RecordRouteParts
   };
   await app.register(auditRoutes, { parts: readable });
   await app.register(usageRoutes, { parts: readable });
+  await app.register(mirrorRoutes, { parts: readable });
   await app.register(liveRoutes, { parts: readable });
 };

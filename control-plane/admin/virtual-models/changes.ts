@@ -3,7 +3,13 @@ import { findBadChains } from '../../../domain/aliases/chains.ts';
 import { createFlattener } from '../../../domain/aliases/flatten.ts';
 import { aliasKey } from '../../../domain/aliases/manual-alias.ts';
 import { aliasesInForce, type MergedAlias, sayPlainly } from '../../../domain/aliases/merge-aliases.ts';
-import { complete, mostFamilyNames, mostLeaves, targetProblem } from '../../../domain/aliases/mistakes.ts';
+import {
+  complete,
+  mirrorProblem,
+  mostFamilyNames,
+  mostLeaves,
+  targetProblem,
+} from '../../../domain/aliases/mistakes.ts';
 import { NameTable, nameInFamily } from '../../../domain/aliases/name-table.ts';
 import { manualAliases } from '../../../domain/documents/kinds.ts';
 import { removed } from '../../../domain/documents/managed-kind.ts';
@@ -70,6 +76,8 @@ function checkAlias(known: KnownAliases, alias: Alias, { key, memberOf }: AliasW
     const problem = targetProblem(alias, model, { table, guess, has: complete });
     if (problem !== undefined) throw invalid(memberOf(index), `cannot be used: ${problem}`);
   });
+  const mirror = alias.mirror && mirrorProblem(alias.mirror.target, { table, guess, has: complete });
+  if (mirror !== undefined) throw invalid('mirror.target', `cannot be used: ${mirror}`);
   const [chain] = findBadChains([alias, ...others], table);
   if (chain !== undefined) throw invalid(memberOf(chain.target), `cannot be used: ${sayPlainly(chain)}`);
   let names = 0;

@@ -69,5 +69,6 @@ function foreignLead(known: KnownAliases, source: string, operator: Operator): s
     const isOpen = name.includes('*') || mayBeBare || isQualified(name, discovering);
     return isOpen && !reaches(operator, name, names) ? name : undefined;
   }
-  return follow(source);
+  const mirror = enabled.find((each) => aliasKey(each.source) === aliasKey(source))?.mirror;
+  return follow(source) ?? (mirror && follow(mirror.target));
 }

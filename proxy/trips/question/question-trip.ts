@@ -6,17 +6,13 @@ import { type ModelRow, modelEndpoints } from '../../endpoints/model-endpoints.t
 import { asRefusal, type Refusal, refusal } from '../../errors.ts';
 import type { ModelRequest } from '../../http/exchange.ts';
 import type { Target } from '../../snapshot/snapshot.ts';
-import { attempt } from '../../stages/attempt.ts';
 import type { Accepted, FailedAttempt } from '../../stages/attempts.ts';
-import { candidates } from '../../stages/candidates.ts';
-import { deliver } from '../../stages/deliver.ts';
-import { expectedOf } from '../../stages/expect.ts';
 import type { Delivery, Ending } from '../../stages/relay.ts';
 import { resolve } from '../../stages/resolve.ts';
-import { setAsideMoney } from '../../stages/set-aside-money.ts';
 import type { AuxiliaryOutcome } from '../../tallies/auxiliary-tally.ts';
 import type { TripKind } from '../kind.ts';
 import { Trip } from '../trip.ts';
+import { askTargets } from './ask-targets.ts';
 import { type AuxiliaryParts, callerOf, type Question, requestFor, type ServedRequest, sessionOf } from './question.ts';
 import { readDelivery } from './read-delivery.ts';
 
@@ -107,7 +103,7 @@ export function questionKind(parts: AuxiliaryParts): TripKind<QuestionTrip, Deli
     resolve: () => undefined,
     guard: () => undefined,
     lookUp: () => undefined,
-    attempt: (trip) => askTargets(trip, parts),
+    attempt: (trip) => askForAnswer(trip, parts),
     relay: (trip, delivery) => readAnswer(trip, delivery),
     refuse({ exchange, left }, error) {
       const refused = left ?? asRefusal(error, exchange.id);
@@ -124,28 +120,10 @@ export function questionKind(parts: AuxiliaryParts): TripKind<QuestionTrip, Deli
   };
 }
 
-async function askTargets(trip: QuestionTrip, parts: AuxiliaryParts): Promise<Delivery> {
-  const { admitted: consumer, caller, capture, call: asked, exchange, failed, row, snapshot } = trip;
-  if (asked === undefined) throw new Error('a question was asked before it was written');
-  const named = resolve(asked, snapshot, undefined, caller.userPath);
-  const { call, route, translated } = await candidates(
-    { call: asked, home: undefined, named },
-    row,
-    snapshot.storedResponses,
-  );
-  trip.route = route;
-  trip.isAsked = true;
-  const priced = { operation: row.operation, body: call, consumer: caller.userPath };
-  trip.expected = expectedOf(priced, parts.limiter);
-  await setAsideMoney(trip, { targets: route.targets, asked: priced }, parts);
-  const routed = { ...row, call, route, consumer, translated, expected: trip.expected };
-  return attempt(routed, { exchange, failed }, parts, (accepted) => {
-    trip.accepted = accepted;
-    const { delivery, usage } = deliver(accepted, trip, parts);
-    trip.usage = usage;
-    if (capture === undefined) return delivery;
-    return { ...delivery, taps: [...delivery.taps, capture.tapOf(delivery.answer, row.operation)] };
-  });
+function askForAnswer(trip: QuestionTrip, parts: AuxiliaryParts): Promise<Delivery> {
+  const { caller, call, snapshot } = trip;
+  if (call === undefined) throw new Error('a question was asked before it was written');
+  return askTargets(trip, { call, named: resolve(call, snapshot, undefined, caller.userPath) }, parts);
 }
 
 /** Rejects where the answer broke off, is not needed any more, or is no JSON object. */

@@ -2,6 +2,7 @@
 import { askedByColumns } from './asked-by.ts';
 import type { Statements } from './database.ts';
 import type { Dialect } from './dialect.ts';
+import { mirrorTables } from './mirror-tables.ts';
 import { paceTables, recordTables, searchTables } from './record-tables.ts';
 import { countedRequests, foldPaths, keyTables, minuteTables, usageTables } from './usage-tables.ts';
 
@@ -14,6 +15,7 @@ const steps: readonly ((dialect: Dialect) => readonly string[])[] = [
   foldPaths,
   askedByColumns,
   (dialect) => [...paceTables(dialect), ...minuteTables(dialect)],
+  mirrorTables,
 ];
 
 export const recordsVersion = steps.length;

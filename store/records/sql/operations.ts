@@ -7,6 +7,7 @@ import { arrivedEntries } from './read/listed-entries.ts';
 import { listEntries } from './read/log-page.ts';
 import { findConversation, findEntry } from './read/one-entry.ts';
 import { listSessions } from './read/session-page.ts';
+import { mirrorReport } from './report/mirrors.ts';
 import { auditStats } from './report/stats.ts';
 import { listUsage } from './report/usage-log.ts';
 import { usageBy } from './report/usage-rows.ts';
@@ -28,6 +29,7 @@ export const reads = {
   usageBy,
   usageLog: listUsage,
   spend: spendSince,
+  mirrors: mirrorReport,
 };
 
 /** Operations that write, one at a time. */

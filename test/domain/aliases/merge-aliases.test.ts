@@ -56,7 +56,7 @@ await test('what leads to one that is left out is left out too, but for its othe
   t.match(said([], set), [
     /^the virtual model "a" is not in force: there is no alias "b"/,
     /^the virtual model "b" is not in force: the provider "p" does not list the model "gone"/,
-    /^the virtual model "c" is in force without some targets: there is no alias "b"/,
+    /^the virtual model "c" is in force without a part of it: there is no alias "b"/,
   ]);
 });
 

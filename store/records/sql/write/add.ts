@@ -7,6 +7,7 @@ import { plainMoment, plainText, plainTextOrNull, wholeNumber } from '../plain-v
 import { completeEntry, listedEntry } from '../read/entry-forms.ts';
 import { fillSegments } from '../search/search-segments.ts';
 import { countCombos } from './combos.ts';
+import { insertMirrors } from './mirrors.ts';
 import { type AuditedRecord, type Extent, extend, isAudited, type NewEntry } from './new-entry.ts';
 import { addPace } from './pace.ts';
 import { tally } from './tallies.ts';
@@ -42,6 +43,7 @@ async function addRecords(statements: Statements, records: readonly RequestRecor
   const unique = [...new Map(records.map((record) => [plainText(record.id), record])).values()];
   const added = await addEntries(statements, unique.filter(isAudited));
   for (const id of await insertUsage(statements, unique)) added.add(id);
+  for (const id of await insertMirrors(statements, unique)) added.add(id);
   await addPace(
     statements,
     unique.filter(({ id }) => added.has(plainText(id))),

@@ -2,12 +2,13 @@
 import type { Relief, Retention } from '../../record-store.ts';
 import type { Statements } from '../database.ts';
 import { pruneSegments } from '../search/search-segments.ts';
+import { pruneMirrors } from './mirrors.ts';
 import { paceGrains } from './pace.ts';
 import { grains, minuteMs, tally } from './tallies.ts';
 import { pruneUsage } from './usage-prune.ts';
 import { minuteRollups, tableOf } from './usage-rollups.ts';
 
-/** Gives how many entries and usage records were removed, at most `most` of each. */
+/** Gives how many entries, usage records and comparisons were removed, at most `most` of each. */
 export async function pruneRecords(
   statements: Statements,
   { auditBeforeMs = 0, usageBeforeMs, minutesBeforeMs = 0 }: Retention,
@@ -20,7 +21,8 @@ export async function pruneRecords(
   for (const rollup of minuteRollups)
     await statements.run(`DELETE FROM ${tableOf(rollup, minuteMs)} WHERE start_ms < ?`, minutesBeforeMs);
   const entries = await pruneEntries(statements, auditBeforeMs, most);
-  return entries + (await pruneUsage(statements, usageBeforeMs ?? 0, most));
+  const compared = await pruneMirrors(statements, usageBeforeMs ?? 0, most);
+  return entries + compared + (await pruneUsage(statements, usageBeforeMs ?? 0, most));
 }
 
 /**

@@ -1,0 +1,145 @@
+// Trips of copies: what each stage of the line does for a request that is sent to the mirror of its alias. Nobody waits for it; it has a user
+// path and a record of its own.
+import { mirrorPath } from '../../../domain/records/mirror-record.ts';
+import type { Tap } from '../../answer.ts';
+import type { Call } from '../../call/call.ts';
+import { addForwarded } from '../../call/forwarded-headers.ts';
+import type { ModelRow } from '../../endpoints/model-endpoints.ts';
+import { asRefusal, type Refusal, refusal } from '../../errors.ts';
+import type { HeldBody } from '../../http/body-budget.ts';
+import type { Exchange, ModelRequest } from '../../http/exchange.ts';
+import type { RecordedEnd } from '../../records/record-of-trip.ts';
+import type { Route, Snapshot, Target } from '../../snapshot/snapshot.ts';
+import type { Accepted, FailedAttempt } from '../../stages/attempts.ts';
+import type { Principal } from '../../stages/authenticate.ts';
+import { payable } from '../../stages/candidates.ts';
+import type { Delivery, Ending } from '../../stages/relay.ts';
+import type { TripKind } from '../kind.ts';
+import { askTargets } from '../question/ask-targets.ts';
+import { type AuxiliaryParts, requestFor } from '../question/question.ts';
+import { Trip } from '../trip.ts';
+import { drainAnswer } from './drain-answer.ts';
+
+/** A copy is given up when it has taken so long. Milliseconds. */
+const longestMs = 5 * 60_000;
+
+/** A request whose client has been answered, as its copy needs it. */
+export interface CopiedRequest {
+  readonly exchange: Exchange;
+  readonly snapshot: Snapshot;
+  readonly caller: Principal;
+  readonly row: ModelRow;
+  /** As guardrails have let it through. */
+  readonly call: Call;
+  /** Leads to the mirror alone. */
+  readonly route: Route;
+  /** The memory that its body takes from now on. */
+  readonly held: HeldBody;
+  /** Sees the answer of the mirror; undefined: its text is not compared. */
+  readonly reader: ((delivery: Delivery) => Tap) | undefined;
+  /** Its bodies may be recorded where those of its caller are. */
+  readonly isRecorded: boolean;
+}
+
+export class MirrorTrip extends Trip<ModelRequest, Accepted, FailedAttempt> {
+  readonly askedBy = 'gateway';
+  readonly sessionId = null;
+  readonly copied: CopiedRequest;
+  readonly row: ModelRow;
+  readonly call: Call;
+  timer: NodeJS.Timeout | undefined;
+  left: Refusal | undefined;
+  end: RecordedEnd | undefined;
+
+  constructor(copied: CopiedRequest, parts: AuxiliaryParts) {
+    super(requestOf(copied, parts), copied.snapshot);
+    this.copied = copied;
+    this.row = copied.row;
+    this.call = copied.call;
+    this.held = copied.held;
+    this.principal = mirrorCaller(copied.caller, mirrorPath);
+  }
+
+  get path(): string {
+    return this.row.path;
+  }
+
+  get remembered(): Target | undefined {
+    return this.accepted?.target;
+  }
+
+  /** Ends it. Tokens that have come are charged. */
+  breakOff(reason: Refusal): void {
+    if (this.left !== undefined) return;
+    this.left = reason;
+    this.exchange.gone = true;
+    this.exchange.waiting?.gone();
+  }
+}
+
+/** Who asks in the name of a mirror: nobody's key, and no path of a consumer. */
+export function mirrorCaller({ kind }: Pick<Principal, 'kind'>, userPath: string): Principal {
+  return { kind, keyId: undefined, userPath, shownPath: userPath, allowedModels: undefined };
+}
+
+/** Of the client's headers, a provider is told those that name a version of its dialect. */
+function requestOf(
+  { exchange, snapshot, caller, call, row, route }: CopiedRequest,
+  parts: AuxiliaryParts,
+): ModelRequest {
+  const made = requestFor({ exchange, principal: caller, snapshot, call }, parts);
+  const rawHeaders = [...made.request.rawHeaders];
+  const versions = route.targets[0]?.speeches[row.operation]?.versions ?? [];
+  addForwarded(rawHeaders, exchange.request.rawHeaders, versions);
+  return { ...made, request: { rawHeaders }, caller: undefined };
+}
+
+/** The spec of copies. Its functions throw, or reject with, a Refusal. */
+export function mirrorKind(parts: AuxiliaryParts): TripKind<MirrorTrip, Delivery> {
+  return {
+    isOfClient: false,
+    isSession: false,
+    checkHead: () => undefined,
+    identify(trip) {
+      const { call, copied, snapshot } = trip;
+      if (!copied.isRecorded) return;
+      trip.capture = parts.records.capture(snapshot, copied.caller.userPath);
+      trip.capture?.takeRequest(call.body);
+      trip.capture?.takeGuarded(call.body);
+    },
+    // The consumer has asked once, and pays for that alone.
+    admission: () => ({ rules: 'nothing', hasBudget: true }),
+    entersLate: () => false,
+    foresee: () => undefined,
+    receive(trip) {
+      const late = { model: trip.call.model, ms: longestMs };
+      trip.timer = setTimeout(() => trip.breakOff(refusal('auxiliary_timeout', { fill: late })), longestMs);
+    },
+    resolve: () => undefined,
+    guard: () => undefined,
+    lookUp: () => undefined,
+    attempt(trip) {
+      const { call, copied } = trip;
+      const payer = { principal: trip.principal, snapshot: trip.snapshot, isFree: false };
+      return askTargets(trip, payable({ call, named: copied.route }, payer), parts);
+    },
+    relay: (trip, delivery) => readAnswer(trip, delivery),
+    refuse({ exchange, left }, error) {
+      const refused = left ?? asRefusal(error, exchange.id);
+      return { status: refused.status, headers: [], refused };
+    },
+    close(trip, end) {
+      clearTimeout(trip.timer);
+      trip.end = end;
+    },
+  };
+}
+
+async function readAnswer(trip: MirrorTrip, delivery: Delivery): Promise<Ending> {
+  const { reader } = trip.copied;
+  const watched = reader === undefined ? delivery : { ...delivery, taps: [...delivery.taps, reader(delivery)] };
+  const broken = await drainAnswer(watched, trip.exchange);
+  const refused = trip.left ?? broken;
+  if (refused !== undefined) throw refused;
+  return { status: delivery.answer.status, headers: [], refused: undefined };
+}
