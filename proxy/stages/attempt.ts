@@ -165,7 +165,7 @@ class ModelErrand implements Errand<Target, ModelCall> {
   }
 
   send(begun: BegunCall<Target>): ModelCall {
-    const { target, state, role, allowance, key, startedAtMs, latestMs, isFresh, isLast } = begun;
+    const { target, state, role, allowance, key, startedAtMs, latestMs, isFresh, isLast, hasNext } = begun;
     const routed = this.#routed;
     const { deadlines, pools, telemetry, usageEnabled } = this.#parts;
     const { upstream } = target;
@@ -183,7 +183,17 @@ class ModelErrand implements Errand<Target, ModelCall> {
     const needsEvent = !isLast || reading !== undefined;
     const opening = isStream ? openingAt(speech) : undefined;
     const ownBody = translated === undefined && body !== routed.call.body ? body : undefined;
-    const facts = { latestMs, needsEvent, opening, isFresh, isStream, wanted, mostHeldBytes, ownBody } as const;
+    const facts = {
+      latestMs,
+      needsEvent,
+      opening,
+      hasNext,
+      isFresh,
+      isStream,
+      wanted,
+      mostHeldBytes,
+      ownBody,
+    } as const;
     const answer = send(pools.get(upstream), { path, headers, body, facts }, upstream.patience, deadlines);
     const reframed = undefined;
     // One literal: copying another object's members takes several times as long.
