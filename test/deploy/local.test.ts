@@ -24,6 +24,7 @@ async function startLocal(t: Test, { env = {}, entry = 'deploy/local.ts', cwd, r
   const run = await startProcess({
     t,
     entry,
+    fromSource: true,
     env: { ...freePorts, ...(cwd === undefined ? { GATEWAY_DATA: join(home, 'data') } : {}), ...env },
     ready: ready ?? { line: lastLine },
     ...(cwd === undefined ? {} : { cwd }),

@@ -83,7 +83,7 @@ export async function startGateway(t: Teardown, options: GatewayOptions = {}): P
     t,
     entry: 'proxy/main.ts',
     fromSource: options.fromSource ?? false,
-    execArgv: ['--max-semi-space-size=4', '--v8-pool-size=0', ...(options.execArgv ?? [])],
+    execArgv: ['--min-semi-space-size=4', '--max-semi-space-size=4', '--v8-pool-size=0', ...(options.execArgv ?? [])],
     ...(options.descriptors === undefined ? {} : { descriptors: options.descriptors }),
     env: {
       GATEWAY_CONFIG: configDir,

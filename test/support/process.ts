@@ -13,12 +13,19 @@ const { get } = process.getBuiltinModule('node:http');
 
 const repository = resolve(import.meta.dirname, '../..');
 
-/** `npm test` builds the planes once (deploy/build.ts), because hundreds are started; a test alone starts the source. */
+/** `npm test` builds the programs once (deploy/build.ts), because hundreds are started; a test alone starts the source. */
 function fileOf({ entry, fromSource = false }: ProcessOptions): string {
   const folder = fromSource ? undefined : process.env['TEST_BUILD'];
-  const plane = /^(proxy|control-plane)\/main\.ts$/.exec(entry)?.[1];
-  return resolve(repository, folder === undefined || plane === undefined ? entry : `${folder}/${plane}.js`);
+  const name = builtNames.get(entry);
+  return resolve(repository, folder === undefined || name === undefined ? entry : `${folder}/${name}.js`);
 }
+
+/** The programs of which the build is run, and their names in it. */
+const builtNames: ReadonlyMap<string, string> = new Map([
+  ['proxy/main.ts', 'proxy'],
+  ['control-plane/main.ts', 'control-plane'],
+  ['deploy/local.ts', 'start'],
+]);
 
 /** Variables that the product reads: a developer's own must not leak into a test. */
 const productVariable =
@@ -37,7 +44,7 @@ process.on('exit', () => {
 export type Ready = 'listening' | 'spawned' | { line: string | RegExp } | { url: string };
 
 export interface ProcessOptions {
-  /** Path of the file to run, relative to the repository; of a plane, what `npm test` has built of it is run. */
+  /** Path of the file to run, relative to the repository; of a plane or `npm start`, what `npm test` has built of it is run. */
   entry: string;
   /** Runs the source in any case: for tests that put something into one of its files. */
   fromSource?: boolean;

@@ -36,18 +36,21 @@ export function exampleOf(start: string): string | undefined {
   return /npm start -- (\S+)$/m.exec(start)?.[1];
 }
 
-/** Runs what `npm start` runs, or `npm start -- EXAMPLE`, on free ports, with its data in `home`. */
+/** Runs what `npm start` runs (of `npm test`, its build), or `npm start -- EXAMPLE`, on free ports, with its data in `home`. */
 export async function startLocal(
   t: Teardown,
   home: string,
   env: Readonly<Record<string, string | undefined>>,
   example?: string,
 ): Promise<LocalStart> {
+  const own = (example === undefined ? undefined : exampleVariables(example, top)) ?? {};
   const gateway = await startProcess({
     t,
     entry: 'deploy/local.ts',
     args: example === undefined ? [] : [example],
     env: {
+      // That of the repository, also when the build is run.
+      GATEWAY_CONFIG: own['GATEWAY_CONFIG'] ?? 'examples/quickstart/config',
       GATEWAY_DATA: join(home, 'data'),
       GATEWAY_PORT: '0',
       GATEWAY_ADMIN_PORT: '0',
@@ -61,7 +64,6 @@ export async function startLocal(
   const said = gateway.stdout.join('\n');
   const [, url = ''] = /^ {2}API +(\S+)\/v1$/m.exec(said) ?? [];
   const [, demoUrl = ''] = /^ {2}Demo provider +(\S+)\/v1$/m.exec(said) ?? [];
-  const own = (example === undefined ? undefined : exampleVariables(example, top)) ?? {};
   const { GATEWAY_PORT: port = '8080', DEMO_PROVIDER_PORT: demoPort = '8090', GATEWAY_DATA: data = './data' } = own;
   const places = {
     [`127.0.0.1:${port}`]: new URL(url).host,
