@@ -1,9 +1,11 @@
 // Changes of rules that a fleet counts together: a cap, a reset, a removal acts on what proxies hold in advance (design section 7).
 import { test } from 'tap';
 import { ask, usageOf } from '../support/consumer.ts';
+import { scenarioStores } from '../support/extent.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Fleet, startFleet } from '../support/fleet.ts';
+import type { Fleet } from '../support/fleet.ts';
 import { delaysUntil } from '../support/operator.ts';
+import { shareFleet } from '../support/shared.ts';
 
 const minute = { limit_key: { period: 'minute' } };
 
@@ -103,16 +105,12 @@ async function admitted({ proxies }: Fleet, path: string, asked: number): Promis
   return count;
 }
 
-for (const store of ['redis', 'sqlite'] as const) {
+for (const store of scenarioStores) {
   await test(`on ${store}, changes of rules act on the whole fleet`, async (t) => {
     const upstream = await startFakeUpstream({ t });
     const limits = [{ period: 'minute', max_requests: 2 }];
-    const fleet = await startFleet(t, {
-      store,
-      upstream,
-      config: { rate_limits: { scope: 'fleet', user_paths: [{ path: '/declared', limits }] } },
-      env: { GATEWAY_ENTITLEMENTS: 'quota_templates' },
-    });
+    const config = { rate_limits: { scope: 'fleet', user_paths: [{ path: '/declared', limits }] } };
+    const fleet = await shareFleet({ store, upstream, config });
 
     for (const [index, { name, rule, before, change, after, told }] of changes.entries()) {
       const path = `/case-${index}`;

@@ -1,10 +1,12 @@
 // Whoever reads a limit of the fleet reads the same figures: headers, /v1/usage, listing, explanation (design section 7).
 import { test } from 'tap';
 import { ask, usageOf } from '../support/consumer.ts';
+import { scenarioStores } from '../support/extent.ts';
 import { createGate, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type Fleet, startFleet } from '../support/fleet.ts';
+import type { Fleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { listRules } from '../support/operator.ts';
+import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** What a reader says of a rule. */
@@ -43,18 +45,15 @@ async function explained(proxy: Gateway): Promise<Row[]> {
   return ((await response.json()) as { rules: Row[] }).rules;
 }
 
-for (const store of ['redis', 'sqlite'] as const) {
+for (const store of scenarioStores) {
   await test(`on ${store}, every reader of a limit says what the fleet has used`, async (t) => {
     const upstream = await startFakeUpstream({ t });
     const limits = [
       { period: 'minute', max_requests: cap },
       { period: 'concurrent', max_requests: 4 },
     ];
-    const fleet = await startFleet(t, {
-      store,
-      upstream,
-      config: { rate_limits: { scope: 'fleet', user_paths: [{ path: '/team', limits }] } },
-    });
+    const config = { rate_limits: { scope: 'fleet', user_paths: [{ path: '/team', limits }] } };
+    const fleet = await shareFleet({ store, upstream, config });
     const [first, second] = fleet.proxies;
     if (first === undefined || second === undefined) throw new Error('there are two proxies');
 
@@ -124,7 +123,7 @@ await test('every reader of a limit says what an open request at one proxy has s
     { period: 'concurrent', max_requests: 4 },
   ];
   const rate_limits = { scope: 'fleet', reserve_tokens: 'max', user_paths: [{ path: '/team', limits }] };
-  const fleet = await startFleet(t, { store: 'redis', upstream, config: { rate_limits } });
+  const fleet = await shareFleet({ store: 'redis', upstream, config: { rate_limits } });
   const [first, second] = fleet.proxies;
   if (first === undefined || second === undefined) throw new Error('there are two proxies');
   const gate = createGate();

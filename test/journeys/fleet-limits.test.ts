@@ -1,8 +1,8 @@
 // Caps that hold for a whole fleet: two proxies on one store admit what one would (design section 7).
 import { test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
+import { shareFleet } from '../support/shared.ts';
 
 const path = '/v1/chat/completions';
 
@@ -21,11 +21,8 @@ for (const store of ['redis', 'sqlite'] as const) {
   await test(`on ${store}, two proxies admit together what a cap allows`, async (t) => {
     const upstream = await startFakeUpstream({ t });
     const limits = [{ period: 'minute', max_requests: 7 }];
-    const fleet = await startFleet(t, {
-      store,
-      upstream,
-      config: { rate_limits: { scope: 'fleet', user_paths: [{ path: '/team', limits }] } },
-    });
+    const config = { rate_limits: { scope: 'fleet', user_paths: [{ path: '/team', limits }] } };
+    const fleet = await shareFleet({ store, upstream, config });
     const [one, other] = fleet.proxies;
     if (one === undefined || other === undefined) throw new Error('there are two proxies');
     const statuses: number[] = [];
