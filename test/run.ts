@@ -43,6 +43,7 @@ const together: readonly (readonly [directory: string, mostFiles: number])[] = [
   ['test/control-plane/', 50],
   ['test/contracts/', 20],
   ['test/plane/', 50],
+  ['test/domain/', 50],
   ['test/schemas/', 50],
   ['test/store/', 50],
 ];
