@@ -44,6 +44,7 @@ const together: readonly (readonly [directory: string, mostFiles: number])[] = [
   ['test/contracts/', 20],
   ['test/plane/', 50],
   ['test/domain/', 50],
+  ['test/deploy/', 5],
   ['test/schemas/', 50],
   ['test/store/', 50],
 ];
