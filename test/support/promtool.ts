@@ -1,6 +1,6 @@
 // promtool, the judge of what Prometheus reads: checks an exposition, and evaluates expressions and rules over scrapes as Prometheus would.
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { needProgram } from './programs.ts';
@@ -9,7 +9,9 @@ import { type Teardown, temporaryDirectory } from './teardown.ts';
 /** What `promtool` says with these arguments and this input; empty when it has no complaint. */
 export function promtoolComplaints(args: readonly string[], input: string = ''): string {
   const promtool = needProgram('promtool', 'prometheus');
-  const { status, stdout, stderr } = spawnSync(promtool, args, { input, encoding: 'utf8', timeout: 60_000 });
+  // It lives for seconds: to collect its garbage more rarely takes a fifth of its time off.
+  const env = { ...process.env, GOGC: '400' };
+  const { status, stdout, stderr } = spawnSync(promtool, args, { input, encoding: 'utf8', timeout: 60_000, env });
   return status === 0 && stderr === '' ? '' : `exit ${status}\n${stdout}${stderr}`;
 }
 
@@ -35,9 +37,11 @@ export function promqlComplaints(
   ruleFiles: readonly string[] = [],
 ): string {
   const ends = (timeline.reduce((sum, { times }) => sum + times, 0) - 1) * intervalSeconds;
+  // Series that nothing asks for are not loaded.
+  const asked = [...ruleFiles.map((file) => readFileSync(file, 'utf8')), JSON.stringify(expectations)].join('\n');
   const test = {
     interval: `${intervalSeconds}s`,
-    input_series: seriesOf(timeline),
+    input_series: seriesOf(timeline).filter(({ series }) => asked.includes(series.slice(0, series.indexOf('{')))),
     promql_expr_test: expectations.map(({ expression, samples }) => ({
       expr: expression,
       eval_time: `${ends}s`,
