@@ -92,6 +92,25 @@ for (const client of dialects) {
   });
 }
 
+/** How a provider of each dialect says that it fails, without a code that is known everywhere. */
+const failures: Readonly<Record<Spoken, readonly string[]>> = {
+  chat: ['data: {"error":{"message":"boom"}}\n\n', 'data: {"error":{"message":"boom"},"choices":[]}\n\n'],
+  messages: ['event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n'],
+  responses: [
+    'event: response.failed\ndata: {"type":"response.failed","response":{"id":"r","status":"failed","error":{"code":"server_error","message":"boom"},"output":[]}}\n\n',
+    'event: error\ndata: {"type":"error","code":"server_error","message":"boom"}\n\n',
+  ],
+};
+
+await test('an error that a provider tells in the middle is a break', async (t) => {
+  await second.behave(goesOn(text));
+  for (const from of dialects)
+    for (const failure of failures[from]) {
+      await first.behave(brokenOff(from, pieces, 5, [failure]));
+      t.equal((await clients.chat(`${from}-then-chat`)).said, text, failure);
+    }
+});
+
 await test('Claude up to 4.5 is given a prefill, whatever its client speaks', async (t) => {
   await first.behave((entry) => brokenOff(spokenIn(entry), pieces, 3, [rst]));
   await second.behave(goesOn(text));

@@ -1,11 +1,13 @@
 // Aliases with `rescue`: a stream that breaks in the middle is told to its end by another target, and the client reads one answer.
 import { OpenAI } from 'openai';
 import { t as suite, test } from 'tap';
-import { brokenOff, eventsOf, goesOn, lastMessages, piecesOf, told } from '../support/broken-streams.ts';
+import { begunIn, brokenOff, eventsOf, goesOn, lastMessages, piecesOf, told } from '../support/broken-streams.ts';
 import { fin, rst, silence, startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey, untilIdle } from '../support/gateway.ts';
 import { recordOf } from '../support/journal.ts';
+import { createRandom } from '../support/random.ts';
 import { shareGateway } from '../support/shared.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 suite.setTimeout(120_000);
 
@@ -132,7 +134,7 @@ await test('the record, the line and the metrics tell of both attempts, and each
   t.equal(await metric('gateway_tokens_total', { provider: 'first' }), before.tokens + (one?.total_tokens ?? 0));
   const paid = attempts.reduce((sum, { usage }) => sum + (usage?.cost?.total ?? 0), 0) / 1e9;
   t.equal(((await metric('gateway_cost_dollars_total', {})) - before.cost).toFixed(9), paid.toFixed(9));
-  const line = gateway.process.stdout.find((each) => each.includes(answer.id));
+  const line = await waitFor('its line', () => gateway.process.stdout.find((each) => each.includes(answer.id)));
   t.match(line, /"rescued":"continue"/);
   t.match(line, /"attempts":\[\{"provider":"first".*"stream_incomplete"\},\{"provider":"second"/);
 });
@@ -152,6 +154,22 @@ await test('two may break off one after the other; where none is left, the strea
   const none = await read('plain');
   t.equal(none.text, pieces.slice(0, 3).join(''), 'without rescue nothing changes');
   t.ok(none.error);
+});
+
+await test('wherever two break off, the third one tells the rest', async (t) => {
+  const random = createRandom(5);
+  await third.behave(goesOn(text));
+  for (let round = 0; round < 7; round += 1) {
+    const [one = 0, other = 0] = [random(), random()]
+      .map((share) => Math.floor(share * pieces.length))
+      .toSorted((a, b) => a - b);
+    await first.behave(brokenOff('chat', pieces, one, [rst]));
+    await second.behave((entry) => {
+      const rest = text.slice(begunIn(entry)?.length ?? 0);
+      return brokenOff('chat', piecesOf(rest), other - one, [rst]);
+    });
+    t.equal((await read('three')).text, text, `${one} ${other}`);
+  }
 });
 
 await test('what the next target repeats is cut', async (t) => {

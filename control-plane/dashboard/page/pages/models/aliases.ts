@@ -75,7 +75,7 @@ interface OfAlias {
 }
 
 function Name({
-  of: { source, description, strategy, targets, enabled, enforced, unenforced_reason, user_paths, hedge },
+  of: { source, description, strategy, targets, enabled, enforced, unenforced_reason, user_paths, hedge, rescue },
 }: OfAlias): View {
   return html`<div class="cell">
     <span class="name" title=${description ?? source}>${source}</span>
@@ -85,6 +85,7 @@ function Name({
       ${(!enforced || unenforced_reason !== undefined) && html`<${Badge} tone="warn" title=${unenforced_reason}>${enforced ? 'in part' : 'not enforced'}</${Badge}>`}
       ${user_paths !== undefined && html`<${Badge} title=${user_paths.join('\n')}>${`for ${user_paths[0] ?? ''}${user_paths.length > 1 ? ` +${user_paths.length - 1}` : ''}`}</${Badge}>`}
       ${hedge && html`<${Badge} title="A second target is asked when the first is slow to begin">hedged</${Badge}>`}
+      ${rescue && html`<${Badge} title="Another target tells the rest of a stream that breaks in the middle">rescued</${Badge}>`}
     </span>
   </div>`;
 }

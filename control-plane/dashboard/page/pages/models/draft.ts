@@ -71,6 +71,7 @@ export function bodyOf(draft: Draft, alias: Alias | undefined): object {
     ...(paths.length === 0 ? {} : { user_paths: paths }),
     ...(description.trim() === '' ? {} : { description: description.trim() }),
     ...(alias?.retry === undefined ? {} : { retry: alias.retry }),
+    ...(alias?.rescue === undefined ? {} : { rescue: alias.rescue }),
     enabled,
     hedge,
   };

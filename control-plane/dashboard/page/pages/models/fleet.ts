@@ -84,6 +84,7 @@ export interface Alias {
     readonly budget?: number;
   };
   readonly hedge: boolean | { readonly after?: string; readonly percentile?: number };
+  readonly rescue?: 'continue' | 'restart';
   readonly managed_by: 'config' | 'manual';
   readonly overrides_config: boolean;
   readonly declared_at?: string;

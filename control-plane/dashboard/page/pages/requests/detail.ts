@@ -90,6 +90,7 @@ function Facts({ entry }: OfEntry): View {
       <${Fact} name="Request id"><code class="foreign">${request_id}</code> <${CopyButton} text=${request_id} what="id" /></${Fact}>
       ${data.instance !== undefined && html`<${Fact} name="Served by"><code>${data.instance}</code></${Fact}>`}
       ${data.config_revision !== undefined && html`<${Fact} name="Configuration"><code>${data.config_revision}</code></${Fact}>`}
+      ${data.rescued !== undefined && html`<${Fact} name="Broke in the middle">${data.rescued === 'continue' ? 'another target went on' : 'another target began again'}</${Fact}>`}
       ${data.failover !== undefined && html`<${Fact} name="Failed over"><${SetupLink} name=${data.failover.target_model} /></${Fact}>`}
     </dl></section>
   </div>`;
