@@ -65,6 +65,7 @@ const claudeTooLong: Behaviour = {
     error: { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 8 maximum' },
   },
 };
+const attempts = { provider: 'small', model: 'open', outcome: 'client_error' };
 const codeOf = (text: string): unknown => (JSON.parse(text) as { error: { code?: unknown } }).error.code;
 
 await test('a prompt that is too long for one model goes to the next, which is asked first no sooner', async (t) => {
@@ -136,6 +137,20 @@ await test('what a content filter refuses is sent elsewhere only where retry.on 
   const { status, text } = await ask('small-open');
   t.equal(status, 400);
   t.equal(codeOf(text), 'content_filter');
+});
+
+await test('an answer of success that was filtered is replaced where retry.on says so', async (t) => {
+  await large.behave({ kind: 'openai' });
+  const usage = { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 };
+  const choice = { index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'content_filter' };
+  await small.behave({ kind: 'json', body: { id: 'c', object: 'chat.completion', choices: [choice], usage } });
+  const before = (await gateway.metric('gateway_upstream_attempts_total', attempts)) ?? 0;
+  t.match(await ask('small-filtered'), { status: 200, text: /"content_filter"/ }, 'as it came');
+  t.match(await ask('small-open'), { status: 200, text: /"finish_reason":"stop"/ });
+  t.match(await ask('small-open', 'messages'), { status: 200, text: /"end_turn"/ }, 'translated');
+  t.equal(((await gateway.metric('gateway_upstream_attempts_total', attempts)) ?? 0) - before, 2);
+  await large.behave({ kind: 'json', body: { id: 'c', object: 'chat.completion', choices: [choice], usage } });
+  t.match(await ask('small-open'), { status: 200, text: /"content_filter"/ }, 'the last target decides');
 });
 
 await test('a stream that does not begin is asked for elsewhere; the last target has its time', async (t) => {

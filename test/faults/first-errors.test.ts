@@ -78,6 +78,27 @@ const beginnings: [name: string, format: Format, chunks: string[], status: numbe
     502,
     'error',
   ],
+  [
+    'a prompt that is too long, in words alone',
+    'chat',
+    [role, data({ error: { message: 'prompt is too long: 9 tokens > 8 maximum' } })],
+    400,
+    null,
+  ],
+  [
+    'a prompt that is too long',
+    'messages',
+    [started, named('error', { error: { type: 'invalid_request_error', message: 'prompt is too long: 9 > 8' } })],
+    400,
+    null,
+  ],
+  [
+    'a nested error event',
+    'responses',
+    [created, named('error', { error: { code: 'context_length_exceeded', message: 'No.' } })],
+    400,
+    'context_length_exceeded',
+  ],
   ['the last event alone', 'chat', [done], 502, 'upstream_invalid_response'],
   ['an end without words', 'chat', [role], 502, 'upstream_invalid_response'],
   [

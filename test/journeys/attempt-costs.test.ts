@@ -26,6 +26,14 @@ const gateway = await shareGateway({
         models: [{ id: 'f', pricing: { per_request: 0.002 } }],
       },
     },
+    aliases: [
+      {
+        source: 'careful',
+        strategy: 'failover',
+        targets: [{ model: 'openai/m' }, { model: 'keeper/m' }],
+        retry: { on: ['content_filter'], budget: 1 },
+      },
+    ],
   },
 });
 
@@ -40,7 +48,7 @@ async function costOf(path: string, body: object | string, status: number) {
   await answer.arrayBuffer();
   const { attempts, requested_model: model } = await recordOf(gateway, answer.headers.get('x-request-id') ?? '');
   for (const { usage } of attempts ?? []) recorded += usage?.cost?.total ?? 0;
-  return { isAsExpected: answer.status === status, model, usage: attempts?.at(-1)?.usage };
+  return { isAsExpected: answer.status === status, model, usage: attempts?.at(-1)?.usage, attempts };
 }
 
 const content = 'word '.repeat(1_000);
@@ -97,6 +105,19 @@ await test('an answer that is too late, or breaks off, costs what was read and s
   await upstream.behave({ kind: 'error', status: 500 });
   const refused = await costOf('/v1/chat/completions', asked, 502);
   t.match(refused.usage, { input_tokens: 0, cost: { total: 0 } }, 'an error is free');
+});
+
+await test('an answer that was filtered costs what its provider reports, although another target gives the answer', async (t) => {
+  const usage = { prompt_tokens: 1_000, completion_tokens: 0, total_tokens: 1_000 };
+  const choice = { index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'content_filter' };
+  const filtered: Behaviour = { kind: 'json', body: { id: 'c', object: 'chat.completion', choices: [choice], usage } };
+  const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Yes.' }] }];
+  const body = { id: 'resp_1', object: 'response', status: 'completed', output, model: 'm' };
+  await upstream.behave([filtered, { kind: 'json', body }]);
+  const { isAsExpected, attempts } = await costOf('/v1/chat/completions', { ...asked, model: 'careful' }, 200);
+  t.ok(isAsExpected);
+  t.equal(attempts?.length, 2);
+  t.match(attempts?.[0], { error_code: 'content_filter', usage: { source: 'reported', cost: { total: 10_000_000 } } });
 });
 
 await test('a long body that passes through is billed as the model that it names', async (t) => {

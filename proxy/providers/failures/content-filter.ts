@@ -19,7 +19,7 @@ export const contentFilter: readonly FailureRow[] = [
   {
     means,
     vendor: 'OpenAI',
-    source: 'https://platform.openai.com/docs/guides/reasoning',
+    source: 'https://platform.openai.com/docs/guides/error-codes',
     codes: /^invalid_prompt$/i,
     words: /flagged|usage policy/i,
   },
@@ -51,7 +51,7 @@ export const contentFilter: readonly FailureRow[] = [
   {
     means,
     vendor: 'xAI',
-    source: 'https://docs.x.ai/docs/key-information/debugging',
+    source: 'https://github.com/UKGovernmentBEIS/inspect_ai/pull/2267',
     words: /content violates usage guidelines|SAFETY_CHECK_TYPE/i,
   },
   {
@@ -89,6 +89,12 @@ export const contentFilter: readonly FailureRow[] = [
     vendor: 'Volcengine',
     source: 'https://www.volcengine.com/docs/82379/1299023',
     codes: /SensitiveContentDetected/i,
+  },
+  {
+    means,
+    vendor: 'Novita, ZenMux',
+    source: 'https://novita.ai/docs/api-reference/basic-error-code.md',
+    codes: /^(?:illegal_prompt|safety_check_failed)$/i,
   },
   {
     means,

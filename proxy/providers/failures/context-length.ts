@@ -13,13 +13,13 @@ export const contextLength: readonly FailureRow[] = [
   {
     means,
     vendor: 'OpenAI, DeepSeek, OpenRouter, vLLM, Meta models at Bedrock',
-    source: 'https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/serving_engine.py',
+    source: 'https://github.com/evalstate/fast-agent/issues/621',
     words: /maximum context length (?:is|of) \d/i,
   },
   {
     means,
     vendor: 'OpenAI (Responses)',
-    source: 'https://community.openai.com/t/your-input-exceeds-the-context-window-of-this-model/1143463',
+    source: 'https://github.com/anomalyco/opencode/issues/6071',
     words: /exceeds the context window/i,
   },
   {
@@ -31,7 +31,7 @@ export const contextLength: readonly FailureRow[] = [
   {
     means,
     vendor: 'OpenAI, Groq',
-    source: 'https://community.openai.com/t/request-too-large-for-gpt-4o-on-tokens-per-min/1000000',
+    source: 'https://github.com/TheR1D/shell_gpt/issues/653',
     // It is larger than what the account may send in a minute: waiting does not help, so 429 does not mean a limit here.
     statuses: [413, 429],
     words: /^request too large for /i,
@@ -135,26 +135,26 @@ export const contextLength: readonly FailureRow[] = [
   {
     means,
     vendor: 'LM Studio',
-    source: 'https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/237',
-    words: /greater than the context length/i,
+    source: 'https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546',
+    words: /greater than the context length|loaded with context length of only|n_keep \(\d+\) >= n_ctx/i,
   },
   {
     means,
     vendor: 'xAI',
-    source: 'https://docs.x.ai/docs/key-information/debugging',
+    source: 'https://github.com/openxjarvis/pi-mono-python',
     words: /maximum prompt length is \d/i,
   },
   {
     means,
     vendor: 'MiniMax',
-    source: 'https://platform.minimax.io/docs/api-reference/errorcode',
+    source: 'https://github.com/openxjarvis/pi-mono-python',
     words: /context window exceeds limit/i,
   },
   {
     means,
     vendor: 'Moonshot',
-    source: 'https://platform.moonshot.ai/docs/api/chat',
-    words: /exceeded model token limit/i,
+    source: 'https://github.com/MoonshotAI/kimi-cli/issues/2011',
+    words: /exceeded model token limit|model max length exceeded/i,
   },
   {
     means,

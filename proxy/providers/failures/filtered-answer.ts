@@ -6,7 +6,7 @@ import { type Refusal, upstreamRefusal } from '../../errors.ts';
  * (docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, `stopReason`). Within a text the quotes would be escaped.
  */
 const filtered =
-  /"(?:finish_?reason|stop_?reason|block_?reason|reason)"\s*:\s*"(?:content_filter(?:ed)?|refusal|guardrail_intervened|SAFETY|PROHIBITED_CONTENT|BLOCKLIST|SPII)"/i;
+  /(?:"(?:finish_?reason|stop_?reason|block_?reason)"|"incomplete_details"\s*:\s*\{\s*"reason")\s*:\s*"(?:content_filter(?:ed)?|refusal|guardrail_intervened|SAFETY|PROHIBITED_CONTENT|BLOCKLIST|SPII)"/i;
 /** The number of bytes that are searched. */
 const mostBytes = 256 * 1024;
 

@@ -3,6 +3,7 @@ import type { Limiter } from '../../limits/limiter.ts';
 import type { Allowance } from '../../routing/limit-refusal.ts';
 import type { Target } from '../../snapshot/snapshot.ts';
 import type { UpstreamTally } from '../../tallies/upstream-tally.ts';
+import { findUsage } from '../../tokens/find-usage.ts';
 import { measureBody } from '../../tokens/measure.ts';
 import { ofBrokenAnswer, type TokenUsage } from '../../tokens/token-usage.ts';
 import type { UpstreamFailure } from '../../upstream/failure.ts';
@@ -42,7 +43,10 @@ export function chargeUnfinished(
   nowMs: number,
 ): TokenUsage | undefined {
   const { target, allowance, answer } = asking;
-  if (!usageEnabled || failure?.sent !== true || !(isOutrun || wasAtWork(answer, failure))) return undefined;
+  if (!usageEnabled) return undefined;
+  // What a provider says that a useless answer has cost, such as one that it filtered.
+  if (failure === undefined) return answer.complete && answer.status < 300 ? findUsage(answer.body()) : undefined;
+  if (!failure.sent || !(isOutrun || wasAtWork(answer, failure))) return undefined;
   // Of a stream hardly more than its head is there.
   const measured = measureBody(routed, answer.stream ? nothing : answer.body());
   if (measured === undefined) return undefined;
