@@ -14,6 +14,7 @@ import {
 } from './calls.ts';
 import { openDoors } from './doors.ts';
 import { echo } from './echo.ts';
+import { cutFor, faults, refuseFor } from './faults.ts';
 import { created, sendEvents, sendJson } from './http.ts';
 import { imageModel } from './media/images.ts';
 import { speechModel } from './media/speech.ts';
@@ -61,6 +62,7 @@ async function route(path: string, request: IncomingMessage, response: ServerRes
   if (call) {
     requireMethod(request, 'POST');
     const body = await readBody(request);
+    refuseFor(fault);
     const stream = body['stream'] === true ? streams[path] : undefined;
     if (stream) await stream(body, response);
     else sendJson(response, 200, call(body));
@@ -93,17 +95,17 @@ async function streamChatTo(body: Body, response: ServerResponse): Promise<void>
   const options = body['stream_options'];
   const wantsUsage = isObject(options) && options['include_usage'] === true;
   const style = { isNamed: false, end: 'data: [DONE]\n\n' };
-  await sendEvents(response, streamChat(said, seedOf(body), wantsUsage), style, intervalMs);
+  await sendEvents(response, cutFor(fault, streamChat(said, seedOf(body), wantsUsage)), style, intervalMs);
 }
 
 async function streamResponseTo(body: Body, response: ServerResponse): Promise<void> {
   const events = streamResponse(answerResponses(body), seedOf(body), body);
-  await sendEvents(response, events, { isNamed: true, end: '' }, intervalMs);
+  await sendEvents(response, cutFor(fault, events), { isNamed: true, end: '' }, intervalMs);
 }
 
 async function streamMessageTo(body: Body, response: ServerResponse): Promise<void> {
   const events = streamMessage(answerMessages(body), styleOf(body));
-  await sendEvents(response, events, { isNamed: true, end: '' }, intervalMs);
+  await sendEvents(response, cutFor(fault, events), { isNamed: true, end: '' }, intervalMs);
 }
 
 function stop(): void {
@@ -125,6 +127,9 @@ if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) fail('DEMO_PROVIDER_PORT m
 const interval = process.env['DEMO_TOKEN_INTERVAL_MS'] || '30';
 if (!/^\d{1,5}$/.test(interval)) fail('DEMO_TOKEN_INTERVAL_MS must be a number of milliseconds from 0 to 99999.');
 const intervalMs = Number(interval);
+const wanted = process.env['DEMO_PROVIDER_FAULT'] || undefined;
+const fault = faults.find((name) => name === wanted);
+if (fault !== wanted) fail(`DEMO_PROVIDER_FAULT must be one of ${faults.join(', ')}, or unset.`);
 const serveDoor = openDoors(intervalMs);
 server.listen(Number(port), host);
 await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {

@@ -42,7 +42,8 @@ await test('one of two providers is killed, hangs and comes back, and every ques
   // Metrics are always new here.
   const paste = openTerminal(t, { ...places, 8183: String(port), 'sleep 1; ': '' });
   const [startMain = '', define = '', ask = '', kill = '', look = '', startAgain = '', hang = ''] = commands;
-  t.equal(commands.length, 7, 'every command of the README is pasted here');
+  const [defineFaults = '', cut = '', tooLong = '', noCredit = ''] = commands.slice(7);
+  t.equal(commands.length, 11, 'every command of the README is pasted here');
   const attempts = (printed: string, provider: string, outcome: string): number =>
     readMetric(printed, 'gateway_upstream_attempts_total', { provider, model, outcome }) ?? 0;
   const breaker = (printed: string): number | undefined =>
@@ -87,4 +88,14 @@ await test('one of two providers is killed, hangs and comes back, and every ques
 
   t.strictSame(answers(await paste(hang)), ['1 200']);
   t.ok(attempts(await paste('figures'), 'main', 'timeout') >= 1);
+
+  await paste(defineFaults);
+  const told = await paste(cut);
+  t.match(told, /^\w.*\[DONE\]$/m, 'a stream that is cut goes on elsewhere');
+  t.notMatch(told, /error/);
+  t.ok(attempts(await paste('figures'), 'main', 'cut') >= 1);
+  t.strictSame(answers(await paste(tooLong)), ['1 200'], 'a prompt that is too long');
+  t.strictSame(answers(await paste(noCredit)), ['1 200'], 'an account without credit');
+  const lookAgain = noCredit.slice(noCredit.indexOf('admin'));
+  await waitFor('the status to say why', async () => (await paste(lookAgain)).includes('"reason":"account_used_up"'));
 });
