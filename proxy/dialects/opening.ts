@@ -1,7 +1,7 @@
 // Judges the first events of a provider's stream: no content yet, the beginning of an answer, or an error in place of one.
 import type { StreamEvent } from './conversation/stream-event.ts';
 import type { ProviderWords } from './dialect.ts';
-import { parseObject } from './json/json.ts';
+import { parseJson } from './json/json.ts';
 import { ServerEventSplitter } from './server-events.ts';
 import { mayNameError } from './stream-secrets.ts';
 import { type EventReader, type EventSplitter, InvalidAnswer, type RawEvent } from './translation.ts';
@@ -77,8 +77,7 @@ export class Opening {
     try {
       this.#take(this.#reader.read(raw), raw);
     } catch (error) {
-      const isOdd = raw.data.trim() !== '' && parseObject(raw.data) === undefined;
-      const mayPass = this.#isRelayed && error instanceof InvalidAnswer && !isOdd;
+      const mayPass = this.#isRelayed && error instanceof InvalidAnswer && isJsonOrEmpty(raw.data);
       if (!mayPass) throw error;
       this.#hasBegun = true;
     }
@@ -115,4 +114,13 @@ function saysSomething(event: StreamEvent): boolean {
   if (event.kind === 'opened') return event.part.kind === 'whole' || event.part.kind === 'tool_call';
   if (event.kind === 'delta') return !('text' in event.delta) || event.delta.text !== '';
   return event.kind === 'finished';
+}
+
+function isJsonOrEmpty(text: string): boolean {
+  try {
+    if (text.trim() !== '') parseJson(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

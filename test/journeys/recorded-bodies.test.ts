@@ -190,7 +190,8 @@ await test('texts that are too long are left out or cut, and marked so', async (
     { body: chat, behaviour: { kind: 'json', body: { choices: [], long } } },
     { body: { ...chat, stream: true }, behaviour: sse(...words, chunk({}, 'stop'), '[DONE]') },
     { path: '/p/fake/any', body: '\u0001'.repeat(limit), behaviour: { kind: 'json', body: {} } },
-    { body: chat, behaviour: { kind: 'json', body: `{"${'\u0001'.repeat(limit - 3)}}` } },
+    // Up to 8 KiB it would be refused.
+    { body: chat, behaviour: { kind: 'json', body: `{"${'\u0001'.repeat(9_000)}}` } },
   );
   t.equal(asked.data.request_body, undefined);
   t.equal(asked.data.request_body_too_big_to_handle, true);
@@ -228,8 +229,8 @@ await test('text is a string, compressed bytes are read, binary ones are left ou
       behaviour: { kind: 'json', body: new Uint8Array([0x89, 0x50, 0, 1]) },
     },
     { body: '{"model":' },
-    { body: chat, behaviour: { kind: 'json', body: '{"a":1,}' } },
-    { body: chat, behaviour: { kind: 'json', body: '{"a":\n\u001f1,}' } },
+    { path: '/p/fake/any', body: 'a=1', behaviour: { kind: 'json', body: '{"a":1,}' } },
+    { path: '/p/fake/any', body: 'a=1', behaviour: { kind: 'json', body: '{"a":\n\u001f1,}' } },
     {
       path: '/v1/audio/transcriptions',
       headers: { 'content-type': sent.headers.get('content-type') ?? '' },
