@@ -1,4 +1,4 @@
-// The page of models: providers, targets as the proxies see them, and aliases.
+// The page of models: providers, targets as the proxies see them, aliases, and how their mirrors compare.
 import { useMemo, useState } from 'preact/hooks';
 import { useCell } from '../cell.ts';
 import { html, type View } from '../html.ts';
@@ -13,10 +13,13 @@ import { type AliasAction, Aliases } from './models/aliases.ts';
 import { draftOf } from './models/draft.ts';
 import { type Drainable, DrainDialog } from './models/drain.ts';
 import { type Alias, type AliasListing, isBlocked, nameOf, type Provider, type TargetListing } from './models/fleet.ts';
+import { type MirrorListing, Mirrors, mirrorsPath } from './models/mirrors.ts';
 import { Providers, Targets } from './models/tables.ts';
 
 const liveMs = 2_000;
 const slowMs = 10_000;
+/** A report over many records. */
+const reportMs = 60_000;
 
 const filters: readonly FilterField[] = [
   { name: 'q', label: 'Provider, model or alias', type: 'search', placeholder: 'gpt-4o' },
@@ -53,6 +56,7 @@ export function view(): View {
   const status = useLoad<Status>('/admin/status', slowMs);
   const targets = useLoad<TargetListing>('/admin/targets', liveMs);
   const aliases = useLoad<AliasListing>(aliasesPath, slowMs);
+  const mirrors = useLoad<MirrorListing>(mirrorsPath, reportMs);
   const [open, setOpen] = useState<Open | undefined>(undefined);
   const [drain, setDrain] = useState<Drainable | undefined>(undefined);
   const [sought, show] = [(query.get('q') ?? '').trim().toLowerCase(), query.get('show') ?? ''];
@@ -66,6 +70,8 @@ export function view(): View {
     setDrain(undefined);
     targets.reload();
   };
+  const hasMirrors =
+    (mirrors.body?.mirrors.length ?? 0) > 0 || aliases.body?.virtual_models.some(({ mirror }) => mirror !== undefined);
   const isSought = (...texts: (string | undefined)[]): boolean =>
     sought === '' || texts.some((text) => text?.toLowerCase().includes(sought) === true);
   return html`<div class="page-head">
@@ -84,6 +90,14 @@ export function view(): View {
         ${stale && html`<p class="note warning" role="status">The state store does not answer: the aliases in force are shown. They cannot be changed now.</p>`}
         <${Aliases} aliases=${all.filter((each) => isShown(each, show) && isSought(each.source, each.description, ...each.targets.map(({ model }) => model)))} total=${all.length} targets=${live} onNew=${() => setOpen({ action: 'new' })} act=${(action: AliasAction, alias: Alias) => setOpen({ action, alias })} />`}</${Loaded}>
     </section>
+    ${
+      hasMirrors &&
+      show === '' &&
+      html`<section class="section"><h2>Mirrors</h2>
+        <p class="quiet small">Would this other model do? It gets copies of requests, unseen by clients; both answers of the last 30 days, side by side.</p>
+        <${Loaded} of=${mirrors} what="mirrors">${({ mirrors: all, truncated }: MirrorListing) => html`<${Mirrors} mirrors=${all.filter(({ alias, primary, mirror }) => isSought(alias, primary.model, mirror.model))} truncated=${truncated} />`}</${Loaded}>
+      </section>`
+    }
     ${
       show !== 'manual' &&
       html`<section class="section"><h2>Targets</h2>

@@ -108,7 +108,7 @@ const kinds: Readonly<Record<Explanation['resolution']['kind'], string>> = {
   unknown: 'leads nowhere for this consumer',
 };
 
-function Name({ explanation: { request, resolution } }: OfExplanation): View {
+function Name({ explanation: { request, resolution, mirror } }: OfExplanation): View {
   const { kind, aliases, strategy, attempts, hedge } = resolution;
   const facts = [
     ...(strategy === undefined ? [] : [`asked by ${strategy.replaceAll('_', ' ')}`]),
@@ -121,5 +121,6 @@ function Name({ explanation: { request, resolution } }: OfExplanation): View {
         <code class="foreign">${alias.name}</code><span aria-label="leads to">→</span>${alias.targets.map((target) => html`<code class="foreign" key=${target}>${target}</code>`)}
         <span class="small quiet"><${OriginText} of=${alias} /></span>
       </p>`,
-    )}`;
+    )}
+    ${mirror !== undefined && html`<p class="small">Its mirror <code class="foreign">${mirror.target}</code> ${mirror.would === 'copy' ? 'gets copies' : 'gets no copies now'}: ${mirror.says}.</p>`}`;
 }

@@ -75,7 +75,19 @@ interface OfAlias {
 }
 
 function Name({
-  of: { source, description, strategy, targets, enabled, enforced, unenforced_reason, user_paths, hedge, rescue },
+  of: {
+    source,
+    description,
+    strategy,
+    targets,
+    enabled,
+    enforced,
+    unenforced_reason,
+    user_paths,
+    hedge,
+    rescue,
+    mirror,
+  },
 }: OfAlias): View {
   return html`<div class="cell">
     <span class="name" title=${description ?? source}>${source}</span>
@@ -86,6 +98,7 @@ function Name({
       ${user_paths !== undefined && html`<${Badge} title=${user_paths.join('\n')}>${`for ${user_paths[0] ?? ''}${user_paths.length > 1 ? ` +${user_paths.length - 1}` : ''}`}</${Badge}>`}
       ${hedge && html`<${Badge} title="A second target is asked when the first is slow to begin">hedged</${Badge}>`}
       ${rescue && html`<${Badge} title="Another target tells the rest of a stream that breaks in the middle">rescued</${Badge}>`}
+      ${mirror !== undefined && html`<${Badge} title=${`${share(mirror.share)} of its requests are copied to ${mirror.target}`}>mirrored</${Badge}>`}
     </span>
   </div>`;
 }

@@ -20,6 +20,8 @@ export interface Draft {
   readonly enabled: boolean;
   /** A time or a percentile is kept until the field is changed. */
   readonly hedge: Alias['hedge'];
+  /** What the window has no field for: it stays as it was. */
+  readonly kept?: Pick<Alias, 'rescue' | 'mirror'>;
 }
 
 export const strategies: readonly (readonly [value: string, text: string])[] = [
@@ -48,6 +50,10 @@ export function draftOf(alias: Alias | undefined): Draft {
     description: alias?.description ?? '',
     enabled: alias?.enabled ?? true,
     hedge: alias?.hedge ?? false,
+    kept: {
+      ...(alias?.rescue === undefined ? {} : { rescue: alias.rescue }),
+      ...(alias?.mirror === undefined ? {} : { mirror: alias.mirror }),
+    },
   };
 }
 
@@ -71,9 +77,9 @@ export function bodyOf(draft: Draft, alias: Alias | undefined): object {
     ...(paths.length === 0 ? {} : { user_paths: paths }),
     ...(description.trim() === '' ? {} : { description: description.trim() }),
     ...(alias?.retry === undefined ? {} : { retry: alias.retry }),
-    ...(alias?.rescue === undefined ? {} : { rescue: alias.rescue }),
     enabled,
     hedge,
+    ...draft.kept,
   };
 }
 
@@ -110,6 +116,7 @@ export function yamlOf(draft: Draft): string {
     ...(draft.description.trim() === '' ? [] : [`    description: ${JSON.stringify(draft.description.trim())}`]),
     ...(draft.enabled ? [] : ['    enabled: false']),
     ...(draft.hedge ? [`    hedge: ${JSON.stringify(draft.hedge)}`] : []),
+    ...Object.entries(draft.kept ?? {}).map(([name, value]) => `    ${name}: ${JSON.stringify(value)}`),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -85,6 +85,7 @@ export interface Alias {
   };
   readonly hedge: boolean | { readonly after?: string; readonly percentile?: number };
   readonly rescue?: 'continue' | 'restart';
+  readonly mirror?: { readonly target: string; readonly share: number };
   readonly managed_by: 'config' | 'manual';
   readonly overrides_config: boolean;
   readonly declared_at?: string;
