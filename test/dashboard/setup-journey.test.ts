@@ -168,48 +168,6 @@ await test('an alias is made, used, changed, and the one of the configuration is
   t.same(complaints(), []);
 });
 
-await test('an alias with a mirror shows how both models answer, and keeps it when it is edited', async (t) => {
-  const mirror = { target: `fake/${large}`, share: 1 };
-  const put = { method: 'PUT', body: { source: 'twin', target: `fake/${small}`, mirror } } as const;
-  t.equal((await fleet.admin('/admin/virtual-models', put)).status, 200);
-  await waitFor('the alias to be used', () => isServed(proxy.masterKey, 'twin').catch(() => false));
-  await waitFor('a comparison', async () => {
-    const { mirrors } = (await (await fleet.admin('/admin/mirrors')).json()) as { mirrors: readonly object[] };
-    return mirrors.length > 0;
-  });
-  const { page, dialog, complaints, barriers, turn, picture } = await open(t, '/models');
-  const row = page.getByRole('table', { name: 'Mirrors' }).getByRole('row', { name: /^twin/ });
-  await row.getByText('1 request', { exact: true }).waitFor();
-  t.match(await row.textContent(), new RegExp(`fake/${small}.*fake/${large}.*100%.*ms.*p95`, 's'));
-  for (const theme of ['light', 'dark'] as const) {
-    await turn(theme);
-    t.same(await barriers(), [], theme);
-    await row.scrollIntoViewIfNeeded();
-    await picture(`mirrors-${theme}`);
-  }
-  await page.setViewportSize({ width: 390, height: 844 });
-  await row.scrollIntoViewIfNeeded();
-  t.same(await barriers(), [], 'narrow');
-  await picture('mirrors-narrow');
-  t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, 'nothing scrolls sideways');
-  await page.setViewportSize({ width: 1440, height: 900 });
-  await chooseAction(page.getByRole('table', { name: 'Aliases' }).getByRole('row', { name: /^twin/ }), 'Edit');
-  await dialog.getByLabel('Description (optional)').fill('two models');
-  await dialog.getByText('The same as YAML').click();
-  t.match(await dialog.locator('pre').textContent(), `mirror: ${JSON.stringify(mirror)}`);
-  await dialog.getByRole('button', { name: 'Store alias' }).click();
-  await page.getByText('In force on all 2 proxies.').waitFor();
-  const { virtual_models: stored } = (await (await fleet.admin('/admin/virtual-models')).json()) as {
-    virtual_models: readonly { source: string }[];
-  };
-  const kept = { source: 'twin', description: 'two models', mirror };
-  t.match(
-    stored.find(({ source }) => source === 'twin'),
-    kept,
-  );
-  t.same(complaints(), []);
-});
-
 await test('a provider is taken out with a reason and an end, shows it, and is given back', async (t) => {
   const status = async (): Promise<number> => {
     const body = { model: `fake/${small}`, messages: [{ role: 'user', content: 'Hello' }] };
