@@ -39,6 +39,8 @@ export interface Diagnosis {
   readonly kind: FailureKind | undefined;
   /** Undefined: it may be about this request alone. */
   readonly trouble: TargetTrouble | undefined;
+  /** How long it asks to be left alone, where its body says so; its headers count before that. Milliseconds. */
+  readonly waitMs?: number | undefined;
 }
 
 /** The target works: it is this request that it does not serve. */

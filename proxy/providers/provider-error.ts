@@ -186,7 +186,7 @@ function spokenWords(
     {
       provider,
       headers: {
-        ...retryHeaders(answer.head, status, nowMs),
+        ...retryHeaders(answer.head, status, nowMs, diagnosis.waitMs),
         ...providerHeaders(answer.head, secrets, isPassed),
       },
       further: { ...furtherMembers(said.further, secrets), ...foreign },

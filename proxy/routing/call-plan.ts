@@ -61,6 +61,8 @@ export interface PlannedFailure<Target> {
   readonly answer: { readonly head: AnswerHead };
   /** That of the answer, or of the error within it. */
   readonly status: number;
+  /** The wait that the body of its answer names; absent: none. Milliseconds. */
+  readonly waitMs?: number | undefined;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
 }
@@ -211,13 +213,13 @@ export class CallPlan<Target extends Askable> {
 
   /** The pause before the failed target is asked again; undefined: it may not be. Milliseconds. */
   #pauseOf(failed: PlannedFailure<Target>): number | undefined {
-    const { target, kind, failure, answer, status } = failed;
+    const { target, kind, failure, answer, status, waitMs } = failed;
     const { head } = answer;
     const isQuick = failed.endedAtMs - failed.startedAtMs < target.upstream.connectTimeoutMs;
     const { attempts } = this.#planning.route.policy;
     // One that is alone is asked once more without being told to, because no other one can answer.
     const isAlone = this.#planning.targets.length === 1 && this.#retries === 0;
-    const said = { kind, failure, status, head, isQuick, isWanted: attempts !== undefined || isAlone };
+    const said = { kind, failure, status, head, waitMs, isQuick, isWanted: attempts !== undefined || isAlone };
     const before = { retries: this.#retries, pausedMs: this.#pausedMs };
     const pauseMs = sameTargetPauseMs(said, before, this.#parts.nowMs, Math.random);
     if (pauseMs === undefined) return undefined;

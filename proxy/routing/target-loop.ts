@@ -8,6 +8,7 @@ import { drainedRefusal } from '../providers/drained-refusal.ts';
 import { hedgeDelayMs } from '../snapshot/hedge.ts';
 import type { Target as ModelTarget, Route } from '../snapshot/snapshot.ts';
 import type { UpstreamTally } from '../tallies/upstream-tally.ts';
+import { longestRestMs } from '../targets/rest-times.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import type { TokenUsage } from '../tokens/token-usage.ts';
 import type { Deadlines } from '../upstream/deadlines.ts';
@@ -219,10 +220,11 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
     const { isLeft } = errand;
     if (failure === undefined) {
       const { credentials } = target.upstream;
-      const trouble = refused?.diagnosis?.trouble;
+      const { trouble, waitMs } = refused?.diagnosis ?? {};
       if (trouble === 'key_refused' || trouble === 'account_used_up')
         credentials.troubled(call.key, trouble, endedAtMs);
       else credentials.answered(call.key, refused?.saidStatus ?? answer.status, answer.head, endedAtMs);
+      if (waitMs !== undefined) credentials.rest(call.key, endedAtMs + Math.min(waitMs, longestRestMs));
     }
     if (refused === undefined) {
       noteAnswered(call, endedAtMs, isLeft, metrics.upstream);

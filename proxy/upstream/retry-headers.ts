@@ -11,9 +11,14 @@ const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 /**
  * The headers to relay: `retry-after` in whole seconds and `retry-after-ms` in whole milliseconds, both rounded up, at least 1 and at most
  * a day, with 429 and 503; `x-should-retry` (true or false) with any error. A date (RFC 9110 5.6.7) counts from `nowMs`, in Unix
- * milliseconds. Nonsense is left out.
+ * milliseconds. Nonsense is left out. `bodyWaitMs`: the wait that the body names; it counts where the headers name none.
  */
-export function retryHeaders(head: AnswerHead, status: number, nowMs: () => number): Record<string, string> {
+export function retryHeaders(
+  head: AnswerHead,
+  status: number,
+  nowMs: () => number,
+  bodyWaitMs?: number,
+): Record<string, string> {
   const headers: Record<string, string> = {};
   const { shouldRetry, retryAfter, retryAfterMs } = head;
   if (shouldRetry === 'true' || shouldRetry === 'false') headers['x-should-retry'] = shouldRetry;
@@ -23,6 +28,8 @@ export function retryHeaders(head: AnswerHead, status: number, nowMs: () => numb
   if (retryAfterMs !== undefined && number.test(retryAfterMs)) {
     headers['retry-after-ms'] = within(Number(retryAfterMs), longestSeconds * 1000);
   }
+  const isSilent = headers['retry-after'] === undefined && headers['retry-after-ms'] === undefined;
+  if (isSilent && bodyWaitMs !== undefined) headers['retry-after'] = within(bodyWaitMs / 1000, longestSeconds);
   return headers;
 }
 

@@ -10,7 +10,20 @@ const [small, claude, large] = await Promise.all([
   startFakeUpstream({ t: suite }),
 ]);
 /** What is learned of a target must not be told to the next test. */
-const models = ['long', 'longer', 'waits', 'other', 'poor', 'secret', 'gone', 'filtered', 'open', 'mute', 'slow'];
+const models = [
+  'long',
+  'longer',
+  'waits',
+  'other',
+  'poor',
+  'secret',
+  'gone',
+  'filtered',
+  'open',
+  'mute',
+  'slow',
+  'google',
+];
 const provider = (type: string, base_url: string) => ({ type, base_url, models, api_key: 'k', circuit_breaker: true });
 const gateway = await startGateway(suite, {
   config: {
@@ -121,6 +134,16 @@ await test('an account that is used up, and a model that is gone, send requests 
     t.equal((await ask(`small-${model}`, 'chat', true)).status, 200, model);
     t.same(asked(model), [1, 0, 2], `${model}: it rests`);
   }
+});
+
+await test('a wait that stands in the body alone is told, and kept', async (t) => {
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34s' }];
+  const body = { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'No.', details } };
+  await small.behave({ kind: 'json', status: 429, body });
+  await large.behave({ kind: 'json', status: 429, body });
+  const answer = await gateway.fetch(doors.chat, { method: 'POST', body: { ...bodies.chat, model: 'small-google' } });
+  t.same([answer.status, answer.headers.get('retry-after')], [429, '34']);
+  t.equal(await gateway.metric('gateway_target_resting', { provider: 'small', model: 'google' }), 1);
 });
 
 await test('what a content filter refuses is sent elsewhere only where retry.on says so', async (t) => {

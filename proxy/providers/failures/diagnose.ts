@@ -36,9 +36,22 @@ export function diagnose(said: SaidFailure): Diagnosis {
   const { status } = said;
   if (status === 401) return refusedKey;
   const row = rowOf(said, failureRows);
-  if (row !== undefined) return { kind: row.means === 'final' ? undefined : row.means, trouble: row.trouble };
+  if (row !== undefined) {
+    const kind = row.means === 'final' ? undefined : row.means;
+    return { kind, trouble: row.trouble, waitMs: status === 429 ? delayMs(said.words.further) : undefined };
+  }
   if (status === undefined) return { kind: 'invalid_answer', trouble: undefined };
   return { kind: status >= 500 ? 'server_error' : undefined, trouble: undefined };
+}
+
+const seconds = /^(\d{1,6}(?:\.\d{1,9})?)s$/;
+
+/** The delay that Google names in a body and not in a header: cloud.google.com/apis/design/errors (RetryInfo). Milliseconds. */
+function delayMs({ retryDelay, details }: SaidFailure['words']['further']): number | undefined {
+  const infos: readonly unknown[] = Array.isArray(details) ? details : [];
+  const told = [{ retryDelay }, ...infos] as readonly ({ readonly retryDelay?: unknown } | null)[];
+  const found = told.map((info) => seconds.exec(String(info?.retryDelay))?.[1]).find((text) => text !== undefined);
+  return found === undefined ? undefined : Number(found) * 1000;
 }
 
 /** The status that an error of this kind would have had; undefined: that is not known. */

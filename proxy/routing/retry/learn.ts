@@ -86,7 +86,7 @@ export function noteFailure(called: Called, { meaning, failure, hasOtherKey, sta
   else if (failure !== undefined || status >= 500 || kind === 'invalid_answer') noteBreak(called, nowMs);
   else breaker.released(role);
   if (hasOtherKey || isTooMuchToAsk(meaning) || !called.target.upstream.learnsLimits) return;
-  const saidMs = status < 400 ? undefined : askedWaitMs(answer.head, nowMs);
+  const saidMs = status < 400 ? undefined : (askedWaitMs(answer.head, nowMs) ?? meaning.waitMs);
   // None at all, or a moment that has passed, is no reason to ask again at once.
   const restMs = saidMs || (trouble !== undefined ? troubleRestMs : kind && restsMs[kind]);
   if (restMs !== undefined) state.rest(nowMs + restMs, nowMs, trouble);

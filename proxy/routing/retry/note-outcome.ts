@@ -38,6 +38,8 @@ export interface Consequence {
   readonly hasOtherKey: boolean;
   /** That of the answer, or of the error within it; 0: none came. */
   readonly status: number;
+  /** The wait that its body names; undefined: none. Milliseconds. */
+  readonly waitMs: number | undefined;
 }
 
 /** Kinds and troubles after which another key of the provider may do. */
@@ -69,5 +71,5 @@ export function noteRefused(call: EndedCall, outcome: Refused, nowMs: number, ta
   const hasOtherKey = maySwitch && target.upstream.credentials.hasOtherFree(key, nowMs);
   if (brokenOff === 'cancelled') state.breaker.released(role);
   else if (brokenOff === undefined) noteFailure(call, { meaning, failure, hasOtherKey, status }, nowMs);
-  return { kind, hasOtherKey, status };
+  return { kind, hasOtherKey, status, waitMs: meaning.waitMs };
 }

@@ -17,6 +17,8 @@ export interface Said {
   readonly failure: UpstreamFailure | undefined;
   readonly status: number;
   readonly head: AnswerHead;
+  /** The wait that the body names; absent: none. Milliseconds. */
+  readonly waitMs?: number | undefined;
   /** It failed within its connect timeout: what took all of it is not worth another such wait. */
   readonly isQuick: boolean;
   /** One that failed itself (5xx, 425) is asked again, too: the configuration says how many calls a request may make, or no other target can answer. */
@@ -34,7 +36,7 @@ export interface Before {
  * provider says when to come again, if that is soon, and where it is wanted (a pause with full jitter: `random` from 0 to 1).
  */
 export function sameTargetPauseMs(
-  { kind, failure, status, head, isQuick, isWanted }: Said,
+  { kind, failure, status, head, waitMs, isQuick, isWanted }: Said,
   { retries, pausedMs }: Before,
   nowMs: () => number,
   random: () => number,
@@ -46,7 +48,7 @@ export function sameTargetPauseMs(
   if (failure !== undefined) return failure.sent || failure.isStale || !isQuick ? undefined : shortMs();
   // What this model does not take, it does not take a moment later.
   if (head.shouldRetry === 'false' || kind === 'context_length' || kind === 'content_filter') return undefined;
-  const saidMs = notNow.has(status) ? askedWaitMs(head, nowMs()) : undefined;
+  const saidMs = notNow.has(status) ? (askedWaitMs(head, nowMs()) ?? waitMs) : undefined;
   if (saidMs !== undefined) return saidMs <= leftMs ? saidMs : undefined;
   return isWanted && kind === 'server_error' ? shortMs() : undefined;
 }

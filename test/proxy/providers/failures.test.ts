@@ -287,6 +287,17 @@ await test('what an error of a vendor means', async (t) => {
   }
 });
 
+await test('the wait that Google names in a body counts, with a limit alone', async (t) => {
+  const info = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.5s' };
+  const body = JSON.stringify(google(429, 'RESOURCE_EXHAUSTED', 'You exceeded your current quota', [info]));
+  for (const readError of [readGemini, readChat]) {
+    t.equal(diagnose({ status: 429, words: readError(body) }).waitMs, 34_500);
+    t.equal(diagnose({ status: 503, words: readError(body) }).waitMs, undefined);
+  }
+  const odd = JSON.stringify(google(429, 'RESOURCE_EXHAUSTED', 'No.', [{ ...info, retryDelay: 'soon' }]));
+  t.equal(diagnose({ status: 429, words: readGemini(odd) }).waitMs, undefined);
+});
+
 await test('every row cites a page, and says by what it is known', async (t) => {
   for (const { vendor, source, statuses, codes, words } of failureRows) {
     t.match(source, /^https:\/\/\S+$/, vendor);
