@@ -2517,6 +2517,10 @@ export interface ExplanationAnswer {
      * Present when another target is asked beside one that is slow to begin its answer.
      */
     hedge?: true;
+    /**
+     * Present when another target tells the rest of a stream that breaks in the middle: it goes on (continue), or begins again (restart).
+     */
+    rescue?: 'continue' | 'restart';
   };
   /**
    * Of a request at a named endpoint.

@@ -64,6 +64,8 @@ export interface Resolution {
   readonly attempts?: number;
   /** Another target is asked beside one that is slow to begin. */
   readonly hedge?: true;
+  /** How another target tells the rest of a stream that breaks in the middle. */
+  readonly rescue?: 'continue' | 'restart';
 }
 
 /** A rule that holds for the request. The counters and the source are absent for an operator whose user path it is not in. */

@@ -51,17 +51,18 @@ export function resolveName(question: Question, userPath: string, { snapshot, in
 
 /** How its targets are asked; `able`: those that can be. */
 function courseOf(
-  { hedge, policy, strategy, targets }: Route,
+  { hedge, policy, rescue, strategy, targets }: Route,
   able: Pick<Route, 'targets'>,
   { endpoint }: Pick<Question, 'endpoint'>,
-): Pick<Resolution, 'strategy' | 'attempts' | 'hedge'> {
+): Pick<Resolution, 'strategy' | 'attempts' | 'hedge' | 'rescue'> {
   // Whoever keeps files and batches is asked once.
   if (endpoint !== undefined && endpoint.choice !== 'strategy') return { attempts: 1 };
-  const isHedged = hedge !== undefined && targets.length > 1 && (endpoint?.line ?? 'model') === 'model';
+  const hasOthers = targets.length > 1 && (endpoint?.line ?? 'model') === 'model';
   return {
     ...(targets.length < 2 ? {} : { strategy }),
     attempts: mostCalls(policy, able.targets.length),
-    ...(isHedged ? { hedge: true } : {}),
+    ...(hedge !== undefined && hasOthers ? { hedge: true } : {}),
+    ...(rescue !== undefined && hasOthers ? { rescue } : {}),
   };
 }
 

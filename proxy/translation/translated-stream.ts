@@ -173,7 +173,8 @@ export class TranslatedStream implements Sink {
         this.#failed = event.failure;
         continue;
       }
-      for (const each of this.#joined?.push(event) ?? [event]) told.push(each);
+      if (this.#joined === undefined) told.push(event);
+      else for (const each of this.#joined.push(event)) told.push(each);
       if (event.kind === 'finished') this.#noteRescued();
       if (event.kind === 'finished') this.#isFinished = true;
     }

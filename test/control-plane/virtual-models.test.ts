@@ -195,6 +195,8 @@ await test('an unusable alias is refused, and the member is named', async (t) =>
     [{ source: 'a/*', target: 'p/m' }, /^400 target: .*must be a family/],
     [{ source: 'a', target: 'p/*' }, /^400 target: .*must be one model/],
     [{ source: 'a', target: 'p/m', hedge: true }, /^400 hedge: .*needs two targets/],
+    [{ source: 'a', target: 'p/m', rescue: 'continue' }, /^400 rescue: .*needs two targets/],
+    [{ source: 'a', target: 'm', rescue: 'retry' }, /^400 rescue: /],
     [
       { source: 'a', target: 'p/m', mirror: { target: 'p/mm', share: 1 } },
       /^400 mirror\.target: .*not list the model "mm"/,
@@ -221,7 +223,9 @@ await test('an unusable alias is refused, and the member is named', async (t) =>
   for (const [body, said] of cases) t.match(await problem(body), said, JSON.stringify(body).slice(0, 80));
   t.equal((await ask('GET')).rows.length, 2, 'nothing was stored');
   t.equal((await ask('PUT', { source: 'eu/*', target: 'p/*', strategy: 'failover' })).status, 200);
-  t.equal((await ask('PUT', { source: 'two', target: 'm', hedge: true })).status, 200, 'a bare id has two providers');
+  const two = await ask('PUT', { source: 'two', target: 'm', hedge: true, rescue: 'continue' });
+  t.equal(two.status, 200, 'a bare id has two providers');
+  t.match(two.of('two'), { hedge: true, rescue: 'continue' });
 });
 
 await test('an alias that others lead to is not deleted; after a change of the config it is listed with its problem', async (t) => {

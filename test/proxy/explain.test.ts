@@ -33,12 +33,14 @@ await test('there are at least thirty cases', async (t) => {
 });
 
 await test('a hedge is told with the moment at which it begins', async (t) => {
-  const aliases = [{ source: 'both', hedge: true, targets: [{ model: 'a/m' }, { model: 'b/m' }] }];
+  const targets = [{ model: 'a/m' }, { model: 'b/m' }];
+  const aliases = [{ source: 'both', hedge: true, rescue: 'restart' as const, targets }];
   const stand = explainStand({ providers: { a: {}, b: {} }, aliases });
   const { latency } = stand.targets.of(stand.target('a'));
   for (let answer = 0; answer < 20; answer += 1) latency.observe(256, start, true);
   const told = stand.explain({ model: 'both', stream: true });
   t.ok(validate({ ...told, state_revision: 1, instance: 'p' }), JSON.stringify(validate.errors));
+  t.equal(told.resolution.rescue, 'restart');
   t.strictSame([told.resolution.hedge, ...told.targets.map((step) => step.hedge_after_ms)], [true, 256, undefined]);
 });
 
