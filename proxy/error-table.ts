@@ -113,6 +113,9 @@ export const errors = {
   guardrails_prevent_endpoint: denied(
     'Guardrails hold for this user path, and they cannot look at {what}. Send it as words, such as to /v1/chat/completions.',
   ),
+  no_target_matches: bad(
+    'The model "{model}" has no target for such a request: the conditions of all its targets are false. Ask another model, or ask your operator.',
+  ),
   model_not_found: missing('The model "{model}" does not exist. GET /v1/models lists what does.'),
   user_path_denied: denied(
     'This key may not name a user path. Leave the header out, or use a key issued with "user_path" or "any_user_path": true.',

@@ -107,6 +107,10 @@ export interface Server {
    */
   user_path_header: string;
   /**
+   * The zone of the IANA database in which conditions see hour and weekday. Without it, UTC.
+   */
+  time_zone?: string;
+  /**
    * Whether /p/{provider}/{endpoint} is served, which passes requests on to a provider as they are. If false, it is answered 404.
    */
   enable_passthrough_routes: boolean;
@@ -527,6 +531,10 @@ export interface Alias {
    */
   user_paths?: string[];
   /**
+   * A condition in CEL, as that of a target. For a request for which it is false the alias does not exist: its name leads where it would without it. Aliases that lead to it do not ask for it.
+   */
+  when?: string;
+  /**
    * If false, the alias does not exist for clients: its name leads to the model of that name, if there is one.
    */
   enabled: boolean;
@@ -558,6 +566,10 @@ export interface AliasTarget {
    * Targets of the lowest tier are asked first, in the order of the strategy; those of the next tier only when none of them can be used. Without it, 1.
    */
   tier?: number;
+  /**
+   * A condition in CEL over path, labels, headers["name"], endpoint, stream, tools, images, tokens, hour and weekday: the target is left out of a request for which it is false. See docs/conditions.md.
+   */
+  when?: string;
 }
 /**
  * How often a request to this alias may be sent, and after which failures. Without it, as the defaults say.
@@ -1806,6 +1818,10 @@ export interface VirtualModelWrite {
      * Targets of the lowest tier are asked first, in the order of the strategy; those of the next tier only when none of them can be used. Without it, 1.
      */
     tier?: number;
+    /**
+     * A condition in CEL: the target is left out of a request for which it is false.
+     */
+    when?: string;
   }[];
   /**
    * Which target a request asks first; the others follow in order. round_robin: by weight. failover: the first one. least_latency: the one with the fastest first byte. cost: the cheapest with a price. session_affinity: always the same one for a conversation, by weight. least_busy: the one with the fewest open requests for its weight. quota: the one whose provider reports the largest share of its own limits as left.
@@ -1817,6 +1833,10 @@ export interface VirtualModelWrite {
    * Items: A user path such as /team/app: no empty text, no colons, no invisible characters.
    */
   user_paths?: string[];
+  /**
+   * A condition in CEL. For a request for which it is false the alias does not exist: its name leads where it would without it.
+   */
+  when?: string;
   /**
    * If false, the alias does not exist for clients: its name leads to the model of that name, if there is one. Absent: as it was, at first true.
    */
@@ -2493,6 +2513,10 @@ export interface ExplanationAnswer {
        */
       user_paths?: string[];
       /**
+       * Its condition; for operators of the whole gateway.
+       */
+      when?: string;
+      /**
        * config: the YAML or a variable declares it; manual: an operator has set it. Absent, as all that follows from it, for an operator whose user path it is not in.
        */
       source?: 'config' | 'manual';
@@ -2782,6 +2806,21 @@ export interface ExplanationAnswer {
      */
     tier?: number;
     /**
+     * The conditions of the targets on its way; for operators of the whole gateway.
+     *
+     * Items: One condition.
+     */
+    conditions?: {
+      /**
+       * As it is written.
+       */
+      when: string;
+      /**
+       * Whether it is true for the request. Absent: that depends on what the question does not say; then the target counts as one that is asked.
+       */
+      holds?: boolean;
+    }[];
+    /**
      * Requests that this proxy has sent it and that are not over. Absent: none.
      */
     open_requests?: number;
@@ -2797,6 +2836,7 @@ export interface ExplanationAnswer {
       | 'attempts_used_up'
       | 'breaker_half_open'
       | 'breaker_open'
+      | 'condition_false'
       | 'context_window_too_small'
       | 'drained'
       | 'key_refused'
@@ -3024,6 +3064,7 @@ export interface ExplanationAnswer {
     reason:
       | 'alias_disabled'
       | 'alias_not_in_force'
+      | 'alias_condition_false'
       | 'alias_of_other_user_paths'
       | 'letter_case'
       | 'not_enforced'

@@ -13,6 +13,8 @@ export interface Leaf extends ModelTarget {
   readonly share: Fraction;
   /** From 0, without gaps: a tier is asked behind those before it. Shares are those within a tier. */
   readonly tier: number;
+  /** The conditions of the targets on the way to it, each once. */
+  readonly when: readonly string[];
 }
 
 /** An alias without aliases in it. */
@@ -29,17 +31,20 @@ export interface Flattened {
  * its own strategy; a failover alias has that of its first target, and its other targets follow without a share. A
  * target has the share of its weight within its tier. An inner alias that balances divides that share by its own weights; otherwise its
  * first model takes all of it. The tiers of an inner alias stand behind one another in the tier of its target, and a model that is reached
- * twice is asked in the lowest of its tiers.
+ * twice is asked in the lowest of its tiers. `isOn`: a target whose condition it refuses is left out, as if it were not written.
  */
-export function createFlattener(table: NameTable): (alias: AliasTargets) => Flattened | undefined {
+export function createFlattener(
+  table: NameTable,
+  isOn: (when: string) => boolean = () => true,
+): (alias: AliasTargets) => Flattened | undefined {
   const found = new Map<AliasTargets, Flattened | undefined>();
 
   function flatten(alias: AliasTargets): Flattened | undefined {
     if (found.has(alias)) return found.get(alias);
     found.set(alias, undefined);
-    const branches = alias.targets.flatMap(({ model, weight, tier = 1 }) => {
-      const branch = follow(table.leadOf(model));
-      return branch === undefined ? [] : [{ ...branch, weight, tier }];
+    const branches = alias.targets.flatMap(({ model, weight, tier = 1, when }): Branch[] => {
+      const branch = when === undefined || isOn(when) ? follow(table.leadOf(model)) : undefined;
+      return branch === undefined ? [] : [{ ...branch, weight, tier, when }];
     });
     const flattened = join(alias.strategy, branches);
     found.set(alias, flattened);
@@ -49,7 +54,12 @@ export function createFlattener(table: NameTable): (alias: AliasTargets) => Flat
   function follow(lead: Lead | undefined): Flattened | undefined {
     if (lead === undefined) return undefined;
     if (lead.alias !== undefined) return flatten(lead.alias);
-    const leaves = lead.models.map((target, index) => ({ ...target, share: index === 0 ? whole : none, tier: 0 }));
+    const leaves = lead.models.map((target, index) => ({
+      ...target,
+      share: index === 0 ? whole : none,
+      tier: 0,
+      when: [],
+    }));
     return { leaves, strategy: 'failover' };
   }
 
@@ -63,8 +73,9 @@ export function weightsOf({ leaves }: Flattened): number[] {
 
 interface Branch extends Flattened {
   readonly weight: number;
-  /** As it is written. */
+  /** As they are written. */
   readonly tier: number;
+  readonly when: string | undefined;
 }
 
 function join(strategy: Alias['strategy'], branches: readonly Branch[]): Flattened | undefined {
@@ -78,8 +89,10 @@ function join(strategy: Alias['strategy'], branches: readonly Branch[]): Flatten
     for (const branch of group) {
       const failover = branch === group[0] ? whole : none;
       const part = isFailover ? failover : fraction(BigInt(branch.weight), total);
-      for (const leaf of branch.leaves)
-        add(leaves, { ...leaf, share: product(leaf.share, part), tier: base + leaf.tier });
+      for (const leaf of branch.leaves) {
+        const when = branch.when === undefined ? leaf.when : together([branch.when], leaf.when);
+        add(leaves, { ...leaf, share: product(leaf.share, part), tier: base + leaf.tier, when });
+      }
     }
     base += Math.max(...group.map(tiersOf));
   }
@@ -116,9 +129,14 @@ function tiersOf({ leaves }: Flattened): number {
 /** The groups come in the order of their tiers: a model that is in a lower one already stays there. */
 function add(leaves: Map<string, Leaf>, leaf: Leaf): void {
   const key = `${leaf.provider}/${leaf.model}`;
-  const before = leaves.get(key);
-  if (before === undefined || leaf.tier < before.tier) leaves.set(key, leaf);
-  else if (leaf.tier === before.tier) leaves.set(key, { ...before, share: sum(before.share, leaf.share) });
+  const before = leaves.get(key) ?? leaf;
+  const when = together(before.when, leaf.when);
+  const share = before === leaf || before.tier !== leaf.tier ? before.share : sum(before.share, leaf.share);
+  leaves.set(key, { ...before, share, when });
+}
+
+function together(some: readonly string[], others: readonly string[]): readonly string[] {
+  return [...new Set([...some, ...others])];
 }
 
 /** A tier has a gap behind it where all its models are in a lower one already. */

@@ -3,10 +3,19 @@
 import { quote } from '../../schemas/validation/path.ts';
 import { parseSelector } from '../selector.ts';
 import { type BadChain, mostInChain } from './chains.ts';
+import type { Flattened } from './flatten.ts';
 import { type AliasTargets, familyPrefix, type NamedAlias, type NameTable } from './name-table.ts';
 
 /** The most models that one alias may lead to: each request orders them. */
 export const mostLeaves = 1_000;
+/** The most conditions of one alias, those of aliases that it leads to included: each request asks for all of them. */
+export const mostConditions = 50;
+
+/** The number of different conditions on the ways of an alias. */
+export function conditionsIn({ leaves }: Flattened): number {
+  return new Set(leaves.flatMap(({ when }) => when)).size;
+}
+
 /** The most names that all families together may stand for. */
 export const mostFamilyNames = 100_000;
 /** The most aliases of a chain that a sentence names. */

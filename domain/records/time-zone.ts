@@ -1,6 +1,7 @@
 // Days of a time zone as spans of time: where each begins, with daylight saving and skipped hours. It does not read the clock.
 
 const dayMs = 86_400_000;
+const hourMs = 3_600_000;
 
 export interface TimeZone {
   /** As the time zone database spells it. */
@@ -9,6 +10,8 @@ export interface TimeZone {
   startOfDay(day: number): number;
   /** The day that a moment is in there. */
   dayOf(unixMs: number): number;
+  /** What clocks show there, from 0 to 23. */
+  hourOf(unixMs: number): number;
 }
 
 /** The zone with a name of the IANA database, such as `Europe/Berlin`, in any letter case. Undefined: there is none. */
@@ -22,6 +25,7 @@ export function timeZone(name: string): TimeZone | undefined {
     name: format.resolvedOptions().timeZone,
     startOfDay: (day) => momentOf(day * dayMs, localOf),
     dayOf: (unixMs) => Math.floor(localOf(unixMs) / dayMs),
+    hourOf: (unixMs) => Math.floor((((localOf(unixMs) % dayMs) + dayMs) % dayMs) / hourMs),
   };
 }
 

@@ -1,11 +1,11 @@
 // Loads large input in a worker thread, so that parsing ten thousand rules stalls no request.
 import { Worker } from 'node:worker_threads';
-import { loadFormCompiler } from '../../schemas/validation/answer-form.ts';
 import { type Problem, problemOfFile } from '../read/problem.ts';
 import type { SourceFile } from '../read/read.ts';
 import type { AssembledConfig } from './assembled.ts';
-import { type Loaded, loadFiles, mayHaveForms } from './load.ts';
+import { type Loaded, loadFiles } from './load.ts';
 import type { LoadContext } from './load-context.ts';
+import { loadParsers } from './load-parsers.ts';
 
 /** While requests are served, at most this much is loaded in this thread: it blocks for at most about 20 ms. */
 export const reloadBytes = 8_192;
@@ -25,7 +25,7 @@ interface Answer {
 export async function load(files: readonly SourceFile[], context: LoadContext, inlineBytes: number): Promise<Loaded> {
   const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0);
   // Configurations loaded here or in a worker are compiled here.
-  if (mayHaveForms(files)) await loadFormCompiler();
+  await loadParsers(files);
   return bytes > inlineBytes ? loadOffThread(files, context) : loadFiles(files, context);
 }
 

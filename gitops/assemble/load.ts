@@ -39,14 +39,6 @@ export function loadFiles(files: readonly SourceFile[], context: LoadContext): L
   return { ...loaded, config: { ...assembly.config, ...(keyProblems.length === 0 ? {} : { keyProblems }) } };
 }
 
-/** Whether the form of answers may be among the guardrails, for which their compiler is needed. */
-export function mayHaveForms(files: readonly SourceFile[]): boolean {
-  return files.some(({ bytes }) => {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return text.includes('guardrails') && text.includes('schema');
-  });
-}
-
 function loadPart(
   file: SourceFile,
   context: LoadContext,

@@ -1,6 +1,6 @@
 // Checks of where aliases lead in the end: enough targets, targets named twice, strategies and prices that do not count.
 import { createFlattener, type Flattened } from '../../domain/aliases/flatten.ts';
-import { mostLeaves } from '../../domain/aliases/mistakes.ts';
+import { conditionsIn, mostConditions, mostLeaves } from '../../domain/aliases/mistakes.ts';
 import {
   type AliasTargets,
   familyPrefix,
@@ -79,6 +79,11 @@ function checkLeaves(
   const most = flattened.reduce((count, { leaves }) => Math.max(count, leaves.length), 0);
   if (most > mostLeaves) {
     const message = `leads to ${most} models; at most ${mostLeaves} are supported`;
+    problems.push(sources.problem(['aliases', index, 'source'], message));
+  }
+  const conditions = Math.max(0, ...flattened.map(conditionsIn));
+  if (conditions > mostConditions) {
+    const message = `leads through ${conditions} conditions; at most ${mostConditions} are supported`;
     problems.push(sources.problem(['aliases', index, 'source'], message));
   }
   // With discovered models there may be a second one.

@@ -24,6 +24,7 @@ import {
   type WrittenAlias,
 } from '../assemble/written-aliases.ts';
 import { checkStrategies } from './check-alias-strategies.ts';
+import { checkConditions } from './check-conditions.ts';
 
 /** Limits the number of sentences, because each suggestion costs time. */
 const enough = 100;
@@ -45,6 +46,7 @@ export function checkAliases(
   checkSources(list, table, sources, findings);
   checkUserPaths(aliases, sources, findings);
   checkFailureWords(aliases, sources, findings);
+  checkConditions(aliases, sources, findings);
   checkTargets(list, table, { known, sources, findings });
   checkChains(list, table, sources, findings);
   // Only aliases that lead somewhere in the end can be judged further.

@@ -1,5 +1,6 @@
 // Checks of the server section that the schema cannot express: header names, addresses and origins.
 import { isIP } from 'node:net';
+import { timeZone } from '../../domain/records/time-zone.ts';
 import type { Config } from '../../schemas/types.ts';
 import { quote } from '../../schemas/validation/path.ts';
 import type { Sources } from '../assemble/sources.ts';
@@ -17,6 +18,7 @@ const taken = new Set(
 export function checkServer(server: Config['server'], sources: Sources): Problem[] {
   return [
     ...checkUserPathHeader(server.user_path_header, sources),
+    ...checkTimeZone(server.time_zone, sources),
     ...checkEach(['server', 'trusted_proxies'], server.trusted_proxies, problemOfRange, sources),
     ...checkEach(['server', 'cors', 'origins'], server.cors.origins, problemOfOrigin, sources),
   ];
@@ -28,6 +30,12 @@ function checkUserPathHeader(name: string, sources: Sources): Problem[] {
   return [
     sources.problem(path, `${quote(name)} has another meaning; use a header of its own, such as X-Gateway-User-Path`),
   ];
+}
+
+function checkTimeZone(name: string | undefined, sources: Sources): Problem[] {
+  const path = ['server', 'time_zone'];
+  if (name === undefined || sources.isUnknown(path) || timeZone(name) !== undefined) return [];
+  return [sources.problem(path, `${quote(name)} is no zone of the IANA database, such as "Europe/Berlin"`)];
 }
 
 function checkEach(

@@ -68,6 +68,7 @@ const aliasMembers = [
   'targets',
   'strategy',
   'user_paths',
+  'when',
   'enabled',
   'description',
   'retry',

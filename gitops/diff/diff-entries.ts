@@ -71,8 +71,12 @@ function sayAliasDifferences(before: Alias, after: Alias): string[] {
 function sayTargets({ targets }: Alias): string {
   const hasWeights = targets.some(({ weight }) => weight !== 1);
   return nameSome(
-    targets.map(({ model, weight, tier }) => {
-      const said = [...(hasWeights ? [`weight ${weight}`] : []), ...(tier === undefined ? [] : [`tier ${tier}`])];
+    targets.map(({ model, weight, tier, when }) => {
+      const said = [
+        ...(hasWeights ? [`weight ${weight}`] : []),
+        ...(tier === undefined ? [] : [`tier ${tier}`]),
+        ...(when === undefined ? [] : [`when ${when}`]),
+      ];
       return said.length === 0 ? model : `${model} (${said.join(', ')})`;
     }),
   );

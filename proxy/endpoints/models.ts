@@ -1,5 +1,6 @@
 // GET /v1/models and GET /v1/models/{id}: what a client may ask for, aliases included (spec: What the service does 3 and 4).
 import type { FastifyPluginAsync } from 'fastify';
+import { onlyPath } from '../../domain/conditions/facts.ts';
 import type { ModelFacts } from '../../domain/models/model-facts.ts';
 import { refusal } from '../errors.ts';
 import { speaksAnthropic } from '../http/error-format.ts';
@@ -102,7 +103,7 @@ function usableRoute(
   snapshot: Snapshot,
   { userPath, allowedModels: access }: Principal,
 ): Route | undefined {
-  const route = visibleRoute(snapshot, id, userPath);
+  const route = visibleRoute(snapshot, id, onlyPath(userPath));
   return route === undefined || access === undefined ? route : grantedPart(route, id, access, snapshot.providers);
 }
 

@@ -53,10 +53,7 @@ export function explainRequest(question: Question, parts: ExplainSources): Expla
     guardrails: guardrailSteps(question, userPath, resolved.route, parts),
     targets,
     ...(mirror === undefined ? {} : { mirror }),
-    near_misses: [
-      ...nearNames(resolved, { ...question, consumer: userPath }, parts, mostNear),
-      ...nearRules(subjects, question, parts, mostNear),
-    ],
+    near_misses: [...nearNames(resolved, question, parts, mostNear), ...nearRules(subjects, question, parts, mostNear)],
     config_revision: snapshot.revision,
     server_time: timestamp(nowMs),
   };

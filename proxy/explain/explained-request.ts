@@ -5,6 +5,7 @@ import { timestamp } from '../../domain/timestamp.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import type { Call } from '../call/call.ts';
+import { RequestFacts } from '../call/request-facts.ts';
 import { threadOf, threadOfHeaders } from '../call/thread.ts';
 import type { Refusal } from '../errors.ts';
 import { mayChangeRequests } from '../guardrails/applying.ts';
@@ -113,12 +114,23 @@ export class ExplainedRequest {
   }
 
   #questionOf(call: Call | undefined): Question {
-    const { exchange, principal } = this.#asked;
+    const { exchange, principal, snapshot, path } = this.#asked;
+    const { rawHeaders } = exchange.request;
+    const { stream = false } = call ?? {};
     return {
+      facts: new RequestFacts({
+        caller: principal,
+        endpoint: path,
+        stream,
+        rawHeaders,
+        said: call,
+        localTime: snapshot.localTime,
+        startedAtMs: exchange.startedAtMs,
+      }),
       userPath: principal.userPath,
       model: call?.model ?? '',
-      stream: call?.stream ?? false,
-      thread: call === undefined ? undefined : threadOf(exchange.request.rawHeaders, call),
+      stream,
+      thread: call === undefined ? undefined : threadOf(rawHeaders, call),
       key: undefined,
       nowMs: Math.floor(this.#parts.nowMs()),
       authorityMs: this.#parts.authorityMs(),

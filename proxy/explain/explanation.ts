@@ -52,6 +52,7 @@ export interface AliasStep extends Source {
   readonly strategy: string;
   readonly targets: readonly string[];
   readonly user_paths?: readonly string[];
+  readonly when?: string;
 }
 
 export interface Resolution {
@@ -146,10 +147,17 @@ export type TargetReason =
   | 'saturated'
   | 'store_lost'
   | 'attempts_used_up'
+  | 'condition_false'
   | 'not_granted'
   | 'provider_left_out'
   | 'unknown_model'
   | 'unsupported_operation';
+
+/** A condition of a target. `holds` absent: that depends on what the question does not say. */
+export interface ConditionStep {
+  readonly when: string;
+  readonly holds?: boolean;
+}
 
 /** The outcome that one target would have. */
 export interface TargetStep {
@@ -173,6 +181,8 @@ export interface TargetStep {
   readonly since?: string;
   /** When the reason ends, if nothing happens until then. */
   readonly until?: string;
+  /** Those on its way; for operators of the whole gateway. */
+  readonly conditions?: readonly ConditionStep[];
   /** Requests that this proxy has sent it and that are not over; absent: none. */
   readonly open_requests?: number;
   /** The mean time to its first byte. Milliseconds. */

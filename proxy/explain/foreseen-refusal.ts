@@ -75,11 +75,12 @@ function isClosed(
 
 /** The refusal of a name that leads to no target that can be asked. */
 function astray(
-  { route, granted, able }: Resolved,
+  { route, suitable, granted, able }: Resolved,
   { model, endpoint }: Question,
   isShut: (named: Route) => boolean,
 ): Refusal | undefined {
   if (route === undefined) return refusal('model_not_found', { fill: { model } });
+  if (suitable === undefined) return refusal('no_target_matches', { fill: { model } });
   if (granted === undefined) return refusal('model_access_denied', { fill: { model } });
   if (isShut(granted)) return closedToGuarded();
   if (able !== undefined || endpoint === undefined || endpoint.answersAlone) return undefined;

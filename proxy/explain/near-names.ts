@@ -10,27 +10,23 @@ import { aliasSource, type Resolved } from './resolution.ts';
  * Aliases of that very name which do not count, then names that are spelled alike: any when the name leads nowhere, else those that differ
  * in letter case or separators. An operator of a part of the gateway gets only what the user path may use.
  */
-export function nearNames(
-  resolved: Resolved,
-  question: Question & { readonly consumer: string },
-  parts: ExplainSources,
-  most: number,
-): NearMiss[] {
+export function nearNames(resolved: Resolved, question: Question, parts: ExplainSources, most: number): NearMiss[] {
   const found = sees(question, undefined) ? uncounted(resolved, question, parts) : [];
   for (const name of parts.snapshot.routes.keys()) {
     if (found.length >= most) break;
     const near = nearness(name, question.model);
     if (near === undefined || (near === 'spelling' && resolved.route !== undefined)) continue;
-    if (!sees(question, undefined) && visibleRoute(parts.snapshot, name, question.consumer) === undefined) continue;
+    if (!sees(question, undefined) && visibleRoute(parts.snapshot, name, resolved.facts) === undefined) continue;
     found.push({ kind: 'model', name, reason: near, says: `it ${differences[near]}` });
   }
   return found;
 }
 
 function uncounted({ hidden }: Resolved, { model }: Question, { inForce }: ExplainSources): NearMiss[] {
-  const others = hidden.map((name): NearMiss => {
-    const says = 'it is for other user paths';
-    return { kind: 'alias', name, reason: 'alias_of_other_user_paths', says, ...aliasSource(name, inForce) };
+  const others = hidden.map(({ source: name, reason }): NearMiss => {
+    const says =
+      reason === 'alias_condition_false' ? 'its condition is false for this request' : 'it is for other user paths';
+    return { kind: 'alias', name, reason, says, ...aliasSource(name, inForce) };
   });
   const idle = inForce.aliases.flatMap(({ alias, enforced, problem, manual }): NearMiss[] => {
     if (alias.source !== model || (enforced && alias.enabled)) return [];

@@ -1,4 +1,5 @@
 // The question for an explanation, and which operator reads the answer.
+import type { Facts } from '../../domain/conditions/facts.ts';
 import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import { isWithin } from '../../domain/user-path.ts';
 import type { Budgets } from '../budgets/budgets.ts';
@@ -11,6 +12,14 @@ import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { NeededRoom } from '../stages/fitting.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import type { MatchingRule } from './explanation.ts';
+
+/** What a question says of a request besides its name and its caller. Absent: not known. */
+export interface SaidFacts {
+  readonly tools?: number;
+  readonly images?: boolean;
+  /** By their names in lower case; others are not known. */
+  readonly headers?: ReadonlyMap<string, string>;
+}
 
 /** A request that is not sent. */
 export interface Question {
@@ -34,6 +43,10 @@ export interface Question {
   readonly authorityMs: number;
   /** The operator sees this user path and the paths below it; `/` is the whole gateway. */
   readonly scope: string;
+  /** What it says of the request for conditions; absent: nothing. */
+  readonly said?: SaidFacts;
+  /** Of a request on its way: what conditions ask of it. */
+  readonly facts?: Facts;
   /** Of a request on its way: the rules of its consumer before it was counted. They have admitted it. */
   readonly before?: readonly MatchingRule[];
 }

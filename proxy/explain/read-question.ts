@@ -6,7 +6,17 @@ import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import { type Question, sees } from './question.ts';
 
-const names = ['user_path', 'model', 'endpoint', 'key_id', 'stream', 'thread', 'input_tokens'] as const;
+const names = [
+  'user_path',
+  'model',
+  'endpoint',
+  'key_id',
+  'stream',
+  'thread',
+  'input_tokens',
+  'tools',
+  'images',
+] as const;
 type Name = (typeof names)[number];
 
 /** As long as a model may be in a body, and a thread in a header. Characters. */
@@ -26,15 +36,16 @@ export interface Asker extends Pick<Question, 'scope' | 'nowMs' | 'authorityMs'>
  */
 export function readQuestion(query: string, { credentials, endpoints, ...asker }: Asker): Question {
   const { scope } = asker;
-  const given = parametersOf(query);
-  const { model, key_id: keyId, stream = 'false', thread, input_tokens: tokens } = given;
+  const { given, headers } = parametersOf(query);
+  const { model, key_id: keyId, stream = 'false', thread, tools } = given;
   if (model === undefined || model === '') throw invalid('model', 'is missing: name a model or an alias');
   for (const [name, value] of Object.entries(given))
     if (value.length > longest) throw invalid(name, `is longer than ${longest} characters`);
-  if (tokens !== undefined && !/^\d{1,9}$/.test(tokens)) throw invalid('input_tokens', 'must be a whole number');
-  const inputTokens = tokens === undefined ? undefined : Number(tokens);
+  const inputTokens = given.input_tokens === undefined ? undefined : countOf('input_tokens', given.input_tokens);
   const needed = inputTokens === undefined ? undefined : { most: inputTokens, fewest: inputTokens, answer: 0 };
   if (stream !== 'true' && stream !== 'false') throw invalid('stream', 'must be true or false');
+  if (given.images !== undefined && given.images !== 'true' && given.images !== 'false')
+    throw invalid('images', 'must be true or false');
   const endpoint = given.endpoint === undefined ? undefined : endpointAt(given.endpoint, endpoints);
   const { path: userPath, problem } = normaliseUserPath(given.user_path ?? scope);
   if (userPath === undefined) throw invalid('user_path', problem);
@@ -44,19 +55,43 @@ export function readQuestion(query: string, { credentials, endpoints, ...asker }
   if (keyId !== undefined && (key === undefined || !sees({ scope }, key.userPath ?? '/'))) {
     throw refusal('auth_key_not_found', { fill: { id: keyId } });
   }
+  const said = {
+    ...(tools === undefined ? {} : { tools: countOf('tools', tools) }),
+    ...(given.images === undefined ? {} : { images: given.images === 'true' }),
+    headers,
+  };
   const isStream = stream === 'true';
-  return { userPath, model, endpoint, stream: isStream, thread, inputTokens, needed, key, ...asker };
+  return { userPath, model, endpoint, stream: isStream, thread, inputTokens, needed, key, said, ...asker };
 }
 
-function parametersOf(query: string): Partial<Record<Name, string>> {
+function countOf(name: Name, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw invalid(name, 'must be a whole number');
+  return Number(text);
+}
+
+/** `header[x-tier]`. */
+const headerParameter = /^header\[([!#$%&'*+.^_`|~0-9A-Za-z-]{1,128})\]$/;
+
+interface Parameters {
+  readonly given: Partial<Record<Name, string>>;
+  /** By their names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+function parametersOf(query: string): Parameters {
   const found: Partial<Record<Name, string>> = {};
+  const headers = new Map<string, string>();
   for (const [given, value] of new URLSearchParams(query)) {
+    const header = headerParameter.exec(given)?.[1]?.toLowerCase();
     const name = names.find((each) => each === given);
-    if (name === undefined) throw invalid(given, `is unknown; known are ${names.join(', ')}`);
-    if (found[name] !== undefined) throw invalid(name, 'is given more than once');
-    found[name] = value;
+    if (header === undefined && name === undefined)
+      throw invalid(given, `is unknown; known are ${names.join(', ')}, header[NAME]`);
+    if ((name !== undefined && found[name] !== undefined) || (header !== undefined && headers.has(header)))
+      throw invalid(given, 'is given more than once');
+    if (header !== undefined) headers.set(header, value);
+    else if (name !== undefined) found[name] = value;
   }
-  return found;
+  return { given: found, headers };
 }
 
 function endpointAt(path: string, endpoints: Asker['endpoints']): NamingEndpoint {

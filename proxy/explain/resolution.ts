@@ -2,51 +2,68 @@
 import { aliasKey } from '../../domain/aliases/manual-alias.ts';
 import { modelNames } from '../../domain/aliases/model-names.ts';
 import { type NamedAlias, NameTable } from '../../domain/aliases/name-table.ts';
+import { conditionOf } from '../../domain/conditions/condition.ts';
+import type { Facts } from '../../domain/conditions/facts.ts';
 import { isWithin } from '../../domain/user-path.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import { mostCalls } from '../snapshot/retry-policy.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import { roomyPart } from '../stages/fitting.ts';
-import { grantedPart, visibleRoute } from '../stages/resolve.ts';
+import { grantedPart, partWhere, visibleRoute } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
 import type { AliasStep, Resolution, Source } from './explanation.ts';
 import { type ExplainSources, type Question, sees } from './question.ts';
+import { factsOf } from './question-facts.ts';
 
 /** Where a name leads. */
 export interface Resolved {
   readonly resolution: Resolution;
   /** Undefined: nowhere. */
   readonly route: Route | undefined;
-  /** The part of it that the key may use; undefined: nothing. */
+  /** The part of it whose conditions are not false; undefined: nothing. */
+  readonly suitable: Route | undefined;
+  /** The part of that which the key may use; undefined: nothing. */
   readonly granted: Route | undefined;
   /** The part of that which can be asked at the endpoint and has room for the prompt; undefined: nothing. */
   readonly able: Route | undefined;
   /** Those that can be asked there and have no room, while others have. */
   readonly tooSmall: readonly Target[];
-  /** Aliases of that name which the user path may not use. */
-  readonly hidden: readonly string[];
+  /** Aliases of that name which the request does not mean, and why. */
+  readonly hidden: readonly HiddenAlias[];
+  /** What conditions ask of the request. */
+  readonly facts: Facts;
+}
+
+/** An alias that the user path may not use, or whose condition is false. */
+export interface HiddenAlias {
+  readonly source: string;
+  readonly reason: 'alias_of_other_user_paths' | 'alias_condition_false';
 }
 
 /** `userPath`: the consumer's. */
 export function resolveName(question: Question, userPath: string, { snapshot, inForce }: ExplainSources): Resolved {
   const { model, key, endpoint, needed } = question;
-  const route = visibleRoute(snapshot, model, userPath);
+  const facts = factsOf(question, userPath, snapshot);
+  const route = visibleRoute(snapshot, model, facts);
+  const suitable = route?.conditional === undefined ? route : partWhere(route, route.conditional, facts);
   const access = key?.modelAccess;
   const granted =
-    route === undefined || access === undefined ? route : grantedPart(route, model, access, snapshot.providers);
+    suitable === undefined || access === undefined
+      ? suitable
+      : grantedPart(suitable, model, access, snapshot.providers);
   const served = granted && endpoint ? partOf(granted, (target) => endpoint.mannerOf(target) !== undefined) : granted;
   const able = served && needed ? roomyPart(served, needed) : served;
   const kept = new Set(able?.targets);
   const tooSmall = (served?.targets ?? []).filter((target) => !kept.has(target));
   const table = tableOf(inForce);
-  const { alias, hidden } = firstAlias(table, inForce, { model, userPath });
+  const { alias, hidden } = firstAlias(table, inForce, { model, facts });
   const steps = alias === undefined || route === undefined ? [] : chainOf(alias, table);
   const resolution: Resolution = {
     kind: kindOf(route, alias),
     aliases: steps.map((step) => describe(step, question, inForce)),
     ...(route === undefined ? {} : courseOf(route, able ?? route, question)),
   };
-  return { resolution, route, granted, able, tooSmall, hidden };
+  return { resolution, route, suitable, granted, able, tooSmall, hidden, facts };
 }
 
 /** How its targets are asked; `able`: those that can be. */
@@ -83,19 +100,22 @@ export function tableOf(inForce: InForce): NameTable {
   return table;
 }
 
-/** The alias that a name means for a user path, and those it would mean for others. */
+/** The alias that a name means for a request, and those it would mean for others. */
 function firstAlias(
   table: NameTable,
   inForce: InForce,
-  { model, userPath }: { readonly model: string; readonly userPath: string },
-): { alias: NamedAlias | undefined; hidden: readonly string[] } {
-  const hidden: string[] = [];
+  { model, facts }: { readonly model: string; readonly facts: Facts },
+): { alias: NamedAlias | undefined; hidden: readonly HiddenAlias[] } {
+  const hidden: HiddenAlias[] = [];
   for (const alias of [table.leadOf(model)?.alias, table.memberOf(model)]) {
     if (alias === undefined) continue;
     const source = (alias.family ?? alias).source;
-    const paths = rowOf(inForce, source)?.alias.user_paths;
-    if (paths === undefined || paths.some((path) => isWithin(userPath, path))) return { alias, hidden };
-    if (!hidden.includes(source)) hidden.push(source);
+    const { user_paths: paths, when } = rowOf(inForce, source)?.alias ?? {};
+    const isOfOthers = paths !== undefined && !paths.some((path) => isWithin(facts.path ?? '/', path));
+    const isFalse = when !== undefined && conditionOf(when).holds(facts) === false;
+    if (!isOfOthers && !isFalse) return { alias, hidden };
+    const reason = isOfOthers ? 'alias_of_other_user_paths' : 'alias_condition_false';
+    if (!hidden.some((each) => each.source === source)) hidden.push({ source, reason });
   }
   return { alias: undefined, hidden };
 }
@@ -121,13 +141,15 @@ function chainOf(first: NamedAlias, table: NameTable): readonly NamedAlias[] {
 
 function describe(step: NamedAlias, question: Question, inForce: InForce): AliasStep {
   const { source } = step.family ?? step;
-  const paths = rowOf(inForce, source)?.alias.user_paths;
+  const { user_paths: paths, when } = rowOf(inForce, source)?.alias ?? {};
   return {
     name: step.source,
     ...(step.family === undefined ? {} : { family: source }),
     strategy: step.strategy,
     targets: step.targets.map(({ model }) => model),
-    ...(sees(question, undefined) ? { ...(paths && { user_paths: paths }), ...aliasSource(source, inForce) } : {}),
+    ...(sees(question, undefined)
+      ? { ...(paths && { user_paths: paths }), ...(when && { when }), ...aliasSource(source, inForce) }
+      : {}),
   };
 }
 

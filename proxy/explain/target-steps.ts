@@ -13,6 +13,7 @@ import type { InForce } from '../snapshot/in-force.ts';
 import { mostCalls } from '../snapshot/retry-policy.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
 import type { TargetState } from '../targets/target-state.ts';
+import { conditionsOf } from './condition-steps.ts';
 import type { TargetReason, TargetStep } from './explanation.ts';
 import { matchingRules } from './matching-rules.ts';
 import { countingOf, type ExplainSources, type Question, sees } from './question.ts';
@@ -20,6 +21,7 @@ import { type Resolved, tableOf } from './resolution.ts';
 
 const words: Readonly<Record<TargetReason, string>> = {
   attempts_used_up: 'the calls that one request may make are used up before it',
+  condition_false: 'its condition is false for this request',
   breaker_half_open: 'its circuit breaker is half-open: one request finds out whether it works again',
   breaker_open: 'its circuit breaker is open, because it failed',
   drained: 'an operator has taken it out',
@@ -38,19 +40,19 @@ const words: Readonly<Record<TargetReason, string>> = {
 };
 
 /** Those that can be asked first, behind them those that the endpoint has not or the key may not use, and those that lead nowhere. */
-export function targetSteps(
-  { route, granted, able, tooSmall, resolution }: Resolved,
-  question: Question,
-  parts: ExplainSources,
-): TargetStep[] {
-  const steps = able === undefined ? [] : askable(able, question, parts);
+export function targetSteps(resolved: Resolved, question: Question, parts: ExplainSources): TargetStep[] {
+  const { route, suitable, granted, able, tooSmall, resolution } = resolved;
+  const steps = able === undefined ? [] : askable(able, resolved, question, parts);
   const known = new Set([...(able?.targets ?? []), ...tooSmall]);
   const unable = (granted?.targets ?? []).filter((target) => !known.has(target));
   const kept = new Set(granted?.targets);
-  const denied = (route?.targets ?? []).filter((target) => !kept.has(target));
+  const denied = (suitable?.targets ?? []).filter((target) => !kept.has(target));
+  const fitting = new Set(suitable?.targets);
+  const unfit = (route?.targets ?? []).filter((target) => !fitting.has(target));
   const barred = (target: Target, reason: TargetReason): TargetStep => {
     return {
       ...skipped(nameOf(target), reason),
+      ...conditionsOf(target, resolved, question),
       ...mannerOf(target, question),
       rules: rulesOf(target, question, parts),
     };
@@ -61,11 +63,12 @@ export function targetSteps(
     ...tooSmall.map((target) => ({ ...barred(target, 'context_window_too_small'), says: sayWindow(target, question) })),
     ...unable.map((target) => barred(target, 'unsupported_operation')),
     ...denied.map((target) => barred(target, 'not_granted')),
+    ...unfit.map((target) => barred(target, 'condition_false')),
     ...away.map(([target, reason]) => skipped(target, reason)),
   ];
 }
 
-function askable(able: Route, question: Question, parts: ExplainSources): TargetStep[] {
+function askable(able: Route, resolved: Resolved, question: Question, parts: ExplainSources): TargetStep[] {
   const { choice = 'strategy' } = question.endpoint ?? {};
   const most = mostCalls(able.policy, able.targets.length);
   const attempts = { strategy: most, first: 1, keeper: Number.POSITIVE_INFINITY }[choice];
@@ -87,6 +90,7 @@ function askable(able: Route, question: Question, parts: ExplainSources): Target
       target: nameOf(target),
       ...mannerOf(target, question),
       ...(isBalanced ? { weight } : {}),
+      ...conditionsOf(target, resolved, question),
       ...(isBalanced && tier !== undefined ? { tier: tier + 1 } : {}),
       would,
       ...(reason === undefined ? {} : { reason }),

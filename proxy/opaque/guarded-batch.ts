@@ -8,6 +8,7 @@ import type { Route } from '../snapshot/snapshot.ts';
 import { guardCall } from '../stages/guard.ts';
 import { resolve } from '../stages/resolve.ts';
 import type { Knock } from './door.ts';
+import { doorFacts } from './door-facts.ts';
 import { findingsAlone, railsFor } from './guard-body.ts';
 
 /** Gives what guardrails leave of a call. `where` it stands, for messages. Throws, or rejects with, 400 `guardrail_blocked` that says where. */
@@ -19,7 +20,8 @@ export function batchGuard(knock: Knock): BatchGuard | undefined {
   if (snapshot.guardrails.length === 0) return undefined;
   const findings = new Map<string, Finding>();
   let isNoted = false;
-  const routeOf = (call: Call): Route => resolve(call, snapshot, principal.allowedModels, principal.userPath);
+  const facts = doorFacts(knock, '/v1/batches');
+  const routeOf = (call: Call): Route => resolve(call, snapshot, principal.allowedModels, facts);
   return (operation, call, where) => {
     // No body of it is recorded, so nothing is held for that.
     const rails = railsFor({ operation, call, route: routeOf(call) }, { ...knock, capture: undefined });

@@ -31,7 +31,8 @@ export function compileRoutes(
   const aliases = new Map<string, NamedRoute>();
   for (const alias of enabled) {
     const flattened = familyPrefix(alias.source) === undefined ? flatten(alias) : undefined;
-    if (flattened !== undefined) aliases.set(foldCase(alias.source), { alias, flattened });
+    const flattenWhere: NamedRoute['flattenWhere'] = (isOn) => createFlattener(table, isOn)(alias);
+    if (flattened !== undefined) aliases.set(foldCase(alias.source), { alias, flattened, flattenWhere });
   }
   const families = familiesOf(enabled, table, flatten);
   const hidesAliases = enabled.some((alias) => alias.user_paths !== undefined);
@@ -45,9 +46,9 @@ function familiesOf(
   flatten: ReturnType<typeof createFlattener>,
 ): ReadonlyMap<string, FamilyRoutes> {
   const settings = new Map<unknown, Alias>(enabled.map((alias) => [alias, alias]));
-  const flattenName = (name: string): ReturnType<typeof flatten> => {
+  const flattenName: FamilyRoutes['flatten'] = (name, isOn) => {
     const member = table.memberOf(name);
-    return member && flatten(member);
+    return member && (isOn === undefined ? flatten(member) : createFlattener(table, isOn)(member));
   };
   const families = new Map<string, FamilyRoutes>();
   let room = mostFamilyNames;

@@ -1,6 +1,7 @@
 // Config (the human document) → Snapshot (maps and bytes). Nothing else builds a snapshot.
 
 import { type CacheResets, cacheResets } from '../../domain/cache/cache-reset.ts';
+import { LocalTime } from '../../domain/conditions/local-time.ts';
 import { type MergedGuardrail, mergeGuardrails } from '../../domain/guardrails/merge-guardrails.ts';
 import type { Credentials } from '../../domain/keys/credentials.ts';
 import { foldCase } from '../../domain/selector.ts';
@@ -80,6 +81,7 @@ export function compile(
       openai: server.ratelimit_headers.includes('openai'),
       ietf: server.ratelimit_headers.includes('ietf'),
     }),
+    localTime: new LocalTime(server.time_zone ?? 'UTC'),
     userPathHeader: server.user_path_header.toLowerCase(),
     ...named,
     upstreams: Object.freeze(upstreams),

@@ -3,9 +3,11 @@
 import { type Flattened, weightsOf } from '../../domain/aliases/flatten.ts';
 import { foldedIn, type ModelNames } from '../../domain/aliases/model-names.ts';
 import { nameInFamily } from '../../domain/aliases/name-table.ts';
+import { conditionOf } from '../../domain/conditions/condition.ts';
 import { foldCase, parseSelector } from '../../domain/selector.ts';
 import type { Alias } from '../../schemas/types.ts';
 import type { Slices } from '../pacing/slices.ts';
+import { conditionalTargets, type IsOn } from './conditional-targets.ts';
 import { compileHedge } from './hedge.ts';
 import { compileRetryPolicy, defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts';
 import type { MirrorPlace, ModelEntry, Route, Routes, Target } from './snapshot.ts';
@@ -14,6 +16,8 @@ import type { MirrorPlace, ModelEntry, Route, Routes, Target } from './snapshot.
 export interface NamedRoute {
   readonly alias: Alias;
   readonly flattened: Flattened;
+  /** Without the targets whose conditions `isOn` refuses; undefined: nothing is left. */
+  readonly flattenWhere: (isOn: IsOn) => Flattened | undefined;
 }
 
 /** The names of a family. */
@@ -21,8 +25,8 @@ export interface FamilyRoutes {
   readonly alias: Alias;
   /** The models behind the slash of its names. */
   readonly models: ReadonlySet<string>;
-  /** Where a name leads; undefined: nowhere. */
-  readonly flatten: (name: string) => Flattened | undefined;
+  /** Where a name leads, without the targets whose conditions `isOn` refuses; undefined: nowhere. */
+  readonly flatten: (name: string, isOn?: IsOn) => Flattened | undefined;
 }
 
 /** The parts that names are made of. */
@@ -95,10 +99,10 @@ export class RouteTable implements Routes {
   #aliased(name: string): Route | undefined {
     const named = this.#parts.aliases.get(foldCase(name));
     if (named === undefined) return this.#below(name);
-    const { alias, flattened } = named;
+    const { alias } = named;
     if (alias.source === name) return this.#led(name, named, this.#below(name) ?? this.#belowInAnyCase(name));
     const below = this.#below(name);
-    return below && hidden(this.#led(alias.source, { alias, flattened }, below));
+    return below && hidden(this.#led(alias.source, named, below));
   }
 
   /** Without aliases, with families. */
@@ -141,12 +145,21 @@ export class RouteTable implements Routes {
     if (model === undefined) return undefined;
     const spelled = nameInFamily(alias, model);
     const flattened = family.flatten(spelled);
-    return flattened && { name: spelled, alias, flattened };
+    return (
+      flattened && { name: spelled, alias, flattened, flattenWhere: (isOn: IsOn) => family.flatten(spelled, isOn) }
+    );
   }
 
-  #led(name: string, { alias, flattened }: NamedRoute, behind: Route | undefined): Route {
+  #led(name: string, { alias, flattened, flattenWhere }: NamedRoute, behind: Route | undefined): Route {
+    const { targets } = this.#parts;
     const mirror = alias.mirror && this.#mirrorOf(alias.mirror);
-    return aliasRoute(name, alias, { flattened, targets: this.#parts.targets, behind, mirror });
+    const partOf = (of: Flattened): Route => aliasRoute(name, alias, { flattened: of, targets, behind, mirror });
+    const route = partOf(flattened);
+    const conditional = conditionalTargets(flattened, (isOn) => {
+      const left = flattenWhere(isOn);
+      return left && Object.freeze(partOf(left));
+    });
+    return Object.freeze({ ...route, conditional });
   }
 
   /** Undefined: there is no such model. */
@@ -187,7 +200,9 @@ export function plainRoute(name: string, targets: readonly Target[], isListed: b
     hedge: undefined,
     rescue: undefined,
     userPaths: undefined,
+    when: undefined,
     behind: undefined,
+    conditional: undefined,
     family: undefined,
     source: name,
     isAlias: false,
@@ -216,7 +231,8 @@ function aliasRoute(
     return `${weights[index]} ${provider}/${model}${tier === 0 ? '' : ` tier ${tier}`}`;
   });
   const userPaths = alias.user_paths === undefined ? undefined : Object.freeze([...alias.user_paths]);
-  return Object.freeze({
+  const when = alias.when === undefined ? undefined : conditionOf(alias.when);
+  return {
     name: [name, strategy, ...words].join('\n'),
     targets: Object.freeze(targetsOf(leaves, targets)),
     weights: Object.freeze(weights),
@@ -227,12 +243,14 @@ function aliasRoute(
     rescue: alias.rescue,
     mirror,
     userPaths,
-    behind: userPaths === undefined ? undefined : behind,
+    when,
+    behind: userPaths === undefined && when === undefined ? undefined : behind,
+    conditional: undefined,
     family: alias.source === name ? undefined : alias.source,
     source: alias.source,
     isAlias: true,
     isListed: true,
-  });
+  };
 }
 
 /** Owned by the provider of the first target. */

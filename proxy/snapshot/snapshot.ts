@@ -1,6 +1,8 @@
 // The compiled form of the config with the keys: frozen, replaced as a whole. A request uses one snapshot from its head to settle.
 
 import type { CacheResets } from '../../domain/cache/cache-reset.ts';
+import type { Condition } from '../../domain/conditions/condition.ts';
+import type { LocalTime } from '../../domain/conditions/local-time.ts';
 import type { Credentials } from '../../domain/keys/credentials.ts';
 import type { ModelFacts } from '../../domain/models/model-facts.ts';
 import type { Price } from '../../domain/prices/price.ts';
@@ -123,6 +125,16 @@ export interface MirrorPlace {
   readonly route: Route;
 }
 
+/** The conditions of the targets of a route. */
+export interface ConditionalTargets {
+  /** Each once. */
+  readonly conditions: readonly Condition[];
+  /** The conditions on the way to each target. */
+  readonly ofTargets: readonly (readonly Condition[])[];
+  /** The route as if the targets with these conditions (the places in `conditions`) were not written; undefined: nothing is left. */
+  readonly without: (refused: readonly number[]) => Route | undefined;
+}
+
 /** Where a model name leads: one target, or those of an alias or a bare id in declared order, none twice. */
 export interface Route {
   /** Equal for equal routes, across reloads: the state of balancing belongs to it. */
@@ -146,8 +158,12 @@ export interface Route {
   readonly mirror?: MirrorPlace | undefined;
   /** Who may use it: these paths and everything below them; undefined: all user paths. */
   readonly userPaths: readonly string[] | undefined;
-  /** Where the name leads for other user paths; undefined: nowhere. */
+  /** The request for which it is false gets what is behind; undefined: there is none. */
+  readonly when: Condition | undefined;
+  /** Where the name leads for other user paths, and while `when` is false; undefined: nowhere. */
   readonly behind: Route | undefined;
+  /** Undefined: none of its targets has a condition. */
+  readonly conditional: ConditionalTargets | undefined;
   /** The source of the family that the name belongs to, such as `eu/*`; a key that may use it may use the name. */
   readonly family: string | undefined;
   /** The alias or family that declares it, else its name: what its names, and the parts of it that keys may use, have together. */
@@ -293,6 +309,8 @@ export interface Snapshot {
   readonly crossOrigin: CrossOrigin | undefined;
   /** Which headers speak of limits. */
   readonly toldLimits: ToldLimits;
+  /** The time as conditions see it. */
+  readonly localTime: LocalTime;
   /** Name of the header that holds a request's user path, in lower case. */
   readonly userPathHeader: string;
   /** Every name a request may use: qualified, bare, alias. */

@@ -1,5 +1,6 @@
 // Stage 2: the budgets of the caller, and its allowance. They come before the body, so that a request beyond its limits takes no memory; where
 // the cache may have the answer, behind it, because its answers count nothing (spec, Limits 9).
+import { onlyPath } from '../../domain/conditions/facts.ts';
 import type { Call } from '../call/call.ts';
 import { Refusal, refusal } from '../errors.ts';
 import type { ModelRequest } from '../http/exchange.ts';
@@ -93,7 +94,7 @@ export function refusalOf(
 /** Where the request would lead. Undefined when it would be refused for another reason, too. */
 function routeOf(asked: Pick<Call, 'model' | 'routingMember'>, { snapshot, caller }: Entering): Route | undefined {
   try {
-    return resolve(asked, snapshot, caller.allowedModels, caller.userPath);
+    return resolve(asked, snapshot, caller.allowedModels, onlyPath(caller.userPath));
   } catch (error) {
     if (error instanceof Refusal) return undefined;
     throw error;

@@ -53,6 +53,8 @@ const answered = keysBy<Meaning>({
 interface Walk {
   readonly body: Buffer;
   readonly isRequest: boolean;
+  /** All of it is ASCII, as far as that was looked at: then each text weighs as much as it has bytes. */
+  readonly isPlain: boolean;
   /** Starts and ends of long texts in turn, in their order; the place of the next of them, and its start. */
   readonly longTexts: readonly number[];
   nextLong: number;
@@ -73,11 +75,14 @@ interface Walk {
  * milliseconds at most, however long the body is. `members`: those that a scan found in it, which knows where its long texts end.
  */
 export function estimateInput(body: Buffer, members: readonly Pick<Member, 'longTexts'>[] = []): number {
-  return estimate(
-    body,
-    true,
-    members.flatMap(({ longTexts }) => longTexts),
-  );
+  return estimate(body, true, longTextsOf(members));
+}
+
+const none: readonly number[] = [];
+
+/** Few requests have long texts. */
+function longTextsOf(members: readonly Pick<Member, 'longTexts'>[]): readonly number[] {
+  return members.some(({ longTexts }) => longTexts.length > 0) ? members.flatMap(({ longTexts }) => longTexts) : none;
 }
 
 /** The tokens of a JSON answer, or of a part of one: its texts. */
@@ -103,6 +108,7 @@ function estimate(body: Buffer, isRequest: boolean, longTexts: readonly number[]
   const walk: Walk = {
     body,
     isRequest,
+    isPlain: body.length <= sampleBytes && isAscii(body),
     longTexts,
     nextLong: 0,
     longStart: longTexts[0],
@@ -221,6 +227,7 @@ function stringQuarters(walk: Walk, from: number, to: number): number {
 
 function textQuarters(walk: Walk, from: number, to: number): number {
   const { body } = walk;
+  if (walk.isPlain) return to - from;
   if (to - from > nearBytes && isAscii(body.subarray(from, to))) return to - from;
   walk.spent += Math.min(to - from, sampleBytes);
   return weighSome(body, from, to);

@@ -1,5 +1,6 @@
 // POST /admin/guardrails/test: the proxy answers it itself, because it alone has the guardrails compiled.
 
+import { onlyPath } from '../../domain/conditions/facts.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import type { KeyUses } from '../../plane/access/key-uses.ts';
@@ -71,7 +72,7 @@ export async function answerTrial(exchange: Exchange, gateway: TrialParts): Prom
     expectLength(head, limit);
     const trial = await inSlices(readTrial(await readBody(exchange, limit, held)));
     const { userPath, model, phase, isText } = trial;
-    const route = visibleRoute(snapshot, model, userPath) ?? { source: '', targets: [] };
+    const route = visibleRoute(snapshot, model, onlyPath(userPath)) ?? { source: '', targets: [] };
     const tried = await tryGuardrails(guardrailsFor(snapshot.guardrails, userPath, model, route), trial);
     const { body, ...verdicts } = tried;
     const goesOn = body === undefined ? {} : isText ? { text: wordsOf(body, phase) } : { body };

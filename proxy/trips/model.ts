@@ -4,6 +4,7 @@ import type { KeyUses } from '../../plane/access/key-uses.ts';
 import { type Caching, openCaching } from '../cache/caching.ts';
 import type { Embedder } from '../cache/embedding.ts';
 import { type Call, readAnyCall, readCall } from '../call/call.ts';
+import { RequestFacts } from '../call/request-facts.ts';
 import type { ModelEndpoint, ModelRow } from '../endpoints/model-endpoints.ts';
 import { rowOf } from '../endpoints/row-of.ts';
 import { type ExplainedRequest, explainOnItsWay } from '../explain/explained-request.ts';
@@ -205,13 +206,22 @@ function identify(trip: ModelTrip, parts: ModelParts): void {
 }
 
 function findRoute(trip: ModelTrip, parts: ModelParts): void | Promise<void> {
-  const { endpoint, snapshot, caller } = trip;
+  const { endpoint, exchange, snapshot, caller } = trip;
   if (trip.call === undefined) throw new Error('a call was resolved before it was read');
   return followed(recall(trip.call, trip, parts), ({ call, home }) => {
     trip.call = call;
     trip.row = rowOf(endpoint, call);
     trip.explained?.called(call, neededRoom(call, trip.row.operation));
-    const named = routeHome(resolve(call, snapshot, caller.allowedModels, caller.userPath), call, home);
+    const facts = new RequestFacts({
+      caller,
+      endpoint: endpoint.path,
+      stream: call.stream,
+      rawHeaders: exchange.request.rawHeaders,
+      said: call,
+      localTime: snapshot.localTime,
+      startedAtMs: exchange.startedAtMs,
+    });
+    const named = routeHome(resolve(call, snapshot, caller.allowedModels, facts), call, home);
     trip.guarded = { call, home, named };
   });
 }

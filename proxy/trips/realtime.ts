@@ -1,6 +1,7 @@
 // The common part of trips of the realtime API: sessions over WebSocket, and the signalling of sessions that are held elsewhere.
 import type { KeyUses } from '../../plane/access/key-uses.ts';
 import { isRoutingMember } from '../call/call.ts';
+import { RequestFacts } from '../call/request-facts.ts';
 import { refusal } from '../errors.ts';
 import { isGuarded } from '../guardrails/applying.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -59,10 +60,19 @@ export function askedOf(model: string, query: URLSearchParams): AskedModel {
  * no target has realtime, and what `pricedPart` does.
  */
 export function findRealtimeRoute(trip: RealtimeTrip<unknown>): void {
-  const { call, caller, path, query, snapshot } = trip;
+  const { call, caller, exchange, path, query, snapshot } = trip;
   if (call === undefined) throw new Error('a request was resolved before its model was known');
   const { model } = call;
-  const named = resolve(askedOf(model, query), snapshot, caller.allowedModels, caller.userPath);
+  const facts = new RequestFacts({
+    caller,
+    endpoint: path,
+    stream: true,
+    rawHeaders: exchange.request.rawHeaders,
+    said: undefined,
+    localTime: snapshot.localTime,
+    startedAtMs: exchange.startedAtMs,
+  });
+  const named = resolve(askedOf(model, query), snapshot, caller.allowedModels, facts);
   if (isGuarded(snapshot.guardrails, { userPath: caller.userPath, model, named })) throw closedToGuarded();
   const able = partOf(named, hasRealtime);
   if (able === undefined)

@@ -19,6 +19,9 @@ export const explainOperations: readonly Operation[] = [
       'ExplainedStream',
       'ExplainedThread',
       'ExplainedInputTokens',
+      'ExplainedTools',
+      'ExplainedImages',
+      'ExplainedHeaders',
     ],
     success: { status: 200, says: 'The explanation.', schema: 'explanation' },
     refusals: {

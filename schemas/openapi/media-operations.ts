@@ -52,6 +52,7 @@ const formRefusals: Refusals = {
     'invalid_model',
     'duplicate_key',
     'routing_member_not_allowed',
+    'no_target_matches',
     'unsupported_operation',
   ],
   415: ['multipart_expected', 'unsupported_encoding'],

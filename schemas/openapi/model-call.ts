@@ -14,6 +14,7 @@ export const modelCallRefusals: Refusals = {
     'body_too_deep',
     'body_too_many_keys',
     'routing_member_not_allowed',
+    'no_target_matches',
     'too_many_objects',
     'object_kept_elsewhere',
   ],

@@ -6,7 +6,14 @@ const realtime = { tag: 'Model API', access: 'client', parameters: ['RealtimeMod
 const headers = ['x-upstream-request-id', ...limitHeaders] as const;
 const { 408: late = [], 413: large = [], 415: types = [] } = nativeRefusals;
 const sessionRefusals: Refusals = {
-  400: ['invalid_model', 'invalid_parameter', 'invalid_upgrade', 'routing_member_not_allowed', 'unsupported_operation'],
+  400: [
+    'invalid_model',
+    'invalid_parameter',
+    'invalid_upgrade',
+    'routing_member_not_allowed',
+    'no_target_matches',
+    'unsupported_operation',
+  ],
   403: ['model_access_denied', 'guardrails_prevent_endpoint'],
   404: ['model_not_found'],
   426: ['upgrade_required'],
@@ -24,6 +31,7 @@ const signallingRefusals: Refusals = {
     'invalid_parameter',
     'duplicate_key',
     'routing_member_not_allowed',
+    'no_target_matches',
     'unsupported_operation',
   ],
   408: late,

@@ -208,6 +208,13 @@ await test('an unusable alias is refused, and the member is named', async (t) =>
     [{ source: 'a', target: 'p/m', mirror: { target: 'm', share: 2 } }, /^400 mirror\.share:/],
     [{ source: 'a', target: 'p/m', mirror: { target: 'm' } }, /^400 mirror\.share:/],
     [{ source: 'a', target: 'p/m', user_paths: ['/a', '/b:c'] }, /^400 user_paths: .*in entry \[1\] has a colon/],
+    [{ source: 'a', target: 'p/m', when: 'toknes > 1' }, /^400 when: .*at character 1 .*did you mean "tokens"/],
+    [
+      { source: 'a', targets: [{ model: 'p/m' }, { model: 'p/n', when: 'stream && path.matches("a")' }] },
+      /^400 targets\[1\]\.when: .*at character 11 .*matches is not supported/,
+    ],
+    [{ source: 'a', targets: [{ model: 'p/m', when: 'hour > 23' }] }, /^400 targets\[0\]\.when: .*false for every/],
+    [{ source: 'a', targets: [{ model: 'p/m', tier: 0 }] }, /^400 targets\[0\]\.tier:/],
     [{ source: 'a', target: 'p/m', retry: { attempts: 11 } }, /^400 retry\.attempts:/],
     [{ source: 'a', target: 'p/m', retry: { deadline: '9999h' } }, /^400 retry\.deadline: .*out of range/],
     [{ source: 'a', target: 'p/m', description: 'x'.repeat(1001) }, /^400 description:/],
@@ -226,6 +233,12 @@ await test('an unusable alias is refused, and the member is named', async (t) =>
   const two = await ask('PUT', { source: 'two', target: 'm', hedge: true, rescue: 'continue' });
   t.equal(two.status, 200, 'a bare id has two providers');
   t.match(two.of('two'), { hedge: true, rescue: 'continue' });
+  const targets = [
+    { model: 'p/m', weight: 1, when: 'tokens < 8000' },
+    { model: 'p/n', weight: 1, tier: 2 },
+  ];
+  const whole = { source: 'three', strategy: 'least_busy', targets, when: '"gold" in labels' };
+  t.match((await ask('PUT', whole)).of('three'), whole, 'conditions and tiers are kept as they are written');
 });
 
 await test('an alias that others lead to is not deleted; after a change of the config it is listed with its problem', async (t) => {

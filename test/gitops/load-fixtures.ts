@@ -6,9 +6,11 @@ import type { LoadContext } from '../../gitops/assemble/load-context.ts';
 import { formatProblem, type Problem } from '../../gitops/read/problem.ts';
 import { readDirectory, type SourceFile } from '../../gitops/read/read.ts';
 import { loadFormCompiler } from '../../schemas/validation/answer-form.ts';
+import { loadExpressionParser } from '../../schemas/validation/parse-expression.ts';
 
 // As `load` does for who loads files.
 await loadFormCompiler();
+await loadExpressionParser();
 
 const fixtures = join(import.meta.dirname, '../fixtures/config');
 export const canary = 'sk-canary-key';

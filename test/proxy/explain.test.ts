@@ -1,6 +1,8 @@
 // An explanation says what would become of a request, and changes nothing of it.
+
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { test } from 'tap';
+import { onlyPath } from '../../domain/conditions/facts.ts';
 import { targetDrains } from '../../domain/documents/kinds.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { timestamp } from '../../domain/timestamp.ts';
@@ -109,7 +111,7 @@ function fate(stand: ExplainStand, model: string, userPath: string, keyId: strin
   const key = [...snapshot.credentials.keys.values()].find(({ id }) => id === keyId);
   if (limiter.admit(limiter.forUserPath(userPath), start).lease === undefined) return 'rate_limit_exceeded';
   try {
-    const targets = stand.balance(resolve(named(model), snapshot, key?.modelAccess, userPath), {
+    const targets = stand.balance(resolve(named(model), snapshot, key?.modelAccess, onlyPath(userPath)), {
       nowMs: start,
       thread: undefined,
     });

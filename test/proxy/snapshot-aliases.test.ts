@@ -1,5 +1,7 @@
 // Aliases in a snapshot: what nested ones and families lead to, with which weights, for whom, and under which policy.
+
 import { test } from 'tap';
+import { onlyPath } from '../../domain/conditions/facts.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { modelAccess } from '../../domain/keys/model-access.ts';
 import { usualKinds } from '../../domain/targets/failure-kind.ts';
@@ -30,7 +32,7 @@ function routeOf(snapshot: Snapshot, name: string): string | undefined {
 function asked(snapshot: Snapshot, model: string, userPath: string, allowed?: readonly string[]): string {
   try {
     const access = allowed === undefined ? undefined : modelAccess(allowed);
-    const [target] = resolve({ model, routingMember: undefined }, snapshot, access, userPath).targets;
+    const [target] = resolve({ model, routingMember: undefined }, snapshot, access, onlyPath(userPath)).targets;
     return `${target?.upstream.name}/${target?.model}`;
   } catch (error) {
     return (error as { code: string }).code;

@@ -1,5 +1,7 @@
 // Where a call goes and what comes in: the targets that the caller may use, and bodies.
+
 import { test } from 'tap';
+import { onlyPath } from '../../domain/conditions/facts.ts';
 import { modelAccess } from '../../domain/keys/model-access.ts';
 import { Refusal } from '../../proxy/errors.ts';
 import { closeExchange } from '../../proxy/http/exchange.ts';
@@ -79,7 +81,7 @@ await test('an alias covers its name in every letter case; of models that differ
     open,
   );
   const leads = (model: string, userPath: string) =>
-    visibleRoute(ofCase, model, userPath)?.targets.map((target) => target.model);
+    visibleRoute(ofCase, model, onlyPath(userPath))?.targets.map((target) => target.model);
   for (const name of ['Chat', 'chat', 'CHAT']) t.same(leads(name, '/team/app'), ['Big'], name);
   t.same(leads('chat', '/other'), ['chat'], 'behind the alias is the model');
   t.same([leads('P/Big', '/'), leads('P/big', '/'), leads('p/BIG', '/')], [['Big'], ['big'], ['Big']]);

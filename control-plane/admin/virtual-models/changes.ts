@@ -5,7 +5,9 @@ import { aliasKey } from '../../../domain/aliases/manual-alias.ts';
 import { aliasesInForce, type MergedAlias, sayPlainly } from '../../../domain/aliases/merge-aliases.ts';
 import {
   complete,
+  conditionsIn,
   mirrorProblem,
+  mostConditions,
   mostFamilyNames,
   mostLeaves,
   targetProblem,
@@ -82,9 +84,13 @@ function checkAlias(known: KnownAliases, alias: Alias, { key, memberOf }: AliasW
   if (chain !== undefined) throw invalid(memberOf(chain.target), `cannot be used: ${sayPlainly(chain)}`);
   let names = 0;
   let most = 0;
+  let conditions = 0;
   const flatten = createFlattener(table);
   const note = (each: Parameters<typeof flatten>[0] | undefined): void => {
-    most = Math.max(most, (each && flatten(each)?.leaves.length) ?? 0);
+    const flattened = each && flatten(each);
+    if (flattened === undefined) return;
+    most = Math.max(most, flattened.leaves.length);
+    conditions = Math.max(conditions, conditionsIn(flattened));
   };
   note(alias);
   for (const { family, models } of table.families()) {
@@ -96,6 +102,8 @@ function checkAlias(known: KnownAliases, alias: Alias, { key, memberOf }: AliasW
   if (needy !== undefined && most < 2 && !table.models.discovering.size)
     throw invalid(needy, 'needs two targets, and the virtual model leads to one');
   if (most > mostLeaves) throw invalid(memberOf(0), `leads to ${most} models; at most ${mostLeaves} are supported`);
+  if (conditions > mostConditions)
+    throw invalid('targets', `lead through ${conditions} conditions; at most ${mostConditions} are supported`);
   if (names > mostFamilyNames)
     throw invalid(
       'source',

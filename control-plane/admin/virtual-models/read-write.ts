@@ -6,6 +6,7 @@ import { isWithinRange } from '../../../schemas/validation/formats.ts';
 import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { createBodyReader, invalid } from '../../managed/read-body.ts';
 import { readUserPaths } from '../../managed/read-subject.ts';
+import { checkConditions } from './check-conditions.ts';
 
 /** The alias that a request names. */
 export interface NamedAlias {
@@ -25,8 +26,8 @@ export interface AliasWrite extends NamedAlias {
 const readWriteBody = createBodyReader(bodies.virtualModelWrite);
 const readDeleteBody = createBodyReader(bodies.virtualModelDelete);
 
-/** The body of PUT /admin/virtual-models (`schemas/admin/virtual-model-write.schema.json`). Throws the refusal. */
-export function readWrite(body: unknown): AliasWrite {
+/** The body of PUT /admin/virtual-models (`schemas/admin/virtual-model-write.schema.json`). Rejects with the refusal. */
+export async function readWrite(body: unknown): Promise<AliasWrite> {
   const {
     target,
     target_model: targetModel,
@@ -42,16 +43,18 @@ export function readWrite(body: unknown): AliasWrite {
   const single = target ?? targetModel;
   const name = target === undefined ? 'target_model' : 'target';
   const { source, ...rest } = settings;
+  const alias = {
+    source,
+    targets: single === undefined ? (targets ?? []) : [{ model: single, weight: 1 }],
+    ...rest,
+    ...(userPaths === undefined ? {} : { user_paths: readUserPaths(userPaths) }),
+  };
+  await checkConditions(alias);
   return {
     key: aliasKey(source),
     source,
     enabled,
-    alias: {
-      source,
-      targets: single === undefined ? (targets ?? []) : [{ model: single, weight: 1 }],
-      ...rest,
-      ...(userPaths === undefined ? {} : { user_paths: readUserPaths(userPaths) }),
-    },
+    alias,
     memberOf: (index) => (single === undefined ? `targets[${index}].model` : name),
   };
 }

@@ -19,6 +19,7 @@ import { requirePrice } from '../../stages/priced.ts';
 import { resolve } from '../../stages/resolve.ts';
 import { membersOf, onlyMember } from '../batch-lines.ts';
 import type { Aim, DoorParts, Knock, ModelsOfDoor } from '../door.ts';
+import { doorFacts } from '../door-facts.ts';
 import { type BatchGuard, batchGuard } from '../guarded-batch.ts';
 import { MessageBatchTap } from '../usage/message-batch-tap.ts';
 import { wholeBody } from '../whole-body.ts';
@@ -193,9 +194,11 @@ async function guardedCall({ call }: PlacedCall, guard: BatchGuard, index: numbe
   }
 }
 
-function routeOf(call: Call, known: Map<string, Route>, { snapshot, principal }: Knock): Route {
+function routeOf(call: Call, known: Map<string, Route>, knock: Knock): Route {
+  const { snapshot, principal } = knock;
   const name = `${call.model}\0${call.routingMember ?? ''}`;
-  const route = known.get(name) ?? resolve(call, snapshot, principal.allowedModels, principal.userPath);
+  const facts = doorFacts(knock, '/v1/messages/batches');
+  const route = known.get(name) ?? resolve(call, snapshot, principal.allowedModels, facts);
   known.set(name, route);
   return route;
 }

@@ -15,6 +15,7 @@ import { partOf } from '../../stages/route-part.ts';
 import type { OpaqueBody } from '../../upstream/send-opaque.ts';
 import type { UpstreamAnswer } from '../../upstream/upstream-answer.ts';
 import type { Aim, Knock, ModelsOfDoor, OpaqueDoor, OpaqueTarget, Tapped } from '../door.ts';
+import { doorFacts } from '../door-facts.ts';
 import { mediaUsage } from '../usage/media-usage.ts';
 
 /** The request of a model. */
@@ -61,11 +62,17 @@ export function mediaDoor(operation: MediaOperation): Omit<OpaqueDoor, 'bodySett
 /** The model and the place that a call names. `routingMember`: the first member or field that may make a provider go elsewhere. */
 type MediaName = Pick<MediaCall, 'model' | 'stream'> & { readonly routingMember: string | undefined };
 
-/** Where the model of a call leads. Throws what `resolve` does. */
-export function routeOfMedia({ model, stream, routingMember }: MediaName, knock: Knock): Route {
+/** Where the model of a call leads. `said`: its JSON; absent: it has none. Throws what `resolve` does. */
+export function routeOfMedia(
+  operation: MediaOperation,
+  { model, stream, routingMember }: MediaName,
+  knock: Knock,
+  said?: Said,
+): Route {
   const { snapshot, principal } = knock;
   knock.noteAsked({ model, stream });
-  return resolve({ model, routingMember }, snapshot, principal.allowedModels, principal.userPath);
+  const facts = doorFacts(knock, pathOfMedia(operation), { said, stream });
+  return resolve({ model, routingMember }, snapshot, principal.allowedModels, facts);
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Target, Upstream } from '../../snapshot/snapshot.ts';
 import { resolve } from '../../stages/resolve.ts';
 import type { LineReader } from '../batch-lines.ts';
 import type { Aim, DoorParts, Knock } from '../door.ts';
+import { doorFacts } from '../door-facts.ts';
 import { UploadForm, type UploadStart } from '../forms/upload-form.ts';
 import { refuseUnguarded } from '../guard-body.ts';
 import { batchGuard, operationAt } from '../guarded-batch.ts';
@@ -113,8 +114,9 @@ function noKeeper(named: string | undefined, { upstreams }: Knock['snapshot']): 
 }
 
 /** A model at the provider, for a call of a caller who may ask it. */
-function targetAt(upstream: Upstream, call: Call, { snapshot, principal: { allowedModels, userPath } }: Knock): Target {
-  const { targets } = resolve(call, snapshot, allowedModels, userPath);
+function targetAt(upstream: Upstream, call: Call, knock: Knock): Target {
+  const { snapshot, principal } = knock;
+  const { targets } = resolve(call, snapshot, principal.allowedModels, doorFacts(knock, '/v1/files'));
   const target = targets.find(({ upstream: { name } }) => name === upstream.name);
   if (target !== undefined) return target;
   const because = `leads to other providers than "${upstream.name}": "${call.model}"`;

@@ -1,4 +1,5 @@
 // The doors for speech, images, moderation and ranking: a short JSON body goes to the model that it names, the answer comes back as it is.
+import { onlyPath } from '../../../domain/conditions/facts.ts';
 import { splice } from '../../bytes/splice.ts';
 import { type Call, largeBytes, readCall } from '../../call/call.ts';
 import { parseObject } from '../../dialects/json/json.ts';
@@ -7,12 +8,13 @@ import type { MediaOperation } from '../../providers/row.ts';
 import { moderationModel } from '../../snapshot/compile-routes.ts';
 import type { Route } from '../../snapshot/snapshot.ts';
 import { expectJson } from '../../stages/receive.ts';
-import { permittedPart, visibleRoute } from '../../stages/resolve.ts';
+import { permittedPart, suitablePart, visibleRoute } from '../../stages/resolve.ts';
 import type { Aim, DoorParts, Knock, OpaqueDoor } from '../door.ts';
+import { doorFacts } from '../door-facts.ts';
 import { guardBody } from '../guard-body.ts';
 import { spokenCharacters } from '../usage/media-usage.ts';
 import { wholeBody } from '../whole-body.ts';
-import { aimAtModel, mediaDoor, routeOfMedia } from './aim-model.ts';
+import { aimAtModel, mediaDoor, pathOfMedia, routeOfMedia } from './aim-model.ts';
 import { claimBody } from './claim-body.ts';
 
 /** Longest body. Bytes. */
@@ -55,15 +57,16 @@ interface Routed {
 /** Throws what `readCall` and `resolve` do. */
 function routed(operation: MediaOperation, received: Buffer, knock: Knock): Routed {
   const { snapshot, principal } = knock;
-  const usual = visibleRoute(snapshot, moderationModel, principal.userPath) ?? snapshot.moderation;
+  const usual = visibleRoute(snapshot, moderationModel, onlyPath(principal.userPath)) ?? snapshot.moderation;
   if (operation === 'moderations' && usual !== undefined && namesNoModel(received)) {
     const call = readCall(withModel(received, moderationModel));
     const { model, stream } = call;
     knock.noteAsked({ model, stream });
-    return { call, route: permittedPart(usual, call, snapshot, principal.allowedModels) };
+    const suitable = suitablePart(usual, model, doorFacts(knock, pathOfMedia(operation), { said: call, stream }));
+    return { call, route: permittedPart(suitable, call, snapshot, principal.allowedModels) };
   }
   const call = readCall(received);
-  return { call, route: routeOfMedia(call, knock) };
+  return { call, route: routeOfMedia(operation, call, knock, call) };
 }
 
 function namesNoModel(received: Buffer): boolean {

@@ -42,7 +42,7 @@ async function aimForm(operation: MediaOperation, knock: Knock, gateway: DoorPar
   const { model } = (await form.found) ?? {};
   if (model === undefined) throw refusal('invalid_model', { param: 'model' });
   const stream = false;
-  const route = routeOfMedia({ model, stream, routingMember: form.routingField }, knock);
+  const route = routeOfMedia(operation, { model, stream, routingMember: form.routingField }, knock);
   const rails = railsFor({ operation, call: { model }, route }, knock);
   if (rails !== undefined) knock.noteGuarding(findingsAlone(() => rails.findings));
   const isFree = principal.allowedModels === undefined;

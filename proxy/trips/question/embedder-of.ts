@@ -1,4 +1,5 @@
 // Calls an embedding model for the semantic cache, in the name of one request.
+import { onlyPath } from '../../../domain/conditions/facts.ts';
 import type { Embedder } from '../../cache/embedding.ts';
 import { routeIdentity } from '../../cache/route-identity.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -15,7 +16,7 @@ export function embedderOf(
   served: ServedRequest & { readonly exchange: Pick<Exchange, 'left'> },
   parts: AuxiliaryParts,
 ): Embedder {
-  const route = visibleRoute(served.snapshot, model, callerOf(asker, served).userPath);
+  const route = visibleRoute(served.snapshot, model, onlyPath(callerOf(asker, served).userPath));
   return {
     identity: route === undefined ? model : `${model} ${routeIdentity(route, operation).text}`,
     embed(text, timeoutMs) {

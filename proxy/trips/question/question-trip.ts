@@ -1,6 +1,7 @@
 // Trips of the gateway's own questions to a model: what each stage of the line does for them. A question has no head and no credentials; it
 // owns its timer, and has a record of its own.
 import { type Call, readCall } from '../../call/call.ts';
+import { RequestFacts } from '../../call/request-facts.ts';
 import { type JsonObject, parseObject, writeJson } from '../../dialects/json/json.ts';
 import { type ModelRow, modelEndpoints } from '../../endpoints/model-endpoints.ts';
 import { asRefusal, type Refusal, refusal } from '../../errors.ts';
@@ -121,9 +122,19 @@ export function questionKind(parts: AuxiliaryParts): TripKind<QuestionTrip, Deli
 }
 
 function askForAnswer(trip: QuestionTrip, parts: AuxiliaryParts): Promise<Delivery> {
-  const { caller, call, snapshot } = trip;
+  const { caller, call, exchange, row, snapshot } = trip;
   if (call === undefined) throw new Error('a question was asked before it was written');
-  return askTargets(trip, { call, named: resolve(call, snapshot, undefined, caller.userPath) }, parts);
+  const facts = new RequestFacts({
+    caller,
+    endpoint: row.path,
+    stream: false,
+    // Headers of the client go nowhere.
+    rawHeaders: [],
+    said: call,
+    localTime: snapshot.localTime,
+    startedAtMs: exchange.startedAtMs,
+  });
+  return askTargets(trip, { call, named: resolve(call, snapshot, undefined, facts) }, parts);
 }
 
 /** Rejects where the answer broke off, is not needed any more, or is no JSON object. */

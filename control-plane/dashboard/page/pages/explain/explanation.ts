@@ -19,6 +19,7 @@ const stageOfCode: Readonly<Record<string, Stage>> = {
   user_path_denied: 'consumer',
   budget_exceeded: 'budgets',
   model_not_found: 'name',
+  no_target_matches: 'name',
   model_access_denied: 'name',
 };
 

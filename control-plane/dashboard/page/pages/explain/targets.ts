@@ -37,12 +37,13 @@ function Target({ target, decidingRule }: TargetProps): View {
 
 function factsOf(target: ExplainedTarget): string[] {
   const { relay, translated_to, is_assumed, weight, tier, open_requests } = target;
-  const { first_byte_ms, hedge_after_ms, learned_remaining = {} } = target;
+  const { first_byte_ms, hedge_after_ms, learned_remaining = {}, conditions = [] } = target;
   return [
     ...(relay === 'bytes' ? ["gets the client's bytes"] : []),
     ...(relay === 'translated' ? [`translated to ${translated_to}`] : []),
     ...(is_assumed ? ['assumed to have the endpoint'] : []),
     ...(weight === undefined || weight === 0 ? [] : [`weight ${count(weight)}`]),
+    ...conditions.map(({ when, holds }) => `if ${when}: ${holds === undefined ? 'not known here' : holds}`),
     ...(tier === undefined ? [] : [`tier ${tier}`]),
     ...(open_requests === undefined ? [] : [`${count(open_requests)} open`]),
     ...(first_byte_ms === undefined ? [] : [`first byte after ${count(first_byte_ms)} ms`]),

@@ -39,6 +39,7 @@ export function AliasDialog({ of: alias, onDone, onClose }: AliasDialogProps): V
     </div>
     <${TargetFields} targets=${draft.targets} strategy=${draft.strategy} onChange=${(targets: readonly TargetDraft[]) => change({ targets })} />
     <${TextField} label="Only for these user paths" name="user_paths" rows=${2} isCode value=${draft.user_paths} placeholder="/team-a" hint="One on each line. Empty: for everyone." onChange=${(user_paths: string) => change({ user_paths })} />
+    <${TextField} label="Only while this condition is true (optional)" name="when" isCode value=${draft.when} placeholder="tokens < 8000 && !images" onChange=${(when: string) => change({ when })} />
     <${TextField} label="Description (optional)" name="description" value=${draft.description} onChange=${(description: string) => change({ description })} />
     <${CheckField} name="enabled" value=${draft.enabled} onChange=${(enabled: boolean) => change({ enabled })}>Switched on</${CheckField}>
     <${CheckField} name="hedge" value=${draft.hedge !== false} onChange=${(hedge: boolean) => change({ hedge })}>Ask a second target when the first is slower than usual to begin; both calls cost</${CheckField}>

@@ -84,6 +84,7 @@ function Name({
     enforced,
     unenforced_reason,
     user_paths,
+    when,
     hedge,
     rescue,
     mirror,
@@ -96,6 +97,7 @@ function Name({
       ${!enabled && html`<${Badge} tone="warn" title="Its name leads to the model of that name, if there is one">switched off</${Badge}>`}
       ${(!enforced || unenforced_reason !== undefined) && html`<${Badge} tone="warn" title=${unenforced_reason}>${enforced ? 'in part' : 'not enforced'}</${Badge}>`}
       ${user_paths !== undefined && html`<${Badge} title=${user_paths.join('\n')}>${`for ${user_paths[0] ?? ''}${user_paths.length > 1 ? ` +${user_paths.length - 1}` : ''}`}</${Badge}>`}
+      ${when !== undefined && html`<${Badge} title=${when}>conditional</${Badge}>`}
       ${hedge && html`<${Badge} title="A second target is asked when the first is slow to begin">hedged</${Badge}>`}
       ${rescue && html`<${Badge} title="Another target tells the rest of a stream that breaks in the middle">rescued</${Badge}>`}
       ${mirror !== undefined && html`<${Badge} title=${`${share(mirror.share)} of its requests are copied to ${mirror.target}`}>mirrored</${Badge}>`}
@@ -109,17 +111,23 @@ function LeadsTo({
   targets,
 }: OfAlias & { readonly targets: readonly Target[] }): View {
   const hasWeights = weighted.has(strategy);
-  const found = named.map(({ model, weight, tier }) => ({ model, weight, tier, live: targetsNamed(model, targets) }));
+  const found = named.map(({ model, weight, tier, when }) => ({
+    model,
+    weight,
+    tier,
+    when,
+    live: targetsNamed(model, targets),
+  }));
   const calls = (live: readonly Target[]): number => live.reduce((sum, each) => sum + each.calls, 0);
   const all = found.reduce((sum, { live }) => sum + calls(live), 0);
   return html`<ul class="leads">
-    ${found.slice(0, mostShown).map(({ model, weight, tier, live }) => {
+    ${found.slice(0, mostShown).map(({ model, weight, tier, when, live }) => {
       const isOut = live.length > 0 && live.every(({ drain }) => drain !== undefined);
       const areBlocked = live.length > 0 && live.every(isBlocked);
       const means = live.flatMap((each) => meanFirstByte(each) ?? []);
       const part = all === 0 ? 0 : calls(live) / all;
       return html`<li key=${model}>
-        <span class="lead-name" title=${model}>${model}${hasWeights && named.length > 1 && html` <span class="quiet small" title="Weight">×${weight}</span>`}${tier !== undefined && html` <span class="quiet small" title="Lower tiers are asked first">tier ${tier}</span>`}</span>
+        <span class="lead-name" title=${model}>${model}${hasWeights && named.length > 1 && html` <span class="quiet small" title="Weight">×${weight}</span>`}${tier !== undefined && html` <span class="quiet small" title="Lower tiers are asked first">tier ${tier}</span>`}${when !== undefined && html` <span class="quiet small" title=${when}>if …</span>`}</span>
         ${isOut ? html`<${Badge} tone="warn" title=${live[0]?.drain?.reason}>taken out</${Badge}>` : areBlocked && html`<${Badge} tone="bad">not usable</${Badge}>`}
         <span class="quiet small" title="Mean time to the first byte">${means[0] === undefined ? '' : latency(Math.min(...means) * 1e6)}</span>
         <span class="lead-share small" title="Share of the calls of these targets in the last minute">${all === 0 ? '' : share(part)}</span>

@@ -7,7 +7,7 @@ export interface TargetDraft {
   readonly model: string;
   readonly weight: string;
   /** What the window has no field for: it stays as it was. */
-  readonly kept?: Pick<Alias['targets'][number], 'tier'>;
+  readonly kept?: Pick<Alias['targets'][number], 'tier' | 'when'>;
 }
 
 /** The texts of the fields, by the names of the members that they fill in. */
@@ -16,6 +16,7 @@ export interface Draft {
   readonly strategy: string;
   readonly targets: readonly TargetDraft[];
   readonly user_paths: string;
+  readonly when: string;
   readonly description: string;
   readonly enabled: boolean;
   /** A time or a percentile is kept until the field is changed. */
@@ -47,6 +48,7 @@ export function draftOf(alias: Alias | undefined): Draft {
       kept,
     })),
     user_paths: (alias?.user_paths ?? []).join('\n'),
+    when: alias?.when ?? '',
     description: alias?.description ?? '',
     enabled: alias?.enabled ?? true,
     hedge: alias?.hedge ?? false,
@@ -68,13 +70,14 @@ export function mistakeIn({ source, targets }: Draft): readonly [field: string, 
 
 /** The body of a PUT. `alias`: what it replaces, whose other settings stay. */
 export function bodyOf(draft: Draft, alias: Alias | undefined): object {
-  const { source, strategy, description, enabled, hedge } = draft;
+  const { source, strategy, when, description, enabled, hedge } = draft;
   const paths = entriesOf(draft.user_paths);
   return {
     source: source.trim(),
     strategy,
     targets: targetsOf(draft),
     ...(paths.length === 0 ? {} : { user_paths: paths }),
+    ...(when.trim() === '' ? {} : { when: when.trim() }),
     ...(description.trim() === '' ? {} : { description: description.trim() }),
     ...(alias?.retry === undefined ? {} : { retry: alias.retry }),
     enabled,
@@ -89,11 +92,12 @@ function targetsOf({ targets }: Draft): Alias['targets'][number][] {
     .map(({ model, weight, kept }) => ({ model: model.trim(), weight: Number(weight), ...kept }));
 }
 
-function membersOf({ model, weight, tier }: Alias['targets'][number]): string[] {
+function membersOf({ model, weight, tier, when }: Alias['targets'][number]): string[] {
   return [
     `model: ${yamlScalar(model)}`,
     ...(weight === 1 ? [] : [`weight: ${weight}`]),
     ...(tier === undefined ? [] : [`tier: ${tier}`]),
+    ...(when === undefined ? [] : [`when: ${JSON.stringify(when)}`]),
   ];
 }
 
@@ -105,7 +109,7 @@ export function yamlOf(draft: Draft): string {
   const lines = [
     'aliases:',
     `  - source: ${yamlScalar(draft.source.trim())}`,
-    ...(only !== undefined && others.length === 0 && only.tier === undefined
+    ...(only !== undefined && others.length === 0 && only.tier === undefined && only.when === undefined
       ? [`    target: ${yamlScalar(only.model)}`]
       : [
           `    strategy: ${draft.strategy}`,
@@ -114,6 +118,7 @@ export function yamlOf(draft: Draft): string {
         ]),
     ...(paths.length === 0 ? [] : [`    user_paths: [${paths.map(yamlScalar).join(', ')}]`]),
     ...(draft.description.trim() === '' ? [] : [`    description: ${JSON.stringify(draft.description.trim())}`]),
+    ...(draft.when.trim() === '' ? [] : [`    when: ${JSON.stringify(draft.when.trim())}`]),
     ...(draft.enabled ? [] : ['    enabled: false']),
     ...(draft.hedge ? [`    hedge: ${JSON.stringify(draft.hedge)}`] : []),
     ...Object.entries(draft.kept ?? {}).map(([name, value]) => `    ${name}: ${JSON.stringify(value)}`),

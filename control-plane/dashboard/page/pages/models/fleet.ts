@@ -72,9 +72,15 @@ export interface TargetListing {
 
 export interface Alias {
   readonly source: string;
-  readonly targets: readonly { readonly model: string; readonly weight: number; readonly tier?: number }[];
+  readonly targets: readonly {
+    readonly model: string;
+    readonly weight: number;
+    readonly tier?: number;
+    readonly when?: string;
+  }[];
   readonly strategy: string;
   readonly user_paths?: readonly string[];
+  readonly when?: string;
   readonly enabled: boolean;
   readonly description?: string;
   readonly retry?: {

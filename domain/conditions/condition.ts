@@ -1,0 +1,61 @@
+// A condition of an alias or of a target, compiled.
+
+import { ExpressionMistake, parseExpression, type Vocabulary } from '../../schemas/validation/parse-expression.ts';
+import { quote } from '../../schemas/validation/path.ts';
+import { compileNode, type Used } from './compile-node.ts';
+import { type Facts, factTypes } from './facts.ts';
+import { type Foreseen, foresee } from './foresee.ts';
+
+export interface Condition {
+  /** As it is written. */
+  readonly text: string;
+  /** Undefined: that depends on a fact that is not known. Never throws. */
+  readonly holds: (facts: Facts) => boolean | undefined;
+}
+
+/** A condition, and whether it is the same for every request; or the mistake in it, as the end of a sentence. */
+export type ReadCondition =
+  | { readonly condition: Condition; readonly foreseen: Foreseen; readonly problem?: undefined }
+  | { readonly condition?: undefined; readonly problem: string };
+
+const vocabulary: Vocabulary = { names: factTypes, methods: ['string.within(string): bool'] };
+
+/** By text. Configurations repeat their conditions, and each is read by several readers. */
+const known = new Map<string, ReadCondition>();
+const mostKnown = 10_000;
+
+/** Never throws. `loadExpressionParser` must have ended before. */
+export function readCondition(text: string): ReadCondition {
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  const read = compile(text);
+  if (known.size >= mostKnown) known.clear();
+  if (read.condition !== undefined) known.set(text, read);
+  return read;
+}
+
+/** For conditions that were checked when they were written. One that cannot be read any more holds for no request. */
+export function conditionOf(text: string): Condition {
+  return readCondition(text).condition ?? { text, holds: () => false };
+}
+
+function compile(text: string): ReadCondition {
+  const used: Used = { names: new Set(), headers: new Set(), numbers: new Set() };
+  try {
+    let read: ReturnType<typeof compileNode> | undefined;
+    parseExpression(text, vocabulary, (root) => {
+      read = compileNode(root, used);
+    });
+    const holds = read as Condition['holds'];
+    return { condition: { text, holds }, foreseen: foresee(holds, used) };
+  } catch (error) {
+    if (!(error instanceof ExpressionMistake)) throw error;
+    return { problem: `has a mistake at ${placeOf(text, error.at)}: ${error.message}` };
+  }
+}
+
+/** Where it is, and what stands there: characters are counted from 1. */
+function placeOf(text: string, at: number): string {
+  const rest = text.slice(at, at + 20).split('\n')[0] ?? '';
+  return rest === '' ? 'its end' : `character ${at + 1} (${quote(rest)})`;
+}
