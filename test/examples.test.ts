@@ -6,6 +6,7 @@ import OpenAI, { APIError } from 'openai';
 import tap, { test } from 'tap';
 import { modelIds } from '../domain/listed-models.ts';
 import { loadFiles } from '../gitops/assemble/load.ts';
+import { loadParsers } from '../gitops/assemble/load-parsers.ts';
 import { formatProblem } from '../gitops/read/problem.ts';
 import { readDirectory } from '../gitops/read/read.ts';
 import type { Config } from '../schemas/types.ts';
@@ -21,6 +22,7 @@ const environment = { OPENAI_API_KEY: 'sk-test-provider-key', ANTHROPIC_API_KEY:
 
 async function load(example: string, variables: Record<string, string>) {
   const { files, problems } = await readDirectory(join(top, example, 'config'));
+  await loadParsers(files);
   const loaded = loadFiles(files, {
     environment: variables,
     variables: 'error',

@@ -18,6 +18,7 @@ const here = [
   'docs/coming-from-elsewhere.md',
   'docs/command.md',
   'docs/comparison.md',
+  'docs/conditions.md',
   'docs/configuration.md',
   'docs/deploying.md',
   'docs/dialects-and-clients.md',

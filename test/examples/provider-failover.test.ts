@@ -42,8 +42,8 @@ await test('one of two providers is killed, hangs and comes back, and every ques
   // Metrics are always new here.
   const paste = openTerminal(t, { ...places, 8183: String(port), 'sleep 1; ': '' });
   const [startMain = '', define = '', ask = '', kill = '', look = '', startAgain = '', hang = ''] = commands;
-  const [defineFaults = '', cut = '', tooLong = '', noCredit = ''] = commands.slice(7);
-  t.equal(commands.length, 11, 'every command of the README is pasted here');
+  const [sized = '', defineFaults = '', cut = '', tooLong = '', noCredit = ''] = commands.slice(7);
+  t.equal(commands.length, 12, 'every command of the README is pasted here');
   const attempts = (printed: string, provider: string, outcome: string): number =>
     readMetric(printed, 'gateway_upstream_attempts_total', { provider, model, outcome }) ?? 0;
   const breaker = (printed: string): number | undefined =>
@@ -88,6 +88,9 @@ await test('one of two providers is killed, hangs and comes back, and every ques
 
   t.strictSame(answers(await paste(hang)), ['1 200']);
   t.ok(attempts(await paste('figures'), 'main', 'timeout') >= 1);
+
+  const toMain = '"outcome":"It would be sent to main/demo-small; when that fails, to backup/demo-small."';
+  t.strictSame((await paste(sized)).trim().split('\n'), [toMain, '"outcome":"It would be sent to backup/demo-small."']);
 
   await paste(defineFaults);
   const told = await paste(cut);
