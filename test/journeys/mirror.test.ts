@@ -3,7 +3,7 @@ import { t as suite, test } from 'tap';
 import type { RequestRecord } from '../../domain/records/request-record.ts';
 import { usageOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import type { GatewayRequest } from '../support/gateway.ts';
+import { type GatewayRequest, startGateway } from '../support/gateway.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { journaled } from '../support/journal.ts';
 import { shareGateway } from '../support/shared.ts';
@@ -211,6 +211,39 @@ await test('nothing is copied where a rule has no room, the key may not, or the 
   }
   t.equal(mirror.ledger.length, asked, 'the mirror was not asked');
   await until('sent', 1, () => ask({ ...input, store: false }, {}, '/v1/responses'));
+});
+
+await test('of a consumer without records, its copy has none; an answer of the cache is not copied', async (t) => {
+  const changed = { audit: { without: ['/team'] }, cache: { enabled: true, semantic: undefined }, rate_limits: {} };
+  await gateway.applyConfig({ 'gateway.yaml': { ...config, ...changed } });
+  const { id } = await ask();
+  await comparisonOf(id);
+  const entries = await waitFor('all records', () => (recordsOf(id).length === 3 ? recordsOf(id) : undefined));
+  t.same(
+    entries.filter(({ data }) => data !== undefined),
+    [],
+  );
+  const messages = [{ role: 'user', content: 'once' }];
+  const asked = mirror.ledger.length;
+  await until('sent', 2, async () => {
+    await ask({ messages });
+    t.equal((await ask({ messages })).status, 200);
+    await ask();
+  });
+  t.equal(mirror.ledger.length - asked, 2);
+});
+
+await test('a process that ends charges the copies that are on their way', async (t) => {
+  const own = await startGateway(t, { config });
+  await silent.behave({ kind: 'stall' });
+  const body = { model: 'still', stream: true, messages: [{ role: 'user', content: 'hello' }] };
+  const answer = await own.fetch('/v1/chat/completions', { method: 'POST', body });
+  await answer.text();
+  await waitFor('the copy', () => silent.ledger.at(-1)?.bytesSent);
+  await own.process.stop();
+  const copies = journaled(own).filter(({ user_path: path }) => path === '/mirror');
+  t.equal(copies.length, 1, 'nothing is compared with what was broken off here');
+  t.match(copies[0], { asked_by: 'gateway', attempts: [{ success: false, usage: { source: 'partial' } }] });
 });
 
 await test('a share of the requests is copied', async (t) => {

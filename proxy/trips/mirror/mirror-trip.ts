@@ -25,7 +25,8 @@ const longestMs = 5 * 60_000;
 
 /** A request whose client has been answered, as its copy needs it. */
 export interface CopiedRequest {
-  readonly exchange: Exchange;
+  /** In the name of the gateway, under the id of the client's. */
+  readonly request: ModelRequest;
   readonly snapshot: Snapshot;
   readonly caller: Principal;
   readonly row: ModelRow;
@@ -51,8 +52,8 @@ export class MirrorTrip extends Trip<ModelRequest, Accepted, FailedAttempt> {
   left: Refusal | undefined;
   end: RecordedEnd | undefined;
 
-  constructor(copied: CopiedRequest, parts: AuxiliaryParts) {
-    super(requestOf(copied, parts), copied.snapshot);
+  constructor(copied: CopiedRequest) {
+    super(copied.request, copied.snapshot);
     this.copied = copied;
     this.row = copied.row;
     this.call = copied.call;
@@ -82,9 +83,18 @@ export function mirrorCaller({ kind }: Pick<Principal, 'kind'>, userPath: string
   return { kind, keyId: undefined, userPath, shownPath: userPath, allowedModels: undefined };
 }
 
-/** Of the client's headers, a provider is told those that name a version of its dialect. */
-function requestOf(
-  { exchange, snapshot, caller, call, row, route }: CopiedRequest,
+/** The request of a copy. Of the client's headers, a provider is told those that name a version of its dialect. */
+export function requestOf(
+  {
+    exchange,
+    snapshot,
+    caller,
+    call,
+    row,
+    route,
+  }: Omit<CopiedRequest, 'request' | 'held' | 'reader' | 'isRecorded'> & {
+    readonly exchange: Exchange;
+  },
   parts: AuxiliaryParts,
 ): ModelRequest {
   const made = requestFor({ exchange, principal: caller, snapshot, call }, parts);

@@ -21,7 +21,7 @@ import type { AuxiliaryParts } from '../question/question.ts';
 import { AnswerText } from './answer-text.ts';
 import { comparedAnswer, comparisonRecord } from './comparison.ts';
 import { mayBeCopied, mayUse, refersToObjects } from './copied-request.ts';
-import { type CopiedRequest, MirrorTrip, mirrorCaller, mirrorKind } from './mirror-trip.ts';
+import { type CopiedRequest, MirrorTrip, mirrorCaller, mirrorKind, requestOf } from './mirror-trip.ts';
 import { similarityOf } from './similarity.ts';
 
 /** The most copies that are open at once in a process: one more is not sent. */
@@ -42,6 +42,22 @@ export interface MirroredTrip extends RecordedTrip {
   readonly isAsked: boolean;
   /** The text of its answer, where that is compared. */
   text: AnswerText | undefined;
+}
+
+/** All that is held of a request while its copy is on its way. */
+interface Copy {
+  readonly alias: string;
+  readonly asked: { readonly id: string; readonly startedAtMs: number };
+  /** Undefined: no target was asked. */
+  readonly primary: ReturnType<typeof comparedAnswer>;
+  readonly said: Said | undefined;
+  readonly copied: CopiedRequest;
+}
+
+/** The texts of both answers. */
+interface Said {
+  readonly primary: AnswerText;
+  readonly mirror: AnswerText;
 }
 
 export class Mirrors {
@@ -82,15 +98,19 @@ export class Mirrors {
       parts.metrics.mirrors.note(alias, obstacle);
       return;
     }
+    // Nothing else of the request is held from here on.
+    const copy = this.#copyOf(trip, mirror, end, parts);
     this.#slots += 1;
-    void this.#send(trip, mirror, end, parts)
+    void this.#send(copy, parts)
       .catch((error: unknown): MirrorOutcome => {
-        parts.reportFailure(error, trip.exchange.id);
+        parts.reportFailure(error, copy.asked.id);
         return 'failed';
       })
       .then((outcome) => {
         this.#slots -= 1;
-        trip.text?.release();
+        copy.copied.held.release();
+        copy.said?.primary.release();
+        copy.said?.mirror.release();
         parts.metrics.mirrors.note(alias, outcome);
       });
   }
@@ -116,46 +136,44 @@ export class Mirrors {
     return isOut ? 'skipped_target' : undefined;
   }
 
-  async #send(
-    trip: MirroredTrip,
-    { route }: MirrorPlace,
-    end: RecordedEnd,
-    parts: MirrorParts,
-  ): Promise<MirrorOutcome> {
-    const { guarded, exchange, principal: caller, row } = trip;
+  #copyOf(trip: MirroredTrip, { route }: MirrorPlace, end: RecordedEnd, parts: MirrorParts): Copy {
+    const { guarded, exchange, principal: caller, row, snapshot, text } = trip;
     if (guarded === undefined || caller === undefined)
       throw new Error('a copy was made of a request that was not read');
+    const { call, named } = guarded;
     const primary = comparedAnswer(trip, end);
-    const { call } = guarded;
-    const held = parts.bodies.open(mirrorPath, trip.snapshot);
+    const said = text && { primary: text, mirror: new AnswerText(this.#captures, row.operation) };
+    const reader = said && (({ answer }: Delivery): Tap => said.mirror.tapOf(answer));
+    const request = requestOf({ exchange, caller, snapshot, call, row, route }, parts);
+    const isRecorded = trip.guarding?.readsAnswer !== true || snapshot.audit.hasOriginals;
+    const audited = auditedAs(caller, snapshot);
+    const held = parts.bodies.open(mirrorPath, snapshot);
     held.grow(call.body.length);
-    try {
-      if (await refersToObjects(call)) return 'skipped_request';
-      const { text } = trip;
-      const said = text && { primary: text, mirror: new AnswerText(this.#captures, row.operation) };
-      const reader = said && (({ answer }: Delivery): Tap => said.mirror.tapOf(answer));
-      const isRecorded = trip.guarding?.readsAnswer !== true || trip.snapshot.audit.hasOriginals;
-      const snapshot = auditedAs(caller, trip.snapshot);
-      const copied: CopiedRequest = { exchange, snapshot, caller, row, call, route, held, reader, isRecorded };
-      const mirrored = new MirrorTrip(copied, parts);
-      try {
-        await this.#travel(mirrored, parts);
-        const answer = mirrored.end && comparedAnswer(mirrored, mirrored.end);
-        if (answer === undefined) return refusedAs(mirrored);
-        const similarity = said && answer.success && (await this.#compared(said, mirrored, parts));
-        if (primary !== undefined) {
-          const alias = guarded.named.source;
-          const compared = { alias, stream: call.stream, primary, mirror: answer };
-          const record = typeof similarity === 'number' ? { ...compared, similarity } : compared;
-          parts.records.compared(comparisonRecord(exchange, row.path, record));
-        }
-        return answer.success ? 'sent' : 'failed';
-      } finally {
-        said?.mirror.release();
-      }
-    } finally {
-      held.release();
+    return {
+      alias: named.source,
+      asked: { id: exchange.id, startedAtMs: exchange.startedAtMs },
+      primary,
+      said,
+      copied: { request, snapshot: audited, caller, row, call, route, held, reader, isRecorded },
+    };
+  }
+
+  async #send({ alias, asked, primary, said, copied }: Copy, parts: MirrorParts): Promise<MirrorOutcome> {
+    const { call, row } = copied;
+    if (await refersToObjects(call)) return 'skipped_request';
+    const trip = new MirrorTrip(copied);
+    await this.#travel(trip, parts);
+    const mirror = trip.end && comparedAnswer(trip, trip.end);
+    if (mirror === undefined) return unsentAs(trip);
+    // That says nothing of the model.
+    if (trip.left?.code === 'client_left') return 'failed';
+    const similarity = said && mirror.success ? await this.#compared(said, trip, parts) : undefined;
+    if (primary !== undefined) {
+      const compared = { alias, stream: call.stream, primary, mirror };
+      const record = similarity === undefined ? compared : { ...compared, similarity };
+      parts.records.compared(comparisonRecord(asked, row.path, record));
     }
+    return mirror.success ? 'sent' : 'failed';
   }
 
   async #travel(trip: MirrorTrip, parts: MirrorParts): Promise<void> {
@@ -167,7 +185,7 @@ export class Mirrors {
 
   /** Undefined: one of them has no text that can be compared, or the model of embeddings did not answer. */
   async #compared(
-    said: { readonly primary: AnswerText; readonly mirror: AnswerText },
+    said: Said,
     { call, exchange, snapshot, copied }: MirrorTrip,
     parts: MirrorParts,
   ): Promise<number | undefined> {
@@ -212,11 +230,18 @@ function auditedAs({ userPath }: Principal, snapshot: Snapshot): Snapshot {
   return { ...snapshot, audit: { ...audit, isEnabled: false } };
 }
 
-/** Of a copy that was not sent: a rule or a budget had no room, or the model cannot be asked such a thing. */
-function refusedAs({ ending: { refused } }: MirrorTrip): MirrorOutcome {
-  if (refused?.code === 'rate_limit_exceeded' || refused?.code === 'budget_exceeded') return 'skipped_limit';
-  return refused?.status === 503 ? 'skipped_target' : 'skipped_request';
+/** Why no provider was asked. */
+function unsentAs({ ending: { refused }, left }: MirrorTrip): MirrorOutcome {
+  if (left !== undefined) return 'failed';
+  if (refused?.code === 'target_drained') return 'skipped_target';
+  return limitCodes.has(refused?.code) ? 'skipped_limit' : 'skipped_request';
 }
+
+const limitCodes: ReadonlySet<string | null | undefined> = new Set([
+  'rate_limit_exceeded',
+  'rate_limit_store_unavailable',
+  'budget_exceeded',
+]);
 
 /** Of one gateway, made once. */
 const kinds = new WeakMap<object, TripKind<MirrorTrip, Delivery>>();
