@@ -69,25 +69,25 @@ await test('a clean end without the end of the answer is told as an error', asyn
   }
 });
 
-await test('an answer that told its end is complete, also without the last event', async (t) => {
+await test('an answer that told its end is complete, and gets the last event that it lacks', async (t) => {
   const stopped = named('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } });
   const completed = named('response.completed', { response: { id: 'resp_1', status: 'completed', output: [] } });
   const usage = data({ id: 'c', choices: [], usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } });
-  const cases: [door: Door, chunks: string, more?: object][] = [
-    ['chat', chunk('Hel', null) + chunk('lo', 'stop')],
-    ['chat', chunk('Hel', null) + chunk('lo', 'stop') + usage, { stream_options: { include_usage: true } }],
-    ['chat', chunk('Hel', null) + done],
-    ['chat', chunk('a', 'stop') + chunk('b', 'length', 1), { n: 2 }],
-    ['completions', text('Hel', 'length')],
-    ['messages', begun + stopped],
-    ['messages', begun + stopped + named('message_stop')],
-    ['responses', created + delta + completed],
-    ['responses', created + delta + completed.trimEnd()],
+  const cases: [door: Door, chunks: string, lacks: string, more?: object][] = [
+    ['chat', chunk('Hel', null) + chunk('lo', 'stop'), done],
+    ['chat', chunk('Hel', null) + chunk('lo', 'stop') + usage, done, { stream_options: { include_usage: true } }],
+    ['chat', chunk('Hel', null) + done, ''],
+    ['chat', chunk('a', 'stop') + chunk('b', 'length', 1), done, { n: 2 }],
+    ['completions', text('Hel', 'length'), done],
+    ['messages', begun + stopped, named('message_stop')],
+    ['messages', begun + stopped + named('message_stop'), ''],
+    ['responses', created + delta + completed, ''],
+    ['responses', created + delta + completed.trimEnd(), ''],
   ];
-  for (const [door, chunks, more] of cases) {
+  for (const [door, chunks, lacks, more] of cases) {
     await upstream.behave({ kind: 'sse', chunks: [chunks] });
     const { text: told, line } = await ask(door, more);
-    t.equal(told, chunks, door);
+    t.equal(told, chunks + lacks, door);
     t.match(line, { status: 200, error_code: undefined }, door);
   }
 });

@@ -146,7 +146,7 @@ await test('a client that leaves while a service is asked leaves nothing behind'
 await test('a verdict that did not come is recorded and counted with its reason', async (t) => {
   for (const [kind, behaviour, reason] of [
     ['webhook', { kind: 'hang' }, 'timeout'],
-    ['llm', { kind: 'error', status: 500 }, 'model'],
+    ['llm', { kind: 'error', status: 400 }, 'model'],
   ] as const) {
     await service.behave(behaviour);
     for (const fail of ['open', 'closed']) {
