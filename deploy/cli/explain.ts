@@ -12,6 +12,9 @@ guardrails look at it, each with the line or the person that set it. Nothing is 
   --user-path PATH   who asks; default /
   --endpoint PATH    such as /v1/messages; with it, each target says whether it can be asked there
   --input-tokens N   the tokens of its prompt: targets with a smaller context window are passed over
+  --header NAME:TEXT a header that it has, for conditions of the alias; may be given several times
+  --tools N          how many tools it offers, for the same
+  --images           it holds an image, for the same
   --key-id ID        asks as the key with this id
   --id ID            instead: the request whose answer had this X-Gateway-Explain-Id
   --json             the whole answer of the admin API
@@ -24,6 +27,9 @@ const options = {
   'user-path': { type: 'string' },
   endpoint: { type: 'string' },
   'input-tokens': { type: 'string' },
+  header: { type: 'string', multiple: true },
+  tools: { type: 'string' },
+  images: { type: 'boolean' },
   'key-id': { type: 'string' },
   id: { type: 'string' },
   json: { type: 'boolean', default: false },
@@ -32,10 +38,20 @@ const options = {
 interface Said {
   readonly outcome?: string;
   readonly refusal?: { readonly message: string };
-  readonly targets?: readonly { readonly target: string; readonly would: string; readonly says: string }[];
+  readonly targets?: readonly {
+    readonly target: string;
+    readonly would: string;
+    readonly says: string;
+    readonly conditions?: readonly Condition[];
+  }[];
   readonly rules?: readonly Counted[];
   readonly budgets?: readonly Placed[];
   readonly guardrails?: readonly (Placed & { readonly kind: string; readonly mode: string })[];
+}
+
+interface Condition {
+  readonly when: string;
+  readonly holds?: boolean;
 }
 
 interface Placed {
@@ -68,6 +84,9 @@ export async function explain(args: readonly string[]): Promise<Outcome> {
     ...(values['user-path'] === undefined ? {} : { user_path: values['user-path'] }),
     ...(values.endpoint === undefined ? {} : { endpoint: values.endpoint }),
     ...(values['input-tokens'] === undefined ? {} : { input_tokens: values['input-tokens'] }),
+    ...(values.tools === undefined ? {} : { tools: values.tools }),
+    ...(values.images === undefined ? {} : { images: 'true' }),
+    ...Object.fromEntries((values.header ?? []).map(headerParameter)),
     ...(values['key-id'] === undefined ? {} : { key_id: values['key-id'] }),
   });
   const path = values.id === undefined ? `explain?${query.toString()}` : `explain/${encodeURIComponent(values.id)}`;
@@ -81,7 +100,9 @@ function inWords({ outcome = '', targets = [], rules = [], budgets = [], guardra
     outcome,
     ...section(
       'targets',
-      targets.map(({ target, says }) => `${target}: ${says}`),
+      targets.map(
+        ({ target, says, conditions = [] }) => `${target}: ${[says, ...conditions.map(sayCondition)].join('; ')}`,
+      ),
     ),
     ...section(
       'rules',
@@ -96,6 +117,17 @@ function inWords({ outcome = '', targets = [], rules = [], budgets = [], guardra
       guardrails.map((each) => `${each.name}: ${each.kind}, ${each.mode}${placeOf(each)}`),
     ),
   ].join('\n');
+}
+
+/** `x-tier: gold` as a parameter. */
+function headerParameter(text: string): [name: string, value: string] {
+  const colon = text.indexOf(':');
+  const name = colon === -1 ? text : text.slice(0, colon);
+  return [`header[${name.trim()}]`, colon === -1 ? '' : text.slice(colon + 1).trim()];
+}
+
+function sayCondition({ when, holds }: Condition): string {
+  return `when ${when}: ${holds ?? 'not known'}`;
 }
 
 function section(title: string, lines: readonly string[]): string[] {
