@@ -9,6 +9,8 @@ export interface Failure {
   readonly reason: string;
   /** The client has read it already, as an event of its stream. */
   readonly isTold?: boolean;
+  /** Whose failure it is; absent: that of the provider whose answer began. */
+  readonly provider?: string;
 }
 
 /** Where the bytes of an open answer go. */

@@ -55,7 +55,8 @@ const ownCodes: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /** Names the provider, but for what is the gateway's own doing. */
-function refusalOf({ code, reason }: Failure, provider: string | undefined, requestId: string): Refusal {
+function refusalOf(failure: Failure, first: string | undefined, requestId: string): Refusal {
+  const { code, reason, provider = first } = failure;
   const fill = { reason, request_id: requestId };
   const isOwn = provider === undefined || ownCodes.has(code);
   return refusal(code, isOwn ? { fill } : { fill, provider });

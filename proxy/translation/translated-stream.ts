@@ -68,6 +68,8 @@ export class TranslatedStream implements Sink {
   #isWaiting = false;
   /** How the target before this one broke off. */
   #brokenBefore: Failure | undefined;
+  /** The target whose failure ends the answer, if one does. */
+  #blamed: Translated;
   /** The words in which a target told that it breaks off. */
   #words: StreamFailure | undefined;
   /** The work that is still to be written, in order. */
@@ -85,6 +87,7 @@ export class TranslatedStream implements Sink {
     this.#joined = rescuing?.joined;
     this.#rescuing = rescuing;
     this.#translated = translated;
+    this.#blamed = translated;
     this.#splitter = translated.dialect.eventSplitter?.() ?? new ServerEventSplitter();
     this.#reader = eventReader(translated);
     this.#writer = eventWriter(translated, nowMs);
@@ -127,7 +130,8 @@ export class TranslatedStream implements Sink {
     const isToldBehind = this.#failed === undefined && broken?.code === 'internal_error';
     if (broken !== undefined && this.#failed === undefined && !isToldBehind)
       this.#tell([{ kind: 'failed', failure: this.#words ?? wordsOf(broken) }]);
-    this.#ended = { failure: broken === undefined || isToldBehind ? broken : { ...broken, isTold: true } };
+    const provider = this.#blamed.target.upstream.name;
+    this.#ended = { failure: broken === undefined || isToldBehind ? broken : { ...broken, provider, isTold: true } };
     if (this.#works.length === 0) this.#next.end(this.#ended.failure);
   }
 
@@ -242,6 +246,7 @@ export class TranslatedStream implements Sink {
   #isRescued(broken: Failure, words?: StreamFailure): boolean {
     const rescuing = this.#rescuing;
     if (rescuing === undefined || !isOfProvider(broken)) return false;
+    this.#blamed = this.#translated;
     this.#noteRescued();
     this.#broken = undefined;
     this.#words = words;
@@ -302,7 +307,7 @@ export class TranslatedStream implements Sink {
 
   #withoutSecrets(failure: StreamFailure): StreamEvent {
     const { secrets } = this.#streaming;
-    const provider = failure.code === 'key_revoked' ? undefined : this.#translated.target.upstream.name;
+    const provider = failure.code === 'key_revoked' ? undefined : this.#blamed.target.upstream.name;
     const clean = (words: string): string => redactWords(words, secrets, mostWords);
     const message = clean(failure.message);
     const code = failure.code ?? failure.type;

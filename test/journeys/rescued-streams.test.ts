@@ -151,6 +151,7 @@ await test('two may break off one after the other; where none is left, the strea
   t.equal(short.text, pieces.slice(0, 7).join(''));
   t.match(short.error, /stopped in the middle/);
   t.equal(short.mark, undefined);
+  t.equal((await recordOf(gateway, short.id)).data?.error_provider, 'second', 'the one that broke off last');
   const none = await read('plain');
   t.equal(none.text, pieces.slice(0, 3).join(''), 'without rescue nothing changes');
   t.ok(none.error);

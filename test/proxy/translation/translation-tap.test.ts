@@ -5,6 +5,8 @@ import type { ClientDialectName } from '../../../proxy/dialects/names.ts';
 import { atOnce } from '../../../proxy/pacing/slices.ts';
 import { clientDialects, providerDialects } from '../../../proxy/providers/dialects.ts';
 import { conversationOf } from '../../../proxy/translation/conversation-of.ts';
+import { JoinedStream } from '../../../proxy/translation/rescue/joined-stream.ts';
+import type { Rescuing } from '../../../proxy/translation/rescue/rescuing.ts';
 import { translate } from '../../../proxy/translation/translated.ts';
 import { TranslationTap } from '../../../proxy/translation/translation-tap.ts';
 import { converseFrame } from '../../support/aws-frames.ts';
@@ -31,7 +33,7 @@ function tapFor(
   name: ClientDialectName,
   stream: boolean,
   from: 'messages' | 'bedrock' | 'gemini' = 'messages',
-  more: object = {},
+  { rescuing, ...more }: { readonly rescuing?: Rescuing; readonly [member: string]: unknown } = {},
 ) {
   const client = clientDialects[name];
   const dialect = providerDialects[from];
@@ -59,6 +61,7 @@ function tapFor(
     readsUsage: true,
     nowMs: 0,
     report: (error) => void reported.push(error),
+    rescuing,
   });
   const heard = new Collected();
   return { tap, sink: tap.open(heard), client: heard, cancelled, reported, resumed };
@@ -216,4 +219,26 @@ await test('what turns out to be wrong in a later step breaks the answer off', a
   t.match(client.text, errorEvents.chat);
   t.match(client.ended, invalid);
   t.same(reported, []);
+});
+
+await test('a key that ends while another target is asked ends the stream, and what is asked', async (t) => {
+  const outcomes: string[] = [];
+  const asked = Promise.withResolvers<undefined>();
+  const rescuing: Rescuing = {
+    joined: new JoinedStream('continue', () => true),
+    goOn: () => asked.promise,
+    leave: () => void outcomes.push('left'),
+    note: (outcome) => void outcomes.push(outcome),
+  };
+  const { sink, client, tap } = tapFor('chat', true, 'messages', { rescuing });
+  for (const chunk of [started, opened, said('Hel')]) sink.write(chunk);
+  sink.end({ code: 'upstream_disconnected', reason: '' });
+  t.notMatch(client.text, 'error', 'another one is asked');
+  t.equal(tap.awaitsMore(0), false, 'nothing is awaited of the one that broke off');
+  sink.end({ code: 'key_revoked', reason: '' });
+  asked.resolve(undefined);
+  await client.over;
+  t.match(client.text, '"code":"key_revoked"');
+  t.equal(client.text.split('"error"').length, 2, 'once');
+  t.same(outcomes, ['left']);
 });
