@@ -107,7 +107,7 @@ export const usageOperations: readonly Operation[] = [
     access: 'admin',
     summary: 'How mirrors of aliases answer, beside the models that clients are answered by.',
     description:
-      'By alias and pair of models, of the newest 100,000 requests that were copied. What both cost is in the other sums of usage, too: that of the mirror on the user path `/mirror`.',
+      'By alias and pair of models, of the newest 20,000 requests that were copied. What both cost is in the other sums of usage, too: that of the mirror on the user path `/mirror`.',
     parameters: ['Minutes', 'Days', 'StartDate', 'EndDate', 'TimeZone'],
     success: { status: 200, says: 'The pairs.', schema: 'mirrors' },
     refusals,

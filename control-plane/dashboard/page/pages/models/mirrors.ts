@@ -112,6 +112,6 @@ const columns: readonly Column<MirrorPair>[] = [
 export function Mirrors({ mirrors, truncated }: MirrorListing): View {
   if (mirrors.length === 0)
     return html`<p class="note small">No request was copied in the last 30 days. A copy is sent once its client is answered.</p>`;
-  return html`${truncated && html`<p class="note small">Of the newest 100,000 requests.</p>`}
+  return html`${truncated && html`<p class="note small">Of the newest 20,000 requests.</p>`}
     <${Table} label="Mirrors" sort="sort-mirrors" columns=${columns} rows=${mirrors} keyOf=${({ alias, primary, mirror }: MirrorPair) => `${alias} ${primary.model} ${mirror.model}`} rowHeight=${60} minWidth="64rem" />`;
 }
