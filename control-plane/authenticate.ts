@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type AuthKey, isActive } from '../domain/keys/auth-key.ts';
 import { clientAddressHeader, plainAddress, readClientAddress } from '../domain/keys/client-address.ts';
+import { isConfigKey } from '../domain/keys/config-key.ts';
 import {
   bearerToken,
   type Caller,
@@ -185,16 +186,19 @@ export function who({ operator }: { readonly operator: Operator }): string {
 }
 
 /**
- * The operator with the rights of its key as `stored` gives it, because the copy in this process may be older. Throws 401 when the key is deleted or
- * not active, 403 `dashboard_access_denied`.
+ * The operator with the rights of its key as `stored` gives it, because the copy in this process may be older. A key of the configuration is
+ * nowhere newer than in this process. Throws 401 when the key is deleted or not active, 403 `dashboard_access_denied`.
  */
 export function refreshOperator(
   operator: Operator,
   stored: (id: string) => AuthKey | undefined,
   nowMs: number,
 ): Operator {
-  if (operator.key === undefined) return operator;
-  const key = stored(operator.key.id);
+  if (operator.key === undefined || isConfigKey(operator.key)) return operator;
+  return operatorWith(stored(operator.key.id), nowMs);
+}
+
+function operatorWith(key: AuthKey | undefined, nowMs: number): Operator {
   if (key === undefined || !isActive(key, nowMs)) throw unknownKey();
   return operatorOf(key);
 }
@@ -213,7 +217,7 @@ export function operatorNow(
   if (key === undefined) return operator.masterKeyDigest === masterKeyDigest ? operator : undefined;
   const now = keys.get(key.digest);
   try {
-    return refreshOperator(operator, (id) => (now?.id === id ? now : undefined), nowMs());
+    return operatorWith(now?.id === key.id ? now : undefined, nowMs());
   } catch {
     return undefined;
   }

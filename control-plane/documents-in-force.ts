@@ -1,9 +1,12 @@
-// The managed documents in force, and the credentials made from them and the master key.
+// The managed documents in force, and the credentials made from them, the keys of the configuration and the master key.
 import { endedSessions, managedKeys } from '../domain/documents/kinds.ts';
+import type { AuthKey } from '../domain/keys/auth-key.ts';
+import { configKeys } from '../domain/keys/config-key.ts';
 import { type Credentials, credentialsOf } from '../domain/keys/credentials.ts';
 import { endedByOwner } from '../domain/keys/ended-sessions.ts';
 import { digestOf } from '../domain/keys/secret.ts';
 import type { Commit } from '../plane/put-in-force.ts';
+import type { ConfigKey } from '../schemas/types.ts';
 import type { Document } from '../store/state/state-store.ts';
 import { changesOf, storedKind } from './managed/stored-kind.ts';
 
@@ -11,6 +14,7 @@ import { changesOf, storedKind } from './managed/stored-kind.ts';
 export class DocumentsInForce {
   documents: readonly Document[] = [];
   credentials: Credentials;
+  #configKeys: readonly AuthKey[] = [];
   /** SHA-256 in hex. */
   #masterKeyDigest: string | undefined;
   #masterKey: string | undefined;
@@ -19,6 +23,12 @@ export class DocumentsInForce {
     this.#masterKey = masterKey;
     this.#masterKeyDigest = masterKey === undefined ? undefined : digestOf(masterKey);
     this.credentials = credentialsOf(this.#masterKeyDigest, []);
+  }
+
+  /** The keys that the configuration declares, as they count beside stored ones with the same secret. */
+  get configKeys(): readonly AuthKey[] {
+    const { keys } = this.credentials;
+    return this.#configKeys.map((key) => keys.get(key.digest) ?? key);
   }
 
   get masterKey(): string | undefined {
@@ -42,6 +52,18 @@ export class DocumentsInForce {
     const credentials = credentialsOf(this.#masterKeyDigest, keys, isComplete, ended);
     return () => {
       this.documents = documents;
+      this.credentials = credentials;
+    };
+  }
+
+  /** `prepare` for the keys of the configuration. */
+  prepareConfigKeys(entries: readonly ConfigKey[]): Commit {
+    const come = configKeys(entries);
+    const { isComplete, endedSessions: ended } = this.credentials;
+    const keys = this.credentials.keys.changed({ gone: this.#configKeys, come });
+    const credentials = credentialsOf(this.#masterKeyDigest, keys, isComplete, ended);
+    return () => {
+      this.#configKeys = come;
       this.credentials = credentials;
     };
   }

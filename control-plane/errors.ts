@@ -48,6 +48,10 @@ export const errors = {
     'There are {count} keys {where} already; at most {limit} are allowed (the section admin of the configuration). Delete some first.',
     409,
   ),
+  auth_key_config_owned: bad(
+    'The key "{id}" is declared in {place}. Change or remove it there: the API only shows it.',
+    409,
+  ),
   auth_key_inactive: bad('The key "{id}" is revoked or has expired, so it cannot be rotated. Issue a new one.', 409),
   too_many_budgets: bad('There are {count} budgets {where} already; at most {limit} are allowed.', 409),
   budget_config_owned: bad('This budget is declared in {place}. Remove it there, or override it with a PUT.', 409),

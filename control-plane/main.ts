@@ -73,6 +73,7 @@ import { createServer } from './server.ts';
 import { guardDocuments } from './store/documents.ts';
 import { resealOutdated } from './store/reseal.ts';
 import { createSignOfLife } from './store/sign-of-life.ts';
+import { createTwinWarnings } from './twin-keys.ts';
 
 const anyPlane = identityOf('control-plane', manifest.version);
 const environment = settingsOrExit(anyPlane, readEnvironment());
@@ -125,7 +126,11 @@ const desired = (): Desired => ({
 const keyUses = new KeyUses();
 const fleet = createFleet(store, desired, nowMs);
 const parts = { config, managed, budgets, warnUnenforced, nowMs };
-const keptToDocuments = documentParts(parts, warnOfKeyPaths);
+const warnOfTwinKeys = createTwinWarnings(log);
+const keptToDocuments = documentParts(parts, (documents) => {
+  warnOfKeyPaths(documents);
+  warnOfTwinKeys(managed);
+});
 const stateFollower = await followState({
   store,
   copyPath: join(ownFolder, 'last-good-state.json'),
@@ -160,7 +165,10 @@ follower = await followConfigOrExit(identity, {
   ownFolder,
   nowMs,
   log,
-  apply: (declared) => putInForce(keptToConfig, declared),
+  apply(declared) {
+    putInForce(keptToConfig, declared);
+    warnOfTwinKeys(managed);
+  },
 });
 const signOfLife = createSignOfLife(store, `${host}:${port}`, nowMs, log);
 const documents = guardDocuments(store, stateFollower);
@@ -242,7 +250,13 @@ await app.register(cacheRoutes, {
   },
 });
 await app.register(authKeys, {
-  parts: { ...admin, uses: store.uses, known: () => config.known, budgets: () => config.budgets },
+  parts: {
+    ...admin,
+    uses: store.uses,
+    known: () => config.known,
+    budgets: () => config.budgets,
+    declared: () => ({ keys: managed.configKeys, places: config.places.keys }),
+  },
 });
 const virtualModelParts = {
   ...admin,

@@ -19,7 +19,7 @@ import type { OpenBudgets } from './open-budgets.ts';
 
 export interface ControlPlaneParts {
   readonly config: Pick<ConfigInForce, 'prepare' | 'prepareAliases' | 'rules'>;
-  readonly managed: Pick<DocumentsInForce, 'prepare'>;
+  readonly managed: Pick<DocumentsInForce, 'prepare' | 'prepareConfigKeys'>;
   readonly budgets: Pick<OpenBudgets, 'changed'>;
   /** Logs the rules in force that no proxy enforces. */
   readonly warnUnenforced: () => void;
@@ -27,11 +27,12 @@ export interface ControlPlaneParts {
 }
 
 export function configParts(
-  { config, budgets, warnUnenforced, nowMs }: ControlPlaneParts,
+  { config, managed, budgets, warnUnenforced, nowMs }: ControlPlaneParts,
   declaredDates: Pick<KeptDates, 'update'>,
 ): PartInForce<AssembledConfig>[] {
   return [
     { name: 'configuration', prepare: (declared) => config.prepare(declared) },
+    { name: 'keys', prepare: ({ keys }) => managed.prepareConfigKeys(keys) },
     {
       name: 'dates of rules',
       prepare: () => () => declaredDates.update(config.rules.map(datedRule), nowMs()),

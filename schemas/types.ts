@@ -61,7 +61,7 @@ export type Hedge =
     };
 
 /**
- * The configuration directory of the gateway: any number of *.yaml files in directories of any names. Entries of providers, aliases, rate_limits, budgets and guardrails may be spread over files; every other key is in one file only. `{}` is the explicit empty configuration.
+ * The configuration directory of the gateway: any number of *.yaml files in directories of any names. Entries of providers, aliases, rate_limits, budgets, guardrails and keys may be spread over files; every other key is in one file only. `{}` is the explicit empty configuration.
  */
 export interface Config {
   server: Server;
@@ -84,6 +84,10 @@ export interface Config {
    * What is checked or changed in requests to models and in their answers, in order: each guardrail sees what the one before made of it. They hold for every endpoint, and look at all that a model may read of a request, each text by itself: requests to models, media (words, and fields of forms), and each call of a batch. Where they cannot look, callers for whom one is enforced are refused with 403: passthrough, sessions of the realtime API, and files that are not the input of a batch. Answers are looked at in chat, completions, responses and messages, and in results of batches.
    */
   guardrails: Guardrail[];
+  /**
+   * Keys of clients, beside those that the admin API issues. The secret never stands in the files, only its digest; `model-gateway keys new` prints both. They hold on every proxy and on the control plane within a second; an entry that is removed is revoked everywhere. The admin API lists them (source: config) and cannot change them.
+   */
+  keys: ConfigKey[];
   cache: Cache;
 }
 /**
@@ -1170,6 +1174,55 @@ export interface JudgingModel {
    * Characters of a streamed answer that are asked about together; each is told to the client when it has passed.
    */
   window: number;
+}
+/**
+ * One key: its name, the digest of its secret, and its rights, as a key of the admin API has them.
+ */
+export interface ConfigKey {
+  /**
+   * 1 to 64 letters, digits, dots, underscores or hyphens. No two have the same. Records and the admin API call the key config:NAME, so another name is another key.
+   */
+  name: string;
+  /**
+   * SHA-256 of the whole secret in hex. Never the secret itself.
+   */
+  hash: string;
+  /**
+   * What the key is for.
+   */
+  description?: string;
+  /**
+   * The user path of the key; it always wins over the header of a request. Absent: the root, unless any_user_path.
+   */
+  user_path?: string;
+  /**
+   * Whether each request may name any user path in a header: for clients that serve several users and are trusted to name them. Not together with user_path.
+   */
+  any_user_path: boolean;
+  /**
+   * Labels to sort keys by; a label may have a budget.
+   *
+   * Items: A label: no blanks at its ends, no invisible characters.
+   */
+  labels?: string[];
+  /**
+   * The models that the key may use: `*`, `provider/*`, `provider/model`, bare model ids and names of aliases; letter case does not matter. Absent or empty: every model.
+   *
+   * Items: `*`, `provider/*`, `provider/model`, a bare model id or the name of an alias.
+   */
+  allowed_models?: string[];
+  /**
+   * Whether the key may use the admin API and the dashboard, within its user path.
+   */
+  dashboard_access: boolean;
+  /**
+   * From this moment on the key is refused: RFC 3339. Absent: it has no end.
+   */
+  expires_at?: string;
+  /**
+   * false refuses the key.
+   */
+  enabled: boolean;
 }
 /**
  * The response cache: an equal request gets the answer of an earlier one, without asking a provider. Such an answer counts against no limit and no budget. A change holds at once.
@@ -3141,4 +3194,5 @@ export interface Bodies {
 export interface Entries {
   alias: Alias;
   guardrail: Guardrail;
+  key: ConfigKey;
 }

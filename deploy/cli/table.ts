@@ -91,8 +91,8 @@ DIR. It is model-gateway check with --diff, and has its options and exit codes; 
   {
     name: 'keys',
     usage: keysUsage,
-    summary: 'keys of clients: lists, issues, revokes them',
-    words: ['list', 'issue', 'revoke', 'rotate', '--user-path', '--models', '--expires-in', '--json', '--url'],
+    summary: 'keys of clients: makes, lists, issues, revokes them',
+    words: ['new', 'list', 'issue', 'revoke', 'rotate', '--user-path', '--models', '--expires-in', '--json', '--url'],
     help: keysHelp,
     run: keys,
   },

@@ -1,6 +1,7 @@
-// Managed keys by the digest of their secret, in many small maps: keys after a change share all of them but those of what was changed.
+// Keys by the digest of their secret, in many small maps: keys after a change share all of them but those of what was changed.
 import { byId } from '../documents/order.ts';
 import type { AuthKey } from './auth-key.ts';
+import { counting, isConfigKey } from './config-key.ts';
 
 /**
  * One for each beginning of a digest, three hex digits: digests are evenly spread. Of 100,000 keys a map holds 25, so that a change of 100 keys
@@ -11,12 +12,13 @@ const portions = 4_096;
 interface Portion {
   /** Sorted by id. */
   readonly keys: readonly AuthKey[];
+  /** The ones that count. */
   readonly byDigest: ReadonlyMap<string, AuthKey>;
 }
 
 const noKeys: Portion = { keys: [], byDigest: new Map() };
 
-/** Never changed. Of two keys with the same secret the one with the lower id counts. */
+/** Never changed. Of two keys with the same secret the one that `counting` says counts, of two stored ones that with the lower id. */
 export class KeysByDigest {
   static readonly none: KeysByDigest = new KeysByDigest(
     Array.from({ length: portions }, () => noKeys),
@@ -49,8 +51,17 @@ export class KeysByDigest {
     return this.#portions[placeOf({ digest })]?.byDigest.get(digest);
   }
 
+  /** The other keys with the same secret. */
+  sharing({ id, digest }: Pick<AuthKey, 'id' | 'digest'>): readonly AuthKey[] {
+    const { keys } = this.#portions[placeOf({ digest })] ?? noKeys;
+    return keys.filter((key) => key.digest === digest && key.id !== id);
+  }
+
+  /** All keys; those of the configuration as they count. */
   values(): readonly AuthKey[] {
-    return this.#portions.flatMap(({ keys }) => keys);
+    return this.#portions.flatMap(({ keys, byDigest }) =>
+      keys.map((key) => (isConfigKey(key) ? (byDigest.get(key.digest) ?? key) : key)),
+    );
   }
 }
 
@@ -60,6 +71,9 @@ function placeOf({ digest }: Pick<AuthKey, 'digest'>): number {
 
 function portionOf(keys: readonly AuthKey[]): Portion {
   const byDigest = new Map<string, AuthKey>();
-  for (const key of keys) if (!byDigest.has(key.digest)) byDigest.set(key.digest, key);
+  for (const key of keys) {
+    const first = byDigest.get(key.digest);
+    byDigest.set(key.digest, first === undefined ? key : counting(first, key));
+  }
   return { keys, byDigest };
 }

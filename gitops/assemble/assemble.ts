@@ -4,6 +4,7 @@ import { checkAliases } from '../check/check-aliases.ts';
 import { checkAudit } from '../check/check-audit.ts';
 import { checkBudgets, checkPrices } from '../check/check-budgets.ts';
 import { checkCache } from '../check/check-cache.ts';
+import { checkClientKeys, checkEndsOfKeys } from '../check/check-client-keys.ts';
 import { checkDeprecations } from '../check/check-deprecations.ts';
 import { checkGuardrails } from '../check/check-guardrails.ts';
 import { checkModelNames } from '../check/check-model-names.ts';
@@ -56,7 +57,7 @@ export function assemble(parts: readonly Part[], complete: boolean, context: Loa
   problems.push(...checkServer(config.server, sources), ...checkAudit(config.audit, sources));
   problems.push(...checkCache(config.cache, sources));
   problems.push(...checkTemplates(parts, entitlements), ...checkBudgets(config.budgets, sources));
-  problems.push(...checkGuardrails(config.guardrails, sources));
+  problems.push(...checkGuardrails(config.guardrails, sources), ...checkClientKeys(config.keys, sources));
   const variables = readEnvironmentRules(environment, entitlements);
   const givenBudgets = readEnvironmentBudgets(environment, entitlements);
   for (const found of [providers, aliases, limits, variables, givenBudgets]) {
@@ -71,7 +72,10 @@ export function assemble(parts: readonly Part[], complete: boolean, context: Loa
 
   warnings.push(...checkUserPaths(config, variables.given, sources), ...checkPathSpelling(config, sources));
   warnings.push(...checkPlainPrices(config, sources), ...checkWrittenSecrets(config, sources));
-  if (context.today !== undefined) warnings.push(...checkDeprecations(config, context.today, sources));
+  if (context.today !== undefined) {
+    warnings.push(...checkDeprecations(config, context.today, sources));
+    warnings.push(...checkEndsOfKeys(config.keys, context.today, sources));
+  }
   const places = placesOf(
     { ...config, providerNames },
     { rules: variables.given, budgets: givenBudgets.given },

@@ -1,4 +1,4 @@
-// Warnings about names of models in guardrails and in the cache that lead nowhere. They are not problems: an operator may add an alias of the name.
+// Warnings about names of models in guardrails, in the cache and in keys that lead nowhere. They are not problems: an operator may add an alias of the name.
 import { type KnownModels, knownModels, mayBeDiscovered, type Offer } from '../../domain/rules/known-models.ts';
 import { foldCase } from '../../domain/selector.ts';
 import type { Config } from '../../schemas/types.ts';
@@ -26,7 +26,7 @@ interface NamedOffer extends Offer {
 
 /** A warning for each of the first names that are neither an alias nor a model. */
 export function checkModelNames(
-  config: Pick<Config, 'guardrails' | 'cache'>,
+  config: Pick<Config, 'guardrails' | 'cache' | 'keys'>,
   offer: NamedOffer,
   sources: Sources,
 ): Problem[] {
@@ -34,7 +34,8 @@ export function checkModelNames(
   // One that is not enabled leads nowhere.
   const leading = knownModels({ ...offer, aliases: offer.aliases.filter(({ enabled }) => enabled) });
   const [isKnown, leads] = [namesIn(all), namesIn(leading)];
-  const unknown = namedModels(config).filter(
+  const named = [...namedModels(config), ...modelsOfKeys(config.keys, all)];
+  const unknown = named.filter(
     ({ model, path, isAsked }) => !(isAsked ? leads : isKnown)(foldCase(model)) && !sources.isUnknown(path),
   );
   return unknown.slice(0, enough).map(({ model, path, consequence }) => {
@@ -53,6 +54,17 @@ function namesIn(known: KnownModels): (name: string) => boolean {
     known.aliases.has(name) ||
     mayBeDiscovered(name, known) ||
     families.some((prefix) => name.startsWith(prefix));
+}
+
+/** Without what stands for every model, or for every model of a provider that there is. */
+function modelsOfKeys(keys: Config['keys'], { providers }: KnownModels): NamedModel[] {
+  return keys.flatMap(({ allowed_models: models = [] }, index) =>
+    models.flatMap((model, at): NamedModel[] => {
+      const isEvery = model === '*' || (model.endsWith('/*') && providers.has(foldCase(model.slice(0, -2))));
+      const path = ['keys', index, 'allowed_models', at];
+      return isEvery ? [] : [{ model, path, isAsked: false, consequence: ', so the key may use nothing by it' }];
+    }),
+  );
 }
 
 function namedModels({ guardrails, cache }: Pick<Config, 'guardrails' | 'cache'>): NamedModel[] {

@@ -5,7 +5,7 @@ import { type Path, quote } from '../../schemas/validation/path.ts';
 import type { Sources } from '../assemble/sources.ts';
 import type { Problem } from '../read/problem.ts';
 
-type Sections = Pick<Config, 'rate_limits' | 'budgets' | 'guardrails' | 'cache' | 'audit'> & {
+type Sections = Pick<Config, 'rate_limits' | 'budgets' | 'guardrails' | 'cache' | 'audit' | 'keys'> & {
   readonly aliases: readonly { readonly user_paths?: readonly string[] }[];
 };
 
@@ -44,6 +44,7 @@ function placesIn({
   aliases,
   cache,
   audit,
+  keys,
 }: Sections): { text: string; place: Path }[] {
   const listed = (place: Path, texts: readonly string[] = []) =>
     texts.map((text, index) => ({ text, place: [...place, index] }));
@@ -56,5 +57,8 @@ function placesIn({
     ...aliases.flatMap(({ user_paths }, index) => listed(['aliases', index, 'user_paths'], user_paths)),
     ...listed(['cache', 'without'], cache.without),
     ...listed(['audit', 'without'], audit.without),
+    ...keys.flatMap(({ user_path: text }, index) =>
+      text === undefined ? [] : [{ text, place: ['keys', index, 'user_path'] }],
+    ),
   ];
 }

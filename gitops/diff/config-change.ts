@@ -1,8 +1,8 @@
 // One difference between two configurations, as data and in words. It never holds a secret.
 
 export interface ConfigChange {
-  kind: 'provider' | 'alias' | 'rule' | 'budget' | 'guardrail' | 'setting';
-  /** The name of the provider or guardrail, the source of the alias, scope with subject and period of the rule or budget, or the key of the setting. */
+  kind: 'provider' | 'alias' | 'rule' | 'budget' | 'guardrail' | 'key' | 'setting';
+  /** The name of the provider, guardrail or key, the source of the alias, scope with subject and period of the rule or budget, or the key of the setting. */
   name: string;
   change: 'added' | 'removed' | 'loosened' | 'tightened' | 'changed';
   /** Whether callers may do more or less: ask, say, see of each other, go unrecorded. Absent when neither is certain. */

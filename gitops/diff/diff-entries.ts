@@ -1,9 +1,9 @@
-// The differences between named entries of two configurations: providers, aliases and guardrails. Pure.
+// The differences between named entries of two configurations: providers, aliases, guardrails and keys of clients. Pure.
 import { isDeepStrictEqual } from 'node:util';
 import { guardrailKinds, kindOf } from '../../domain/guardrails/merge-guardrails.ts';
 import { isDiscovering, modelIds } from '../../domain/listed-models.ts';
 import { foldCase } from '../../domain/selector.ts';
-import type { Alias, Guardrail, Provider } from '../../schemas/types.ts';
+import type { Alias, ConfigKey, Guardrail, Provider } from '../../schemas/types.ts';
 import type { AssembledConfig } from '../assemble/assembled.ts';
 import { mayHoldVariable } from '../read/expand.ts';
 import { isSecret } from '../read/problem.ts';
@@ -150,6 +150,40 @@ function membersOf(guardrail: Guardrail): Map<string, unknown> {
 /** Words that are looked for, prompts and addresses are not for everyone. */
 function maySay(member: string, value: unknown): boolean {
   return maySayText(['guardrails', 0, ...member.split('.')], value);
+}
+
+const keyKind: EntryKind<ConfigKey> = {
+  kind: 'key',
+  named: ({ name }) => name,
+  shown: (key) => Object.fromEntries(Object.entries(key).filter(([member]) => member !== 'hash')),
+  sayContent: ({ user_path: path = '/', any_user_path: isAny, allowed_models: models = [], enabled }) =>
+    [isAny ? 'any user path' : `user path ${path}`, models.length === 0 ? 'every model' : nameSome(models)]
+      .concat(enabled ? [] : ['not enabled'])
+      .join(', '),
+  sayDifferences: (before, after) =>
+    sayMembers(membersOfKey(before), membersOfKey(after), (member) => (member === 'hash' ? member : undefined)),
+  effect(before, after) {
+    const [was, is] = [before?.enabled === true, after?.enabled === true];
+    if (was !== is) return is ? 'loosened' : 'tightened';
+    return before && after && was ? effectOf(keyScales, membersOfKey(before), membersOfKey(after)) : undefined;
+  },
+};
+
+const keyScales: Scales = {
+  any_user_path: [true, false],
+  dashboard_access: [true, false],
+  allowed_models: { more: 'loosened', of: 'list' },
+};
+
+/** Without an empty list of models, which restricts nothing. */
+function membersOfKey({ allowed_models: models = [], ...key }: ConfigKey): Map<string, unknown> {
+  return flatten({ ...key, ...(models.length === 0 ? {} : { allowed_models: models }) });
+}
+
+/** The changes of keys of clients, sorted by name. Never a hash. */
+export function diffKeys(before: AssembledConfig, after: AssembledConfig): ConfigChange[] {
+  const byName = ({ keys }: AssembledConfig) => new Map(keys.map((each) => [each.name, each]));
+  return diffEntries(keyKind, byName(before), byName(after));
 }
 
 /** The changes of providers and aliases, each sorted by name. */

@@ -4,13 +4,13 @@ import { lossModes } from '../../domain/rules/on-store-loss.ts';
 import type { AssembledConfig } from '../assemble/assembled.ts';
 import { type ConfigChange, describeChange } from './config-change.ts';
 import { diffBudgets } from './diff-budgets.ts';
-import { diffGuardrails, diffRoutes } from './diff-entries.ts';
+import { diffGuardrails, diffKeys, diffRoutes } from './diff-entries.ts';
 import { diffRules } from './diff-rules.ts';
 import { effectOf, type Scale, type Scales } from './effects.ts';
 import { flatten, sayMembers } from './members.ts';
 
 /**
- * The changes of providers, aliases, rules, budgets, guardrails and settings, in this order. Never the value of a key, a header or an address, nor
+ * The changes of providers, aliases, rules, budgets, guardrails, keys and settings, in this order. Never the value of a key, a header or an address, nor
  * words that a guardrail looks for. More than `mostRules` rules that may differ are one change without details: 1,000 take about 15 ms.
  */
 export function diffConfigs(
@@ -23,6 +23,7 @@ export function diffConfigs(
     ...diffRules(before.rate_limits, after.rate_limits, mostRules),
     ...diffBudgets(before.budgets, after.budgets),
     ...diffGuardrails(before, after),
+    ...diffKeys(before, after),
     ...diffSettings(before, after),
   ];
 }

@@ -17,6 +17,10 @@ const renamed: readonly OtherName[] = [];
 const words = (above: string, names: Readonly<Record<string, string>>): readonly OtherName[] =>
   Object.entries(names).map(([name, now]) => ({ above, name, now }));
 
+/** In the place of a secret, which the files never hold. */
+const hashOnly =
+  'hash, the SHA-256 of the secret, which model-gateway keys new prints; the secret itself stands in no file';
+
 /** What people write who have used LiteLLM, Portkey, Bifrost, Kong or an SDK. */
 const foreign: readonly OtherName[] = [
   ...words('', {
@@ -27,7 +31,7 @@ const foreign: readonly OtherName[] = [
     fallbacks: 'aliases with several targets',
     general_settings: 'server, and environment variables',
     litellm_settings: 'server and cache',
-    virtual_keys: 'the admin API, which issues keys (POST /admin/auth-keys)',
+    virtual_keys: 'keys, or the admin API, which issues keys (POST /admin/auth-keys)',
     caching: 'cache',
     logging: 'audit, and server.access_log',
   }),
@@ -56,6 +60,21 @@ const foreign: readonly OtherName[] = [
     fallbacks: 'targets, the first one first, with strategy: failover',
     retries: 'retry',
     num_retries: 'retry.attempts',
+  }),
+  ...words('keys.*', {
+    value: hashOnly,
+    secret: hashOnly,
+    key: hashOnly,
+    api_key: hashOnly,
+    token: hashOnly,
+    digest: 'hash',
+    key_hash: 'hash',
+    models: 'allowed_models',
+    expires: 'expires_at',
+    expires_in: 'expires_at',
+    path: 'user_path',
+    team: 'user_path',
+    tags: 'labels',
   }),
   ...['user_paths', 'providers', 'models'].flatMap((subjects) =>
     words(`rate_limits.${subjects}.*.limits.*`, {

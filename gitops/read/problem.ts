@@ -54,7 +54,10 @@ const secretKeys: ReadonlySet<unknown> = new Set([
 /** Whether the value at a path may be a secret: then no sentence quotes it. */
 export function isSecret(path: Path): boolean {
   // A key may stand in the place of its file by mistake.
-  return path[0] === 'guardrails' ? isOfWebhook(path) : path[0] === 'providers' && secretKeys.has(path[2]);
+  if (path[0] === 'guardrails') return isOfWebhook(path);
+  // The secret of a key may stand in the place of its hash.
+  if (path[0] === 'keys') return path[2] === 'hash';
+  return path[0] === 'providers' && secretKeys.has(path[2]);
 }
 
 /** The address of a webhook may hold a token. */

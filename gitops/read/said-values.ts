@@ -22,6 +22,15 @@ const openMembers: ReadonlySet<unknown> = new Set([
   'timeouts',
   'unsupported',
 ]);
+/** Members of a key of a client whose texts hold no secrets. */
+const openKeyMembers: ReadonlySet<unknown> = new Set([
+  'name',
+  'description',
+  'user_path',
+  'labels',
+  'allowed_models',
+  'expires_at',
+]);
 /** Members of any other entry. */
 const openNames: ReadonlySet<unknown> = new Set([
   'name',
@@ -50,5 +59,6 @@ export function maySayText(path: Path, value: unknown): boolean {
   const [section] = path;
   if (openSections.has(section)) return true;
   if (section === 'providers') return openMembers.has(path[2]);
+  if (section === 'keys') return openKeyMembers.has(path[2]);
   return path.length > 1 && openNames.has(path.findLast((part) => typeof part === 'string'));
 }

@@ -1,5 +1,5 @@
 // Config and managed documents → what is in force: one frozen snapshot, and the limits to keep to.
-
+import { isDeepStrictEqual } from 'node:util';
 import { type CacheResets, cacheResets } from '../../domain/cache/cache-reset.ts';
 import {
   endedSessions,
@@ -13,6 +13,8 @@ import {
 } from '../../domain/documents/kinds.ts';
 import type { ManagedKind } from '../../domain/documents/managed-kind.ts';
 import { byId } from '../../domain/documents/order.ts';
+import type { AuthKey } from '../../domain/keys/auth-key.ts';
+import { configKeys } from '../../domain/keys/config-key.ts';
 import { type Credentials, credentialsOf } from '../../domain/keys/credentials.ts';
 import { endedByOwner } from '../../domain/keys/ended-sessions.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
@@ -93,6 +95,8 @@ interface Sources {
   readonly managed: ManagedDocuments;
   readonly masterKeyDigest: string | undefined;
   readonly credentials: Credentials;
+  /** Those of the credentials that the config declares. */
+  readonly configKeys: readonly AuthKey[];
   readonly inForce: InForce | undefined;
 }
 
@@ -140,7 +144,7 @@ export function createPublisher(options: PublishOptions): Publisher {
   return {
     config(next, revision) {
       const loaded = { config: next, revision, rules: compileRules(next.rate_limits) };
-      publish(recompiled({ ...sources, loaded }, settings));
+      publish(recompiled({ ...sources, loaded, ...keysAfter(sources, next) }, settings));
     },
     documents({ documents }, { source }) {
       const managed = readManaged(documents, sources.managed);
@@ -191,6 +195,7 @@ function initialSources(masterKey: string | undefined): Sources {
     managed: readManaged([]),
     masterKeyDigest,
     credentials: credentialsOf(masterKeyDigest, []),
+    configKeys: [],
     inForce: undefined,
   };
 }
@@ -207,6 +212,16 @@ function credentialsAfter(before: Sources, managed: ManagedDocuments, isComplete
   if (keys === keysBefore && ended === endedBefore && isComplete === credentials.isComplete) return credentials;
   const changed = credentials.keys.changed(differences(keysBefore, keys, byId));
   return credentialsOf(masterKeyDigest, changed, isComplete, endedByOwner(ended));
+}
+
+/** The same ones when the config declares the same keys, see `credentialsAfter`. */
+function keysAfter(before: Sources, { keys }: AssembledConfig): Pick<Sources, 'credentials' | 'configKeys'> {
+  const { credentials, configKeys: gone, loaded } = before;
+  if (isDeepStrictEqual(loaded?.config.keys ?? [], keys)) return { credentials, configKeys: gone };
+  const { masterKeyDigest, isComplete, endedSessions: ended } = credentials;
+  const come = configKeys(keys);
+  const changed = credentials.keys.changed({ gone, come });
+  return { credentials: credentialsOf(masterKeyDigest, changed, isComplete, ended), configKeys: come };
 }
 
 /** Calls back at a time, by the clock as it is then. */

@@ -15,7 +15,7 @@ const introduction = `# Reference
 Every field of the YAML, every environment variable, endpoint, header, error code and metric. This page is generated from their
 declarations by \`npm run generate\`; a test compares the two. Do not edit it.`;
 
-const fieldsIntroduction = `The configuration is every \`*.yaml\` file of a directory and of the directories in it. Entries of \`providers\`, \`aliases\`, \`guardrails\` and \`rate_limits\` may be spread over files; every other key is in one file. An unknown field is a mistake.
+const fieldsIntroduction = `The configuration is every \`*.yaml\` file of a directory and of the directories in it. Entries of \`providers\`, \`aliases\`, \`guardrails\`, \`keys\`, \`budgets\` and \`rate_limits\` may be spread over files; every other key is in one file. An unknown field is a mistake.
 \`[]\` means each entry of a list, \`<name>\` a name that you choose.`;
 
 const variablesIntroduction = `Each process reads its variables once, at its start. An empty variable counts as unset. What is wrong with any of them is reported

@@ -31,6 +31,7 @@ export function entrySchemas(): EntrySchema[] {
   return [...schemasIn('config')].flatMap(([section, { items, $defs = {} }]) => {
     const name = /^#\/\$defs\/(\w+)$/.exec(items?.$ref ?? '')?.[1];
     if (name === undefined) return [];
-    return [{ name, type: $defs[name]?.title ?? name, reference: `${section}.schema.json#/$defs/${name}` }];
+    const type = ($defs[name]?.title ?? name).replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase());
+    return [{ name, type, reference: `${section}.schema.json#/$defs/${name}` }];
   });
 }

@@ -12,7 +12,11 @@ const stored = storedRefusals;
 const keys = { tag: 'Keys', access: 'operator' } as const;
 const keyWrite: Refusals = { 409: ['write_conflict'], 503: stored };
 const oneKey = { ...keys, parameters: ['KeyId'] } as const;
-const oneKeyWrite: Refusals = { ...keyWrite, 404: ['auth_key_not_found'] };
+const oneKeyWrite: Refusals = {
+  ...keyWrite,
+  404: ['auth_key_not_found'],
+  409: ['auth_key_config_owned', 'write_conflict'],
+};
 const key = { status: 200, says: 'The key as it is now.', schema: 'auth-key', headers: writeHeaders } as const;
 
 const rateLimitOperations = managedOperations({
@@ -159,7 +163,7 @@ const authKeyOperations: readonly Operation[] = [
     id: 'listAuthKeys',
     method: 'get',
     path: '/admin/auth-keys',
-    summary: 'The managed keys, newest first, without their secrets.',
+    summary: 'All keys, without their secrets: those of the configuration, then those of operators, newest first.',
     description: 'While the store does not answer, the keys in force are listed, each marked `stale`.',
     success: { status: 200, says: 'The keys.', schema: 'auth-key-list', headers: ['x-gateway-stale'] },
     refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
@@ -190,7 +194,7 @@ const authKeyOperations: readonly Operation[] = [
     id: 'getAuthKey',
     method: 'get',
     path: '/admin/auth-keys/{id}',
-    summary: 'One managed key, without its secret.',
+    summary: 'One key, without its secret.',
     success: { ...key, says: 'The key.', headers: ['x-gateway-stale'] },
     refusals: { 404: ['auth_key_not_found'], 503: ['store_unavailable'] },
   },
@@ -219,7 +223,7 @@ const authKeyOperations: readonly Operation[] = [
     refusals: {
       ...oneKeyWrite,
       403: ['admin_scope_denied'],
-      409: ['auth_key_inactive', 'too_many_auth_keys', 'write_conflict'],
+      409: ['auth_key_config_owned', 'auth_key_inactive', 'too_many_auth_keys', 'write_conflict'],
     },
   },
   {

@@ -58,7 +58,7 @@ export const parameters = {
     in: 'path',
     required: true,
     description: 'The id of the key; it is not secret.',
-    schema: { type: 'string', format: 'uuid' },
+    schema: { type: 'string' },
     example: '3b241101-e2bb-4255-8caf-4136c566a962',
   },
   IfMatch: {

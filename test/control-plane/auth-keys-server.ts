@@ -6,11 +6,13 @@ import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
 import { managedKeys } from '../../domain/documents/kinds.ts';
 import { readKind } from '../../domain/documents/managed-kind.ts';
+import { configKeys } from '../../domain/keys/config-key.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { knownModels } from '../../domain/rules/known-models.ts';
 import { defaultConfig } from '../../gitops/read/validate.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
+import type { ConfigKey } from '../../schemas/types.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import type { StateStore } from '../../store/state/state-store.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
@@ -52,6 +54,8 @@ export interface StandOptions {
   readonly quotas?: Partial<Quotas>;
   /** Keys of budgets of the configuration. */
   readonly budgets?: readonly { readonly key: string }[];
+  /** Entries of the configuration; each is declared in `keys.yaml:1`. */
+  readonly declared?: readonly ConfigKey[];
   readonly register?: (app: ReturnType<typeof createServer>) => void;
 }
 
@@ -65,16 +69,18 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
     quotas,
     register,
     budgets = [],
+    declared = [],
   } = options;
+  const keysOfConfig = configKeys(declared);
   const store = openStateStore({ directory, pollMs: 20 });
   t.teardown(() => store.close());
   const clock = { nowMs: startedAtMs };
   const masterKeyDigest = master === null ? undefined : digestOf(master);
-  let credentials = credentialsOf(masterKeyDigest, []);
+  let credentials = credentialsOf(masterKeyDigest, keysOfConfig);
   let inForce = -1;
   const look = async (): Promise<void> => {
     const { documents, revision } = await store.read();
-    credentials = credentialsOf(masterKeyDigest, readKind(managedKeys, documents).values);
+    credentials = credentialsOf(masterKeyDigest, [...keysOfConfig, ...readKind(managedKeys, documents).values]);
     inForce = revision;
   };
   await look();
@@ -119,6 +125,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
         aliases: [{ source: 'fast' }, { source: 'team/chat' }],
       }),
     budgets: () => budgets,
+    declared: () => ({ keys: keysOfConfig, places: new Map(declared.map(({ name }) => [name, 'keys.yaml:1'])) }),
     nowMs: () => clock.nowMs,
   };
   await app.register(authKeys, { parts });

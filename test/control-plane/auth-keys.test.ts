@@ -40,6 +40,7 @@ await test('a key is issued with its secret, this one time', async (t) => {
   const { id: issuedId, value, redacted_value, ...rest } = body;
   const id = String(issuedId);
   t.same(rest, {
+    source: 'manual',
     name: 'CI',
     description: 'the pipeline',
     user_path: '/team/ci',

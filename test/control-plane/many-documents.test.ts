@@ -54,7 +54,8 @@ await test('a decision reads the documents that it is about, and no others', (t)
   const { count, keyAt, ruleAt } = countedDocuments();
   const keys = paths.map((path, index) => keyAt(`k${index}`, path));
   const documents = [...keys, ...paths.map((path) => ruleAt(path))].sort(inOrder);
-  const surroundings = { names: { providers: new Set<string>(), aliases: new Set<string>() }, budgets: [] };
+  const names = { providers: new Set<string>(), aliases: new Set<string>() };
+  const surroundings = { names, budgets: [], declared: { keys: [], places: new Map<string, string>() } };
   count.read = 0;
 
   const view = viewOf({ documents }, master, surroundings, nowMs);

@@ -142,7 +142,13 @@ export async function startReachPlane(t: Teardown) {
     parts: { ...admin, settings: () => config.declared.cache, known: () => config.known, storeEngine: 'sqlite', fleet },
   });
   await app.register(authKeys, {
-    parts: { ...admin, uses: store.uses, known: () => config.known, budgets: () => ofBudgets.budgets },
+    parts: {
+      ...admin,
+      uses: store.uses,
+      known: () => config.known,
+      budgets: () => ofBudgets.budgets,
+      declared: () => ({ keys: [], places: config.places.keys }),
+    },
   });
   await app.register(managedRoutes(virtualModelResource), {
     parts: {

@@ -1,10 +1,12 @@
 // The command `model-gateway`: what it says of itself, and what it says when it is called wrongly.
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { test } from 'tap';
+import { parse } from 'yaml';
 import { commands } from '../../deploy/cli/table.ts';
 import { modelCatalogue } from '../../domain/models/model-facts.ts';
 
@@ -46,6 +48,25 @@ await test('a wrong call ends with 2 and says what is right', async (t) => {
   });
   t.match(await gateway('keys', 'issue'), { code: 2, stderr: /^usage: model-gateway keys/ });
   t.match(await gateway('diff', 'examples/quickstart/config'), { code: 2, stderr: /^usage: model-gateway diff/ });
+});
+
+await test('a new key of the configuration: the secret, and an entry that its check accepts', async (t) => {
+  const { code, stdout } = await gateway('keys', 'new', 'ci', '--user-path', '/team/ci', '--models', 'chat, fast');
+  t.equal(code, 0);
+  const [secret = '', , ...yaml] = stdout.split('\n');
+  t.match(secret, /^sk-gw-[\w-]{43}$/);
+  t.same(parse(yaml.join('\n')), {
+    keys: [
+      {
+        name: 'ci',
+        hash: `sha256:${createHash('sha256').update(secret).digest('hex')}`,
+        user_path: '/team/ci',
+        allowed_models: ['chat', 'fast'],
+      },
+    ],
+  });
+  t.throws(() => parse(stdout), 'the secret is not put into git as it is');
+  t.match(await gateway('keys', 'new', 'c i'), { code: 1, stderr: /NAME must be/ });
 });
 
 await test('a program takes the place of the command: its exit code is that of the program', async (t) => {

@@ -68,6 +68,7 @@ await test('every entry has the line where it stands, in a file relative to the 
       ['label 604800 batch', 'limits.yaml:21'],
     ],
     guardrails: [['mask', 'limits.yaml:23']],
+    keys: [],
   });
 });
 
@@ -91,5 +92,6 @@ await test('they pass between threads, and a proxy holds them too', async (t) =>
     rules: [],
     budgets: [],
     guardrails: [],
+    keys: [],
   });
 });

@@ -100,7 +100,15 @@ export async function startAdmin(t: Test) {
     },
   });
   await app.register(authKeys, {
-    parts: { store, uses: store.uses, quotas, known: () => nothingKnown, budgets: () => [], nowMs },
+    parts: {
+      store,
+      uses: store.uses,
+      quotas,
+      known: () => nothingKnown,
+      budgets: () => [],
+      declared: () => ({ keys: [], places: new Map<string, string>() }),
+      nowMs,
+    },
   });
   const skipped = { unreadable: 0, unsealed: 0 };
   const known = { storeId: undefined, revision: 0, evicts: undefined, writeBacks: 0, skipped };

@@ -27,6 +27,8 @@ export interface View {
   readonly operator: Operator;
   /** The key with this id, when the operator may see it. */
   readonly find: (id: string) => AuthKey | undefined;
+  /** Where the configuration declares the key with this id, when the operator may see it. */
+  readonly placeOf: (id: string) => string | undefined;
   /** Whether a key with this id cannot be read. */
   readonly isUnreadable: (id: string) => boolean;
   /** The names that decide the meaning of entries of `allowed_models`. */
@@ -35,14 +37,27 @@ export interface View {
   readonly budgetLabels: () => ReadonlySet<string>;
 }
 
+/** The keys that the configuration declares. */
+export interface DeclaredKeys {
+  readonly keys: readonly AuthKey[];
+  /** `<file>:<line>` by name. */
+  readonly places: ReadonlyMap<string, string>;
+}
+
 /** The parts of the configuration that concern keys. */
 export interface KeySurroundings extends Pick<View, 'names'> {
+  readonly declared: DeclaredKeys;
   /** The budgets that it declares. */
   readonly budgets: readonly Pick<Budget, 'key'>[];
 }
 
 /** The stored keys as this operator sees them. Throws 401 and 403 when the operator's key has lost its rights. */
-export function viewOf(state: KindState, operator: Operator, { names, budgets }: KeySurroundings, nowMs: number): View {
+export function viewOf(
+  state: KindState,
+  operator: Operator,
+  { names, budgets, declared }: KeySurroundings,
+  nowMs: number,
+): View {
   const keys = storedKind(managedKeys, state);
   const current = refreshOperator(operator, keys.get, nowMs);
   let labels: ReadonlySet<string> | undefined;
@@ -51,6 +66,10 @@ export function viewOf(state: KindState, operator: Operator, { names, budgets }:
     find(id) {
       const key = keys.get(id);
       return key !== undefined && isInScope(current, key.userPath) ? key : undefined;
+    },
+    placeOf(id) {
+      const key = declared.keys.find((each) => each.id === id && isInScope(current, each.userPath));
+      return key && (declared.places.get(key.name) ?? 'the configuration');
     },
     isUnreadable: keys.isUnreadable,
     names,
@@ -63,11 +82,16 @@ export function viewOf(state: KindState, operator: Operator, { names, budgets }:
   };
 }
 
-/** The visible key with this id. Throws 404 `auth_key_not_found`, also for a key outside of the operator's scope. */
-export function findKey(view: Pick<View, 'find'>, id: string): AuthKey {
+/**
+ * The visible stored key with this id. Throws 409 `auth_key_config_owned` for one that the configuration declares, 404 `auth_key_not_found`,
+ * also for a key outside of the operator's scope.
+ */
+export function findKey(view: Pick<View, 'find' | 'placeOf'>, id: string): AuthKey {
   const key = view.find(id);
-  if (key === undefined) throw refusal('auth_key_not_found', { fill: { id } });
-  return key;
+  if (key !== undefined) return key;
+  const place = view.placeOf(id);
+  if (place !== undefined) throw refusal('auth_key_config_owned', { fill: { id, place } });
+  throw refusal('auth_key_not_found', { fill: { id } });
 }
 
 /** The parts of a new key. */

@@ -1,6 +1,7 @@
-// A managed key as answers show it: every member except its digest.
+// A key as answers show it: every member except its digest.
 
 import { type AuthKey, authKeyBody, isActive } from '../../../domain/keys/auth-key.ts';
+import { isConfigKey } from '../../../domain/keys/config-key.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
 
 const hourMs = 3_600_000;
@@ -13,15 +14,28 @@ export interface RecordFacts {
   readonly isStale?: boolean;
   /** The hour of the last use: whole hours since 1970. Undefined: never, or not known. */
   readonly usedHour?: number | undefined;
+  /** Where the configuration declares it. */
+  readonly declaredAt?: string | undefined;
+  /** The id of the key of the configuration with the same secret. */
+  readonly replacedBy?: string | undefined;
 }
 
 /** The record of `schemas/admin/auth-key.schema.json`. */
-export function keyRecord(key: AuthKey, { nowMs, isStale = false, usedHour }: RecordFacts): object {
-  const { digest: _, ...shown } = authKeyBody(key);
+export function keyRecord(
+  key: AuthKey,
+  { nowMs, isStale = false, usedHour, declaredAt, replacedBy }: RecordFacts,
+): object {
+  const isDeclared = isConfigKey(key);
+  const { digest: _, redacted_value, created_at, updated_at, ...shown } = authKeyBody(key);
   return {
     id: key.id,
+    source: isDeclared ? 'config' : 'manual',
     ...shown,
+    // The configuration has neither the secret nor dates.
+    ...(isDeclared ? {} : { redacted_value, created_at, updated_at }),
     active: isActive(key, nowMs),
+    ...(declaredAt === undefined ? {} : { declared_at: declaredAt }),
+    ...(replacedBy === undefined ? {} : { replaced_by: replacedBy }),
     ...(usedHour === undefined ? {} : { last_used_at: timestamp(usedHour * hourMs) }),
     ...(isStale ? { stale: true } : {}),
   };

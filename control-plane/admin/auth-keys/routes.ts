@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import type { Budget } from '../../../domain/budgets/budget.ts';
 import { managedKeys, manualBudgets } from '../../../domain/documents/kinds.ts';
 import type { AuthKey } from '../../../domain/keys/auth-key.ts';
+import { isConfigKey } from '../../../domain/keys/config-key.ts';
 import { newSecret } from '../../../domain/keys/secret.ts';
 import type { KnownModels } from '../../../domain/rules/known-models.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
@@ -19,6 +20,7 @@ import { type Known, readStored, staleHeader, unlessUnavailable } from '../../ma
 import {
   amendKey,
   type Decision,
+  type DeclaredKeys,
   deactivateKey,
   deleteKey,
   findKey,
@@ -54,6 +56,8 @@ export interface AuthKeyParts {
   known(): KnownModels;
   /** The budgets that the configuration declares. */
   budgets(): readonly Pick<Budget, 'key'>[];
+  /** The keys that the configuration declares. */
+  declared(): DeclaredKeys;
   /** Unix milliseconds. */
   nowMs(): number;
 }
@@ -78,7 +82,7 @@ function createKeyWriter(parts: AuthKeyParts): KeyWriter {
   const commit = createCommitter(parts.store, [managedKeys, manualBudgets]);
   const nowMs = (): number => Math.floor(parts.nowMs());
   const view: KeyWriter['view'] = (state, operator) =>
-    viewOf(state, operator, { names: parts.known(), budgets: parts.budgets() }, nowMs());
+    viewOf(state, operator, { names: parts.known(), budgets: parts.budgets(), declared: parts.declared() }, nowMs());
   const write: KeyWriter['write'] = async (reply, decide) => {
     const { decision, revision } = await commit(decide);
     reply.headers(stateRevision(revision));
@@ -122,7 +126,12 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     const isStale = uses === undefined;
     reply.headers(staleHeader(isStale));
     const now = nowMs();
-    return (key) => keyRecord(key, { nowMs: now, isStale, usedHour: uses?.get(key.id) });
+    const { keys: declared, places } = parts.declared();
+    const ids = new Map(declared.map(({ digest, id }) => [digest, id]));
+    return (key) => {
+      const facts = isConfigKey(key) ? { declaredAt: places.get(key.name) } : { replacedBy: ids.get(key.digest) };
+      return keyRecord(key, { nowMs: now, isStale, usedHour: uses?.get(key.id), ...facts });
+    };
   };
 
   // An answer may hold a secret, and may be out of date at once.
@@ -132,9 +141,9 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     readQuery(query, []);
     const known = await readStored(store);
     const current = view(known.state, operator).operator;
-    const visible = keysOf(known.state)
-      .newest()
-      .filter(({ userPath }) => isInScope(current, userPath));
+    const visible = [...parts.declared().keys, ...keysOf(known.state).newest()].filter(({ userPath }) =>
+      isInScope(current, userPath),
+    );
     const record = await shown(visible, known, reply);
     const list = new LongList('[', textsOf(visible, record), ']');
     return reply.type(longListType).send(bodyOf(list));
@@ -142,7 +151,10 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
 
   app.get('/admin/auth-keys/:id', { config }, async ({ params, operator }: OneKey, reply) => {
     const known = await readStored(store);
-    const key = findKey(view(known.state, operator), params.id);
+    const seen = view(known.state, operator);
+    const declared = parts.declared().keys.find(({ id }) => id === params.id);
+    const key =
+      declared !== undefined && isInScope(seen.operator, declared.userPath) ? declared : findKey(seen, params.id);
     const record = await shown([key], known, reply);
     return record(key);
   });

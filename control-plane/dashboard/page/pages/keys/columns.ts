@@ -1,6 +1,7 @@
 // The columns of the table of keys.
 import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';
+import { Place } from '../../parts/place.ts';
 import { RowButtons } from '../../parts/row-buttons.ts';
 import type { Column } from '../../parts/table.ts';
 import { Countdown, TimeText } from '../../parts/time-text.ts';
@@ -34,6 +35,7 @@ export function columnsFor(act: (action: KeyAction, key: Key) => void): readonly
       width: '6%',
       isUntitled: true,
       cell: (key) =>
+        key.source === 'manual' &&
         html`<${RowButtons} name=${key.name} offered=${key.active ? ofActive : ofOthers} onChoose=${(action: KeyAction) => act(action, key)} />`,
     },
   ];
@@ -43,11 +45,14 @@ interface OfKey {
   readonly of: Key;
 }
 
-function Name({ of: { name, description, labels = [], redacted_value } }: OfKey): View {
+function Name({
+  of: { name, description, labels = [], redacted_value, source, declared_at, replaced_by },
+}: OfKey): View {
   return html`<div class="cell">
     <span class="name" title=${description === undefined ? name : `${name}: ${description}`}>${name}</span>
     <span class="cell-line">
-      <code class="quiet">${redacted_value}</code>
+      ${source === 'config' ? html`<${Badge} title="The configuration declares it; it is changed there">config</${Badge}><span class="small shrinks"><${Place} at=${declared_at} /></span>` : html`<code class="quiet">${redacted_value}</code>`}
+      ${replaced_by !== undefined && html`<${Badge} tone="warn" title=${`The configuration declares the same secret (${replaced_by}), which is in force in the place of this key. Delete this one.`}>in config</${Badge}>`}
       ${labels.slice(0, 3).map((label) => html`<${Badge} key=${label}>${label}</${Badge}>`)}
       ${labels.length > 3 && html`<${Badge} title=${labels.join(', ')}>${`+${labels.length - 3}`}</${Badge}>`}
     </span>
@@ -100,7 +105,7 @@ function LastUse({ of: { last_used_at, created_at, created_by, stale } }: OfKey)
         ? html`<span class="quiet">${stale ? 'not known now' : 'never'}</span>`
         : html`<time dateTime=${last_used_at} title="In this hour: uses are noted by the hour">${localHourSpan(parseTime(last_used_at))}</time>`
     }
-    <span class="quiet small" title=${`Created by ${by}`}>created <${TimeText} at=${created_at} /></span>
+    ${created_at !== undefined && html`<span class="quiet small" title=${`Created by ${by}`}>created <${TimeText} at=${created_at} /></span>`}
   </div>`;
 }
 

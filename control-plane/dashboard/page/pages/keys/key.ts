@@ -3,6 +3,10 @@ import { parseTime } from '../../time.ts';
 
 export interface Key {
   readonly id: string;
+  readonly source: 'manual' | 'config';
+  readonly declared_at?: string;
+  /** The key of the configuration with the same secret. */
+  readonly replaced_by?: string;
   readonly name: string;
   readonly description?: string;
   readonly user_path?: string;
@@ -10,13 +14,14 @@ export interface Key {
   readonly labels?: readonly string[];
   readonly allowed_models?: readonly string[];
   readonly dashboard_access: boolean;
-  readonly redacted_value: string;
+  /** Absent where the configuration declares the key, and so are the dates. */
+  readonly redacted_value?: string;
   readonly enabled: boolean;
   readonly active: boolean;
   readonly expires_at?: string;
   readonly deactivated_at?: string;
   readonly last_used_at?: string;
-  readonly created_at: string;
+  readonly created_at?: string;
   readonly created_by: string;
   readonly stale?: true;
 }
