@@ -57,7 +57,7 @@ export const usageOperations: readonly Operation[] = [
     path: '/admin/usage/summary',
     summary: 'What was used in all, and what it cost.',
     description:
-      'All filters of usage are exact; `user_path` means all below it, too. Costs are US dollars. Questions of the gateway itself cost the caller: they are in costs, tokens and `attempts`, and are no requests. Zero while usage is not tracked.',
+      'All filters of usage are exact; `user_path` means all below it, too. Costs are US dollars. Questions of the gateway itself cost the caller: they are in costs, tokens and `attempts`, and are no requests; so are copies to mirrors, whose user path is `/mirror`. Zero while usage is not tracked.',
     parameters: filters,
     success: { status: 200, says: 'The sums.', schema: 'usage-summary' },
     refusals,
