@@ -1,8 +1,9 @@
-// Caps of a fleet of eight while its parts fail: three proxies and Redis are killed, Redis is silent, and no trailing period holds more than the
-// cap.
+// Caps of a fleet of eight (of five in a short run) while its parts fail: three proxies and Redis are killed, Redis is silent, and no trailing
+// period holds more than the cap.
 import { setTimeout } from 'node:timers/promises';
 import { t as suite, test } from 'tap';
 import { type Answer, judge } from '../accuracy/oracle.ts';
+import { extent } from '../support/extent.ts';
 import { startFakeRealtime } from '../support/fake-realtime.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
@@ -15,13 +16,15 @@ suite.setTimeout(180_000);
 const period = { cap: 40, periodMs: 2_000 };
 const slots = 8;
 const leaseWaitMs = 250;
+/** Of each proxy between two requests of a load: all of them ask for several times what the cap admits. */
+const pauseMs = extent(20, 40);
 const upstream = await startFakeUpstream({ t: suite });
 const voices = await startFakeRealtime(suite);
 const rule = (path: string, limit: object) => ({ path, limits: [limit] });
 const window = { period_seconds: period.periodMs / 1000, max_requests: period.cap };
 const fleet = await startFleet(suite, {
   store: 'redis',
-  proxies: 8,
+  proxies: extent(8, 5),
   config: {
     providers: {
       fake: { type: 'openai', base_url: upstream.url, models: ['fake-small'] },
@@ -42,7 +45,7 @@ const fleet = await startFleet(suite, {
 const { proxies } = fleet;
 const [one, two] = proxies as readonly [Gateway, Gateway];
 /** These are killed; all but the last start again at once. */
-const victims = proxies.slice(5) as [Gateway, Gateway, Gateway];
+const victims = proxies.slice(-3) as [Gateway, Gateway, Gateway];
 const [gone] = victims.slice(-1) as [Gateway];
 const restarted = victims.slice(0, -1);
 
@@ -92,7 +95,7 @@ function load(path: string) {
       const content = `${path} ${sent.size}`;
       sent.set(content, performance.now());
       statuses.push((await ask(proxy, path, content)).status);
-      await setTimeout(20);
+      await setTimeout(pauseMs);
     }
   });
   return {
@@ -138,31 +141,31 @@ async function storeIs(state: 'lost' | 'there'): Promise<void> {
 /** A realtime session that holds a slot. */
 const talk = (proxy: Gateway): Promise<ClientSession> =>
   openSession(proxy, { headers: { 'x-gateway-user-path': '/slots' } });
+/** One that the store answers late is refused: it may come again. */
+const talkSoon = (proxy: Gateway) => waitFor('a free slot', () => talk(proxy).catch(() => undefined));
 
 await test('three proxies and Redis are killed: caps hold, slots come back, and no request waits for long', async (t) => {
   // What a process was late at its start does not count.
   await longestWaits(proxies);
   await upstream.behave((entry) => (contentOf(entry) === 'stay' ? { kind: 'hang' } : undefined));
   const held = [...victims, one].map((proxy) => ask(proxy, '/slots', 'stay'));
-  const talks = await Promise.all([...victims, one].map(talk));
+  const talks = await Promise.all([...victims, one].map(talkSoon));
   await upstream.waitFor((ledger) => ledger.filter((entry) => contentOf(entry) === 'stay').length === held.length);
   t.equal((await ask(two, '/slots')).status, 429, 'requests and sessions of all fill the cap');
   t.equal((await refusedSession(two, { headers: { 'x-gateway-user-path': '/slots' } })).status, 429);
 
   const loads = [load('/window-closed'), load('/window-share')] as const;
   const go = (more: number) => Promise.all(loads.map((each) => each.go(more)));
-  await go(400);
+  await go(extent(400, 200));
   const waits = await longestWaits(victims);
   await Promise.all(restarted.map((proxy) => proxy.process.kill()));
   await Promise.all(restarted.map((proxy) => proxy.restart()));
   t.equal((await usage(two, '/slots'))?.in_flight, 4, 'slots of those that start again are free at once');
   // Killed last, because its slots are its own for a few seconds only.
   await gone.process.kill();
-  // A request that the store answers late is refused: it may come again.
-  const talkSoon = (proxy: Gateway) => waitFor('a free slot', () => talk(proxy).catch(() => undefined));
   const more = await Promise.all([one, two, ...restarted].map(talkSoon));
   t.equal((await ask(two, '/slots')).status, 429, 'those of the one that is gone are not');
-  await go(200);
+  await go(extent(200, 100));
   await fleet.redis?.kill();
   await go(40);
   await fleet.redis?.restart();

@@ -1,8 +1,8 @@
 // Money over a fleet: two proxies on one store spend together what a budget allows, though 50 clients ask at once and records come later.
 import { t as suite, test } from 'tap';
 import { type Entry, startFakeUpstream } from '../support/fake-upstream.ts';
-import { startFleet } from '../support/fleet.ts';
 import type { Gateway } from '../support/gateway.ts';
+import { shareFleet } from '../support/shared.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const clients = 50;
@@ -29,7 +29,7 @@ const models = [
   { id: 'fee', pricing: { input_per_mtok: 0, output_per_mtok: 0, per_request: 0.5 } },
 ];
 const monthly = (mode: string) => [{ period: 'monthly', amount, mode }];
-const fleet = await startFleet(suite, {
+const fleet = await shareFleet({
   store: 'redis',
   scope: 'fleet',
   config: {

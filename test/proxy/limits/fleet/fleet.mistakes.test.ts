@@ -15,6 +15,9 @@ const mark = '?mistake=';
 const worlds = extent(400, 60);
 const requests = 600;
 
+/** A short run tries every third mistake, unless one is named: worlds are told from seeds, so that what finds it does not change by itself. */
+const stride = extent(1, process.env['FLEET_MISTAKE'] === undefined ? 3 : 1);
+
 /** Only those whose name contains this. */
 const wanted = process.env['FLEET_MISTAKE'] ?? '';
 
@@ -64,7 +67,7 @@ async function find(index: number): Promise<{ readonly told: number; readonly fa
 }
 
 for (const [index, { name }] of mistakes.entries()) {
-  if (!name.includes(wanted)) continue;
+  if (!name.includes(wanted) || index % stride !== 0) continue;
   await test(`worlds find: ${name}`, { timeout: isFull ? 600_000 : 60_000 }, async (t) => {
     const { told, faults } = await find(index);
     t.comment(`in ${told} worlds: ${faults[0] ?? 'nothing'}`);
