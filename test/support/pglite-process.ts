@@ -1,10 +1,11 @@
 // PGlite, a PostgreSQL in WebAssembly, with pgvector, on a socket as a server has it: node test/support/pglite-process.ts /tmp/directory
 // It has one database. Its backend serves all connections in turn: one keeps it until its transaction is over.
-import { rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
+import manifest from '../package.json' with { type: 'json' };
 
 /** Of the protocol of PostgreSQL, version 3 (manual, "Message Formats"). */
 const startupVersion = 196_608;
@@ -14,7 +15,7 @@ const owner = 'gateway';
 /** What PGlite calls it. */
 const superuser = 'postgres';
 
-const engine = await PGlite.create({ extensions: { vector } });
+const engine = await openEngine();
 /** What the backend does now. */
 let busy: Promise<unknown> = Promise.resolve();
 
@@ -112,6 +113,22 @@ class Connection {
     this.#socket.destroy();
     this.#end();
   }
+}
+
+/** With an empty database, whose making takes seconds of the processor: it is made once for a version. */
+async function openEngine(): Promise<PGlite> {
+  const extensions = { vector };
+  const cache = join(import.meta.dirname, '../../node_modules/.cache');
+  const kept = join(cache, `pglite-${manifest.devDependencies['@electric-sql/pglite']}.tar`);
+  if (existsSync(kept)) return PGlite.create({ extensions, loadDataDir: new Blob([readFileSync(kept)]) });
+  const made = await PGlite.create({ extensions });
+  const files = await made.dumpDataDir('none');
+  mkdirSync(cache, { recursive: true });
+  // Several may make it at once.
+  const beside = `${kept}.${process.pid}`;
+  writeFileSync(beside, Buffer.from(await files.arrayBuffer()));
+  renameSync(beside, kept);
+  return made;
 }
 
 function packet(kind: string, body: Buffer): Buffer {

@@ -20,7 +20,13 @@ async function realVectors(t: Teardown): Promise<PostgresServer | undefined> {
 
 async function startPglite(t: Teardown): Promise<VectorPostgres> {
   const directory = temporaryDirectory(t, 'gateway-pglite');
-  const server = await startProcess({ entry: 'test/support/pglite-process.ts', args: [directory], t });
+  const server = await startProcess({
+    t,
+    entry: 'test/support/pglite-process.ts',
+    args: [directory],
+    // To compile it well takes longer than what tests ask of it.
+    execArgv: ['--liftoff-only'],
+  });
   const url = `postgresql://gateway@localhost/test?host=${directory}`;
   return {
     // To make another takes a second: the one that is there is emptied, and the tests of a file come in turn.
