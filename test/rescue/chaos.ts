@@ -9,7 +9,7 @@ import { createRandom } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { doors } from './cells.ts';
 import { type Heard, hear } from './heard.ts';
-import { behaviourOf } from './play.ts';
+import { behaviourOf, behind } from './play.ts';
 import type { Act, WireName } from './scenario.ts';
 import type { Answer } from './wires.ts';
 
@@ -45,7 +45,6 @@ const always: readonly Act[] = [
   { status: 500 },
   { status: 503 },
   { status: 529 },
-  { status: 429, headers: { 'retry-after-ms': '1' } },
   { until: 'nothing', ending: 'closes' },
   { until: 'nothing', ending: 'resets' },
   { until: 'nothing', ending: 'silence' },
@@ -93,19 +92,19 @@ function fateOf(seed: number, number: number): Fate {
 /** Runs the load; what it starts ends with `t`. */
 export async function runChaos(t: Teardown, { seconds, perMinute, seed }: ChaosOptions): Promise<ChaosReport> {
   const upstream = await startFakeUpstream({ t, models: [] });
-  /** The bodies that providers got for each request. */
+  /** What providers got for each request: the path, and the body. */
   const asked = new Map<number, string[]>();
   await upstream.behave((entry) => {
     const request = entry.body.toString();
     const number = Number(/Q(\d+)x/.exec(request)?.[1]);
-    asked.set(number, [...(asked.get(number) ?? []), request]);
+    asked.set(number, [...(asked.get(number) ?? []), `${entry.path} ${request}`]);
     const { plans, answers, isStream } = fateOf(seed, number);
     const index = paths.indexOf(entry.path);
     const [wire = 'chat', answer, act = 'answers'] = [wires[index], answers[index], plans[index]];
     if (answer === undefined) return { kind: 'error', status: 404 };
     const first = answers.find(({ text }) => request.includes(text.slice(0, text.indexOf(':')))) ?? answer;
-    const plan = act === 'answers' ? 'goes on' : act;
-    return behaviourOf({ wire, model: 'm', answer, plan, isStream, first }, 0, request);
+    const player = { wire, model: 'm', answer, plan: act, isStream, first };
+    return behaviourOf(behind(player, request), 0, request);
   });
   const gateway = await startGateway(t, { config: configOf(new URL(upstream.url).origin) });
   const faults: string[] = [];
@@ -117,7 +116,9 @@ export async function runChaos(t: Teardown, { seconds, perMinute, seed }: ChaosO
     const { fault, isRescued } = judgeAnswer(heard, answers, asked.get(number) ?? []);
     if (isRescued) rescued += 1;
     if (fault !== undefined)
-      faults.push(`${door} ${isStream ? 'SSE' : 'JSON'} ${mark} ${JSON.stringify(plans)}: ${fault}`);
+      faults.push(
+        `${door} ${isStream ? 'SSE' : 'JSON'} ${mark} ${JSON.stringify(plans)}: ${fault}, asked ${asked.get(number)?.map((call) => call.split(' ')[0])} in ${heard.ms}`,
+      );
   };
   const startedMs = performance.now();
   while (performance.now() - startedMs < seconds * 1000) {

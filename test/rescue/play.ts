@@ -34,16 +34,16 @@ export function behaviourOf(player: Player, number: number, request: string): Be
   const { plan } = player;
   const acts = Array.isArray(plan) ? (plan as readonly Act[]) : [plan as Act];
   const act = acts[Math.min(number, acts.length - 1)] ?? 'answers';
-  return act === 'goes on' ? goOn(player, request) : play(act, player);
+  return act === 'goes on' ? play('answers', behind(player, request)) : play(act, player);
 }
 
-function goOn(player: Player, request: string): Behaviour {
+/** The provider with the rest of what the first one has said, if the request has the beginning of that. */
+export function behind(player: Player, request: string): Player {
   const { text } = player.first;
   let said = text.length;
   while (said > 0 && !request.includes(text.slice(0, said))) said -= 1;
   // A part of its first words stands in any request.
-  const isSaid = said >= leastSaid;
-  return whole(isSaid ? { ...player, answer: { ...player.answer, text: text.slice(said) } } : player, {});
+  return said < leastSaid ? player : { ...player, answer: { ...player.answer, text: text.slice(said) } };
 }
 
 function play(act: Exclude<Act, 'goes on'>, player: Player): Behaviour {
