@@ -115,10 +115,9 @@ export async function runChaos(t: Teardown, { seconds, perMinute, seed }: ChaosO
     const heard = await hear(gateway, { door, isStream, model: 'any', mark }, patienceMs);
     const { fault, isRescued } = judgeAnswer(heard, answers, asked.get(number) ?? []);
     if (isRescued) rescued += 1;
+    const calls = (asked.get(number) ?? []).map((call) => call.split(' ', 1)[0]).join(', ');
     if (fault !== undefined)
-      faults.push(
-        `${door} ${isStream ? 'SSE' : 'JSON'} ${mark} ${JSON.stringify(plans)}: ${fault}, asked ${asked.get(number)?.map((call) => call.split(' ')[0])} in ${heard.ms}`,
-      );
+      faults.push(`${door} ${isStream ? 'SSE' : 'JSON'} ${mark} ${JSON.stringify(plans)}: ${fault}; asked: ${calls}`);
   };
   const startedMs = performance.now();
   while (performance.now() - startedMs < seconds * 1000) {
