@@ -100,7 +100,7 @@ DIR. It is model-gateway check with --diff, and has its options and exit codes; 
     name: 'export',
     usage: exportUsage,
     summary: 'what operators have set outside git, as YAML for git',
-    words: ['--force', '--url'],
+    words: ['keys', '--force', '--url'],
     help: exportHelp,
     run: exportManaged,
   },

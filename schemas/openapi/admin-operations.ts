@@ -163,10 +163,11 @@ const authKeyOperations: readonly Operation[] = [
     id: 'listAuthKeys',
     method: 'get',
     path: '/admin/auth-keys',
+    parameters: ['Hashes'],
     summary: 'All keys, without their secrets: those of the configuration, then those of operators, newest first.',
     description: 'While the store does not answer, the keys in force are listed, each marked `stale`.',
     success: { status: 200, says: 'The keys.', schema: 'auth-key-list', headers: ['x-gateway-stale'] },
-    refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
+    refusals: { 400: ['invalid_query'], 403: ['admin_scope_denied'], 503: ['store_unavailable'] },
   },
   {
     ...keys,

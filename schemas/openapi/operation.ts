@@ -61,6 +61,14 @@ export const parameters = {
     schema: { type: 'string' },
     example: '3b241101-e2bb-4255-8caf-4136c566a962',
   },
+  Hashes: {
+    name: 'hashes',
+    in: 'query',
+    description:
+      '`true`: each key with its hash, to declare it in the configuration. For operators of the whole gateway.',
+    schema: { enum: ['true', 'false'] },
+    example: 'true',
+  },
   IfMatch: {
     name: 'If-Match',
     in: 'header',

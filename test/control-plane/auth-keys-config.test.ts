@@ -5,8 +5,10 @@ import { createTwinWarnings } from '../../control-plane/twin-keys.ts';
 import { managedKeys } from '../../domain/documents/kinds.ts';
 import { authKey, authKeyBody } from '../../domain/keys/auth-key.ts';
 import { configKeys } from '../../domain/keys/config-key.ts';
-import { identify } from '../../domain/keys/credentials.ts';
+import { credentialsOf, identify } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
+import { loadFiles } from '../../gitops/assemble/load.ts';
+import { issuedKeysYaml, type ListedKey } from '../../gitops/cli/keys-yaml.ts';
 import type { ConfigKey } from '../../schemas/types.ts';
 import { componentProblems } from '../support/api-description.ts';
 import { startKeyServer } from './auth-keys-server.ts';
@@ -58,6 +60,37 @@ await test('they are listed with their place and without hash, before those that
   });
   t.notMatch(text, digestOf(`${secret}-ci`));
   t.same((await stand.ask('GET', '/admin/auth-keys/config:ci')).body, rows[0]);
+});
+
+await test('issued keys become entries with the same secrets and rights', async (t) => {
+  const stand = await startKeyServer(t, { declared });
+  const draft = { name: 'Ann, editor', user_path: '/team-a/ann', allowed_models: ['fast'], labels: ['editors'] };
+  const [ann, ci, gone] = [await stand.issue(draft), await stand.issue({ name: 'ci' }), await stand.issue()];
+  await stand.ask('POST', `/admin/auth-keys/${gone.id}/deactivate`);
+  const { body } = await stand.ask('GET', '/admin/auth-keys?hashes=true');
+  t.same(componentProblems('AuthKeyList', body), []);
+  const text = issuedKeysYaml(body as unknown as ListedKey[]);
+  t.notMatch(text, /sk-gw-/);
+  const { config, problems } = loadFiles([{ name: 'a.yaml', path: 'a.yaml', bytes: Buffer.from(text) }], {
+    environment: {},
+    variables: 'error',
+    entitlements: new Set(),
+  });
+  t.same(problems, []);
+  const credentials = credentialsOf(undefined, configKeys(config?.keys ?? []));
+  t.match(identify(ann.value, credentials, 0)?.key, {
+    id: 'config:Ann-editor',
+    description: 'Ann, editor',
+    userPath: '/team-a/ann',
+    allowedModels: ['fast'],
+    labels: ['editors'],
+  });
+  t.match(identify(ci.value, credentials, 0)?.key, { id: 'config:ci-2', description: 'ci' });
+  t.equal(identify(gone.value, credentials, 0)?.key, undefined);
+
+  const scoped = await stand.ask('GET', '/admin/auth-keys?hashes=true', undefined, `${secret}-lead`);
+  t.match(scoped, { status: 403, body: { code: 'admin_scope_denied' } });
+  t.equal((await stand.ask('GET', '/admin/auth-keys?hashes=yes')).status, 400);
 });
 
 await test('no write changes one: 409 with its place', async (t) => {

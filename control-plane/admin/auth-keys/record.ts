@@ -14,6 +14,8 @@ export interface RecordFacts {
   readonly isStale?: boolean;
   /** The hour of the last use: whole hours since 1970. Undefined: never, or not known. */
   readonly usedHour?: number | undefined;
+  /** Whether its hash is told, for an entry of the configuration. */
+  readonly hasHash?: boolean;
   /** Where the configuration declares it. */
   readonly declaredAt?: string | undefined;
   /** The id of the key of the configuration with the same secret. */
@@ -23,10 +25,10 @@ export interface RecordFacts {
 /** The record of `schemas/admin/auth-key.schema.json`. */
 export function keyRecord(
   key: AuthKey,
-  { nowMs, isStale = false, usedHour, declaredAt, replacedBy }: RecordFacts,
+  { nowMs, isStale = false, usedHour, hasHash = false, declaredAt, replacedBy }: RecordFacts,
 ): object {
   const isDeclared = isConfigKey(key);
-  const { digest: _, redacted_value, created_at, updated_at, ...shown } = authKeyBody(key);
+  const { digest, redacted_value, created_at, updated_at, ...shown } = authKeyBody(key);
   return {
     id: key.id,
     source: isDeclared ? 'config' : 'manual',
@@ -34,6 +36,7 @@ export function keyRecord(
     // The configuration has neither the secret nor dates.
     ...(isDeclared ? {} : { redacted_value, created_at, updated_at }),
     active: isActive(key, nowMs),
+    ...(hasHash ? { hash: `sha256:${String(digest)}` } : {}),
     ...(declaredAt === undefined ? {} : { declared_at: declaredAt }),
     ...(replacedBy === undefined ? {} : { replaced_by: replacedBy }),
     ...(usedHour === undefined ? {} : { last_used_at: timestamp(usedHour * hourMs) }),

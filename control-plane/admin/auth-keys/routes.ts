@@ -10,12 +10,13 @@ import type { KnownModels } from '../../../domain/rules/known-models.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import type { DocumentUses, StoredState } from '../../../store/state/state-store.ts';
-import { isInScope, type Operator, who } from '../../authenticate.ts';
+import { isInScope, isScoped, type Operator, who } from '../../authenticate.ts';
+import { refusal } from '../../errors.ts';
 import { createCommitter, type Decided, type DocumentStore } from '../../managed/commit.ts';
 import { keysOf } from '../../managed/key-index.ts';
 import { bodyOf, LongList, longListType } from '../../managed/long-list.ts';
 import type { Quotas } from '../../managed/quotas.ts';
-import { readQuery } from '../../managed/read-query.ts';
+import { invalidQuery, readQuery } from '../../managed/read-query.ts';
 import { type Known, readStored, staleHeader, unlessUnavailable } from '../../managed/read-stored.ts';
 import {
   amendKey,
@@ -121,6 +122,7 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     keys: readonly AuthKey[],
     known: Known,
     reply: FastifyReply,
+    hasHash: boolean = false,
   ): Promise<(key: AuthKey) => object> => {
     const uses = known.isStale ? undefined : await unlessUnavailable(usesOf(keys, parts.uses));
     const isStale = uses === undefined;
@@ -130,7 +132,7 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     const ids = new Map(declared.map(({ digest, id }) => [digest, id]));
     return (key) => {
       const facts = isConfigKey(key) ? { declaredAt: places.get(key.name) } : { replacedBy: ids.get(key.digest) };
-      return keyRecord(key, { nowMs: now, isStale, usedHour: uses?.get(key.id), ...facts });
+      return keyRecord(key, { nowMs: now, isStale, usedHour: uses?.get(key.id), hasHash, ...facts });
     };
   };
 
@@ -138,13 +140,16 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
   app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'));
 
   app.get('/admin/auth-keys', { config }, async ({ operator, query }, reply) => {
-    readQuery(query, []);
+    const { hashes = 'false' } = readQuery(query, ['hashes']);
+    if (hashes !== 'true' && hashes !== 'false') throw invalidQuery('hashes', 'must be true or false');
     const known = await readStored(store);
     const current = view(known.state, operator).operator;
+    if (hashes === 'true' && isScoped(current))
+      throw refusal('admin_scope_denied', { fill: { what: 'read hashes: it needs a key for the whole gateway' } });
     const visible = [...parts.declared().keys, ...keysOf(known.state).newest()].filter(({ userPath }) =>
       isInScope(current, userPath),
     );
-    const record = await shown(visible, known, reply);
+    const record = await shown(visible, known, reply, hashes === 'true');
     const list = new LongList('[', textsOf(visible, record), ']');
     return reply.type(longListType).send(bodyOf(list));
   });
