@@ -56,7 +56,8 @@ const PLANS: readonly Plan[] = [
   },
   { part: 'json', workload: 'json', connections: 10, variants: WITH_PEER },
   { part: 'json', workload: 'json', connections: 200, variants: WITH_PEER, isLong: true },
-  { part: 'json', workload: 'json', connections: 50, rate: 2000, variants: WITH_PEER, isLong: true },
+  // Not every peer can answer as many.
+  { part: 'json', workload: 'json', connections: 50, rate: 2000, variants: CORE, isLong: true },
   { part: 'json', workload: 'json-1k', connections: 50, variants: WITH_PEER, isLong: true },
   { part: 'json', workload: 'json-8k', connections: 50, variants: WITH_PEER, isLong: true },
   { part: 'json', workload: 'json-64k', connections: 50, variants: WITH_PEER, isLong: true },
