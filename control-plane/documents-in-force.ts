@@ -28,7 +28,10 @@ export class DocumentsInForce {
   /** The keys that the configuration declares, as they count beside stored ones with the same secret. */
   get configKeys(): readonly AuthKey[] {
     const { keys } = this.credentials;
-    return this.#configKeys.map((key) => keys.get(key.digest) ?? key);
+    return this.#configKeys.map((key) => {
+      const counting = keys.get(key.digest);
+      return counting?.id === key.id ? counting : key;
+    });
   }
 
   get masterKey(): string | undefined {

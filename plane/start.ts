@@ -5,6 +5,7 @@ import type { AssembledConfig } from '../gitops/assemble/assembled.ts';
 import { ConfigRejected } from '../gitops/follow/config-rejected.ts';
 import type { ConfigEvent } from '../gitops/follow/config-status.ts';
 import { type Follower, followConfig } from '../gitops/follow/follow.ts';
+import { followClientKeys } from '../gitops/follow/follow-client-keys.ts';
 import { followConfigAndKeys } from '../gitops/follow/follow-keys.ts';
 import { recallLastGood } from '../gitops/follow/last-good.ts';
 import { formatProblem, type Problem, problemFields } from '../gitops/read/problem.ts';
@@ -73,7 +74,7 @@ export async function lastRevision({
 export async function followConfigOrExit(identity: Identity, config: PlaneConfig): Promise<Follower> {
   const { settings, variables, ownFolder, nowMs, log, apply, hear } = config;
   try {
-    return await (variables === 'expand' ? followConfigAndKeys : followConfig)({
+    return await followClientKeys(variables === 'expand' ? followConfigAndKeys : followConfig, {
       directory: settings.configDirectory,
       environment: settings.variables,
       variables,

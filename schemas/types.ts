@@ -85,7 +85,7 @@ export interface Config {
    */
   guardrails: Guardrail[];
   /**
-   * Keys of clients, beside those that the admin API issues. The secret never stands in the files, only its digest; `model-gateway keys new` prints both. They hold on every proxy and on the control plane within a second; an entry that is removed is revoked everywhere. The admin API lists them (source: config) and cannot change them.
+   * Keys of clients, beside those that the admin API issues. The secret never stands in the YAML, only its hash or the path of its file; `model-gateway keys new` prints both. They hold on every proxy and on the control plane within a second; an entry that is removed is revoked everywhere. The admin API lists them (source: config) and cannot change them.
    */
   keys: ConfigKey[];
   cache: Cache;
@@ -1186,7 +1186,11 @@ export interface ConfigKey {
   /**
    * SHA-256 of the whole secret in hex. Never the secret itself.
    */
-  hash: string;
+  hash?: string;
+  /**
+   * A file whose content is the secret, at least 32 characters, instead of its hash: for secrets that something mounts, such as Kubernetes. Each proxy and the control plane reads it, and again when it changes; a line break at its end does not count. A relative path begins at the working directory. While it was never readable, the key is refused.
+   */
+  value_file?: string;
   /**
    * What the key is for.
    */

@@ -22,27 +22,29 @@ export function digestOfHash(hash: string): string {
   return hash.replace(/^sha256:/, '');
 }
 
-/** The keys of checked entries. They have no dates: the configuration does not say since when they are there. */
+/** The keys of checked entries, without those whose file was not read. They have no dates: the configuration does not say since when they are there. */
 export function configKeys(entries: readonly ConfigKey[]): readonly AuthKey[] {
-  return entries.map((entry) =>
-    authKey({
-      id: configKeyId(entry.name),
-      name: entry.name,
-      description: entry.description,
-      userPath: entry.user_path === undefined ? undefined : normaliseUserPath(entry.user_path).path,
-      anyUserPath: entry.any_user_path,
-      labels: entry.labels ?? [],
-      allowedModels: entry.allowed_models ?? [],
-      dashboardAccess: entry.dashboard_access,
-      digest: digestOfHash(entry.hash),
-      redactedValue: '',
-      enabled: entry.enabled,
-      expiresAtMs: parseMoment(entry.expires_at ?? '') ?? Number.POSITIVE_INFINITY,
-      deactivatedAtMs: undefined,
-      createdAtMs: 0,
-      updatedAtMs: 0,
-      createdBy: 'config',
-    }),
+  return entries.flatMap(({ hash, ...entry }) =>
+    hash === undefined
+      ? []
+      : authKey({
+          id: configKeyId(entry.name),
+          name: entry.name,
+          description: entry.description,
+          userPath: entry.user_path === undefined ? undefined : normaliseUserPath(entry.user_path).path,
+          anyUserPath: entry.any_user_path,
+          labels: entry.labels ?? [],
+          allowedModels: entry.allowed_models ?? [],
+          dashboardAccess: entry.dashboard_access,
+          digest: digestOfHash(hash),
+          redactedValue: '',
+          enabled: entry.enabled,
+          expiresAtMs: parseMoment(entry.expires_at ?? '') ?? Number.POSITIVE_INFINITY,
+          deactivatedAtMs: undefined,
+          createdAtMs: 0,
+          updatedAtMs: 0,
+          createdBy: 'config',
+        }),
   );
 }
 

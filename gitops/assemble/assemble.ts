@@ -17,7 +17,7 @@ import { checkUserPaths } from '../check/check-user-paths.ts';
 import { checkWrittenSecrets } from '../check/check-written-secrets.ts';
 import type { Problem } from '../read/problem.ts';
 import { assembleAliases } from './assemble-aliases.ts';
-import type { AssembledConfig, KeyFile } from './assembled.ts';
+import type { AssembledConfig, ClientKeyFile, KeyFile } from './assembled.ts';
 import { readEnvironmentBudgets } from './environment-budgets.ts';
 import { readEnvironmentRules } from './environment-rules.ts';
 import type { LoadContext } from './load-context.ts';
@@ -94,14 +94,24 @@ export function assemble(parts: readonly Part[], complete: boolean, context: Loa
   warnings.push(...assembledAliases.warnings);
   const isPlain = providerNames.join() === Object.keys(config.providers).join();
   const keyFiles = keyFilesOf(config.providers, sources);
+  const clientKeyFiles = clientKeyFilesOf(config.keys, sources);
   const assembled = {
     ...config,
     ...(isPlain ? {} : { providerNames }),
     ...(keyFiles.length === 0 ? {} : { keyFiles }),
+    ...(clientKeyFiles.length === 0 ? {} : { clientKeyFiles }),
     ...(assembledAliases.dropped.length === 0 ? {} : { droppedTargets: assembledAliases.dropped }),
     places,
   };
   return { config: assembled, problems, warnings };
+}
+
+function clientKeyFilesOf(keys: Config['keys'], sources: Sources): ClientKeyFile[] {
+  return keys.flatMap(({ name, value_file: path }, index) => {
+    if (path === undefined) return [];
+    const { message: _, ...place } = sources.problem(['keys', index, 'value_file'], '');
+    return [{ name, path, place }];
+  });
 }
 
 function keyFilesOf(providers: Config['providers'], sources: Sources): KeyFile[] {

@@ -14,6 +14,12 @@ export interface KeyFile {
   readonly place: Omit<Problem, 'message'>;
 }
 
+/** A file with the secret of a key of clients. */
+export interface ClientKeyFile extends Pick<KeyFile, 'path' | 'place'> {
+  /** Of the key. */
+  readonly name: string;
+}
+
 /** The source of an alias, and a target of it that is left out. */
 export type DroppedTarget = readonly [source: string, target: string];
 
@@ -29,6 +35,8 @@ export interface AssembledConfig extends Config {
   readonly droppedTargets?: readonly DroppedTarget[];
   /** The files with keys of providers; absent when there are none. */
   readonly keyFiles?: readonly KeyFile[];
+  /** The files with secrets of clients; absent when there are none. */
+  readonly clientKeyFiles?: readonly ClientKeyFile[];
   /** Mistakes in keys and variables of providers that are left out because of them; absent when there are none. */
   readonly keyProblems?: readonly Problem[];
   /** By provider, the certificates that its file holds: PEM. */

@@ -9,19 +9,19 @@ import type { Problem } from '../read/problem.ts';
 
 /** No hash enters a message. */
 export function checkClientKeys(keys: Config['keys'], sources: Sources): Problem[] {
-  const [names, digests] = [new Map<string, number>(), new Map<string, number>()];
-  return keys.flatMap(({ name, hash, user_path: path, any_user_path: isAny }, index) => {
+  const [names, secrets] = [new Map<string, number>(), new Map<string, number>()];
+  return keys.flatMap(({ name, hash, value_file: file, user_path: path, any_user_path: isAny }, index) => {
     const problems: Problem[] = [];
     const say = (member: string, message: string, part?: 'key'): void => {
       problems.push(sources.problem(['keys', index, member], message, part));
     };
     const placeOf = (first: number, member: string): string => sources.place(['keys', first, member]);
-    const [twin, sameHash] = [names.get(name), digests.get(digestOfHash(hash))];
+    const [member, secret] = hash === undefined ? ['value_file', `file ${file}`] : ['hash', digestOfHash(hash)];
+    const [twin, same] = [names.get(name), secrets.get(secret)];
     if (twin === undefined) names.set(name, index);
     else say('name', `a key ${quote(name)} is already declared in ${placeOf(twin, 'name')}`);
-    if (sameHash === undefined) digests.set(digestOfHash(hash), index);
-    else
-      say('hash', `is the hash of another key, too (${placeOf(sameHash, 'hash')}); each key has a secret of its own`);
+    if (same === undefined) secrets.set(secret, index);
+    else say(member, `is that of another key, too (${placeOf(same, member)}); each key has a secret of its own`);
     if (path === undefined) return problems;
     const { problem } = sources.isUnknown(['keys', index, 'user_path']) ? {} : normaliseUserPath(path);
     if (problem !== undefined) say('user_path', `the user path ${quote(path)} ${problem}`);

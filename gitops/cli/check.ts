@@ -88,7 +88,8 @@ export async function checkConfig(
 
 /** A machine that checks a directory does not need the secrets: the files are not read. */
 function absentKeyFiles(config: AssembledConfig | undefined): Problem[] {
-  const absent = (config?.keyFiles ?? []).filter(({ path }) => !existsSync(path));
+  const named = [...(config?.keyFiles ?? []), ...(config?.clientKeyFiles ?? [])];
+  const absent = named.filter(({ path }) => !existsSync(path));
   const message = 'names a file that does not exist here; a proxy needs it';
   return absent.map(({ place }) => ({ ...place, message, environmental: true }));
 }

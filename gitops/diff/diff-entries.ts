@@ -155,19 +155,22 @@ function maySay(member: string, value: unknown): boolean {
 const keyKind: EntryKind<ConfigKey> = {
   kind: 'key',
   named: ({ name }) => name,
-  shown: (key) => Object.fromEntries(Object.entries(key).filter(([member]) => member !== 'hash')),
+  shown: (key) => Object.fromEntries(Object.entries(key).filter(([member]) => !hiddenOfKeys.has(member))),
   sayContent: ({ user_path: path = '/', any_user_path: isAny, allowed_models: models = [], enabled }) =>
     [isAny ? 'any user path' : `user path ${path}`, models.length === 0 ? 'every model' : nameSome(models)]
       .concat(enabled ? [] : ['not enabled'])
       .join(', '),
   sayDifferences: (before, after) =>
-    sayMembers(membersOfKey(before), membersOfKey(after), (member) => (member === 'hash' ? member : undefined)),
+    sayMembers(membersOfKey(before), membersOfKey(after), (member) => (hiddenOfKeys.has(member) ? member : undefined)),
   effect(before, after) {
     const [was, is] = [before?.enabled === true, after?.enabled === true];
     if (was !== is) return is ? 'loosened' : 'tightened';
     return before && after && was ? effectOf(keyScales, membersOfKey(before), membersOfKey(after)) : undefined;
   },
 };
+
+/** A secret may stand in the place of its file by mistake. */
+const hiddenOfKeys: ReadonlySet<string> = new Set(['hash', 'value_file']);
 
 const keyScales: Scales = {
   any_user_path: [true, false],

@@ -4,11 +4,20 @@ import type { Problem } from '../read/problem.ts';
 
 /**
  * `applied`: in force now. `recovered`: the directory holds the configuration in force again. `rejected`: nothing changed.
+ * `client-key-renewed`: a file of a client's key has another secret, which is in force now.
  * `key-renewed`, `certificates-renewed`: a file of a provider has another content, which is in force now; the problems say where it is named.
  * `last-good-used`: the process started with the copy; the problems say why. `warning`: changes nothing.
  */
 export interface ConfigEvent {
-  kind: 'applied' | 'recovered' | 'rejected' | 'key-renewed' | 'certificates-renewed' | 'last-good-used' | 'warning';
+  kind:
+    | 'applied'
+    | 'recovered'
+    | 'rejected'
+    | 'key-renewed'
+    | 'certificates-renewed'
+    | 'client-key-renewed'
+    | 'last-good-used'
+    | 'warning';
   /** The revision of the content that the event is about. */
   revision: string;
   problems: readonly Problem[];

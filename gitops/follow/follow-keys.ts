@@ -26,7 +26,7 @@ export async function followConfigAndKeys(options: FollowOptions): Promise<Follo
   };
   const follower = await followConfig({
     ...options,
-    load: async (...given) => keys.complete(await load(...given)),
+    load: async (...given) => keys.complete(await (options.load ?? load)(...given)),
     apply(config, revision) {
       apply(config, revision);
       inForce = { config, revision };

@@ -19,7 +19,7 @@ const words = (above: string, names: Readonly<Record<string, string>>): readonly
 
 /** In the place of a secret, which the files never hold. */
 const hashOnly =
-  'hash, the SHA-256 of the secret, which model-gateway keys new prints; the secret itself stands in no file';
+  'hash, the SHA-256 of the secret, which model-gateway keys new prints, or value_file; the secret itself never stands here';
 
 /** What people write who have used LiteLLM, Portkey, Bifrost, Kong or an SDK. */
 const foreign: readonly OtherName[] = [
@@ -69,6 +69,7 @@ const foreign: readonly OtherName[] = [
     token: hashOnly,
     digest: 'hash',
     key_hash: 'hash',
+    file: 'value_file',
     models: 'allowed_models',
     expires: 'expires_at',
     expires_in: 'expires_at',

@@ -55,8 +55,8 @@ const secretKeys: ReadonlySet<unknown> = new Set([
 export function isSecret(path: Path): boolean {
   // A key may stand in the place of its file by mistake.
   if (path[0] === 'guardrails') return isOfWebhook(path);
-  // The secret of a key may stand in the place of its hash.
-  if (path[0] === 'keys') return path[2] === 'hash';
+  // The secret of a key may stand in the place of its hash or file.
+  if (path[0] === 'keys') return path[2] === 'hash' || path[2] === 'value_file';
   return path[0] === 'providers' && secretKeys.has(path[2]);
 }
 

@@ -1,5 +1,5 @@
 // Keys that the configuration declares, on a fleet: in force with the edit, revoked by removing the entry, and nowhere in the open.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
 import { digestOf, newSecret } from '../../domain/keys/secret.ts';
@@ -9,6 +9,7 @@ import type { Gateway } from '../support/gateway.ts';
 import { delaysUntil } from '../support/operator.ts';
 import { shareFleet } from '../support/shared.ts';
 import { watchSlowdown } from '../support/slowdown.ts';
+import { temporaryDirectory } from '../support/teardown.ts';
 import { Agent, fetch } from '../support/undici.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -75,6 +76,35 @@ await test('an entry is in force everywhere within a second, with its rights, an
     return response.status === 401;
   });
   t.equal(others.length, 1);
+});
+
+await test('a secret in a file: read by every process, and again when it is replaced', async (t) => {
+  const path = join(temporaryDirectory(t, 'client-key'), 'secret');
+  const [old, next] = [newSecret(), newSecret()];
+  const isLetIn = async (proxy: Gateway, value: string): Promise<boolean> => {
+    const response = await proxy.fetch('/v1/models', { headers: { authorization: `Bearer ${value}` } });
+    await response.body?.cancel();
+    return response.status === 200;
+  };
+  const processes = [fleet.controlPlane, ...fleet.proxies.map(({ process }) => process)];
+  // Each wrong key counts against its address, so nothing is asked before it is said.
+  const untilRenewed = (times: number) =>
+    waitFor('the secret of the file', () =>
+      processes.every(
+        ({ stdout }) => stdout.filter((line) => line.includes('key of a client renewed')).length === times,
+      ),
+    );
+  await first.applyConfig({ 'keys.yaml': { keys: [{ name: 'mounted', value_file: path }] } });
+  t.notOk(await isLetIn(first, old), 'without the file nobody is let in');
+  writeFileSync(path, `${old}\n`);
+  await untilRenewed(1);
+  for (const proxy of fleet.proxies) t.ok(await isLetIn(proxy, old));
+  t.match(await (await fleet.admin('/admin/auth-keys')).json(), [{ id: 'config:mounted', active: true }]);
+  writeFileSync(path, next);
+  await untilRenewed(2);
+  for (const proxy of fleet.proxies) t.same([await isLetIn(proxy, next), await isLetIn(proxy, old)], [true, false]);
+  const said = processes.flatMap(({ stdout }) => stdout).join('\n');
+  t.notMatch(said, new RegExp([old, next, digestOf(old), digestOf(next)].join('|')));
 });
 
 await test('a plain secret is refused and never told; what was in force stays', async (t) => {
