@@ -8,6 +8,7 @@ import { digestOf } from '../domain/keys/secret.ts';
 import type { Commit } from '../plane/put-in-force.ts';
 import type { ConfigKey } from '../schemas/types.ts';
 import type { Document } from '../store/state/state-store.ts';
+import { noteDeclaredKeys } from './managed/key-index.ts';
 import { changesOf, storedKind } from './managed/stored-kind.ts';
 
 /** Empty until the first state is in force. */
@@ -67,6 +68,7 @@ export class DocumentsInForce {
     const credentials = credentialsOf(this.#masterKeyDigest, keys, isComplete, ended);
     return () => {
       this.#configKeys = come;
+      noteDeclaredKeys(come);
       this.credentials = credentials;
     };
   }

@@ -13,6 +13,15 @@ export function keysOf(state: Pick<StoredState, 'documents'>): KeyIndex {
   return last.at(state);
 }
 
+/** The folded paths of keys with dashboard access that the configuration declares. */
+let declaredDashboards: ReadonlySet<string> = new Set();
+
+/** From now on these count among the keys with dashboard access. */
+export function noteDeclaredKeys(keys: readonly Pick<AuthKey, 'userPath' | 'dashboardAccess'>[]): void {
+  const dashboards = keys.filter(({ dashboardAccess }) => dashboardAccess);
+  declaredDashboards = new Set(dashboards.map(({ userPath = '/' }) => foldUserPath(userPath)));
+}
+
 export class KeyIndex {
   #documents: readonly Document[] = [];
   /** What the order, and what the counts are of: each goes over to another state when it is asked for. */
@@ -47,7 +56,8 @@ export class KeyIndex {
   /** Whether a key with dashboard access has this path. */
   hasDashboard(path: string): boolean {
     this.#count();
-    return this.#dashboards.has(foldUserPath(path));
+    const folded = foldUserPath(path);
+    return this.#dashboards.has(folded) || declaredDashboards.has(folded);
   }
 
   #count(): void {

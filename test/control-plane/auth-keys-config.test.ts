@@ -129,6 +129,18 @@ await test('a scoped operator of the configuration sees and issues keys within i
   t.equal((await stand.ask('POST', '/admin/auth-keys', { name: 'bob', user_path: '/b' }, token)).status, 403);
 });
 
+await test('dashboard keys below the path of a declared one give it no further room', async (t) => {
+  const stand = await startKeyServer(t, { declared, quotas: { max_keys_per_scope: 2 } });
+  const lead = `${secret}-lead`;
+  const issue = (draft: object, token: string) =>
+    stand.ask('POST', '/admin/auth-keys', { name: 'a key', ...draft }, token);
+  t.equal((await issue({ user_path: '/team-a/ann' }, lead)).status, 201);
+  const { body } = await issue({ user_path: '/team-a/sub', dashboard_access: true }, lead);
+  await stand.settled();
+  const refused = await issue({ user_path: '/team-a/sub/bob' }, String(body['value']));
+  t.match(refused, { status: 409, body: { code: 'too_many_auth_keys' } });
+});
+
 await test('a stored key with the same secret', (t) => {
   const [ofConfig] = configKeys([entry('ci', { user_path: '/config' })]);
   if (ofConfig === undefined) throw new Error('no key');

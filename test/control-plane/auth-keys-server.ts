@@ -1,6 +1,7 @@
 // Starts a control plane with the key routes on a real socket and a real store, following its own keys like the process.
 
 import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
+import { noteDeclaredKeys } from '../../control-plane/managed/key-index.ts';
 import type { Quotas } from '../../control-plane/managed/quotas.ts';
 import { createMetrics } from '../../control-plane/metrics.ts';
 import { createServer } from '../../control-plane/server.ts';
@@ -72,6 +73,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
     declared = [],
   } = options;
   const keysOfConfig = configKeys(declared);
+  noteDeclaredKeys(keysOfConfig);
   const store = openStateStore({ directory, pollMs: 20 });
   t.teardown(() => store.close());
   const clock = { nowMs: startedAtMs };
