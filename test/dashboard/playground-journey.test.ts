@@ -1,6 +1,7 @@
 // The playground: a model is asked with the key of a client, the answer is explained, and the same request is given as programs that work.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { t as suite, type Test, test } from 'tap';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
@@ -80,7 +81,9 @@ await test('the playground asks as a client does, shows what it costs and what i
   await programs.getByText('import OpenAI').waitFor();
   const typescript = (await programs.locator('pre').textContent()) ?? '';
   const evaluated = ['--input-type=module-typescript', '-e', typescript];
-  t.match(await run(process.execPath, evaluated, { env }), { stdout: /^Hello from the fake/ });
+  // The SDK is one of the packages of the tests.
+  const cwd = dirname(import.meta.dirname);
+  t.match(await run(process.execPath, evaluated, { cwd, env }), { stdout: /^Hello from the fake/ });
   await programs.getByRole('button', { name: 'Python' }).click();
   await programs.getByText('api_key=os.environ["GATEWAY_KEY"]').waitFor();
 
