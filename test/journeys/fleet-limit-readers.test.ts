@@ -20,19 +20,19 @@ type Row = Readonly<Record<string, unknown>>;
 const used = 7;
 const cap = 10;
 
-/** The figures of the fleet, or of one of its proxies, for the cap on requests of /team. */
+/** The figures of the fleet, or of one of its proxies, for the cap on requests of /read. */
 const readers: readonly [name: string, read: (proxy: Gateway, fleet: Fleet) => Promise<Figures>][] = [
-  ['usage', async (proxy) => figuresOf((await usageOf(proxy, '/team')).find(isMinute))],
+  ['usage', async (proxy) => figuresOf((await usageOf(proxy, '/read')).find(isMinute))],
   ['the listing', async (_, fleet) => figuresOf((await listRules(fleet)).find(isMinute))],
   ['an explanation', async (proxy) => figuresOf((await explained(proxy)).find(isMinute))],
 ];
 
 function isMinute(row: { readonly period_seconds?: unknown; readonly subject?: unknown }): boolean {
-  return row.subject === '/team' && row.period_seconds === 60;
+  return row.subject === '/read' && row.period_seconds === 60;
 }
 
 function isSlots(row: { readonly period_seconds?: unknown; readonly subject?: unknown }): boolean {
-  return row.subject === '/team' && row.period_seconds === 0;
+  return row.subject === '/read' && row.period_seconds === 0;
 }
 
 function figuresOf(row: object | undefined): Figures {
@@ -41,7 +41,7 @@ function figuresOf(row: object | undefined): Figures {
 }
 
 async function explained(proxy: Gateway): Promise<Row[]> {
-  const response = await proxy.fetch('/admin/explain?model=fake/fake-small&user_path=/team');
+  const response = await proxy.fetch('/admin/explain?model=fake/fake-small&user_path=/read');
   return ((await response.json()) as { rules: Row[] }).rules;
 }
 
@@ -52,15 +52,15 @@ for (const store of scenarioStores) {
       { period: 'minute', max_requests: cap },
       { period: 'concurrent', max_requests: 4 },
     ];
-    const config = { rate_limits: { scope: 'fleet', user_paths: [{ path: '/team', limits }] } };
+    const config = { rate_limits: { scope: 'fleet', user_paths: [{ path: '/read', limits }] } };
     const fleet = await shareFleet({ store, upstream, config });
     const [first, second] = fleet.proxies;
     if (first === undefined || second === undefined) throw new Error('there are two proxies');
 
-    for (let count = 1; count < used; count += 1) await ask(count % 2 === 0 ? first : second, '/team');
+    for (let count = 1; count < used; count += 1) await ask(count % 2 === 0 ? first : second, '/read');
     const gate = createGate();
     await upstream.behave({ kind: 'sse', chunks: [gate] });
-    const open = ask(first, '/team', { stream: true });
+    const open = ask(first, '/read', { stream: true });
     await upstream.waitFor((ledger) => ledger.some(({ finished }) => !finished));
 
     for (const [name, read] of readers) {
@@ -90,19 +90,19 @@ for (const store of scenarioStores) {
     gate.release();
     await open;
     await upstream.behave({ kind: 'openai' });
-    const answer = await ask(second, '/team');
+    const answer = await ask(second, '/read');
     t.equal(answer.headers.get('x-ratelimit-limit-requests'), `${cap}`);
     t.equal(
       answer.headers.get('x-ratelimit-remaining-requests'),
       `${cap - used - 1}`,
       'the headers count this request',
     );
-    for (let count = used + 1; count < cap; count += 1) await ask(first, '/team');
+    for (let count = used + 1; count < cap; count += 1) await ask(first, '/read');
     for (const proxy of fleet.proxies) {
-      const refused = await ask(proxy, '/team');
+      const refused = await ask(proxy, '/read');
       t.equal(refused.status, 429);
       t.equal(refused.headers.get('x-ratelimit-remaining-requests'), '0');
-      const [usage] = (await usageOf(proxy, '/team')).filter(isMinute);
+      const [usage] = (await usageOf(proxy, '/read')).filter(isMinute);
       const resetsIn = (usage as unknown as Row)['resets_in_seconds'] as number;
       t.ok(Math.abs(Number(refused.headers.get('retry-after')) - resetsIn) <= 1, 'Retry-After is the reset of usage');
     }
@@ -111,7 +111,7 @@ for (const store of scenarioStores) {
 
 /** The six figures of a rule on tokens, and of one on slots, at a reader that shows both. */
 const openReaders: readonly [name: string, read: (proxy: Gateway, fleet: Fleet) => Promise<readonly Row[]>][] = [
-  ['usage', async (proxy) => (await usageOf(proxy, '/team')) as unknown as Row[]],
+  ['usage', async (proxy) => (await usageOf(proxy, '/read')) as unknown as Row[]],
   ['the listing', async (_, fleet) => (await listRules(fleet)) as unknown as Row[]],
   ['an explanation', explained],
 ];
@@ -122,13 +122,13 @@ await test('every reader of a limit says what an open request at one proxy has s
     { period: 'minute', max_tokens: 10_000, on_store_loss: 'closed' },
     { period: 'concurrent', max_requests: 4 },
   ];
-  const rate_limits = { scope: 'fleet', reserve_tokens: 'max', user_paths: [{ path: '/team', limits }] };
+  const rate_limits = { scope: 'fleet', reserve_tokens: 'max', user_paths: [{ path: '/read', limits }] };
   const fleet = await shareFleet({ store: 'redis', upstream, config: { rate_limits } });
   const [first, second] = fleet.proxies;
   if (first === undefined || second === undefined) throw new Error('there are two proxies');
   const gate = createGate();
   await upstream.behave({ kind: 'sse', chunks: [gate] });
-  const open = ask(first, '/team', { stream: true, max_tokens: 4_000 });
+  const open = ask(first, '/read', { stream: true, max_tokens: 4_000 });
   await upstream.waitFor((ledger) => ledger.some(({ finished }) => !finished));
   for (const [name, read] of openReaders) {
     for (const proxy of fleet.proxies) {
@@ -145,7 +145,7 @@ await test('every reader of a limit says what an open request at one proxy has s
       t.equal(slots['requests_remaining'], 3, `${name}: the free slots`);
     }
   }
-  const refused = await ask(second, '/team', { max_tokens: 9_000 });
+  const refused = await ask(second, '/read', { max_tokens: 9_000 });
   t.equal(refused.status, 429);
   t.equal(refused.headers.get('retry-after'), '1', 'the end of a request cannot be foreseen');
   const left = Number(refused.headers.get('x-ratelimit-remaining-tokens'));

@@ -7,7 +7,7 @@ import { shareFleet } from '../support/shared.ts';
 const path = '/v1/chat/completions';
 
 /** Asks through a proxy as a member of the team. */
-async function ask(proxy: Gateway, team: string = '/team'): Promise<Response> {
+async function ask(proxy: Gateway, team: string = '/capped'): Promise<Response> {
   const response = await proxy.fetch(path, {
     method: 'POST',
     headers: { 'x-gateway-user-path': team },
@@ -21,7 +21,7 @@ for (const store of ['redis', 'sqlite'] as const) {
   await test(`on ${store}, two proxies admit together what a cap allows`, async (t) => {
     const upstream = await startFakeUpstream({ t });
     const limits = [{ period: 'minute', max_requests: 7 }];
-    const config = { rate_limits: { scope: 'fleet', user_paths: [{ path: '/team', limits }] } };
+    const config = { rate_limits: { scope: 'fleet', user_paths: [{ path: '/capped', limits }] } };
     const fleet = await shareFleet({ store, upstream, config });
     const [one, other] = fleet.proxies;
     if (one === undefined || other === undefined) throw new Error('there are two proxies');
