@@ -49,8 +49,15 @@ export async function shareFleet(options: Configuration & Pick<FleetOptions, 'st
     return metrics.every((text) => text.includes(`revision="${desired.config_revision}"`));
   });
   await fleet.recovered();
+  // A proxy that has just begun to share its caps knows of no other one before the store has answered.
+  if (isShared(options))
+    for (const proxy of fleet.proxies)
+      await waitFor('the proxies to share caps', async () => (await proxy.metric('gateway_rate_limit_replicas')) === 2);
   return fleet;
 }
+
+const isShared = ({ config, scope }: Parameters<typeof shareFleet>[0]): boolean =>
+  scope === 'fleet' || JSON.stringify(config ?? {}).includes('"scope":"fleet"');
 
 /** First a configuration without anything, so that nothing of the one before is left: neither counters nor states of targets. */
 async function configure(shared: Gateway, options: Configuration): Promise<void> {
