@@ -1,5 +1,4 @@
 // Keeps the keys of clients equal to their files (`value_file`): a secret that was replaced is in force without a restart.
-import { setTimeout } from 'node:timers/promises';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { quote } from '../../schemas/validation/path.ts';
 import type { AssembledConfig, ClientKeyFile } from '../assemble/assembled.ts';
@@ -7,7 +6,8 @@ import { load } from '../assemble/load-off-thread.ts';
 import { type Problem, problemOfFile, sortProblems } from '../read/problem.ts';
 import type { Follower } from './follow.ts';
 import type { FollowOptions } from './follow-options.ts';
-import { FollowedSecret, lookMs } from './followed-secret.ts';
+import { FollowedSecret } from './followed-secret.ts';
+import { keepLooking } from './looking.ts';
 
 /** A shorter one can be guessed, and its hash be reversed. Characters. */
 const shortestSecret = 32;
@@ -46,20 +46,10 @@ export async function followClientKeys(
       return warnings.length === 0 ? loaded : { ...loaded, warnings: sortProblems([...loaded.warnings, ...warnings]) };
     },
   });
-  const closing = new AbortController();
-  const looking = lookAgain();
-
-  /** Until it is closed. */
-  async function lookAgain(): Promise<void> {
-    for (;;) {
-      await setTimeout(lookMs, undefined, { signal: closing.signal }).catch(() => undefined);
-      if (closing.signal.aborted) return;
-      await look().catch((error: unknown) => {
-        const problem = problemOfFile(directory, `reading the keys of clients failed: ${String(error)}`);
-        report({ kind: 'warning', revision: follower.status().revision, problems: [problem] });
-      });
-    }
-  }
+  const looking = keepLooking(look, (error) => {
+    const problem = problemOfFile(directory, `reading the keys of clients failed: ${String(error)}`);
+    report({ kind: 'warning', revision: follower.status().revision, problems: [problem] });
+  });
 
   async function look(): Promise<void> {
     const named = inForce?.config.clientKeyFiles ?? [];
@@ -71,7 +61,7 @@ export async function followClientKeys(
       if (change === 'renewed' || change === 'found')
         renewed.push(...file.map(({ place }) => ({ ...place, message: 'names a file with another secret now' })));
     }
-    if (inForce === undefined || closing.signal.aborted) return;
+    if (inForce === undefined || looking.isClosed) return;
     const { config, revision } = inForce;
     if (lost.length > 0) report({ kind: 'warning', revision, problems: lost });
     if (renewed.length === 0) return;
@@ -83,8 +73,7 @@ export async function followClientKeys(
     status: () => follower.status(),
     reload: () => follower.reload(),
     async close() {
-      closing.abort();
-      await looking;
+      await looking.close();
       await follower.close();
     },
   };

@@ -1,13 +1,12 @@
 // Keeps the configuration in force equal to the directory, and the keys and certificates of its providers equal to their files.
-import { setTimeout } from 'node:timers/promises';
 import type { AssembledConfig } from '../assemble/assembled.ts';
 import { namesLeftOut } from '../assemble/leave-out.ts';
 import { load } from '../assemble/load-off-thread.ts';
 import { problemOfFile } from '../read/problem.ts';
 import { type Follower, followConfig } from './follow.ts';
 import type { FollowOptions } from './follow-options.ts';
-import { lookMs } from './followed-secret.ts';
 import { KeyFiles } from './key-files.ts';
+import { keepLooking } from './looking.ts';
 
 const words = {
   key: ['names a file with another key now', 'names a file with a key now'],
@@ -32,24 +31,14 @@ export async function followConfigAndKeys(options: FollowOptions): Promise<Follo
       inForce = { config, revision };
     },
   });
-  const closing = new AbortController();
-  const looking = lookAgain();
-
-  /** Until it is closed. */
-  async function lookAgain(): Promise<void> {
-    for (;;) {
-      await setTimeout(lookMs, undefined, { signal: closing.signal }).catch(() => undefined);
-      if (closing.signal.aborted) return;
-      await look().catch((error: unknown) => {
-        const problem = problemOfFile(options.directory, `reading the keys of providers failed: ${String(error)}`);
-        options.report({ kind: 'warning', revision: follower.status().revision, problems: [problem] });
-      });
-    }
-  }
+  const looking = keepLooking(look, (error) => {
+    const problem = problemOfFile(options.directory, `reading the keys of providers failed: ${String(error)}`);
+    options.report({ kind: 'warning', revision: follower.status().revision, problems: [problem] });
+  });
 
   async function look(): Promise<void> {
     const { renewed, found, lost } = await keys.look();
-    if (inForce === undefined || closing.signal.aborted) return;
+    if (inForce === undefined || looking.isClosed) return;
     const { config, revision } = inForce;
     if (lost.length > 0) options.report({ kind: 'warning', revision, problems: lost });
     if (renewed.length + found.length > 0) {
@@ -76,8 +65,7 @@ export async function followConfigAndKeys(options: FollowOptions): Promise<Follo
     }),
     reload: () => follower.reload(),
     async close() {
-      closing.abort();
-      await looking;
+      await looking.close();
       await follower.close();
     },
   };
