@@ -5,19 +5,17 @@ import type { Tap } from '../../answer.ts';
 import type { Call } from '../../call/call.ts';
 import { addForwarded } from '../../call/forwarded-headers.ts';
 import type { ModelRow } from '../../endpoints/model-endpoints.ts';
-import { asRefusal, type Refusal, refusal } from '../../errors.ts';
 import type { HeldBody } from '../../http/body-budget.ts';
 import type { Exchange, ModelRequest } from '../../http/exchange.ts';
 import type { RecordedEnd } from '../../records/record-of-trip.ts';
-import type { Route, Snapshot, Target } from '../../snapshot/snapshot.ts';
-import type { Accepted, FailedAttempt } from '../../stages/attempts.ts';
+import type { Route, Snapshot } from '../../snapshot/snapshot.ts';
 import type { Principal } from '../../stages/authenticate.ts';
 import { payable } from '../../stages/candidates.ts';
 import type { Delivery, Ending } from '../../stages/relay.ts';
 import type { TripKind } from '../kind.ts';
 import { askTargets } from '../question/ask-targets.ts';
+import { OwnTrip, ownTrips } from '../question/own-trip.ts';
 import { type AuxiliaryParts, requestFor } from '../question/question.ts';
-import { Trip } from '../trip.ts';
 import { drainAnswer } from './drain-answer.ts';
 
 /** A copy is given up when it has taken so long. Milliseconds. */
@@ -42,14 +40,11 @@ export interface CopiedRequest {
   readonly isRecorded: boolean;
 }
 
-export class MirrorTrip extends Trip<ModelRequest, Accepted, FailedAttempt> {
-  readonly askedBy = 'gateway';
+export class MirrorTrip extends OwnTrip {
   readonly sessionId = null;
   readonly copied: CopiedRequest;
   readonly row: ModelRow;
   readonly call: Call;
-  timer: NodeJS.Timeout | undefined;
-  left: Refusal | undefined;
   end: RecordedEnd | undefined;
 
   constructor(copied: CopiedRequest) {
@@ -59,22 +54,6 @@ export class MirrorTrip extends Trip<ModelRequest, Accepted, FailedAttempt> {
     this.call = copied.call;
     this.held = copied.held;
     this.principal = mirrorCaller(copied.caller, mirrorPath);
-  }
-
-  get path(): string {
-    return this.row.path;
-  }
-
-  get remembered(): Target | undefined {
-    return this.accepted?.target;
-  }
-
-  /** Ends it. Tokens that have come are charged. */
-  breakOff(reason: Refusal): void {
-    if (this.left !== undefined) return;
-    this.left = reason;
-    this.exchange.gone = true;
-    this.exchange.waiting?.gone();
   }
 }
 
@@ -107,9 +86,7 @@ export function requestOf(
 /** The spec of copies. Its functions throw, or reject with, a Refusal. */
 export function mirrorKind(parts: AuxiliaryParts): TripKind<MirrorTrip, Delivery> {
   return {
-    isOfClient: false,
-    isSession: false,
-    checkHead: () => undefined,
+    ...ownTrips,
     identify(trip) {
       const { call, copied, snapshot } = trip;
       if (!copied.isRecorded) return;
@@ -117,29 +94,15 @@ export function mirrorKind(parts: AuxiliaryParts): TripKind<MirrorTrip, Delivery
       trip.capture?.takeRequest(call.body);
       trip.capture?.takeGuarded(call.body);
     },
-    // The consumer has asked once, and pays for that alone.
-    admission: () => ({ rules: 'nothing', hasBudget: true }),
-    entersLate: () => false,
-    foresee: () => undefined,
-    receive(trip) {
-      const late = { model: trip.call.model, ms: longestMs };
-      trip.timer = setTimeout(() => trip.breakOff(refusal('auxiliary_timeout', { fill: late })), longestMs);
-    },
-    resolve: () => undefined,
-    guard: () => undefined,
-    lookUp: () => undefined,
+    receive: (trip) => trip.endAfter(longestMs, trip.call.model),
     attempt(trip) {
       const { call, copied } = trip;
       const payer = { principal: trip.principal, snapshot: trip.snapshot, isFree: false };
       return askTargets(trip, payable({ call, named: copied.route }, payer), parts);
     },
     relay: (trip, delivery) => readAnswer(trip, delivery),
-    refuse({ exchange, left }, error) {
-      const refused = left ?? asRefusal(error, exchange.id);
-      return { status: refused.status, headers: [], refused };
-    },
     close(trip, end) {
-      clearTimeout(trip.timer);
+      trip.over();
       trip.end = end;
     },
   };

@@ -4,16 +4,13 @@ import { type Call, readCall } from '../../call/call.ts';
 import { RequestFacts } from '../../call/request-facts.ts';
 import { type JsonObject, parseObject, writeJson } from '../../dialects/json/json.ts';
 import { type ModelRow, modelEndpoints } from '../../endpoints/model-endpoints.ts';
-import { asRefusal, type Refusal, refusal } from '../../errors.ts';
-import type { ModelRequest } from '../../http/exchange.ts';
-import type { Target } from '../../snapshot/snapshot.ts';
-import type { Accepted, FailedAttempt } from '../../stages/attempts.ts';
+import { type Refusal, refusal } from '../../errors.ts';
 import type { Delivery, Ending } from '../../stages/relay.ts';
 import { resolve } from '../../stages/resolve.ts';
 import type { AuxiliaryOutcome } from '../../tallies/auxiliary-tally.ts';
 import type { TripKind } from '../kind.ts';
-import { Trip } from '../trip.ts';
 import { askTargets } from './ask-targets.ts';
+import { OwnTrip, ownTrips } from './own-trip.ts';
 import { type AuxiliaryParts, callerOf, type Question, requestFor, type ServedRequest, sessionOf } from './question.ts';
 import { readDelivery } from './read-delivery.ts';
 
@@ -29,19 +26,15 @@ const rowOf = (operation: Question['operation']): ModelRow => {
   return row;
 };
 
-export class QuestionTrip extends Trip<ModelRequest, Accepted, FailedAttempt> {
-  readonly askedBy = 'gateway';
+export class QuestionTrip extends OwnTrip {
   readonly question: Question;
   readonly row: ModelRow;
   readonly sessionId: string | undefined;
   readonly asker: QuestionAsker;
   /** Stage 3. */
   call: Call | undefined;
-  timer: NodeJS.Timeout | undefined;
   /** Stage 8. */
   answer: JsonObject | undefined;
-  /** Why the answer is not needed any more. */
-  left: Refusal | undefined;
 
   constructor(question: Question, served: ServedRequest, asker: QuestionAsker, parts: AuxiliaryParts) {
     super(requestFor(served, parts), served.snapshot);
@@ -52,31 +45,13 @@ export class QuestionTrip extends Trip<ModelRequest, Accepted, FailedAttempt> {
     this.asker = asker;
   }
 
-  get path(): string {
-    return this.row.path;
-  }
-
-  get remembered(): Target | undefined {
-    return this.accepted?.target;
-  }
-
-  /** Ends the question. Tokens that have come are charged. */
-  breakOff(reason: Refusal): void {
-    if (this.left !== undefined) return;
-    this.left = reason;
-    this.exchange.gone = true;
-    this.exchange.waiting?.gone();
-  }
-
   readonly leave = (): void => this.breakOff(refusal('client_left'));
 }
 
 /** The spec of questions of the gateway itself. Its functions throw, or reject with, a Refusal. */
 export function questionKind(parts: AuxiliaryParts): TripKind<QuestionTrip, Delivery> {
   return {
-    isOfClient: false,
-    isSession: false,
-    checkHead: () => undefined,
+    ...ownTrips,
     // Its caller is that of the request that it serves.
     identify(trip) {
       const { question, snapshot, caller } = trip;
@@ -91,28 +66,16 @@ export function questionKind(parts: AuxiliaryParts): TripKind<QuestionTrip, Deli
       trip.capture?.takeRequest(trip.call.body);
       trip.capture?.takeGuarded(trip.call.body);
     },
-    // The consumer has asked once: what the gateway asks for that counts under the rules of providers and models alone.
-    admission: () => ({ rules: 'nothing', hasBudget: true }),
-    entersLate: () => false,
-    foresee: () => undefined,
     receive(trip) {
       const { call, question } = trip;
       question.signal?.addEventListener('abort', trip.leave, { once: true });
-      const late = { model: call?.model ?? '', ms: question.timeoutMs };
-      trip.timer = setTimeout(() => trip.breakOff(refusal('auxiliary_timeout', { fill: late })), question.timeoutMs);
+      trip.endAfter(question.timeoutMs, call?.model ?? '');
     },
-    resolve: () => undefined,
-    guard: () => undefined,
-    lookUp: () => undefined,
     attempt: (trip) => askForAnswer(trip, parts),
     relay: (trip, delivery) => readAnswer(trip, delivery),
-    refuse({ exchange, left }, error) {
-      const refused = left ?? asRefusal(error, exchange.id);
-      return { status: refused.status, headers: [], refused };
-    },
     close(trip) {
       const { answer, asker, ending, exchange, question } = trip;
-      clearTimeout(trip.timer);
+      trip.over();
       question.signal?.removeEventListener('abort', trip.leave);
       parts.metrics.auxiliary.note(question.purpose, outcomeOf(trip));
       if (answer !== undefined && ending.refused === undefined) asker.resolve(answer);
