@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { readMetric, startGateway } from '../support/gateway.ts';
+import { readMetric, startGateway, untilIdle } from '../support/gateway.ts';
 import { createRandom } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { doors } from './cells.ts';
@@ -109,12 +109,14 @@ export async function runChaos(t: Teardown, { seconds, perMinute, seed }: ChaosO
   const gateway = await startGateway(t, { config: configOf(new URL(upstream.url).origin) });
   const faults: string[] = [];
   const open = new Set<Promise<void>>();
-  let [requests, rescued] = [0, 0];
+  let [requests, rescued, reported] = [0, 0, 0];
   const ask = async (number: number): Promise<void> => {
     const { door, isStream, mark, plans, answers } = fateOf(seed, number);
     const heard = await hear(gateway, { door, isStream, model: 'any', mark }, patienceMs);
     const { fault, isRescued } = judgeAnswer(heard, answers, asked.get(number) ?? []);
     if (isRescued) rescued += 1;
+    const { input, output } = lastUsage(asked.get(number) ?? [], answers);
+    reported += input + output;
     const calls = (asked.get(number) ?? []).map((call) => call.split(' ', 1)[0]).join(', ');
     if (fault !== undefined)
       faults.push(`${door} ${isStream ? 'SSE' : 'JSON'} ${mark} ${JSON.stringify(plans)}: ${fault}; asked: ${calls}`);
@@ -128,10 +130,12 @@ export async function runChaos(t: Teardown, { seconds, perMinute, seed }: ChaosO
     await pause(Math.max(0, startedMs + (requests * 60_000) / perMinute - performance.now()));
   }
   await Promise.all(open);
+  await untilIdle(gateway);
   const metrics = await gateway.metrics();
   const further = readMetric(metrics, 'gateway_retries_total') ?? 0;
   const refused = readMetric(metrics, 'gateway_retry_budget_exhausted_total') ?? 0;
   const budget = budgetFloor * Math.ceil(seconds / 10 + 1) + budgetShare * requests;
+  faults.push(...wrongCounts(metrics, reported));
   if (further > budget) faults.push(`${further} further calls, and the budget allows ${budget}`);
   if (refused > 0) faults.push(`${refused} further calls were not made, because the budget was used up`);
   return { requests, calls: upstream.ledger.length, further, budget, rescued, faults };
@@ -147,6 +151,23 @@ function configOf(origin: string): object {
   };
   const targets = letters.map((name) => ({ model: `${name}/m` }));
   return { providers, aliases: [{ source: 'any', targets, retry: { budget: budgetShare }, rescue: 'continue' }] };
+}
+
+/** What the provider that was asked last, and has ended the answer, reports of it. */
+function lastUsage(calls: readonly string[], answers: readonly Answer[]): Answer['usage'] {
+  const [path = ''] = calls.at(-1)?.split(' ', 1) ?? [];
+  return answers[paths.indexOf(path)]?.usage ?? { input: 0, output: 0 };
+}
+
+/** Where the tokens that the gateway counted differ from those that providers reported, in words; what broke off comes on top of them. */
+function wrongCounts(metrics: string, reported: number): string[] {
+  const charged = (source?: string): number =>
+    readMetric(metrics, 'gateway_rate_limit_tokens_total', source === undefined ? {} : { source }) ?? 0;
+  const counted = readMetric(metrics, 'gateway_tokens_total') ?? 0;
+  return [
+    ...(charged('reported') === reported ? [] : [`${charged('reported')} tokens are charged, ${reported} reported`]),
+    ...(counted === charged() ? [] : [`${counted} tokens are counted, ${charged()} charged`]),
+  ];
 }
 
 /** Whether a client has got one whole answer, with its usage. */
