@@ -612,7 +612,7 @@ export interface Retries {
   deadline?: string;
 }
 /**
- * A model that gets a copy of a share of the requests, once their clients have been answered: what it says goes to nobody, and is compared with the answers of the targets. See docs/mirror.md.
+ * A model that gets a copy of a share of the requests, once their clients have been answered: what it says goes to no client, and is compared with the answers of the targets. See docs/mirror.md.
  */
 export interface Mirror {
   /**
@@ -1958,7 +1958,7 @@ export interface VirtualModelWrite {
    */
   rescue?: 'continue' | 'restart';
   /**
-   * A model that gets a copy of a share of the requests, once their clients have been answered: what it says goes to nobody, and is compared with the answers of the targets. See docs/mirror.md.
+   * A model that gets a copy of a share of the requests, once their clients have been answered: what it says goes to no client, and is compared with the answers of the targets. See docs/mirror.md.
    */
   mirror?: {
     /**

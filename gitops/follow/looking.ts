@@ -1,4 +1,4 @@
-// Looks at files again and again, because nobody tells when one was replaced.
+// Looks at files again and again, because no event tells that one was replaced.
 import { setTimeout } from 'node:timers/promises';
 import { lookMs } from './followed-secret.ts';
 

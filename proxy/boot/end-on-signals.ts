@@ -11,7 +11,7 @@ export interface EndingParts {
   readonly log: Log;
   readonly signals: SignalSource;
   readonly server: Pick<ProxyServer, 'openRequests' | 'drain' | 'cut'>;
-  /** Copies of requests, which nobody waits for. */
+  /** Copies of requests, which no client waits for. */
   readonly mirrors: { end(): Promise<void> };
   readonly lifecycle: Lifecycle;
   readonly graceMs: () => number;

@@ -31,7 +31,7 @@ export interface Question {
   readonly endpoint?: NamingEndpoint | undefined;
   /** The conversation it belongs to. */
   readonly thread: string | undefined;
-  /** The tokens of its prompt, as whoever asks says. */
+  /** The tokens of its prompt, as the question says. */
   readonly inputTokens?: number | undefined;
   /** The room for its prompt and answer; absent: not known. */
   readonly needed?: NeededRoom | undefined;

@@ -1,4 +1,4 @@
-// The fewest tokens that a text can be, from its bytes alone, for whoever must not guess too high.
+// The fewest tokens that a text can be, from its bytes alone, for decisions that must not guess too high.
 
 /** Bodies up to this length are read whole; of longer ones pieces of that length are sampled, so many of them. Bytes. */
 const readBytes = 64 * 1024;

@@ -62,7 +62,7 @@ export class TranslatedStream implements Sink {
   #broken: Failure | undefined;
   /** Undefined: one target tells all of it. */
   readonly #joined: JoinedStream | undefined;
-  /** Undefined: nobody goes on any more. */
+  /** Undefined: no target goes on any more. */
   #rescuing: Rescuing | undefined;
   /** Another target is being asked. */
   #isWaiting = false;
@@ -113,7 +113,7 @@ export class TranslatedStream implements Sink {
   }
 
   end(failure: Failure | undefined): void {
-    // Nobody waits for the one that is asked.
+    // No client waits for the one that is asked.
     if (this.#isWaiting) {
       this.#giveUpRescue();
       this.#conclude(brokenOff(failure));

@@ -187,7 +187,7 @@ export class CallDeadline implements Timed {
       return;
     }
     if (this.#isBeforeEvent && !isTotal && this.#hasNext?.() === false) {
-      // Nobody else could do better.
+      // No other target could do better.
       this.#hasNext = undefined;
       if (this.#hasAnswer) this.#awaitEvent();
       else this.#awaitAnswer();

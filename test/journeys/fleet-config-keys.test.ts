@@ -95,7 +95,7 @@ await test('a secret in a file: read by every process, and again when it is repl
       ),
     );
   await first.applyConfig({ 'keys.yaml': { keys: [{ name: 'mounted', value_file: path }] } });
-  t.notOk(await isLetIn(first, old), 'without the file nobody is let in');
+  t.notOk(await isLetIn(first, old), 'without the file no client is let in');
   writeFileSync(path, `${old}\n`);
   await untilRenewed(1);
   for (const proxy of fleet.proxies) t.ok(await isLetIn(proxy, old));

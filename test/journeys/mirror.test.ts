@@ -1,4 +1,4 @@
-// Copies of requests to the mirror of an alias: their clients know nothing of them, and what they cost is nobody's but the operator's.
+// Copies of requests to the mirror of an alias: their clients know nothing of them, and the operator alone pays for them.
 import { t as suite, test } from 'tap';
 import type { RequestRecord } from '../../domain/records/request-record.ts';
 import { usageOf } from '../support/consumer.ts';

@@ -40,7 +40,7 @@ await test('in a fleet one proxy at a time probes a provider, and every proxy kn
   t.equal(sampleOf(texts.join('\n'), 'gateway_requests_total'), undefined, 'no client has asked');
 });
 
-await test('a probe of a model closes its open breaker, and nobody else has to ask', async (t) => {
+await test('a probe of a model closes its open breaker, and no client has to ask', async (t) => {
   let isDown = true;
   await upstream.behave(() => (isDown ? { kind: 'error', status: 500 } : undefined));
   const gateway = await shareGateway({

@@ -1,4 +1,4 @@
-// A stream that two targets told, and the rest of the gateway: limits, guardrails, cache and audit see one answer, and whoever has left gets no
+// A stream that two targets told, and the rest of the gateway: limits, guardrails, cache and audit see one answer, and a client that has left gets no
 // other target.
 import { t as suite, test } from 'tap';
 import { brokenOff, eventsOf, goesOn, piecesOf } from '../support/broken-streams.ts';
@@ -153,7 +153,7 @@ await test('a joined answer is not kept by the cache', async (t) => {
   t.equal(first.ledger.length, calls + 2, 'an answer of one target is kept');
 });
 
-await test('nobody is asked for a client that has left', async (t) => {
+await test('no target is asked for a client that has left', async (t) => {
   const gate = createGate();
   const events = eventsOf.chat(pieces, 'first').slice(0, 4);
   await first.behave({ kind: 'sse', chunks: [...events, gate, rst] });

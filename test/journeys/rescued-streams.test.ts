@@ -255,5 +255,5 @@ await test('what cannot be joined is relayed as without rescue', async (t) => {
     { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } } },
   ])
     t.ok((await read('goes-on', more)).error, JSON.stringify(more));
-  t.equal(second.ledger.length, before, 'nobody else is asked');
+  t.equal(second.ledger.length, before, 'no other target is asked');
 });

@@ -107,7 +107,7 @@ function settingsOf(wire: WireName, origin: string): object {
   return { type: 'openai', base_url: `${origin}/v1`, dialects: [wire], api_key };
 }
 
-/** A server whose certificate nobody has signed. Gives its origin. */
+/** A server whose certificate no authority has signed. Gives its origin. */
 async function startTls(t: Teardown): Promise<string> {
   const server = createServer(certificate(2000, 2100), (socket) => void socket.on('error', () => {}));
   server.on('tlsClientError', () => {});

@@ -40,7 +40,7 @@ export interface Rescuing {
   note(outcome: RescueOutcome): void;
 }
 
-/** Breaks that are the provider's; after others nobody goes on. */
+/** Breaks that are the provider's; after others no target goes on. */
 const ofProvider: ReadonlySet<ErrorCode> = new Set([
   'stream_incomplete',
   'upstream_disconnected',

@@ -1,4 +1,4 @@
-// Lets an answer that nobody gets pass its taps, which read what they want of it. Nothing of it is held.
+// Lets an answer that no client gets pass its taps, which read what they want of it. Nothing of it is held.
 import type { Failure, Sink } from '../../answer.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import type { ModelRequest } from '../../http/exchange.ts';

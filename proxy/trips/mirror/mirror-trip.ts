@@ -1,4 +1,4 @@
-// Trips of copies: what each stage of the line does for a request that is sent to the mirror of its alias. Nobody waits for it; it has a user
+// Trips of copies: what each stage of the line does for a request that is sent to the mirror of its alias. No client waits for it; it has a user
 // path and a record of its own.
 import { mirrorPath } from '../../../domain/records/mirror-record.ts';
 import type { Tap } from '../../answer.ts';
@@ -57,7 +57,7 @@ export class MirrorTrip extends OwnTrip {
   }
 }
 
-/** Who asks in the name of a mirror: nobody's key, and no path of a consumer. */
+/** Who asks in the name of a mirror: no key, and no path of a consumer. */
 export function mirrorCaller({ kind }: Pick<Principal, 'kind'>, userPath: string): Principal {
   return { kind, keyId: undefined, userPath, shownPath: userPath, allowedModels: undefined };
 }

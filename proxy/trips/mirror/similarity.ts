@@ -5,7 +5,7 @@ import { askModel } from '../question/ask-model.ts';
 import type { AuxiliaryParts, ServedRequest } from '../question/question.ts';
 
 const asker = { purpose: 'mirror', name: 'similarity' } as const;
-/** Nobody waits for it. Milliseconds. */
+/** No request waits for it. Milliseconds. */
 const timeoutMs = 30_000;
 
 /** From −1 to 1; undefined: the model gave no embeddings that can be compared. Rejects with a Refusal. */

@@ -1,4 +1,4 @@
-// Stage 7 of calls that the gateway makes itself: the targets are asked, at the cost of whoever the trip names as its caller.
+// Stage 7 of calls that the gateway makes itself: the targets are asked, at the cost of the caller that the trip names.
 import type { Call } from '../../call/call.ts';
 import type { ModelRow } from '../../endpoints/model-endpoints.ts';
 import type { ModelRequest } from '../../http/exchange.ts';
