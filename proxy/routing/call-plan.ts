@@ -95,17 +95,21 @@ export class CallPlan<Target extends Askable> {
   drained: Map<Target, TargetDrain> | undefined;
   /** The most calls. */
   readonly #mostCalls: number;
+  /** Targets that were passed over, because they are likely to fail, stand at its end. */
+  #order: readonly Target[];
+  #passedOver = 0;
   /** Of the next target that was not asked. */
   #index = 0;
   #calls = 0;
   /** Retries of one target, and the pauses before them. */
   #retries = 0;
   #pausedMs = 0;
-  /** The first target was asked although it is likely to fail: nothing better was there, so others like it may be asked, too. */
+  /** The target was asked although it is likely to fail: nothing better is left, so others like it may be asked, too. */
   #isLastResort = false;
 
   constructor(planning: Planning<Target>, parts: PlanParts) {
     this.#planning = planning;
+    this.#order = planning.targets;
     this.#parts = parts;
     const { before, route, targets } = planning;
     this.#calls = before?.calls ?? 0;
@@ -121,18 +125,20 @@ export class CallPlan<Target extends Askable> {
   /** No other target can be asked behind those that were. */
   get isLast(): boolean {
     if (this.#calls >= this.#mostCalls) return true;
-    const { targets, drainOf } = this.#planning;
-    return !targets.some((target, place) => place >= this.#index && drainOf(target) === undefined);
+    const { drainOf } = this.#planning;
+    return !this.#order.some((target, place) => place >= this.#index && drainOf(target) === undefined);
   }
 
   /**
    * The next target that has room; undefined: there is none, or the budget is used up. A promise where the state store has to be asked for a
-   * rule that the fleet shares.
+   * rule that the fleet shares. `asksAll`: also one that was passed over.
    */
-  next(kind: RetryKind, nowMs: number): MaybePlanned<Target> | Promise<MaybePlanned<Target>> {
-    const { targets, isUsable, drainOf } = this.#planning;
-    while (this.#index < targets.length) {
-      const target = targets[this.#index] as Target;
+  next(kind: RetryKind, nowMs: number, asksAll: boolean = false): MaybePlanned<Target> | Promise<MaybePlanned<Target>> {
+    const { isUsable, drainOf } = this.#planning;
+    while (this.#index < this.#order.length) {
+      const isPassedOver = this.#index >= this.#order.length - this.#passedOver;
+      if (isPassedOver && !asksAll) return undefined;
+      const target = this.#order[this.#index] as Target;
       this.#index += 1;
       const drain = drainOf(target);
       if (drain !== undefined) {
@@ -141,17 +147,26 @@ export class CallPlan<Target extends Askable> {
         continue;
       }
       const usable = isUsable(target, nowMs);
-      // A target that is likely to fail is asked only when no better one was there from the start.
-      if (this.#calls === 0) this.#isLastResort = !usable;
-      else if (!usable && !this.#isLastResort) continue;
+      // A target that is likely to fail is asked only when no better one is left.
+      if (this.#calls === 0 || isPassedOver) this.#isLastResort = !usable;
+      else if (!usable && !this.#isLastResort) {
+        this.#passOver(target);
+        continue;
+      }
       const taken = this.#take(target, kind, nowMs);
       if (taken instanceof Promise)
         return taken.then((known) =>
-          known === 'no room' ? this.next(kind, this.#nowMs()) : this.#withinBudget(known),
+          known === 'no room' ? this.next(kind, this.#nowMs(), asksAll) : this.#withinBudget(known),
         );
       if (taken !== 'no room') return this.#withinBudget(taken);
     }
     return undefined;
+  }
+
+  #passOver(target: Target): void {
+    this.#index -= 1;
+    this.#order = [...this.#order.toSpliced(this.#index, 1), target];
+    this.#passedOver += 1;
   }
 
   /** Undefined: no further call may be made; the target may be asked another time. */
@@ -184,9 +199,9 @@ export class CallPlan<Target extends Askable> {
 
   /** Whether another target could be asked now, if the one that is asked took too long; what its rules say is not known. */
   hasNext(nowMs: number): boolean {
-    const { targets, route, drainOf, isUsable } = this.#planning;
+    const { route, drainOf, isUsable } = this.#planning;
     if (!this.mayAskOn('timeout', nowMs) || !this.#parts.retries.allows(route, 'failover', nowMs)) return false;
-    return targets.some(
+    return this.#order.some(
       (target, place) =>
         place >= this.#index && drainOf(target) === undefined && (this.#isLastResort || isUsable(target, nowMs)),
     );
@@ -207,7 +222,8 @@ export class CallPlan<Target extends Askable> {
     const { target, kind, hasOtherKey } = failed;
     if (!this.mayAskOn(kind, nowMs)) return undefined;
     const same = hasOtherKey ? this.again(target, nowMs) : undefined;
-    const planned = followed(same, (found) => found ?? this.next('failover', nowMs));
+    // Behind a 429 the client is told when a target has room; no other failure tells it what to do, so all that are left are asked.
+    const planned = followed(same, (found) => found ?? this.next('failover', nowMs, failed.status !== 429));
     return followed<MaybePlanned<Target>, NextStep<Target>>(planned, (found) => found ?? this.#pauseOf(failed));
   }
 

@@ -40,7 +40,7 @@ const badShare = 0.25;
 const budgetShare = 0.5;
 const budgetFloor = 10;
 const patienceMs = 30_000;
-/** None of these says that the next request will fail, too: a provider that says so is left alone for a while, and rightly. */
+/** None of these says that the next request will fail, too: clients are told the wait of a provider that says so. */
 const always: readonly Act[] = [
   { status: 500 },
   { status: 503 },
@@ -142,8 +142,7 @@ export async function runChaos(t: Teardown, { seconds, perMinute, seed }: ChaosO
 }
 
 function configOf(origin: string): object {
-  // Breakers would keep requests from a provider that behaves for this one.
-  const usual = { api_key: 'sk-chaos', models: ['m'], circuit_breaker: false, timeouts: { first_byte: '2s' } };
+  const usual = { api_key: 'sk-chaos', models: ['m'], timeouts: { first_byte: '2s' } };
   const providers = {
     a: { ...usual, type: 'openai', base_url: `${origin}/v1`, dialects: ['chat'] },
     b: { ...usual, type: 'anthropic', base_url: `${origin}/v1` },
