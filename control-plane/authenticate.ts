@@ -14,6 +14,7 @@ import {
   identifyDigest,
 } from '../domain/keys/credentials.ts';
 import { isEnded, noEndedSessions } from '../domain/keys/ended-sessions.ts';
+import type { Role } from '../domain/keys/role.ts';
 import { isWithin } from '../domain/user-path.ts';
 import { type BrowserSession, browserSession } from '../plane/access/browser-session.ts';
 import { clientAddressOf, type TrustedProxies } from '../plane/access/client-address.ts';
@@ -37,6 +38,10 @@ export interface Operator {
   readonly kind: Caller['kind'];
   /** The managed key's id. */
   readonly keyId: string | undefined;
+  /** Of a person without a key: the name in records. Absent: the id of the key, or the kind. */
+  readonly name?: string | undefined;
+  /** What the operator may do within its user path. */
+  readonly role: Role;
   /** The operator sees and changes this user path and the paths below it; `/` is the whole gateway. */
   readonly userPath: string;
   /** The managed key; an operator cannot grant more rights than this key has. */
@@ -76,7 +81,13 @@ export function secretsOf({ masterKey, secrets }: Pick<AccessParts, 'masterKey' 
 }
 
 /** A caller without a key: may use public routes, and every route of a gateway without a master key. */
-const anonymous: Operator = Object.freeze({ kind: 'anonymous', keyId: undefined, userPath: '/', key: undefined });
+const anonymous: Operator = Object.freeze({
+  kind: 'anonymous',
+  keyId: undefined,
+  role: 'admin',
+  userPath: '/',
+  key: undefined,
+});
 
 /** Throws at the start when a route (`GET /x`) declares no access. */
 export function checkAccess(access: unknown, route: string): void {
@@ -180,9 +191,9 @@ export function isInScope(operator: Operator, userPath: string | undefined): boo
   return !isScoped(operator) || (userPath !== undefined && isWithin(userPath, operator.userPath));
 }
 
-/** The name of an operator in audit fields: `master_key`, `anonymous`, or the id of a key. */
+/** The name of an operator in audit fields: `master_key`, `anonymous`, the id of a key, or the name of a person. */
 export function who({ operator }: { readonly operator: Operator }): string {
-  return operator.keyId ?? operator.kind;
+  return operator.name ?? operator.keyId ?? operator.kind;
 }
 
 /**
@@ -225,7 +236,7 @@ export function operatorNow(
 
 function operatorOf(key: AuthKey): Operator {
   if (!key.dashboardAccess) throw refusal('dashboard_access_denied');
-  return { kind: 'managed_key', keyId: key.id, userPath: key.userPath ?? '/', key };
+  return { kind: 'managed_key', keyId: key.id, role: 'admin', userPath: key.userPath ?? '/', key };
 }
 
 /** Every value of a header; `request.headers` would keep only the first of two Authorization lines. */

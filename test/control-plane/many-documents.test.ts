@@ -22,7 +22,7 @@ import { sampleKey } from '../support/managed-state.ts';
 import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 
 const many = 3_000;
-const master: Operator = { kind: 'master_key', keyId: undefined, userPath: '/', key: undefined };
+const master: Operator = { kind: 'master_key', keyId: undefined, role: 'admin', userPath: '/', key: undefined };
 const nowMs = Date.UTC(2026, 5, 1);
 
 /** Documents whose readings are counted. */

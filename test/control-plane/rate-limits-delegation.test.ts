@@ -17,8 +17,8 @@ import type { Change, Document } from '../../store/state/state-store.ts';
 import { rulePrerequisites } from '../support/rule-prerequisites.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
-const team: Operator = { kind: 'managed_key', keyId: 'key-team', userPath: '/team', key: undefined };
-const master: Operator = { kind: 'master_key', keyId: undefined, userPath: '/', key: undefined };
+const team: Operator = { kind: 'managed_key', keyId: 'key-team', role: 'admin', userPath: '/team', key: undefined };
+const master: Operator = { kind: 'master_key', keyId: undefined, role: 'admin', userPath: '/', key: undefined };
 type UserPath = RateLimits['user_paths'][number];
 
 /** Rules at /team: requests and tokens a minute, and requests in flight as a trial. */
