@@ -281,6 +281,11 @@ export interface Provider {
    */
   api_key_files?: string[];
   /**
+   * What stands in place of a key. aws: requests are signed with credentials of this machine's own identity at AWS, which the proxy renews ahead of time; settings are in aws. Only without api_key and the like.
+   */
+  auth?: 'aws';
+  aws?: AWSIdentity;
+  /**
    * What this server speaks, in place of what is known of its type; those that stand first are preferred for clients of another dialect. An OpenAI-compatible server is said to speak chat and embeddings. audio, images, moderations and rerank are the paths of these names below its address.
    *
    * Items: A format of requests and answers.
@@ -353,6 +358,37 @@ export interface Provider {
    */
   ca_file?: string;
   timeouts: ProviderTimeouts;
+}
+/**
+ * Settings of auth: aws. Absent: the default chain of AWS as it is, which is environment, shared files, web identity, container, instance metadata.
+ */
+export interface AWSIdentity {
+  /**
+   * The profile of the shared files of AWS on the machine of the proxy. Absent: as the environment says.
+   */
+  profile?: string;
+  /**
+   * The region whose STS is asked. Absent: the one in base_url, else as the environment says, else us-east-1.
+   */
+  region?: string;
+  /**
+   * A role that is assumed with the credentials of the chain. Absent: requests are signed with these themselves.
+   */
+  role_arn?: string;
+  /**
+   * The external id that the trust policy of the role asks for.
+   */
+  external_id?: string;
+  /**
+   * Labels of the caller's key that become tags of the session of the role, so that AWS shows whose cost it is: with team here, the label team:search is sent as the tag team = search. Only with role_arn, whose trust policy must allow sts:TagSession.
+   *
+   * Items: What stands before the colon in a label; the key of the tag.
+   */
+  session_tags_from?: string[];
+  /**
+   * How many sessions with different tags are kept at a time. The one that was used least recently makes room.
+   */
+  max_sessions: number;
 }
 /**
  * What a model costs: records of usage tell the cost by it, and aliases with the strategy cost compare it. Where something was used that has no price, the cost is unknown.

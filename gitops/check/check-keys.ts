@@ -25,7 +25,7 @@ interface Judging {
 }
 
 /** Where keys may stand: a provider has one of these. */
-const places = ['api_key', 'api_key_file', 'api_keys', 'api_key_files'] as const;
+const places = ['api_key', 'api_key_file', 'api_keys', 'api_key_files', 'auth'] as const;
 
 /** No value of a key enters a message. */
 export function checkKeys(judging: Judging): void {
