@@ -88,6 +88,12 @@ export interface Config {
    * Keys of clients, beside those that the admin API issues. The secret never stands in the YAML, only its hash or the path of its file; `model-gateway keys new` prints both. They hold on every proxy and on the control plane within a second; an entry that is removed is revoked everywhere. The admin API lists them (source: config) and cannot change them.
    */
   keys: ConfigKey[];
+  /**
+   * Identity providers by name. A signed token (JWT) of one of them is let in like a key, in the place of a key: its claims give the user path, the labels, the models and the access to the dashboard. Records and the access log name its caller NAME:SUBJECT. A change is in force within a second, for tokens that were let in before, too.
+   */
+  identities: {
+    [k: string]: Identity;
+  };
   cache: Cache;
 }
 /**
@@ -1263,6 +1269,129 @@ export interface ConfigKey {
    * false refuses the key.
    */
   enabled: boolean;
+}
+/**
+ * One identity provider, and what its tokens may do.
+ */
+export interface Identity {
+  /**
+   * The issuer, letter for letter as in the claim iss. Its address is https, or http on this machine. Without jwks_uri its metadata (ISSUER/.well-known/openid-configuration) name the address of its keys, and must name this issuer.
+   */
+  issuer: string;
+  /**
+   * Where the issuer publishes its public keys (JWKS). Absent: its metadata say it.
+   */
+  jwks_uri?: string;
+  /**
+   * Whether these addresses may be in a private network. Link-local addresses and the metadata of a cloud are never connected to.
+   */
+  allow_private: boolean;
+  /**
+   * The claim aud must hold this value, or one of these.
+   */
+  audience: string | string[];
+  /**
+   * The algorithms of signatures that are accepted. All are asymmetric: a token that is signed with a shared secret, or not at all, is refused.
+   *
+   * Items: The alg of a token.
+   */
+  algorithms: (
+    'RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512' | 'ES256' | 'ES384' | 'ES512' | 'EdDSA' | 'Ed25519'
+  )[];
+  /**
+   * How far the clocks of the issuer and of the gateway may differ, for exp, nbf and iat; at most 5m.
+   */
+  clock_skew: string;
+  /**
+   * Claims that a token must have, with their value; of a list, one of its entries. A list here means one of its values.
+   */
+  required_claims?: {
+    /**
+     * The value of the claim, or a list of possible values.
+     */
+    [k: string]: string | number | boolean | (string | number | boolean)[];
+  };
+  /**
+   * A user path with claims in braces. The value of a claim is one segment: `%`, `/` and `:` in it become %25, %2F and %3A. `{+groups[0]}` takes a value that is itself a path. What is then no valid path is refused, never repaired.
+   */
+  user_path: string;
+  /**
+   * Labels, as a key has them; each may hold claims. A label that is one claim only, such as `{teams}`, gives a label for each entry of a claim that is a list. With a question mark, `{department?}`, the label is left out for a token without the claim.
+   *
+   * Items: A text with claims in braces: `{email}`, `{groups[0]}`, `{realm_access.roles[0]}`, `{["https://example.com/team"]}`. A claim must be a text or a whole number that is not empty; a token without it is refused.
+   */
+  labels?: string[];
+  /**
+   * The models that the token may use, as `allowed_models` of a key. An entry may hold claims; one that is one claim only gives a model for each entry of a claim that is a list. Absent: every model. A token for which nothing remains is refused.
+   *
+   * Items: A text with claims in braces: `{email}`, `{groups[0]}`, `{realm_access.roles[0]}`, `{["https://example.com/team"]}`. A claim must be a text or a whole number that is not empty; a token without it is refused.
+   */
+  allowed_models?: string[];
+  /**
+   * Other rights for some tokens. Of user_path, labels, allowed_models and dashboard, each is taken from the first entry that holds for the token and has it; where none has it, from beside this list. There is no access to the dashboard unless an entry gives it.
+   */
+  rights: IdentityRight[];
+  deny: DeniedTokens;
+  /**
+   * How long the keys of the issuer hold after they were last fetched, while it does not answer. They are kept in a file over restarts.
+   */
+  keys_kept_for: string;
+}
+/**
+ * Rights for the tokens that the condition holds for.
+ */
+export interface IdentityRight {
+  /**
+   * A condition in CEL about the claims: `claims.NAME`, with ==, !=, <, <=, >, >=, in, &&, ||, !, size(), startsWith(), endsWith() and contains(). It does not hold where it depends on a claim that the token lacks, or that has another type. Absent: it holds for every token.
+   */
+  when?: string;
+  /**
+   * A user path with claims in braces. The value of a claim is one segment: `%`, `/` and `:` in it become %25, %2F and %3A. `{+groups[0]}` takes a value that is itself a path. What is then no valid path is refused, never repaired.
+   */
+  user_path?: string;
+  /**
+   * Labels, as a key has them; each may hold claims. A label that is one claim only, such as `{teams}`, gives a label for each entry of a claim that is a list. With a question mark, `{department?}`, the label is left out for a token without the claim.
+   *
+   * Items: A text with claims in braces: `{email}`, `{groups[0]}`, `{realm_access.roles[0]}`, `{["https://example.com/team"]}`. A claim must be a text or a whole number that is not empty; a token without it is refused.
+   */
+  labels?: string[];
+  /**
+   * The models that the token may use, as `allowed_models` of a key. An entry may hold claims; one that is one claim only gives a model for each entry of a claim that is a list. Absent: every model. A token for which nothing remains is refused.
+   *
+   * Items: A text with claims in braces: `{email}`, `{groups[0]}`, `{realm_access.roles[0]}`, `{["https://example.com/team"]}`. A claim must be a text or a whole number that is not empty; a token without it is refused.
+   */
+  allowed_models?: string[];
+  dashboard?: DashboardRight;
+}
+/**
+ * Access to the admin API and the dashboard.
+ */
+export interface DashboardRight {
+  /**
+   * What the operator may do.
+   */
+  role: 'viewer' | 'operator' | 'admin';
+  /**
+   * The operator sees and changes this user path and the paths below it; `/` is the whole gateway. Absent: the user path of the token.
+   */
+  user_path?: string;
+}
+/**
+ * Tokens that are refused before their end, within a second, with their open sessions.
+ */
+export interface DeniedTokens {
+  /**
+   * Values of the claim sub.
+   *
+   * Items: A value of the claim sub.
+   */
+  subjects: string[];
+  /**
+   * Values of the claim jti: single tokens.
+   *
+   * Items: A value of the claim jti.
+   */
+  jti: string[];
 }
 /**
  * The response cache: an equal request gets the answer of an earlier one, without asking a provider. Such an answer counts against no limit and no budget. A change holds at once.

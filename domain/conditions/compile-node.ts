@@ -1,10 +1,12 @@
 // The part of CEL that a condition may use, as functions of the facts of a request. What is not written here is refused: no regular expressions, no
-// macros, no arithmetic. So nothing can fail while a request is served, and the cost of a condition is bounded by its length.
+// macros, no arithmetic. So nothing can fail while a request is served, and the cost of a condition is bounded by its length. Conditions about the
+// claims of a token are compiled here, too; their types are known only from the token.
 
 import { ExpressionMistake, type ExpressionNode } from '../../schemas/validation/parse-expression.ts';
 import { quote } from '../../schemas/validation/path.ts';
 import { didYouMean } from '../../schemas/validation/suggest.ts';
 import { isWithin, normaliseUserPath } from '../user-path.ts';
+import { type ClaimPath, claimAt, showClaimPath } from './claim-path.ts';
 import { type FactName, type Facts, factTypes, weekdays } from './facts.ts';
 
 type Value = boolean | number | string | readonly string[];
@@ -13,8 +15,11 @@ type Read<Result extends Value = Value> = (facts: Facts) => Result | undefined;
 type Literal = boolean | number | string;
 type Comparing = (one: Value, other: Value) => boolean;
 
-/** The facts that were met. */
+/** What a condition asks about, and the facts that were met. */
 export interface Used {
+  readonly about: 'request' | 'claims';
+  /** The claims, as a person reads them. */
+  readonly claims: Set<string>;
   readonly names: Set<FactName>;
   readonly headers: Set<string>;
   /** The whole numbers in it. */
@@ -56,7 +61,7 @@ export function compileNode(node: ExpressionNode, used: Used): Read {
       const of = compileNode(node.args, used);
       return (facts) => {
         const value = of(facts);
-        return value === undefined ? undefined : !value;
+        return typeof value === 'boolean' ? !value : undefined;
       };
     }
     case '&&':
@@ -84,6 +89,10 @@ function compileLeaf(node: Of<'value' | 'id'>, used: Used): Read {
     return () => literal;
   }
   const name = node.args;
+  if (used.about === 'claims') {
+    if (name === 'claims') throw new ExpressionMistake('name one claim, as in claims.email', node.start);
+    throw new ExpressionMistake(`there is no ${quote(name)} here; claims are asked as in claims.email`, node.start);
+  }
   if (name === 'headers') throw new ExpressionMistake('name one header, as in headers["x-tier"]', node.start);
   if (!isFact(name)) throw unknown(name, node.start);
   used.names.add(name);
@@ -111,6 +120,7 @@ function literalOf(node: ExpressionNode, used: Used): Literal {
 }
 
 function compileMember(node: Of<'[]' | '.'>, used: Used): Read {
+  if (used.about === 'claims') return compileClaim(node, used);
   const [of, member] = node.args;
   const isHeader = of.op === 'id' && of.args === 'headers';
   if (!isHeader) throw new ExpressionMistake('only headers have members, as in headers["x-tier"]', node.start);
@@ -125,6 +135,23 @@ function compileMember(node: Of<'[]' | '.'>, used: Used): Read {
   return (facts) => facts.header(folded);
 }
 
+function compileClaim(node: Of<'[]' | '.'>, used: Used): Read {
+  const path = claimPathOf(node);
+  used.claims.add(showClaimPath(path));
+  return ({ claims }) => (claims === undefined ? undefined : (claimAt(claims, path) as Value | undefined));
+}
+
+function claimPathOf(node: Of<'[]' | '.'>): ClaimPath {
+  const [of, member] = node.args;
+  const name: unknown = typeof member === 'string' ? member : member.op === 'value' ? member.args : undefined;
+  const step = typeof name === 'bigint' ? Number(name) : name;
+  if (typeof step !== 'string' && !(Number.isSafeInteger(step) && Number(step) >= 0))
+    throw new ExpressionMistake('write the name of a claim, or a place in a list', node.start);
+  if (of.op === 'id' && of.args === 'claims' && typeof step === 'string') return [step];
+  if (of.op === '.' || of.op === '[]') return [...claimPathOf(of), step as string | number];
+  throw new ExpressionMistake('only claims have members, as in claims.email', of.start);
+}
+
 /** `decisive`: the value of one side that decides. */
 function compileBoth([left, right]: Pair, decisive: boolean, used: Used): Read {
   const [one, other] = [compileNode(left, used), compileNode(right, used)];
@@ -133,7 +160,7 @@ function compileBoth([left, right]: Pair, decisive: boolean, used: Used): Read {
     if (first === decisive) return decisive;
     const second = other(facts);
     if (second === decisive) return decisive;
-    return first === undefined || second === undefined ? undefined : !decisive;
+    return typeof first === 'boolean' && typeof second === 'boolean' ? !decisive : undefined;
   };
 }
 
@@ -161,8 +188,13 @@ function compileComparison(node: ExpressionNode, used: Used): Read {
   return (facts) => {
     const first = one(facts);
     const second = other(facts);
-    return first === undefined || second === undefined ? undefined : compare(first, second);
+    return isComparable(first, second) ? compare(first as Value, second as Value) : undefined;
   };
+}
+
+/** Claims may have any type: what is of two types, or a list or an object, is not compared. */
+function isComparable(one: Value | undefined, other: Value | undefined): boolean {
+  return one !== undefined && typeof one === typeof other && typeof one !== 'object';
 }
 
 function wordOf({ op }: ExpressionNode): string {
@@ -180,7 +212,7 @@ function compileIn([item, list]: Pair, used: Used): Read {
     const read = compileNode(list, used);
     return (facts) => {
       const [value, values] = [of(facts), read(facts)];
-      return value === undefined || values === undefined ? undefined : (values as readonly Value[]).includes(value);
+      return value === undefined || !Array.isArray(values) ? undefined : values.includes(value);
     };
   }
   const literals = list.args.map((each) => {
@@ -210,11 +242,15 @@ function compileCall(node: Of<'call' | 'rcall'>, used: Used): Read {
   const read = compileNode(of, used);
   return (facts) => {
     const value = read(facts);
-    return value === undefined ? undefined : method(value as string, wanted);
+    return typeof value === 'string' ? method(value, wanted) : undefined;
   };
 }
 
 function compileSize(of: ExpressionNode, used: Used): Read {
+  if (used.about === 'claims' && (of.op === '.' || of.op === '[]')) {
+    const read = compileClaim(of, used);
+    return (facts) => (read(facts) as Partial<readonly unknown[]> | undefined)?.length;
+  }
   if (of.op !== 'id' || of.args !== 'labels') throw new ExpressionMistake('size is for labels', of.start);
   used.names.add('labels');
   return ({ labels }) => labels?.length;

@@ -1,4 +1,5 @@
 // What a condition may ask of a request.
+import type { Claims } from './claim-path.ts';
 
 /** The types of the names, as CEL writes them. */
 export const factTypes = {
@@ -38,6 +39,8 @@ export interface Facts {
   /** 0 to 23, in the time zone of the gateway. */
   readonly hour: number | undefined;
   readonly weekday: Weekday | undefined;
+  /** Of a token; only in conditions about claims. */
+  readonly claims?: Claims;
   /** A header by its name in lower case; the empty text: it was not sent. */
   header(name: string): string | undefined;
 }

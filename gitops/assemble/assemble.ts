@@ -7,6 +7,7 @@ import { checkCache } from '../check/check-cache.ts';
 import { checkClientKeys, checkEndsOfKeys } from '../check/check-client-keys.ts';
 import { checkDeprecations } from '../check/check-deprecations.ts';
 import { checkGuardrails } from '../check/check-guardrails.ts';
+import { checkIdentities } from '../check/check-identities.ts';
 import { checkModelNames } from '../check/check-model-names.ts';
 import { checkPathSpelling } from '../check/check-path-spelling.ts';
 import { checkPlainPrices } from '../check/check-plain-prices.ts';
@@ -60,7 +61,8 @@ export function assemble(parts: readonly Part[], complete: boolean, context: Loa
   problems.push(...checkGuardrails(config.guardrails, sources), ...checkClientKeys(config.keys, sources));
   const variables = readEnvironmentRules(environment, entitlements);
   const givenBudgets = readEnvironmentBudgets(environment, entitlements);
-  for (const found of [providers, aliases, limits, variables, givenBudgets]) {
+  const identities = checkIdentities(config.identities, sources);
+  for (const found of [providers, aliases, limits, identities, variables, givenBudgets]) {
     problems.push(...found.problems);
     warnings.push(...found.warnings);
   }

@@ -45,10 +45,11 @@ function diffSettings(before: AssembledConfig, after: AssembledConfig): ConfigCh
 }
 
 /** Without the entries, and without what an assembled config has beside the document. */
-function settingsOf({ rate_limits, budgets, server, admin, usage, audit, cache }: AssembledConfig) {
+function settingsOf({ rate_limits, budgets, server, admin, usage, audit, cache, identities }: AssembledConfig) {
   const { user_paths: _paths, providers: _limits, models: _models, ...limits } = rate_limits;
   const { user_paths: _budgets, labels: _labels, ...windows } = budgets;
-  return flatten({ server, admin, usage, audit, cache, rate_limits: limits, budgets: windows });
+  const settings = { server, admin, usage, audit, cache, identities, rate_limits: limits, budgets: windows };
+  return flatten(settings);
 }
 
 const [moreRequests, moreBytes] = [
