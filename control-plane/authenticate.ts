@@ -14,24 +14,20 @@ import {
   identifyDigest,
 } from '../domain/keys/credentials.ts';
 import { isEnded, noEndedSessions } from '../domain/keys/ended-sessions.ts';
-import type { Role } from '../domain/keys/role.ts';
+import { mayDo, type Role } from '../domain/keys/role.ts';
 import { isWithin } from '../domain/user-path.ts';
 import { type BrowserSession, browserSession } from '../plane/access/browser-session.ts';
 import { clientAddressOf, type TrustedProxies } from '../plane/access/client-address.ts';
 import type { FailedLogins } from '../plane/access/failed-logins.ts';
 import type { KeyUses } from '../plane/access/key-uses.ts';
 import { foreignPart } from '../plane/access/own-names.ts';
+import { type Right, rightOf } from '../schemas/admin-rights.ts';
 import { StoreUnavailable } from '../store/state/store-unavailable.ts';
 import { type Refusal, refusal } from './errors.ts';
 import type { FailedLoginLines } from './failed-login-lines.ts';
 
-const accesses = ['public', 'operator', 'admin'] as const;
-
-/**
- * The access of a route. `public`: no key is needed. `operator`: the master key or a key with dashboard access; the route itself limits
- * a scoped operator to its user path. `admin`: only operators of the whole gateway.
- */
-export type Access = (typeof accesses)[number];
+/** The access of a route: `public`, no key is needed; or the right that an operator needs. */
+export type Access = 'public' | Right;
 
 /** The caller of a request, after authentication. */
 export interface Operator {
@@ -81,7 +77,7 @@ export function secretsOf({ masterKey, secrets }: Pick<AccessParts, 'masterKey' 
 }
 
 /** A caller without a key: may use public routes, and every route of a gateway without a master key. */
-const anonymous: Operator = Object.freeze({
+export const anonymous: Operator = Object.freeze({
   kind: 'anonymous',
   keyId: undefined,
   role: 'admin',
@@ -89,10 +85,11 @@ const anonymous: Operator = Object.freeze({
   key: undefined,
 });
 
-/** Throws at the start when a route (`GET /x`) declares no access. */
-export function checkAccess(access: unknown, route: string): void {
-  if (accesses.some((known) => known === access)) return;
-  throw new Error(`the route ${route} must declare its access: config: { access: '${accesses.join("' | '")}' }`);
+/** What a route needs: what it declares itself, else its row of `adminRights`. Throws at the start when there is neither. */
+export function accessOf(method: string, url: string, declared?: Access): Access {
+  const access = declared ?? rightOf(method, url);
+  if (access !== undefined) return access;
+  throw new Error(`the route ${method} ${url} needs a row in schemas/admin-rights.ts, or config: { access: 'public' }`);
 }
 
 /** Refuses requests of foreign web pages to a gateway without a master key. Throws 403 `foreign_host`, `foreign_origin`. */
@@ -110,8 +107,7 @@ export function refuseForeign(request: IncomingMessage, { ownNames }: AccessPart
  * for every failure, in the pause of an address with too many of them 429 `too_many_failed_logins` for every key; 400 `ambiguous_credentials`; 403 `dashboard_access_denied`; 401
  * `session_ended`; 403 `csrf_refused`; `StoreUnavailable` for an unknown key while the keys could not be read.
  */
-export function authenticate(request: IncomingMessage, access: Access | undefined, parts: AccessParts): Operator {
-  if (access === 'public') return anonymous;
+export function authenticate(request: IncomingMessage, parts: AccessParts): Operator {
   const [authorization, another] = valuesOf(request, 'authorization');
   if (another !== undefined) {
     note({ reason: 'ambiguous' }, request, parts);
@@ -165,7 +161,7 @@ function operatorOfSession(session: BrowserSession, request: IncomingMessage, pa
 function admitted({ kind, key }: Caller, request: IncomingMessage, parts: AccessParts): Operator {
   if (key === undefined && kind === 'anonymous') return anonymous;
   if (key === undefined) return { ...anonymous, kind, masterKeyDigest: parts.credentials().masterKeyDigest };
-  if (!key.dashboardAccess) note({ reason: 'denied', keyId: key.id }, request, parts);
+  if (key.role === undefined) note({ reason: 'denied', keyId: key.id }, request, parts);
   const operator = operatorOf(key);
   parts.keyUses?.note(key.id, parts.nowMs());
   return operator;
@@ -175,10 +171,16 @@ function keysUnknown(): StoreUnavailable {
   return new StoreUnavailable('unreachable', 'the keys are not known yet');
 }
 
-/** Throws 403 `admin_scope_denied`: a scoped operator may use routes with the access `operator` only. */
-export function refuseScoped(operator: Operator, access: Access | undefined): void {
-  if (access === 'operator' || !isScoped(operator)) return;
+/** Throws 403 `role_denied` for an operator with a lesser role, `admin_scope_denied` for a scoped one where it needs the whole gateway. */
+export function refuseLesser(operator: Operator, { role, reach }: Right): void {
+  refuseRole(operator, role);
+  if (reach === 'subtree' || !isScoped(operator)) return;
   throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });
+}
+
+/** Throws 403 `role_denied` for an operator with a lesser role. */
+export function refuseRole({ role }: Pick<Operator, 'role'>, needed: Role): void {
+  if (!mayDo(role, needed)) throw refusal('role_denied', { fill: { needed, role } });
 }
 
 /** Whether the operator is limited to a user path and the paths below it. */
@@ -235,8 +237,9 @@ export function operatorNow(
 }
 
 function operatorOf(key: AuthKey): Operator {
-  if (!key.dashboardAccess) throw refusal('dashboard_access_denied');
-  return { kind: 'managed_key', keyId: key.id, role: 'admin', userPath: key.userPath ?? '/', key };
+  const { id, role, userPath = '/' } = key;
+  if (role === undefined) throw refusal('dashboard_access_denied');
+  return { kind: 'managed_key', keyId: id, role, userPath, key };
 }
 
 /** Every value of a header; `request.headers` would keep only the first of two Authorization lines. */

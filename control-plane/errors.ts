@@ -103,6 +103,7 @@ export const errors = {
   dashboard_access_denied: denied(
     'This key does not open the admin API. Use the master key or a key with dashboard access.',
   ),
+  role_denied: denied('This needs the role {needed}; the caller has the role {role}.'),
   admin_scope_denied: denied('This key may not {what}.'),
   audit_entry_not_found: missing('There is no audit entry with the id "{id}".'),
   too_many_listeners: unstored('{count} streams of entries are open {where} already. Close some, or try again later.'),

@@ -7,17 +7,19 @@ import type { Logger } from 'pino';
 import { bearerToken } from '../domain/keys/credentials.ts';
 import { isRequestId } from '../domain/request-id.ts';
 import { schemalessRoutes } from '../plane/schemaless-routes.ts';
+import type { Right } from '../schemas/admin-rights.ts';
 import { checkJsonBounds } from './admin/json-bounds.ts';
 import { storeRefusal } from './admin/store-refusal.ts';
 import {
   type Access,
   type AccessParts,
+  accessOf,
   addressOf,
+  anonymous,
   authenticate,
-  checkAccess,
   type Operator,
   refuseForeign,
-  refuseScoped,
+  refuseLesser,
   secretsOf,
   who,
 } from './authenticate.ts';
@@ -42,7 +44,7 @@ export interface ServerParts {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The access of the route; a route without it cannot be registered. */
+    /** The access of the route. Absent: its row of `adminRights`; a route without both cannot be registered. */
     access?: Access;
   }
   interface FastifyRequest {
@@ -76,8 +78,8 @@ const codeOfFrameworkError: Readonly<Record<string, ErrorCode>> = {
 
 /**
  * The server, not yet listening. Routes added to it before it listens share its error shape: a thrown `Refusal` is
- * rendered flat, an unexpected error becomes `internal_error` and a log line (spec "Admin error shape"). Each declares its access in its
- * options: `config: { access: 'admin' }`.
+ * rendered flat, an unexpected error becomes `internal_error` and a log line (spec "Admin error shape"). Each has a row in `adminRights`,
+ * or declares itself public: `config: { access: 'public' }`.
  */
 export function createServer({ logger, metrics, access, readiness, writes }: ServerParts) {
   const routes: Route[] = [];
@@ -111,7 +113,7 @@ export function createServer({ logger, metrics, access, readiness, writes }: Ser
     record(this, 'done', logger, { about, ...facts });
   });
   app.addHook('onRoute', (route) => {
-    checkAccess(route.config?.access, `${String(route.method)} ${route.url}`);
+    for (const method of [route.method].flat()) accessOf(method, route.url, route.config?.access);
     routes.push(route);
   });
   // Before the body is read, so that an unknown path answers 404 for any body.
@@ -125,13 +127,11 @@ export function createServer({ logger, metrics, access, readiness, writes }: Ser
     refuseForeign(request.raw, access);
     if (request.is404)
       throw refusalOfStranger(request, access) ?? refusalOfSecret(request, access) ?? refuseRoute(request, routes);
-    const { access: needed } = request.routeOptions.config;
+    const needed = accessOf(request.method, request.routeOptions.url ?? '', request.routeOptions.config.access);
     // While the socket is open: a client that leaves at once has an address, too.
     request.begun = { startedMs: access.nowMs(), clientAddress: addressOf(request.raw, access) ?? '' };
-    request.operator = authenticate(request.raw, needed, access);
-    refuseScoped(request.operator, needed);
-    const leaked = needed === 'public' ? undefined : refusalOfSecret(request, access);
-    if (leaked !== undefined) throw leaked;
+    request.operator = needed === 'public' ? anonymous : authenticate(request.raw, access);
+    if (needed !== 'public') refuseUnlessMay(request, needed, access);
     if (isEncoded(request.raw)) throw refusal('unsupported_encoding');
     // Many clients send a content type without a body. A route that needs a body checks for it.
     if (hasNoBody(request.raw)) delete request.raw.headers['content-type'];
@@ -211,11 +211,18 @@ function asRefusal(
 function refusalOfStranger(request: FastifyRequest, access: AccessParts): Refusal | undefined {
   if (!/^\/admin(?:[/?]|$)/.test(request.url)) return undefined;
   try {
-    authenticate(request.raw, 'operator', access);
+    authenticate(request.raw, access);
     return undefined;
   } catch (error) {
     return asRefusal(error as Error, request);
   }
+}
+
+/** Throws the refusal of a request whose operator has not the right that it needs, or whose address holds a secret. */
+function refuseUnlessMay(request: FastifyRequest, needed: Right, access: AccessParts): void {
+  refuseLesser(request.operator, needed);
+  const leaked = refusalOfSecret(request, access);
+  if (leaked !== undefined) throw leaked;
 }
 
 /** The refusal for an operator whose address holds a secret: another caller must not learn whether it is one. */

@@ -130,6 +130,7 @@ export const errors = {
   dashboard_access_denied: denied(
     'This key does not open the admin API. Use the master key or a key with dashboard access.',
   ),
+  role_denied: denied('This needs the role {needed}; the caller has the role {role}.'),
   admin_scope_denied: denied('This key may not {what}.'),
   auth_key_not_found: missing('There is no key with the id "{id}".'),
   explanation_not_found: missing(

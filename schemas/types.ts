@@ -1262,6 +1262,10 @@ export interface ConfigKey {
    */
   dashboard_access: boolean;
   /**
+   * What the key may do on the admin API, within its user path: a viewer reads, an operator also changes limits, resets and takes targets out, an admin also writes keys, aliases and guardrails. Only with dashboard_access: true; absent there: admin.
+   */
+  role?: 'viewer' | 'operator' | 'admin';
+  /**
    * From this moment on the key is refused: RFC 3339. Absent: it has no end.
    */
   expires_at?: string;
@@ -1871,6 +1875,10 @@ export interface AuthKeyWrite {
    */
   dashboard_access: boolean;
   /**
+   * What the key may do on the admin API, within its user path: a viewer reads, an operator also changes limits, resets and takes targets out, an admin also writes keys, aliases and guardrails. Only with dashboard_access: true; absent there: admin. At most that of the operator.
+   */
+  role?: 'viewer' | 'operator' | 'admin';
+  /**
    * When the key expires; in the future. RFC 3339; null is the same as absent.
    */
   expires_at?: string | null;
@@ -1921,6 +1929,10 @@ export interface AuthKeyBatch {
      * Whether the key may use the admin API and the dashboard, within its user path.
      */
     dashboard_access: boolean;
+    /**
+     * What the key may do on the admin API, within its user path: a viewer reads, an operator also changes limits, resets and takes targets out, an admin also writes keys, aliases and guardrails. Only with dashboard_access: true; absent there: admin. At most that of the operator.
+     */
+    role?: 'viewer' | 'operator' | 'admin';
     /**
      * When the key expires; in the future. RFC 3339; null is the same as absent.
      */
@@ -2005,6 +2017,10 @@ export interface AuthKeyDashboardAccess {
    * Whether the key may use the admin API and the dashboard.
    */
   dashboard_access: boolean;
+  /**
+   * What it may do there, at most what the operator may. Absent: it keeps its role; a key without access gets admin.
+   */
+  role?: 'viewer' | 'operator' | 'admin';
 }
 /**
  * The body of PUT /admin/virtual-models: an alias, as in the configuration. The stored alias takes at most 16 KiB.

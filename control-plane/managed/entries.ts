@@ -43,7 +43,6 @@ export interface KnownEntries<Value> extends Known<Value, ManualEntry<Value>> {
 export interface EntryKind<Section extends NamedSection> {
   readonly section: Section;
   readonly path: string;
-  readonly access: 'operator' | 'admin';
   readonly kind: ManagedKind<ManualEntry<EntryOf<Section>>>;
   /** How codes of errors name one. */
   readonly name: EntryKindName;
@@ -130,7 +129,6 @@ export function entryResource<Section extends NamedSection>(
   };
   return {
     path: of.path,
-    access: of.access,
     kind,
     known,
     list(parts, state, shown) {

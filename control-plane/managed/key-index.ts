@@ -17,8 +17,8 @@ export function keysOf(state: Pick<StoredState, 'documents'>): KeyIndex {
 let declaredDashboards: ReadonlySet<string> = new Set();
 
 /** From now on these count among the keys with dashboard access. */
-export function noteDeclaredKeys(keys: readonly Pick<AuthKey, 'userPath' | 'dashboardAccess'>[]): void {
-  const dashboards = keys.filter(({ dashboardAccess }) => dashboardAccess);
+export function noteDeclaredKeys(keys: readonly Pick<AuthKey, 'userPath' | 'role'>[]): void {
+  const dashboards = keys.filter(({ role }) => role !== undefined);
   declaredDashboards = new Set(dashboards.map(({ userPath = '/' }) => foldUserPath(userPath)));
 }
 
@@ -67,10 +67,10 @@ export class KeyIndex {
     for (const key of come) this.#raise(key, 1);
   }
 
-  #raise({ userPath = '/', dashboardAccess }: AuthKey, by: number): void {
+  #raise({ userPath = '/', role }: AuthKey, by: number): void {
     const path = foldUserPath(userPath);
     for (const each of pathsAbove(path)) raise(this.#within, each, by);
-    if (dashboardAccess) raise(this.#dashboards, path, by);
+    if (role !== undefined) raise(this.#dashboards, path, by);
   }
 }
 

@@ -53,8 +53,6 @@ export interface ManagedWrite<Parts, Known, Wanted extends Named = Named> {
   readonly method: 'PUT' | 'DELETE' | 'POST';
   /** Behind the path of the resource, such as `/reset-one`; `/*` stands for anything. Absent: nothing. */
   readonly suffix?: string;
-  /** Absent: that of the resource. */
-  readonly access?: 'admin';
   /** The body, by its schema. `rest`: what the path has for the `*` of the suffix. Throws or rejects with the refusal. */
   read(body: unknown, nowMs: number, rest: string): Wanted | Promise<Wanted>;
   /** Throws the refusal of an operator who may write nothing of this name, whatever is stored. */
@@ -73,7 +71,6 @@ export interface ManagedResource<
 > {
   /** Such as `/admin/guardrails`. */
   readonly path: string;
-  readonly access: 'operator' | 'admin';
   readonly kind: ManagedKind<unknown>;
   /** Other kinds that a write is decided on. */
   readonly others?: readonly ManagedKind<unknown>[];

@@ -1,4 +1,4 @@
-// Serves a kind of documents that operators list and write: access, query, condition, commit, record, entity tag and answer.
+// Serves a kind of documents that operators list and write: query, condition, commit, record, entity tag and answer.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { stateRevision } from '../../schemas/state-revision.ts';
 import { who } from '../authenticate.ts';
@@ -26,7 +26,7 @@ export function managedRoutes<
   Query = undefined,
   Figures = undefined,
 >(resource: ManagedResource<Parts, Known, Query, Figures>): FastifyPluginAsync<{ readonly parts: NoInfer<Parts> }> {
-  const { path, access, kind, figures: counted, isUntagged = false } = resource;
+  const { path, kind, figures: counted, isUntagged = false } = resource;
   return async (app, { parts }) => {
     const commit = createCommitter(parts.store, [kind, ...(resource.others ?? [])]);
     const nowMs = (): number => Math.floor(parts.nowMs());
@@ -70,7 +70,7 @@ export function managedRoutes<
       return show(reply, state, { operator, query: undefined, figures, isStale: false }, write.answer);
     };
 
-    app.get(path, { config: { access } }, async ({ query, operator }, reply) => {
+    app.get(path, async ({ query, operator }, reply) => {
       if (resource.readQuery === undefined) readQuery(query, []);
       const asked = resource.readQuery?.(query);
       const [{ state, isStale }, figures] = await Promise.all([readStored(parts.store), unlessUnavailable(count())]);
@@ -80,7 +80,6 @@ export function managedRoutes<
       app.route({
         method: write.method,
         url: path + (write.suffix ?? ''),
-        config: { access: write.access ?? access },
         handler: (request, reply) => change(request, reply, write),
       });
     }

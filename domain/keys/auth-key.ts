@@ -3,6 +3,7 @@ import { parseMoment } from '../../schemas/formats/moment.ts';
 import { timestamp } from '../timestamp.ts';
 import { normaliseUserPath } from '../user-path.ts';
 import { type ModelAccess, modelAccess } from './model-access.ts';
+import { isRole, type Role } from './role.ts';
 
 /** The kind of these documents in the state store; the id is a UUID. */
 export const authKeyKind = 'auth_key';
@@ -21,8 +22,8 @@ export interface AuthKey {
   readonly allowedModels: readonly string[];
   /** `allowedModels`, compiled; undefined: every model. */
   readonly modelAccess: ModelAccess | undefined;
-  /** Whether the key may use the admin API and the dashboard. */
-  readonly dashboardAccess: boolean;
+  /** What the key may do on the admin API and the dashboard; undefined: it may not use them. */
+  readonly role: Role | undefined;
   /** SHA-256 of the secret, in hex. Never leaves the gateway. */
   readonly digest: string;
   readonly redactedValue: string;
@@ -57,10 +58,11 @@ export function readAuthKey(id: string, body: unknown): AuthKey | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const given = body as Readonly<Record<string, unknown>>;
   const { name, digest, created_by: createdBy, redacted_value: redactedValue, description } = given;
-  const { dashboard_access: dashboardAccess, enabled, labels = [], allowed_models: allowedModels = [] } = given;
+  const { enabled, labels = [], allowed_models: allowedModels = [] } = given;
   const userPath = readUserPath(given['user_path']);
   // A key of a version without this member keeps its rights.
   const { any_user_path: anyUserPath = userPath === undefined } = given;
+  const role = readRole(given);
   const expiresAtMs = readTime(given['expires_at'], Number.POSITIVE_INFINITY);
   const deactivatedAtMs = readTime(given['deactivated_at'], undefined);
   const createdAtMs = readTime(given['created_at'], undefined);
@@ -70,7 +72,7 @@ export function readAuthKey(id: string, body: unknown): AuthKey | undefined {
   if (typeof name !== 'string' || typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest)) return undefined;
   if (typeof createdBy !== 'string' || typeof redactedValue !== 'string') return undefined;
   if (description !== undefined && typeof description !== 'string') return undefined;
-  if (typeof dashboardAccess !== 'boolean' || typeof enabled !== 'boolean') return undefined;
+  if (role === null || typeof enabled !== 'boolean') return undefined;
   if (typeof anyUserPath !== 'boolean' || (anyUserPath && userPath !== undefined)) return undefined;
   if (!isTexts(labels) || !isTexts(allowedModels)) return undefined;
   return authKey({
@@ -81,7 +83,7 @@ export function readAuthKey(id: string, body: unknown): AuthKey | undefined {
     anyUserPath,
     labels,
     allowedModels,
-    dashboardAccess,
+    role,
     digest,
     redactedValue,
     enabled,
@@ -103,7 +105,7 @@ export function authKeyBody(key: AuthKey): Record<string, unknown> {
     any_user_path: key.anyUserPath,
     ...(labels.length === 0 ? {} : { labels }),
     ...(allowedModels.length === 0 ? {} : { allowed_models: allowedModels }),
-    dashboard_access: key.dashboardAccess,
+    ...storedRole(key.role),
     digest: key.digest,
     redacted_value: key.redactedValue,
     enabled: key.enabled,
@@ -113,6 +115,22 @@ export function authKeyBody(key: AuthKey): Record<string, unknown> {
     updated_at: timestamp(key.updatedAtMs),
     created_by: key.createdBy,
   };
+}
+
+/**
+ * The role in a document. One below admin stands with `dashboard_access: false`, so that versions which know no roles give it no access
+ * instead of every right.
+ */
+function storedRole(role: Role | undefined): object {
+  const isAdmin = role === 'admin';
+  return { dashboard_access: isAdmin, ...(role === undefined || isAdmin ? {} : { role }) };
+}
+
+/** `null`: it is invalid. Keys of versions without roles may do everything. */
+function readRole({ dashboard_access: access, role }: Readonly<Record<string, unknown>>): Role | undefined | null {
+  if (typeof access !== 'boolean') return null;
+  if (role === undefined) return access ? 'admin' : undefined;
+  return isRole(role) ? role : null;
 }
 
 /** `null`: the path is invalid. */

@@ -35,7 +35,7 @@ export function configKeys(entries: readonly ConfigKey[]): readonly AuthKey[] {
           anyUserPath: entry.any_user_path,
           labels: entry.labels ?? [],
           allowedModels: entry.allowed_models ?? [],
-          dashboardAccess: entry.dashboard_access,
+          role: entry.dashboard_access ? (entry.role ?? 'admin') : undefined,
           digest: digestOfHash(hash),
           redactedValue: '',
           enabled: entry.enabled,

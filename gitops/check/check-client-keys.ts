@@ -10,7 +10,8 @@ import type { Problem } from '../read/problem.ts';
 /** No hash enters a message. */
 export function checkClientKeys(keys: Config['keys'], sources: Sources): Problem[] {
   const [names, secrets] = [new Map<string, number>(), new Map<string, number>()];
-  return keys.flatMap(({ name, hash, value_file: file, user_path: path, any_user_path: isAny }, index) => {
+  return keys.flatMap((key, index) => {
+    const { name, hash, value_file: file, user_path: path, any_user_path: isAny } = key;
     const problems: Problem[] = [];
     const say = (member: string, message: string, part?: 'key'): void => {
       problems.push(sources.problem(['keys', index, member], message, part));
@@ -22,6 +23,8 @@ export function checkClientKeys(keys: Config['keys'], sources: Sources): Problem
     else say('name', `a key ${quote(name)} is already declared in ${placeOf(twin, 'name')}`);
     if (same === undefined) secrets.set(secret, index);
     else say(member, `is that of another key, too (${placeOf(same, member)}); each key has a secret of its own`);
+    if (key.role !== undefined && !key.dashboard_access)
+      say('role', 'goes with dashboard_access: true alone; write it, or leave the role out', 'key');
     if (path === undefined) return problems;
     const { problem } = sources.isUnknown(['keys', index, 'user_path']) ? {} : normaliseUserPath(path);
     if (problem !== undefined) say('user_path', `the user path ${quote(path)} ${problem}`);

@@ -1,10 +1,9 @@
 // GET /admin/explain and what was explained before, by id: the proxy answers it itself, because it alone has the live counters, breakers and turns.
 
-import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import type { KeyUses } from '../../plane/access/key-uses.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
-import { adminAccess, authenticateAdmin } from '../admin/authenticate-admin.ts';
+import { admitOperator } from '../admin/admit-operator.ts';
 import type { ControlPlaneLink } from '../admin/control-plane-link.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import { pathOf } from '../call/head.ts';
@@ -57,8 +56,8 @@ export interface ExplainParts {
 }
 
 /**
- * Serves one request. `endpoints`: those that it may name, by their paths. Throws what `authenticateAdmin` throws, 403 `dashboard_access_denied`, 404, 405, 400 `unexpected_body`, and what
- * `readQuestion` throws.
+ * Serves one request. `endpoints`: those that it may name, by their paths. Throws what `admitOperator` throws, 404, 405, 400 `unexpected_body`, and
+ * what `readQuestion` throws.
  */
 export async function answerExplain(
   exchange: Exchange,
@@ -67,16 +66,15 @@ export async function answerExplain(
 ): Promise<void> {
   const { request } = exchange;
   const snapshot = gateway.current();
-  const { key } = authenticateAdmin(exchange, adminAccess(gateway));
-  gateway.keyUses.note(key?.id, exchange.startedAtMs);
-  const scope = scopeOf(key, exchange, gateway);
   const url = request.url ?? '';
+  const isKept = pathOf(url) !== path;
+  const { userPath: scope } = admitOperator(exchange, gateway, ['GET', isKept ? `${path}/:id` : path]);
   const refused = noRoute(request.method ?? '', pathOf(url), routes);
   if (refused !== undefined) throw refused;
   await expectNoBody(exchange);
   const nowMs = Math.floor(gateway.nowMs());
-  if (pathOf(url) !== path) {
-    answer(exchange, await keptText(pathOf(url).slice(path.length + 1), scope, gateway));
+  if (isKept) {
+    answer(exchange, await keptText(pathOf(url).slice(path.length + 1), gateway));
     return;
   }
   const asked = readQuestion(url.slice(path.length + 1), {
@@ -95,33 +93,13 @@ export async function answerExplain(
   answer(exchange, JSON.stringify({ ...explanation, state_revision: revision, instance }));
 }
 
-/** Only an operator of the whole gateway may read it: it was made for the holder of the master key. */
 async function keptText(
   id: string,
-  scope: string,
   { keptExplanations, siblings, nowMs }: Pick<ExplainParts, 'keptExplanations' | 'siblings' | 'nowMs'>,
 ): Promise<Buffer | string> {
-  if (scope !== '/') {
-    throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });
-  }
   const text = keptExplanations.get(id, nowMs()) ?? (await siblings.ask({ about: 'explanation', id }))[0];
   if (text === undefined) throw refusal('explanation_not_found', { fill: { id } });
   return text;
-}
-
-/** The user path that an operator may see. */
-function scopeOf(
-  key: AuthKey | undefined,
-  exchange: Exchange,
-  { failedLogins }: { readonly failedLogins: FailedLogins },
-): string {
-  if (key === undefined) return '/';
-  if (!key.dashboardAccess) {
-    failedLogins.note('denied');
-    exchange.caller = { reason: 'denied', keyId: key.id };
-    throw refusal('dashboard_access_denied');
-  }
-  return key.userPath ?? '/';
 }
 
 function answer({ request, response, id }: Exchange, text: string | Buffer): void {

@@ -5,11 +5,10 @@ import { timestamp } from '../../domain/timestamp.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import type { KeyUses } from '../../plane/access/key-uses.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
-import { adminAccess, authenticateAdmin } from '../admin/authenticate-admin.ts';
+import { admitOperator } from '../admin/admit-operator.ts';
 import type { ControlPlaneLink } from '../admin/control-plane-link.ts';
 import { pathOf } from '../call/head.ts';
 import type { JsonObject } from '../dialects/json/json.ts';
-import { refusal } from '../errors.ts';
 import { guardrailsFor } from '../guardrails/applying.ts';
 import { fixedHeaders } from '../http/answer-headers.ts';
 import type { BodyBudget } from '../http/body-budget.ts';
@@ -49,25 +48,15 @@ export interface TrialParts {
 }
 
 /**
- * Serves one request. Throws what `authenticateAdmin` throws, 403 `dashboard_access_denied` and `admin_scope_denied`, 405, 413, and what
- * `readTrial` throws.
+ * Serves one request. Throws what `admitOperator` throws, 405, 413, and what `readTrial` throws.
  */
 export async function answerTrial(exchange: Exchange, gateway: TrialParts): Promise<void> {
   const { request, response, id, head } = exchange;
   const snapshot = gateway.current();
-  const { kind, key } = authenticateAdmin(exchange, adminAccess(gateway));
-  gateway.keyUses.note(key?.id, exchange.startedAtMs);
-  if (key !== undefined && !key.dashboardAccess) {
-    gateway.failedLogins.note('denied');
-    exchange.caller = { reason: 'denied', keyId: key.id };
-    throw refusal('dashboard_access_denied');
-  }
-  if ((key?.userPath ?? '/') !== '/') {
-    throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });
-  }
+  const { consumer } = admitOperator(exchange, gateway, ['POST', trialPath]);
   const refused = noRoute(request.method ?? '', pathOf(request.url ?? ''), [{ path: trialPath, method: 'POST' }]);
   if (refused !== undefined) throw refused;
-  const held = gateway.bodies.open(key?.id ?? kind, snapshot);
+  const held = gateway.bodies.open(consumer, snapshot);
   try {
     expectLength(head, limit);
     const trial = await inSlices(readTrial(await readBody(exchange, limit, held)));

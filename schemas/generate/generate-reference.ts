@@ -5,7 +5,7 @@ import { environmentVariables } from '../environment-variables.ts';
 import { controlPlaneMetrics } from '../metrics/control-plane-metrics.ts';
 import { type MetricDefinition, mostLabelledRules, rateLimitMetrics } from '../metrics/limit-metrics.ts';
 import { proxyMetrics } from '../metrics/proxy-metrics.ts';
-import { operations, refusalsOf } from '../openapi/document.ts';
+import { operations, refusalsOf, rightOfOperation } from '../openapi/document.ts';
 import { headers, type Operation, type Refusals } from '../openapi/operation.ts';
 import { defaultAddresses, exampleAddresses } from '../provider-addresses.ts';
 import { readFieldSections, readUnits } from './reference-fields.ts';
@@ -56,12 +56,12 @@ const generalRefusals: Refusals = {
   503: ['overloaded', 'store_unavailable'],
 };
 
-const who: Record<Operation['access'], string> = {
-  client: 'any key',
-  operator: 'the master key, or a key with dashboard access for its own user path',
-  admin: 'the master key, or a key with dashboard access and no user path',
-  public: 'no key',
-};
+/** Who may ask: any key, or operators with this role; see docs/roles.md. */
+function whoOf(operation: Operation): string {
+  const right = rightOfOperation(operation);
+  if (right === undefined) return operation.access === 'public' ? 'no key' : 'any key';
+  return `role ${right.role}, ${right.reach === 'gateway' ? 'of the whole gateway' : 'for its own user path'}`;
+}
 
 /** The whole page as Markdown. */
 export function generateReference(): string {
@@ -138,10 +138,10 @@ function endpointsTable(): string {
   return table(
     ['Endpoint', 'Who may', 'Meaning'],
     [
-      ...described.map(({ method, path, access, summary, description }) => [
-        `\`${method.toUpperCase()} ${path}\``,
-        who[access],
-        [summary, description].filter((text) => text !== undefined).join(' '),
+      ...described.map((operation) => [
+        `\`${operation.method.toUpperCase()} ${operation.path}\``,
+        whoOf(operation),
+        [operation.summary, operation.description].filter((text) => text !== undefined).join(' '),
       ]),
       ...openEndpoints.map(([endpoint, says]) => [`\`${endpoint}\``, 'no key', says]),
     ],

@@ -21,7 +21,6 @@ const key = { status: 200, says: 'The key as it is now.', schema: 'auth-key', he
 
 const rateLimitOperations = managedOperations({
   tag: 'Rate limits',
-  access: 'operator',
   path: '/admin/rate-limits',
   names: ['RateLimit', 'RateLimits'],
   noun: 'rules',
@@ -52,7 +51,6 @@ const rateLimitOperations = managedOperations({
 const budgetOperations: readonly Operation[] = [
   ...managedOperations({
     tag: 'Budgets',
-    access: 'operator',
     path: '/admin/budgets',
     names: ['Budget', 'Budgets'],
     noun: 'budgets',
@@ -88,7 +86,7 @@ const budgetOperations: readonly Operation[] = [
   },
   {
     tag: 'Budgets',
-    access: 'admin',
+    access: 'operator',
     id: 'putBudgetSettings',
     method: 'put',
     path: '/admin/budgets/settings',
@@ -101,7 +99,6 @@ const budgetOperations: readonly Operation[] = [
 
 const virtualModelOperations = managedOperations({
   tag: 'Virtual models',
-  access: 'admin',
   path: '/admin/virtual-models',
   names: ['VirtualModel', 'VirtualModels'],
   noun: 'virtual models',
@@ -124,7 +121,6 @@ const virtualModelOperations = managedOperations({
 const guardrailOperations: readonly Operation[] = [
   ...managedOperations({
     tag: 'Guardrails',
-    access: 'admin',
     path: '/admin/guardrails',
     names: ['Guardrail', 'Guardrails'],
     noun: 'guardrails',
@@ -144,7 +140,7 @@ const guardrailOperations: readonly Operation[] = [
   }),
   {
     tag: 'Guardrails',
-    access: 'admin',
+    access: 'operator',
     id: 'testGuardrails',
     method: 'post',
     path: '/admin/guardrails/test',

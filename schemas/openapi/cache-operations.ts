@@ -4,7 +4,7 @@ import { type Operation, storedRefusals, writeHeaders } from './operation.ts';
 export const cacheOperations: readonly Operation[] = [
   {
     tag: 'Cache',
-    access: 'admin',
+    access: 'operator',
     id: 'getCache',
     method: 'get',
     path: '/admin/cache',

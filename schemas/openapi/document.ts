@@ -1,4 +1,5 @@
 // Builds the API description, an OpenAPI 3.1 document, from the tables of operations and the JSON Schemas of the bodies.
+import { type Right, rightOf } from '../admin-rights.ts';
 import { sessionCookie } from '../session-cookie.ts';
 import { adminOperations } from './admin-operations.ts';
 import { anthropicLimitHeaders } from './anthropic-headers.ts';
@@ -18,7 +19,6 @@ const version = '1.0';
 const securityOf: Readonly<Record<Operation['access'], readonly object[]>> = {
   client: [{ bearer: [] }, { apiKey: [] }, { azureApiKey: [] }, { googleApiKey: [] }],
   operator: [{ bearer: [] }, { session: [] }],
-  admin: [{ bearer: [] }, { session: [] }],
   public: [],
 };
 const refusalsOfPublic: Refusals = {
@@ -31,7 +31,7 @@ const refusalsOfSessions: Refusals = { 403: ['csrf_refused'] };
 const refusalsOfAdmin: Refusals = {
   400: ['malformed_request', 'ambiguous_credentials', 'secret_in_request'],
   401: ['invalid_api_key', 'session_ended'],
-  403: ['dashboard_access_denied'],
+  403: ['dashboard_access_denied', 'role_denied'],
   429: ['too_many_failed_logins'],
   500: ['internal_error'],
   503: ['control_plane_unavailable'],
@@ -72,13 +72,24 @@ export const operations: readonly Operation[] = [
 ];
 
 /** All error codes of an operation by status: its own, and those of all operations with the same access. */
-export function refusalsOf({ access, method, body, refusals = {} }: Operation): Refusals {
+export function refusalsOf(operation: Operation): Refusals {
+  const { access, method, body, refusals = {} } = operation;
   if (access === 'client') return united([refusalsOfClients, refusals]);
   const body400 = body === undefined ? {} : refusalsOfAdminBody;
   if (access === 'public') return united([refusalsOfPublic, body400, refusals]);
-  const scope: Refusals = access === 'admin' ? { 403: ['admin_scope_denied'] } : {};
+  const scope: Refusals = rightOfOperation(operation)?.reach === 'gateway' ? { 403: ['admin_scope_denied'] } : {};
   const written = method === 'get' ? {} : refusalsOfSessions;
   return united([refusalsOfAdmin, scope, written, body400, refusals]);
+}
+
+/** The right that an operation needs; undefined: it is none of operators. */
+export function rightOfOperation({ access, method, path }: Operation): Right | undefined {
+  if (access !== 'operator') return undefined;
+  // Models may have slashes, so one route stands for both paths of a drain.
+  const url = path.replace(/targets\/.*\/drain$/, 'targets/*').replace(/\{(\w+)\}/g, ':$1');
+  const right = rightOf(method.toUpperCase(), url);
+  if (right === undefined) throw new Error(`${method} ${path} has no row in schemas/admin-rights.ts`);
+  return right;
 }
 
 /** The whole document. */
@@ -136,7 +147,7 @@ function describeOperation(operation: Operation): object {
     operationId: id,
     tags: [tag],
     summary,
-    ...(description === undefined ? {} : { description }),
+    ...describeRight(operation, description),
     security: securityOf[access],
     parameters: (operation.parameters ?? []).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ...(body === undefined ? {} : { requestBody: { required: true, content: json(body) } }),
@@ -152,6 +163,15 @@ function describeOperation(operation: Operation): object {
       ),
     },
   };
+}
+
+/** The description, with the right that it needs. */
+function describeRight(operation: Operation, description: string | undefined): object {
+  const right = rightOfOperation(operation);
+  if (right === undefined) return description === undefined ? {} : { description };
+  const { role, reach } = right;
+  const needed = `Needs the role \`${role}\`${reach === 'gateway' ? ' for the whole gateway' : ''}.`;
+  return { description: [description, needed].filter((each) => each !== undefined).join(' ') };
 }
 
 function describeSuccess(

@@ -35,7 +35,7 @@ export const explainOperations: readonly Operation[] = [
     method: 'get',
     path: '/admin/explain/{id}',
     tag: 'Status',
-    access: 'admin',
+    access: 'operator',
     summary: 'The explanation of a request that was sent with X-Gateway-Explain: 1, and what became of it.',
     description:
       'The proxy that served the request keeps it for ten minutes, the last 1,000 and 8 MiB at most. The explanation is of the moment before the first provider is asked.',

@@ -5,7 +5,6 @@ import { type Operation, type ParameterName, storedRefusals, writeHeaders } from
 /** One kind. */
 export interface ManagedKindRow {
   readonly tag: string;
-  readonly access: 'admin' | 'operator';
   readonly path: string;
   /** How ids of operations name one of them and all: `RateLimit`, `RateLimits`; bodies are `rate-limit-write` and the like, codes `rate_limit_…`. */
   readonly names: readonly [one: string, all: string];
@@ -53,7 +52,7 @@ export function managedOperations(row: ManagedKindRow): Operation[] {
       success: listing,
       refusals: {
         ...write,
-        ...(row.access === 'operator' ? { 403: ['quota_templates_not_entitled', 'admin_scope_denied'] } : {}),
+        ...(row.resets === undefined ? {} : { 403: ['quota_templates_not_entitled', 'admin_scope_denied'] }),
         409: [`too_many_${code}s`, 'write_conflict'],
       },
     },
@@ -92,7 +91,6 @@ function resetOperations(row: ManagedKindRow, { one, all }: NonNullable<ManagedK
     },
     {
       ...common,
-      access: 'admin',
       id: `reset${row.names[1]}`,
       method: 'post',
       path: `${row.path}/reset`,
@@ -106,11 +104,11 @@ function resetOperations(row: ManagedKindRow, { one, all }: NonNullable<ManagedK
 }
 
 /** The parts that the operations of a kind share. */
-function sharedBy({ tag, access, path, names: [one, all], noun }: ManagedKindRow) {
+function sharedBy({ tag, resets, path, names: [one, all], noun }: ManagedKindRow) {
   return {
     body: fileName(one),
     code: fileName(one).replaceAll('-', '_'),
-    common: { tag, access, path },
+    common: { tag, access: 'operator', path },
     listing: {
       status: 200,
       says: `The ${noun} after it.`,
@@ -118,7 +116,7 @@ function sharedBy({ tag, access, path, names: [one, all], noun }: ManagedKindRow
       headers: ['ETag', ...writeHeaders],
     },
     write: { 409: ['write_conflict'], 412: ['precondition_failed'], 503: storedRefusals },
-    denied: access === 'operator' ? { 403: ['admin_scope_denied'] } : {},
+    denied: resets === undefined ? {} : { 403: ['admin_scope_denied'] },
   } as const;
 }
 

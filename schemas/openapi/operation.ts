@@ -21,10 +21,10 @@ export interface Operation {
   /** Details that the summary leaves out. */
   readonly description?: string;
   /**
-   * `client`: any key. `operator`: the master key, or a key with dashboard access for its own user path. `admin`: only operators of the
-   * whole gateway. `public`: no key is needed.
+   * `client`: any key. `operator`: the master key, or a key with dashboard access that has the right of the route (`adminRights`). `public`: no
+   * key is needed.
    */
-  readonly access: 'admin' | 'client' | 'operator' | 'public';
+  readonly access: 'client' | 'operator' | 'public';
   readonly parameters?: readonly ParameterName[];
   /** `anthropic`: its answers have the headers that clients of Anthropic read, besides ours. */
   readonly surface?: 'anthropic';

@@ -11,7 +11,7 @@ function drainOperations(
   const common = {
     path: `/admin/targets/{provider}${model}/drain`,
     tag: 'Status',
-    access: 'admin',
+    access: 'operator',
     parameters: [...parameters, 'IfMatch'],
     success: { status: 200, says: 'The targets after it.', schema: 'targets', headers: ['ETag', ...writeHeaders] },
   } as const;
@@ -53,7 +53,7 @@ export const statusOperations: readonly Operation[] = [
     method: 'get',
     path: '/admin/config',
     tag: 'Status',
-    access: 'admin',
+    access: 'operator',
     summary: 'What is in force, with the file and line of each entry, or who wrote it.',
     description:
       'Nothing of a provider that may be secret is shown. It also answers while the store is down, marked `stale`.',
@@ -66,7 +66,7 @@ export const statusOperations: readonly Operation[] = [
     method: 'get',
     path: '/admin/config/files',
     tag: 'Status',
-    access: 'admin',
+    access: 'operator',
     summary: 'The files of the configuration in force, and the text of one of them.',
     description: 'Comments and values that may be a secret are left out; references to variables stay.',
     parameters: ['ConfigFile'],
@@ -78,7 +78,7 @@ export const statusOperations: readonly Operation[] = [
     method: 'get',
     path: '/admin/config/differences',
     tag: 'Status',
-    access: 'admin',
+    access: 'operator',
     summary: 'What the YAML directory holds now, against what is in force.',
     description: 'The files and values that differ, and the mistakes that keep them out of force. No secret is shown.',
     success: { status: 200, says: 'The differences.', schema: 'config-differences' },
@@ -89,7 +89,7 @@ export const statusOperations: readonly Operation[] = [
     method: 'get',
     path: '/admin/status',
     tag: 'Status',
-    access: 'admin',
+    access: 'operator',
     summary: 'The desired revisions, and the revisions that each proxy enforces.',
     description: 'It also answers while the store is down.',
     success: { status: 200, says: 'The state of the fleet.', schema: 'status' },
@@ -99,7 +99,7 @@ export const statusOperations: readonly Operation[] = [
     method: 'post',
     path: '/admin/heartbeats',
     tag: 'Status',
-    access: 'admin',
+    access: 'operator',
     summary: 'A proxy says itself what the state store does not take; for proxies alone.',
     description:
       'A proxy asks this, with the master key, while the state store does not take its heartbeats: so `/admin/status` can tell an outage of the store from one of the proxy. The control plane dials no proxy.',
@@ -112,7 +112,7 @@ export const statusOperations: readonly Operation[] = [
     method: 'get',
     path: '/admin/targets',
     tag: 'Status',
-    access: 'admin',
+    access: 'operator',
     summary: 'How models at providers are doing: breakers, speed, calls, learned limits; and what is taken out.',
     description:
       'What each live proxy knows, from its last heartbeat. It also answers while the store is down, marked `stale`.',

@@ -104,7 +104,7 @@ export const usageOperations: readonly Operation[] = [
     method: 'get',
     path: '/admin/mirrors',
     tag: 'Usage',
-    access: 'admin',
+    access: 'operator',
     summary: 'How mirrors of aliases answer, beside the models that clients are answered by.',
     description:
       'By alias and pair of models, of the newest 20,000 requests that were copied. What both cost is in the other sums of usage, too: that of the mirror on the user path `/mirror`.',

@@ -48,6 +48,7 @@ await test('a key is issued with its secret, this one time', async (t) => {
     labels: ['build', 'nightly'],
     allowed_models: ['openai/*', 'fast', 'Team/Chat', 'some-model'],
     dashboard_access: true,
+    role: 'admin',
     enabled: true,
     expires_at: '2026-06-30T22:00:00.000Z',
     created_at: '2026-06-01T12:00:00.000Z',

@@ -79,7 +79,7 @@ async function startPlane(t: Test) {
   };
   const written: { about?: string }[] = [];
   const credentials = credentialsOf(digestOf('master'), [
-    sampleKey('key-team', { id: 'key-team', name: 'key-team', userPath: '/team', dashboardAccess: true }),
+    sampleKey('key-team', { id: 'key-team', name: 'key-team', userPath: '/team', role: 'admin' }),
   ]);
   const app = createServer({
     logger: { error: () => undefined, info: (line: object) => void written.push(line) },

@@ -23,7 +23,7 @@ async function startPlane(t: Test) {
   const store = openStateStore({ directory: temporaryDirectory(t), pollMs: 20 });
   const written: object[] = [];
   const audited: { readonly status: number; readonly change: object | undefined }[] = [];
-  const keys = [sampleKey('sk-gw-scoped', { id: 'scoped', userPath: '/team', dashboardAccess: true })];
+  const keys = [sampleKey('sk-gw-scoped', { id: 'scoped', userPath: '/team', role: 'admin' })];
   const app = createServer({
     logger: { error: () => undefined, info: (line: object) => void written.push(line) },
     metrics: { contentType: 'text/plain', text: async () => '' },

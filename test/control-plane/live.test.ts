@@ -147,7 +147,7 @@ await test('a stream ends with the master key or the session that opened it, and
   const session = openSession(first, 'master', plane.at.nowMs);
   if (session === undefined) throw new Error('the session does not open');
   const { written } = endSession([], session, plane.at.nowMs);
-  const moved = sampleKey('team', { id: 'team', userPath: '/moved', dashboardAccess: true });
+  const moved = sampleKey('team', { id: 'team', userPath: '/moved', role: 'admin' });
   plane.renew(credentialsOf(digestOf('master'), [moved], true, endedByOwner(written)));
   await waitFor('the stream of the session to end', () => ended.isOver());
   t.same([going.isOver(), master.isOver()], [false, false]);

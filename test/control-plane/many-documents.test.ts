@@ -58,7 +58,7 @@ await test('a decision reads the documents that it is about, and no others', (t)
   const surroundings = { names, budgets: [], declared: { keys: [], places: new Map<string, string>() } };
   count.read = 0;
 
-  const view = viewOf({ documents }, master, surroundings, nowMs);
+  const view = viewOf({ documents }, { operator: master, needed: 'admin' }, surroundings, nowMs);
   checkQuota({ documents }, master, defaultConfig().admin, 1);
   const making = { id: 'new', secret: newSecret(), by: 'master_key', nowMs };
   t.equal(issueKey({ ...sampleKey('x'), labels: ['paid'] }, making, view).changes.length, 1);
@@ -80,7 +80,7 @@ await test('of another state, only the keys that differ are read', (t) => {
   t.equal(count.read, many);
   const changes: [gone: string[], come: Document[]][] = [
     [[], [keyAt('k5000', '/Team-3')]],
-    [['k5000'], [keyAt('k1', '/team-3/else', { dashboardAccess: true })]],
+    [['k5000'], [keyAt('k1', '/team-3/else', { role: 'admin' })]],
     [['k1', 'k2', 'k2999'], []],
   ];
   for (const [gone, come] of changes) {

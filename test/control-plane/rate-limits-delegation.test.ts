@@ -39,7 +39,7 @@ const dashboardKey: Omit<AuthKeyFields, 'id' | 'userPath'> = {
   anyUserPath: false,
   labels: [],
   allowedModels: [],
-  dashboardAccess: true,
+  role: 'admin',
   digest: '0'.repeat(64),
   redactedValue: 'sk-gw-…abcd',
   enabled: true,

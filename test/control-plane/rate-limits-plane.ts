@@ -67,7 +67,7 @@ interface Options {
 }
 
 /** Managed keys; the secret is the id. */
-const keys: [id: string, userPath: string | undefined, dashboardAccess: boolean][] = [
+const keys: [id: string, userPath: string | undefined, isOperator: boolean][] = [
   ['key-9', undefined, true],
   ['key-team', '/team', true],
   ['key-client', '/team', false],
@@ -88,7 +88,9 @@ export async function startPlane(
   };
   const credentials = credentialsOf(
     digestOf('master'),
-    keys.map(([id, userPath, dashboardAccess]) => sampleKey(id, { id, name: id, userPath, dashboardAccess })),
+    keys.map(([id, userPath, isOperator]) =>
+      sampleKey(id, { id, name: id, userPath, role: isOperator ? 'admin' : undefined }),
+    ),
   );
   const app = createServer({
     logger,

@@ -36,10 +36,10 @@ const some = ['openai/ok', 'openai/small', 'chat'];
 
 /** Operators by the name of their key; the secret is the name. */
 const operators = [
-  sampleKey('whole', { id: 'whole', dashboardAccess: true }),
-  sampleKey('team', { id: 'team', userPath: '/team', dashboardAccess: true }),
-  authKey({ ...sampleKey('some', { id: 'some', dashboardAccess: true }), allowedModels: some }),
-  authKey({ ...sampleKey('openai', { id: 'openai', dashboardAccess: true }), allowedModels: ['openai/*'] }),
+  sampleKey('whole', { id: 'whole', role: 'admin' }),
+  sampleKey('team', { id: 'team', userPath: '/team', role: 'admin' }),
+  authKey({ ...sampleKey('some', { id: 'some', role: 'admin' }), allowedModels: some }),
+  authKey({ ...sampleKey('openai', { id: 'openai', role: 'admin' }), allowedModels: ['openai/*'] }),
 ];
 /** Keys that are written to. */
 const others = [

@@ -60,7 +60,7 @@ export async function startRecordsPlane(
   const directory = temporaryDirectory(t, 'gateway-records');
   const records = openRecordStore({ directory, timeoutMs: 5_000 });
   const at = { nowMs: start };
-  const team = sampleKey('team', { id: 'team', userPath: '/team', dashboardAccess: true });
+  const team = sampleKey('team', { id: 'team', userPath: '/team', role: 'admin' });
   let credentials: Credentials = credentialsOf(digestOf(masterKey), [team, sampleKey('plain', { id: 'plain' })]);
   const troubles: string[] = [];
   const access = {

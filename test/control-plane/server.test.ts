@@ -51,7 +51,9 @@ async function startServer(t: Test, masterKey?: string) {
   const config = { access: 'public' } as const;
   app.post('/things/:id', { config }, (request) => readThing(request.body));
   app.delete('/things/:id', { config }, () => ({ done: true }));
-  app.post('/admin/things', { config: { access: 'operator' } }, (request) => readThing(request.body));
+  app.post('/admin/things', { config: { access: { role: 'viewer', reach: 'subtree' } } }, (request) =>
+    readThing(request.body),
+  );
   app.get('/slow', { config }, () => new Promise(() => undefined));
   app.get('/refused', { config }, () => {
     throw refusal('invalid_json', { param: 'limit_key.period' });

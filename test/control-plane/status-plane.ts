@@ -72,7 +72,7 @@ export async function startStatus(t: Test) {
   };
   const nowMs = () => at.nowMs;
   const fleet = createFleet(store, () => facts.desired, nowMs);
-  const operator = sampleKey('key-admin', { dashboardAccess: true });
+  const operator = sampleKey('key-admin', { role: 'admin' });
   const credentials = credentialsOf(digestOf('master'), [operator]);
   const logged: unknown[] = [];
   const failedLogins = createFailedLogins();

@@ -54,8 +54,8 @@ async function startPlane(t: Test) {
   let last = await store.read();
   const written: Row[] = [];
   const keys = [
-    sampleKey('sk-gw-scoped', { id: 'scoped', userPath: '/team', dashboardAccess: true }),
-    sampleKey('sk-gw-whole', { id: 'whole', userPath: undefined, dashboardAccess: true }),
+    sampleKey('sk-gw-scoped', { id: 'scoped', userPath: '/team', role: 'admin' }),
+    sampleKey('sk-gw-whole', { id: 'whole', userPath: undefined, role: 'admin' }),
   ];
   const app = createServer({
     logger: { error: () => undefined, info: (line: object) => void written.push(line as Row) },

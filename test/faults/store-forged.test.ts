@@ -133,7 +133,7 @@ for (const store of scenarioStores) {
     const { fleet, proxy, intruder } = stand;
 
     await group.test(`a forged key is refused and a forged rule not enforced; all others stay in force`, async (t) => {
-      const forged = sampleKey('sk-gw-forged', { dashboardAccess: true, userPath: undefined });
+      const forged = sampleKey('sk-gw-forged', { role: 'admin', userPath: undefined });
       const asForger = { authorization: 'Bearer sk-gw-forged' };
       await intruder.put(authKeyKind, forged.id, { ...authKeyBody(forged), seal: `v1.${'A'.repeat(43)}` });
       const rule = (await intruder.bodies()).find(

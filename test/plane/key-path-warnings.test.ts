@@ -18,7 +18,7 @@ const keyOf = (id: string, userPath: string | undefined, enabled = true) =>
       allowedModels: [],
       userPath,
       anyUserPath: false,
-      dashboardAccess: false,
+      role: undefined,
       digest: digestOf(id),
       redactedValue: 'sk-gw-...0000',
       enabled,

@@ -51,7 +51,7 @@ export async function startAdmin(t: Test) {
   const routes: { name: string; access: unknown }[] = [];
   app.addHook('onRoute', ({ method, url, config }) => {
     for (const each of [method].flat()) {
-      if (each !== 'HEAD') routes.push({ name: `${each} ${url}`, access: config?.access });
+      if (each !== 'HEAD') routes.push({ name: `${each} ${url}`, access: config?.access ?? 'operator' });
     }
   });
   const live = async () => liveCounters([], nowMs());

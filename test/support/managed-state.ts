@@ -13,7 +13,7 @@ export function sampleKey(secret: string, more: Partial<AuthKeyFields> = {}): Au
     anyUserPath: more.userPath === undefined,
     labels: [],
     allowedModels: [],
-    dashboardAccess: false,
+    role: undefined,
     digest: digestOf(secret),
     redactedValue: redacted(secret),
     enabled: true,

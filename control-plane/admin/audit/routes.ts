@@ -1,6 +1,9 @@
 // The routes of /admin/audit: sessions, entries, one entry, its conversation, statistics (spec: Audit sessions).
 import { Readable } from 'node:stream';
 import type { FastifyPluginAsync, FastifyReply } from 'fastify';
+import { mayDo } from '../../../domain/keys/role.ts';
+import type { AuditEntry } from '../../../domain/records/audit-entry.ts';
+import { listedEntry } from '../../../store/records/sql/read/entry-forms.ts';
 import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
 import { invalidQuery } from '../../managed/read-query.ts';
@@ -24,7 +27,7 @@ const usualConversation = 40;
 const longestConversation = 200;
 const comma = Buffer.from(',');
 
-const route = { config: { access: 'operator' }, exposeHeadRoute: false } as const;
+const route = { exposeHeadRoute: false } as const;
 
 /** A scoped operator sees the entries of its user path and below; others are as if they were not there. */
 export const auditRoutes: FastifyPluginAsync<{ readonly parts: AuditParts }> = async (app, { parts }) => {
@@ -60,7 +63,7 @@ export const auditRoutes: FastifyPluginAsync<{ readonly parts: AuditParts }> = a
     const id = readId(readFilled(query, ['log_id']).log_id);
     const entry = await recorded().entry(id);
     if (entry === undefined || !isInScope(operator, entry.userPath)) throw unknownEntry(id);
-    return sendJson(reply, [entry.json]);
+    return sendJson(reply, [mayDo(operator.role, 'operator') ? entry.json : withoutBodies(entry.json)]);
   });
 
   app.get('/admin/audit/conversation', route, async ({ query, operator }, reply) => {
@@ -87,6 +90,12 @@ export const auditRoutes: FastifyPluginAsync<{ readonly parts: AuditParts }> = a
     return { ...describeDays(days), interval, ...describeStats(stats, interval) };
   });
 };
+
+/** What people and models have said is not for viewers. The changes of operators stay: they hold no words of others. */
+function withoutBodies(json: Uint8Array): Uint8Array {
+  const entry = JSON.parse(Buffer.from(json).toString('utf8')) as AuditEntry;
+  return entry.data.event_type === undefined ? Buffer.from(JSON.stringify(listedEntry(entry))) : json;
+}
 
 /** An answer that is JSON already, in pieces. */
 function sendJson(reply: FastifyReply, pieces: readonly Uint8Array[]): FastifyReply {

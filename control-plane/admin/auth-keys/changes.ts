@@ -4,8 +4,9 @@ import { managedKeys, manualBudgets } from '../../../domain/documents/kinds.ts';
 import { removed, written } from '../../../domain/documents/managed-kind.ts';
 import { type AuthKey, authKey, authKeyBody, isActive } from '../../../domain/keys/auth-key.ts';
 import { coversEntry, type EntryNames } from '../../../domain/keys/model-access.ts';
+import { mayDo, type Role } from '../../../domain/keys/role.ts';
 import { digestOf, redacted } from '../../../domain/keys/secret.ts';
-import { isInScope, isScoped, type Operator, refreshOperator } from '../../authenticate.ts';
+import { isInScope, isScoped, type Operator, refreshOperator, refuseRole } from '../../authenticate.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import type { Decided } from '../../managed/commit.ts';
 import { type KindState, storedKind } from '../../managed/stored-kind.ts';
@@ -51,15 +52,22 @@ export interface KeySurroundings extends Pick<View, 'names'> {
   readonly budgets: readonly Pick<Budget, 'key'>[];
 }
 
+/** The operator of a request, and the role that the request needs. */
+export interface Acting {
+  readonly operator: Operator;
+  readonly needed: Role;
+}
+
 /** The stored keys as this operator sees them. Throws 401 and 403 when the operator's key has lost its rights. */
 export function viewOf(
   state: KindState,
-  operator: Operator,
+  { operator, needed }: Acting,
   { names, budgets, declared }: KeySurroundings,
   nowMs: number,
 ): View {
   const keys = storedKind(managedKeys, state);
   const current = refreshOperator(operator, keys.get, nowMs);
+  refuseRole(current, needed);
   let labels: ReadonlySet<string> | undefined;
   return {
     operator: current,
@@ -125,6 +133,7 @@ function makeKey(draft: KeyDraft, { id, secret, by, nowMs }: Making, view: View)
   if (!isInScope(operator, draft.userPath)) throw beyond('user_path', `issue a key outside of ${operator.userPath}`);
   checkModels(draft.allowedModels, view);
   checkExpiry(draft.expiresAtMs, operator);
+  checkRole(draft.role, operator);
   const key = authKey({
     ...draft,
     id,
@@ -213,15 +222,17 @@ export function amendKey(key: AuthKey, change: KeyChange, view: View, nowMs: num
 }
 
 /**
- * Grants or withdraws access to the admin API. Throws 403 `admin_scope_denied` when the key has more rights than the operator's own:
- * with access it could issue keys that the operator may not issue.
+ * Grants a role on the admin API, or withdraws it (undefined); null: that of the key, or admin. Throws 403 `admin_scope_denied` for a role above
+ * the operator's own, and when the key has more rights than the operator: with a higher role it could use them for others.
  */
-export function openDashboard(key: AuthKey, dashboardAccess: boolean, view: View, nowMs: number): Decision {
-  if (dashboardAccess && !key.dashboardAccess) {
+export function openDashboard(key: AuthKey, wanted: Role | null | undefined, view: View, nowMs: number): Decision {
+  const role = wanted === null ? (key.role ?? 'admin') : wanted;
+  if (role !== undefined && (key.role === undefined || !mayDo(key.role, role))) {
+    checkRole(role, view.operator);
     checkModels(key.allowedModels, view);
     checkExpiry(key.expiresAtMs, view.operator);
   }
-  return changed(key, { dashboardAccess }, nowMs);
+  return changed(key, { role }, nowMs);
 }
 
 /** The key with `part` changed; a write that changes nothing stores nothing. */
@@ -258,6 +269,11 @@ function checkLabels(before: readonly string[], after: readonly string[], { oper
   const lever = [...given, ...taken].find((label) => levers.has(label));
   if (lever !== undefined)
     throw beyond('labels', `give or take away the label ${JSON.stringify(lever)}, which carries a budget`);
+}
+
+function checkRole(role: Role | undefined, operator: Operator): void {
+  if (role === undefined || mayDo(operator.role, role)) return;
+  throw beyond('role', `grant the role ${role}: its own is ${operator.role}`);
 }
 
 function checkExpiry(expiresAtMs: number, { key }: Operator): void {

@@ -1,10 +1,11 @@
 // Reads the bodies of writes to managed keys: normalises them and checks what the schemas cannot express.
 
+import type { Role } from '../../../domain/keys/role.ts';
 import type { KnownModels } from '../../../domain/rules/known-models.ts';
 import { foldCase, isQualified, parseSelector } from '../../../domain/selector.ts';
 import { normaliseUserPath } from '../../../domain/user-path.ts';
 import { withoutKeys } from '../../../schemas/formats/key-shapes.ts';
-import type { AuthKeyWrite } from '../../../schemas/types.ts';
+import type { AuthKeyDashboardAccess, AuthKeyWrite } from '../../../schemas/types.ts';
 import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { closest } from '../../../schemas/validation/suggest.ts';
 import { Refusal } from '../../errors.ts';
@@ -19,7 +20,8 @@ export interface KeyDraft {
   readonly anyUserPath: boolean;
   readonly labels: readonly string[];
   readonly allowedModels: readonly string[];
-  readonly dashboardAccess: boolean;
+  /** Undefined: no access to the admin API. */
+  readonly role: Role | undefined;
   /** Unix milliseconds; Infinity: never. */
   readonly expiresAtMs: number;
 }
@@ -73,7 +75,7 @@ function draftOf(given: AuthKeyWrite, known: KnownModels, nowMs: number): KeyDra
     anyUserPath,
     labels: distinct('labels', given.labels ?? []),
     allowedModels: modelsOf(given.allowed_models ?? [], known),
-    dashboardAccess: given.dashboard_access,
+    role: roleOf(given, 'admin'),
     expiresAtMs: readExpiry(given, nowMs) ?? Number.POSITIVE_INFINITY,
   };
 }
@@ -114,9 +116,17 @@ export function readAllowedModelsBody(body: unknown, known: KnownModels): readon
   return modelsOf(readAllowedModels(body).allowed_models, known);
 }
 
-/** The body of a PUT of dashboard access. */
-export function readDashboardAccessBody(body: unknown): boolean {
-  return readDashboardAccess(body).dashboard_access;
+/** The body of a PUT of dashboard access. Null: with the role that the key has, or as admin. */
+export function readDashboardAccessBody(body: unknown): Role | null | undefined {
+  return roleOf(readDashboardAccess(body), null);
+}
+
+/** `unsaid`: of a body with access and without a role. Throws 400 for a role without access. */
+function roleOf<Unsaid>(given: AuthKeyDashboardAccess, unsaid: Unsaid): Role | Unsaid | undefined {
+  const { dashboard_access: hasAccess, role } = given;
+  if (role !== undefined && !hasAccess)
+    throw invalid('role', 'goes with "dashboard_access": true alone; send that, or leave the role out');
+  return hasAccess ? (role ?? unsaid) : undefined;
 }
 
 function readUserPath(text: string | undefined): string | undefined {

@@ -28,7 +28,7 @@ export function keyRecord(
   { nowMs, isStale = false, usedHour, hasHash = false, declaredAt, replacedBy }: RecordFacts,
 ): object {
   const isDeclared = isConfigKey(key);
-  const { digest, redacted_value, created_at, updated_at, ...shown } = authKeyBody(key);
+  const { digest, redacted_value, created_at, updated_at, ...shown } = shownBody(key);
   return {
     id: key.id,
     source: isDeclared ? 'config' : 'manual',
@@ -50,6 +50,12 @@ export function keyRecord(
  */
 export function keyFacts(key: AuthKey | undefined, nowMs: number): object | null {
   if (key === undefined) return null;
-  const { digest: _, redacted_value: __, created_at: ___, updated_at: ____, ...said } = authKeyBody(key);
+  const { digest: _, redacted_value: __, created_at: ___, updated_at: ____, ...said } = shownBody(key);
   return { ...said, active: isActive(key, nowMs) };
+}
+
+/** The document, with what its role says in words. */
+function shownBody(key: AuthKey): Record<string, unknown> {
+  const { role } = key;
+  return { ...authKeyBody(key), dashboard_access: role !== undefined, ...(role === undefined ? {} : { role }) };
 }

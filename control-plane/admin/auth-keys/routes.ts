@@ -5,6 +5,7 @@ import type { Budget } from '../../../domain/budgets/budget.ts';
 import { managedKeys, manualBudgets } from '../../../domain/documents/kinds.ts';
 import type { AuthKey } from '../../../domain/keys/auth-key.ts';
 import { isConfigKey } from '../../../domain/keys/config-key.ts';
+import type { Role } from '../../../domain/keys/role.ts';
 import { newSecret } from '../../../domain/keys/secret.ts';
 import type { KnownModels } from '../../../domain/rules/known-models.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
@@ -71,8 +72,8 @@ type Decide = (key: AuthKey, view: View) => Decision;
 interface KeyWriter {
   /** Unix milliseconds. */
   readonly nowMs: () => number;
-  /** The stored keys that the operator may see. */
-  readonly view: (state: StoredState, operator: Operator) => View;
+  /** The stored keys that the operator may see. `needed`: the role that the request needs. */
+  readonly view: (state: StoredState, operator: Operator, needed?: Role) => View;
   /** Commits the decision, and names the revision in the answer. */
   readonly write: <Made extends Decided>(reply: FastifyReply, decide: (state: StoredState) => Made) => Promise<Made>;
   /** Changes the key that the path names, and logs it; the record of the key after it. */
@@ -82,8 +83,13 @@ interface KeyWriter {
 function createKeyWriter(parts: AuthKeyParts): KeyWriter {
   const commit = createCommitter(parts.store, [managedKeys, manualBudgets]);
   const nowMs = (): number => Math.floor(parts.nowMs());
-  const view: KeyWriter['view'] = (state, operator) =>
-    viewOf(state, operator, { names: parts.known(), budgets: parts.budgets(), declared: parts.declared() }, nowMs());
+  const view: KeyWriter['view'] = (state, operator, needed = 'admin') =>
+    viewOf(
+      state,
+      { operator, needed },
+      { names: parts.known(), budgets: parts.budgets(), declared: parts.declared() },
+      nowMs(),
+    );
   const write: KeyWriter['write'] = async (reply, decide) => {
     const { decision, revision } = await commit(decide);
     reply.headers(stateRevision(revision));
@@ -108,8 +114,6 @@ function createKeyWriter(parts: AuthKeyParts): KeyWriter {
     },
   };
 }
-
-const config = { access: 'operator' } as const;
 
 /** A scoped operator sees and issues keys within its user path only; other keys answer 404. */
 export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = async (app, { parts }) => {
@@ -139,11 +143,11 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
   // An answer may hold a secret, and may be out of date at once.
   app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'));
 
-  app.get('/admin/auth-keys', { config }, async ({ operator, query }, reply) => {
+  app.get('/admin/auth-keys', async ({ operator, query }, reply) => {
     const { hashes = 'false' } = readQuery(query, ['hashes']);
     if (hashes !== 'true' && hashes !== 'false') throw invalidQuery('hashes', 'must be true or false');
     const known = await readStored(store);
-    const current = view(known.state, operator).operator;
+    const current = view(known.state, operator, hashes === 'true' ? 'admin' : 'viewer').operator;
     if (hashes === 'true' && isScoped(current))
       throw refusal('admin_scope_denied', { fill: { what: 'read hashes: it needs a key for the whole gateway' } });
     const visible = [...parts.declared().keys, ...keysOf(known.state).newest()].filter(({ userPath }) =>
@@ -154,9 +158,9 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     return reply.type(longListType).send(bodyOf(list));
   });
 
-  app.get('/admin/auth-keys/:id', { config }, async ({ params, operator }: OneKey, reply) => {
+  app.get('/admin/auth-keys/:id', async ({ params, operator }: OneKey, reply) => {
     const known = await readStored(store);
-    const seen = view(known.state, operator);
+    const seen = view(known.state, operator, 'viewer');
     const declared = parts.declared().keys.find(({ id }) => id === params.id);
     const key =
       declared !== undefined && isInScope(seen.operator, declared.userPath) ? declared : findKey(seen, params.id);
@@ -164,7 +168,7 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
     return record(key);
   });
 
-  app.delete('/admin/auth-keys/:id', { config }, async (request: OneKey, reply) => {
+  app.delete('/admin/auth-keys/:id', async (request: OneKey, reply) => {
     const { params, operator } = request;
     const { key } = await write(reply, (state) => deleteKey(view(state, operator), params.id));
     // The key is deleted whatever becomes of this; proxies note no use of a key that is not stored.
@@ -179,7 +183,7 @@ export const authKeys: FastifyPluginAsync<{ readonly parts: AuthKeyParts }> = as
 
 /** The routes that issue keys. Only their answers have the secrets. */
 function addIssuing(app: FastifyInstance, parts: AuthKeyParts, { nowMs, view, write }: KeyWriter): void {
-  app.post('/admin/auth-keys', { config }, async (request, reply) => {
+  app.post('/admin/auth-keys', async (request, reply) => {
     const { operator, body } = request;
     const draft = readDraft(body, parts.known(), nowMs());
     const secret = newSecret();
@@ -193,7 +197,7 @@ function addIssuing(app: FastifyInstance, parts: AuthKeyParts, { nowMs, view, wr
     return reply.code(201).send({ ...keyRecord(issued.key, { nowMs: nowMs() }), value: secret });
   });
 
-  app.post('/admin/auth-keys/batch', { config }, async (request, reply) => {
+  app.post('/admin/auth-keys/batch', async (request, reply) => {
     const { operator, body } = request;
     const now = nowMs();
     const orders = readDrafts(body, parts.known(), now).map((draft) => {
@@ -213,7 +217,7 @@ function addIssuing(app: FastifyInstance, parts: AuthKeyParts, { nowMs, view, wr
     return reply.code(201).send({ keys: shown });
   });
 
-  app.post('/admin/auth-keys/:id/rotate', { config }, async (request: OneKey, reply) => {
+  app.post('/admin/auth-keys/:id/rotate', async (request: OneKey, reply) => {
     const { operator, body, params } = request;
     const untilMs = readRotation(body, nowMs());
     const secret = newSecret();
@@ -248,27 +252,27 @@ function* textsOf(keys: readonly AuthKey[], record: (key: AuthKey) => object): G
 
 /** The routes that change one key. */
 function addChanges(app: FastifyInstance, parts: AuthKeyParts, { nowMs, change }: KeyWriter): void {
-  app.post('/admin/auth-keys/:id/deactivate', { config }, async (request: OneKey, reply) => {
+  app.post('/admin/auth-keys/:id/deactivate', async (request: OneKey, reply) => {
     await change(request, reply, (key) => deactivateKey(key, nowMs()));
     return reply.code(204).send();
   });
 
-  app.patch('/admin/auth-keys/:id', { config }, async (asked: OneKey, reply) => {
+  app.patch('/admin/auth-keys/:id', async (asked: OneKey, reply) => {
     const wanted = readChange(asked.body, parts.known(), nowMs());
     return change(asked, reply, (key, seen) => amendKey(key, wanted, seen, nowMs()));
   });
 
-  app.put('/admin/auth-keys/:id/labels', { config }, async (asked: OneKey, reply) => {
+  app.put('/admin/auth-keys/:id/labels', async (asked: OneKey, reply) => {
     const labels = readLabelsBody(asked.body);
     return change(asked, reply, (key, seen) => relabelKey(key, labels, seen, nowMs()));
   });
 
-  app.put('/admin/auth-keys/:id/allowed-models', { config }, async (asked: OneKey, reply) => {
+  app.put('/admin/auth-keys/:id/allowed-models', async (asked: OneKey, reply) => {
     const models = readAllowedModelsBody(asked.body, parts.known());
     return change(asked, reply, (key, seen) => restrictKey(key, models, seen, nowMs()));
   });
 
-  app.put('/admin/auth-keys/:id/dashboard-access', { config }, async (asked: OneKey, reply) => {
+  app.put('/admin/auth-keys/:id/dashboard-access', async (asked: OneKey, reply) => {
     const isOpen = readDashboardAccessBody(asked.body);
     return change(asked, reply, (key, seen) => openDashboard(key, isOpen, seen, nowMs()));
   });

@@ -68,7 +68,6 @@ const resetOne: BudgetWriting = {
 const reset: ManagedWrite<BudgetParts, BudgetsNow> = {
   method: 'POST',
   suffix: '/reset',
-  access: 'admin',
   read(body) {
     checkConfirmation(body);
     return { key: everyBudget };
@@ -84,7 +83,6 @@ function admitSeen(wanted: BudgetName, operator: Operator): void {
 /** A scoped operator sees and changes budgets within its user path only; the listing leaves out other budgets. */
 export const budgetResource: ManagedResource<BudgetParts, BudgetsNow, SubjectFilter, BudgetFigures> = {
   path: '/admin/budgets',
-  access: 'operator',
   kind: manualBudgets,
   others: [budgetResets],
   figures: { read: (parts) => parts.figures(), isNeeded: false },
@@ -129,7 +127,6 @@ interface AnchorsWrite extends Named {
 
 const putSettings: ManagedWrite<BudgetParts, KnownAnchors, AnchorsWrite> = {
   method: 'PUT',
-  access: 'admin',
   read: (body) => ({ key: budgetSettingsId, anchors: readSettingsWrite(body) }),
   decide: ({ manual }, { key, anchors }) => [
     written(budgetSettings, key, { anchors: { ...manual.get(key)?.anchors, ...anchors } }),
@@ -139,7 +136,6 @@ const putSettings: ManagedWrite<BudgetParts, KnownAnchors, AnchorsWrite> = {
 /** When the windows of budgets begin: of the configuration, and over it what operators have set. */
 export const budgetSettingsResource: ManagedResource<BudgetParts, KnownAnchors> = {
   path: '/admin/budgets/settings',
-  access: 'operator',
   kind: budgetSettings,
   isUntagged: true,
   known: (parts, state) => ({ declared: parts.configBudgets().anchors, manual: storedKind(budgetSettings, state) }),

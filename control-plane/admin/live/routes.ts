@@ -33,7 +33,7 @@ export const liveRoutes: FastifyPluginAsync<{ readonly parts: LiveParts }> = asy
   // An open stream would hold up the end of the process.
   app.addHook('preClose', async () => feed.close());
 
-  app.get(livePath, { config: { access: 'operator' }, exposeHeadRoute: false }, async (request, reply) => {
+  app.get(livePath, { exposeHeadRoute: false }, async (request, reply) => {
     const cursor = readCursor(request);
     // A store that does not answer is told by a status, before the stream begins.
     await probe.join();

@@ -22,8 +22,7 @@ export const mirrorRoutes: FastifyPluginAsync<{ readonly parts: MirrorRouteParts
   app.setErrorHandler((error) => {
     throw storeRefusal(error, 'record store');
   });
-  const config = { access: 'admin' } as const;
-  app.get('/admin/mirrors', { config, exposeHeadRoute: false }, async ({ query, headers }) => {
+  app.get('/admin/mirrors', { exposeHeadRoute: false }, async ({ query, headers }) => {
     const days = readDays(readFilled(query, dayNames), headers, parts.nowMs());
     const { pairs, isTruncated } = await (parts.records() ?? nothingRecorded).mirrors(spanOf(days));
     return { ...describeDays(days), mirrors: pairs.map(describePair), truncated: isTruncated };

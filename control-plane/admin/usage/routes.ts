@@ -28,7 +28,7 @@ const usualLimit = 50;
 /** The longest list in JSON that has no pages. The most expensive rows are in it. */
 const longestList = 10_000;
 
-const route = { config: { access: 'operator' }, exposeHeadRoute: false } as const;
+const route = { exposeHeadRoute: false } as const;
 const byDimension = [
   ['models', 'model'],
   ['user-paths', 'user_path'],

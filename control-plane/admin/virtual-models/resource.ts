@@ -24,7 +24,6 @@ const remove: ManagedWrite<VirtualModelParts, KnownAliases, NamedAlias> = {
 /** Aliases are for the whole gateway: operators of a user path have no access, and those of some models only as far as their models reach. */
 export const virtualModelResource: ManagedResource<VirtualModelParts, KnownAliases> = {
   path: '/admin/virtual-models',
-  access: 'admin',
   kind: manualAliases,
   known: knownAliases,
   list: (parts, state, shown) =>

@@ -1,0 +1,51 @@
+// The operator of a request under /admin that this proxy answers itself, by the same table of rights as the control plane.
+import type { Caller } from '../../domain/keys/credentials.ts';
+import { mayDo } from '../../domain/keys/role.ts';
+import type { KeyUses } from '../../plane/access/key-uses.ts';
+import { type Right, rightOf } from '../../schemas/admin-rights.ts';
+import { refusal } from '../errors.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { adminAccess, authenticateAdmin } from './authenticate-admin.ts';
+
+type AdmitParts = Parameters<typeof adminAccess>[0] & { readonly keyUses: KeyUses };
+
+interface Admitted {
+  /** Whom the memory of its body is charged to. */
+  readonly consumer: string;
+  /** What the operator may see: this user path and those below it. */
+  readonly userPath: string;
+}
+
+/**
+ * The operator, when it has the right of this route, such as `GET /admin/explain`. Throws what `authenticateAdmin` throws, 403
+ * `dashboard_access_denied`, `role_denied` and `admin_scope_denied`.
+ */
+export function admitOperator(
+  exchange: Exchange,
+  gateway: AdmitParts,
+  [method, url]: readonly [string, string],
+): Admitted {
+  const caller = authenticateAdmin(exchange, adminAccess(gateway));
+  const { kind, key } = caller;
+  gateway.keyUses.note(key?.id, exchange.startedAtMs);
+  if (key !== undefined && key.role === undefined) {
+    gateway.failedLogins.note('denied');
+    exchange.caller = { reason: 'denied', keyId: key.id };
+    throw refusal('dashboard_access_denied');
+  }
+  const right = rightOf(method, url);
+  if (right === undefined) throw new Error(`${method} ${url} has no row in schemas/admin-rights.ts`);
+  refuseLesser(caller, right);
+  return { consumer: key?.id ?? kind, userPath: pathOf(caller) };
+}
+
+function refuseLesser(caller: Caller, { role: needed, reach }: Right): void {
+  const { role = 'admin' } = caller.key ?? {};
+  if (!mayDo(role, needed)) throw refusal('role_denied', { fill: { needed, role } });
+  if (reach === 'gateway' && pathOf(caller) !== '/')
+    throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });
+}
+
+function pathOf({ key }: Caller): string {
+  return key?.userPath ?? '/';
+}
