@@ -1,4 +1,4 @@
-// Formats a time as RFC 3339, and counts days. It does not read the clock.
+// Formats and reads a time, and counts days. It does not read the clock.
 
 /** RFC 3339 in UTC with milliseconds, such as 2026-01-31T12:00:00.000Z. */
 export function timestamp(unixMs: number): string {
@@ -8,4 +8,10 @@ export function timestamp(unixMs: number): string {
 /** From one day to another, both YYYY-MM-DD; negative when the other one is earlier. */
 export function daysBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / 86_400_000;
+}
+
+/** Reads a time as RFC 3339 or as a header has it. Unix milliseconds; undefined: it is none. */
+export function unixTime(text: string): number | undefined {
+  const read = Date.parse(text);
+  return Number.isNaN(read) ? undefined : read;
 }

@@ -287,10 +287,12 @@ export interface Provider {
    */
   api_key_files?: string[];
   /**
-   * What stands in place of a key. aws: requests are signed with credentials of this machine's own identity at AWS, which the proxy renews ahead of time; settings are in aws. Only without api_key and the like.
+   * What stands in place of a key: the identity that a cloud gives to this machine, renewed by the proxy ahead of time. aws: requests are signed with its credentials. google, azure: its token is sent as Authorization: Bearer. Settings are in the section of the same name. Only without api_key and the like.
    */
-  auth?: 'aws';
+  auth?: 'aws' | 'google' | 'azure';
   aws?: AWSIdentity;
+  google?: GoogleIdentity;
+  azure?: AzureIdentity;
   /**
    * What this server speaks, in place of what is known of its type; those that stand first are preferred for clients of another dialect. An OpenAI-compatible server is said to speak chat and embeddings. audio, images, moderations and rerank are the paths of these names below its address.
    *
@@ -395,6 +397,40 @@ export interface AWSIdentity {
    * How many sessions with different tags are kept at a time. The one that was used least recently makes room.
    */
   max_sessions: number;
+}
+/**
+ * Settings of auth: google. Absent: the identity of this machine as it is, from the file that GOOGLE_APPLICATION_CREDENTIALS names on the machine of the proxy, else from the metadata server.
+ */
+export interface GoogleIdentity {
+  /**
+   * A service account in whose name requests are sent (impersonation). The identity of this machine needs the role Service Account Token Creator for it. Absent: requests are sent in the name of this machine's own identity.
+   */
+  service_account?: string;
+  /**
+   * The project whose quota is used and that is billed, sent as x-goog-user-project. Absent: the project of the identity.
+   */
+  quota_project?: string;
+}
+/**
+ * Settings of auth: azure. Absent: the first of these that the environment of the proxy sets up: AZURE_CLIENT_SECRET, AZURE_CLIENT_CERTIFICATE_PATH, AZURE_FEDERATED_TOKEN_FILE, else the managed identity of this machine.
+ */
+export interface AzureIdentity {
+  /**
+   * workload: the token of a Kubernetes service account in the file AZURE_FEDERATED_TOKEN_FILE. managed: the managed identity of a virtual machine or an App Service. client_secret: AZURE_CLIENT_SECRET. client_certificate: the file AZURE_CLIENT_CERTIFICATE_PATH. Absent: as the environment says.
+   */
+  identity?: 'workload' | 'managed' | 'client_secret' | 'client_certificate';
+  /**
+   * The id of the application, or of the user-assigned managed identity. Absent: AZURE_CLIENT_ID; a managed identity without it is the system-assigned one.
+   */
+  client_id?: string;
+  /**
+   * The id or the domain of the directory. Absent: AZURE_TENANT_ID. Not used by a managed identity.
+   */
+  tenant_id?: string;
+  /**
+   * What the token is for: https://cognitiveservices.azure.com/.default for Azure OpenAI, https://ai.azure.com/.default for Foundry; other clouds have addresses of their own.
+   */
+  scope: string;
 }
 /**
  * What a model costs: records of usage tell the cost by it, and aliases with the strategy cost compare it. Where something was used that has no price, the cost is unknown.

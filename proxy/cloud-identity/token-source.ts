@@ -1,6 +1,7 @@
 // What a source of renewed credentials is: an identity that a cloud gives to this machine, in place of a key that somebody keeps. What
 // renews them (when, how often, and what holds meanwhile) is the same for all clouds and stands elsewhere in this folder.
 import type { AwsCredentials } from '../../domain/keys/aws-key.ts';
+import type { Variables } from '../../schemas/variables.ts';
 
 /** What a provider accepts for some time: sent as `Authorization: Bearer`, or used to sign each request. */
 export type Credential =
@@ -29,4 +30,14 @@ export interface TokenSource {
    * message says what to do and holds no secret; `signal` ends the question.
    */
   fetch(signal: AbortSignal): Promise<IssuedCredential>;
+}
+
+/** What sources of tokens are made with. */
+export interface SourceParts {
+  /** The environment, which says who this machine is. */
+  readonly variables: Variables;
+  /** The wall clock, by which the packages of vendors count. Unix milliseconds. */
+  readonly wallMs: () => number;
+  /** What a package sends its requests with. Absent: `vendorFetch`. */
+  readonly fetch?: typeof fetch;
 }

@@ -13,9 +13,17 @@ function tagged(tag: number, ...parts: Buffer[]): Buffer {
 }
 
 /** A new key and its self-signed certificate for a host, valid between two years. */
-export function certificate(from: number, to: number, host = 'provider.test'): { key: string; cert: string } {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-  const algorithm = sequence(bytes('06082a8648ce3d040302'));
+export function certificate(
+  from: number,
+  to: number,
+  host = 'provider.test',
+  kind: 'ec' | 'rsa' = 'ec',
+): { key: string; cert: string } {
+  const { privateKey, publicKey } =
+    kind === 'ec'
+      ? generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
+      : generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const algorithm = sequence(bytes(kind === 'ec' ? '06082a8648ce3d040302' : '06092a864886f70d01010b0500'));
   const name = sequence(tagged(0x31, sequence(bytes('0603550403'), text(0x0c, host))));
   const validity = sequence(text(0x18, `${from}0101000000Z`), text(0x18, `${to}0101000000Z`));
   const alternatives = sequence(bytes('0603551d11'), tagged(0x04, sequence(text(0x82, host))));

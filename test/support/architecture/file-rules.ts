@@ -51,7 +51,9 @@ export const fileRules: readonly Rule[] = [
     check: (file) =>
       importsOf(file)
         .map(packageOf)
-        .filter((name) => name !== undefined && !(name in manifest.dependencies))
+        .filter(
+          (name) => name !== undefined && !(name in manifest.dependencies || name in manifest.optionalDependencies),
+        )
         .filter(
           (name) =>
             !(

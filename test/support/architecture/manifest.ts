@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { top } from './source-files.ts';
 
-type Manifest = Record<'dependencies' | 'devDependencies' | 'scripts', Record<string, string>>;
+type Manifest = Record<'dependencies' | 'optionalDependencies' | 'devDependencies' | 'scripts', Record<string, string>>;
 
 const read = (file: string): Manifest => JSON.parse(readFileSync(join(top, file), 'utf8')) as Manifest;
 
