@@ -54,6 +54,11 @@ export const errors = {
     'authentication_error',
     'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
   ),
+  client_credential_missing: entryOf(
+    401,
+    'authentication_error',
+    'The provider "{provider}" is asked with a credential of yours, and this request has none: log in to it with your client, so that it sends Authorization, and send the key of the gateway as "{header}: <key>".',
+  ),
   // Only browsers get these: sessions, and pages of other origins.
   session_ended: { status: 401, type: 'authentication_error', message: 'The session is over. Log in again.' },
   csrf_refused: denied(

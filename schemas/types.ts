@@ -117,6 +117,10 @@ export interface Server {
    */
   user_path_header: string;
   /**
+   * Name of the request header that may hold the key of the gateway, with Bearer in front or without. A request with it is judged by it alone: Authorization and x-api-key are then the client's own, and only providers with auth: client get them.
+   */
+  gateway_key_header: string;
+  /**
    * The zone of the IANA database in which conditions see hour and weekday. Without it, UTC.
    */
   time_zone?: string;
@@ -287,9 +291,9 @@ export interface Provider {
    */
   api_key_files?: string[];
   /**
-   * What stands in place of a key: the identity that a cloud gives to this machine, renewed by the proxy ahead of time. aws: requests are signed with its credentials. google, azure: its token is sent as Authorization: Bearer. Settings are in the section of the same name. Only without api_key and the like.
+   * What stands in place of a key. client: each request is sent with the credential of its client, such as the login of a coding agent to its subscription, while the key of the gateway comes in server.gateway_key_header; models is needed beside it, and its models cost nothing where they name no price. The others: the identity that a cloud gives to this machine, renewed by the proxy ahead of time. aws: requests are signed with its credentials. google, azure: its token is sent as Authorization: Bearer. Settings are in the section of the same name. Only without api_key and the like.
    */
-  auth?: 'aws' | 'google' | 'azure';
+  auth?: 'client' | 'aws' | 'google' | 'azure';
   aws?: AWSIdentity;
   google?: GoogleIdentity;
   azure?: AzureIdentity;

@@ -6,7 +6,10 @@ import { modelId, pricingOf } from '../listed-models.ts';
 import list from './list-prices.json' with { type: 'json' };
 
 /** The type and the address of a provider. */
-export type PricedProvider = Pick<Provider, 'type' | 'base_url'>;
+export type PricedProvider = Pick<Provider, 'type' | 'base_url' | 'auth'>;
+
+/** What a model costs that each client pays by its own subscription. */
+const nothing: Pricing = Object.freeze({ input_per_mtok: 0, output_per_mtok: 0 });
 
 /** By type of provider and id of the model; null: a model with a price that is not known. */
 type Prices = Readonly<Record<string, Readonly<Record<string, Pricing | null>>>>;
@@ -22,8 +25,8 @@ const listAddresses: Readonly<Partial<Record<Provider['type'], RegExp>>> = {
 const date = /-(?:\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /**
- * The price of an entry of `models` of this provider: that of the entry, else that in `usage.prices`, else the public
- * list price. Undefined: unknown.
+ * The price of an entry of `models` of this provider: that of the entry, else nothing where each client pays by itself (`auth: client`), else
+ * that in `usage.prices`, else the public list price. Undefined: unknown.
  */
 export function pricingIn(
   provider: PricedProvider,
@@ -31,6 +34,7 @@ export function pricingIn(
   { prices, list_prices: usesList }: Pick<Usage, 'prices' | 'list_prices'>,
 ): Pricing | undefined {
   const id = modelId(model);
+  if (provider.auth === 'client') return pricingOf(model) ?? nothing;
   const said = pricingOf(model) ?? own(own(prices, provider.type), id);
   return said ?? (usesList && isAtList(provider) ? listPricing(provider.type, id) : undefined);
 }

@@ -152,7 +152,11 @@ function checkTargets(
     }
     const path = ['aliases', index, 'mirror', 'target'];
     if (written.mirror === undefined || sources.isUnknown(path) || problems.length >= enough) continue;
-    const message = mirrorProblem(written.mirror.target, { table, guess: didYouMean, has });
+    const [copied] = table.modelsOf(written.mirror.target) ?? [];
+    const isOfClients = known.providers[copied?.provider ?? '']?.auth === 'client';
+    const message = isOfClients
+      ? 'is asked with credentials of clients (auth: client), which copies of requests do not carry'
+      : mirrorProblem(written.mirror.target, { table, guess: didYouMean, has });
     if (message !== undefined) problems.push(sources.problem(path, message));
   }
 }

@@ -1,5 +1,5 @@
 // Checks of forward_headers: what must never go from a client to a provider.
-import type { Provider } from '../../schemas/types.ts';
+import type { Config, Provider } from '../../schemas/types.ts';
 import { quote } from '../../schemas/validation/path.ts';
 import type { Sources } from '../assemble/sources.ts';
 import type { Problem } from '../read/problem.ts';
@@ -8,28 +8,25 @@ import type { Problem } from '../read/problem.ts';
 const kept = new Set(
   (
     'accept-encoding api-key authorization connection cookie cookie2 expect host keep-alive proxy-authenticate proxy-authorization ' +
-    'proxy-connection set-cookie te trailer transfer-encoding upgrade x-api-key x-request-id x-upstream-request-id'
+    'proxy-connection set-cookie te trailer transfer-encoding upgrade x-api-key x-goog-api-key x-request-id x-upstream-request-id'
   ).split(' '),
 );
 const keptBeginnings = ['content-', 'sec-websocket-', 'x-gateway-'];
 
-/** `userPathHeader`: the name of the header that holds the user path. */
 export function checkForwarded(
   name: string,
   { forward_headers: forwarded = [], headers }: Provider,
-  userPathHeader: string,
+  { user_path_header: userPath, gateway_key_header: gatewayKey }: Config['server'],
   sources: Sources,
 ): Problem[] {
   const problems: Problem[] = [];
   const configured = new Set(Object.keys(headers).map((header) => header.toLowerCase()));
+  const own = new Set([userPath.toLowerCase(), gatewayKey.toLowerCase()]);
   const seen = new Set<string>();
   forwarded.forEach((header, index) => {
     const path = ['providers', name, 'forward_headers', index];
     const folded = header.toLowerCase();
-    const isKept =
-      kept.has(folded) ||
-      folded === userPathHeader.toLowerCase() ||
-      keptBeginnings.some((part) => folded.startsWith(part));
+    const isKept = kept.has(folded) || own.has(folded) || keptBeginnings.some((part) => folded.startsWith(part));
     if (isKept) problems.push(sources.problem(path, `${quote(header)} never goes from a client to a provider`));
     else if (seen.has(folded)) problems.push(sources.problem(path, `${quote(header)} is in the list already`));
     else if (configured.has(folded)) {

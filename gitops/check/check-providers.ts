@@ -9,6 +9,7 @@ import type { LoadContext } from '../assemble/load-context.ts';
 import type { Sources } from '../assemble/sources.ts';
 import type { Problem } from '../read/problem.ts';
 import { checkAddress } from './check-address.ts';
+import { checkClientAuth } from './check-client-auth.ts';
 import { checkCloudIdentity } from './check-cloud-identity.ts';
 import { checkForwarded } from './check-forwarded.ts';
 import { checkKeys, type ProviderFindings } from './check-keys.ts';
@@ -46,10 +47,10 @@ export function checkProviders(
     }
     checkAddress(name, provider, sources, findings);
     checkKeys({ name, provider, sources, findings, context });
-    findings.problems.push(...checkCloudIdentity(name, provider, sources));
+    findings.problems.push(...checkCloudIdentity(name, provider, sources), ...checkClientAuth(name, provider, sources));
     checkProxyUrl(name, provider, sources, findings);
     checkHeaders(name, provider, sources, findings.problems);
-    findings.problems.push(...checkForwarded(name, provider, server.user_path_header, sources));
+    findings.problems.push(...checkForwarded(name, provider, server, sources));
     checkModels(name, provider, sources, findings.problems);
     checkDiscovery(name, provider, sources, findings.problems);
     checkProbe(name, provider, sources, findings.problems);

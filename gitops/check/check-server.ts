@@ -10,26 +10,38 @@ import type { Problem } from '../read/problem.ts';
 const taken = new Set(
   (
     'api-key authorization connection content-encoding content-length content-type cookie expect host proxy-authorization ' +
-    'transfer-encoding x-api-key x-gateway-client-address x-request-id'
+    'transfer-encoding x-api-key x-gateway-client-address x-gateway-explain x-goog-api-key x-request-id'
   ).split(' '),
 );
 
-/** Checks the header of the user path, the trusted proxies and the origins. */
+/** Checks the headers of the user path and of the key, the trusted proxies and the origins. */
 export function checkServer(server: Config['server'], sources: Sources): Problem[] {
   return [
-    ...checkUserPathHeader(server.user_path_header, sources),
+    ...checkOwnHeaders(server, sources),
     ...checkTimeZone(server.time_zone, sources),
     ...checkEach(['server', 'trusted_proxies'], server.trusted_proxies, problemOfRange, sources),
     ...checkEach(['server', 'cors', 'origins'], server.cors.origins, problemOfOrigin, sources),
   ];
 }
 
-function checkUserPathHeader(name: string, sources: Sources): Problem[] {
-  const path = ['server', 'user_path_header'];
-  if (!taken.has(name.toLowerCase()) || sources.isUnknown(path)) return [];
-  return [
-    sources.problem(path, `${quote(name)} has another meaning; use a header of its own, such as X-Gateway-User-Path`),
-  ];
+function checkOwnHeaders({ user_path_header, gateway_key_header }: Config['server'], sources: Sources): Problem[] {
+  const problems: Problem[] = [];
+  const check = (setting: string, name: string, example: string): void => {
+    const path = ['server', setting];
+    if (!taken.has(name.toLowerCase()) || sources.isUnknown(path)) return;
+    const message = `${quote(name)} has another meaning; use a header of its own, such as ${example}`;
+    problems.push(sources.problem(path, message));
+  };
+  check('user_path_header', user_path_header, 'X-Gateway-User-Path');
+  check('gateway_key_header', gateway_key_header, 'X-Gateway-Key');
+  if (user_path_header.toLowerCase() === gateway_key_header.toLowerCase()) {
+    const path = [
+      'server',
+      sources.written(['server', 'gateway_key_header']) === undefined ? 'user_path_header' : 'gateway_key_header',
+    ];
+    problems.push(sources.problem(path, `${quote(gateway_key_header)} cannot hold both the user path and the key`));
+  }
+  return problems;
 }
 
 function checkTimeZone(name: string | undefined, sources: Sources): Problem[] {

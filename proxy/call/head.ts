@@ -12,6 +12,11 @@ export const maxHeaders = 100;
 export interface Head {
   readonly authorization: string | undefined;
   /**
+   * The key of the gateway in a header of its own (`server.gateway_key_header`), without `Bearer`: `authorization` and `apiKey` are then the
+   * client's own, for a provider.
+   */
+  readonly gatewayKey: string | undefined;
+  /**
    * Of `x-api-key`, of `api-key`, which clients of Azure send, of `x-goog-api-key` or the parameter `key` of `/p/`, which those of Google do, or
    * of a sub-protocol, which is all that a browser can name for a WebSocket.
    */
@@ -38,12 +43,19 @@ export interface Head {
 const keyProtocol = 'openai-insecure-api-key.';
 const hostPattern = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
+/** The names of headers that the configuration gives, in lower case. */
+export interface OwnHeaderNames {
+  readonly userPathHeader: string;
+  readonly gatewayKeyHeader: string;
+}
+
 /**
- * Reads and checks the head; `userPathHeader` in lower case. Its `fault` is set for: too many headers, HTTP/0.9, a missing,
+ * Reads and checks the head. Its `fault` is set for: too many headers, HTTP/0.9, a missing,
  * repeated or malformed Host, a repeated Content-Type or user path, a Transfer-Encoding other than a single `chunked`.
  */
-export function readHead(request: IncomingMessage, userPathHeader: string): Head {
+export function readHead(request: IncomingMessage, names: OwnHeaderNames): Head {
   const raw = request.rawHeaders;
+  const { userPath, gatewayKey, isKeyTwice, pathTwice } = ownHeadersIn(raw, names);
   let authorization: string | undefined;
   let apiKey: string | undefined;
   let contentType: string | undefined;
@@ -53,17 +65,12 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
   let transferEncoding: string | undefined;
   let requestId: string | undefined;
   let expect: string | undefined;
-  let userPath: string | undefined;
   let wantsExplanation = false;
-  let credentials = 0;
-  let repeated: string | undefined;
+  let credentials = isKeyTwice ? 2 : 0;
+  let repeated = pathTwice;
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as string;
     const value = raw[index + 1] as string;
-    if (name.length === userPathHeader.length && isNamed(name, userPathHeader)) {
-      if (userPath !== undefined) repeated = name;
-      userPath = value;
-    }
     switch (name.length) {
       case 4:
         if (!isNamed(name, 'host')) break;
@@ -105,9 +112,10 @@ export function readHead(request: IncomingMessage, userPathHeader: string): Head
         break;
     }
   }
-  if (authorization === undefined) apiKey ??= keyOfQuery(request.url ?? '');
+  if (authorization === undefined && gatewayKey === undefined) apiKey ??= keyOfQuery(request.url ?? '');
   return {
     authorization,
+    gatewayKey,
     apiKey,
     contentType,
     contentEncoding,
@@ -196,6 +204,29 @@ function keyIn(name: string, value: string): string | undefined {
   if (!isNamed(name, 'sec-websocket-protocol')) return undefined;
   const offered = value.split(',').map((text) => text.trim());
   return offered.find((text) => text.startsWith(keyProtocol))?.slice(keyProtocol.length);
+}
+
+/** What stands in the headers whose names the configuration gives. `pathTwice`: the name of that header, where it stands there twice. */
+interface OwnHeaders {
+  userPath: string | undefined;
+  gatewayKey: string | undefined;
+  isKeyTwice: boolean;
+  pathTwice: string | undefined;
+}
+
+function ownHeadersIn(raw: readonly string[], { userPathHeader, gatewayKeyHeader }: OwnHeaderNames): OwnHeaders {
+  const own: OwnHeaders = { userPath: undefined, gatewayKey: undefined, isKeyTwice: false, pathTwice: undefined };
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as string;
+    if (name.length === userPathHeader.length && isNamed(name, userPathHeader)) {
+      if (own.userPath !== undefined) own.pathTwice = name;
+      own.userPath = raw[index + 1];
+    } else if (name.length === gatewayKeyHeader.length && isNamed(name, gatewayKeyHeader)) {
+      own.isKeyTwice = own.gatewayKey !== undefined;
+      own.gatewayKey = (raw[index + 1] as string).replace(/^bearer +/i, '');
+    }
+  }
+  return own;
 }
 
 /** The key that a client of Google sends in the query where it asks the provider itself; undefined: none. */

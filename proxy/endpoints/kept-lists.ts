@@ -33,7 +33,7 @@ export const keptLists: FastifyPluginAsync<{ gateway: KeptListParts }> = async (
 
   async function list(thing: KeptThing, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { principal, raw, requestId, exchange } = request;
-    const { url = '', rawHeaders } = raw;
+    const { url = '' } = raw;
     const query = new URLSearchParams(url.slice(url.indexOf('?') + 1 || url.length));
     const limit = limitIn(query);
     const isOfMessages = thing.kind === 'message_batch';
@@ -56,7 +56,7 @@ export const keptLists: FastifyPluginAsync<{ gateway: KeptListParts }> = async (
           principal,
           snapshot: gateway.current(),
           requestId,
-          rawHeaders,
+          exchange: exchange ?? { head: { gatewayKey: undefined }, request: raw },
           seen,
         },
         gateway,

@@ -59,7 +59,8 @@ export const responses: FastifyPluginAsync<{ gateway: ResponseParts }> = async (
     { params: { id }, raw, requestId, exchange, principal }: ResponseRequest,
     { method, path, query }: Pick<HomeQuestion, 'method' | 'path' | 'query'>,
   ): Promise<HomeAnswer> {
-    const question = { method, path: `/${id}${path}`, query, requestId, rawHeaders: raw.rawHeaders };
+    const asking = exchange ?? { head: { gatewayKey: undefined }, request: raw };
+    const question = { method, path: `/${id}${path}`, query, requestId, exchange: asking };
     const answer = await askHome(home, question, { snapshot: gateway.current(), pools, deadlines, nowMs });
     if (answer === undefined) throw notFound(id);
     if (exchange !== undefined && tellsResponse(method, path))

@@ -5,7 +5,7 @@ import { plainAddress } from '../../domain/keys/client-address.ts';
 import type { FailedLogin } from '../../domain/keys/credentials.ts';
 import { isRequestId } from '../../domain/request-id.ts';
 import { clientAddressOf, type TrustedProxies } from '../../plane/access/client-address.ts';
-import { type Head, readHead } from '../call/head.ts';
+import { type Head, type OwnHeaderNames, readHead } from '../call/head.ts';
 import type { RequestTrace } from '../call/trace-context.ts';
 import type { Refusal } from '../errors.ts';
 
@@ -79,9 +79,7 @@ export interface Exchange extends ModelRequest {
 }
 
 /** The settings of a snapshot that opening an exchange needs. */
-export interface ExchangeSettings {
-  /** In lower case. */
-  readonly userPathHeader: string;
+export interface ExchangeSettings extends OwnHeaderNames {
   readonly trustedProxies: TrustedProxies | undefined;
 }
 
@@ -114,7 +112,7 @@ class OpenExchange implements Exchange {
   constructor(request: IncomingMessage, response: ServerResponse, settings: ExchangeSettings, nowMs: number) {
     this.request = request;
     this.response = response;
-    this.head = readHead(request, settings.userPathHeader);
+    this.head = readHead(request, settings);
     this.id = requestId(this.head.requestId);
     this.startedAtMs = nowMs;
     this.#trustedProxies = settings.trustedProxies;

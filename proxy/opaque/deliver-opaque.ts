@@ -31,7 +31,7 @@ export function deliverOpaque(
   const { answer } = reply;
   const { name: provider, secrets } = target.upstream;
   const { surface } = door;
-  const ofHead = providerHeaders(answer.head, secrets, target.isPassed);
+  const ofHead = providerHeaders(answer.head, target.upstream, target.isPassed);
   const announced = { consumer, allowance, surface, told: ofHead, dropped: [] };
   const headers = announce(announced, exchange.id, Math.floor(nowMs()));
   if (door.relaysHeaders) {

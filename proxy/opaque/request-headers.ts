@@ -39,14 +39,14 @@ export interface OwnHeaders {
   readonly configured: readonly string[];
   /** Names and values in turn: a client's header of that name goes before these. */
   readonly usual: readonly string[];
-  /** In lower case. */
-  readonly userPathHeader: string;
+  /** The names of the gateway's own headers, in lower case: a client's are for the gateway. */
+  readonly kept: readonly string[];
 }
 
 /** Those of `raw` (names and values in turn) that are passed on, and the usual ones that the client has not sent. */
-export function forwardedHeaders(raw: readonly string[], { configured, usual, userPathHeader }: OwnHeaders): string[] {
+export function forwardedHeaders(raw: readonly string[], { configured, usual, kept }: OwnHeaders): string[] {
   const isHop = noTransfer(raw);
-  const taken = new Set([userPathHeader, ...namesOf(configured)]);
+  const taken = new Set([...kept, ...namesOf(configured)]);
   const passed: string[] = [];
   for (let index = 0; index < raw.length; index += 2) {
     const [name = '', value = ''] = raw.slice(index, index + 2);

@@ -1,4 +1,5 @@
 // Maps a provider's error answer for the client: status and type by one table, the provider's words without its secrets.
+import type { Diagnosis } from '../../domain/targets/failure-kind.ts';
 import { errorTypeOf, errorTypes } from '../../schemas/error-type.ts';
 import { dataOf, hasEvent, hasFrame } from '../bytes/events.ts';
 import { skipSpace } from '../bytes/json-tokens.ts';
@@ -45,6 +46,8 @@ export interface Speaker {
   readonly name: string;
   /** The secrets that no answer may contain, longest first. */
   readonly secrets: readonly string[];
+  /** `given`: it is asked with the credential of the client, so what it says of that is for the client; absent: with a key of the gateway. */
+  readonly clientAuth?: 'none' | 'needed' | 'given' | undefined;
   /** Its own words in the text of an error body, its secrets still in them. */
   readonly readError: (text: string) => ProviderWords;
 }
@@ -52,11 +55,11 @@ export interface Speaker {
 /** The provider failed to answer completely: the table entry, naming the provider. `head`: what came of the answer's. */
 export function failureRefusal(
   { failure }: Pick<UpstreamFailure, 'failure'>,
-  { name: provider, secrets }: Pick<Speaker, 'name' | 'secrets'>,
+  speaker: Pick<Speaker, 'name' | 'secrets' | 'clientAuth'>,
   head: ToldHead,
 ): Refusal {
-  const headers = providerHeaders(head, secrets);
-  return refusal(failure.code, { provider, fill: { reason: failure.reason }, headers });
+  const headers = providerHeaders(head, speaker);
+  return refusal(failure.code, { provider: speaker.name, fill: { reason: failure.reason }, headers });
 }
 
 /**
@@ -162,11 +165,12 @@ function spokenWords(
   answer: Described,
   { speaker, nowMs, isPassed = false, isWithin = false }: Speaking,
 ): Refusal {
-  const diagnosis = diagnose({ status: namedStatus, words: said });
+  const { name: provider, secrets, clientAuth } = speaker;
+  const meant = diagnose({ status: namedStatus, words: said });
+  const diagnosis = clientAuth === 'given' ? ofOneClient(meant) : meant;
   const knownStatus = namedStatus ?? statusOfKind(diagnosis.kind);
   const saidStatus = isWithin ? knownStatus : undefined;
   const status = knownStatus ?? unsaidStatus;
-  const { name: provider, secrets } = speaker;
   const clean = (words: string): string => redact(words, secrets).trim().slice(0, maxMessage);
   if (diagnosis.trouble === 'key_refused' && (status === 401 || !isPassed)) {
     const reason = clean(readable(said.message, status, answer));
@@ -187,13 +191,22 @@ function spokenWords(
       provider,
       headers: {
         ...retryHeaders(answer.head, status, nowMs, diagnosis.waitMs),
-        ...providerHeaders(answer.head, secrets, isPassed),
+        ...providerHeaders(answer.head, speaker, isPassed),
       },
       further: { ...furtherMembers(said.further, secrets), ...foreign },
       saidStatus,
       diagnosis: isPassed && diagnosis.trouble === 'key_refused' ? { ...diagnosis, trouble: undefined } : diagnosis,
     },
   );
+}
+
+/**
+ * What an error means where the credential is the client's own. Of its login and account the client is told, because only its user can do
+ * something about them: no other target is asked at the cost of others, and nothing is remembered of the target.
+ */
+function ofOneClient(diagnosis: Diagnosis): Diagnosis {
+  const { kind, waitMs } = diagnosis;
+  return { kind: kind === 'account' ? undefined : kind, trouble: undefined, waitMs };
 }
 
 /** What an error means beyond its words. */
@@ -210,7 +223,7 @@ function keyRefused(
     ...meaning
   }: { provider: string; secrets: readonly string[]; status: number; reason: string } & Meaning,
 ): Refusal {
-  const headers = { 'x-should-retry': 'false', ...providerHeaders(head, secrets) };
+  const headers = { 'x-should-retry': 'false', ...providerHeaders(head, { secrets }) };
   return refusal('upstream_unauthorized', {
     provider,
     fill: { status, reason: reason.replace(/[.\s]+$/, '') || 'no reason given' },
@@ -291,7 +304,7 @@ function isEmpty(value: unknown): boolean {
 /** An answer that a client could not use. */
 export function invalid(
   { head }: Pick<UpstreamAnswer, 'head'>,
-  upstream: Pick<Speaker, 'name' | 'secrets'>,
+  upstream: Pick<Speaker, 'name' | 'secrets' | 'clientAuth'>,
   reason: string,
 ): Refusal {
   const failure = { code: 'upstream_invalid_response', reason } as const;

@@ -50,6 +50,7 @@ export interface SpokenProvider {
   readonly takesStreamOptions: boolean;
   /** The secrets that no error may contain, longest first. */
   readonly secrets: readonly string[];
+  readonly clientAuth: Speaker['clientAuth'];
 }
 
 /** Formats that a client's words can be translated to and from. */
@@ -117,7 +118,7 @@ function targetSpeech(
     quirks: place.takesStreamOptions ? quirks : withoutStreamOptions(quirks),
     takesStreamOptions: place.takesStreamOptions && knowsOptions && askUsage.has(format),
     relayed: relayedOf(format),
-    speaker: Object.freeze({ name: place.name, secrets: place.secrets, readError }),
+    speaker: Object.freeze({ name: place.name, secrets: place.secrets, clientAuth: place.clientAuth, readError }),
     translation,
   });
 }

@@ -1,8 +1,9 @@
 // The secrets that a request has to do with: none of them may stand in what is logged and recorded of it.
+import type { Head } from '../call/head.ts';
 
 export interface SecretHolder {
   readonly exchange: {
-    readonly head?: { readonly authorization?: string | undefined; readonly apiKey?: string | undefined };
+    readonly head?: Partial<Pick<Head, 'authorization' | 'apiKey' | 'gatewayKey'>>;
   };
   readonly failed?: readonly AskedHolder[];
   readonly accepted?: AskedHolder | undefined;
@@ -15,11 +16,11 @@ interface AskedHolder {
 /** A key that is a word would only mangle what it stands in. Characters. */
 const shortestKey = 8;
 
-/** The key that the client has shown, and those of the providers that were asked. */
+/** The keys that the client has shown, that of the gateway and its own for a provider, and those of the providers that were asked. */
 export function knownSecrets({ exchange, failed = [], accepted }: SecretHolder): readonly string[] {
-  const { authorization = '', apiKey = '' } = exchange.head ?? {};
+  const { authorization = '', apiKey = '', gatewayKey = '' } = exchange.head ?? {};
   const known: string[] = [];
-  if (apiKey.length >= shortestKey) known.push(apiKey);
+  for (const key of [apiKey, gatewayKey]) if (key.length >= shortestKey) known.push(key);
   const shown = authorization.slice(authorization.indexOf(' ') + 1).trim();
   if (shown.length >= shortestKey) known.push(shown);
   for (const asked of failed) addSecrets(known, asked);

@@ -35,7 +35,7 @@ export interface LoggedTrip {
   /** Where it is more than the endpoint; absent: the endpoint, and POST. */
   readonly asked?: { readonly method: string; readonly path: string };
   readonly exchange: Pick<Exchange, 'id' | 'startedAtMs' | 'clientAddress' | 'caller'> & {
-    readonly head?: Pick<Head, 'authorization' | 'apiKey'>;
+    readonly head?: Pick<Head, 'authorization' | 'apiKey' | 'gatewayKey'>;
   };
   readonly snapshot: { readonly revision: string };
   readonly principal: Extract<LoggedCaller, { readonly kind: string }> | undefined;

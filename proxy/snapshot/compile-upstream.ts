@@ -15,7 +15,7 @@ import { type Base, modelListPath, storePlaces } from '../providers/paths.ts';
 import type { KeyStyle, Row } from '../providers/row.ts';
 import { rowOf } from '../providers/rows.ts';
 import { speechesAt } from '../providers/target-speeches.ts';
-import type { GivenKey, ProviderKeys } from '../upstream/api-keys.ts';
+import { ClientKeys, type GivenKey, type ProviderKeys } from '../upstream/api-keys.ts';
 import { authoritiesOf } from '../upstream/dial/trust.ts';
 import type { HttpProxy } from '../upstream/dial/tunnel.ts';
 import { type AwsSigner, awsSigner } from '../upstream/sign-aws.ts';
@@ -42,7 +42,9 @@ export function compileUpstream(
   const headers = Object.freeze(Object.entries(provider.headers).flat());
   const secrets = Object.freeze(secretsOf(provider, formerKeys));
   const base = { basePath: url.pathname.replace(/\/+$/, ''), query: url.search };
-  const place = { name, row, ...base, takesStreamOptions: provider.stream_usage, secrets };
+  const isOfClients = provider.auth === 'client';
+  const clientAuth = isOfClients ? 'needed' : 'none';
+  const place = { name, row, ...base, takesStreamOptions: provider.stream_usage, secrets, clientAuth } as const;
   return Object.freeze({
     name,
     type: provider.type,
@@ -55,9 +57,13 @@ export function compileUpstream(
     unsupported: provider.unsupported,
     headers,
     forwarded: forwardedOf(provider),
-    credentials: keys.of(name, givenKeys(provider, row, headers, url.host)),
+    credentials: isOfClients
+      ? new ClientKeys(Object.freeze(requestHeaders('none', undefined, headers)))
+      : keys.of(name, givenKeys(provider, row, headers, url.host)),
     secrets,
-    learnsLimits: provider.learn_limits,
+    clientAuth,
+    // The limits that its answers tell are those of one client.
+    learnsLimits: provider.learn_limits && !isOfClients,
     hasBreaker: provider.circuit_breaker,
     probe: probeOf(provider),
     discovery: discoveryOf(name, provider),

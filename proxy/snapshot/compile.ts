@@ -83,6 +83,7 @@ export function compile(
     }),
     localTime: new LocalTime(server.time_zone ?? 'UTC'),
     userPathHeader: server.user_path_header.toLowerCase(),
+    gatewayKeyHeader: server.gateway_key_header.toLowerCase(),
     ...named,
     upstreams: Object.freeze(upstreams),
     providers: Object.freeze(new Set(providerNames.map(foldCase))),

@@ -64,6 +64,8 @@ export interface Upstream extends Origin {
   readonly credentials: ApiKeys;
   /** The secrets that no client may see: the keys and the values of configured headers. */
   readonly secrets: readonly string[];
+  /** Whether it is asked with the credential of each client alone. `given`: this one is a copy for one request, and has that of its client. */
+  readonly clientAuth: 'none' | 'needed' | 'given';
   /** Callers restricted to some models may send members that make this provider go elsewhere. */
   readonly allowsRoutingMembers: boolean;
   /** Whether the limits that its answers report steer balancing. */
@@ -103,6 +105,8 @@ export interface Target {
   readonly price?: Price | undefined;
   /** What is known of the model there; absent: nothing. */
   readonly facts?: ModelFacts | undefined;
+  /** The target of the configuration that this one is for one request of a client, with its credential; absent: it is that itself. */
+  readonly original?: Target | undefined;
 }
 
 /** `failover`: always the first target; `round_robin`: by the weights; the others by speed, price, conversation, open requests, room left. */
@@ -313,6 +317,8 @@ export interface Snapshot {
   readonly localTime: LocalTime;
   /** Name of the header that holds a request's user path, in lower case. */
   readonly userPathHeader: string;
+  /** Name of the header that may hold the key of the gateway, in lower case. */
+  readonly gatewayKeyHeader: string;
   /** Every name a request may use: qualified, bare, alias. */
   readonly routes: Routes;
   /** Where a moderation leads that names no model, if nothing has the name of the usual one; undefined: no provider of OpenAI's format does them. */

@@ -271,7 +271,7 @@ function acceptedOf({ call, endedAtMs }: Taken<ModelCall>, routed: RoutedCall, o
   const { target, allowance, answer: come, reframed, key, spanId, speech, reading, startedAtMs } = call;
   const { injectedUsage, latestMs, state } = call;
   const answer = reframed?.answer ?? come;
-  const told = providerHeaders(come.head, target.upstream.secrets);
+  const told = providerHeaders(come.head, target.upstream);
   const refused = undefined;
   const { relayed } = speech;
   const place = { provider: target.upstream.name, key: key.mark };

@@ -45,7 +45,8 @@ interface Accepted {
 const accepted = new WeakMap<Socket, Accepted>();
 
 /**
- * The caller of a request, by `Authorization: Bearer`, `x-api-key` or `api-key` (spec: Authentication 1 and 3).
+ * The caller of a request, by `Authorization: Bearer`, `x-api-key` or `api-key` (spec: Authentication 1 and 3), or by the header of
+ * `server.gateway_key_header`: where that is there, it alone counts.
  * Throws 401 `invalid_api_key` for every failure, however many there were (design section 4, Wrong keys: SDKs would wait for the end of
  * a 429, and all clients behind one load balancer share an address), 400 `ambiguous_credentials` when two different keys are sent,
  * 403 `user_path_denied` when the request names a path and its key may not, and 400 `invalid_user_path` when that path counts and is
@@ -58,8 +59,11 @@ export function authenticate(
 ): Principal {
   const { head, request } = exchange;
   const nowMs = authorityMs();
-  const { authorization, apiKey, userPath } = head;
-  if (isAmbiguous(head)) {
+  const { userPath, gatewayKey, ambiguousCredentials } = head;
+  // With a key of the gateway in a header of its own, the others hold what the client sends to a provider.
+  const authorization = gatewayKey === undefined ? head.authorization : undefined;
+  const apiKey = gatewayKey ?? head.apiKey;
+  if (ambiguousCredentials || areTwoKeys(authorization, apiKey)) {
     failedLogins.note('ambiguous');
     exchange.caller = { reason: 'ambiguous' };
     throw refusal('ambiguous_credentials');
@@ -99,9 +103,8 @@ function namedPath({ kind, key }: Caller, exchange: Exchange): string {
   throw refusal('user_path_denied');
 }
 
-/** Whether a request shows two different keys. */
-function isAmbiguous({ authorization, apiKey, ambiguousCredentials }: Exchange['head']): boolean {
-  if (ambiguousCredentials) return true;
+/** Whether two different keys are shown. */
+function areTwoKeys(authorization: string | undefined, apiKey: string | undefined): boolean {
   if (authorization === undefined || apiKey === undefined) return false;
   const bearer = bearerToken(authorization);
   return bearer !== undefined && bearer !== apiKey;

@@ -40,7 +40,8 @@ export function headersOf({ upstream }: Target, speech: TargetSpeech, key: ApiKe
   const ofKey = keyStyle === undefined ? key.headers : requestHeaders(keyStyle, key.secret, upstream.headers);
   const headers = [...ofKey, 'x-request-id', exchange.id];
   const { rawHeaders } = exchange.request;
-  if (versions.length > 0) addForwarded(headers, rawHeaders, versions);
+  // With the credential of a client they are there already.
+  if (versions.length > 0 && upstream.clientAuth !== 'given') addForwarded(headers, rawHeaders, versions);
   addUnlessThere(headers, given);
   if (upstream.forwarded !== undefined) addForwarded(headers, rawHeaders, upstream.forwarded);
   return headers;

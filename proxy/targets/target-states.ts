@@ -21,6 +21,8 @@ export interface RememberedTarget {
   };
   /** The model's id at the provider. */
   readonly model: string;
+  /** The target whose state it shares, because it is that one for a single request; absent: it has its own. */
+  readonly original?: RememberedTarget | undefined;
 }
 
 /** A target of the config in force, with its state. */
@@ -38,7 +40,8 @@ export class TargetStates {
   #drains = noDrains;
 
   /** The state of a target; one that `keep` does not know has a state for as long as its object lives. */
-  of(target: RememberedTarget): TargetState {
+  of(asked: RememberedTarget): TargetState {
+    const target = asked.original ?? asked;
     const state = this.#byTarget.get(target);
     return state ?? this.#remember(target, new TargetState());
   }

@@ -22,6 +22,7 @@ import { type AuthenticateParts, authenticate } from '../stages/authenticate.ts'
 import { settleCache, takeForCache } from '../stages/cache/keep-cached.ts';
 import { lookUp } from '../stages/cache/look-up.ts';
 import { candidates, payable } from '../stages/candidates.ts';
+import { clientPart } from '../stages/client-part.ts';
 import { deliver, ownDelivery } from '../stages/deliver.ts';
 import { type ExpectedOf, expectedOf } from '../stages/expect.ts';
 import { neededRoom } from '../stages/fitting.ts';
@@ -222,7 +223,7 @@ function findRoute(trip: ModelTrip, parts: ModelParts): void | Promise<void> {
       startedAtMs: exchange.startedAtMs,
     });
     const named = routeHome(resolve(call, snapshot, caller.allowedModels, facts), call, home);
-    trip.guarded = { call, home, named };
+    trip.guarded = { call, home, named: clientPart(named, trip) };
   });
 }
 

@@ -12,6 +12,7 @@ import type { Exchange, Waiting } from '../http/exchange.ts';
 import { expectLength } from '../http/read-body.ts';
 import { rulesOfTarget } from '../limits/counted-rules.ts';
 import type { Matches } from '../limits/match.ts';
+import { aimForClient } from '../opaque/aim-for-client.ts';
 import {
   type AskedTarget,
   attemptOpaque,
@@ -228,7 +229,7 @@ async function takeAim(trip: OpaqueTrip, parts: OpaqueParts): Promise<void> {
       trip.guarding = rails;
     },
   };
-  trip.aim = await trip.unlessBroken(door.aim(knock, parts));
+  trip.aim = aimForClient(await trip.unlessBroken(door.aim(knock, parts)), trip);
 }
 
 async function askTargets(trip: OpaqueTrip, parts: OpaqueParts): Promise<Delivery> {

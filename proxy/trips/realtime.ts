@@ -10,6 +10,7 @@ import { closedToGuarded } from '../realtime/closed-to-guarded.ts';
 import { hasRealtime } from '../realtime/doors.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { type AuthenticateParts, authenticate } from '../stages/authenticate.ts';
+import { clientPart } from '../stages/client-part.ts';
 import { pricedPart } from '../stages/priced.ts';
 import { asksForAlias, resolve } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
@@ -77,5 +78,5 @@ export function findRealtimeRoute(trip: RealtimeTrip<unknown>): void {
   const able = partOf(named, hasRealtime);
   if (able === undefined)
     throw refusal('unsupported_operation', { param: 'model', fill: { what: 'model', name: model, path } });
-  trip.route = pricedPart(able, model, trip);
+  trip.route = clientPart(pricedPart(able, model, trip), trip);
 }

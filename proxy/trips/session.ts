@@ -265,6 +265,6 @@ function answerHeaders(
 ): string[] {
   const headers = ['x-request-id', exchange.id, ...fixedHeaderList];
   headers.push(...rateLimitHeaders(allowance, admitted, Math.floor(parts.nowMs()), admitted.told));
-  headers.push(...Object.entries(providerHeaders(head, target.upstream.secrets)).flat());
+  headers.push(...Object.entries(providerHeaders(head, target.upstream)).flat());
   return headers;
 }

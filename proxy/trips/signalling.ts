@@ -193,7 +193,7 @@ function answer(
     const home = { provider: target.upstream.name, key: '', isBatchInput: false };
     parts.homes.remember('call', id, ownerOf(caller), home);
   }
-  headers.push(...Object.entries(providerHeaders(head, target.upstream.secrets)).flat());
+  headers.push(...Object.entries(providerHeaders(head, target.upstream)).flat());
   exchange.response.writeHead(status, headers);
   exchange.response.end(body);
   return { status, headers: [], refused: undefined };

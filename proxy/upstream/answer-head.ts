@@ -53,8 +53,10 @@ const toldNames = [
   'anthropic-organization-id',
 ];
 
-/** Names of headers about limits have these beginnings; but for two, all are at least so long. */
-const quotaPrefixes = ['x-ratelimit-', 'anthropic-ratelimit-'];
+/** Beginnings of the names of headers in which vendors tell their own clients how much of a subscription is used. */
+export const accountPrefixes = ['anthropic-ratelimit-unified-', 'x-codex-'];
+/** Names of headers about limits have these beginnings; but for a few, all are at least so long. */
+const quotaPrefixes = ['x-ratelimit-', 'anthropic-ratelimit-', 'x-codex-'];
 const longQuotaName = 'x-ratelimit-remaining'.length;
 /** All of them are at least as long as that. */
 export const bedrockPrefix = 'x-amzn-bedrock-';

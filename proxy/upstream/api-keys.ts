@@ -156,6 +156,21 @@ export class ApiKeys {
   }
 }
 
+/** Stands for the keys of a provider that is asked with the credential of each client: nothing is remembered of what one of them met. */
+export class ClientKeys extends ApiKeys {
+  /** `headers`: of every request, names and values in turn. */
+  constructor(headers: readonly string[]) {
+    super([{ position: 1, secret: undefined, headers }], undefined, () => undefined);
+    Object.freeze(this);
+  }
+
+  override rest(): void {}
+
+  override troubled(): void {}
+
+  override answered(): void {}
+}
+
 /** Half of a SHA-256 is enough: a secret of 100 bits cannot be found by it. */
 function markOf(secret: string | undefined): string {
   return secret === undefined ? '' : createHash('sha256').update(secret).digest('hex').slice(0, 32);

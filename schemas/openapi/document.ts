@@ -17,7 +17,7 @@ const version = '1.0';
 
 /** The credentials of an operation: one of these. */
 const securityOf: Readonly<Record<Operation['access'], readonly object[]>> = {
-  client: [{ bearer: [] }, { apiKey: [] }, { azureApiKey: [] }, { googleApiKey: [] }],
+  client: [{ bearer: [] }, { apiKey: [] }, { azureApiKey: [] }, { googleApiKey: [] }, { gatewayKey: [] }],
   operator: [{ bearer: [] }, { session: [] }],
   public: [],
 };
@@ -43,7 +43,7 @@ const refusalsOfAdminBody: Refusals = {
 };
 const refusalsOfClients: Refusals = {
   400: ['malformed_request', 'invalid_header', 'ambiguous_credentials', 'invalid_user_path'],
-  401: ['invalid_api_key'],
+  401: ['invalid_api_key', 'client_credential_missing'],
   403: ['user_path_denied'],
   500: ['internal_error'],
 };
@@ -122,6 +122,12 @@ export function describeApi(): object {
         },
         azureApiKey: { type: 'apiKey', in: 'header', name: 'api-key', description: 'The same as x-api-key.' },
         googleApiKey: { type: 'apiKey', in: 'header', name: 'x-goog-api-key', description: 'The same as x-api-key.' },
+        gatewayKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-Gateway-Key',
+          description: 'The same, where Authorization and x-api-key are for a provider with `auth: client`.',
+        },
       },
     },
   };

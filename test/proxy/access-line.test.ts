@@ -150,7 +150,10 @@ await test('names of what a provider was not told have no secret in them, and th
   const attempt = { target: target('p'), startedAtMs: 0, endedAtMs: 1, refused: undefined, answer: { status: 200 } };
   const dropped = ['seed', 'is-a-plain-word', ...Array.from({ length: 50 }, (_, index) => `n${index}`)];
   const line = lineOf({
-    exchange: { ...least.exchange, head: { authorization: 'Bearer a-plain-word', apiKey: undefined } },
+    exchange: {
+      ...least.exchange,
+      head: { authorization: 'Bearer a-plain-word', apiKey: undefined, gatewayKey: undefined },
+    },
     accepted: { ...attempt, reading: { translated: { dropped } } },
   });
   t.notMatch(line, 'a-plain-word');

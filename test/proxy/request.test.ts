@@ -201,8 +201,9 @@ function requestWith(rawHeaders: string[], url = '/v1/chat/completions', version
 }
 
 const host = ['Host', 'gateway.test'];
-const head = (rawHeaders: string[], version?: string): Head =>
-  readHead(requestWith([...host, ...rawHeaders], '/', version), 'x-path');
+const settings = { userPathHeader: 'x-path', gatewayKeyHeader: 'x-own', trustedProxies: undefined };
+const head = (raw: string[], version?: string): Head =>
+  readHead(requestWith([...host, ...raw], '/', version), settings);
 
 await test('a head gives the few values the gateway acts on, whatever the letter case', async (t) => {
   const read = head([
@@ -229,6 +230,7 @@ await test('a head gives the few values the gateway acts on, whatever the letter
   ]);
   t.strictSame(read, {
     authorization: 'Bearer k',
+    gatewayKey: undefined,
     apiKey: 'k',
     contentType: 'application/json',
     contentEncoding: 'gzip, br',
@@ -276,13 +278,13 @@ await test('a head that could be read in two ways has a fault', async (t) => {
   ];
   t.equal(maxHeaders, 100);
   for (const [rawHeaders, version, code] of faults) {
-    const { fault } = readHead(requestWith(rawHeaders, '/', version), 'x-path');
+    const { fault } = readHead(requestWith(rawHeaders, '/', version), settings);
     t.equal(fault?.code, code, `${rawHeaders.slice(0, 6).join(' ')} on HTTP/${version}`);
   }
 });
 
 await test('a Host is a name or an address, perhaps with a port', async (t) => {
-  const fault = (value: string): unknown => readHead(requestWith(['Host', value]), 'x-path').fault?.code;
+  const fault = (value: string): unknown => readHead(requestWith(['Host', value]), settings).fault?.code;
   for (const value of ['a', 'a.b-c_d.test:80', '127.0.0.1:8080', '[::1]', '[fe80::1]:443', 'localhost:65535']) {
     t.equal(fault(value), undefined, value);
   }
@@ -363,7 +365,6 @@ await test('the request id is the client’s own when it is harmless, else a new
 await test('an exchange whose answer is not complete when it closes tells who waits that the client left', async (t) => {
   const request = requestWith(host);
   const response = new ServerResponse(request);
-  const settings = { userPathHeader: 'x-path', trustedProxies: undefined };
   const exchange = openExchange(request, response, settings, 5);
   t.match(exchange, { startedAtMs: 5, gone: false, waiting: undefined });
   let told = 0;
@@ -373,8 +374,7 @@ await test('an exchange whose answer is not complete when it closes tells who wa
     },
   };
   closeExchange(exchange);
-  t.equal(exchange.gone, true);
-  t.equal(told, 1);
+  t.same({ told, gone: exchange.gone }, { told: 1, gone: true });
 
   const answered = openExchange(
     request,

@@ -32,7 +32,11 @@ import { neighbourStores } from '../../store/cache/semantic/open.ts';
 import { sampleConfig } from './sample-config.ts';
 
 /** What opening an exchange needs of a snapshot. */
-export const headSettings = { userPathHeader: 'x-gateway-user-path', trustedProxies: undefined };
+export const headSettings = {
+  userPathHeader: 'x-gateway-user-path',
+  gatewayKeyHeader: 'x-gateway-key',
+  trustedProxies: undefined,
+};
 
 export const nowMs = (): number => performance.now();
 

@@ -5,6 +5,7 @@ import { requestHeaders } from '../../providers/key-headers.ts';
 import { failureRefusal, wholeRejection } from '../../providers/provider-error.ts';
 import type { TargetSpeech } from '../../providers/target-speeches.ts';
 import { providerHeaders } from '../../providers/upstream-id.ts';
+import { type ClientRequest, upstreamFor } from '../../snapshot/client-credential.ts';
 import type { Snapshot, Upstream } from '../../snapshot/snapshot.ts';
 import { noHead } from '../../upstream/answer-head.ts';
 import type { ApiKey } from '../../upstream/api-keys.ts';
@@ -22,12 +23,12 @@ export interface HomeQuestion {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly requestId: string;
-  /** Of the client, names and values in turn: those that the provider is configured to get are passed on. */
-  readonly rawHeaders: readonly string[];
+  /** Of its headers, those that the provider is configured to get are passed on. */
+  readonly exchange: ClientRequest['exchange'];
 }
 
 export interface HomeParts {
-  readonly snapshot: Pick<Snapshot, 'upstreams'>;
+  readonly snapshot: ClientRequest['snapshot'] & Pick<Snapshot, 'upstreams'>;
   readonly pools: Pick<Pools, 'get'>;
   readonly deadlines: Deadlines;
   /** Unix milliseconds. */
@@ -45,14 +46,16 @@ export interface HomeAnswer {
 /**
  * Undefined: the provider is no longer configured, or has no such endpoint any more. Rejects with the Refusal of an answer that is an
  * error or cannot be used, as for model requests. A provider that is taken out is asked all the same: it gets nothing new. Where the key is
- * no longer configured, the next one of the provider is taken: keys of one account know the same responses.
+ * no longer configured, the next one of the provider is taken: keys of one account know the same responses. Throws 401
+ * `client_credential_missing` where it is asked with the credential of the client, and the request has none.
  */
 export async function askHome(
   home: ResponseHome,
   question: HomeQuestion,
   { snapshot, pools, deadlines, nowMs }: HomeParts,
 ): Promise<HomeAnswer | undefined> {
-  const upstream = snapshot.upstreams.find(({ name }) => name === home.provider);
+  const known = snapshot.upstreams.find(({ name }) => name === home.provider);
+  const upstream = known && upstreamFor(known, { exchange: question.exchange, snapshot });
   const speech = upstream?.speechesOf('').responses;
   if (upstream === undefined || speech === undefined || speech.translation !== undefined) return undefined;
   const { credentials, secrets, patience } = upstream;
@@ -66,7 +69,7 @@ export async function askHome(
   credentials.answered(key, status, head, nowMs());
   const rejected = wholeRejection(answer, speech.speaker, nowMs);
   if (rejected !== undefined) throw rejected;
-  return { status, body: bodyWithoutSecrets(body, secrets), told: providerHeaders(head, secrets) };
+  return { status, body: bodyWithoutSecrets(body, secrets), told: providerHeaders(head, upstream) };
 }
 
 function pathOf(endpoint: string, { path, query }: HomeQuestion): string {
@@ -79,10 +82,10 @@ function headersOf(
   { headers: further, forwarded }: Upstream,
   { keyStyle, headers: given }: TargetSpeech,
   key: ApiKey,
-  { requestId, rawHeaders }: HomeQuestion,
+  { requestId, exchange }: HomeQuestion,
 ): string[] {
   const ofKey = keyStyle === undefined ? key.headers : requestHeaders(keyStyle, key.secret, further);
   const headers = [...ofKey, ...given, 'x-request-id', requestId];
-  if (forwarded !== undefined) addForwarded(headers, rawHeaders, forwarded);
+  if (forwarded !== undefined) addForwarded(headers, exchange.request.rawHeaders, forwarded);
   return headers;
 }

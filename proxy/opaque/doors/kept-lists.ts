@@ -5,6 +5,7 @@ import type { KeptHomes } from '../../kept/objects/kept-homes.ts';
 import { type OwningCaller, ownerOf } from '../../kept/owner.ts';
 import { keyHeaders } from '../../providers/key-headers.ts';
 import { storePath } from '../../providers/paths.ts';
+import { type ClientRequest, credentialFor, upstreamWith } from '../../snapshot/client-credential.ts';
 import type { Snapshot, Upstream } from '../../snapshot/snapshot.ts';
 import type { TargetStates } from '../../targets/target-states.ts';
 import type { ApiKey } from '../../upstream/api-keys.ts';
@@ -30,7 +31,7 @@ export interface ListQuestion {
   readonly requestId: string;
   /** Told of each record of the caller's, and the name of its provider. */
   readonly seen: (record: JsonObject, provider: string) => void;
-  readonly rawHeaders: readonly string[];
+  readonly exchange: ClientRequest['exchange'];
 }
 
 export interface KeptPage {
@@ -181,18 +182,28 @@ interface AskedList {
 async function ask(
   upstream: Upstream,
   { key, suffix, parameters }: AskedList,
-  { thing: { store }, rawHeaders, requestId }: ListQuestion,
+  { thing: { store }, exchange, requestId, snapshot }: ListQuestion,
   { pools, deadlines, targets, nowMs }: ListParts,
 ): Promise<JsonObject | undefined> {
   const place = upstream.stores[store];
   if (place === undefined || targets.drainOf({ upstream, model: '' }) !== undefined) return undefined;
-  const own = [...keyHeaders(upstream.opaque.keyStyle, key.secret), ...upstream.headers, 'accept-encoding', 'identity'];
-  const headers = [...own, 'x-request-id', requestId, ...storeHeaders({ upstream, store, rawHeaders })];
+  const { rawHeaders } = exchange.request;
+  const asked = askedFor(upstream, { exchange, snapshot });
+  if (asked === undefined) return undefined;
+  const own = [...keyHeaders(upstream.opaque.keyStyle, key.secret), ...asked.headers, 'accept-encoding', 'identity'];
+  const headers = [...own, 'x-request-id', requestId, ...storeHeaders({ upstream: asked, store, rawHeaders })];
   const question = { path: storePath(place, suffix, parameters), headers, mostBytes };
   const answer = await readWhole(pools.get(upstream), question, upstream.patience, deadlines);
   if (answer.failure !== undefined) return undefined;
   upstream.credentials.answered(key, answer.status, answer.head, nowMs());
   return answer.status < 300 ? parseObject(answer.body.toString()) : undefined;
+}
+
+/** The upstream with the credential of the client where it is asked with that; undefined: the request has none. */
+function askedFor(upstream: Upstream, asking: ClientRequest): Upstream | undefined {
+  if (upstream.clientAuth !== 'needed') return upstream;
+  const credential = credentialFor(upstream, asking);
+  return credential && upstreamWith(upstream, credential);
 }
 
 function entryOf(record: JsonObject): Entry {

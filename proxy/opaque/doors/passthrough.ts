@@ -152,7 +152,7 @@ interface Passed {
 function aimWith({ path, upstream, found, knock }: Passed, parts: DoorParts): Aim {
   const { exchange, snapshot, body } = knock;
   const { opaque, headers: configured, name, secrets } = upstream;
-  const { userPathHeader } = snapshot;
+  const kept = [snapshot.userPathHeader, snapshot.gatewayKeyHeader];
   const operation = operationOf(path.read);
   const speech = relayedOf(operation ?? (upstream.type === 'anthropic' ? 'messages' : 'chat'));
   const speaker: Speaker = { name, secrets, readError: speech.readError };
@@ -174,7 +174,7 @@ function aimWith({ path, upstream, found, knock }: Passed, parts: DoorParts): Ai
     price,
     remembered: knock.method === 'POST' ? findTarget(upstream, asked, snapshot) : undefined,
     path: pathBelow(opaque, path),
-    headers: forwardedHeaders(exchange.request.rawHeaders, { configured, usual: opaque.headers, userPathHeader }),
+    headers: forwardedHeaders(exchange.request.rawHeaders, { configured, usual: opaque.headers, kept }),
     keyStyle: opaque.keyStyle,
     speaker,
     body: () => found.body(knock.principal.allowedModels === undefined || upstream.allowsRoutingMembers),

@@ -37,7 +37,7 @@ export const noBody = (): Buffer => nothing;
 
 export function storeTarget(question: StoreQuestion): OpaqueTarget {
   const { upstream, place, store, key, suffix, contentType, body } = question;
-  const { name, opaque, secrets } = upstream;
+  const { name, clientAuth, opaque, secrets } = upstream;
   const { readError } = relayedOf(store === 'message_batches' ? 'messages' : 'chat');
   const headers = storeHeaders(question);
   if (contentType !== undefined) headers.push('content-type', contentType);
@@ -48,19 +48,21 @@ export function storeTarget(question: StoreQuestion): OpaqueTarget {
     headers,
     keyStyle: opaque.keyStyle,
     key,
-    speaker: { name, secrets, readError },
+    speaker: { name, secrets, clientAuth, readError },
     body,
   };
 }
 
 /** Without the key and what the provider is configured to get. */
 export function storeHeaders({
-  upstream: { opaque, forwarded = [] },
+  upstream: { clientAuth, opaque, forwarded = [] },
   store,
   rawHeaders,
 }: Pick<StoreQuestion, 'upstream' | 'store' | 'rawHeaders'>): string[] {
   const headers: string[] = [];
-  const passed = store === 'message_batches' ? [...versions, ...forwarded.filter(isNoVersion)] : forwarded;
+  // With the credential of a client, versions are there already.
+  const passed =
+    store === 'message_batches' && clientAuth !== 'given' ? [...versions, ...forwarded.filter(isNoVersion)] : forwarded;
   addForwarded(headers, rawHeaders, passed);
   for (let index = 0; index < opaque.headers.length; index += 2) {
     const [name = '', value = ''] = opaque.headers.slice(index, index + 2);

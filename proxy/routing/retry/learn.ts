@@ -16,7 +16,7 @@ const restsMs: Partial<Record<FailureKind, number>> = { rate_limit: unsaidRestMs
 
 /** A call of a target. */
 interface Called {
-  readonly target: { readonly upstream: Pick<Upstream, 'hasBreaker' | 'learnsLimits'> };
+  readonly target: { readonly upstream: Pick<Upstream, 'clientAuth' | 'hasBreaker' | 'learnsLimits'> };
   readonly state: TargetState;
   /** The role of the call for the breaker. */
   readonly role: CallRole;
@@ -78,7 +78,7 @@ export function noteFailure(called: Called, { meaning, failure, hasOtherKey, sta
   const { breaker } = state;
   const { kind, trouble } = meaning;
   learnQuota(called, nowMs);
-  const isRefusal = failure === undefined && isOfRequest(meaning);
+  const isRefusal = failure === undefined && (isOfRequest(meaning) || isOfClient(called, status));
   state.calls.add(!isRefusal, nowMs);
   if (failure?.isStale === true) breaker.released(role);
   // A provider that refuses a request is there.
@@ -90,6 +90,11 @@ export function noteFailure(called: Called, { meaning, failure, hasOtherKey, sta
   // None at all, or a moment that has passed, is no reason to ask again at once.
   const restMs = saidMs || (trouble !== undefined ? troubleRestMs : kind && restsMs[kind]);
   if (restMs !== undefined) state.rest(nowMs + restMs, nowMs, trouble);
+}
+
+/** Of a target that is asked with credentials of clients: what it refuses, it refuses one of them; others have limits of their own. */
+function isOfClient({ target }: Called, status: number): boolean {
+  return target.upstream.clientAuth === 'given' && status >= 400 && status < 500;
 }
 
 /** Others ask for less: that this request is refused is no reason to leave the target alone, whatever wait it names. */

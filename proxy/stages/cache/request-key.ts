@@ -30,15 +30,22 @@ export function keyOf(guarded: Guarded, asking: Asking, caching: Caching): strin
 
 /** Those members of the body that decide the answer. Undefined: the answer must not be another's. */
 export function decidingMembers(
-  { call, home }: Guarded,
+  { call, home, named }: Guarded,
   { row, principal }: Asking,
   { settings }: Caching,
 ): readonly Member[] | undefined {
   // A long body would hold others up while it is hashed.
-  if (home !== undefined || principal === undefined || call.body.length > largeBytes) return undefined;
+  if (home !== undefined || isOfClient(named) || principal === undefined || call.body.length > largeBytes)
+    return undefined;
   const normalised = normalise(call, row.operation);
   const isApart = normalised === undefined || (settings.onlyDeterministic && !normalised.isDeterministic);
   return isApart ? undefined : normalised.members;
+}
+
+/** The credential of the client may be used, so the answer may be one for its account alone. */
+function isOfClient({ targets }: Guarded['named']): boolean {
+  for (const { upstream } of targets) if (upstream.clientAuth !== 'none') return true;
+  return false;
 }
 
 /** The facts beside the body on which the answer depends, a NUL behind each: no name of a model, path or header contains one. */

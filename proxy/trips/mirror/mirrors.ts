@@ -127,6 +127,8 @@ export class Mirrors {
     const { guarded, principal, snapshot, row } = trip;
     const [target] = route.targets;
     if (guarded === undefined || principal === undefined || target === undefined) return 'skipped_request';
+    // A copy has no credential of a client.
+    if (target.upstream.clientAuth !== 'none') return 'skipped_request';
     if (guarded.home !== undefined || !mayBeCopied(guarded.call, row)) return 'skipped_request';
     if (!mayUse(principal, target, snapshot)) return 'skipped_access';
     const { bodies, overload, targets } = parts;

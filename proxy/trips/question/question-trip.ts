@@ -5,6 +5,7 @@ import { RequestFacts } from '../../call/request-facts.ts';
 import { type JsonObject, parseObject, writeJson } from '../../dialects/json/json.ts';
 import { type ModelRow, modelEndpoints } from '../../endpoints/model-endpoints.ts';
 import { type Refusal, refusal } from '../../errors.ts';
+import { partWithoutClients } from '../../stages/client-part.ts';
 import type { Delivery, Ending } from '../../stages/relay.ts';
 import { resolve } from '../../stages/resolve.ts';
 import type { AuxiliaryOutcome } from '../../tallies/auxiliary-tally.ts';
@@ -97,7 +98,8 @@ function askForAnswer(trip: QuestionTrip, parts: AuxiliaryParts): Promise<Delive
     localTime: snapshot.localTime,
     startedAtMs: exchange.startedAtMs,
   });
-  return askTargets(trip, { call, named: resolve(call, snapshot, undefined, facts) }, parts);
+  const named = partWithoutClients(resolve(call, snapshot, undefined, facts), snapshot);
+  return askTargets(trip, { call, named }, parts);
 }
 
 /** Rejects where the answer broke off, is not needed any more, or is no JSON object. */

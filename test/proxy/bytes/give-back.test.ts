@@ -40,7 +40,12 @@ async function readPieces(t: Test, sent: Buffer): Promise<{ body: Buffer; pieces
   const read = Promise.withResolvers<Buffer>();
   const server = createServer((request, response) => {
     request.on('data', (piece: Buffer) => pieces.push(piece));
-    const exchange = openExchange(request, response, { userPathHeader: 'x', trustedProxies: undefined }, 0);
+    const exchange = openExchange(
+      request,
+      response,
+      { userPathHeader: 'x', gatewayKeyHeader: 'x-gateway-key', trustedProxies: undefined },
+      0,
+    );
     const held = new BodyBudget(1).open('/', limits);
     read.resolve(readBody(exchange, { bytes: sent.length, setting: '' }, held));
   });

@@ -58,7 +58,12 @@ async function relayed(t: Test, answer: Answer, taps: readonly Tap[]) {
   };
   const ended = Promise.withResolvers<Ending>();
   const server = createServer((request, response) => {
-    const exchange = openExchange(request, response, { userPathHeader: 'x-path', trustedProxies: undefined }, 0);
+    const exchange = openExchange(
+      request,
+      response,
+      { userPathHeader: 'x-path', gatewayKeyHeader: 'x-gateway-key', trustedProxies: undefined },
+      0,
+    );
     response.on('close', () => closeExchange(exchange));
     const delivery = { answer, provider: undefined, taps, headers: ['x-kept', 'yes'], keyId: undefined };
     ended.resolve(relay(delivery, exchange, parts));
