@@ -14,7 +14,7 @@ import {
   identifyDigest,
 } from '../domain/keys/credentials.ts';
 import { isEnded, noEndedSessions } from '../domain/keys/ended-sessions.ts';
-import { mayDo, type Role } from '../domain/keys/role.ts';
+import { lackOf, mayDo, type Role } from '../domain/keys/role.ts';
 import { isWithin } from '../domain/user-path.ts';
 import { type BrowserSession, browserSession } from '../plane/access/browser-session.ts';
 import { clientAddressOf, type TrustedProxies } from '../plane/access/client-address.ts';
@@ -172,9 +172,9 @@ function keysUnknown(): StoreUnavailable {
 }
 
 /** Throws 403 `role_denied` for an operator with a lesser role, `admin_scope_denied` for a scoped one where it needs the whole gateway. */
-export function refuseLesser(operator: Operator, { role, reach }: Right): void {
-  refuseRole(operator, role);
-  if (reach === 'subtree' || !isScoped(operator)) return;
+export function refuseLesser(operator: Operator, needed: Right): void {
+  refuseRole(operator, needed.role);
+  if (lackOf(operator, needed) === undefined) return;
   throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });
 }
 
@@ -217,10 +217,19 @@ function operatorWith(key: AuthKey | undefined, nowMs: number): Operator {
 }
 
 /**
- * The operator of a request that goes on, with the rights that it has now. Undefined: its key was revoked, deleted, or has expired, the
- * master key was replaced, or the session was ended.
+ * The operator of a request that goes on, with the rights that it has now. Undefined: its key was revoked, deleted, or has expired, or has not the
+ * right any more that the request needs, the master key was replaced, or the session was ended.
  */
 export function operatorNow(
+  operator: Operator,
+  access: Pick<AccessParts, 'credentials' | 'nowMs'>,
+  needed: Right,
+): Operator | undefined {
+  const now = inForceNow(operator, access);
+  return now !== undefined && lackOf(now, needed) === undefined ? now : undefined;
+}
+
+function inForceNow(
   operator: Operator,
   { credentials, nowMs }: Pick<AccessParts, 'credentials' | 'nowMs'>,
 ): Operator | undefined {

@@ -1,5 +1,6 @@
 // `model-gateway keys`: issues, lists and revokes keys of clients, and makes those of the configuration.
 import { parseArgs } from 'node:util';
+import { isRole, type Role, roles } from '../../domain/keys/role.ts';
 import { digestOf, newSecret } from '../../domain/keys/secret.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import { keysYaml } from '../../gitops/cli/keys-yaml.ts';
@@ -7,15 +8,16 @@ import { askAdmin, connectionHelp, connectionOptions } from './admin-api.ts';
 import type { Outcome } from './commands.ts';
 
 export const keysUsage = 'new NAME | list | issue NAME | revoke ID | rotate ID';
-export const keysHelp = `usage: model-gateway keys new NAME [--user-path PATH] [--models A,B] [--expires-in 30d]
+export const keysHelp = `usage: model-gateway keys new NAME [--user-path PATH] [--models A,B] [--role ROLE] [--expires-in 30d]
        model-gateway keys list
-       model-gateway keys issue NAME [--user-path PATH] [--models A,B] [--expires-in 30d]
+       model-gateway keys issue NAME [--user-path PATH] [--models A,B] [--role ROLE] [--expires-in 30d]
        model-gateway keys revoke ID
        model-gateway keys rotate ID
 
   new      prints a secret, which is shown this once, and below it the entry of the configuration (keys) with its hash; asks no gateway
   list     every key: id, name, user path, state
-  issue    prints a new key, which is shown this once; --user-path binds it to a team or a person, --models to models and aliases
+  issue    prints a new key, which is shown this once; --user-path binds it to a team or a person, --models to models and aliases, and --role
+           lets it use the admin API and the dashboard, as viewer, operator or admin
   revoke   refuses the key everywhere within a second
   rotate   prints a new secret for the key; the old one is refused
 
@@ -28,6 +30,7 @@ const options = {
   ...connectionOptions,
   'user-path': { type: 'string' },
   models: { type: 'string' },
+  role: { type: 'string' },
   'expires-in': { type: 'string' },
   json: { type: 'boolean', default: false },
 } as const;
@@ -73,15 +76,20 @@ interface Issued {
   readonly name: string;
   readonly user_path?: string;
   readonly allowed_models?: string[];
+  readonly dashboard_access?: true;
+  readonly role?: Role;
   readonly expires_in?: string;
 }
 
 function issued(name: string, values: Omit<Values, 'url'>): Issued {
-  const { 'user-path': path, models, 'expires-in': end } = values;
+  const { 'user-path': path, models, role, 'expires-in': end } = values;
+  if (role !== undefined && !isRole(role))
+    throw new Error(`--role must be one of ${roles.join(', ')}, not ${JSON.stringify(role)}`);
   return {
     name,
     ...(path === undefined ? {} : { user_path: path }),
     ...(models === undefined ? {} : { allowed_models: models.split(',').map((each) => each.trim()) }),
+    ...(role === undefined ? {} : { dashboard_access: true, role }),
     ...(end === undefined ? {} : { expires_in: end }),
   };
 }

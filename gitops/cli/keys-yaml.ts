@@ -63,8 +63,8 @@ export function issuedKeysYaml(listed: readonly ListedKey[]): string {
   );
 }
 
-function pick({ user_path, any_user_path, labels, allowed_models, dashboard_access, expires_at }: ListedKey): object {
-  return { user_path, any_user_path, labels, allowed_models, dashboard_access, expires_at };
+function pick({ user_path, any_user_path, labels, allowed_models, dashboard_access, role, ...key }: ListedKey): object {
+  return { user_path, any_user_path, labels, allowed_models, dashboard_access, role, expires_at: key.expires_at };
 }
 
 function freeName(wanted: string, taken: ReadonlySet<string>): string {

@@ -174,13 +174,18 @@ const hiddenOfKeys: ReadonlySet<string> = new Set(['hash', 'value_file']);
 
 const keyScales: Scales = {
   any_user_path: [true, false],
-  dashboard_access: [true, false],
+  role: ['admin', 'operator', 'viewer', 'none'],
   allowed_models: { more: 'loosened', of: 'list' },
 };
 
-/** Without an empty list of models, which restricts nothing. */
-function membersOfKey({ allowed_models: models = [], ...key }: ConfigKey): Map<string, unknown> {
-  return flatten({ ...key, ...(models.length === 0 ? {} : { allowed_models: models }) });
+/** With the role that holds, and without an empty list of models, which restricts nothing. */
+function membersOfKey({
+  allowed_models: models = [],
+  dashboard_access: hasAccess,
+  ...key
+}: ConfigKey): Map<string, unknown> {
+  const role = hasAccess ? (key.role ?? 'admin') : 'none';
+  return flatten({ ...key, role, ...(models.length === 0 ? {} : { allowed_models: models }) });
 }
 
 /** The changes of keys of clients, sorted by name. Never a hash. */

@@ -1,8 +1,7 @@
 // The operator of a request under /admin that this proxy answers itself, by the same table of rights as the control plane.
-import type { Caller } from '../../domain/keys/credentials.ts';
-import { mayDo } from '../../domain/keys/role.ts';
+import { lackOf } from '../../domain/keys/role.ts';
 import type { KeyUses } from '../../plane/access/key-uses.ts';
-import { type Right, rightOf } from '../../schemas/admin-rights.ts';
+import { rightOf } from '../../schemas/admin-rights.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { adminAccess, authenticateAdmin } from './authenticate-admin.ts';
@@ -25,8 +24,7 @@ export function admitOperator(
   gateway: AdmitParts,
   [method, url]: readonly [string, string],
 ): Admitted {
-  const caller = authenticateAdmin(exchange, adminAccess(gateway));
-  const { kind, key } = caller;
+  const { kind, key } = authenticateAdmin(exchange, adminAccess(gateway));
   gateway.keyUses.note(key?.id, exchange.startedAtMs);
   if (key !== undefined && key.role === undefined) {
     gateway.failedLogins.note('denied');
@@ -35,17 +33,10 @@ export function admitOperator(
   }
   const right = rightOf(method, url);
   if (right === undefined) throw new Error(`${method} ${url} has no row in schemas/admin-rights.ts`);
-  refuseLesser(caller, right);
-  return { consumer: key?.id ?? kind, userPath: pathOf(caller) };
-}
-
-function refuseLesser(caller: Caller, { role: needed, reach }: Right): void {
-  const { role = 'admin' } = caller.key ?? {};
-  if (!mayDo(role, needed)) throw refusal('role_denied', { fill: { needed, role } });
-  if (reach === 'gateway' && pathOf(caller) !== '/')
+  const { role = 'admin', userPath = '/' } = key ?? {};
+  const lack = lackOf({ role, userPath }, right);
+  if (lack === 'role') throw refusal('role_denied', { fill: { needed: right.role, role } });
+  if (lack === 'scope')
     throw refusal('admin_scope_denied', { fill: { what: 'use this route: it needs a key for the whole gateway' } });
-}
-
-function pathOf({ key }: Caller): string {
-  return key?.userPath ?? '/';
+  return { consumer: key?.id ?? kind, userPath };
 }

@@ -62,11 +62,11 @@ interface RequestToExplain {
 }
 
 /**
- * Begins the explanation of a request before anything of it is counted, and names it in the answer, whatever that will be. Undefined for the
- * holder of a managed key: it shows more than it may see.
+ * Begins the explanation of a request before anything of it is counted, and names it in the answer, whatever that will be. Undefined for a
+ * caller that may not read it.
  */
 export function explainOnItsWay(asked: RequestToExplain, parts: ExplainedRequestParts): ExplainedRequest | undefined {
-  if (asked.principal.kind === 'managed_key') return undefined;
+  if (asked.principal.mayReadExplanations !== true) return undefined;
   const explained = new ExplainedRequest(asked, parts);
   asked.exchange.response.setHeader(header, explained.id);
   return explained;

@@ -3,8 +3,10 @@ import type { Socket } from 'node:net';
 import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import { bearerToken, type Caller, type Credentials, failedLogin, identify } from '../../domain/keys/credentials.ts';
 import type { ModelAccess } from '../../domain/keys/model-access.ts';
+import { hasRight } from '../../domain/keys/role.ts';
 import { foldUserPath } from '../../domain/user-path.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
+import { rightOf } from '../../schemas/admin-rights.ts';
 import { readUserPath } from '../call/user-path.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -23,7 +25,11 @@ export interface Principal {
   /** Of the managed key: the beginning of its digest, which tells keys apart and opens nothing; and its labels. */
   readonly keyHash?: string | undefined;
   readonly labels?: readonly string[] | undefined;
+  /** Whether it may read explanations of requests, which show more than the caller itself may see. */
+  readonly mayReadExplanations?: boolean;
 }
+
+const ofExplanations = rightOf('GET', '/admin/explain/:id');
 
 export interface AuthenticateParts {
   readonly failedLogins: Pick<FailedLogins, 'note'>;
@@ -133,5 +139,6 @@ function principalAt(shownPath: string, { kind, key }: Caller): Principal {
     allowedModels: key?.modelAccess,
     keyHash: key?.digest.slice(0, 16),
     labels: key === undefined || key.labels.length === 0 ? undefined : key.labels,
+    mayReadExplanations: hasRight(key, ofExplanations),
   };
 }

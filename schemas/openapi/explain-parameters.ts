@@ -87,7 +87,8 @@ export const explainParameters = {
   Explain: {
     name: 'X-Gateway-Explain',
     in: 'header',
-    description: '`1`, with the master key: the answer names an explanation of the request. Ignored otherwise.',
+    description:
+      '`1`, with the master key or a key of the role operator for the whole gateway: the answer names an explanation of the request. Ignored otherwise.',
     schema: { const: '1' },
     example: '1',
   },

@@ -188,7 +188,7 @@ export const headers = {
   },
   'x-gateway-explain-id': {
     description:
-      'In each answer to a request with the master key and `X-Gateway-Explain: 1`: read `/admin/explain/{id}` within ten minutes.',
+      'In each answer to a request with `X-Gateway-Explain: 1` and the master key, or a key of the role operator for the whole gateway: read `/admin/explain/{id}` within ten minutes.',
     schema: { type: 'string' },
   },
   'x-gateway-rule': {

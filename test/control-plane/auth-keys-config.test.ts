@@ -64,7 +64,8 @@ await test('they are listed with their place and without hash, before those that
 
 await test('issued keys become entries with the same secrets and rights', async (t) => {
   const stand = await startKeyServer(t, { declared });
-  const draft = { name: 'Ann, editor', user_path: '/team-a/ann', allowed_models: ['fast'], labels: ['editors'] };
+  const ofEditors = { name: 'Ann, editor', user_path: '/team-a/ann', allowed_models: ['fast'], labels: ['editors'] };
+  const draft = { ...ofEditors, dashboard_access: true, role: 'operator' };
   const [ann, ci, gone] = [await stand.issue(draft), await stand.issue({ name: 'ci' }), await stand.issue()];
   await stand.ask('POST', `/admin/auth-keys/${gone.id}/deactivate`);
   const { body } = await stand.ask('GET', '/admin/auth-keys?hashes=true');
@@ -84,6 +85,7 @@ await test('issued keys become entries with the same secrets and rights', async 
     userPath: '/team-a/ann',
     allowedModels: ['fast'],
     labels: ['editors'],
+    role: 'operator',
   });
   t.match(identify(ci.value, credentials, 0)?.key, { id: 'config:ci-2', description: 'ci' });
   t.equal(identify(gone.value, credentials, 0)?.key, undefined);

@@ -158,6 +158,8 @@ await test('a stream ends with the master key or the session that opened it, and
   plane.renew(credentialsOf(digestOf('another'), [moved]));
   await waitFor('the streams of the master key to end', () => master.isOver() && going.isOver());
   t.notOk(team.isOver());
+  plane.renew(credentialsOf(digestOf('another'), [sampleKey('team', { id: 'team', userPath: '/moved' })]));
+  await waitFor('the stream of a key without a role to end', () => team.isOver());
 });
 
 await test('streams are counted, in all and for each key', async (t) => {

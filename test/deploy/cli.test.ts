@@ -51,7 +51,8 @@ await test('a wrong call ends with 2 and says what is right', async (t) => {
 });
 
 await test('a new key of the configuration: the secret, and an entry that its check accepts', async (t) => {
-  const { code, stdout } = await gateway('keys', 'new', 'ci', '--user-path', '/team/ci', '--models', 'chat, fast');
+  const rights = ['--user-path', '/team/ci', '--models', 'chat, fast', '--role', 'viewer'];
+  const { code, stdout } = await gateway('keys', 'new', 'ci', ...rights);
   t.equal(code, 0);
   const [secret = '', , ...yaml] = stdout.split('\n');
   t.match(secret, /^sk-gw-[\w-]{43}$/);
@@ -62,6 +63,8 @@ await test('a new key of the configuration: the secret, and an entry that its ch
         hash: `sha256:${createHash('sha256').update(secret).digest('hex')}`,
         user_path: '/team/ci',
         allowed_models: ['chat', 'fast'],
+        dashboard_access: true,
+        role: 'viewer',
       },
     ],
   });

@@ -30,6 +30,7 @@ const here = [
   'docs/performance.md',
   'docs/quick-start.md',
   'docs/records-and-audit.md',
+  'docs/roles.md',
   'docs/routing-and-failover.md',
   'docs/upgrading.md',
 ];

@@ -29,6 +29,10 @@ await test('a change says what a key may do more or less', async (t) => {
   t.same(differences(provider, plain), ['added (loosened): key ci: user path /ci, gpt-4o']);
   t.same(differences(plain, provider), ['removed (tightened): key ci']);
   t.same(differences(plain, withKey('user_path: /ci')), ['loosened: key ci: allowed_models [gpt-4o] → none']);
+  const [admin, viewer] = ['', '    role: viewer\n'].map((role) => `${plain}    dashboard_access: true\n${role}`);
+  t.same(differences(plain, viewer ?? ''), ['loosened: key ci: role none → viewer']);
+  t.same(differences(viewer ?? '', admin ?? ''), ['loosened: key ci: role viewer → admin']);
+  t.same(differences(admin ?? '', `${admin}    role: admin\n`), []);
   t.same(differences(plain, plain.replaceAll('5e', '7a')), ['changed: key ci: hash']);
   t.same(differences(plain, `${plain}    enabled: false\n`), ['tightened: key ci: enabled true → false']);
 });

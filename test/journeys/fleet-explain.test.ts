@@ -115,17 +115,31 @@ await test('operators see their own user path, clients nothing', async (t) => {
   }
 });
 
-await test('what is explained of a request that is sent is for the holder of the master key', async (t) => {
-  const lead = await issue({ name: 'lead', user_path: '/team', dashboard_access: true });
-  const { authorization } = lead;
-  const headers = { authorization, 'x-gateway-explain': '1' };
-  const body = { model: 'chat', messages: [{ role: 'user', content: 'a' }] };
-  const response = await proxy.fetch('/v1/chat/completions', { method: 'POST', headers, body });
-  await response.body?.cancel();
-  t.same([response.status, response.headers.get('x-gateway-explain-id')], [200, null]);
-  const read = await proxy.fetch('/admin/explain/00000000-0000-4000-8000-000000000000', { headers: { authorization } });
-  t.equal(read.status, 403);
-  t.match(await read.json(), { code: 'admin_scope_denied' });
+await test('what the proxy answers itself goes by the same roles', async (t) => {
+  const ask = async (path: string, headers: Record<string, string>, body?: object) => {
+    const response = await proxy.fetch(path, { ...(body && { method: 'POST', body }), headers });
+    const { code = response.status } = (await response.json()) as { code?: string };
+    return { code, id: response.headers.get('x-gateway-explain-id') };
+  };
+  const chat = { model: 'chat', messages: [{ role: 'user', content: 'a' }] };
+  const rows: [draft: object, isExplained: boolean, kept: string, trial: string | number][] = [
+    [{ user_path: '/team' }, false, 'admin_scope_denied', 'admin_scope_denied'],
+    [{ role: 'viewer' }, false, 'role_denied', 'role_denied'],
+    [{ role: 'operator' }, true, 'explanation_not_found', 200],
+    [{ role: 'operator', user_path: '/team' }, false, 'admin_scope_denied', 'admin_scope_denied'],
+  ];
+  for (const [draft, isExplained, kept, trial] of rows) {
+    const { authorization } = await issue({ name: 'lead', dashboard_access: true, ...draft });
+    const asked = await ask('/v1/chat/completions', { authorization, 'x-gateway-explain': '1' }, chat);
+    const said = [
+      asked.id !== null,
+      (await ask('/admin/explain/00000000-0000-4000-8000-000000000000', { authorization })).code,
+      (await ask('/admin/guardrails/test', { authorization }, { text: 'a' })).code,
+      (await ask('/admin/explain?model=chat', { authorization })).code,
+    ];
+    t.strictSame(said, [isExplained, kept, trial, 200], JSON.stringify(draft));
+    if (asked.id !== null) t.equal((await ask(`/admin/explain/${asked.id}`, { authorization })).code, 200);
+  }
 });
 
 await test('a provider that refuses the key says so in explanations, status and metrics, until it takes it again', async (t) => {

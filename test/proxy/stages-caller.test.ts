@@ -13,7 +13,8 @@ import { exchangeOf, open, refusedBy } from './stage-parts.ts';
 // --- authenticate
 
 const credentials = credentialsOf(digestOf('sk-master'), []);
-const master = { kind: 'master_key', keyId: undefined, userPath: '/', shownPath: '/', allowedModels: undefined };
+const nobody = { keyId: undefined, userPath: '/', shownPath: '/', allowedModels: undefined };
+const master = { ...nobody, kind: 'master_key', mayReadExplanations: true };
 const anonymous = { ...master, kind: 'anonymous' };
 
 const failedLogins = createFailedLogins();
@@ -158,7 +159,8 @@ await test('a managed key is its own consumer, and a path of its own always wins
   const as = (id: string, path?: string) =>
     showing({ Authorization: `Bearer ${id}`, ...(path === undefined ? {} : { 'x-gateway-user-path': path }) }, known);
   const keyHash = digestOf('sk-gw-free').slice(0, 16);
-  t.same(as('sk-gw-free'), { kind: 'managed_key', keyId: 'free', userPath: '/', shownPath: '/', keyHash });
+  const free = { kind: 'managed_key', keyId: 'free', userPath: '/', shownPath: '/', keyHash };
+  t.same(as('sk-gw-free'), { ...free, mayReadExplanations: false });
   t.match(
     as('sk-gw-free', 'Team/X'),
     { userPath: '/team/x', shownPath: '/Team/X' },

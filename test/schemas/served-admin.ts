@@ -22,11 +22,13 @@ import { ConfigInForce } from '../../control-plane/config-in-force.ts';
 import { createFleet } from '../../control-plane/fleet.ts';
 import { managedRoutes } from '../../control-plane/managed/routes.ts';
 import { createServer } from '../../control-plane/server.ts';
+import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { nothingKnown } from '../../domain/rules/known-models.ts';
 import { defaultConfig } from '../../gitops/read/validate.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
+import type { OpenRecordStore } from '../../store/records/sql/operations.ts';
 import { openStateStore } from '../../store/state/open.ts';
 import { budgetParts } from '../support/budget-parts.ts';
 import { countedAlone, rulePrerequisites } from '../support/rule-prerequisites.ts';
@@ -34,13 +36,19 @@ import { temporaryDirectory } from '../support/teardown.ts';
 
 export const masterKey = 'sk-test-master-key-0123456789';
 
+export interface AdminOptions {
+  /** Besides the master key. */
+  readonly keys?: readonly AuthKey[];
+  readonly records?: OpenRecordStore;
+}
+
 /** `routes`: what it registered, such as `GET /admin/status`. */
-export async function startAdmin(t: Test) {
+export async function startAdmin(t: Test, { keys = [], records }: AdminOptions = {}) {
   const store = openStateStore({ directory: temporaryDirectory(t) });
   const nowMs = () => Date.now();
   const desired = () => ({ configRevision: 'c', stateRevision: 0, environment: 'e' });
   const fleet = createFleet(store, desired, nowMs);
-  const credentials = credentialsOf(digestOf(masterKey), []);
+  const credentials = credentialsOf(digestOf(masterKey), keys);
   const access = { credentials: () => credentials, failedLogins: createFailedLogins(), masterKey, nowMs };
   const app = createServer({
     logger: { error: () => undefined, info: () => undefined },
@@ -71,7 +79,7 @@ export async function startAdmin(t: Test) {
   const aliases = { store, nowMs, configAliases: () => ({ aliases: [], places: new Map(), models: empty.models }) };
   await app.register(managedRoutes(virtualModelResource), { parts: aliases });
   const ofBudgets = budgetParts({ store, quotas, nowMs });
-  const settings = { configDirectory: '.', entitlements: new Set<string>(), variables: {} };
+  const settings = { configDirectory: temporaryDirectory(t), entitlements: new Set<string>(), variables: {} };
   const differences = { settings, ownFolder: '.', status: () => undefined, nowMs };
   await app.register(configRoutes, {
     parts: {
@@ -85,7 +93,7 @@ export async function startAdmin(t: Test) {
       secrets: () => [],
     },
   });
-  await app.register(nameRoutes, { parts: { rules, aliases, budgets: ofBudgets, records: () => undefined } });
+  await app.register(nameRoutes, { parts: { rules, aliases, budgets: ofBudgets, records: () => records } });
   for (const each of [managedRoutes(budgetResource), managedRoutes(budgetSettingsResource)])
     await app.register(each, { parts: ofBudgets });
   for (const each of entryRoutes) await app.register(each, { parts: { store, config: empty, fleet, nowMs } });
@@ -119,7 +127,7 @@ export async function startAdmin(t: Test) {
   const sources = { fleet, degradation, desired, config, state: () => state, documents: () => [] };
   await app.register(statusRoute, { parts: { ...sources, engine, room, keyMark, secretProblems, nowMs } });
   await app.register(managedRoutes(targetResource), { parts: { store, config: empty, fleet, nowMs } });
-  const recorded = { records: () => undefined, report: () => undefined, access, nowMs };
+  const recorded = { records: () => records, report: () => undefined, access, nowMs };
   await app.register(auditRoutes, { parts: recorded });
   await app.register(usageRoutes, { parts: recorded });
   await app.register(mirrorRoutes, { parts: recorded });
@@ -132,5 +140,5 @@ export async function startAdmin(t: Test) {
     await app.close();
     await store.close();
   });
-  return { routes, address };
+  return { app, store, routes, address };
 }

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { livePath } from '../../../domain/records/live-stream.ts';
+import { rightOf } from '../../../schemas/admin-rights.ts';
 import { singleFlight } from '../../../store/single-flight.ts';
 import { type AccessParts, isInScope, type Operator, operatorNow, who } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
@@ -80,13 +81,14 @@ function readCursor({ query, headers }: FastifyRequest): number | undefined {
 }
 
 function sinkOf(raw: ServerResponse, operator: Operator, access: LiveParts['access']): Sink {
+  const needed = rightOf('GET', livePath);
   let present: Operator | undefined = operator;
   return {
     write: (text) => void raw.write(text),
     waitingBytes: () => raw.writableLength,
     sees: ({ user_path }) => present !== undefined && isInScope(present, user_path),
     isAllowed() {
-      present = operatorNow(operator, access);
+      present = needed && operatorNow(operator, access, needed);
       return present !== undefined;
     },
     // Bytes that a client does not read would never be sent.

@@ -105,7 +105,7 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
 
   app.post(heartbeatPath, async ({ body, operator }, reply) => {
     // Proxies have the master key; without one everybody may do everything.
-    if (operator.key !== undefined)
+    if (operator.kind !== 'master_key' && operator.kind !== 'anonymous')
       throw refusal('admin_scope_denied', { fill: { what: 'speak for a proxy: that needs the master key' } });
     const { instance, heartbeat } = readHeartbeat(body);
     const said = readHeartbeatBody(heartbeat);

@@ -42,6 +42,19 @@ await test('a document is read and written back as it was', async (t) => {
   t.match(readAuthKey('id', { ...least, user_path: 'team//ci/' }), { userPath: '/team/ci' });
 });
 
+await test('a key without a role may do everything, and versions without roles give one below admin no access', async (t) => {
+  const roleOf = (body: object): unknown => readAuthKey('id', { ...least, ...body })?.role;
+  t.equal(roleOf({ dashboard_access: true }), 'admin');
+  t.equal(roleOf({ dashboard_access: false }), undefined);
+  for (const role of ['viewer', 'operator']) {
+    t.equal(roleOf({ dashboard_access: true, role }), role);
+    const key = readAuthKey('id', { ...least, dashboard_access: false, role });
+    t.match(key && authKeyBody(key), { dashboard_access: false, role });
+  }
+  for (const role of ['Admin', 'root', '', null, 1, ['admin']])
+    t.equal(readAuthKey('id', { ...whole, role }), undefined, JSON.stringify(role));
+});
+
 await test('a key from before it could be said names any path, unless it has its own', async (t) => {
   const { any_user_path: _, ...older } = least;
   t.match(readAuthKey('id', older), { anyUserPath: true, userPath: undefined });
