@@ -24,6 +24,9 @@ const copied = [
   'LICENSE',
 ];
 
+/** Node for the machines that npm has one for; the packages of clouds, which are optional as well, are in the build. */
+const nodes = Object.entries(manifest.optionalDependencies).filter(([name]) => name.startsWith('node-'));
+
 /** The package that `npm pack` makes of a build: everything is in it but a library, and Node, which npm brings where it can. */
 const packed = {
   name: manifest.name,
@@ -33,7 +36,7 @@ const packed = {
   type: 'module',
   bin: { 'model-gateway': 'model-gateway.js' },
   dependencies: { 'sqlite-vec': manifest.dependencies['sqlite-vec'] },
-  optionalDependencies: manifest.optionalDependencies,
+  optionalDependencies: Object.fromEntries(nodes),
 };
 
 /** All files of a build lie in one folder, so that a module knows where the others are whichever file it comes into. */

@@ -107,6 +107,11 @@ export const errors = {
     'provider_error',
     'An operator has taken {target} out until {until}, and there is no other model to ask in its place. Retry in {seconds} s.',
   ),
+  provider_credential_missing: entryOf(
+    503,
+    'provider_error',
+    'The gateway has no valid credential for {provider} now, and there is no other model to ask in its place. Retry in {seconds} s.',
+  ),
   guardrail_blocked: bad('A guardrail refuses this: {reason}.'),
   guardrail_unavailable: upstream(
     'A guardrail could not be asked, and nothing goes on without it: {reason}. Try again.',

@@ -21,6 +21,8 @@ export interface ReadinessFacts {
   readonly hasControlPlane: boolean;
   /** Files of the gateway's own secrets that do not hold what is in force. */
   readonly secretProblems: readonly string[];
+  /** Some provider with a cloud identity has no valid credential. */
+  readonly lacksCredential: boolean;
   /** Some provider never said what models it has. */
   readonly lacksModels: boolean;
   /** Some guardrail cannot work: it refuses what it is for, or never judges. */
@@ -48,6 +50,7 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
     ...(state?.evicts === undefined ? [] : ['state_store_evicts']),
     ...((state?.skipped.unsealed ?? 0) > 0 ? ['state_documents_unsealed'] : []),
     ...(facts.isDiskFull ? ['disk_full'] : []),
+    ...(facts.lacksCredential ? ['provider_credential_missing'] : []),
     ...(facts.lacksModels ? ['provider_models_unknown'] : []),
     ...(facts.hasUnusableGuardrails ? ['guardrail_unusable'] : []),
     ...(hasControlPlane ? [] : ['control_plane_unavailable']),

@@ -32,6 +32,7 @@ import { liveFacts } from './boot/live-facts.ts';
 import { followManagedState } from './boot/managed-state.ts';
 import { guardMemory } from './boot/memory-guard.ts';
 import { openCache } from './boot/open-cache.ts';
+import { firstCredentialMs, openIdentities } from './boot/open-identities.ts';
 import { openKept } from './boot/open-kept.ts';
 import { openTelemetry } from './boot/open-telemetry.ts';
 import { partsInForce } from './boot/parts-in-force.ts';
@@ -108,7 +109,9 @@ endOnUncaught(
 );
 const current = createCurrent();
 const pools = createPools(roomOfProcess().most, { refused: createRefusedAddressLog(log, nowMs) });
-const providerKeys = new ProviderKeys(logRefusedKeys(log));
+const identities = openIdentities({ variables, wallMs: Date.now }, nowMs, log);
+lifecycle.identities = identities;
+const providerKeys = new ProviderKeys(logRefusedKeys(log), identities);
 const limiter = createLimiter(limiterSettings(usageEnabled, flushIntervalMs > 0));
 const budgets = new Budgets(new Ledgers(mostLedgerBytes()));
 const { ledgers } = budgets;
@@ -117,7 +120,7 @@ const fleet = openFleet(
   { instance, kept: await recallSession(sessionPath), limiter, ledgers, expected: environment.expectedReplicas },
   tickMs(),
 );
-const targets = new TargetStates();
+const targets = new TargetStates((provider) => identities.outageOf(provider));
 const turns = new Turns();
 const deadlines = createDeadlines(nowMs);
 const discovery = await openDiscovery({
@@ -189,6 +192,7 @@ const observed = createMetrics({
   targets,
   discovery,
   probes,
+  identities,
   bodies,
   budgets,
   cache: answers.cache,
@@ -304,6 +308,7 @@ lifecycle.counters = await keepCounters({
 await limitLink.start(firstExchangeMs);
 lifecycle.limitLink = limitLink;
 lifecycle.keyUses = keepKeyUses(keyUses, store.uses);
+await identities.settled(firstCredentialMs);
 keepLimiter({ limiter, ledgers }, tickMs, log);
 keepTargetLines(targets, tickMs, log);
 const graceMs = (): number => current.get().shutdownGraceMs;
@@ -337,7 +342,7 @@ workForSiblings(siblings, {
   failedLogins: ownFailedLogins,
   nowMs,
 });
-const live = { limiter, targets, discovery, probes, providerKeys, ...answers, observed };
+const live = { limiter, targets, discovery, probes, providerKeys, identities, ...answers, observed };
 lifecycle.heartbeats = startHeartbeats({
   store,
   instance,

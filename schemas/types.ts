@@ -3119,6 +3119,7 @@ export interface ExplanationAnswer {
       | 'drained'
       | 'key_refused'
       | 'model_unavailable'
+      | 'no_credential'
       | 'not_granted'
       | 'provider_left_out'
       | 'quota_used_up'

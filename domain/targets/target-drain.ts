@@ -14,6 +14,8 @@ export interface TargetDrain extends Authorship {
   readonly model?: string;
   readonly reason: string;
   readonly expiresAt: string;
+  /** No operator has set it: the proxy has no valid credential for the provider. It is never stored. */
+  readonly isWithoutCredential?: true;
 }
 
 /** `<provider>` or `<provider>/<model>`. Names of providers have no slash. */

@@ -9,6 +9,7 @@ import type { HeartbeatBody } from '../../store/state/heartbeat-body.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
 import type { StateStatus } from '../../store/state/state-status.ts';
 import type { ControlPlaneWatch } from '../admin/control-plane-watch.ts';
+import type { CloudIdentities } from '../cloud-identity/identities.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { Prober } from '../probes/prober.ts';
 import { type Readiness, readinessOf } from '../readiness.ts';
@@ -31,6 +32,7 @@ export class Lifecycle {
   /** Rate limits are switched on. */
   isEnforcing = true;
   // In the order in which they come up.
+  identities: Pick<CloudIdentities, 'close' | 'invalid'> | undefined;
   discovery: Discovery | undefined;
   probes: Pick<Prober, 'close'> | undefined;
   secrets: SecretsFollower | undefined;
@@ -94,6 +96,7 @@ export class Lifecycle {
       isFleetLost: this.limitLink?.isLost() === true,
       hasControlPlane: this.hasControlPlane(),
       secretProblems: this.secretProblems(),
+      lacksCredential: (this.identities?.invalid() ?? []).length > 0,
       lacksModels: this.discovery?.isIncomplete === true,
       hasUnusableGuardrails: unusableGuardrails.length > 0,
       isDiskFull,
@@ -129,6 +132,7 @@ export class Lifecycle {
 
   /** Ends what has come up, in the order in which each needs the others; what is counted is written. */
   async close(): Promise<void> {
+    this.identities?.close();
     this.discovery?.close();
     this.probes?.close();
     this.secrets?.close();

@@ -1,25 +1,39 @@
 // Removes a provider's secrets from its messages to a client.
+import { longFrom, redactLong } from './redact-long.ts';
 
 const mark = '[redacted]';
 /** Anything that looks like a key, such as the masked one that providers quote: `sk-proj-abc***1234`. */
 const keyLike = /\bsk-[A-Za-z0-9_*-]{4,}/g;
 /** Nesting beyond this is cut off; error bodies have two or three levels. */
 const deepest = 16;
-/** One pattern for the secrets of an upstream, made when it first fails; the list is as long-lived as its upstream. */
-const patterns = new WeakMap<readonly string[], RegExp | undefined>();
+
+/** A pattern, and what it finds. */
+interface Found {
+  readonly secrets: readonly string[];
+  readonly pattern: RegExp | undefined;
+}
+
+/** One pattern for the secrets of an upstream, made when it first fails, and again when its list holds others: credentials are renewed. */
+const patterns = new WeakMap<readonly string[], Found>();
 
 /**
  * Removes the provider's secrets, and anything that looks like a key, from a text. A secret is found as it is, in another letter case,
  * within base64, and with any of its characters escaped as in JSON, URLs and HTML, also when that was done twice.
  */
 export function redact(text: string, secrets: readonly string[]): string {
-  let pattern = patterns.get(secrets);
-  if (pattern === undefined && secrets.length > 0) {
-    pattern = new RegExp(secrets.flatMap(formsOf).join('|'), 'gi');
-    patterns.set(secrets, pattern);
-  }
+  const pattern = patternOf(secrets);
   const known = pattern === undefined ? text : text.replace(pattern, mark);
-  return known.replace(keyLike, mark);
+  return redactLong(known, secrets, mark).replace(keyLike, mark);
+}
+
+function patternOf(secrets: readonly string[]): RegExp | undefined {
+  const known = patterns.get(secrets);
+  if (known?.secrets.length === secrets.length && known.secrets.every((word, at) => word === secrets[at]))
+    return known.pattern;
+  const words = secrets.filter(({ length }) => length < longFrom);
+  const pattern = words.length === 0 ? undefined : new RegExp(words.flatMap(formsOf).join('|'), 'gi');
+  patterns.set(secrets, { secrets: [...secrets], pattern });
+  return pattern;
 }
 
 /** `redact` for text of any length; returns at most `most` characters. Text far behind them costs no time. */

@@ -144,6 +144,7 @@ export type TargetReason =
   | Obstacle
   | 'context_window_too_small'
   | 'drained'
+  | 'no_credential'
   | 'saturated'
   | 'store_lost'
   | 'attempts_used_up'

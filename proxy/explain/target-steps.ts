@@ -25,6 +25,7 @@ const words: Readonly<Record<TargetReason, string>> = {
   breaker_half_open: 'its circuit breaker is half-open: one request finds out whether it works again',
   breaker_open: 'its circuit breaker is open, because it failed',
   drained: 'an operator has taken it out',
+  no_credential: 'the gateway has no valid credential for its provider now',
   not_granted: 'the key may not use it',
   provider_left_out: 'its provider is left out, because it has no key',
   key_refused: 'its provider refuses the key of the gateway',
@@ -139,8 +140,10 @@ function sayOf(reason: TargetReason | undefined, since: number | undefined): str
 function judge(target: Target, state: TargetState, question: Question, parts: ExplainSources): Judged {
   const { nowMs, endpoint } = question;
   const drain = parts.targets.drainOf(target);
-  if (drain !== undefined)
-    return { would: 'skip', reason: 'drained', until: expiryMs(drain), said: sayDrain(drain, question) };
+  if (drain !== undefined) {
+    const reason = drain.isWithoutCredential ? 'no_credential' : 'drained';
+    return { would: 'skip', reason, until: expiryMs(drain), said: sayDrain(drain, question) };
+  }
   const rejection = foreseen(rulesOfTarget(countingOf(question), target, parts.limiter), nowMs);
   if (rejection?.isStoreLost) return { would: 'skip', reason: 'store_lost', until: undefined };
   if (rejection !== undefined)
@@ -160,7 +163,8 @@ export function judged(target: Target, question: Question, parts: ExplainSources
 }
 
 /** Who took it out and why is for operators of the whole gateway. */
-function sayDrain({ updatedBy, expiresAt, reason }: TargetDrain, question: Question): string {
+function sayDrain({ updatedBy, expiresAt, reason, isWithoutCredential }: TargetDrain, question: Question): string {
+  if (isWithoutCredential) return sees(question, undefined) ? `${words.no_credential}: ${reason}` : words.no_credential;
   return sees(question, undefined)
     ? `drained by ${updatedBy} until ${expiresAt}: ${reason}`
     : `${words.drained} until ${expiresAt}`;

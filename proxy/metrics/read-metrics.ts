@@ -11,6 +11,7 @@ import type { StateStatus } from '../../store/state/state-status.ts';
 import { type BudgetsInForce, budgetOutcomes } from '../budgets/budgets-in-force.ts';
 import type { Ledgers } from '../budgets/ledgers.ts';
 import type { ResponseCache } from '../cache/response-cache.ts';
+import type { CloudIdentities } from '../cloud-identity/identities.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { GuardrailTally } from '../guardrails/tally.ts';
 import type { BodyBudget } from '../http/body-budget.ts';
@@ -51,6 +52,7 @@ export interface ReadFacts {
   store: () => { readonly isUp: boolean; readonly writtenAtMs: number };
   discovery: Pick<Discovery, 'known'>;
   probes: { readonly known: () => readonly KnownProbe[] };
+  identities: Pick<CloudIdentities, 'status' | 'counts'>;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
   budgets: { verdicts: Pick<BudgetsInForce, 'decisions' | 'size'>; ledgers: Pick<Ledgers, 'overflowed'> };
   cache: Pick<ResponseCache, 'counts' | 'flights' | 'isShared' | 'saved' | 'semantic' | 'status'>;
@@ -105,6 +107,7 @@ export function proxyReaders(facts: ReadFacts, counted: CountedFacts): Readers<R
     ...requestReaders(facts, counted),
     ...stateReaders(facts),
     ...cacheReaders(facts),
+    ...identityReaders(facts),
   } satisfies Readers<ReadMetric>;
 }
 
@@ -184,6 +187,24 @@ function requestReaders(facts: ReadFacts, { auxiliary, guardrails, mirrors, resc
           .troubles()
           .map(({ position, trouble }) => [{ provider, key: String(position) }, flag(trouble !== undefined)] as const),
       ),
+  } satisfies Partial<Readers<ReadMetric>>;
+}
+
+/** A credential without an end has none to show. */
+function identityReaders({ identities }: ReadFacts) {
+  return {
+    identityRenewals: () =>
+      identities
+        .counts()
+        .flatMap(({ provider, renewed, failed }) => [
+          [{ provider, outcome: 'renewed' }, renewed] as const,
+          [{ provider, outcome: 'failed' }, failed] as const,
+        ]),
+    identityExpiry: () =>
+      identities.status().flatMap(({ provider, endsAtMs = 0 }) => {
+        return Number.isFinite(endsAtMs) ? [[{ provider }, endsAtMs / 1000] as const] : [];
+      }),
+    identityValid: () => identities.status().map(({ provider, isValid }) => [{ provider }, flag(isValid)] as const),
   } satisfies Partial<Readers<ReadMetric>>;
 }
 

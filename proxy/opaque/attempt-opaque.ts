@@ -41,6 +41,8 @@ export interface OpaqueCaller {
   readonly method: OpaqueMethod;
   readonly exchange: Exchange;
   readonly door: Pick<OpaqueDoor, 'counts'>;
+  /** Undefined: none is known. */
+  readonly principal?: { readonly labels?: readonly string[] | undefined } | undefined;
   /** What it will probably take; undefined: nothing is set aside for it. */
   readonly expected: Expected | undefined;
   /** The fault of the client while a provider was asked; undefined: none. */
@@ -106,6 +108,10 @@ class OpaqueErrand implements Errand<OpaqueTarget, OpaqueCall> {
     this.#parts = parts;
   }
 
+  get labels(): readonly string[] | undefined {
+    return this.#caller.principal?.labels;
+  }
+
   get fault(): Refusal | undefined {
     return this.#caller.fault;
   }
@@ -144,7 +150,12 @@ class OpaqueErrand implements Errand<OpaqueTarget, OpaqueCall> {
     const { method, exchange } = this.#caller;
     const { upstream, path, keyStyle } = target;
     const body = target.body();
-    const headers = [...keyHeaders(keyStyle, key.secret), ...upstream.headers, 'accept-encoding', 'identity'];
+    const headers = [
+      ...keyHeaders(key.style ?? keyStyle, key.secret),
+      ...upstream.headers,
+      'accept-encoding',
+      'identity',
+    ];
     headers.push('x-request-id', exchange.id, ...target.headers);
     const spanId = telemetry?.propagate(exchange, headers);
     const isPaced = !Buffer.isBuffer(body);

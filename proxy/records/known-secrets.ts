@@ -19,15 +19,15 @@ const shortestKey = 8;
 /** The keys that the client has shown, that of the gateway and its own for a provider, and those of the providers that were asked. */
 export function knownSecrets({ exchange, failed = [], accepted }: SecretHolder): readonly string[] {
   const { authorization = '', apiKey = '', gatewayKey = '' } = exchange.head ?? {};
-  const known: string[] = [];
-  for (const key of [apiKey, gatewayKey]) if (key.length >= shortestKey) known.push(key);
+  const known = new Set<string>();
+  for (const key of [apiKey, gatewayKey]) if (key.length >= shortestKey) known.add(key);
   const shown = authorization.slice(authorization.indexOf(' ') + 1).trim();
-  if (shown.length >= shortestKey) known.push(shown);
+  if (shown.length >= shortestKey) known.add(shown);
   for (const asked of failed) addSecrets(known, asked);
   if (accepted !== undefined) addSecrets(known, accepted);
-  return known;
+  return [...known];
 }
 
-function addSecrets(known: string[], { target }: AskedHolder): void {
-  for (const secret of target.upstream.secrets ?? []) if (!known.includes(secret)) known.push(secret);
+function addSecrets(known: Set<string>, { target }: AskedHolder): void {
+  for (const secret of target.upstream.secrets ?? []) known.add(secret);
 }

@@ -119,6 +119,8 @@ export interface Errand<Target extends Askable, Call extends TargetCall<Target>>
   wantedAt(target: Target): number;
   /** The state of the target. */
   stateOf(target: Target): TargetState;
+  /** The labels of the caller's key; absent: it has none. */
+  readonly labels?: readonly string[] | undefined;
   /** The only key to ask with; undefined: the next one of the provider. */
   keyOf(target: Target): ApiKey | undefined;
   /** Sends the request. An error that it throws ends the request. */

@@ -155,8 +155,9 @@ export class TargetLoop<Target extends Remembering, Call extends TargetCall<Targ
     const role = state.breaker.begin(startedAtMs);
     let call: Call;
     try {
-      const key =
+      const picked =
         errand.keyOf(target) ?? target.upstream.credentials.pick(this.#parts.deadlines.coarseNowMs, state.quota);
+      const key = (errand.labels && picked.forCaller?.(errand.labels)) ?? picked;
       const isAlone = isLast && this.#race.isIdle;
       const hasNext = isLast ? undefined : this.#hasNext;
       const begun = { target, allowance, state, role, key, startedAtMs, latestMs, isFresh, isLast: isAlone, hasNext };

@@ -4,6 +4,7 @@ import { parseAwsKey } from '../../domain/keys/aws-key.ts';
 import { isDiscovering } from '../../domain/listed-models.ts';
 import { durationMs } from '../../schemas/formats/units.ts';
 import type { Provider } from '../../schemas/types.ts';
+import type { Identity } from '../cloud-identity/identity.ts';
 import type { ModelListing } from '../discovery/ask-models.ts';
 import type { DiscoveryPlan } from '../discovery/discovery.ts';
 import { modelFilter } from '../discovery/model-filter.ts';
@@ -15,9 +16,10 @@ import { type Base, modelListPath, storePlaces } from '../providers/paths.ts';
 import type { KeyStyle, Row } from '../providers/row.ts';
 import { rowOf } from '../providers/rows.ts';
 import { speechesAt } from '../providers/target-speeches.ts';
-import { ClientKeys, type GivenKey, type ProviderKeys } from '../upstream/api-keys.ts';
+import { ClientKeys, type GivenKey, type ProviderKeys, type RenewingKey } from '../upstream/api-keys.ts';
 import { authoritiesOf } from '../upstream/dial/trust.ts';
 import type { HttpProxy } from '../upstream/dial/tunnel.ts';
+import { type RenewedCredentials, RenewedKey } from '../upstream/renewed-key.ts';
 import { type AwsSigner, awsSigner } from '../upstream/sign-aws.ts';
 import type { ProbePlan, Upstream } from './snapshot.ts';
 
@@ -39,8 +41,11 @@ export function compileUpstream(
   const url = new URL(provider.base_url);
   const { timeouts } = provider;
   const row = rowOf(provider.type, provider.base_url, provider.dialects);
-  const headers = Object.freeze(Object.entries(provider.headers).flat());
-  const secrets = Object.freeze(secretsOf(provider, formerKeys));
+  const headers = Object.freeze([...Object.entries(provider.headers).flat(), ...quotaHeader(provider)]);
+  const known = secretsOf(provider, formerKeys);
+  const identity = keys.identities?.of(name, provider, known);
+  // That of an identity is a list which changes with its credentials.
+  const secrets = identity?.secrets ?? Object.freeze(known);
   const base = { basePath: url.pathname.replace(/\/+$/, ''), query: url.search };
   const isOfClients = provider.auth === 'client';
   const clientAuth = isOfClients ? 'needed' : 'none';
@@ -59,7 +64,12 @@ export function compileUpstream(
     forwarded: forwardedOf(provider),
     credentials: isOfClients
       ? new ClientKeys(Object.freeze(requestHeaders('none', undefined, headers)))
-      : keys.of(name, givenKeys(provider, row, headers, url.host)),
+      : keys.of(
+          name,
+          identity === undefined
+            ? givenKeys(provider, row, headers, url.host)
+            : renewedKey(identity, provider, headers),
+        ),
     secrets,
     clientAuth,
     // The limits that its answers tell are those of one client.
@@ -122,11 +132,38 @@ function givenKeys(provider: Provider, { keyStyle }: Row, further: readonly stri
   return [...given.values()];
 }
 
+/** Whose quota is used and who is billed, for Google. */
+function quotaHeader({ google }: Provider): string[] {
+  return google?.quota_project === undefined ? [] : ['x-goog-user-project', google.quota_project];
+}
+
+/** The one key of a provider with an identity. */
+function renewedKey(identity: Identity, { auth, aws, base_url }: Provider, further: readonly string[]): RenewingKey {
+  const place = { host: new URL(base_url).host, region: aws?.region };
+  const renewed: RenewedCredentials = {
+    identity,
+    write({ credential, clockAheadMs }) {
+      if (credential.kind === 'bearer') {
+        const secret = credential.token;
+        return { secret, headers: Object.freeze(requestHeaders('bearer', secret, further)), signer: undefined };
+      }
+      const { accessKeyId, secretAccessKey, sessionToken = '' } = credential.credentials;
+      const secret = `${accessKeyId}:${secretAccessKey}:${sessionToken}`;
+      const signer = awsSigner(place, credential.credentials, Math.abs(clockAheadMs) < usualSkewMs ? 0 : clockAheadMs);
+      return { secret, headers: Object.freeze(requestHeaders('aws', secret, further)), signer };
+    },
+  };
+  return { name: `identity ${auth}`, keyOf: (mark, state) => new RenewedKey(renewed, mark, state) };
+}
+
+/** AWS takes signatures of clocks that differ by five minutes; what an answer needs to come is no difference. Milliseconds. */
+const usualSkewMs = 30_000;
+
 /** Undefined: nothing is signed. */
 function signerOf(style: KeyStyle, secret: string | undefined, host: string): AwsSigner | undefined {
   if (style !== 'aws' || secret === undefined) return undefined;
   const key = parseAwsKey(secret);
-  return 'kind' in key && key.kind === 'credentials' ? awsSigner(host, key.credentials) : undefined;
+  return 'kind' in key && key.kind === 'credentials' ? awsSigner({ host }, key.credentials) : undefined;
 }
 
 /** Undefined: a provider that is asked without a key. */

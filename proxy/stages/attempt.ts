@@ -132,6 +132,10 @@ class ModelErrand implements Errand<Target, ModelCall> {
     this.#parts = parts;
   }
 
+  get labels(): readonly string[] | undefined {
+    return this.#routed.labels;
+  }
+
   get isLeft(): boolean {
     return this.#isLeft || this.#exchange.gone;
   }

@@ -31,6 +31,8 @@ export interface RoutedCall {
   readonly translated: ReadonlyMap<Target, Translated> | undefined;
   /** The mark of the only API key that it may be asked with, as long as that is configured; absent: any. */
   readonly keyMark?: string | undefined;
+  /** The labels of the caller's key, whose session of a cloud identity is used; absent: it has none. */
+  readonly labels?: readonly string[] | undefined;
   /** Another target tells the rest of its stream where one breaks off; absent: none does. */
   readonly rescue?: Rescued | undefined;
   /** The calls before these, and the targets that are left, in their order; absent: these are the first calls. */

@@ -37,7 +37,8 @@ export function prepare(target: Target, { operation, call, translated }: RoutedC
 /** The headers of a call, names and values in turn. */
 export function headersOf({ upstream }: Target, speech: TargetSpeech, key: ApiKey, exchange: ModelRequest): string[] {
   const { keyStyle, headers: given, versions } = speech;
-  const ofKey = keyStyle === undefined ? key.headers : requestHeaders(keyStyle, key.secret, upstream.headers);
+  const isUsual = keyStyle === undefined || key.style !== undefined;
+  const ofKey = isUsual ? key.headers : requestHeaders(keyStyle, key.secret, upstream.headers);
   const headers = [...ofKey, 'x-request-id', exchange.id];
   const { rawHeaders } = exchange.request;
   // With the credential of a client they are there already.

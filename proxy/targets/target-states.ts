@@ -38,6 +38,12 @@ export class TargetStates {
   #known: ReadonlyMap<string, ReadonlyMap<string, KnownTarget>> = new Map();
   #targets: unknown;
   #drains = noDrains;
+  readonly #outageOf: (provider: string) => TargetDrain | undefined;
+
+  /** `outageOf`: why the proxy itself keeps a provider out now; default: it keeps none. */
+  constructor(outageOf: (provider: string) => TargetDrain | undefined = () => undefined) {
+    this.#outageOf = outageOf;
+  }
 
   /** The state of a target; one that `keep` does not know has a state for as long as its object lives. */
   of(asked: RememberedTarget): TargetState {
@@ -46,14 +52,14 @@ export class TargetStates {
     return state ?? this.#remember(target, new TargetState());
   }
 
-  /** All that are in force. */
+  /** All that operators have set. */
   get drains(): Iterable<TargetDrain> {
     return this.#drains.values();
   }
 
   /** The drain that keeps a target out now; undefined: it may be asked. Of one without a model, whether its provider is out. */
   drainOf({ upstream, model }: NamedTarget): TargetDrain | undefined {
-    return this.#drains.of(upstream.name, model);
+    return this.#drains.of(upstream.name, model) ?? this.#outageOf(upstream.name);
   }
 
   /** Some models of the provider are out, so it must be known which one is asked. */

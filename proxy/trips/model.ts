@@ -240,8 +240,9 @@ function askTargets(trip: ModelTrip, parts: ModelParts): Delivery | Promise<Deli
     const paid = followed(renewed, () => setAsideMoney(trip, { targets: route.targets, asked: priced }, parts));
     return followed(paid, () => {
       if (own !== undefined) return ownDelivery(own, row.surface, exchange.id);
-      const { expected } = trip;
-      const routed = { ...row, call, keyMark, route, translated, rescue, consumer, guarding: rails, expected };
+      const { expected, caller } = trip;
+      const from = { consumer, labels: caller.labels };
+      const routed = { ...row, call, keyMark, route, translated, rescue, ...from, guarding: rails, expected };
       return attempt(routed, { exchange, failed }, parts, (accepted) => {
         trip.accepted = accepted;
         const { delivery, usage } = deliver(rescuable(accepted, trip, parts), trip, parts);

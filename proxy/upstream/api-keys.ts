@@ -1,5 +1,6 @@
 // The API keys of the providers. Those of one provider are used in turn; a key that was refused (401), has no money left (402), or was asked to wait (429), rests.
 import { createHash } from 'node:crypto';
+import type { CloudIdentities } from '../cloud-identity/identities.ts';
 import type { KeyTrouble, RememberedKey } from '../targets/learned-quotas.ts';
 import { longestRestMs, unsaidRestMs } from '../targets/rest-times.ts';
 import type { AnswerHead } from './answer-head.ts';
@@ -22,10 +23,19 @@ export interface GivenKey {
   readonly headers: readonly string[];
   /** Signs every request; undefined: the headers say all. */
   readonly signer?: AwsSigner | undefined;
+  /** How it is sent, whatever the endpoint usually takes; absent: as usual. */
+  readonly style?: 'aws' | 'bearer' | undefined;
+}
+
+/** A key that is another one after each renewal of an identity. */
+export interface RenewingKey {
+  /** Equal for the same identity after a restart; no secret. */
+  readonly name: string;
+  readonly keyOf: (mark: string, state: KeyState) => ApiKey;
 }
 
 /** The state of a key. It survives a reload of the configuration. */
-interface KeyState {
+export interface KeyState {
   restsUntilMs: number;
   trouble: KeyTrouble | undefined;
 }
@@ -34,6 +44,10 @@ export interface ApiKey extends GivenKey {
   /** Tells the key from others of its provider wherever it stands in the configuration, and tells nothing of its secret. */
   readonly mark: string;
   readonly state: KeyState;
+  /** The key for a caller with these labels; absent: all callers have the same one. */
+  forCaller?(labels: readonly string[]): ApiKey;
+  /** The provider refuses it; absent: nothing can be done about that. */
+  refused?(): void;
 }
 
 /** The quota that a provider grants a target, per key. */
@@ -56,17 +70,23 @@ export class ApiKeys {
   readonly #refused: (position: number) => void;
   #next = 0;
 
-  /** `refused` is told of a key when its first 401 comes. */
-  constructor(given: readonly GivenKey[], former: ApiKeys | undefined, refused: (position: number) => void) {
+  /** `given`: the keys, or what renews the only one. `refused` is told of a key when its first 401 comes. */
+  constructor(
+    given: readonly GivenKey[] | RenewingKey,
+    former: ApiKeys | undefined,
+    refused: (position: number) => void,
+  ) {
     const known = former === undefined ? [] : former.#keys;
-    const states = new Map(known.map(({ secret, state }) => [secret, state]));
-    this.#keys = given.map((key) => {
-      return {
-        ...key,
-        mark: markOf(key.secret),
-        state: states.get(key.secret) ?? { restsUntilMs: 0, trouble: undefined },
-      };
-    });
+    const states = new Map(known.map(({ mark, state }) => [mark, state]));
+    const stateOf = (mark: string): KeyState => states.get(mark) ?? { restsUntilMs: 0, trouble: undefined };
+    const keyOf = (key: GivenKey): ApiKey => {
+      const mark = markOf(key.secret);
+      return { ...key, mark, state: stateOf(mark) };
+    };
+    if ('keyOf' in given) {
+      const mark = markOf(given.name);
+      this.#keys = [given.keyOf(mark, stateOf(mark))];
+    } else this.#keys = given.map(keyOf);
     this.#refused = refused;
   }
 
@@ -115,7 +135,7 @@ export class ApiKeys {
 
   /** Whether a key other than this one does not rest. */
   hasOtherFree(asked: ApiKey, nowMs: number): boolean {
-    return this.#keys.some((key) => key !== asked && key.state.restsUntilMs <= nowMs);
+    return this.#keys.some(({ state }) => state !== asked.state && state.restsUntilMs <= nowMs);
   }
 
   /** Lets the key rest until `untilMs` (Unix milliseconds): it is used only when every other key rests, too. */
@@ -139,6 +159,7 @@ export class ApiKeys {
   /** The provider serves nothing for the key, whatever its status was: the key rests. `nowMs` in Unix milliseconds. */
   troubled(key: ApiKey, kind: KeyTrouble['kind'], nowMs: number): void {
     const { state } = key;
+    if (kind === 'key_refused') key.refused?.();
     this.rest(key, nowMs + refusedMs);
     if (state.trouble?.kind === kind) return;
     state.trouble = { kind, sinceMs: Math.floor(nowMs) };
@@ -180,15 +201,19 @@ function markOf(secret: string | undefined): string {
 export class ProviderKeys {
   #providers = new Map<string, ApiKeys>();
   readonly #refused: (refused: RefusedKey) => void;
+  /** The identities of providers that have one in place of a key; undefined: none is known, as where no proxy runs. */
+  readonly identities: CloudIdentities | undefined;
 
   /** `refused` is told of a key when its first 401 comes. */
-  constructor(refused: (refused: RefusedKey) => void = () => undefined) {
+  constructor(refused: (refused: RefusedKey) => void = () => undefined, identities?: CloudIdentities) {
     this.#refused = refused;
+    this.identities = identities;
   }
 
   /** The keys of a provider, with the state of those in force. They are in force after `keep`. */
-  of(provider: string, given: readonly GivenKey[]): ApiKeys {
-    const refused = (position: number): void => this.#refused({ provider, position, count: given.length });
+  of(provider: string, given: readonly GivenKey[] | RenewingKey): ApiKeys {
+    const count = 'keyOf' in given ? 1 : given.length;
+    const refused = (position: number): void => this.#refused({ provider, position, count });
     const keys = new ApiKeys(given, this.#providers.get(provider), refused);
     Object.freeze(keys);
     return keys;
@@ -208,5 +233,6 @@ export class ProviderKeys {
   /** Puts the keys of these providers in force and forgets all others. */
   keep(upstreams: readonly { readonly name: string; readonly credentials: ApiKeys }[]): void {
     this.#providers = new Map(upstreams.map(({ name, credentials }) => [name, credentials]));
+    this.identities?.keep(this.#providers.keys());
   }
 }

@@ -1,6 +1,7 @@
 // Signs requests to AWS with Signature Version 4. The algorithm is the package's; what is signed, and when, is decided here.
 import aws4 from 'aws4';
 import type { AwsCredentials } from '../../domain/keys/aws-key.ts';
+import { awsRegionOf } from '../../domain/keys/aws-region.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 
 /** A request as it will be sent. */
@@ -29,16 +30,22 @@ export interface AwsSigner {
 /** Where a base URL names no region, as behind a proxy. */
 const usualRegion = 'us-east-1';
 
-/** `host`: with the port, unless it is the usual one. */
-export function awsSigner(host: string, credentials: AwsCredentials): AwsSigner {
-  const region = awsRegionOf(host) ?? usualRegion;
-  return {
-    sign: (request, nowMs) => signAws({ ...request, host, region, service: 'bedrock' }, credentials, nowMs),
-  };
+/** The place that requests are signed for. */
+export interface SignedPlace {
+  /** With the port, unless it is the usual one. */
+  readonly host: string;
+  /** Where the host names none; absent: `us-east-1`. */
+  readonly region?: string | undefined;
 }
 
-/** Matches the region in a host name: `bedrock-runtime.us-east-1.amazonaws.com`, also of FIPS and VPC endpoints. */
-const regionInHost = /(?:^|\.)bedrock(?:-runtime)?(?:-fips)?\.([a-z]{2,4}(?:-[a-z]+)+-\d)\./;
+/** `aheadMs`: how far the clock of AWS is ahead of ours. */
+export function awsSigner(place: SignedPlace, credentials: AwsCredentials, aheadMs: number = 0): AwsSigner {
+  const { host } = place;
+  const region = awsRegionOf(host) ?? place.region ?? usualRegion;
+  return {
+    sign: (request, nowMs) => signAws({ ...request, host, region, service: 'bedrock' }, credentials, nowMs + aheadMs),
+  };
+}
 
 /** The package would add and sign these. They are written by the one who sends, so they are left out of the signature. */
 const unsigned = { 'content-length': true };
@@ -68,11 +75,6 @@ export function signAws(request: AwsRequest, credentials: AwsCredentials, nowMs:
   const { sessionToken } = credentials;
   const token = sessionToken === undefined ? [] : ['x-amz-security-token', sessionToken];
   return ['x-amz-date', dated['x-amz-date'], ...token, 'authorization', String(headers['Authorization'])];
-}
-
-/** The region that a host of Bedrock names; undefined: it names none, as behind a proxy. */
-export function awsRegionOf(host: string): string | undefined {
-  return regionInHost.exec(host)?.[1];
 }
 
 /** `20150830T123600Z`. */

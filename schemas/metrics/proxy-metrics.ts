@@ -1,5 +1,6 @@
 // The metrics of the proxy, without those of the rate limiter: names, labels, help. Every label has a bounded number of values.
 import { cacheMetrics } from './cache-metrics.ts';
+import { identityMetrics } from './identity-metrics.ts';
 import {
   authFailuresMetric,
   buildMetric,
@@ -327,6 +328,7 @@ export const proxyMetrics = {
     labelNames: ['provider'],
     acrossWorkers: 'min',
   },
+  ...identityMetrics,
   discoveryModels: {
     name: 'gateway_discovery_models',
     type: 'gauge',

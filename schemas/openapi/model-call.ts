@@ -33,7 +33,7 @@ export const modelCallRefusals: Refusals = {
     'upstream_unauthorized',
     'stream_incomplete',
   ],
-  503: ['rate_limit_store_unavailable', 'budget_check_failed', 'target_drained'],
+  503: ['rate_limit_store_unavailable', 'budget_check_failed', 'target_drained', 'provider_credential_missing'],
   504: ['upstream_timeout'],
 };
 
@@ -57,6 +57,12 @@ function withMistakes(...codes: readonly string[]): Refusals {
 function guarded(...codes: readonly string[]): Refusals {
   return {
     ...withMistakes('guardrail_blocked', ...codes),
-    503: ['guardrail_unavailable', 'rate_limit_store_unavailable', 'budget_check_failed', 'target_drained'],
+    503: [
+      'guardrail_unavailable',
+      'rate_limit_store_unavailable',
+      'budget_check_failed',
+      'target_drained',
+      'provider_credential_missing',
+    ],
   };
 }

@@ -42,7 +42,7 @@ export const passthroughOperations: readonly Operation[] = methods.map((method) 
     426: ['upgrade_not_supported'],
     429: limited ?? [],
     502: broken ?? [],
-    503: ['kept_ids_unavailable', 'target_drained'],
+    503: ['kept_ids_unavailable', 'target_drained', 'provider_credential_missing'],
     504: slow ?? [],
   },
 }));

@@ -19,7 +19,14 @@ const sessionRefusals: Refusals = {
   426: ['upgrade_required'],
   429: ['rate_limit_exceeded', 'budget_exceeded', 'too_many_sessions'],
   502: (nativeRefusals[502] ?? []).filter((code) => code !== 'stream_incomplete'),
-  503: ['overloaded', 'draining', 'rate_limit_store_unavailable', 'budget_check_failed', 'target_drained'],
+  503: [
+    'overloaded',
+    'draining',
+    'rate_limit_store_unavailable',
+    'budget_check_failed',
+    'target_drained',
+    'provider_credential_missing',
+  ],
   504: ['upstream_timeout'],
 };
 const { 426: _, ...others } = sessionRefusals;
@@ -38,7 +45,13 @@ const signallingRefusals: Refusals = {
   413: large,
   415: types,
   429: ['rate_limit_exceeded', 'budget_exceeded'],
-  503: ['overloaded', 'rate_limit_store_unavailable', 'budget_check_failed', 'target_drained'],
+  503: [
+    'overloaded',
+    'rate_limit_store_unavailable',
+    'budget_check_failed',
+    'target_drained',
+    'provider_credential_missing',
+  ],
 };
 
 export const realtimeOperations: readonly Operation[] = [

@@ -53,7 +53,7 @@ export const responseOperations: readonly Operation[] = [
       ...translatedRefusals,
       400: [...(translatedRefusals[400] ?? []), 'response_kept_elsewhere'],
       404: [...(translatedRefusals[404] ?? []), 'response_not_found'],
-      503: ['stored_responses_unavailable', 'target_drained'],
+      503: ['stored_responses_unavailable', 'target_drained', 'provider_credential_missing'],
     },
   },
   {

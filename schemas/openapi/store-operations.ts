@@ -8,14 +8,14 @@ const asked: Refusals = {
   408: late,
   413: tooLarge,
   502: broken,
-  503: ['kept_ids_unavailable', 'target_drained'],
+  503: ['kept_ids_unavailable', 'target_drained', 'provider_credential_missing'],
   504: slow,
 };
 const kept: Refusals = { ...asked, 404: ['kept_not_found'] };
 const listed: Refusals = {
   400: ['invalid_query'],
   404: ['kept_not_found'],
-  503: ['kept_ids_unavailable', 'overloaded', 'target_drained'],
+  503: ['kept_ids_unavailable', 'overloaded', 'target_drained', 'provider_credential_missing'],
 };
 const mistakes = ['invalid_json', 'duplicate_key', 'invalid_parameter'];
 

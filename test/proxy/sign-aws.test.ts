@@ -2,7 +2,8 @@
 import { createHash, createHmac } from 'node:crypto';
 import { test } from 'tap';
 import { parseAwsKey } from '../../domain/keys/aws-key.ts';
-import { type AwsRequest, awsRegionOf, signAws } from '../../proxy/upstream/sign-aws.ts';
+import { awsRegionOf } from '../../domain/keys/aws-region.ts';
+import { type AwsRequest, signAws } from '../../proxy/upstream/sign-aws.ts';
 
 /** Of AWS's test suite for Signature Version 4. */
 const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' };

@@ -108,6 +108,7 @@ export function metricsOf(
     limiter,
     targets,
     discovery: { known: () => [] },
+    identities: { status: () => [], counts: () => [] },
     probes: { known: () => [] },
     bodies: new BodyBudget(0),
     budgets: new Budgets(),

@@ -54,6 +54,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
     targets: new TargetStates(),
     discovery: { known: () => [] },
     probes: { known: () => [] },
+    identities: { status: () => [], counts: () => [] },
     bodies: new BodyBudget(0),
     budgets: new Budgets(),
     cache: cacheOf(),

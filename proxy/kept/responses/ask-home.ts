@@ -84,7 +84,8 @@ function headersOf(
   key: ApiKey,
   { requestId, exchange }: HomeQuestion,
 ): string[] {
-  const ofKey = keyStyle === undefined ? key.headers : requestHeaders(keyStyle, key.secret, further);
+  const isUsual = keyStyle === undefined || key.style !== undefined;
+  const ofKey = isUsual ? key.headers : requestHeaders(keyStyle, key.secret, further);
   const headers = [...ofKey, ...given, 'x-request-id', requestId];
   if (forwarded !== undefined) addForwarded(headers, exchange.request.rawHeaders, forwarded);
   return headers;

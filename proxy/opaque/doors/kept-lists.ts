@@ -190,7 +190,12 @@ async function ask(
   const { rawHeaders } = exchange.request;
   const asked = askedFor(upstream, { exchange, snapshot });
   if (asked === undefined) return undefined;
-  const own = [...keyHeaders(upstream.opaque.keyStyle, key.secret), ...asked.headers, 'accept-encoding', 'identity'];
+  const own = [
+    ...keyHeaders(key.style ?? upstream.opaque.keyStyle, key.secret),
+    ...asked.headers,
+    'accept-encoding',
+    'identity',
+  ];
   const headers = [...own, 'x-request-id', requestId, ...storeHeaders({ upstream: asked, store, rawHeaders })];
   const question = { path: storePath(place, suffix, parameters), headers, mostBytes };
   const answer = await readWhole(pools.get(upstream), question, upstream.patience, deadlines);

@@ -235,7 +235,7 @@ function auditedAs({ userPath }: Principal, snapshot: Snapshot): Snapshot {
 /** Why no provider was asked. */
 function unsentAs({ ending: { refused }, left }: MirrorTrip): MirrorOutcome {
   if (left !== undefined) return 'failed';
-  if (refused?.code === 'target_drained') return 'skipped_target';
+  if (refused?.code === 'target_drained' || refused?.code === 'provider_credential_missing') return 'skipped_target';
   return limitCodes.has(refused?.code) ? 'skipped_limit' : 'skipped_request';
 }
 

@@ -67,6 +67,7 @@ const words: Readonly<Record<string, string>> = {
   shared_limits_unavailable: 'The state store does not answer for shared limits: on_store_loss says what is admitted.',
   control_plane_unavailable: 'Does not reach the control plane.',
   memory_nearly_full: 'Is short of memory, so it refuses requests.',
+  provider_credential_missing: 'A provider with a cloud identity has no valid credential, so no request is sent to it.',
   provider_models_unknown: 'A provider has never said what models it has.',
   provider_key_refused: 'A provider serves nothing for a key of the gateway.',
   providers_left_out: 'Has left out providers, because they have no key.',
