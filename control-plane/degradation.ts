@@ -126,6 +126,7 @@ const causes: Readonly<Record<string, (body: HeartbeatBody) => string | undefine
       : `revision ${config_rejected[0]} is rejected and ${config_revision} stays in force: ${config_problems[0] ?? ''}`,
   secret_file_unusable: ({ secret_problems = [] }) => secret_problems[0],
   provider_key_file_unreadable: ({ secret_problems = [] }) => secret_problems[0],
+  secret_reference_unreadable: ({ secret_problems = [] }) => secret_problems[0],
   state_store_unavailable: ({ store_trouble }) =>
     store_trouble === undefined
       ? undefined

@@ -15,6 +15,7 @@ const configTexts: Readonly<Record<ConfigEvent['kind'], string>> = {
   rejected: 'config rejected',
   'key-renewed': 'provider key renewed',
   'certificates-renewed': 'provider certificates renewed',
+  'secret-renewed': 'secret renewed',
   'client-key-renewed': 'key of a client renewed',
   'last-good-used': 'serving the last good config',
   warning: 'config warning',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { AssembledConfig } from '../gitops/assemble/assembled.ts';
 import { ConfigRejected } from '../gitops/follow/config-rejected.ts';
 import type { ConfigEvent } from '../gitops/follow/config-status.ts';
+import type { Vaults } from '../gitops/follow/fetched-secret.ts';
 import { type Follower, followConfig } from '../gitops/follow/follow.ts';
 import { followClientKeys } from '../gitops/follow/follow-client-keys.ts';
 import { followConfigAndKeys } from '../gitops/follow/follow-keys.ts';
@@ -44,10 +45,12 @@ export function settingsOrExit<Settings>(identity: Identity, reading: Environmen
 
 export interface PlaneConfig {
   readonly settings: Pick<PlaneSettings, 'configDirectory' | 'entitlements'> & { readonly variables: Variables };
-  /** `keep` leaves `${VAR}` in provider settings as written, and reads no `api_key_file`. */
+  /** `keep` leaves variables and references in provider settings as written, and reads no `api_key_file`. */
   readonly variables: 'expand' | 'keep';
   /** Folder for this process's copy of the last good configuration. */
   readonly ownFolder: string;
+  /** Where secrets of references are fetched; absent: none is. */
+  readonly vaults?: Vaults;
   readonly nowMs: () => number;
   readonly log: Log;
   /** Puts a configuration in force; when it throws, the configuration counts as rejected. */
@@ -72,7 +75,7 @@ export async function lastRevision({
 
 /** Follows the configuration directory; resolves when a configuration is in force, or ends the process when there is none. */
 export async function followConfigOrExit(identity: Identity, config: PlaneConfig): Promise<Follower> {
-  const { settings, variables, ownFolder, nowMs, log, apply, hear } = config;
+  const { settings, variables, ownFolder, vaults, nowMs, log, apply, hear } = config;
   try {
     return await followClientKeys(variables === 'expand' ? followConfigAndKeys : followConfig, {
       directory: settings.configDirectory,
@@ -81,6 +84,7 @@ export async function followConfigOrExit(identity: Identity, config: PlaneConfig
       entitlements: settings.entitlements,
       lastGoodFolder: lastGoodFolder(ownFolder),
       nowMs,
+      ...(vaults === undefined ? {} : { vaults }),
       apply,
       report(event) {
         logConfigEvent(log, event);

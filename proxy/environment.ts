@@ -10,6 +10,7 @@ import {
   type VariableReader,
 } from '../plane/environment.ts';
 import { controlPlaneFolder } from '../plane/identity.ts';
+import { readVaultSettings, type VaultSettings } from '../plane/vaults/settings.ts';
 import type { Variables } from '../schemas/variables.ts';
 import { readTelemetry, type TelemetrySettings } from './records/spans/settings.ts';
 
@@ -44,6 +45,8 @@ export interface Environment extends PlaneSettings {
   readonly databaseUrl: string | undefined;
   /** Where traces and metrics go; undefined: nowhere. */
   readonly telemetry: TelemetrySettings | undefined;
+  /** Where secrets of vaults are read. */
+  readonly vaults: VaultSettings;
   /** All variables, for `${VAR}` in the config. */
   readonly variables: Variables;
 }
@@ -91,6 +94,7 @@ export function readEnvironment(
     controlPlaneTimeoutMs: reader.wholeNumber('GATEWAY_CONTROL_PLANE_TIMEOUT_MS', 10_000, 600_000),
     databaseUrl: databaseUrl(reader),
     telemetry: readTelemetry(reader),
+    vaults: readVaultSettings(reader),
     variables,
   };
   return environmentReading(environment, reader);

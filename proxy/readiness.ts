@@ -41,6 +41,7 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
     ...(config?.source === 'last-good' ? ['config_last_good'] : []),
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
     ...((config?.keyFileProblems ?? []).length > 0 ? ['provider_key_file_unreadable'] : []),
+    ...((config?.referenceProblems ?? []).length > 0 ? ['secret_reference_unreadable'] : []),
     ...((config?.keyProblems ?? []).length > 0 ? ['provider_key_unusable'] : []),
     ...(secretProblems.length > 0 ? ['secret_file_unusable'] : []),
     ...(isStoreUp && state?.isUp !== false ? [] : ['state_store_unavailable']),

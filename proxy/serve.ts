@@ -18,6 +18,7 @@ import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
+import { openVaults } from '../plane/vaults/vaults.ts';
 import { diskRoom } from '../store/disk-room.ts';
 import { openPlaneStore } from '../store/state/open.ts';
 import { controlPlaneLink } from './admin/control-plane-link.ts';
@@ -291,6 +292,7 @@ lifecycle.secrets = followSecrets({
 lifecycle.configFollower = await followConfigOrExit(identity, {
   settings: environment,
   variables: 'expand',
+  vaults: openVaults(environment.vaults, nowMs),
   ownFolder,
   nowMs,
   log,

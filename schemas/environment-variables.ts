@@ -1,6 +1,7 @@
 // Every environment variable of the gateway with default and meaning. A test compares the table with the variables that the planes read.
 
 import { telemetryVariables } from './telemetry-variables.ts';
+import { vaultVariables } from './vault-variables.ts';
 
 /** One variable, or a family of them: `SET_RATE_LIMIT_<PATH>`. */
 export interface EnvironmentVariable {
@@ -237,5 +238,6 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     default: 'info',
     says: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
   },
+  ...vaultVariables,
   ...telemetryVariables,
 ];

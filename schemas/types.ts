@@ -267,11 +267,11 @@ export interface Provider {
     | 'ollama'
     | 'vllm';
   /**
-   * The address of the API, with its version segment; http or https, no credentials, no fragment. Absent: the address of the type. A query, such as Azure's ?api-version=2024-10-21, is sent with every request. ${VAR} is filled in from the environment here, in api_key and in headers only.
+   * The address of the API, with its version segment; http or https, no credentials, no fragment. Absent: the address of the type. A query, such as Azure's ?api-version=2024-10-21, is sent with every request. Variables (${VAR}) and references to secrets are filled in here, in the keys, in headers and in proxy_url only.
    */
   base_url: string;
   /**
-   * The key sent upstream. Refer to an environment variable; never write the key itself. A provider with a key that expands to an empty text is left out. bedrock: a Bedrock API key, or ACCESS_KEY_ID:SECRET_ACCESS_KEY, which signs requests, with :SESSION_TOKEN behind it when it is temporary; a pair with an empty half counts as empty. vertex: an access token, or an API key where base_url names no project.
+   * The key sent upstream. Refer to an environment variable, or to a secret in a file or a vault that is read again when it changes; never write the key itself. A provider with a key that expands to an empty text is left out. bedrock: a Bedrock API key, or ACCESS_KEY_ID:SECRET_ACCESS_KEY, which signs requests, with :SESSION_TOKEN behind it when it is temporary; a pair with an empty half counts as empty. vertex: an access token, or an API key where base_url names no project.
    */
   api_key?: string;
   /**
@@ -279,7 +279,7 @@ export interface Provider {
    */
   api_key_file?: string;
   /**
-   * Several keys in place of one, used in turn: references to environment variables, as for api_key. A key that the provider refuses (401) rests for a minute, one that is rate limited (429) for the time that the provider asks for, at most a minute; while all rest, the one that is free soonest is used. Keys that expand to an empty text are left out.
+   * Several keys in place of one, used in turn: references to variables or secrets, as for api_key. A key that the provider refuses (401) rests for a minute, one that is rate limited (429) for the time that the provider asks for, at most a minute; while all rest, the one that is free soonest is used. Keys that expand to an empty text are left out.
    *
    * Items: A key sent upstream.
    */
@@ -326,7 +326,7 @@ export interface Provider {
   models?: Model[];
   discovery?: Discovery;
   /**
-   * Further request headers sent upstream. ${VAR} is filled in from the environment.
+   * Further request headers sent upstream. Variables (${VAR}) and references to secrets are filled in.
    */
   headers: {
     /**
@@ -362,7 +362,7 @@ export interface Provider {
    */
   allow_private: boolean;
   /**
-   * The HTTP proxy through which this provider is reached by CONNECT: http or https, with credentials if it asks for them. ${VAR} is filled in from the environment; an empty text means no proxy. The variables HTTPS_PROXY and NO_PROXY are not read; refer to them here. The proxy resolves the name of the provider; the address of the proxy itself may be private.
+   * The HTTP proxy through which this provider is reached by CONNECT: http or https, with credentials if it asks for them. Variables (${VAR}) and references to secrets are filled in; an empty text means no proxy. The variables HTTPS_PROXY and NO_PROXY are not read; refer to them here. The proxy resolves the name of the provider; the address of the proxy itself may be private.
    */
   proxy_url?: string;
   /**
@@ -1191,7 +1191,7 @@ export interface LimitsOfARequest {
  */
 export interface Webhook {
   /**
-   * Where it is asked; http or https, no credentials, no fragment. ${VAR} is filled in from the environment.
+   * Where it is asked; http or https, no credentials, no fragment. Variables (${VAR}) and references to secrets are filled in.
    */
   url: string;
   /**
@@ -1203,7 +1203,7 @@ export interface Webhook {
    */
   fail: 'open' | 'closed';
   /**
-   * Signs each question: its header x-gateway-signature is sha256= and the HMAC-SHA256 of the body in hexadecimal digits. ${VAR} is filled in from the environment.
+   * Signs each question: its header x-gateway-signature is sha256= and the HMAC-SHA256 of the body in hexadecimal digits. Variables (${VAR}) and references to secrets are filled in.
    */
   secret?: string;
   /**
@@ -1215,7 +1215,7 @@ export interface Webhook {
    */
   allow_private: boolean;
   /**
-   * Further headers of the question. ${VAR} is filled in from the environment.
+   * Further headers of the question. Variables (${VAR}) and references to secrets are filled in.
    */
   headers: {
     /**

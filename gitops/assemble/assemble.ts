@@ -18,7 +18,7 @@ import { checkUserPaths } from '../check/check-user-paths.ts';
 import { checkWrittenSecrets } from '../check/check-written-secrets.ts';
 import type { Problem } from '../read/problem.ts';
 import { assembleAliases } from './assemble-aliases.ts';
-import type { AssembledConfig, ClientKeyFile, KeyFile } from './assembled.ts';
+import type { AssembledConfig, ClientKeyFile } from './assembled.ts';
 import { readEnvironmentBudgets } from './environment-budgets.ts';
 import { readEnvironmentRules } from './environment-rules.ts';
 import type { LoadContext } from './load-context.ts';
@@ -26,6 +26,7 @@ import { mergeParts } from './merge-parts.ts';
 import { checkGivenProviders, checkTokenCaps, overrule } from './overrule.ts';
 import { overruleBudgets } from './overrule-budgets.ts';
 import { placesOf } from './places.ts';
+import { checkSecretTexts, secretTextsOf } from './secret-texts.ts';
 import type { Part, Sources } from './sources.ts';
 
 export interface Assembly {
@@ -59,6 +60,12 @@ export function assemble(parts: readonly Part[], complete: boolean, context: Loa
   problems.push(...checkCache(config.cache, sources));
   problems.push(...checkTemplates(parts, entitlements), ...checkBudgets(config.budgets, sources));
   problems.push(...checkGuardrails(config.guardrails, sources), ...checkClientKeys(config.keys, sources));
+  const secretTexts = secretTextsOf(
+    config,
+    sources,
+    parts.some(({ secrets }) => secrets.size > 0),
+  );
+  problems.push(...checkSecretTexts(secretTexts));
   const variables = readEnvironmentRules(environment, entitlements);
   const givenBudgets = readEnvironmentBudgets(environment, entitlements);
   const identities = checkIdentities(config.identities, sources);
@@ -95,12 +102,12 @@ export function assemble(parts: readonly Part[], complete: boolean, context: Loa
   config.aliases = assembledAliases.aliases;
   warnings.push(...assembledAliases.warnings);
   const isPlain = providerNames.join() === Object.keys(config.providers).join();
-  const keyFiles = keyFilesOf(config.providers, sources);
+  const inForce = secretTexts.filter(({ section, name }) => section !== 'providers' || !providers.keyless.has(name));
   const clientKeyFiles = clientKeyFilesOf(config.keys, sources);
   const assembled = {
     ...config,
     ...(isPlain ? {} : { providerNames }),
-    ...(keyFiles.length === 0 ? {} : { keyFiles }),
+    ...(inForce.length === 0 ? {} : { secretTexts: inForce }),
     ...(clientKeyFiles.length === 0 ? {} : { clientKeyFiles }),
     ...(assembledAliases.dropped.length === 0 ? {} : { droppedTargets: assembledAliases.dropped }),
     places,
@@ -114,20 +121,4 @@ function clientKeyFilesOf(keys: Config['keys'], sources: Sources): ClientKeyFile
     const { message: _, ...place } = sources.problem(['keys', index, 'value_file'], '');
     return [{ name, path, place }];
   });
-}
-
-function keyFilesOf(providers: Config['providers'], sources: Sources): KeyFile[] {
-  return Object.entries(providers).flatMap(
-    ([provider, { api_key_file: single, api_key_files: several = [], ca_file }]) => {
-      const fileAt = (path: string, holds: KeyFile['holds'], ...place: (string | number)[]): KeyFile => {
-        const { message: _, ...at } = sources.problem(['providers', provider, ...place], '');
-        return { provider, holds, path, place: at };
-      };
-      return [
-        ...(single === undefined ? [] : [fileAt(single, 'key', 'api_key_file')]),
-        ...several.map((path, index) => fileAt(path, 'key', 'api_key_files', index)),
-        ...(ca_file === undefined ? [] : [fileAt(ca_file, 'certificates', 'ca_file')]),
-      ];
-    },
-  );
 }

@@ -1,23 +1,29 @@
-// The type of an assembled configuration: the document, the order of its providers, the files of their keys, and where its entries are
+// The type of an assembled configuration: the document, the order of its providers, what is read elsewhere, and where its entries are
 // declared.
 import type { Config } from '../../schemas/types.ts';
+import type { Path } from '../../schemas/validation/path.ts';
 import type { Problem } from '../read/problem.ts';
+import type { SecretPart } from '../read/secret-reference.ts';
 import type { DeclaredPlaces } from './places.ts';
 
-/** A file with a key or certificates of a provider. */
-export interface KeyFile {
-  readonly provider: string;
-  readonly holds: 'key' | 'certificates';
-  /** As it is written: relative to the working directory. */
-  readonly path: string;
-  /** Where that is written. */
+/** A text of a provider or of a guardrail that is made of what is read elsewhere, and read again: files, and secrets of vaults. */
+export interface SecretText {
+  readonly section: 'providers' | 'guardrails';
+  /** The name of the provider or of the guardrail. */
+  readonly name: string;
+  /** Where it is filled in, within the entry. */
+  readonly at: Path;
+  /** key: a file of `api_key_file` or `api_key_files`. certificates: that of `ca_file`, whose content has a place of its own. */
+  readonly holds: 'key' | 'certificates' | 'text';
+  readonly parts: readonly SecretPart[];
+  /** Where it is written. */
   readonly place: Omit<Problem, 'message'>;
 }
 
 /** A file with the secret of a key of clients. */
-export interface ClientKeyFile extends Pick<KeyFile, 'path' | 'place'> {
-  /** Of the key. */
-  readonly name: string;
+export interface ClientKeyFile extends Pick<SecretText, 'name' | 'place'> {
+  /** As it is written: relative to the working directory. */
+  readonly path: string;
 }
 
 /** The source of an alias, and a target of it that is left out. */
@@ -33,8 +39,8 @@ export interface AssembledConfig extends Config {
   readonly places?: DeclaredPlaces;
   /** Targets of aliases that lead only to providers that are left out; absent when there are none. */
   readonly droppedTargets?: readonly DroppedTarget[];
-  /** The files with keys of providers; absent when there are none. */
-  readonly keyFiles?: readonly KeyFile[];
+  /** The texts that are read elsewhere; absent when there are none. Here they stand as they are written. */
+  readonly secretTexts?: readonly SecretText[];
   /** The files with secrets of clients; absent when there are none. */
   readonly clientKeyFiles?: readonly ClientKeyFile[];
   /** Mistakes in keys and variables of providers that are left out because of them; absent when there are none. */
@@ -43,4 +49,6 @@ export interface AssembledConfig extends Config {
   readonly authorities?: Readonly<Record<string, string>>;
   /** By provider, keys that were in force before: secrets as well. */
   readonly formerKeys?: Readonly<Record<string, readonly string[]>>;
+  /** The guardrails of which a text was never read: they cannot judge. Absent when there are none. */
+  readonly unreadGuardrails?: readonly string[];
 }

@@ -67,7 +67,8 @@ function loadPart(
   const validity = validate(parsed, expanded.value, expanded.unknown);
   problems.push(...validity.problems);
   const { unsound, unlisted } = validity;
-  return { parsed, value: expanded.value, unsound, unknown: expanded.unknown, lacking, unlisted };
+  const { value, unknown, secrets } = expanded;
+  return { parsed, value, unsound, unknown, secrets, lacking, unlisted };
 }
 
 function bound(problems: readonly Problem[], unlisted: number): Problem[] {

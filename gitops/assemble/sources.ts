@@ -5,6 +5,7 @@ import { type Tree, valueAt } from '../../schemas/validation/value-at.ts';
 import { pathKey } from '../read/expand.ts';
 import type { ParsedFile } from '../read/parse.ts';
 import type { Problem } from '../read/problem.ts';
+import type { SecretPart } from '../read/secret-reference.ts';
 
 /** One parsed file, with variables filled in and defaults set. */
 export interface Part {
@@ -12,8 +13,10 @@ export interface Part {
   value: Tree;
   /** Top-level keys that break the schemas: they are not checked further. */
   unsound: ReadonlySet<string>;
-  /** Strings whose text is unknown because of an unset variable, by `pathKey`. */
+  /** Strings whose text is unknown because of an unset variable or a reference to a secret, by `pathKey`. */
   unknown: ReadonlySet<string>;
+  /** What texts with references to secrets are made of, by `pathKey`. */
+  secrets: ReadonlyMap<string, readonly SecretPart[]>;
   /** Providers that are left out because a variable of theirs is not set. */
   lacking: ReadonlySet<string>;
 }
@@ -27,7 +30,9 @@ export interface Sources {
   file: (path: Path) => string;
   /** `a.yaml:3`, relative to the directory, to show where an entry is declared. */
   declaredAt: (path: Path, part?: 'key' | 'value') => string;
-  /** Whether the text at a path still holds an unset variable. */
+  /** What the text at a path is made of, when it refers to secrets that are kept elsewhere. */
+  secretParts: (path: Path) => readonly SecretPart[] | undefined;
+  /** Whether the text at a path still holds an unset variable, or refers to a secret that is kept elsewhere. */
   isUnknown: (path: Path) => boolean;
   /** The value as written, before variables were filled in. */
   written: (path: Path) => unknown;
@@ -55,6 +60,10 @@ export function locateIn(originOf: (path: Path) => Origin): Sources {
       return placeIn(originOf(merged), part);
     },
     file: (merged) => originOf(merged).part.parsed.file,
+    secretParts(merged) {
+      const { part, path } = originOf(merged);
+      return part.secrets.get(pathKey(path));
+    },
     isUnknown(merged) {
       const { part, path } = originOf(merged);
       return part.unknown.size > 0 && part.unknown.has(pathKey(path));

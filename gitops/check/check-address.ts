@@ -29,7 +29,7 @@ export function checkAddress(name: string, provider: Written, sources: Sources, 
   const path = ['providers', name, 'base_url'];
   if (isDefault || sources.isUnknown(path)) return;
   const isHidden = refersToVariable(String(sources.written(path)));
-  const message = problemOfBaseUrl(given, isHidden) ?? problemOfAddress(given, provider);
+  const message = problemOfAddress(given, provider, isHidden);
   if (message !== undefined) problems.push(sources.problem(path, message));
   else {
     const doubt = doubtOfPath(given, type, isHidden);
@@ -71,8 +71,17 @@ function needsAddress(type: Provider['type']): string {
   return `${quote(type)} has no address that is the same for everyone, so base_url is needed beside it, such as "${examples[type]}"`;
 }
 
+/** The mistake in an address, as the end of a sentence. `isHidden`: it may hold a secret, so nothing of it is repeated. */
+export function problemOfAddress(
+  text: string,
+  provider: Pick<Provider, 'allow_private'>,
+  isHidden: boolean,
+): string | undefined {
+  return problemOfBaseUrl(text, isHidden) ?? problemOfHost(text, provider);
+}
+
 /** An address in place of a name is known before it is dialled. */
-function problemOfAddress(text: string, { allow_private }: Written): string | undefined {
+function problemOfHost(text: string, { allow_private }: Pick<Provider, 'allow_private'>): string | undefined {
   const kind = hostKind(new URL(text).hostname);
   if (kind === 'forbidden')
     return 'is an address that the gateway never connects to: link-local, multicast, or the metadata of a cloud';

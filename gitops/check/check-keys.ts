@@ -103,8 +103,8 @@ function isEmpty(key: string, { type }: Provider): boolean {
   return type === 'bedrock' && (id === '' || secret === '');
 }
 
-/** Why a key cannot be used. */
-function problemOfKey(key: string, { type }: Provider): string | undefined {
+/** Why a key cannot be used, as the end of a sentence. */
+export function problemOfKey(key: string, { type }: Pick<Provider, 'type'>): string | undefined {
   if (!/^[\u0021-\u007e]+$/.test(key))
     return 'cannot be sent in a header: it holds a blank, a line break or a character outside ASCII';
   const parsed = type === 'bedrock' ? parseAwsKey(key) : undefined;

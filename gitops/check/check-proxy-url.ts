@@ -9,7 +9,7 @@ export function checkProxyUrl(name: string, provider: Provider, sources: Sources
   const path = ['providers', name, 'proxy_url'];
   const { proxy_url: text = '' } = provider;
   if (text === '' || sources.isUnknown(path)) return;
-  const message = problemOf(text);
+  const message = problemOfProxyUrl(text);
   if (message !== undefined) findings.problems.push(sources.problem(path, message));
   else if (new URL(text).password !== '' && !refersToVariable(String(sources.written(path)))) {
     const warning = `holds a password that is written out in the file; keep it in the environment and refer to it, as in http://user:\${PROXY_PASSWORD}@proxy:3128`;
@@ -17,7 +17,8 @@ export function checkProxyUrl(name: string, provider: Provider, sources: Sources
   }
 }
 
-function problemOf(text: string): string | undefined {
+/** The mistake in the address of a proxy, as the end of a sentence. */
+export function problemOfProxyUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || /[\s\\]/.test(text))
     return 'is not a URL; expected something like "http://proxy.internal:3128"';

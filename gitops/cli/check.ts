@@ -11,6 +11,7 @@ import type { LoadContext } from '../assemble/load-context.ts';
 import { firstLoadBytes, load } from '../assemble/load-off-thread.ts';
 import { type Problem, sortProblems } from '../read/problem.ts';
 import { readDirectory, revisionOf } from '../read/read.ts';
+import { textOf } from '../read/secret-reference.ts';
 import { calledFrom, isInside, showPath } from './called-from.ts';
 import { readCommand } from './check-command.ts';
 import { type CheckResult, countedWarnings, formats } from './check-formats.ts';
@@ -66,7 +67,7 @@ export async function checkConfig(
   };
   const { config, warnings: said, problems: found } = await load(files, context, firstLoadBytes);
   const problems = sortProblems([...unreadable, ...found]);
-  const warnings = sortProblems([...said, ...absentKeyFiles(config)]);
+  const warnings = sortProblems([...said, ...unreadSecrets(config)]);
   const listed = command.rules ? config : undefined;
   const usable = problems.length === 0 ? config : undefined;
   const ok = usable !== undefined && !(strict && countedWarnings(warnings).length > 0);
@@ -86,13 +87,27 @@ export async function checkConfig(
   return { output: formats[format](result), code: ok ? 0 : 1 };
 }
 
-/** A machine that checks a directory does not need the secrets: the files are not read. */
-function absentKeyFiles(config: AssembledConfig | undefined): Problem[] {
-  const named = [...(config?.keyFiles ?? []), ...(config?.clientKeyFiles ?? [])];
-  const absent = named.filter(({ path }) => !existsSync(path));
-  const message = 'names a file that does not exist here; a proxy needs it';
-  return absent.map(({ place }) => ({ ...place, message, environmental: true }));
+/** A machine that checks a directory does not need the secrets: files are not read, and vaults not asked. */
+function unreadSecrets(config: AssembledConfig | undefined): Problem[] {
+  const ofClients = (config?.clientKeyFiles ?? []).map(({ path, place }) => ({ files: [path], others: [], place }));
+  const texts = (config?.secretTexts ?? []).map(({ parts, place }) => {
+    const references = parts.filter((part) => typeof part !== 'string');
+    const [files = [], others = []] = [true, false].map((isFile) =>
+      references.filter(({ scheme }) => (scheme === 'file') === isFile),
+    );
+    return { files: files.map(({ name }) => name), others: others.map(textOf), place };
+  });
+  return [...ofClients, ...texts].flatMap(({ files, others, place }) => [
+    ...(files.every((path) => existsSync(path)) ? [] : [{ ...place, message: absent, environmental: true }]),
+    ...others.map((name) => ({
+      ...place,
+      message: `refers to ${name}, which only a proxy reads`,
+      environmental: true,
+    })),
+  ]);
 }
+
+const absent = 'names a file that does not exist here; a proxy needs it';
 
 /** The directory that paths of annotations begin at; undefined when there is none around this one. */
 function annotationTop(directory: string, environment: Variables): string | undefined {

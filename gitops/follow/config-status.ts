@@ -1,11 +1,13 @@
 // The events and the status of the configuration that a process follows.
 import type { ConfigChange } from '../diff/config-change.ts';
 import type { Problem } from '../read/problem.ts';
+import type { SecretAge } from './secret-texts.ts';
 
 /**
  * `applied`: in force now. `recovered`: the directory holds the configuration in force again. `rejected`: nothing changed.
  * `client-key-renewed`: a file of a client's key has another secret, which is in force now.
- * `key-renewed`, `certificates-renewed`: a file of a provider has another content, which is in force now; the problems say where it is named.
+ * `key-renewed`, `certificates-renewed`, `secret-renewed`: a file of a provider, or a secret that a text refers to, has another content, which is
+ * in force now; the problems say where it is named.
  * `last-good-used`: the process started with the copy; the problems say why. `warning`: changes nothing.
  */
 export interface ConfigEvent {
@@ -15,6 +17,7 @@ export interface ConfigEvent {
     | 'rejected'
     | 'key-renewed'
     | 'certificates-renewed'
+    | 'secret-renewed'
     | 'client-key-renewed'
     | 'last-good-used'
     | 'warning';
@@ -46,6 +49,10 @@ export interface FollowStatus {
   rejected?: RejectedContent | undefined;
   /** The files of providers' keys that cannot be read now; absent where keys are not read. */
   keyFileProblems?: readonly Problem[];
+  /** References to secrets that cannot be read now; absent where secrets are not read. */
+  referenceProblems?: readonly Problem[];
+  /** When each secret that is referred to was last read; absent where secrets are not read. */
+  secretAges?: readonly SecretAge[];
   /** Mistakes in keys and variables of providers that are left out because of them; absent where keys are not read. */
   keyProblems?: readonly Problem[];
   /** Providers that are left out, because they have no key; absent where keys are not read. */

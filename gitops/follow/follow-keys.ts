@@ -1,65 +1,66 @@
-// Keeps the configuration in force equal to the directory, and the keys and certificates of its providers equal to their files.
-import type { AssembledConfig } from '../assemble/assembled.ts';
+// Keeps the configuration in force equal to the directory, and its secrets equal to the files and vaults that they are read from.
+import type { AssembledConfig, SecretText } from '../assemble/assembled.ts';
 import { namesLeftOut } from '../assemble/leave-out.ts';
 import { load } from '../assemble/load-off-thread.ts';
 import { problemOfFile } from '../read/problem.ts';
+import type { Vaults } from './fetched-secret.ts';
 import { type Follower, followConfig } from './follow.ts';
 import type { FollowOptions } from './follow-options.ts';
-import { KeyFiles } from './key-files.ts';
 import { keepLooking } from './looking.ts';
+import { SecretTexts } from './secret-texts.ts';
+import { sayRenewed } from './secret-words.ts';
 
-const words = {
-  key: ['names a file with another key now', 'names a file with a key now'],
-  certificates: ['names a file with other certificates now', 'names a file with certificates now'],
-} as const;
+const renewals = { key: 'key-renewed', certificates: 'certificates-renewed', text: 'secret-renewed' } as const;
 
-/** As `followConfig`, which tells when it rejects. The configurations that are applied hold the keys of `api_key_file`. */
+/** As `followConfig`, which tells when it rejects. The configurations that are applied hold what their files and references refer to. */
 export async function followConfigAndKeys(options: FollowOptions): Promise<Follower> {
-  const keys = new KeyFiles();
+  const secrets = new SecretTexts(options.nowMs, options.vaults ?? noVaults);
   let inForce: { config: AssembledConfig; revision: string } | undefined;
   let leftOut: readonly string[] = [];
   const apply = (config: AssembledConfig, revision: string): void => {
-    const filled = keys.fill(config);
+    const filled = secrets.fill(config);
     options.apply(filled, revision);
     leftOut = namesLeftOut(filled);
   };
   const follower = await followConfig({
     ...options,
-    load: async (...given) => keys.complete(await (options.load ?? load)(...given)),
+    load: async (...given) => secrets.complete(await (options.load ?? load)(...given)),
     apply(config, revision) {
       apply(config, revision);
       inForce = { config, revision };
     },
   });
   const looking = keepLooking(look, (error) => {
-    const problem = problemOfFile(options.directory, `reading the keys of providers failed: ${String(error)}`);
+    const problem = problemOfFile(options.directory, `reading secrets failed: ${String(error)}`);
     options.report({ kind: 'warning', revision: follower.status().revision, problems: [problem] });
   });
 
   async function look(): Promise<void> {
-    const { renewed, found, lost } = await keys.look();
+    const { renewed, found, lost } = await secrets.look();
     if (inForce === undefined || looking.isClosed) return;
     const { config, revision } = inForce;
     if (lost.length > 0) options.report({ kind: 'warning', revision, problems: lost });
     if (renewed.length + found.length > 0) {
       apply(config, revision);
-      for (const holds of ['key', 'certificates'] as const) {
-        const [another, some] = words[holds];
+      for (const holds of ['key', 'certificates', 'text'] as const) {
+        const isMeant = (text: SecretText): boolean => text.holds === holds;
         const problems = [
-          ...renewed.filter((file) => file.holds === holds).map(({ place }) => ({ ...place, message: another })),
-          ...found.filter((file) => file.holds === holds).map(({ place }) => ({ ...place, message: some })),
+          ...renewed.filter(isMeant).map((text) => sayRenewed(text, false)),
+          ...found.filter(isMeant).map((text) => sayRenewed(text, true)),
         ];
-        if (problems.length > 0) options.report({ kind: `${holds}-renewed`, revision, problems });
+        if (problems.length > 0) options.report({ kind: renewals[holds], revision, problems });
       }
     }
-    // A configuration may have been rejected because it had no key.
+    // A configuration may have been rejected because it lacked them.
     if (found.length > 0) await follower.reload();
   }
 
   return {
     status: () => ({
       ...follower.status(),
-      keyFileProblems: keys.problems(),
+      keyFileProblems: secrets.problems(({ holds }) => holds !== 'text'),
+      referenceProblems: secrets.problems(({ holds }) => holds === 'text'),
+      secretAges: secrets.ages(),
       keyProblems: inForce?.config.keyProblems ?? [],
       leftOut,
     }),
@@ -70,3 +71,6 @@ export async function followConfigAndKeys(options: FollowOptions): Promise<Follo
     },
   };
 }
+
+/** Where nothing is fetched. */
+const noVaults: Vaults = { refreshMs: 60_000, fetch: async () => ({ trouble: 'is not read here' }) };

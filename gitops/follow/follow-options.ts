@@ -2,6 +2,7 @@
 import type { AssembledConfig } from '../assemble/assembled.ts';
 import type { load } from '../assemble/load-off-thread.ts';
 import type { ConfigEvent } from './config-status.ts';
+import type { Vaults } from './fetched-secret.ts';
 import type { SteadinessSettings } from './steadiness.ts';
 import type { WatchSettings } from './watch.ts';
 
@@ -18,6 +19,8 @@ export interface FollowOptions {
   apply: (config: AssembledConfig, revision: string) => void;
   report: (event: ConfigEvent) => void;
   settings?: Partial<FollowSettings>;
+  /** Where the secrets of references are fetched; absent: none is. */
+  vaults?: Vaults;
   /** In place of `load`. */
   load?: typeof load;
 }

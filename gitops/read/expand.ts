@@ -1,6 +1,8 @@
-// Fills ${VAR} and ${VAR:-default} into the values of a parsed file that may hold a secret; elsewhere a variable is a problem.
+// Fills ${VAR} and ${VAR:-default} into the values of a parsed file that may hold a secret; elsewhere a variable is a problem. References to
+// secrets that are kept elsewhere stay as written: what they refer to is filled in when the configuration is put in force.
 import type { Path } from '../../schemas/validation/path.ts';
 import { isTree, type Tree } from '../../schemas/validation/value-at.ts';
+import { readReference, type SecretPart } from './secret-reference.ts';
 
 /**
  * The treatment of variables. `error` and `warning` expand them; the text of an unset variable stays as written, and it is an error or a
@@ -16,6 +18,8 @@ export interface Expanded {
   errors: ExpandProblem[];
   /** Variables that are not set; empty with `keep`. */
   unset: ExpandProblem[];
+  /** What the texts with references to secrets are made of, by `pathKey`; their variables are filled in. Empty with `keep`. */
+  secrets: Map<string, readonly SecretPart[]>;
 }
 
 export interface ExpandProblem {
@@ -29,11 +33,11 @@ const reference = /\$\$|\$\{([^}]*)(\}?)|\$([A-Za-z_][A-Za-z0-9_]*)/g;
 const inside = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([^$]*))?$/;
 
 /**
- * The gateway's own secrets: its master key, the addresses of its stores, which hold passwords, the password of sentinels, and the headers for its collector of
+ * The gateway's own secrets: its master key, the addresses of its stores, which hold passwords, the password of sentinels, its token of Vault, and the headers for its collector of
  * traces. Client libraries of PostgreSQL read the names with PG. In any letter case, because names of variables ignore case on some systems.
  */
 const ownVariable =
-  /^(GATEWAY_.*|REDIS_URL|REDIS_SENTINEL_PASSWORD|DATABASE_URL|PGPASSWORD|PGPASSFILE|OTEL_EXPORTER_OTLP_.*)$/i;
+  /^(GATEWAY_.*|REDIS_URL|REDIS_SENTINEL_PASSWORD|DATABASE_URL|PGPASSWORD|PGPASSFILE|VAULT_TOKEN|OTEL_EXPORTER_OTLP_.*)$/i;
 
 /** Whether a variable belongs to the gateway itself, so that the configuration cannot read it. */
 export function isOwnVariable(name: string): boolean {
@@ -48,8 +52,8 @@ export function mayHoldVariable(key: string): boolean {
   return openKeys.has(key);
 }
 
-/** Whether variables are filled in at a path: in `openKeys` of a provider, each of its keys and each of its headers, and in a webhook. */
-function isOpen(path: Path): boolean {
+/** Whether variables and secrets are filled in at a path: in `openKeys` of a provider, each of its keys and each of its headers, and in a webhook. */
+export function isOpen(path: Path): boolean {
   if (path[0] === 'guardrails' && path[2] === 'webhook') {
     const [, , , member] = path;
     return member === 'headers' ? path.length === 5 : (member === 'url' || member === 'secret') && path.length === 4;
@@ -73,7 +77,7 @@ export function refersToVariable(text: string): boolean {
 /** The defaults of the variables of a text, with the names of these; those without a default or with an empty one are left out. */
 export function defaultsIn(text: string): { name: string; fallback: string }[] {
   return [...text.matchAll(reference)].flatMap(([, content]) => {
-    const { name, fallback = '' } = readReference(content);
+    const { name, fallback = '' } = readVariable(content);
     return name === undefined || fallback === '' ? [] : [{ name, fallback }];
   });
 }
@@ -84,7 +88,7 @@ export function defaultsIn(text: string): { name: string; fallback: string }[] {
  * their values.
  */
 export function expand(root: Tree, environment: Environment, variables: VariableMode): Expanded {
-  const result: Expanded = { value: {}, unknown: new Set(), errors: [], unset: [] };
+  const result: Expanded = { value: {}, unknown: new Set(), errors: [], unset: [], secrets: new Map() };
   result.value = walkTree(root, []);
   return result;
 
@@ -110,25 +114,48 @@ export function expand(root: Tree, environment: Environment, variables: Variable
       result.unknown.add(pathKey(path));
       return text;
     }
-    const unset = new Set<string>();
-    const filled = text.replaceAll(reference, (match: string, content: string | undefined) => {
-      if (match === '$$') return '$';
-      const { name, fallback } = readReference(content);
-      if (name === undefined) return match;
-      const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
-      if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
-      if (value === undefined) unset.add(name);
-      return value ?? match;
-    });
-    if (variables !== 'keep') {
-      for (const name of unset) {
-        const says = `the environment variable ${name} is not set; set it, or give a default: \${${name}:-…}`;
-        result.unset.push({ path, message: says });
-      }
+    if (variables === 'keep' && refersToVariable(text)) {
+      result.unknown.add(pathKey(path));
+      return text;
     }
-    const isUnknown = unset.size > 0 || (variables === 'keep' && refersToVariable(text));
-    if (isUnknown) result.unknown.add(pathKey(path));
-    return isUnknown || variables === 'keep' ? text : filled;
+    const { parts, unset } = partsOf(text, environment);
+    for (const name of unset) {
+      const says = `the environment variable ${name} is not set; set it, or give a default: \${${name}:-…}`;
+      result.unset.push({ path, message: says });
+    }
+    const isWhole = parts.every((part) => typeof part === 'string');
+    if (unset.size === 0 && isWhole) return variables === 'keep' ? text : parts.map(String).join('');
+    result.unknown.add(pathKey(path));
+    if (unset.size === 0) result.secrets.set(pathKey(path), parts);
+    return text;
+  }
+}
+
+/** The parts of a text without problems, and the names of its variables that are not set. */
+function partsOf(text: string, environment: Environment): { parts: readonly SecretPart[]; unset: ReadonlySet<string> } {
+  const unset = new Set<string>();
+  const parts: SecretPart[] = [];
+  let literal = '';
+  let end = 0;
+  for (const { 0: match, 1: content = '', index } of text.matchAll(reference)) {
+    literal += text.slice(end, index);
+    end = index + match.length;
+    const found = match === '$$' ? undefined : readReference(content);
+    if (found !== undefined && 'reference' in found) {
+      parts.push(literal, found.reference);
+      literal = '';
+    } else literal += match === '$$' ? '$' : filled(match, content);
+  }
+  return { parts: [...parts, literal + text.slice(end)].filter((part) => part !== ''), unset };
+
+  /** `match`, which is no variable or is not set, stands for itself. */
+  function filled(match: string, content: string): string {
+    const { name, fallback } = readVariable(content);
+    if (name === undefined) return match;
+    const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+    if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
+    if (value === undefined) unset.add(name);
+    return value ?? match;
   }
 }
 
@@ -136,13 +163,15 @@ export function expand(root: Tree, environment: Environment, variables: Variable
 function problemOf(text: string, path: Path, environment: Environment): string | undefined {
   for (const [match, content, end, bare] of text.matchAll(reference)) {
     if (match === '$$') continue;
-    const name = bare ?? (end === '}' ? readReference(content).name : undefined);
+    const name = bare ?? (end === '}' ? readVariable(content).name : undefined);
     if (name !== undefined && ownVariable.test(name)) {
       return `refers to ${name}, which belongs to the gateway itself and may hold a key or a password; the configuration cannot read it`;
     }
     if (!isOpen(path) && (bare === undefined || isVariableAlone(text, bare))) return closed;
     if (isOpen(path) && bare !== undefined) return problemOfBare(text, bare, environment);
-    if (name === undefined) return malformed;
+    if (name !== undefined) continue;
+    const found = end === '}' ? readReference(content ?? '') : undefined;
+    if (found === undefined || 'problem' in found) return found?.problem ?? malformed;
   }
   return undefined;
 }
@@ -164,7 +193,7 @@ function isVariableAlone(text: string, bare: string): boolean {
 }
 
 /** The parts of the text between the braces; without a name it is malformed. */
-function readReference(content: string = ''): { name?: string | undefined; fallback?: string | undefined } {
+function readVariable(content: string = ''): { name?: string | undefined; fallback?: string | undefined } {
   const [, name, fallback] = inside.exec(content) ?? [];
   return { name, fallback };
 }

@@ -61,7 +61,8 @@ export function readBytesSync(path: string, most: number): { readonly bytes: Buf
 
 const notRegular = { trouble: 'is not a regular file' };
 
-function keyOf(bytes: Buffer): KeyReading {
+/** The secret that a file or a vault has given. */
+export function keyOf(bytes: Buffer): KeyReading {
   if (bytes.length > mostBytes) return { trouble: 'is larger than 16 KiB' };
   const key = bytes.toString('utf8').replace(/(?:\r?\n)+$/, '');
   if (key === '') return { trouble: 'is empty' };

@@ -123,9 +123,9 @@ export class Lifecycle {
     const state = this.state();
     if (state === undefined) throw new Error('a heartbeat before the store was read for the first time');
     const { isEnforcing } = this;
-    // The files of providers' keys are secrets of the configuration.
-    const { keyFileProblems = [], keyProblems = [] } = this.config() ?? {};
-    const secretProblems = [...this.secretProblems(), ...[...keyFileProblems, ...keyProblems].map(formatProblem)];
+    const { keyFileProblems = [], referenceProblems = [], keyProblems = [] } = this.config() ?? {};
+    const ofConfig = [...keyFileProblems, ...referenceProblems, ...keyProblems];
+    const secretProblems = [...this.secretProblems(), ...ofConfig.map(formatProblem)];
     const facts = { config: this.config(), state, isEnforcing, live, ...said, secretProblems };
     return heartbeatBody({ ...this.#identity, ...facts });
   }

@@ -54,17 +54,27 @@ const both = (checks: Checks): Phases => ({ input: checks, output: checks });
 /** Whose words it looks at where it does not say: a model reads them all. */
 const allRoles: ReadonlySet<Role> = new Set(['system', 'user', 'assistant', 'tool']);
 
-/** In the order that they have. `places`: where each of the configuration is declared. */
-export function compileGuardrails(
-  merged: readonly MergedGuardrail[],
-  places: ReadonlyMap<string, string>,
-): readonly Guardrail[] {
-  return Object.freeze(merged.map((each) => compileGuardrail(each, places)));
+/** What is known of the guardrails that the configuration declares, by their names. */
+export interface Declared {
+  /** Where each is declared. */
+  readonly places: ReadonlyMap<string, string>;
+  /** Those of which a secret was never read. */
+  readonly unread?: readonly string[] | undefined;
 }
 
-function compileGuardrail({ value: written, manual }: MergedGuardrail, places: ReadonlyMap<string, string>): Guardrail {
+/** In the order that they have. */
+export function compileGuardrails(merged: readonly MergedGuardrail[], declared: Declared): readonly Guardrail[] {
+  return Object.freeze(merged.map((each) => compileGuardrail(each, declared)));
+}
+
+function compileGuardrail({ value: written, manual }: MergedGuardrail, { places, unread = [] }: Declared): Guardrail {
   const kind = kindOf(written);
-  const { isCompiled = true, ...phases } = manual === undefined ? phasesOf(kind, written) : usablePhases(kind, written);
+  const isUnread = manual === undefined && unread.includes(written.name);
+  const { isCompiled = true, ...phases } = isUnread
+    ? withoutVerdict(written.webhook?.fail)
+    : manual === undefined
+      ? phasesOf(kind, written)
+      : usablePhases(kind, written);
   const on = written.on ?? [phases.input === undefined ? 'output' : 'input'];
   return Object.freeze({
     name: written.name,
@@ -84,8 +94,11 @@ function compileGuardrail({ value: written, manual }: MergedGuardrail, places: R
   });
 }
 
-/** No verdict, and nothing goes on. */
-const unusable: FailedVerdict = Object.freeze({ outcome: 'failed', reason: 'unusable', fail: 'closed' });
+/** It cannot judge. */
+function withoutVerdict(fail: FailedVerdict['fail'] = 'closed'): Phases {
+  const unusable: FailedVerdict = Object.freeze({ outcome: 'failed', reason: 'unusable', fail });
+  return { input: { request: () => unusable }, output: { texts: () => unusable }, isCompiled: false };
+}
 
 /**
  * Of a guardrail that an operator has set: one that cannot be compiled, as it was stored by another version, refuses what it is for. Were it
@@ -95,7 +108,7 @@ function usablePhases(kind: GuardrailKind, written: WrittenGuardrail): Phases {
   try {
     return phasesOf(kind, written);
   } catch {
-    return { input: { request: () => unusable }, output: { texts: () => unusable }, isCompiled: false };
+    return withoutVerdict();
   }
 }
 

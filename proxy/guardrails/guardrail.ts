@@ -93,7 +93,7 @@ export interface Guardrail {
   readonly hook?: Hook | undefined;
   /** The model that it asks; undefined: none. */
   readonly asks: string | undefined;
-  /** False: an operator set it with another version of the gateway, and here it refuses all that it is for. */
+  /** False: it cannot judge. An operator set it with another version of the gateway, or a secret of it was never read. */
   readonly isCompiled: boolean;
   /** Where it is declared, `<file>:<line>`; undefined: by an operator. */
   readonly source: string | undefined;

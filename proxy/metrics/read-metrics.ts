@@ -208,7 +208,8 @@ function identityReaders({ identities }: ReadFacts) {
   } satisfies Partial<Readers<ReadMetric>>;
 }
 
-function stateReaders({ config, state, store, hasControlPlane, secretProblems, discovery, probes }: ReadFacts) {
+function stateReaders(facts: ReadFacts) {
+  const { config, state, store, hasControlPlane, secretProblems, discovery, probes, nowMs } = facts;
   return {
     controlPlaneUp: () => flag(hasControlPlane()),
     secretFilesUnusable: () => secretProblems().length,
@@ -221,6 +222,8 @@ function stateReaders({ config, state, store, hasControlPlane, secretProblems, d
       return revision === undefined || source === undefined ? [] : [[{ revision, source }, 1]];
     },
     keyFilesUnreadable: () => config()?.keyFileProblems?.length ?? 0,
+    secretReferencesUnreadable: () => config()?.referenceProblems?.length ?? 0,
+    secretAge: () => agesAt(nowMs(), config()?.secretAges),
     stateStoreUp: () => flag(store().isUp),
     stateSkipped: () => byLabel('reason', { ...state()?.skipped }),
     countersWritten: () => store().writtenAtMs / 1000,
@@ -271,4 +274,10 @@ function cacheReaders({ cache, worker }: Pick<ReadFacts, 'cache' | 'worker'>) {
     cacheSavedTokens: () => cache.saved.tokens,
     cacheSavedCost: () => cache.saved.nanoDollars / 1e9,
   } satisfies Partial<Readers<ReadMetric>>;
+}
+
+function agesAt(nowMs: number, ages: FollowStatus['secretAges'] = []) {
+  return ages.flatMap(({ reference, readAtMs }) =>
+    readAtMs === undefined ? [] : [[{ reference }, Math.max(0, (nowMs - readAtMs) / 1000)] as const],
+  );
 }

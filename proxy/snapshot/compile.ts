@@ -72,7 +72,10 @@ export function compile(
       mostSessions: server.realtime.max_sessions,
     }),
     audit: compileAudit(config.audit),
-    guardrails: compileGuardrails(guardrails, new Map(config.places?.guardrails)),
+    guardrails: compileGuardrails(guardrails, {
+      places: new Map(config.places?.guardrails),
+      unread: config.unreadGuardrails,
+    }),
     cache: compileCache(config.cache, noResets),
     hasBudgets: config.budgets.enabled,
     trustedProxies: trustedProxies(server.trusted_proxies),

@@ -1,4 +1,5 @@
-// The guardrails that cannot work as things stand: the model that they ask is unknown, or they cannot be compiled.
+// The guardrails that cannot work as things stand: the model that they ask is unknown, they cannot be compiled, or a
+// secret of theirs was never read.
 import type { Snapshot } from './snapshot.ts';
 
 /** Their names, in order. A guardrail that is enforced, and not open, refuses all that it is for. */

@@ -11,6 +11,7 @@ import {
   secretFilesMetric,
   skippedMetric,
 } from './limit-metrics.ts';
+import { secretMetrics } from './secret-metrics.ts';
 import { targetMetrics } from './target-metrics.ts';
 import { workerMetrics } from './worker-metrics.ts';
 
@@ -197,27 +198,7 @@ export const proxyMetrics = {
     labelNames: ['revision', 'source'],
     acrossWorkers: 'max',
   },
-  keyFilesUnreadable: {
-    name: 'gateway_provider_key_files_unreadable',
-    type: 'gauge',
-    help: 'Files of keys and certificates of providers that cannot be read now; what was read last stays in force, and a provider without any is left out.',
-    labelNames: [],
-    acrossWorkers: 'max',
-  },
-  providerKeyResting: {
-    name: 'gateway_provider_key_resting',
-    type: 'gauge',
-    help: '1 while an API key of a provider with several rests, because it was refused (401) or rate limited (429); key: its place in the config, from 1.',
-    labelNames: ['provider', 'key'],
-    acrossWorkers: 'max',
-  },
-  providerKeyRefused: {
-    name: 'gateway_provider_key_refused',
-    type: 'gauge',
-    help: '1 while a provider serves nothing for an API key: its last answer to it was 401, or 402 (its account is used up); key: its place in the config, from 1.',
-    labelNames: ['provider', 'key'],
-    acrossWorkers: 'max',
-  },
+  ...secretMetrics,
   stateStoreUp: {
     name: 'gateway_state_store_up',
     type: 'gauge',

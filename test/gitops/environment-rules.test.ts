@@ -208,7 +208,7 @@ await test('a hundred thousand limits are the most a directory may hold', async 
   }));
   const problem = (_path: unknown, message: string): Problem => problemOfFile('a.yaml', message);
   const none = { place: () => '', declaredAt: () => '', file: () => '', written: () => undefined, quoted: () => '""' };
-  const sources = { ...none, problem, isUnknown: () => false };
+  const sources = { ...none, problem, secretParts: () => undefined, isUnknown: () => false };
   const check = (count: number): string[] =>
     lines(
       checkRateLimits(

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { KeyFiles } from '../../gitops/follow/key-files.ts';
+import { SecretTexts } from '../../gitops/follow/secret-texts.ts';
 import { readKeyFile, readKeyFileSync } from '../../gitops/read/key-file.ts';
 import { defaultConfig } from '../../gitops/read/validate.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
@@ -47,10 +47,11 @@ await test('a file of a key is read whole, or what is wrong with it is said with
 await test('the file of a configuration that is no longer wanted is not looked at', async (t) => {
   const path = join(temporaryDirectory(t, 'key-file'), 'key');
   const place = { file: 'a.yaml', line: 1, column: 1, path: 'providers.a' };
-  const keyFiles = [{ provider: 'a', holds: 'key', path, place }] as const;
-  const keys = new KeyFiles();
+  const parts = [{ scheme: 'file', name: path }] as const;
+  const secretTexts = [{ section: 'providers', name: 'a', at: ['api_key'], holds: 'key', parts, place }] as const;
+  const keys = new SecretTexts(Date.now, { refreshMs: 60_000, fetch: async () => ({ trouble: 'is not read here' }) });
   keys.fill(defaultConfig());
-  const asked = await keys.complete({ config: { ...defaultConfig(), keyFiles }, problems: [], warnings: [] });
+  const asked = await keys.complete({ config: { ...defaultConfig(), secretTexts }, problems: [], warnings: [] });
   t.equal(asked.problems.length, 1);
   await keys.complete({ config: defaultConfig(), problems: [], warnings: [] });
   const none = { renewed: [], found: [], lost: [] };

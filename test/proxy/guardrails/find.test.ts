@@ -334,10 +334,10 @@ await test('patterns that cannot stand together are refused; where they are stor
   const [mistake] = guardrailMistakes(guardrail);
   t.same(mistake?.place, ['regex', 'patterns']);
   t.match(mistake?.message, /^together is no regular expression of RE2: duplicate capture group name/);
-  t.throws(() => compileGuardrails([{ value: guardrail, overridesConfig: false }], new Map()), RangeError);
+  t.throws(() => compileGuardrails([{ value: guardrail, overridesConfig: false }], { places: new Map() }), RangeError);
   const moment = '2026-01-01T00:00:00Z';
   const manual = readManualGuardrail('ids', { guardrail, created_at: moment, updated_at: moment, updated_by: 'k' });
-  const [stored] = compileGuardrails(mergeGuardrails([], manual === undefined ? [] : [manual]), new Map());
+  const [stored] = compileGuardrails(mergeGuardrails([], manual === undefined ? [] : [manual]), { places: new Map() });
   if (stored === undefined) throw new Error('it is left out');
   const guarding = new Guarding([stored], { requestId: 'r', userPath: '/', model: 'm' }, 'chat');
   const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"hi"}]}');

@@ -15,7 +15,7 @@ export function railsOf(guardrails: readonly object[]): readonly Guardrail[] {
   const named = guardrails.map((written, index) => ({ name: `g${index + 1}`, ...written }));
   const { config, problems } = one(stringify({ guardrails: named }));
   if (config === undefined) throw new Error(JSON.stringify(problems));
-  return compileGuardrails(mergeGuardrails(config.guardrails, []), new Map());
+  return compileGuardrails(mergeGuardrails(config.guardrails, []), { places: new Map() });
 }
 
 /** Checks an answer where it stands, and puts back what was masked, as the line does. */

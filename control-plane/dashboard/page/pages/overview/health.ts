@@ -48,6 +48,8 @@ const words: Readonly<Record<string, string>> = {
   provider_key_unusable: 'The key of a provider cannot be used.',
   guardrail_unusable: 'A guardrail cannot work: it refuses what it is for, or never judges.',
   provider_key_file_unreadable: 'The file with the key of a provider cannot be read.',
+  secret_reference_unreadable:
+    'A secret that the configuration refers to cannot be read: what was read last stays in force.',
   secret_file_unusable: 'A file with a secret cannot be used, so the secret before it stays in force.',
   state_store_unavailable: 'The state store does not answer: limits hold as they are, nothing can be changed.',
   state_store_emptied: 'The state store has lost what was in it.',
@@ -81,6 +83,7 @@ const pages: Readonly<Record<string, string>> = {
   config_last_good: configuration,
   config_rejected: configuration,
   secret_file_unusable: configuration,
+  secret_reference_unreadable: configuration,
   silent: configuration,
   behind: configuration,
   instance_shared: configuration,
