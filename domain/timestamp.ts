@@ -15,3 +15,8 @@ export function unixTime(text: string): number | undefined {
   const read = Date.parse(text);
   return Number.isNaN(read) ? undefined : read;
 }
+
+/** For packages that take no number. Unix milliseconds. */
+export function dateOf(unixMs: number): Date {
+  return new Date(unixMs);
+}

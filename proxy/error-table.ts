@@ -59,6 +59,8 @@ export const errors = {
     'authentication_error',
     'The provider "{provider}" is asked with a credential of yours, and this request has none: log in to it with your client, so that it sends Authorization, and send the key of the gateway as "{header}: <key>".',
   ),
+  // The reason names a check of the token and, where it is the configuration's doing, its place: never the token or the value of a claim.
+  invalid_token: entryOf(401, 'authentication_error', 'The token is not valid: {reason}.'),
   // Only browsers get these: sessions, and pages of other origins.
   session_ended: { status: 401, type: 'authentication_error', message: 'The session is over. Log in again.' },
   csrf_refused: denied(
@@ -185,6 +187,7 @@ export const errors = {
   overloaded: upstream('The gateway is short of memory and takes no new requests for a moment. Try again.', 503),
   draining: upstream('The gateway is shutting down and begins no new sessions. Try again.', 503),
   store_unavailable: upstream('The keys are not known yet: the state store cannot be read. Try again.', 503),
+  identity_unavailable: upstream('The token cannot be checked now: {reason}. Try again.', 503),
   stored_responses_unavailable: upstream('The stored responses cannot be read now. Try again.', 503),
   kept_ids_unavailable: upstream('It cannot be read now whose files and batches there are. Try again.', 503),
   control_plane_unavailable: upstream('The control plane cannot be reached: {reason}. {consequence}.', 503),

@@ -8,6 +8,7 @@ import { KeyUses } from '../plane/access/key-uses.ts';
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createExpiryLines } from '../plane/expired-rules.ts';
 import { followSecrets } from '../plane/follow-secrets.ts';
+import { TokenKeys } from '../plane/identities/token-keys.ts';
 import { asInstance, identityOf } from '../plane/identity.ts';
 import { keepTickShape } from '../plane/keep-tick-shape.ts';
 import { keepText } from '../plane/kept-text.ts';
@@ -175,6 +176,7 @@ const readiness = (): Readiness =>
     isDiskFull: diskRoomBytes() === 0,
     unusableGuardrails: unusable(),
   });
+const tokenKeys = await TokenKeys.open({ folder: ownFolder, nowMs: authorityMs, log });
 const keptExplanations = new KeptExplanations();
 const ownFailedLogins = createFailedLogins();
 const failedLogins = shareFailedLogins(ownFailedLogins, siblings);
@@ -210,6 +212,7 @@ const observed = createMetrics({
 });
 const metrics = keepText(metricsOfAll(observed, siblings), environment.metricsMaxAgeMs, nowMs);
 const gateway: ServerParts = {
+  tokenKeys,
   budgets,
   cache: answers.cache,
   accessLog,
@@ -242,7 +245,7 @@ const gateway: ServerParts = {
   isMetricsApart: metricsPort !== undefined,
   failedLogins,
   ownNames,
-  keyStreams: createKeyStreams(() => current.get(), authorityMs),
+  keyStreams: createKeyStreams(() => current.get(), authorityMs, tokenKeys),
   keyUses,
   storedResponses: kept.storedResponses,
   homes: kept.homes,
@@ -296,7 +299,11 @@ lifecycle.configFollower = await followConfigOrExit(identity, {
   ownFolder,
   nowMs,
   log,
-  apply: (config, revision) => publisher.config(config, revision),
+  apply(config, revision) {
+    const commit = tokenKeys.prepare(config.identities);
+    publisher.config(config, revision);
+    commit();
+  },
 });
 lifecycle.counters = await keepCounters({
   store,

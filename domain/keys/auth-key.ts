@@ -4,6 +4,7 @@ import { timestamp } from '../timestamp.ts';
 import { normaliseUserPath } from '../user-path.ts';
 import { type ModelAccess, modelAccess } from './model-access.ts';
 import { isRole, type Role } from './role.ts';
+import type { TokenOfKey } from './token-of-key.ts';
 
 /** The kind of these documents in the state store; the id is a UUID. */
 export const authKeyKind = 'auth_key';
@@ -35,6 +36,8 @@ export interface AuthKey {
   readonly updatedAtMs: number;
   /** `master_key`, `anonymous`, or the id of the key that issued it. */
   readonly createdBy: string;
+  /** Of a key that stands for a verified token of an identity; such a key is stored nowhere. */
+  readonly token?: TokenOfKey;
 }
 
 /** The fields of a key that are not computed. */

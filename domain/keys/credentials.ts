@@ -18,7 +18,8 @@ export interface Credentials {
 /** The caller of a token. */
 export type Caller =
   | { readonly kind: 'master_key' | 'anonymous'; readonly key?: never }
-  | { readonly kind: 'managed_key'; readonly key: AuthKey };
+  /** `identity`: a token of an identity provider, which stands for a key. */
+  | { readonly kind: 'managed_key' | 'identity'; readonly key: AuthKey };
 
 const master: Caller = Object.freeze({ kind: 'master_key' });
 const anonymous: Caller = Object.freeze({ kind: 'anonymous' });
@@ -82,6 +83,8 @@ export interface FailedLogin {
   readonly reason: LoginFailure;
   readonly keyId?: string;
   readonly userPath?: string | undefined;
+  /** Of a token: the identity that it says it is of, and the check that failed. */
+  readonly token?: { readonly identity: string; readonly check: string };
 }
 
 /**

@@ -5,6 +5,7 @@ import type { AuthMethod } from './request-record.ts';
 const methods: Readonly<Record<Caller['kind'], AuthMethod>> = {
   master_key: 'master_key',
   managed_key: 'api_key',
+  identity: 'jwt',
   anonymous: 'no_key',
 };
 

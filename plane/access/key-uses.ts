@@ -13,7 +13,8 @@ export class KeyUses {
 
   /** A request with this key was let in. Undefined: with another credential. `nowMs`: Unix milliseconds. */
   note(keyId: string | undefined, nowMs: number): void {
-    if (keyId === undefined) return;
+    // A colon is in the ids of keys that are not stored: those of the configuration, and tokens.
+    if (keyId === undefined || keyId.includes(':')) return;
     const hour = Math.floor(nowMs / hourMs);
     if (hour !== this.#hour) this.#begin(hour);
     const before = this.#hours.get(keyId);

@@ -120,7 +120,8 @@ export async function createPluginServer(gateway: PluginServerParts, host: Plugi
       const path = pathOf(request.url ?? '');
       const { credentials } = gateway.current();
       const isPublic = publicPaths.has(path);
-      const principal = isPublic ? anonymous : authenticate(exchange, credentials, gateway);
+      const authenticated = isPublic ? anonymous : authenticate(exchange, credentials, gateway);
+      const principal = authenticated instanceof Promise ? await authenticated : authenticated;
       if (!isPublic) exchange.caller = principal;
       gateway.keyUses.note(principal.keyId, exchange.startedAtMs);
       const refused = noRoute(request.method ?? '', path, known);

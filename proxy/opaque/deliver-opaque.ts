@@ -41,7 +41,7 @@ export function deliverOpaque(
   const hasBody = method !== 'HEAD' && answer.status !== 204 && answer.status !== 304;
   const tapped: Tapped = hasBody ? aim.tap(answer, target) : { taps: [], usage: undefined };
   const { taps, usage, answer: told = answer } = tapped;
-  return { delivery: { answer: told, provider, taps, headers, keyId: principal?.keyId }, usage };
+  return { delivery: { answer: told, provider, taps, headers, holder: principal }, usage };
 }
 
 type Redirecting = Pick<OpaqueTarget, 'path'> & {

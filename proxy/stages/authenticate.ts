@@ -1,20 +1,31 @@
 // Stage 1: who is calling. Every refusal is the same, so that a caller without a key learns nothing.
 import type { Socket } from 'node:net';
 import type { AuthKey } from '../../domain/keys/auth-key.ts';
-import { bearerToken, type Caller, type Credentials, failedLogin, identify } from '../../domain/keys/credentials.ts';
+import {
+  bearerToken,
+  type Caller,
+  type Credentials,
+  failedLogin,
+  identify,
+  identifyDigest,
+} from '../../domain/keys/credentials.ts';
 import type { ModelAccess } from '../../domain/keys/model-access.ts';
 import { hasRight } from '../../domain/keys/role.ts';
+import { digestOf } from '../../domain/keys/secret.ts';
+import { dashboardKey } from '../../domain/keys/token-key.ts';
 import { foldUserPath } from '../../domain/user-path.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
+import { failedToken, isUndecided } from '../../plane/access/refused-token.ts';
+import type { RefusedToken, TokenKeys } from '../../plane/identities/token-keys.ts';
 import { rightOf } from '../../schemas/admin-rights.ts';
 import { readUserPath } from '../call/user-path.ts';
-import { refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../errors.ts';
 import type { Exchange } from '../http/exchange.ts';
 
 /** Who calls. */
 export interface Principal {
   readonly kind: Caller['kind'];
-  /** The managed key's id. */
+  /** The managed key's id; of a token `IDENTITY:SUBJECT`. */
   readonly keyId: string | undefined;
   /** The consumer whose rules apply, normalised and in lower case: what belongs to it is kept under this name. */
   readonly userPath: string;
@@ -27,12 +38,15 @@ export interface Principal {
   readonly labels?: readonly string[] | undefined;
   /** Whether it may read explanations of requests, which show more than the caller itself may see. */
   readonly mayReadExplanations?: boolean;
+  /** The key that a token stands for; absent: the caller has another credential. */
+  readonly tokenKey?: AuthKey | undefined;
 }
 
 const ofExplanations = rightOf('GET', '/admin/explain/:id');
 
 export interface AuthenticateParts {
   readonly failedLogins: Pick<FailedLogins, 'note'>;
+  readonly tokenKeys: Pick<TokenKeys, 'known' | 'now' | 'judge'>;
   /** The time by which keys end. Unix milliseconds. */
   readonly authorityMs: () => number;
 }
@@ -56,13 +70,14 @@ const accepted = new WeakMap<Socket, Accepted>();
  * Throws 401 `invalid_api_key` for every failure, however many there were (design section 4, Wrong keys: SDKs would wait for the end of
  * a 429, and all clients behind one load balancer share an address), 400 `ambiguous_credentials` when two different keys are sent,
  * 403 `user_path_denied` when the request names a path and its key may not, and 400 `invalid_user_path` when that path counts and is
- * none. While the keys could not be read yet, an unknown one gets 503 `store_unavailable`.
+ * none. While the keys could not be read yet, an unknown one gets 503 `store_unavailable`. A token of an identity is a key, too: 401
+ * `invalid_token` says which check failed. Only a token that is not known yet gives a promise: its signature is verified on another thread.
  */
 export function authenticate(
   exchange: Exchange,
   credentials: Credentials,
-  { failedLogins, authorityMs }: AuthenticateParts,
-): Principal {
+  { failedLogins, authorityMs, tokenKeys }: AuthenticateParts,
+): Principal | Promise<Principal> {
   const { head, request } = exchange;
   const nowMs = authorityMs();
   const { userPath, gatewayKey, ambiguousCredentials } = head;
@@ -81,12 +96,33 @@ export function authenticate(
     before.authorization === authorization &&
     before.apiKey === apiKey &&
     before.userPath === userPath &&
-    nowMs < before.expiresAtMs
+    nowMs < before.expiresAtMs &&
+    isCurrent(before.principal, tokenKeys)
   ) {
     return before.principal;
   }
   const shown = authorization === undefined ? apiKey : bearerToken(authorization);
-  const caller = identify(shown, credentials, nowMs);
+  const digest = shown === undefined ? undefined : digestOf(shown);
+  const caller =
+    digest === undefined ? identify(shown, credentials, nowMs) : identifyDigest(digest, credentials, nowMs);
+  const letIn = (found: Caller): Principal => {
+    const principal = principalOf(found, exchange);
+    const expiresAtMs = found.key?.expiresAtMs ?? Number.POSITIVE_INFINITY;
+    accepted.set(request.socket, { authorization, apiKey, userPath, credentials, expiresAtMs, principal });
+    return principal;
+  };
+  if (caller !== undefined && caller.kind !== 'anonymous') return letIn(caller);
+  // A managed key comes first, whatever its form.
+  if (shown !== undefined && digest !== undefined && credentials.keys.get(digest) === undefined) {
+    const key = tokenKeys.known(digest);
+    if (key !== undefined) return letIn({ kind: 'identity', key });
+    const judging = tokenKeys.judge(shown, digest);
+    if (judging !== undefined)
+      return judging.then((judged) => {
+        if (judged.refused !== undefined) throw refusalOfToken(judged.refused, exchange, failedLogins);
+        return letIn({ kind: 'identity', key: judged.key });
+      });
+  }
   if (caller === undefined) {
     const failed = failedLogin(shown, authorization !== undefined, credentials);
     failedLogins.note(failed.reason);
@@ -94,10 +130,27 @@ export function authenticate(
     if (shown === undefined || credentials.isComplete) throw refusal('invalid_api_key');
     throw refusal('store_unavailable', { headers: { 'retry-after': '1' } });
   }
-  const principal = principalOf(caller, exchange);
-  const expiresAtMs = caller.key?.expiresAtMs ?? Number.POSITIVE_INFINITY;
-  accepted.set(request.socket, { authorization, apiKey, userPath, credentials, expiresAtMs, principal });
-  return principal;
+  return letIn(caller);
+}
+
+/** A token has the rights of the configuration in force. */
+function isCurrent({ tokenKey }: Principal, tokenKeys: Pick<TokenKeys, 'now'>): boolean {
+  return tokenKey === undefined || tokenKeys.now(tokenKey) === tokenKey;
+}
+
+/** Counts the refused token. 401 `invalid_token`, or 503 `identity_unavailable` when nothing is known about it. */
+export function refusalOfToken(
+  refused: RefusedToken,
+  exchange: Exchange,
+  failedLogins: Pick<FailedLogins, 'note'>,
+): Refusal {
+  const failed = failedToken(refused);
+  failedLogins.note(failed.reason);
+  exchange.caller = failed;
+  const fill = { reason: refused.message };
+  return isUndecided(refused)
+    ? refusal('identity_unavailable', { fill, headers: { 'retry-after': '1' } })
+    : refusal('invalid_token', { fill });
 }
 
 /** The path a request names for itself. Throws 403 `user_path_denied` when its key may not: unseen, it would evade the caps of that path. */
@@ -139,6 +192,7 @@ function principalAt(shownPath: string, { kind, key }: Caller): Principal {
     allowedModels: key?.modelAccess,
     keyHash: key?.digest.slice(0, 16),
     labels: key === undefined || key.labels.length === 0 ? undefined : key.labels,
-    mayReadExplanations: hasRight(key, ofExplanations),
+    mayReadExplanations: hasRight(key && dashboardKey(key), ofExplanations),
+    ...(key?.token === undefined ? {} : { tokenKey: key }),
   };
 }

@@ -3,6 +3,7 @@ import type { Answer, Tap } from '../answer.ts';
 import { type Call, memberOf } from '../call/call.ts';
 import type { Surface } from '../dialects/dialect.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { KeyHolder } from '../kept/key-streams.ts';
 import { SecretsTap } from '../providers/secrets-tap.ts';
 import { AnswerNamesTap } from '../records/spans/answer-names.ts';
 import type { UsageSource } from '../tokens/token-usage.ts';
@@ -22,7 +23,7 @@ export interface Delivered {
 
 /** Who gets it. */
 interface Asker {
-  readonly principal: { readonly keyId: string | undefined } | undefined;
+  readonly principal: KeyHolder | undefined;
   readonly exchange: Pick<Exchange, 'id' | 'trace'>;
   /** Parts of its request that guardrails left out. */
   readonly guarding?: { readonly leftOut?: readonly string[] } | undefined;
@@ -47,14 +48,13 @@ export function deliver(
   const { consumer, surface } = routed;
   const dropped = droppedOf(guarding, reading);
   const headers = announce({ ...accepted, consumer, surface, dropped }, exchange.id, now);
-  const keyId = principal?.keyId;
   const named: Tap[] = [new AnswerNamesTap(answer, names, secrets)];
   if (exchange.trace?.isSampled) named.push(new AnswerNamesTap(answer, exchange.trace, secrets));
   if (reading === undefined) {
     const choices = answer.stream ? choicesOf(routed.call) : undefined;
     const usage = new UsageTap(routed, accepted, { readsUsage: usageEnabled, choices });
     const taps = [...named, usage, new SecretsTap(secrets, answer.stream)];
-    return { delivery: { answer, provider, taps, headers, keyId }, usage };
+    return { delivery: { answer, provider, taps, headers, holder: principal }, usage };
   }
   const { translated, answer: read, written } = reading;
   const report = (error: unknown): void => reportFailure(error, exchange.id);
@@ -62,7 +62,7 @@ export function deliver(
   const asked = { asked: routed, secrets, readsUsage: usageEnabled, nowMs: now, report, rescuing };
   const usage = new TranslationTap({ answer, translated, read, written, ...asked });
   const told = new TranslatedHead(answer, routed.call.stream);
-  return { delivery: { answer: told, provider, taps: [...named, usage], headers, keyId }, usage };
+  return { delivery: { answer: told, provider, taps: [...named, usage], headers, holder: principal }, usage };
 }
 
 /** How many choices were asked for; one where that is not said clearly. */
@@ -74,5 +74,5 @@ function choicesOf(call: Call): number {
 
 /** An answer of the gateway itself. */
 export function ownDelivery(answer: Answer, surface: Surface, requestId: string): Delivery {
-  return { answer, provider: undefined, taps: [], headers: idHeaders(surface, requestId), keyId: undefined };
+  return { answer, provider: undefined, taps: [], headers: idHeaders(surface, requestId), holder: undefined };
 }

@@ -50,12 +50,12 @@ export function enter(
 }
 
 /**
- * What `enter` gives, when the state store has answered. Nothing of the body is read meanwhile; throws the Refusal of a client that has left,
+ * The result of a step before the body, when it is there. Nothing of the body is read meanwhile; throws the Refusal of a client that has left,
  * or whose body is broken.
  */
-export async function entered(exchange: ModelRequest, entering: Promise<Entered>): Promise<Entered> {
+export async function whileItComes<Result>(exchange: ModelRequest, step: Promise<Result>): Promise<Result> {
   // A trip that waits by itself is told what happens meanwhile.
-  if (exchange.waiting !== undefined) return entering;
+  if (exchange.waiting !== undefined) return step;
   let broken: Refusal | undefined;
   exchange.waiting = {
     gone() {},
@@ -63,11 +63,15 @@ export async function entered(exchange: ModelRequest, entering: Promise<Entered>
       broken = refused;
     },
   };
-  const outcome = await entering;
-  exchange.waiting = undefined;
+  let result: Result;
+  try {
+    result = await step;
+  } finally {
+    exchange.waiting = undefined;
+  }
   if (exchange.gone) throw refusal('client_left');
   if (broken !== undefined) throw broken;
-  return outcome;
+  return result;
 }
 
 /**

@@ -6,7 +6,7 @@ import { fixedHeaderList } from '../http/answer-headers.ts';
 import { ClientSink } from '../http/client-sink.ts';
 import type { Exchange, Waiting } from '../http/exchange.ts';
 import { endAnswer } from '../http/linger.ts';
-import type { KeyStreams } from '../kept/key-streams.ts';
+import type { KeyHolder, KeyStreams } from '../kept/key-streams.ts';
 
 /** An answer, and how it goes to the client. */
 export interface Delivery {
@@ -17,8 +17,8 @@ export interface Delivery {
   readonly taps: readonly Tap[];
   /** Headers besides the answer's own, names and values in turn. */
   readonly headers: readonly string[];
-  /** The managed key whose end is the end of the stream. */
-  readonly keyId: string | undefined;
+  /** Whose key or token must hold for as long as the stream lasts. */
+  readonly holder: KeyHolder | undefined;
 }
 
 /** How a trip ended. */
@@ -123,13 +123,13 @@ class Flow implements Sink, Waiting {
   }
 
   start(): void {
-    const { answer, keyId } = this.#delivery;
+    const { answer, holder } = this.#delivery;
     this.#exchange.response.on('drain', () => {
       if (!this.#isPausing) answer.resume();
     });
     this.#exchange.waiting = this;
-    if (answer.stream && keyId !== undefined) {
-      this.#unwatch = this.#parts.keyStreams.watch(keyId, () => answer.cancel(keyRevoked));
+    if (answer.stream && holder?.keyId !== undefined) {
+      this.#unwatch = this.#parts.keyStreams.watch(holder, () => answer.cancel(keyRevoked));
     }
     answer.attach(this);
   }

@@ -22,7 +22,7 @@ export interface TripKind<Kind extends Trip, Answer> extends Settling {
   /** Stage 0: what stands against the request by its head alone. */
   readonly checkHead: (trip: Kind) => void;
   /** Stage 1: who calls. */
-  readonly identify: (trip: Kind) => void;
+  readonly identify: (trip: Kind) => void | Promise<void>;
   /** Stage 2. */
   readonly admission: (trip: Kind) => Admission;
   /** It enters behind the cache, because a hit counts nothing (spec, Limits 9). */

@@ -18,7 +18,7 @@ import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { renew } from '../stages/admit.ts';
 import { attempt } from '../stages/attempt.ts';
 import type { Accepted, FailedAttempt } from '../stages/attempts.ts';
-import { type AuthenticateParts, authenticate } from '../stages/authenticate.ts';
+import { type AuthenticateParts, authenticate, type Principal } from '../stages/authenticate.ts';
 import { settleCache, takeForCache } from '../stages/cache/keep-cached.ts';
 import { lookUp } from '../stages/cache/look-up.ts';
 import { candidates, payable } from '../stages/candidates.ts';
@@ -195,9 +195,13 @@ function guardedOf({ guarded }: ModelTrip): Guarded {
   return guarded;
 }
 
-function identify(trip: ModelTrip, parts: ModelParts): void {
+function identify(trip: ModelTrip, parts: ModelParts): void | Promise<void> {
+  const { exchange, snapshot } = trip;
+  return followed(authenticate(exchange, snapshot.credentials, parts), (principal) => begin(trip, principal, parts));
+}
+
+function begin(trip: ModelTrip, principal: Principal, parts: ModelParts): void {
   const { endpoint, exchange, snapshot, path } = trip;
-  const principal = authenticate(exchange, snapshot.credentials, parts);
   trip.principal = principal;
   parts.keyUses.note(principal.keyId, exchange.startedAtMs);
   trip.capture = parts.records.capture(snapshot, principal.userPath);

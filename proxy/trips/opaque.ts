@@ -23,6 +23,7 @@ import {
 import { ClientBody } from '../opaque/client-body.ts';
 import { deliverOpaque } from '../opaque/deliver-opaque.ts';
 import type { Aim, DoorParts, OpaqueDoor, OpaqueTarget } from '../opaque/door.ts';
+import { followed } from '../pacing/slices.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { reserve } from '../stages/admit.ts';
 import { type AuthenticateParts, authenticate } from '../stages/authenticate.ts';
@@ -157,12 +158,14 @@ export function opaqueKind(parts: OpaqueParts): TripKind<OpaqueTrip, Delivery> {
     },
     identify(trip) {
       const { body, exchange, snapshot } = trip;
-      trip.principal = authenticate(exchange, snapshot.credentials, parts);
-      const { keyId, userPath } = trip.principal;
-      parts.keyUses.note(keyId, exchange.startedAtMs);
-      trip.capture = parts.records.capture(snapshot, userPath);
-      if (isTextType(exchange.head.contentType)) body.seen = trip.capture?.passRequest;
-      trip.held = parts.bodies.open(keyId ?? userPath, snapshot);
+      return followed(authenticate(exchange, snapshot.credentials, parts), (principal) => {
+        trip.principal = principal;
+        const { keyId, userPath } = principal;
+        parts.keyUses.note(keyId, exchange.startedAtMs);
+        trip.capture = parts.records.capture(snapshot, userPath);
+        if (isTextType(exchange.head.contentType)) body.seen = trip.capture?.passRequest;
+        trip.held = parts.bodies.open(keyId ?? userPath, snapshot);
+      });
     },
     admission: ({ door: { counts } }) => ({ rules: counts, hasBudget: counts !== 'nothing' }),
     entersLate: () => false,

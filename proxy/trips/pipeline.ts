@@ -2,7 +2,7 @@
 // kind of requests is in the file of that kind; what differs between the kinds is in kind.ts.
 import { Refusal, refusal } from '../errors.ts';
 import type { Overload } from '../http/overload.ts';
-import { type EnterParts, enter, entered, refusalOf } from '../stages/enter.ts';
+import { type EnterParts, enter, refusalOf, whileItComes } from '../stages/enter.ts';
 import type { Ending } from '../stages/relay.ts';
 import { type SettleParts, settle } from '../stages/settle.ts';
 import type { TripKind } from './kind.ts';
@@ -24,12 +24,14 @@ export async function travel<Kind extends Trip, Answer>(
   try {
     if (kind.isOfClient && parts.overload.isOverloaded())
       throw refusal('overloaded', { headers: { 'retry-after': '1' } });
-    checkHead(trip, kind);
-    kind.identify(trip);
+    const checked = checkHead(trip, kind);
+    if (checked instanceof Promise) await checked;
+    const identified = kind.identify(trip);
+    if (identified instanceof Promise) await whileItComes(trip.exchange, identified);
     const isLate = kind.entersLate(trip);
     const entering = isLate ? undefined : enter(trip, kind.admission(trip), parts);
     // Nothing else is awaited before the body is listened for: it may come, or break, with the head.
-    const rejected = entering instanceof Promise ? await entered(trip.exchange, entering) : entering;
+    const rejected = entering instanceof Promise ? await whileItComes(trip.exchange, entering) : entering;
     if (rejected !== undefined) throw refusalOf(rejected, await kind.foresee(trip), trip, parts);
     await kind.receive(trip);
     const resolved = kind.resolve(trip);
@@ -39,7 +41,7 @@ export async function travel<Kind extends Trip, Answer>(
     const found = kind.lookUp(trip);
     const kept = found instanceof Promise ? await found : found;
     const enteringLate = kept === undefined && isLate ? enter(trip, kind.admission(trip), parts) : undefined;
-    const late = enteringLate instanceof Promise ? await entered(trip.exchange, enteringLate) : enteringLate;
+    const late = enteringLate instanceof Promise ? await whileItComes(trip.exchange, enteringLate) : enteringLate;
     if (late !== undefined) throw refusalOf(late, await kind.foresee(trip), trip, parts);
     const relayed = kind.relay(trip, kept ?? (await kind.attempt(trip)));
     trip.ending = relayed instanceof Promise ? await relayed : relayed;
@@ -50,17 +52,26 @@ export async function travel<Kind extends Trip, Answer>(
 }
 
 /** Refuses a request by its head first. The record names the caller, where it is known. */
-function checkHead<Kind extends Trip, Answer>(trip: Kind, kind: TripKind<Kind, Answer>): void {
+function checkHead<Kind extends Trip, Answer>(trip: Kind, kind: TripKind<Kind, Answer>): void | Promise<void> {
   try {
     kind.checkHead(trip);
   } catch (refused) {
-    try {
-      kind.identify(trip);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-    }
-    throw refused;
+    return identifyRefused(trip, kind, refused);
   }
+}
+
+async function identifyRefused<Kind extends Trip, Answer>(
+  trip: Kind,
+  kind: TripKind<Kind, Answer>,
+  refused: unknown,
+): Promise<void> {
+  try {
+    const identified = kind.identify(trip);
+    if (identified instanceof Promise) await whileItComes(trip.exchange, identified);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+  }
+  throw refused;
 }
 
 function refuse<Kind extends Trip, Answer>(

@@ -5,6 +5,7 @@ import { RequestFacts } from '../call/request-facts.ts';
 import { refusal } from '../errors.ts';
 import { isGuarded } from '../guardrails/applying.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { followed } from '../pacing/slices.ts';
 import type { AskedInVain, Granted } from '../realtime/ask-targets.ts';
 import { closedToGuarded } from '../realtime/closed-to-guarded.ts';
 import { hasRealtime } from '../realtime/doors.ts';
@@ -44,11 +45,13 @@ export abstract class RealtimeTrip<Value> extends Trip<Exchange, Granted<Value>,
 export function identifyCaller(
   trip: RealtimeTrip<unknown>,
   parts: AuthenticateParts & { readonly keyUses: KeyUses },
-): void {
+): void | Promise<void> {
   const { exchange, snapshot } = trip;
-  trip.principal = authenticate(exchange, snapshot.credentials, parts);
-  exchange.caller = trip.principal;
-  parts.keyUses.note(trip.principal.keyId, exchange.startedAtMs);
+  return followed(authenticate(exchange, snapshot.credentials, parts), (principal) => {
+    trip.principal = principal;
+    exchange.caller = principal;
+    parts.keyUses.note(principal.keyId, exchange.startedAtMs);
+  });
 }
 
 /** The model that a session asks for, and the first parameter of its query that may route elsewhere. */

@@ -201,10 +201,10 @@ function watchKey(
   session: Session,
   { keyStreams }: SessionParts,
 ): (() => void) | undefined {
-  const { keyId, kind } = caller;
+  const { kind } = caller;
   const { masterKeyDigest } = snapshot.credentials;
   const end = (): void => session.end(keyRevoked);
-  if (keyId !== undefined) return keyStreams.watch(keyId, end, true);
+  if (caller.keyId !== undefined) return keyStreams.watch(caller, end, true);
   return kind === 'master_key' && masterKeyDigest !== undefined
     ? keyStreams.watchMaster(masterKeyDigest, end)
     : undefined;

@@ -11,6 +11,7 @@ import { checkBody } from '../kept/objects/gated-body.ts';
 import type { KeptHomes } from '../kept/objects/kept-homes.ts';
 import { ownerOf, seesAll } from '../kept/owner.ts';
 import { rateLimitHeaders } from '../limits/headers.ts';
+import { followed } from '../pacing/slices.ts';
 import { failureRefusal, invalid, wholeRejection } from '../providers/provider-error.ts';
 import { providerHeaders } from '../providers/upstream-id.ts';
 import { askTargets, type Granted, type Reply } from '../realtime/ask-targets.ts';
@@ -79,8 +80,9 @@ export function signallingKind(parts: SignallingParts): TripKind<SignallingTrip,
       expectLength(head, limit);
     },
     identify(trip) {
-      identifyCaller(trip, parts);
-      trip.held = parts.bodies.open(trip.caller.keyId ?? trip.caller.userPath, trip.snapshot);
+      return followed(identifyCaller(trip, parts), () => {
+        trip.held = parts.bodies.open(trip.caller.keyId ?? trip.caller.userPath, trip.snapshot);
+      });
     },
     admission: () => ({ rules: 'everything', hasBudget: true }),
     entersLate: () => false,

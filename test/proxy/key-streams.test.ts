@@ -18,8 +18,8 @@ await test('a session ends when its key has expired by the clock as it is then, 
   );
   const cut = new Set<string>();
   const unwatch = [
-    streams.watch('a', () => void cut.add('a'), true),
-    streams.watch('b', () => void cut.add('b'), true),
+    streams.watch({ keyId: 'a' }, () => void cut.add('a'), true),
+    streams.watch({ keyId: 'b' }, () => void cut.add('b'), true),
     streams.watchMaster('first', () => void cut.add('first')),
   ];
   t.teardown(() => unwatch.map((end) => end()));

@@ -48,6 +48,9 @@ export function exchangeOf(headers: Record<string, string>, socket = new Socket(
   return openExchange(request, new ServerResponse(request), headSettings, startedAtMs);
 }
 
+/** A gateway without identities. */
+export const noTokens = { known: () => undefined, now: () => undefined, judge: () => undefined };
+
 /** Unexpected failures. */
 export const reported: unknown[] = [];
 

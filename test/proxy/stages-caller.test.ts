@@ -7,8 +7,8 @@ import { digestOf } from '../../domain/keys/secret.ts';
 import { sealSession } from '../../domain/keys/session.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { authenticateAdmin } from '../../proxy/admin/authenticate-admin.ts';
-import { authenticate } from '../../proxy/stages/authenticate.ts';
-import { exchangeOf, open, refusedBy } from './stage-parts.ts';
+import { authenticate, type Principal } from '../../proxy/stages/authenticate.ts';
+import { exchangeOf, noTokens, open, refusedBy } from './stage-parts.ts';
 
 // --- authenticate
 
@@ -22,7 +22,8 @@ const failedLogins = createFailedLogins();
 /** Authenticates a request with these headers at this moment, as the first one of a connection unless given one. */
 function showing(headers: Record<string, string>, known: Credentials, atMs = 0, socket = new Socket()) {
   const exchange = exchangeOf(headers, socket, atMs);
-  return authenticate(exchange, known, { failedLogins, authorityMs: () => atMs });
+  const parts = { failedLogins, authorityMs: () => atMs, tokenKeys: noTokens };
+  return authenticate(exchange, known, parts) as Principal;
 }
 
 function keyOf(id: string, more: object = {}): AuthKey {

@@ -34,7 +34,7 @@ export interface Stand {
 export function deliveryOf(routed: RoutedCall, accepted: Accepted): { delivery: Delivery; tap: UsageTap } {
   const { answer, target } = accepted;
   const tap = new UsageTap(routed, accepted, { readsUsage: true });
-  return { tap, delivery: { answer, provider: target.upstream.name, taps: [tap], headers: [], keyId: undefined } };
+  return { tap, delivery: { answer, provider: target.upstream.name, taps: [tap], headers: [], holder: undefined } };
 }
 
 /** A server of two stages: every POST goes to the alias `all`, whose targets are the providers in order. */

@@ -48,13 +48,13 @@ interface KeepingParts {
 export function takeForCache(delivery: Delivery, { row, caching }: Kept, { cache }: KeepingParts): Delivery {
   if (caching === undefined) return delivery;
   const { answer } = delivery;
-  const { provider, keyId } = delivery;
+  const { provider, holder } = delivery;
   const headers = [...delivery.headers, cacheHeader, caching.outcome];
   if (caching.key === undefined || answer.status !== 200) return { ...delivery, headers };
   const { mostEntryBytes: mostBytes } = caching.settings;
   const { operation } = row;
   caching.tap = new AnswerTap(answer, { operation, budget: cache.captures, mostBytes });
-  return { answer, provider, taps: [...delivery.taps, caching.tap], headers, keyId };
+  return { answer, provider, taps: [...delivery.taps, caching.tap], headers, holder };
 }
 
 /** The request is over: counts what the cache was to it, keeps its answer, and tells those that wait for it. `end` undefined: it could not be counted. */

@@ -144,7 +144,7 @@ function put(hit: CachedAnswer, body: Buffer, { asked, trip, caching, parts }: S
   const contentType = stream ? 'text/event-stream; charset=utf-8' : 'application/json; charset=utf-8';
   const headers = [...idHeaders(row.surface, exchange.id), cacheHeader, 'hit', 'age', String(ageSeconds)];
   const answer = wholeAnswer(body, { contentType, stream });
-  asked.kept = { answer, provider: undefined, taps: [], headers, keyId: undefined };
+  asked.kept = { answer, provider: undefined, taps: [], headers, holder: undefined };
   return true;
 }
 

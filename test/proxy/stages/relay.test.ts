@@ -65,7 +65,7 @@ async function relayed(t: Test, answer: Answer, taps: readonly Tap[]) {
       0,
     );
     response.on('close', () => closeExchange(exchange));
-    const delivery = { answer, provider: undefined, taps, headers: ['x-kept', 'yes'], keyId: undefined };
+    const delivery = { answer, provider: undefined, taps, headers: ['x-kept', 'yes'], holder: undefined };
     ended.resolve(relay(delivery, exchange, parts));
   });
   t.teardown(() => server.close());
