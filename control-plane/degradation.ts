@@ -133,6 +133,12 @@ const causes: Readonly<Record<string, (body: HeartbeatBody) => string | undefine
       : `it says so itself, and serves with the rules and keys in force: ${store_trouble}`,
   provider_key_unusable: ({ secret_problems = [] }) => secret_problems[0],
   guardrail_unusable: ({ unusable_guardrails = [] }) => named(unusable_guardrails),
+  provider_credential_missing: ({ cloud_identities = [] }) =>
+    named(
+      cloud_identities.flatMap((identity) =>
+        identity[6] ? [] : `${identity[0]}: ${identity[5] ?? 'none has come yet'}`,
+      ),
+    ),
   providers_left_out: ({ left_out_providers = [] }) => named(left_out_providers),
   provider_key_refused: ({ refused_keys = [] }) => named(refused_keys.map(refusalWords)),
   targets_unusable: ({ unusable_targets = [] }) =>

@@ -1,7 +1,14 @@
 // The present facts in a heartbeat: the figures of rules, targets, discovered models, and counts of the cache and of guardrails.
-import { type HeartbeatBody, mostDiscovered, mostProbes, mostRefusedKeys } from '../../store/state/heartbeat-body.ts';
+import {
+  type HeartbeatBody,
+  mostDiscovered,
+  mostIdentities,
+  mostProbes,
+  mostRefusedKeys,
+} from '../../store/state/heartbeat-body.ts';
 import { mostVerdictCounts } from '../../store/state/heartbeat-counts.ts';
 import type { ResponseCache } from '../cache/response-cache.ts';
+import type { CloudIdentities } from '../cloud-identity/identities.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { GuardrailTally } from '../guardrails/tally.ts';
 import type { Limiter } from '../limits/limiter.ts';
@@ -18,11 +25,12 @@ export interface LiveParts extends CountedParts {
   readonly discovery: Pick<Discovery, 'known'>;
   readonly probes: Pick<Prober, 'known'>;
   readonly providerKeys: Pick<ProviderKeys, 'troubled'>;
+  readonly identities: Pick<CloudIdentities, 'status'>;
 }
 
 /** `nowMs`: Unix milliseconds, whole. Requests come in between: there may be ten thousand rules. */
 export async function liveFacts(
-  { limiter, targets, discovery, probes, providerKeys, ...counted }: LiveParts,
+  { limiter, targets, discovery, probes, providerKeys, identities, ...counted }: LiveParts,
   nowMs: number,
 ): Promise<OwnFacts['live']> {
   const figures = await inSlices(limiter.live(nowMs));
@@ -33,6 +41,7 @@ export async function liveFacts(
     ...reportDiscovered(discovery),
     ...reportProbes(probes),
     ...reportRefused(providerKeys),
+    ...reportIdentities(identities),
     ...reportCounts(counted),
   };
 }
@@ -76,6 +85,28 @@ function reportRefused(keys: Pick<ProviderKeys, 'troubled'>): Pick<HeartbeatBody
     refused_keys: refused.map(
       ({ provider, position, count, trouble }) => [provider, position, count, trouble.kind, trouble.sinceMs] as const,
     ),
+  };
+}
+
+/** The first hundred; nothing when there are none. */
+function reportIdentities(identities: Pick<CloudIdentities, 'status'>): Pick<HeartbeatBody, 'cloud_identities'> {
+  const known = identities.status().slice(0, mostIdentities);
+  if (known.length === 0) return {};
+  const whole = (moment: number | undefined): number | null =>
+    moment === undefined || !Number.isFinite(moment) ? null : Math.floor(moment);
+  return {
+    cloud_identities: known.map(({ provider, source, principal = null, problem = null, isValid, sessions, ...at }) => {
+      return [
+        provider,
+        source,
+        principal,
+        whole(at.endsAtMs),
+        whole(at.renewedAtMs),
+        problem,
+        isValid,
+        sessions,
+      ] as const;
+    }),
   };
 }
 

@@ -116,6 +116,7 @@ export interface OwnFacts {
     | 'asked_target_count'
     | 'discovered_models'
     | 'probes'
+    | 'cloud_identities'
     | 'refused_keys'
     | 'cache'
     | 'verdicts'

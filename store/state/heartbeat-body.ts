@@ -63,12 +63,29 @@ export interface HeartbeatBody {
   readonly discovered_models?: readonly DiscoveredModels[];
   /** Providers that are probed, up to `mostProbes`; absent when there are none. */
   readonly probes?: readonly ReportedProbe[];
+  /** Providers with a cloud identity, up to `mostIdentities`; absent when there are none. */
+  readonly cloud_identities?: readonly ReportedIdentity[];
 }
 
 export type LimitScope = 'fleet' | 'replica';
 
 /** `lost`: it does not answer, and on_store_loss says what holds. `recovering`: it waits until all proxies have told what they hold. */
 export type LimitStoreState = 'up' | 'lost' | 'recovering';
+
+/**
+ * The identity of a provider at a cloud: whose it is, when its credential ends and was renewed, why the last renewal failed, and how many
+ * sessions with tags of callers there are. Null: unknown, no end, or no failure.
+ */
+export type ReportedIdentity = readonly [
+  provider: string,
+  source: string,
+  principal: string | null,
+  endsAtMs: number | null,
+  renewedAtMs: number | null,
+  problem: string | null,
+  isValid: boolean,
+  sessions: number,
+];
 
 /** The last probe of a provider. `model` null: it is asked for its models. `outcome`: see the schema of /admin/status; null: none is known. */
 export type ReportedProbe = readonly [
@@ -152,6 +169,8 @@ export const mostRefusedKeys = 100;
 export const mostAskedTargets = 200;
 /** How long calls of targets are counted for. */
 export const callWindowSeconds = 60;
+/** The most cloud identities. */
+export const mostIdentities = 100;
 /** The most providers that are probed. */
 export const mostProbes = 100;
 /** The most providers that are asked for their models. */
@@ -213,6 +232,8 @@ function parse(body: object): HeartbeatBody | undefined {
     (said.asked_target_count === undefined || isNumber(said.asked_target_count)) &&
     (said.cache === undefined || isCacheFacts(said.cache)) &&
     (said.verdicts === undefined || areVerdictCounts(said.verdicts)) &&
+    (said.cloud_identities === undefined ||
+      (Array.isArray(said.cloud_identities) && said.cloud_identities.every(isReportedIdentity))) &&
     (said.probes === undefined || (Array.isArray(said.probes) && said.probes.every(isReportedProbe))) &&
     (found === undefined || (Array.isArray(found) && found.every(isDiscovered)));
   return isWhole ? (body as HeartbeatBody) : undefined;
@@ -288,6 +309,19 @@ function isReportedProbe(value: unknown): value is ReportedProbe {
   const [provider, model, outcome, atMs] = value as unknown[];
   const isKnown = probeOutcomes.has(outcome) && isMoment(atMs);
   return isText(provider) && (model === null || isText(model)) && (isKnown || (outcome === null && atMs === null));
+}
+
+function isReportedIdentity(value: unknown): value is ReportedIdentity {
+  if (!Array.isArray(value)) return false;
+  const [provider, source, principal, endsAtMs, renewedAtMs, problem, isValid, sessions] = value as unknown[];
+  return (
+    isText(provider) &&
+    isText(source) &&
+    [principal, problem].every((text) => text === null || isText(text)) &&
+    [endsAtMs, renewedAtMs].every((moment) => moment === null || isMoment(moment)) &&
+    typeof isValid === 'boolean' &&
+    isNumber(sessions)
+  );
 }
 
 function isMoment(value: unknown): value is number {

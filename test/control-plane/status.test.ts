@@ -60,6 +60,7 @@ await test('a proxy that enforces what is desired is shown with all it says', as
       refused_keys: [],
       discovered_models: [],
       probes: [],
+      cloud_identities: [],
     },
   ]);
 });
@@ -249,6 +250,44 @@ await test('a key that a provider refuses is shown with its place and since when
       {
         refused_keys: [{ provider: 'openai', key: 2, keys: 3, reason: 'key_refused', since }],
         unusable_targets: [{ reason: 'key_refused', since }],
+      },
+    ],
+  });
+});
+
+await test('a cloud identity is shown with its end, and why it has no credential', async (t) => {
+  const plane = await startStatus(t);
+  const source = 'AWS default chain';
+  await plane.beat('proxy-1', {
+    ...healthy,
+    ready: ['degraded', ['provider_credential_missing']],
+    cloud_identities: [
+      ['good', source, 'account 1', start + 60_000, start, null, true, 3],
+      ['bad', source, null, null, null, 'STS is down', false, 0],
+    ],
+  });
+  t.match(await plane.look(), {
+    degraded: [{ reason: 'provider_credential_missing', cause: 'bad: STS is down' }],
+    proxies: [
+      {
+        cloud_identities: [
+          {
+            provider: 'good',
+            source,
+            principal: 'account 1',
+            valid: true,
+            expires_at: '2026-06-01T00:01:00.000Z',
+            sessions: 3,
+          },
+          {
+            provider: 'bad',
+            principal: null,
+            valid: false,
+            expires_at: null,
+            renewed_at: null,
+            last_error: 'STS is down',
+          },
+        ],
       },
     ],
   });

@@ -31,6 +31,10 @@ await test('what a proxy says of its troubles is checked, and older proxies say 
     config_rejected: ['9f86d081', 1],
     store_trouble: 'it is full',
     refused_keys: [['p', 1, 2, 'key_refused', 3]],
+    cloud_identities: [
+      ['p', 'AWS default chain', 'account 1', 2, 1, null, true, 0],
+      ['p', 'AWS default chain', null, null, null, 'STS is down', false, 0],
+    ],
     unusable_targets: [
       ['p', 'm', 'resting', 1],
       ['p', 'm', 'key_refused', 1, 2],
@@ -45,6 +49,8 @@ await test('what a proxy says of its troubles is checked, and older proxies say 
     { config_rejected: [7, 1] },
     { store_trouble: 7 },
     { refused_keys: {} },
+    { cloud_identities: [['p', 'AWS default chain', null, null, null, null, 'yes', 0]] },
+    { cloud_identities: [['p', 'AWS default chain', null, 9e15, null, null, true, 0]] },
     { refused_keys: [['p', 1, 2, 'key_refused', '2026']] },
     { refused_keys: [['p', '1', 2, 'key_refused', 3]] },
     { unusable_targets: [['p', 'm', 'key_refused', 1, '2026']] },

@@ -9,6 +9,7 @@ import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { isEmptied } from '../../../store/state/custody.ts';
 import {
   mostDiscovered,
+  mostIdentities,
   mostProbes,
   mostRefusedKeys,
   mostUnusableTargets,
@@ -173,6 +174,19 @@ function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | und
     unusable_target_count: body.unusable_target_count ?? 0,
     probes: (body.probes ?? []).slice(0, mostProbes).map(([provider, model, outcome, atMs]) => {
       return { provider, model, outcome, probed_at: atMs === null ? null : timestamp(atMs) };
+    }),
+    cloud_identities: (body.cloud_identities ?? []).slice(0, mostIdentities).map((identity) => {
+      const [provider, source, principal, endsAtMs, renewedAtMs, problem, isValid, sessions] = identity;
+      return {
+        provider,
+        source,
+        principal,
+        valid: isValid,
+        expires_at: endsAtMs === null ? null : timestamp(endsAtMs),
+        renewed_at: renewedAtMs === null ? null : timestamp(renewedAtMs),
+        last_error: problem,
+        sessions,
+      };
     }),
     discovered_models: (body.discovered_models ?? []).slice(0, mostDiscovered).map(([provider, count, atMs]) => {
       return { provider, count, discovered_at: atMs === null ? null : timestamp(atMs) };
