@@ -36,8 +36,8 @@ const [proxy] = fleet.proxies;
 if (proxy === undefined) throw new Error('there is no proxy');
 const browser = await shareBrowser();
 
-const issue = async (name: string, user_path: string): Promise<string> => {
-  const body = { name, user_path, dashboard_access: true };
+const issue = async (name: string, user_path: string, role = 'admin'): Promise<string> => {
+  const body = { name, user_path, dashboard_access: true, role };
   const answer = await proxy.fetch('/admin/auth-keys', { method: 'POST', body });
   return ((await answer.json()) as { value: string }).value;
 };
@@ -69,6 +69,33 @@ await test('every page for a key of one subtree', async (all) => {
       if (extent === 'whole') t.equal(await main.getByRole('button').count(), 0);
       t.equal(await main.getByRole('alert').count(), 0);
       t.equal(await main.getByRole('heading', { name: 'Health' }).count(), 0);
+      t.same(complaints(), [], 'the API has refused nothing');
+    });
+  }
+});
+
+/** What opens a window that changes something, or changes it. */
+const changing =
+  /^(New |Reset|Stop requests|Forget|Take out|Windows|Make a key|Write the|Actions|Override|Edit|Delete|Try)/;
+
+await test('what a role may not do is not offered', async (all) => {
+  const wanted: Readonly<Record<string, readonly string[]>> = {
+    viewer: [],
+    operator: ['/rate-limits', '/budgets', '/models', '/guardrails', '/cache'],
+    admin: ['/rate-limits', '/budgets', '/playground', '/keys', '/models', '/guardrails', '/cache'],
+  };
+  for (const [role, offering] of Object.entries(wanted)) {
+    await all.test(role, async (t) => {
+      const { page, complaints, go } = await browser.open(t, { origin: proxy.url, key: await issue(role, '/', role) });
+      t.equal(await page.getByLabel('You').getByText(role, { exact: true }).count(), 2, 'its name, and its role');
+      const offers: string[] = [];
+      for (const [path, shown] of pages) {
+        await go(path);
+        await page.getByRole('main').getByText(shown).first().waitFor();
+        const named = await page.getByRole('main').getByRole('button', { name: changing }).count();
+        if (named > 0) offers.push(path.replace(/\?.*/, ''));
+      }
+      t.same(offers, offering);
       t.same(complaints(), [], 'the API has refused nothing');
     });
   }

@@ -98,14 +98,15 @@ await test('a key is edited: only what differs is sent, and dashboard access by 
   await dialog.getByLabel('Models', { exact: true }).fill('');
   await dialog.getByLabel('Expires').selectOption('In 30 days');
   await dialog.getByText('May use the dashboard').click();
+  await dialog.getByLabel('Role').selectOption('operator');
   const sent: string[] = [];
   page.on('request', (request) => {
     if (!['GET', 'HEAD'].includes(request.method())) sent.push(`${request.method()} ${request.postData()}`);
   });
   await dialog.getByRole('button', { name: 'Store key' }).click();
   await page.getByRole('row', { name: /^app/ }).getByText('every model').waitFor();
-  t.same(sent, ['PATCH {"allowed_models":[],"expires_in":"30d"}', 'PUT {"dashboard_access":true}']);
-  t.match(await page.getByRole('row', { name: /^app/ }).textContent(), /dashboard.*ends in (29|30) d/s);
+  t.same(sent, ['PATCH {"allowed_models":[],"expires_in":"30d"}', 'PUT {"dashboard_access":true,"role":"operator"}']);
+  t.match(await page.getByRole('row', { name: /^app/ }).textContent(), /operator.*ends in (29|30) d/s);
 });
 
 await test('a scoped operator sees and issues keys of its subtree, and no models page', async (t) => {

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useCell } from './cell.ts';
 import { html, type View } from './html.ts';
 import { type Page, pageOf, pages } from './pages.ts';
+import { Badge } from './parts/badge.ts';
 import { ConnectionBanner } from './parts/connection-banner.ts';
 import { ErrorNote, Loading } from './parts/states.ts';
 import { WriteList } from './parts/writes.ts';
@@ -71,6 +72,12 @@ function Navigation({ current, who }: { readonly current: Page | undefined; read
   </nav>`;
 }
 
+const roleWords: Readonly<Record<Who['role'], string>> = {
+  viewer: 'You see, and change nothing',
+  operator: 'You see, and change limits, budgets, resets, the cache and targets',
+  admin: 'You may do everything',
+};
+
 function Viewer({ who }: { readonly who: Who }): View {
   const chosen = useCell(theme);
   const name = who.kind === 'master_key' ? 'Master key' : (who.key_name ?? 'Nobody');
@@ -78,7 +85,7 @@ function Viewer({ who }: { readonly who: Who }): View {
     ${
       who.kind === 'anonymous'
         ? html`<p class="small">This gateway runs without a master key, so there is no login.</p>`
-        : html`<p class="small"><span class="quiet">Logged in as</span><br /><strong>${name}</strong></p>`
+        : html`<p class="small"><span class="quiet">Logged in as</span><br /><strong>${name}</strong> <${Badge} title=${roleWords[who.role]}>${who.role}</${Badge}></p>`
     }
     ${who.scoped && html`<p class="small scope">You see <code>${who.user_path}</code> and below.</p>`}
     <label class="small" for="theme">Theme</label>
@@ -117,5 +124,5 @@ function Shown({ page, who }: { readonly page: Page | undefined; readonly who: W
 }
 
 function maySee({ needs }: Page, { scoped }: Who): boolean {
-  return needs === 'operator' || !scoped;
+  return needs === 'subtree' || !scoped;
 }

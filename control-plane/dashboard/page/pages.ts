@@ -11,8 +11,8 @@ export interface Page {
   readonly path: string;
   readonly title: string;
   readonly group: 'Now' | 'Rules' | 'Records' | 'Setup';
-  /** `admin`: only operators of the whole gateway. */
-  readonly needs: 'operator' | 'admin';
+  /** `gateway`: only operators of the whole gateway. */
+  readonly needs: 'subtree' | 'gateway';
   readonly load: () => Promise<PageModule>;
 }
 
@@ -21,84 +21,84 @@ export const pages: readonly Page[] = [
     path: '/',
     title: 'Overview',
     group: 'Now',
-    needs: 'operator',
+    needs: 'subtree',
     load: () => import('./pages/overview.ts'),
   },
   {
     path: '/rate-limits',
     title: 'Rate limits',
     group: 'Rules',
-    needs: 'operator',
+    needs: 'subtree',
     load: () => import('./pages/rate-limits.ts'),
   },
   {
     path: '/budgets',
     title: 'Budgets',
     group: 'Rules',
-    needs: 'operator',
+    needs: 'subtree',
     load: () => import('./pages/budgets.ts'),
   },
   {
     path: '/explain',
     title: 'Explain',
     group: 'Now',
-    needs: 'operator',
+    needs: 'subtree',
     load: () => import('./pages/explain.ts'),
   },
   {
     path: '/playground',
     title: 'Playground',
     group: 'Now',
-    needs: 'operator',
+    needs: 'subtree',
     load: () => import('./pages/playground.ts'),
   },
   {
     path: '/requests',
     title: 'Requests',
     group: 'Records',
-    needs: 'operator',
+    needs: 'subtree',
     load: () => import('./pages/requests.ts'),
   },
   {
     path: '/usage',
     title: 'Usage',
     group: 'Records',
-    needs: 'operator',
+    needs: 'subtree',
     load: () => import('./pages/usage.ts'),
   },
   {
     path: '/keys',
     title: 'Keys',
     group: 'Setup',
-    needs: 'operator',
+    needs: 'subtree',
     load: () => import('./pages/keys.ts'),
   },
   {
     path: '/models',
     title: 'Models and aliases',
     group: 'Setup',
-    needs: 'admin',
+    needs: 'gateway',
     load: () => import('./pages/models.ts'),
   },
   {
     path: '/config',
     title: 'Configuration',
     group: 'Setup',
-    needs: 'admin',
+    needs: 'gateway',
     load: () => import('./pages/config.ts'),
   },
   {
     path: '/guardrails',
     title: 'Guardrails',
     group: 'Rules',
-    needs: 'admin',
+    needs: 'gateway',
     load: () => import('./pages/guardrails.ts'),
   },
   {
     path: '/cache',
     title: 'Cache',
     group: 'Setup',
-    needs: 'admin',
+    needs: 'gateway',
     load: () => import('./pages/cache.ts'),
   },
 ];

@@ -1,4 +1,5 @@
 // Who is logged in, as the page knows it.
+import type { Role } from '../../../domain/keys/role.ts';
 import { Cell } from './cell.ts';
 
 /** The answer of /admin/session. */
@@ -6,6 +7,7 @@ export interface Who {
   readonly kind: 'master_key' | 'managed_key' | 'anonymous';
   readonly key_id: string | null;
   readonly key_name: string | null;
+  readonly role: Role;
   readonly user_path: string;
   readonly scoped: boolean;
   readonly expires_at: string | null;

@@ -6,6 +6,7 @@ import { html, type View } from '../html.ts';
 import { useLoad } from '../load.ts';
 import { ConfirmDialog, Dialog } from '../parts/dialog.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
+import { ForRole } from '../parts/for-role.ts';
 import { type ManagedAction, RowActions } from '../parts/row-actions.ts';
 import { Empty, Loaded } from '../parts/states.ts';
 import { Table } from '../parts/table.ts';
@@ -73,9 +74,9 @@ export function view(): View {
       ? html`<div class="page-head">
             <h1>Budgets</h1>
             <div class="buttons">
-              ${who?.scoped === false && html`<button onClick=${() => setOpen({ action: 'windows' })}>Windows</button>`}
-              ${who?.scoped === false && html`<button class="danger" onClick=${() => setOpen({ action: 'reset-all' })}>Reset all</button>`}
-              <button class="primary" onClick=${() => setOpen({ action: 'new' })}>New budget</button>
+              <${ForRole} needs="admin" isWhole><button onClick=${() => setOpen({ action: 'windows' })}>Windows</button></${ForRole}>
+              <${ForRole} needs="operator" isWhole><button class="danger" onClick=${() => setOpen({ action: 'reset-all' })}>Reset all</button></${ForRole}>
+              <${ForRole} needs="operator"><button class="primary" onClick=${() => setOpen({ action: 'new' })}>New budget</button></${ForRole}>
             </div>
           </div>
           <${FilterForm} fields=${filters} label="Filter budgets" />`
@@ -106,7 +107,7 @@ function Budgets({ listing: { budgets, server_time }, query, act, onNew }: Budge
   if (budgets.length === 0 && query.size === 0)
     return html`<${Empty} title="There are no budgets, so spending is not limited.">
       <p>A budget bounds what a user path or a label spends in a day, a week or a month. Declare budgets under <code>budgets</code> in the configuration, or write one here. Models need <code>pricing</code> to cost anything.</p>
-      <button class="primary" onClick=${onNew}>Write the first budget</button>
+      <${ForRole} needs="operator"><button class="primary" onClick=${onNew}>Write the first budget</button></${ForRole}>
     </${Empty}>`;
   if (shown.length === 0)
     return html`<${Empty} title="No budget matches the filters."><p>Clear some of them to see more.</p></${Empty}>`;

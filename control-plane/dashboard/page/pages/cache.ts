@@ -4,6 +4,7 @@ import { compact, count, dollars, plural, share } from '../format.ts';
 import { html, type View } from '../html.ts';
 import { type Load, useLoad } from '../load.ts';
 import { Badge } from '../parts/badge.ts';
+import { ForRole } from '../parts/for-role.ts';
 import { Plot } from '../parts/plot.ts';
 import { Empty, Loaded } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
@@ -32,7 +33,7 @@ export function view(): View {
   };
   return html`<div class="page-head">
       <h1>Cache</h1>
-      <div class="buttons"><button class="danger" onClick=${() => setClearing(true)}>Forget answers</button></div>
+      <${ForRole} needs="operator"><div class="buttons"><button class="danger" onClick=${() => setClearing(true)}>Forget answers</button></div></${ForRole}>
     </div>
     <${Loaded} of=${cache} what="cache">${(body: CacheState) => html`<${Body} of=${body} usage=${usage} />`}</${Loaded}>
     ${isClearing && html`<${ClearDialog} onDone=${done} onClose=${() => setClearing(false)} />`}`;

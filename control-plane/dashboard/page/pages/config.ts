@@ -3,6 +3,7 @@ import { useCell } from '../cell.ts';
 import { compact } from '../format.ts';
 import { html, type View } from '../html.ts';
 import { useLoad } from '../load.ts';
+import { ForRole } from '../parts/for-role.ts';
 import { Loaded } from '../parts/states.ts';
 import { linkTo, place } from '../router.ts';
 import { type DiskState, OnDisk } from './config/differences.ts';
@@ -39,7 +40,7 @@ export function view(): View {
     <${Loaded} of=${config} what="the configuration in force">${(body: InForce) => html`<${Counts} of=${body} rules=${manual.body} />`}</${Loaded}>
     <${Loaded} of=${status} what="the proxies">${(body: Status) => html`<${Proxies} of=${body} />`}</${Loaded}>
     <${Loaded} of=${disk} what="the directory">${(body: DiskState) => html`<${OnDisk} of=${body} />`}</${Loaded}>
-    <${FilesInForce} file=${query.get('file') ?? undefined} line=${Number(query.get('line')) || undefined} />`;
+    <${ForRole} needs="operator"><${FilesInForce} file=${query.get('file') ?? undefined} line=${Number(query.get('line')) || undefined} /></${ForRole}>`;
 }
 
 interface CountsProps {

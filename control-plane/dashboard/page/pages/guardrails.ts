@@ -4,6 +4,7 @@ import { plural } from '../format.ts';
 import { html, type View } from '../html.ts';
 import { useLoad } from '../load.ts';
 import { ConfirmDialog } from '../parts/dialog.ts';
+import { ForRole } from '../parts/for-role.ts';
 import { Empty, Loaded } from '../parts/states.ts';
 import { Table } from '../parts/table.ts';
 import { write } from '../parts/writes.ts';
@@ -27,12 +28,12 @@ export function view(): View {
   };
   return html`<div class="page-head">
       <h1>Guardrails</h1>
-      <div class="buttons"><button class="primary" onClick=${() => setOpen({ action: 'new' })}>New guardrail</button></div>
+      <${ForRole} needs="admin"><div class="buttons"><button class="primary" onClick=${() => setOpen({ action: 'new' })}>New guardrail</button></div></${ForRole}>
     </div>
     <${Loaded} of=${guardrails} what="guardrails">
       ${(listing: GuardrailListing) => html`<${Rails} listing=${listing} columns=${columns} onNew=${() => setOpen({ action: 'new' })} />`}
     </${Loaded}>
-    <${Trial} />
+    <${ForRole} needs="operator"><${Trial} /></${ForRole}>
     ${open !== undefined && html`<${OpenDialog} open=${open} done=${done} close=${() => setOpen(undefined)} />`}`;
 }
 
@@ -46,7 +47,7 @@ function Rails({ listing: { guardrails, stale }, columns, onNew }: RailsProps): 
   if (guardrails.length === 0)
     return html`<section class="card"><${Empty} title="There are no guardrails, so nothing is checked or changed.">
       <p>A guardrail looks at what is asked and answered: it masks personal data, refuses words, or asks a judge. Declare them under <code>guardrails</code> in the configuration, or write one here. Begin in shadow, and look at the verdicts.</p>
-      <button class="primary" onClick=${onNew}>Write the first guardrail</button>
+      <${ForRole} needs="admin"><button class="primary" onClick=${onNew}>Write the first guardrail</button></${ForRole}>
     </${Empty}></section>`;
   return html`${stale && html`<p class="note warning" role="status">The state store does not answer: the guardrails in force are shown. They cannot be changed now.</p>`}
     <p class="quiet small">${plural(guardrails.length, 'guardrail')}, in the order in which they look at a request: each sees what the one before made of it.</p>

@@ -5,6 +5,7 @@ import { count, plural } from '../format.ts';
 import { html, type View } from '../html.ts';
 import { useLoad } from '../load.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
+import { ForRole } from '../parts/for-role.ts';
 import { Empty, Loaded } from '../parts/states.ts';
 import { Table } from '../parts/table.ts';
 import { place } from '../router.ts';
@@ -47,7 +48,7 @@ export function view(): View {
   };
   return html`<div class="page-head">
       <h1>Keys</h1>
-      <div class="buttons"><button class="primary" onClick=${() => setOpen({ action: 'new' })}>New key</button></div>
+      <${ForRole} needs="admin"><div class="buttons"><button class="primary" onClick=${() => setOpen({ action: 'new' })}>New key</button></div></${ForRole}>
     </div>
     <${FilterForm} fields=${filters} label="Filter keys" />
     <${Loaded} of=${keys} what="keys">
@@ -68,7 +69,7 @@ function Keys({ all, query, columns, onNew }: KeysProps): View {
   if (all.length === 0)
     return html`<${Empty} title="There are no managed keys.">
       <p>With one for each client, each can be limited, watched and revoked by itself.</p>
-      <button class="primary" onClick=${onNew}>Create the first key</button>
+      <${ForRole} needs="admin"><button class="primary" onClick=${onNew}>Create the first key</button></${ForRole}>
     </${Empty}>`;
   if (shown.length === 0)
     return html`<${Empty} title="No key matches the filters."><p>Clear some of them to see more.</p></${Empty}>`;

@@ -5,6 +5,7 @@ import { html, type View } from '../html.ts';
 import { useLoad } from '../load.ts';
 import { ConfirmDialog, Dialog } from '../parts/dialog.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
+import { ForRole } from '../parts/for-role.ts';
 import { Loaded } from '../parts/states.ts';
 import { write } from '../parts/writes.ts';
 import { place } from '../router.ts';
@@ -76,7 +77,7 @@ export function view(): View {
     sought === '' || texts.some((text) => text?.toLowerCase().includes(sought) === true);
   return html`<div class="page-head">
       <h1>Models and aliases</h1>
-      <div class="buttons"><button class="primary" onClick=${() => setOpen({ action: 'new' })}>New alias</button></div>
+      <${ForRole} needs="admin"><div class="buttons"><button class="primary" onClick=${() => setOpen({ action: 'new' })}>New alias</button></div></${ForRole}>
     </div>
     <${FilterForm} fields=${filters} label="Filter models" />
     ${

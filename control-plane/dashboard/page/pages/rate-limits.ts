@@ -5,6 +5,7 @@ import { count, plural } from '../format.ts';
 import { html, type View } from '../html.ts';
 import { ConfirmDialog, Dialog } from '../parts/dialog.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
+import { ForRole } from '../parts/for-role.ts';
 import { Empty, Loaded } from '../parts/states.ts';
 import { Table } from '../parts/table.ts';
 import { TimeText } from '../parts/time-text.ts';
@@ -81,8 +82,8 @@ export function view(): View {
       <h1>Rate limits</h1>
       <div class="buttons">
         <${StopButton} userPath=${who?.scoped === true ? who.user_path : ''} onDone=${rules.reload} />
-        ${who?.scoped === false && html`<button class="danger" onClick=${() => setOpen({ action: 'reset-all' })}>Reset all</button>`}
-        <button class="primary" onClick=${() => setOpen({ action: 'new' })}>New rule</button>
+        <${ForRole} needs="operator" isWhole><button class="danger" onClick=${() => setOpen({ action: 'reset-all' })}>Reset all</button></${ForRole}>
+        <${ForRole} needs="operator"><button class="primary" onClick=${() => setOpen({ action: 'new' })}>New rule</button></${ForRole}>
       </div>
     </div>
     <${FilterForm} fields=${filters} label="Filter rules" />
@@ -110,7 +111,7 @@ function Rules({ of: { filter, listing }, onView, onNew, columns }: RulesProps):
   if (unfiltered_total === 0)
     return html`<${Empty} title="There are no rules, so nothing is limited.">
       <p>A rule bounds the requests and tokens of a user path, a provider or a model. Declare rules under <code>rate_limits</code> in the configuration, or write one here:</p>
-      <button class="primary" onClick=${onNew}>Write the first rule</button>
+      <${ForRole} needs="operator"><button class="primary" onClick=${onNew}>Write the first rule</button></${ForRole}>
     </${Empty}>`;
   if (total === 0)
     return html`<${Empty} title="No rule matches the filters."><p>Clear some of them to see more.</p></${Empty}>`;

@@ -1,4 +1,5 @@
 // The actions of a row that shows a rule or a budget.
+import type { Role } from '../../../../domain/keys/role.ts';
 import { html, type View } from '../html.ts';
 import { RowButtons } from './row-buttons.ts';
 
@@ -13,16 +14,16 @@ export interface RowActionsProps {
   readonly act: (action: ManagedAction) => void;
 }
 
-const offered: Readonly<Record<RowActionsProps['source'], readonly (readonly [ManagedAction, string])[]>> = {
+const offered: Readonly<Record<RowActionsProps['source'], readonly (readonly [ManagedAction, string, Role?])[]>> = {
   config: [
-    ['override', 'Override'],
+    ['override', 'Override', 'operator'],
     ['yaml', 'YAML'],
-    ['reset', 'Reset'],
+    ['reset', 'Reset', 'operator'],
   ],
   manual: [
-    ['edit', 'Edit'],
-    ['reset', 'Reset'],
-    ['delete', 'Delete'],
+    ['edit', 'Edit', 'operator'],
+    ['reset', 'Reset', 'operator'],
+    ['delete', 'Delete', 'operator'],
   ],
 };
 

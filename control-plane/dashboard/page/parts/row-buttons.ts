@@ -1,15 +1,21 @@
-// The actions of a row of a table, each named after the row: one is a button, several are in a menu that a button opens.
+// The actions of a row of a table, each named after the row: one is a button, several are in a menu that a button opens, and those that the
+// viewer's role may not do are left out.
 import { useId, useRef, useState } from 'preact/hooks';
+import type { Role } from '../../../../domain/keys/role.ts';
 import { html, type View } from '../html.ts';
+import { useMay } from './for-role.ts';
 
 export interface RowButtonsProps<Action extends string> {
   /** The name of the row, for screen readers. */
   readonly name: string;
-  readonly offered: readonly (readonly [action: Action, text: string])[];
+  /** `needs`: the role; absent: everybody may. */
+  readonly offered: readonly (readonly [action: Action, text: string, needs?: Role])[];
   readonly onChoose: (action: Action) => void;
 }
 
-export function RowButtons<Action extends string>({ name, offered, onChoose }: RowButtonsProps<Action>): View {
+export function RowButtons<Action extends string>({ name, offered: all, onChoose }: RowButtonsProps<Action>): View {
+  const may = useMay();
+  const offered = all.filter(([, , needs]) => needs === undefined || may(needs));
   const id = useId();
   const opener = useRef<HTMLButtonElement>(null);
   const menu = useRef<HTMLDivElement>(null);
@@ -23,6 +29,7 @@ export function RowButtons<Action extends string>({ name, offered, onChoose }: R
       ([action, text]) =>
         html`<button type="button" class=${kind} key=${action} aria-label=${`${text}: ${name}`} onClick=${() => choose(action)}>${text}</button>`,
     );
+  if (offered.length === 0) return null;
   if (offered.length === 1) return html`<div class="row-actions">${buttons('row')}</div>`;
   return html`<div class="row-actions">
     <button

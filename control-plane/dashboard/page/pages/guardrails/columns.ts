@@ -85,8 +85,8 @@ function wordsOf(outcome: string): string {
   return outcome === 'shadow_failed' ? 'failed' : outcome.replace('shadow_', 'would ');
 }
 
-const ofConfig = [['override', 'Override']] as const;
+const ofConfig = [['override', 'Override', 'admin']] as const;
 const ofOperators = [
-  ['edit', 'Edit'],
-  ['delete', 'Delete'],
+  ['edit', 'Edit', 'admin'],
+  ['delete', 'Delete', 'admin'],
 ] as const;

@@ -59,7 +59,7 @@ function Name({
   </div>`;
 }
 
-function Path({ of: { user_path, any_user_path, dashboard_access } }: OfKey): View {
+function Path({ of: { user_path, any_user_path, role } }: OfKey): View {
   const path = user_path ?? '/';
   return html`<div class="cell">
     ${
@@ -67,7 +67,7 @@ function Path({ of: { user_path, any_user_path, dashboard_access } }: OfKey): Vi
         ? html`<span title="Each request names its user path in a header">any, by header</span>`
         : html`<a href=${linkTo('/rate-limits', { covers: path })} title=${`The limits of ${path}`}>${path}</a>`
     }
-    ${dashboard_access && html`<span class="cell-line"><${Badge} tone="info" title="May use the dashboard and the admin API, within its user path">dashboard</${Badge}></span>`}
+    ${role !== undefined && html`<span class="cell-line"><${Badge} tone="info" title="Its role on the dashboard and the admin API, within its user path">${role}</${Badge}></span>`}
   </div>`;
 }
 
@@ -110,8 +110,8 @@ function LastUse({ of: { last_used_at, created_at, created_by, stale } }: OfKey)
 }
 
 const ofActive = [
-  ['edit', 'Edit'],
-  ['rotate', 'Rotate'],
-  ['deactivate', 'Deactivate'],
+  ['edit', 'Edit', 'admin'],
+  ['rotate', 'Rotate', 'admin'],
+  ['deactivate', 'Deactivate', 'admin'],
 ] as const;
-const ofOthers = [['delete', 'Delete']] as const;
+const ofOthers = [['delete', 'Delete', 'admin']] as const;

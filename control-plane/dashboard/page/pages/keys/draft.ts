@@ -1,4 +1,5 @@
 // A key as it is being written: the texts of the fields, and the bodies that they make. Pure.
+import type { Role } from '../../../../../domain/keys/role.ts';
 import { entriesOf } from '../../parts/fields.ts';
 import { localField, parseLocal, parseTime, utcTime } from '../../time.ts';
 import type { Key } from './key.ts';
@@ -12,10 +13,18 @@ export interface Draft {
   readonly labels: string;
   readonly allowed_models: string;
   readonly dashboard_access: boolean;
+  /** Counts with access alone. */
+  readonly role: Role;
   /** `` for none, `at` for a moment, else a length such as `30d`. */
   readonly end: string;
   readonly endAt: string;
 }
+
+export const roleTexts: readonly (readonly [value: Role, text: string])[] = [
+  ['viewer', 'Viewer: reads'],
+  ['operator', 'Operator: also limits, budgets, resets, cache, targets'],
+  ['admin', 'Admin: also keys, aliases and guardrails'],
+];
 
 export const ends: readonly (readonly [value: string, text: string])[] = [
   ['', 'Does not expire'],
@@ -36,6 +45,7 @@ export function draftOf(key: Key | undefined, userPath: string): Draft {
     labels: (key?.labels ?? []).join(', '),
     allowed_models: (key?.allowed_models ?? []).join('\n'),
     dashboard_access: key?.dashboard_access ?? false,
+    role: key?.role ?? 'viewer',
     end: expires_at === undefined ? '' : 'at',
     endAt: expires_at === undefined ? '' : localField(parseTime(expires_at)),
   };
@@ -50,14 +60,14 @@ export function mistakeIn({ name, end, endAt }: Draft): readonly [field: string,
 
 /** The body of a POST. */
 export function newBody(draft: Draft): object {
-  const { name, description, user_path, any_user_path, labels, allowed_models, dashboard_access } = draft;
+  const { name, description, user_path, any_user_path, labels, allowed_models } = draft;
   return {
     name,
     ...(description.trim() === '' ? {} : { description }),
     ...(any_user_path || user_path.trim() === '' ? { any_user_path } : { user_path }),
     labels: entriesOf(labels),
     allowed_models: entriesOf(allowed_models),
-    dashboard_access,
+    ...accessOf(draft),
     ...endOf(draft),
   };
 }
@@ -74,6 +84,11 @@ export function changeBody(draft: Draft, key: Key): object {
     ...(allowed_models === before.allowed_models ? {} : { allowed_models: entriesOf(allowed_models) }),
     ...(end === before.end && endAt === before.endAt ? {} : end === '' ? { expires_at: null } : endOf(draft)),
   };
+}
+
+/** The body of a PUT of dashboard access. */
+export function accessOf({ dashboard_access, role }: Pick<Draft, 'dashboard_access' | 'role'>): object {
+  return dashboard_access ? { dashboard_access, role } : { dashboard_access };
 }
 
 function endOf({ end, endAt }: Draft): object {

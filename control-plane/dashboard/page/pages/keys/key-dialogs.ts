@@ -7,7 +7,7 @@ import { CheckField, SelectField, TextField } from '../../parts/fields.ts';
 import { FieldMistake, FormDialog } from '../../parts/form-dialog.ts';
 import { write } from '../../parts/writes.ts';
 import type { Who } from '../../session-state.ts';
-import { changeBody, type Draft, draftOf, ends, mistakeIn, newBody } from './draft.ts';
+import { accessOf, changeBody, type Draft, draftOf, ends, mistakeIn, newBody, roleTexts } from './draft.ts';
 import { type IssuedKey, type Key, keysPath } from './key.ts';
 
 export interface KeyDialogProps {
@@ -49,10 +49,10 @@ async function store(key: Key, draft: Draft): Promise<void> {
   const path = `${keysPath}/${encodeURIComponent(key.id)}`;
   const body = changeBody(draft, key);
   if (Object.keys(body).length > 0) await write(`Key ${key.name}: changed`, path, { method: 'PATCH', body });
-  const { dashboard_access } = draft;
-  if (dashboard_access === key.dashboard_access) return;
-  const what = `Key ${key.name}: dashboard ${dashboard_access ? 'granted' : 'withdrawn'}`;
-  await write(what, `${path}/dashboard-access`, { method: 'PUT', body: { dashboard_access } });
+  const role = draft.dashboard_access ? draft.role : undefined;
+  if (role === key.role) return;
+  const what = `Key ${key.name}: dashboard ${role === undefined ? 'withdrawn' : `for a ${role}`}`;
+  await write(what, `${path}/dashboard-access`, { method: 'PUT', body: accessOf(draft) });
 }
 
 interface FieldsProps {
@@ -84,7 +84,8 @@ function AccessFields({
       html`<${CheckField} name="any_user_path" value=${draft.any_user_path} onChange=${(any_user_path: boolean) => change({ any_user_path })}>Each request may name any user path in a header, for clients that serve several users and are trusted to name them</${CheckField}>`
     }
     <${TextField} label="Models" name="allowed_models" rows=${3} isCode value=${draft.allowed_models} placeholder=${'openai/*\ngpt-4o'} hint="One on each line: an alias, provider/model, provider/* or a bare id. Empty: every model." onChange=${(allowed_models: string) => change({ allowed_models })} />
-    <${CheckField} name="dashboard_access" value=${draft.dashboard_access} onChange=${(dashboard_access: boolean) => change({ dashboard_access })}>May use the dashboard and the admin API, within its user path</${CheckField}>`;
+    <${CheckField} name="dashboard_access" value=${draft.dashboard_access} onChange=${(dashboard_access: boolean) => change({ dashboard_access })}>May use the dashboard and the admin API, within its user path</${CheckField}>
+    ${draft.dashboard_access && html`<${SelectField} label="Role" name="role" value=${draft.role} options=${roleTexts} onChange=${(role: Draft['role']) => change({ role })} />`}`;
 }
 
 const overlaps: readonly (readonly [value: string, text: string])[] = [

@@ -1,4 +1,5 @@
 // A managed key as the API lists it, and the words for its state. Pure.
+import type { Role } from '../../../../../domain/keys/role.ts';
 import { parseTime } from '../../time.ts';
 
 export interface Key {
@@ -14,6 +15,8 @@ export interface Key {
   readonly labels?: readonly string[];
   readonly allowed_models?: readonly string[];
   readonly dashboard_access: boolean;
+  /** Where it has access. */
+  readonly role?: Role;
   /** Absent where the configuration declares the key, and so are the dates. */
   readonly redacted_value?: string;
   readonly enabled: boolean;

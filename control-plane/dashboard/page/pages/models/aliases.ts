@@ -2,6 +2,7 @@
 import { latency, share } from '../../format.ts';
 import { html, type View } from '../../html.ts';
 import { Badge } from '../../parts/badge.ts';
+import { ForRole } from '../../parts/for-role.ts';
 import { RowButtons } from '../../parts/row-buttons.ts';
 import { SourceCell } from '../../parts/source-cell.ts';
 import { Empty } from '../../parts/states.ts';
@@ -37,7 +38,7 @@ export function Aliases({ aliases, targets, total, onNew, act }: AliasesProps): 
   if (total === 0)
     return html`<${Empty} title="There are no aliases.">
       <p>An alias is a short name for one or several models, so that clients need not change when a model does. Declare it under <code>aliases</code> in the configuration, or make one here:</p>
-      <button class="primary" onClick=${onNew}>Make the first alias</button>
+      <${ForRole} needs="admin"><button class="primary" onClick=${onNew}>Make the first alias</button></${ForRole}>
     </${Empty}>`;
   if (aliases.length === 0) return html`<${Empty} title="No alias matches the filters." />`;
   const rows = Math.max(1, ...aliases.map((alias) => Math.min(alias.targets.length, mostShown + 1)));
@@ -139,11 +140,11 @@ function LeadsTo({
 }
 
 const ofConfig = [
-  ['override', 'Override'],
+  ['override', 'Override', 'admin'],
   ['yaml', 'YAML'],
 ] as const;
 const ofOperators = [
-  ['edit', 'Edit'],
+  ['edit', 'Edit', 'admin'],
   ['yaml', 'YAML'],
-  ['delete', 'Delete'],
+  ['delete', 'Delete', 'admin'],
 ] as const;

@@ -34,7 +34,7 @@ export interface DrainButtonProps extends Drainable {
 export function DrainButton({ subject, drain, onChoose }: DrainButtonProps): View {
   const isOwn = drain === undefined || drainName(drain) === drainName(subject);
   if (!isOwn) return html`<span class="quiet small">with its provider</span>`;
-  const offered = [['drain', drain === undefined ? 'Take out' : 'Give back']] as const;
+  const offered = [['drain', drain === undefined ? 'Take out' : 'Give back', 'operator']] as const;
   return html`<${RowButtons} name=${drainName(subject)} offered=${offered} onChoose=${() => onChoose({ subject, drain })} />`;
 }
 

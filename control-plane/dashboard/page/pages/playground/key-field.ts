@@ -3,6 +3,7 @@ import { useId, useState } from 'preact/hooks';
 import { useCell } from '../../cell.ts';
 import { html, type View } from '../../html.ts';
 import { fieldText } from '../../parts/dialog.ts';
+import { ForRole } from '../../parts/for-role.ts';
 import { Countdown } from '../../parts/time-text.ts';
 import type { Who } from '../../session-state.ts';
 import { forgetKey, issueTrialKey, trialKey, typeKey } from './trial-key.ts';
@@ -22,7 +23,7 @@ export function KeyField({ who }: { readonly who: Who }): View {
       <input id=${id} type="password" autocomplete="off" spellcheck="false" value=${value} placeholder="sk-gw-…" aria-describedby=${`${id}-hint`} onInput=${(event: Event) => typeKey(fieldText(event).trim())} />
       <p class="small quiet" id=${`${id}-hint`}>It pays and is limited as for any client. It stays in the memory of this window, until you log out or reload.</p>
     </div>
-    ${value === '' && html`<${NewKey} who=${who} />`}`;
+    ${value === '' && html`<${ForRole} needs="admin"><${NewKey} who=${who} /></${ForRole}>`}`;
 }
 
 function NewKey({ who }: { readonly who: Who }): View {

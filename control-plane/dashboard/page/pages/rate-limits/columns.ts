@@ -48,8 +48,8 @@ export function columnsFor(act: (action: RuleAction, rule: Rule) => void): reado
 }
 
 const ofStop = [
-  ['edit', 'Edit'],
-  ['delete', 'Allow again'],
+  ['edit', 'Edit', 'operator'],
+  ['delete', 'Allow again', 'operator'],
 ] as const;
 
 function StopActions({ title, act }: { readonly title: string; readonly act: (action: ManagedAction) => void }): View {

@@ -4,6 +4,7 @@ import { ApiError } from '../../api.ts';
 import { html, type View } from '../../html.ts';
 import { EndFields, type Ending } from '../../parts/end-fields.ts';
 import { TextField } from '../../parts/fields.ts';
+import { ForRole } from '../../parts/for-role.ts';
 import { FieldMistake, FormDialog } from '../../parts/form-dialog.ts';
 import { write } from '../../parts/writes.ts';
 import { parseLocal, utcTime } from '../../time.ts';
@@ -16,13 +17,14 @@ export interface StopButtonProps {
   readonly onDone?: () => void;
 }
 
+/** Not there for a viewer. */
 export function StopButton({ userPath, isSmall = false, onDone }: StopButtonProps): View {
   const [isOpen, setOpen] = useState(false);
   const done = (): void => {
     setOpen(false);
     onDone?.();
   };
-  return html`<button class=${isSmall ? 'danger row' : 'danger'} onClick=${() => setOpen(true)}>Stop requests</button>
+  return html`<${ForRole} needs="operator"><button class=${isSmall ? 'danger row' : 'danger'} onClick=${() => setOpen(true)}>Stop requests</button></${ForRole}>
     ${isOpen && html`<${StopDialog} userPath=${userPath} onDone=${done} onClose=${() => setOpen(false)} />`}`;
 }
 

@@ -5,6 +5,7 @@ import { html, type Inside, type View } from '../../html.ts';
 import { useLoad } from '../../load.ts';
 import { Badge } from '../../parts/badge.ts';
 import { CopyButton } from '../../parts/copy-button.ts';
+import { useMay } from '../../parts/for-role.ts';
 import { Loaded } from '../../parts/states.ts';
 import { TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
@@ -39,7 +40,8 @@ function Shown({ entry }: OfEntry): View {
 /** The head of both addresses of a request. */
 export function EntryHead({ entry, part }: OfEntry & { readonly part: 'request' | 'conversation' }): View {
   const { id, conversation_payload, session_id } = entry;
-  const hasThread = conversation_payload || session_id !== undefined;
+  const may = useMay();
+  const hasThread = may('operator') && (conversation_payload || session_id !== undefined);
   return html`<div class="page-head">
     <h1 class="entry-title"><span class="foreign">${titleOf(entry)}</span>
       <${Badge} tone=${toneOf(entry)}>${statusWords(entry)}</${Badge}></h1>

@@ -68,7 +68,8 @@ export function Bodies({ entry }: OfEntry): View {
   const names = isChange(entry) ? ['What was sent', 'What came of it'] : ['Request', 'Answer'];
   return html`<section class="card">
     <h2>Bodies and headers</h2>
-    ${isEmpty && html`<p class="quiet">Neither is recorded. <code>audit.bodies</code> and <code>audit.headers</code> in the configuration turn them on for requests to come.</p>`}
+    ${entry.bodies_omitted && html`<p class="quiet">What was said is not for viewers: it needs the role operator.</p>`}
+    ${isEmpty && !entry.bodies_omitted && html`<p class="quiet">Neither is recorded. <code>audit.bodies</code> and <code>audit.headers</code> in the configuration turn them on for requests to come.</p>`}
     ${data.request_body_too_big_to_handle && html`<p class="note warning small">The body of the request is longer than what is recorded, and was left out.</p>`}
     ${data.response_body_too_big_to_handle && html`<p class="note warning small">Only the beginning of the answer is recorded.</p>`}
     <${Block} title=${`${names[0]}: body`} text=${bodyText(request_body)} />
