@@ -30,6 +30,8 @@ export interface TokenServer {
   readonly tlsUrl: string;
   /** PEM. */
   readonly authority: string;
+  /** Its key and certificate, for other servers that are to have the same. */
+  readonly identity: { readonly key: string; readonly cert: string };
   readonly asked: readonly Asked[];
   /** Tokens in the order in which they were given. */
   readonly tokens: readonly string[];
@@ -77,8 +79,11 @@ function bearer({ token, seconds }: Given): object {
   return { access_token: token, expires_in: seconds, token_type: 'Bearer' };
 }
 
-/** Listens for plain and for TLS connections until the test ends. */
-export async function startTokenServer(t: Teardown): Promise<TokenServer> {
+/** Listens for plain and for TLS connections until the test ends. `identity`: default: a new one. */
+export async function startTokenServer(
+  t: Teardown,
+  identity: TokenServer['identity'] = certificate(2020, 2050, 'localhost'),
+): Promise<TokenServer> {
   const asked: Asked[] = [];
   const tokens: string[] = [];
   const ends = new Map<string, number>();
@@ -121,13 +126,13 @@ export async function startTokenServer(t: Teardown): Promise<TokenServer> {
     else answer(response, 200, write(give(), server.url), state.aheadMs);
   };
 
-  const { key, cert } = certificate(2020, 2050, 'localhost');
   const plain = await start(t, createServer(listener));
-  const tls = await start(t, createTlsServer({ key, cert }, listener));
+  const tls = await start(t, createTlsServer(identity, listener));
   const server: TokenServer = Object.assign(state, {
     url: `http://localhost:${plain}`,
     tlsUrl: `https://localhost:${tls}`,
-    authority: cert,
+    authority: identity.cert,
+    identity,
     asked,
     tokens,
     holds: (token: string) => (ends.get(token) ?? 0) > Date.now(),
