@@ -11,9 +11,10 @@ import {
   failedDigest,
   failedLogin,
   identify,
-  identifyDigest,
 } from '../domain/keys/credentials.ts';
 import { isEnded, noEndedSessions } from '../domain/keys/ended-sessions.ts';
+import { identifySession, nobody, type PeopleInForce } from '../domain/keys/identify-session.ts';
+import { type Person, personId } from '../domain/keys/person.ts';
 import { lackOf, mayDo, type Role } from '../domain/keys/role.ts';
 import { isWithin } from '../domain/user-path.ts';
 import { type BrowserSession, browserSession } from '../plane/access/browser-session.ts';
@@ -32,7 +33,7 @@ export type Access = 'public' | Right;
 /** The caller of a request, after authentication. */
 export interface Operator {
   readonly kind: Caller['kind'];
-  /** The managed key's id. */
+  /** The managed key's id; of a person `NAME:SUBJECT`. */
   readonly keyId: string | undefined;
   /** Of a person without a key: the name in records. Absent: the id of the key, or the kind. */
   readonly name?: string | undefined;
@@ -40,7 +41,7 @@ export interface Operator {
   readonly role: Role;
   /** The operator sees and changes this user path and the paths below it; `/` is the whole gateway. */
   readonly userPath: string;
-  /** The managed key; an operator cannot grant more rights than this key has. */
+  /** The managed key, or that of a person; an operator cannot grant more rights than this key has. */
   readonly key: AuthKey | undefined;
   /** SHA-256 of the master key in hex, for an operator who has it. */
   readonly masterKeyDigest?: string | undefined;
@@ -54,6 +55,8 @@ type OpenSession = Extract<BrowserSession, { readonly kind: 'open' }>;
 export interface AccessParts {
   /** The keys in force. */
   credentials(): Credentials;
+  /** The people who may be signed in; absent: nobody. */
+  people?(): PeopleInForce;
   readonly failedLogins: FailedLogins;
   /** Hears of each of them, too. */
   readonly failedLoginLines?: Pick<FailedLoginLines, 'note'>;
@@ -127,12 +130,7 @@ export function logIn(
   parts: AccessParts,
 ): Operator {
   const nowMs = parts.nowMs();
-  const address = addressOf(request, parts);
-  const seconds = shown === undefined ? undefined : parts.failedLogins.pause(address, nowMs);
-  if (seconds !== undefined) {
-    note({ reason: 'paused' }, request, parts);
-    throw paused(seconds);
-  }
+  if (shown !== undefined) refusePaused(request, parts);
   const credentials = parts.credentials();
   const caller = identify(shown, credentials, nowMs);
   if (caller === undefined) note(failedLogin(shown, wasSent, credentials), request, parts);
@@ -140,10 +138,24 @@ export function logIn(
   if (caller === undefined && shown === undefined) throw unknownKey();
   if (caller === undefined && !credentials.isComplete) throw keysUnknown();
   if (caller === undefined) {
-    parts.failedLogins.fail(address, nowMs);
+    parts.failedLogins.fail(addressOf(request, parts), nowMs);
     throw unknownKey();
   }
   return admitted(caller, request, parts);
+}
+
+/** Throws 429 `too_many_failed_logins` while the address of the request is in a pause. */
+export function refusePaused(request: IncomingMessage, parts: AccessParts): void {
+  const seconds = parts.failedLogins.pause(addressOf(request, parts), parts.nowMs());
+  if (seconds === undefined) return;
+  note({ reason: 'paused' }, request, parts);
+  throw paused(seconds);
+}
+
+/** Counts a sign-in that was refused as a failed login of the address. */
+export function failSignIn(reason: 'unknown' | 'denied', request: IncomingMessage, parts: AccessParts): void {
+  note({ reason }, request, parts);
+  parts.failedLogins.fail(addressOf(request, parts), parts.nowMs());
 }
 
 /** A session cannot be guessed, so one that is over is not counted as a failed login. Its key is looked up as if it had been sent. */
@@ -152,17 +164,22 @@ function operatorOfSession(session: BrowserSession, request: IncomingMessage, pa
   if (session.kind === 'over') throw refusal('session_ended');
   if (session.kind === 'unknown') throw keysUnknown();
   const credentials = parts.credentials();
-  const caller = identifyDigest(session.digest, credentials, parts.nowMs());
+  const { digest, person } = session;
+  const caller = identifySession(session, credentials, { people: parts.people?.(), nowMs: parts.nowMs() });
   if (caller !== undefined) return { ...admitted(caller, request, parts), session };
-  note(failedDigest(session.digest, credentials), request, parts);
-  throw credentials.isComplete ? refusal('session_ended') : keysUnknown();
+  note(person === undefined ? failedDigest(digest, credentials) : withoutRights(person), request, parts);
+  throw credentials.isComplete || person !== undefined ? refusal('session_ended') : keysUnknown();
+}
+
+function withoutRights(person: Person): FailedLogin {
+  return { reason: 'revoked', keyId: personId(person), userPath: person.userPath };
 }
 
 function admitted({ kind, key }: Caller, request: IncomingMessage, parts: AccessParts): Operator {
   if (key === undefined && kind === 'anonymous') return anonymous;
   if (key === undefined) return { ...anonymous, kind, masterKeyDigest: parts.credentials().masterKeyDigest };
   if (key.role === undefined) note({ reason: 'denied', keyId: key.id }, request, parts);
-  const operator = operatorOf(key);
+  const operator = operatorOf(key, kind);
   parts.keyUses?.note(key.id, parts.nowMs());
   return operator;
 }
@@ -207,22 +224,22 @@ export function refreshOperator(
   stored: (id: string) => AuthKey | undefined,
   nowMs: number,
 ): Operator {
-  if (operator.key === undefined || isConfigKey(operator.key)) return operator;
+  if (operator.kind !== 'managed_key' || operator.key === undefined || isConfigKey(operator.key)) return operator;
   return operatorWith(stored(operator.key.id), nowMs);
 }
 
 function operatorWith(key: AuthKey | undefined, nowMs: number): Operator {
   if (key === undefined || !isActive(key, nowMs)) throw unknownKey();
-  return operatorOf(key);
+  return operatorOf(key, 'managed_key');
 }
 
 /**
  * The operator of a request that goes on, with the rights that it has now. Undefined: its key was revoked, deleted, or has expired, or has not the
- * right any more that the request needs, the master key was replaced, or the session was ended.
+ * right any more that the request needs, the master key was replaced, the session was ended, or the person has these rights no longer.
  */
 export function operatorNow(
   operator: Operator,
-  access: Pick<AccessParts, 'credentials' | 'nowMs'>,
+  access: Pick<AccessParts, 'credentials' | 'people' | 'nowMs'>,
   needed: Right,
 ): Operator | undefined {
   const now = inForceNow(operator, access);
@@ -231,12 +248,13 @@ export function operatorNow(
 
 function inForceNow(
   operator: Operator,
-  { credentials, nowMs }: Pick<AccessParts, 'credentials' | 'nowMs'>,
+  { credentials, people, nowMs }: Pick<AccessParts, 'credentials' | 'people' | 'nowMs'>,
 ): Operator | undefined {
   const { keys, masterKeyDigest, endedSessions = noEndedSessions } = credentials();
   const { key, session } = operator;
   if (session !== undefined && (session.endsAtMs <= nowMs() || isEnded(session, endedSessions))) return undefined;
   if (key === undefined) return operator.masterKeyDigest === masterKeyDigest ? operator : undefined;
+  if (session?.person !== undefined) return (people?.() ?? nobody)(session.person) ? operator : undefined;
   const now = keys.get(key.digest);
   try {
     return operatorWith(now?.id === key.id ? now : undefined, nowMs());
@@ -245,10 +263,10 @@ function inForceNow(
   }
 }
 
-function operatorOf(key: AuthKey): Operator {
+function operatorOf(key: AuthKey, kind: Operator['kind']): Operator {
   const { id, role, userPath = '/' } = key;
   if (role === undefined) throw refusal('dashboard_access_denied');
-  return { kind: 'managed_key', keyId: id, role, userPath, key };
+  return { kind, keyId: id, role, userPath, key };
 }
 
 /** Every value of a header; `request.headers` would keep only the first of two Authorization lines. */

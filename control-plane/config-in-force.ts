@@ -7,6 +7,8 @@ import { type Budget, compileBudgets } from '../domain/budgets/budget.ts';
 import type { BudgetPrerequisites } from '../domain/budgets/merge-budgets.ts';
 import { sayUnpriced } from '../domain/budgets/unpriced.ts';
 import { type Anchors, defaultAnchors } from '../domain/budgets/window.ts';
+import { peopleInForce } from '../domain/identities/people.ts';
+import { nobody, type PeopleInForce } from '../domain/keys/identify-session.ts';
 import { type KnownModels, knownModels, nothingKnown } from '../domain/rules/known-models.ts';
 import type { RulePrerequisites } from '../domain/rules/obstacle.ts';
 import { compileRules, type Rule } from '../domain/rules/rule.ts';
@@ -39,6 +41,8 @@ export class ConfigInForce {
   known: KnownModels = nothingKnown;
   /** The defaults at first. References to variables are unexpanded; it may hold secrets. Without what operators have set. */
   declared: AssembledConfig = defaultConfig();
+  /** Who may be signed in to the dashboard. */
+  people: PeopleInForce = nobody;
   /** Of `server.trusted_proxies`; undefined: none. */
   trustedProxies: TrustedProxies | undefined;
   models: ModelNames = modelNames({ providers: {} });
@@ -94,6 +98,7 @@ function factsOf(declared: AssembledConfig) {
     budgets: compileBudgets(declared.budgets),
     unpriced: sayUnpriced(declared),
     anchors: declared.budgets.settings,
+    people: peopleInForce(declared.identities),
     trustedProxies: trustedProxies(declared.server.trusted_proxies),
     models: modelNames(declared),
     retention: { audit: declared.audit, usage: declared.usage },

@@ -88,6 +88,17 @@ export const errors = {
   ),
   session_ended: entryOf(401, 'authentication_error', 'The session is over. Log in again.'),
   session_not_needed: bad('This gateway runs without a master key, so there are no sessions. Ask without one.', 409),
+  sign_in_not_found: missing('The configuration has no identity "{name}" to sign in with.'),
+  sign_in_not_begun: bad(
+    'This browser has begun no sign-in here within the last ten minutes, or another one since. Sign in again.',
+  ),
+  sign_in_unavailable: unstored('{title} cannot be used now: {reason}. Try again later, or log in with a key.'),
+  too_many_sign_ins: unstored('Too many sign-ins are under way. Try again in a moment, or log in with a key.'),
+  sign_in_denied: denied('{title} has refused the sign-in ({reason}).'),
+  sign_in_invalid: entryOf(401, 'authentication_error', 'The answer of {title} was refused: {reason}. Sign in again.'),
+  sign_in_without_rights: denied(
+    'You have signed in with {title}, which gives you no access to the dashboard: {reason}.',
+  ),
   csrf_refused: denied(
     'A write with a session needs the header x-csrf-token, with csrf_token of GET /admin/session, from a page of this address.',
   ),

@@ -45,6 +45,8 @@ import { mergedRules } from './admin/rate-limits/merged-rules.ts';
 import { rateLimitResource } from './admin/rate-limits/resource.ts';
 import { createRuleWarnings } from './admin/rate-limits/warnings.ts';
 import { recordRoutes } from './admin/records/routes.ts';
+import type { SignIns } from './admin/sign-in/settings.ts';
+import { signInsOf } from './admin/sign-in/sign-ins.ts';
 import { status } from './admin/status/routes.ts';
 import { targetResource } from './admin/targets/resource.ts';
 import { virtualModelResource } from './admin/virtual-models/resource.ts';
@@ -200,6 +202,7 @@ const access = accessInForce({
   nowMs: authorityMs,
   keyUses,
   secrets: () => knownSecrets({ environment, managed, config: config.declared }),
+  people: () => config.people,
   trustedProxies: () => config.trustedProxies,
 });
 const readiness = (): Readiness =>
@@ -285,7 +288,8 @@ await app.register(status, {
 });
 await app.register(managedRoutes(targetResource), { parts: { ...admin, config, fleet } });
 await app.register(recordRoutes, { parts: { store: records.store, access, nowMs, log } });
-await app.register(dashboard, { parts: { access, store: documents, version: manifest.version, log } });
+const signIns = (): SignIns => signInsOf(config.declared.identities, environment.variables);
+await app.register(dashboard, { parts: { access, store: documents, signIns, version: manifest.version, log } });
 for (const routes of [explainRoutes, openapi]) await app.register(routes);
 reloadOnHangUp(() => follower?.reload());
 const tellExpired = createExpiryLines(log);

@@ -1380,6 +1380,7 @@ export interface Identity {
    * How long the keys of the issuer hold after they were last fetched, while it does not answer. They are kept in a file over restarts.
    */
   keys_kept_for: string;
+  sign_in?: SignInSettings;
 }
 /**
  * Rights for the tokens that the condition holds for.
@@ -1436,6 +1437,45 @@ export interface DeniedTokens {
    * Items: A value of the claim jti.
    */
   jti: string[];
+}
+/**
+ * People sign in to the dashboard at the identity provider (OpenID Connect, authorization code with PKCE). Their claims are checked and give rights as those of a token do: who gets no `dashboard` gets no session. Register PUBLIC_URL/admin/sign-in/NAME/callback as the redirect URI of the client, and PUBLIC_URL/admin/dashboard as the address after signing out. Keys, the master key among them, log in as before.
+ */
+export interface SignInSettings {
+  /**
+   * The id of the gateway at the identity provider; the audience of its ID tokens.
+   */
+  client_id: string;
+  /**
+   * The variable with the secret of the client, which the control plane alone reads: it stands in no file, and proxies do not need it. Absent, and without client_secret_file: a public client, which PKCE alone protects.
+   */
+  client_secret?: string;
+  /**
+   * The path of a file with the secret of the client on the machine of the control plane; it is read at each sign-in.
+   */
+  client_secret_file?: string;
+  /**
+   * Where browsers reach the gateway: the origin of a proxy, of the load balancer before it, or of the control plane. No header of a request is trusted for it. https, or http on this machine.
+   */
+  public_url: string;
+  /**
+   * What is asked for; openid must be among them. A provider that gives groups by a scope needs it here.
+   *
+   * Items: A scope of OAuth 2.0.
+   */
+  scopes: string[];
+  /**
+   * Whether the userinfo endpoint is asked for claims that are not in the ID token.
+   */
+  user_info: boolean;
+  /**
+   * What the login page calls the provider: Sign in with TITLE. Absent: the name of the identity.
+   */
+  title?: string;
+  /**
+   * How long a session lasts; at most 12h. It ends before where the identity, its rights or its claims are changed here, or the person is denied.
+   */
+  lasts: string;
 }
 /**
  * The response cache: an equal request gets the answer of an earlier one, without asking a provider. Such an answer counts against no limit and no budget. A change holds at once.
@@ -2287,6 +2327,19 @@ export interface SessionWrite {
    * The master key, or a key with dashboard access.
    */
   key: string;
+}
+/**
+ * The body of POST /admin/sign-in: a browser begins to sign in at an identity provider.
+ */
+export interface SignInWrite {
+  /**
+   * The name of the identity in the configuration.
+   */
+  identity: string;
+  /**
+   * Path and query of the page of the dashboard that is shown afterwards; anything else means its first page.
+   */
+  page: string;
 }
 /**
  * The answer of GET, PUT and DELETE /admin/rate-limits and of POST /admin/rate-limits/reset-one: every rule, or one page of them when a limit is asked for, sorted by scope, subject and period. When a manual rule cannot be enforced, the list also has the rule of the configuration that is enforced instead.
@@ -3413,6 +3466,7 @@ export interface Bodies {
   heartbeatWrite: HeartbeatWrite;
   targetDrainWrite: TargetDrainWrite;
   sessionWrite: SessionWrite;
+  signInWrite: SignInWrite;
 }
 /**
  * The entries of the sections that are lists.

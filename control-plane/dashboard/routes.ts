@@ -1,17 +1,30 @@
 // The routes of /admin/dashboard: the shell at every address of a page, and the files of the page. Public: they hold no data.
 import type { FastifyPluginAsync, FastifyReply } from 'fastify';
 import { type SessionParts, sessionRoutes } from '../admin/session/routes.ts';
+import { dashboardPath } from '../admin/sign-in/dashboard-page.ts';
+import type { SignInLog } from '../admin/sign-in/finish.ts';
+import { createProviders } from '../admin/sign-in/providers.ts';
+import { signInRoutes } from '../admin/sign-in/routes.ts';
+import type { SignIns } from '../admin/sign-in/settings.ts';
+import { createSignOut } from '../admin/sign-in/sign-out.ts';
 import { refusal } from '../errors.ts';
 import { pathOf } from '../unknown-route.ts';
 import { type Assets, assetsPath, buildAssets, type Encoding } from './assets.ts';
 import { pageHeaders, shellText } from './shell.ts';
 
-const dashboardPath = '/admin/dashboard';
 const publicly = { config: { access: 'public' } } as const;
 
-/** Also registers the sessions, without which no browser gets data. */
-export const dashboard: FastifyPluginAsync<{ readonly parts: SessionParts }> = async (app, { parts }) => {
-  await app.register(sessionRoutes, { parts });
+export interface DashboardParts extends Omit<SessionParts, 'signOutUrl'> {
+  readonly signIns: () => SignIns;
+  readonly log: SignInLog;
+}
+
+/** Also registers the sessions, without which no browser gets data, and signing in. */
+export const dashboard: FastifyPluginAsync<{ readonly parts: DashboardParts }> = async (app, { parts }) => {
+  const providers = createProviders(() => parts.access.nowMs());
+  const signOutUrl = createSignOut(parts.signIns, providers);
+  await app.register(sessionRoutes, { parts: { ...parts, signOutUrl } });
+  await app.register(signInRoutes, { parts: { ...parts, providers } });
   let built: { readonly assets: Assets; readonly shell: Buffer } | undefined;
   /** Made at the first visit: most starts of a control plane see none, and it takes longer than all the rest of a start. */
   const page = () => {

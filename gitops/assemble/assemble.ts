@@ -14,6 +14,7 @@ import { checkPlainPrices } from '../check/check-plain-prices.ts';
 import { checkProviders } from '../check/check-providers.ts';
 import { checkRateLimits, checkTemplates } from '../check/check-rate-limits.ts';
 import { checkServer } from '../check/check-server.ts';
+import { checkSignIns } from '../check/check-sign-ins.ts';
 import { checkUserPaths } from '../check/check-user-paths.ts';
 import { checkWrittenSecrets } from '../check/check-written-secrets.ts';
 import type { Problem } from '../read/problem.ts';
@@ -69,6 +70,7 @@ export function assemble(parts: readonly Part[], complete: boolean, context: Loa
   const variables = readEnvironmentRules(environment, entitlements);
   const givenBudgets = readEnvironmentBudgets(environment, entitlements);
   const identities = checkIdentities(config.identities, sources);
+  problems.push(...checkSignIns(config.identities, sources));
   for (const found of [providers, aliases, limits, identities, variables, givenBudgets]) {
     problems.push(...found.problems);
     warnings.push(...found.warnings);

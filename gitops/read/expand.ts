@@ -64,6 +64,11 @@ export function isOpen(path: Path): boolean {
   return key === 'headers' ? path.length === 4 : path.length === 3 || (key === 'api_keys' && path.length === 4);
 }
 
+/** Whether a value names a variable that the control plane alone reads, when it needs it: it stays as written. */
+function isOfControlPlane([section, , part, key]: Path): boolean {
+  return section === 'identities' && part === 'sign_in' && key === 'client_secret';
+}
+
 /** One text for a path, to look it up in a set. */
 export function pathKey(path: Path): string {
   return JSON.stringify(path);
@@ -93,7 +98,7 @@ export function expand(root: Tree, environment: Environment, variables: Variable
   return result;
 
   function walk(value: unknown, path: Path): unknown {
-    if (typeof value === 'string') return value.includes('$') ? fill(value, path) : value;
+    if (typeof value === 'string') return value.includes('$') && !isOfControlPlane(path) ? fill(value, path) : value;
     if (Array.isArray(value)) return value.map((item, index) => walk(item, [...path, index]));
     return isTree(value) ? walkTree(value, path) : value;
   }

@@ -57,6 +57,7 @@ export function isSecret(path: Path): boolean {
   if (path[0] === 'guardrails') return isOfWebhook(path);
   // The secret of a key may stand in the place of its hash or file.
   if (path[0] === 'keys') return path[2] === 'hash' || path[2] === 'value_file';
+  if (path[0] === 'identities') return path[2] === 'sign_in' && String(path[3]).startsWith('client_secret');
   return path[0] === 'providers' && secretKeys.has(path[2]);
 }
 

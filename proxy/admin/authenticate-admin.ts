@@ -7,8 +7,9 @@ import {
   failedDigest,
   failedLogin,
   identify,
-  identifyDigest,
 } from '../../domain/keys/credentials.ts';
+import { identifySession, type PeopleInForce } from '../../domain/keys/identify-session.ts';
+import { personId } from '../../domain/keys/person.ts';
 import { type BrowserSession, browserSession } from '../../plane/access/browser-session.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import { type Refusal, refusal } from '../errors.ts';
@@ -19,6 +20,8 @@ import type { ControlPlaneLink } from './control-plane-link.ts';
 /** The sources that identify a caller. */
 export interface AdminAccess {
   readonly credentials: Credentials;
+  /** The people who may be signed in; absent: nobody. */
+  readonly people?: PeopleInForce;
   readonly failedLogins: FailedLogins;
   /** Undefined: there are no sessions. */
   readonly masterKey: string | undefined;
@@ -40,6 +43,7 @@ export function adminAccess({
 }): AdminAccess {
   return {
     credentials: current().credentials,
+    people: current().people,
     failedLogins,
     masterKey: controlPlane.masterKey(),
     nowMs: authorityMs(),
@@ -94,12 +98,16 @@ function callerOfSession(session: BrowserSession, exchange: Exchange, access: Ad
   if (session.kind === 'foreign') throw refusal('csrf_refused');
   if (session.kind === 'over') throw refusal('session_ended');
   if (session.kind === 'unknown') throw keysUnknown();
-  const caller = identifyDigest(session.digest, credentials, access.nowMs);
+  const { digest, person } = session;
+  const caller = identifySession(session, credentials, access);
   if (caller !== undefined) return letIn(caller, exchange);
-  const failed = failedDigest(session.digest, credentials);
+  const failed =
+    person === undefined
+      ? failedDigest(digest, credentials)
+      : ({ reason: 'revoked', keyId: personId(person), userPath: person.userPath } as const);
   failedLogins.note(failed.reason);
   exchange.caller = failed;
-  throw credentials.isComplete ? refusal('session_ended') : keysUnknown();
+  throw credentials.isComplete || person !== undefined ? refusal('session_ended') : keysUnknown();
 }
 
 function letIn(caller: Caller, exchange: Exchange): Caller {

@@ -122,6 +122,8 @@ async function handOn(exchange: Exchange, body: Buffer, gateway: AdminForwardPar
   const isEnforced = revision === undefined ? undefined : await awaitEnforcedByAll(all, revision, gone.signal);
   response.writeHead(answer.statusCode, {
     ...endToEndHeaders(answer.headers),
+    // Several cookies are several lines: a comma may stand within one.
+    ...(answer.headers['set-cookie'] === undefined ? {} : { 'set-cookie': answer.headers['set-cookie'] }),
     ...fixedHeaders,
     ...(isEnforced === undefined ? {} : { [enforcedHeader]: String(isEnforced) }),
     'x-request-id': id,

@@ -1,4 +1,4 @@
-// Requests under /admin that need no key: the page of the dashboard, and logging in. Also the headers of a browser that the control plane cannot see.
+// Requests under /admin that need no key: the page of the dashboard, logging in, and signing in at an identity provider. Also the headers of a browser that the control plane cannot see.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { plainAddress } from '../../domain/keys/client-address.ts';
 import { isOwnPage } from '../../plane/access/browser-session.ts';
@@ -9,6 +9,7 @@ import type { Exchange } from '../http/exchange.ts';
 
 const dashboardPath = '/admin/dashboard';
 const sessionPath = '/admin/session';
+const signInPath = '/admin/sign-in';
 
 /** Public requests that this proxy passes on at a time, in all and of one client address: strangers must not take all connections to the control plane. */
 const mostAtOnce = 64;
@@ -21,9 +22,9 @@ export function isLogin(method: string | undefined, path: string): boolean {
 }
 
 export function isPublic(method: string | undefined, path: string): boolean {
-  if (isLogin(method, path)) return true;
+  if (isLogin(method, path) || (method === 'POST' && path === signInPath)) return true;
   const isRead = method === 'GET' || method === 'HEAD';
-  return isRead && (path === dashboardPath || path.startsWith(`${dashboardPath}/`));
+  return isRead && [dashboardPath, signInPath].some((each) => path === each || path.startsWith(`${each}/`));
 }
 
 /** A request that is passed on, or whose answer is being written. */

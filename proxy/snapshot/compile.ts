@@ -3,6 +3,7 @@
 import { type CacheResets, cacheResets } from '../../domain/cache/cache-reset.ts';
 import { LocalTime } from '../../domain/conditions/local-time.ts';
 import { type MergedGuardrail, mergeGuardrails } from '../../domain/guardrails/merge-guardrails.ts';
+import { peopleInForce } from '../../domain/identities/people.ts';
 import type { Credentials } from '../../domain/keys/credentials.ts';
 import { foldCase } from '../../domain/selector.ts';
 import { normaliseUserPath } from '../../domain/user-path.ts';
@@ -90,6 +91,7 @@ export function compile(
     ...named,
     upstreams: Object.freeze(upstreams),
     providers: Object.freeze(new Set(providerNames.map(foldCase))),
+    people: peopleInForce(config.identities),
     credentials,
   });
 }

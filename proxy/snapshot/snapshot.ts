@@ -4,6 +4,7 @@ import type { CacheResets } from '../../domain/cache/cache-reset.ts';
 import type { Condition } from '../../domain/conditions/condition.ts';
 import type { LocalTime } from '../../domain/conditions/local-time.ts';
 import type { Credentials } from '../../domain/keys/credentials.ts';
+import type { PeopleInForce } from '../../domain/keys/identify-session.ts';
 import type { ModelFacts } from '../../domain/models/model-facts.ts';
 import type { Price } from '../../domain/prices/price.ts';
 import type { TrustedProxies } from '../../plane/access/client-address.ts';
@@ -328,6 +329,8 @@ export interface Snapshot {
   readonly upstreams: readonly Upstream[];
   /** The names of all configured providers, folded; those that are left out included. */
   readonly providers: ReadonlySet<string>;
+  /** Who may be signed in to the dashboard. */
+  readonly people: PeopleInForce;
   /** The keys in force; the same object as long as no key changes. */
   readonly credentials: Credentials;
 }

@@ -5,6 +5,7 @@ import { explainOperations } from './explain-operations.ts';
 import { managedOperations } from './managed-operations.ts';
 import { type Operation, type Refusals, storedRefusals, writeHeaders } from './operation.ts';
 import { sessionOperations } from './session-operations.ts';
+import { signInOperations } from './sign-in-operations.ts';
 import { statusOperations } from './status-operations.ts';
 import { usageOperations } from './usage-operations.ts';
 
@@ -285,5 +286,6 @@ export const adminOperations: readonly Operation[] = [
   ...usageOperations,
   ...statusOperations,
   ...sessionOperations,
+  ...signInOperations,
   ...explainOperations,
 ];

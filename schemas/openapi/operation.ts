@@ -37,7 +37,7 @@ export interface Operation {
 }
 
 export interface Success {
-  readonly status: 101 | 200 | 201 | 204;
+  readonly status: 101 | 200 | 201 | 204 | 303;
   readonly says: string;
   /** Absent: no body. */
   readonly schema?: SchemaName;
@@ -68,6 +68,14 @@ export const parameters = {
       '`true`: each key with its hash, to declare it in the configuration. For operators of the whole gateway.',
     schema: { enum: ['true', 'false'] },
     example: 'true',
+  },
+  SignInIdentity: {
+    name: 'identity',
+    in: 'path',
+    required: true,
+    description: 'The name of the identity in the configuration.',
+    schema: { type: 'string' },
+    example: 'company',
   },
   IfMatch: {
     name: 'If-Match',
@@ -163,7 +171,12 @@ const [requests, tokens] = [trio('requests'), trio('tokens')];
 export const headers = {
   ETag: { description: 'The version of what the answer lists, for If-Match.', schema: { type: 'string' } },
   'Set-Cookie': {
-    description: 'The session of the browser (HttpOnly, SameSite=Strict), or its end.',
+    description:
+      'The session of the browser (HttpOnly, SameSite=Strict), or its end; while it signs in at an identity provider, what the answer is checked with.',
+    schema: { type: 'string' },
+  },
+  'x-gateway-sign-out': {
+    description: 'The page of the identity provider where the browser signs out there, too; absent: there is none.',
     schema: { type: 'string' },
   },
   'Retry-After': { description: 'Seconds until a retry would be admitted.', schema: seconds },

@@ -38,6 +38,6 @@ export const sessionOperations: readonly Operation[] = [
     summary: 'The browser logs out: its session ends everywhere.',
     description:
       'The browser forgets its cookie, and a copy of the cookie is refused by every proxy and control plane within a second. While the state store cannot be written, the answer is 503: then a copy is good until the end of the session.',
-    success: { status: 204, says: 'It has ended.', headers: ['Set-Cookie'] },
+    success: { status: 204, says: 'It has ended.', headers: ['Set-Cookie', 'x-gateway-sign-out'] },
   },
 ];

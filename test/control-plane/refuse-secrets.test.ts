@@ -100,14 +100,18 @@ await test('a body as deep and wide as one may be is looked through at once', as
   t.equal(secretInBody([...wide, typed], [rootSecret])?.param, '[100000]');
 });
 
-await test('what the control plane knows: master keys, passwords of stores, keys that the configuration holds', async (t) => {
+await test('what the control plane knows: master keys, passwords of stores, secrets of sign-ins, keys that the configuration holds', async (t) => {
   const environment = {
     masterKey: 'first',
     previousMasterKey: 'before',
     redisUrl: { url: 'redis-sentinel://user:p%40ss@one:26379,two/main', sentinelPassword: 'watching' },
     databaseUrl: 'postgresql://host/name',
+    variables: { OIDC_SECRET: 'of the client' },
   };
+  const signIn = { client_id: 'g', client_secret: '\u0024{OIDC_SECRET}', public_url: 'https://g.example' };
+  const identities = { company: { sign_in: { ...signIn, scopes: [], user_info: false, lasts: '8h' } }, plain: {} };
   const providers = { a: { api_key: 'literal' }, b: { api_keys: ['\u0024{KEY}', 'second'] }, c: {} };
-  const known = knownSecrets({ environment, managed: { masterKey: 'renewed' }, config: { providers } });
-  t.same(known.filter(Boolean), ['renewed', 'first', 'before', 'p@ss', 'watching', 'literal', 'second']);
+  const known = knownSecrets({ environment, managed: { masterKey: 'renewed' }, config: { providers, identities } });
+  const stores = ['p@ss', 'watching'];
+  t.same(known.filter(Boolean), ['renewed', 'first', 'before', ...stores, 'of the client', 'literal', 'second']);
 });

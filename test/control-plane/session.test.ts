@@ -39,6 +39,7 @@ await app.register(sessionRoutes, {
       },
       commit: (commit) => store.commit(commit),
     },
+    signOutUrl: async () => undefined,
     version: '1',
     log: { info: () => undefined },
   },

@@ -15,15 +15,20 @@ import { refusal } from '../../errors.ts';
 import { createCommitter, type DocumentStore } from '../../managed/commit.ts';
 import { createBodyReader } from '../../managed/read-body.ts';
 import { storedKind } from '../../managed/stored-kind.ts';
+import type { SignOut } from '../sign-in/sign-out.ts';
 
 export interface SessionParts {
   readonly access: AccessParts;
   /** Where it is kept which sessions were ended. */
   readonly store: DocumentStore;
+  readonly signOutUrl: SignOut;
   /** Of this program. */
   readonly version: string;
   readonly log: Record<'info', (facts: object, text: string) => void>;
 }
+
+/** Of the answer to a log-out: where the browser signs out at its identity provider, too. */
+const signOutHeader = 'x-gateway-sign-out';
 
 const readLogin = createBodyReader(bodies.sessionWrite);
 
@@ -33,9 +38,10 @@ export const sessionRoutes: FastifyPluginAsync<{ readonly parts: SessionParts }>
   const commit = createCommitter(parts.store, [endedSessions]);
   const describe = (operator: Operator, cookie: string | undefined, endsAtMs: number | undefined): object => ({
     kind: operator.kind,
-    key_id: operator.keyId ?? null,
+    key_id: operator.kind === 'person' ? null : (operator.keyId ?? null),
     key_name: operator.key?.name ?? null,
     role: operator.role,
+    person: personOf(operator),
     user_path: operator.userPath,
     scoped: isScoped(operator),
     expires_at: endsAtMs === undefined ? null : timestamp(endsAtMs),
@@ -81,9 +87,17 @@ export const sessionRoutes: FastifyPluginAsync<{ readonly parts: SessionParts }>
       reply.headers(stateRevision(revision));
     }
     log.info({ operator: who(request), address: request.begun.clientAddress }, 'session ended');
+    const url = session?.person === undefined ? undefined : await parts.signOutUrl(session.person);
+    if (url !== undefined) void reply.header(signOutHeader, url);
     return reply.code(204).send();
   });
 };
+
+function personOf({ session }: Operator): object | null {
+  if (session?.person === undefined) return null;
+  const { identity, subject, name } = session.person;
+  return { identity, subject, name };
+}
 
 function setCookie({ headers }: FastifyRequest, reply: FastifyReply, value: string | undefined): void {
   // A proxy says which protocol the browser used. A client that sends a false header changes only its own cookie.

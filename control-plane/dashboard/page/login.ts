@@ -1,4 +1,4 @@
-// The login: a key in, a session out. Afterwards the page is shown whose address was opened.
+// The login: a key in, or a sign-in at an identity provider; a session out. Afterwards the page is shown whose address was opened.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from './api.ts';
 import { useCell } from './cell.ts';
@@ -6,9 +6,12 @@ import { html, type View } from './html.ts';
 import { ConnectionBanner } from './parts/connection-banner.ts';
 import { logIn } from './session.ts';
 import { session } from './session-state.ts';
+import { SignIn, useOffer } from './sign-in.ts';
 
 export function Login(): View {
   const { hasEnded } = useCell(session);
+  const offer = useOffer();
+  const hasOthers = offer.identities.length > 0;
   const [problem, setProblem] = useState('');
   const [isBusy, setBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
@@ -41,6 +44,7 @@ export function Login(): View {
       <p class="brand">Model gateway</p>
       <h1>Log in</h1>
       ${hasEnded && html`<p class="note" role="status">Your session is over. Log in to go on where you were.</p>`}
+      <${SignIn} offer=${offer} />
       <form onSubmit=${submit} novalidate>
         <label for="key">Key</label>
         <input
@@ -54,7 +58,7 @@ export function Login(): View {
         />
         <p class="quiet small" id="key-help">The master key, or a key with dashboard access. It is not kept in this browser.</p>
         ${problem !== '' && html`<p class="problem" id="key-problem" role="alert">${problem}</p>`}
-        <button class="primary" disabled=${isBusy}>${isBusy ? 'Logging in…' : 'Log in'}</button>
+        <button class=${hasOthers ? '' : 'primary'} disabled=${isBusy}>${isBusy ? 'Logging in…' : 'Log in'}</button>
       </form>
     </main>
   </div>`;

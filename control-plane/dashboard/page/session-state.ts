@@ -4,10 +4,12 @@ import { Cell } from './cell.ts';
 
 /** The answer of /admin/session. */
 export interface Who {
-  readonly kind: 'master_key' | 'managed_key' | 'anonymous';
+  readonly kind: 'master_key' | 'managed_key' | 'person' | 'anonymous';
   readonly key_id: string | null;
   readonly key_name: string | null;
   readonly role: Role;
+  /** Who has signed in at an identity provider; otherwise null. */
+  readonly person: { readonly identity: string; readonly subject: string; readonly name: string } | null;
   readonly user_path: string;
   readonly scoped: boolean;
   readonly expires_at: string | null;

@@ -20,9 +20,12 @@ export async function logIn(key: string): Promise<void> {
 }
 
 export async function logOut(): Promise<void> {
-  await ask(path, { method: 'DELETE' }).catch((error: unknown) => {
+  const left = await ask(path, { method: 'DELETE' }).catch((error: unknown) => {
     // A session that is over already needs no end.
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
   });
   leaveSession();
+  // An identity provider where the person is signed in, too.
+  const signOut = left?.headers.get('x-gateway-sign-out');
+  if (signOut) location.assign(signOut);
 }

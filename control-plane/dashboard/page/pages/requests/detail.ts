@@ -59,9 +59,13 @@ function Facts({ entry }: OfEntry): View {
   const { user_path, auth_key_id, auth_method, client_ip, data, requested_model, resolved_model } = entry;
   const { provider_name, provider, cache_type, session_id, request_id, method, path, stream, timestamp } = entry;
   const cost = useCost(entry);
-  const unnamed = { master_key: 'the master key', no_key: 'none', api_key: 'a key', jwt: 'a token' }[
-    auth_method ?? 'no_key'
-  ];
+  const unnamed = {
+    master_key: 'the master key',
+    no_key: 'none',
+    api_key: 'a key',
+    jwt: 'a token',
+    sign_in: 'a sign-in',
+  }[auth_method ?? 'no_key'];
   const labels = data.labels ?? [];
   const asked = [...numberFact('max_tokens', data.max_tokens), ...numberFact('temperature', data.temperature)].join(
     ', ',
