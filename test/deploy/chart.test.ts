@@ -43,6 +43,9 @@ const everything = [
   'gitSync.enabled=true',
   'gitSync.repository=https://git.example/config.git',
   'gitSync.credentialsSecret=git',
+  'proxy.serviceAccount.create=true',
+  'proxy.serviceAccount.annotations.iam\\.gke\\.io/gcp-service-account=gateway@my-project.iam.gserviceaccount.com',
+  'proxy.podLabels.azure\\.workload\\.identity/use=yes',
   'networkPolicy.operators[0].podSelector.matchLabels.team=platform',
 ];
 
@@ -72,6 +75,7 @@ await test('what is switched on is there, and the store of records decides how t
     'Job gateway-converged',
     'Secret gateway',
     'StatefulSet gateway-control-plane',
+    'ServiceAccount gateway-proxy',
   ])
     t.ok(all.includes(each), each);
   t.notOk(all.includes('ConfigMap gateway-config'), 'the YAML comes from git');
@@ -86,7 +90,7 @@ await test('the commands of docs/deploying-on-kubernetes.md set values that the 
   const sets = commandsOf('docs/deploying-on-kubernetes.md').map(({ text }) =>
     [...text.matchAll(/--set (?:"([^"]*)"|(\S+))/g)].map(([, quoted, plain]) => quoted ?? plain ?? ''),
   );
-  t.equal(sets.filter((settings) => settings.length > 0).length, 2);
+  t.equal(sets.filter((settings) => settings.length > 0).length, 3);
   if (helm !== undefined) for (const settings of sets) t.match(renderChart(helm, settings), /kind: StatefulSet/);
 });
 

@@ -26,3 +26,8 @@ app.kubernetes.io/version: {{ (index . 0).Chart.AppVersion | quote }}
 {{- define "gateway.configMap" -}}
 {{ .Values.config.existingConfigMap | default (printf "%s-config" .Release.Name) }}
 {{- end }}
+
+{{/* Of the proxies; empty: the one of the namespace. */}}
+{{- define "gateway.proxyServiceAccount" -}}
+{{ .Values.proxy.serviceAccount.name | default (ternary (include "gateway.name" (list . "proxy")) "" .Values.proxy.serviceAccount.create) }}
+{{- end }}
