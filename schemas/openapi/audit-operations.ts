@@ -64,6 +64,7 @@ export const auditOperations: readonly Operation[] = [
     id: 'getAuditEntry',
     path: '/admin/audit/detail',
     summary: 'One entry with everything.',
+    description: 'A viewer gets it without bodies (`bodies_omitted`): what was said is for operators.',
     parameters: ['LogId'],
     success: { status: 200, says: 'The entry.', schema: 'audit-entry' },
     refusals: oneEntry,

@@ -64,8 +64,7 @@ export const parameters = {
   Hashes: {
     name: 'hashes',
     in: 'query',
-    description:
-      '`true`: each key with its hash, to declare it in the configuration. For operators of the whole gateway.',
+    description: '`true`: each key with its hash, to declare it in the configuration. For admins of the whole gateway.',
     schema: { enum: ['true', 'false'] },
     example: 'true',
   },
