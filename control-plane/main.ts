@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { targetDrains } from '../domain/documents/kinds.ts';
 import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import type { Follower } from '../gitops/follow/follow.ts';
+import { formatProblem } from '../gitops/read/problem.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { authorityClock } from '../plane/access/authority-clock.ts';
 import { createFailedLogins } from '../plane/access/failed-logins.ts';
@@ -22,6 +23,7 @@ import { putInForce } from '../plane/put-in-force.ts';
 import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp, stopOnSignals } from '../plane/signals.ts';
 import { followConfigOrExit, lastRevision, listenOrExit, settingsOrExit } from '../plane/start.ts';
+import { SecureListener } from '../plane/tls/secure-listener.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
 import { diskRoom, noRoom } from '../store/disk-room.ts';
 import { ownDirectory } from '../store/own-files.ts';
@@ -127,7 +129,8 @@ const desired = (): Desired => ({
 });
 const keyUses = new KeyUses();
 const fleet = createFleet(store, desired, nowMs);
-const parts = { config, managed, budgets, warnUnenforced, nowMs };
+const secure = new SecureListener({ log, nowMs });
+const parts = { config, managed, budgets, secure, warnUnenforced, nowMs };
 const warnOfTwinKeys = createTwinWarnings(log);
 const keptToDocuments = documentParts(parts, (documents) => {
   warnOfKeyPaths(documents);
@@ -174,7 +177,10 @@ follower = await followConfigOrExit(identity, {
 });
 const signOfLife = createSignOfLife(store, `${host}:${port}`, nowMs, log);
 const documents = guardDocuments(store, stateFollower);
-const secretProblems = (): readonly string[] => secrets.problems();
+const secretProblems = (): readonly string[] => {
+  const { problem } = configStatus()?.certificate ?? {};
+  return problem === undefined ? secrets.problems() : [...secrets.problems(), formatProblem(problem)];
+};
 const failedLogins = createFailedLogins();
 const failedLoginLines = createFailedLoginLines(log);
 setInterval(() => failedLoginLines.tell(nowMs()), 1_000).unref();
@@ -183,6 +189,7 @@ const metrics = createMetrics({
   config: configStatus,
   state,
   secretProblems,
+  handshakes: () => secure.counts(),
   fleet,
   failedLogins,
   records: records.status,
@@ -224,6 +231,7 @@ const app = createServer({
   readiness,
   writes: records.write,
 });
+secure.attach(app.server);
 const admin = { store: documents, quotas: () => config.declared.admin, nowMs };
 const engine = hasRedis ? 'redis' : 'sqlite';
 const rateLimitParts = {
@@ -324,6 +332,7 @@ stopOnSignals({
   mostMs: closeGraceMs,
   drain() {
     for (const each of [fleetWatch, budgets, expiry, resealer, secrets]) each?.close();
+    secure.drain();
     return drain(app);
   },
   async close() {
@@ -334,6 +343,7 @@ stopOnSignals({
     await Promise.all([store.close(), stateFollower.kept()]);
   },
 });
+const scheme = secure.begin();
 await listenOrExit(identity, { host, port, prefix: 'GATEWAY_ADMIN' }, app.listen({ host, port }));
-log.info({ address: boundAddress(app.server.address()) }, 'listening');
+log.info({ address: boundAddress(app.server.address(), scheme) }, 'listening');
 logSettings(log, environment, 'the admin API is open to everyone who can reach it');

@@ -14,6 +14,7 @@ import {
   rejectedSince,
   type Shown,
 } from '../plane/prometheus.ts';
+import { type TlsFacts, tlsReaders } from '../plane/tls/tls-metrics.ts';
 import { controlPlaneMetrics } from '../schemas/metrics/control-plane-metrics.ts';
 import { mostLabelledBudgets } from '../schemas/metrics/limit-metrics.ts';
 import { isEmptied } from '../store/state/custody.ts';
@@ -37,6 +38,7 @@ export interface ObservedFacts {
   readonly state: () => StateStatus | undefined;
   /** Why files of secrets do not hold what is in force. */
   readonly secretProblems: () => readonly string[];
+  readonly handshakes: TlsFacts['handshakes'];
   readonly fleet: Pick<Fleet, 'proxies' | 'lagSeconds'>;
   readonly failedLogins: Pick<FailedLogins, 'counts'>;
   readonly records: () => DrainStatus;
@@ -56,7 +58,12 @@ type Readers = Readonly<Record<keyof typeof controlPlaneMetrics, () => Shown>>;
 export function createMetrics(facts: ObservedFacts): Metrics {
   const registry = new Registry();
   collectProcessMetrics(registry);
-  const readers: Readers = { ...planeReaders(facts), ...recordReaders(facts), ...budgetReaders(facts.budgets) };
+  const readers: Readers = {
+    ...planeReaders(facts),
+    ...tlsReaders(facts),
+    ...recordReaders(facts),
+    ...budgetReaders(facts.budgets),
+  };
   registerReaders(registry, controlPlaneMetrics, readers);
   return { contentType: registry.contentType, text: () => registry.metrics() };
 }

@@ -10,6 +10,8 @@ import {
 import type { ManagedKind, StoredDocument } from '../domain/documents/managed-kind.ts';
 import type { AssembledConfig } from '../gitops/assemble/assembled.ts';
 import type { PartInForce } from '../plane/put-in-force.ts';
+import type { SecureListener } from '../plane/tls/secure-listener.ts';
+import { secureSettings } from '../plane/tls/secure-settings.ts';
 import type { Document } from '../store/state/state-store.ts';
 import type { ConfigInForce } from './config-in-force.ts';
 import type { DocumentsInForce } from './documents-in-force.ts';
@@ -21,17 +23,20 @@ export interface ControlPlaneParts {
   readonly config: Pick<ConfigInForce, 'prepare' | 'prepareAliases' | 'rules'>;
   readonly managed: Pick<DocumentsInForce, 'prepare' | 'prepareConfigKeys'>;
   readonly budgets: Pick<OpenBudgets, 'changed'>;
+  readonly secure: Pick<SecureListener, 'prepare'>;
   /** Logs the rules in force that no proxy enforces. */
   readonly warnUnenforced: () => void;
   readonly nowMs: () => number;
 }
 
 export function configParts(
-  { config, managed, budgets, warnUnenforced, nowMs }: ControlPlaneParts,
+  { config, managed, budgets, secure, warnUnenforced, nowMs }: ControlPlaneParts,
   declaredDates: Pick<KeptDates, 'update'>,
 ): PartInForce<AssembledConfig>[] {
   return [
-    { name: 'configuration', prepare: (declared) => config.prepare(declared) },
+    // The private key is the listener's alone.
+    { name: 'configuration', prepare: (declared) => config.prepare(withoutMaterial(declared)) },
+    { name: 'listener', prepare: ({ admin, material }) => secure.prepare(secureSettings(admin.tls, material)) },
     { name: 'keys', prepare: ({ keys }) => managed.prepareConfigKeys(keys) },
     {
       name: 'dates of rules',
@@ -40,6 +45,11 @@ export function configParts(
     { name: 'budgets', prepare: () => () => budgets.changed() },
     { name: 'warnings', prepare: () => warnUnenforced },
   ];
+}
+
+function withoutMaterial(declared: AssembledConfig): AssembledConfig {
+  const { material: _, ...others } = declared;
+  return others;
 }
 
 /** The managed documents as they are read. */

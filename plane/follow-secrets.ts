@@ -19,6 +19,8 @@ export interface FollowedSecrets {
   readonly settings: Pick<PlaneSettings, 'secretFiles' | 'masterKey' | 'previousMasterKey' | 'redisUrl'>;
   /** Puts other master keys in force. */
   readonly renewKeys: (keys: MasterKeys) => void;
+  /** Puts other authorities of the control plane in force: PEM. */
+  readonly renewAuthorities?: (pem: string) => void;
   /** See `PlaneStore`. */
   readonly reconnect: (redisUrl: RedisUrl, onTrouble: (trouble: Error) => void) => Promise<boolean>;
   readonly log: Log;
@@ -85,6 +87,8 @@ class Following implements SecretsFollower {
     }
     // Both are renewed at once where both have changed.
     if (renewed.has('GATEWAY_MASTER_KEY') || renewed.has('GATEWAY_PREVIOUS_MASTER_KEY')) this.#renewKeys();
+    const authorities = renewed.has('GATEWAY_CONTROL_PLANE_CA') ? this.#valueOf('GATEWAY_CONTROL_PLANE_CA') : undefined;
+    if (authorities !== undefined) this.#parts.renewAuthorities?.(authorities);
     const ofRedis = [...renewed].filter((name) => name.startsWith('REDIS_'));
     if (ofRedis.length > 0) this.#reconnect(ofRedis.map((name) => `${name}_FILE`).join(', '));
   }

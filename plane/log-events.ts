@@ -17,6 +17,7 @@ const configTexts: Readonly<Record<ConfigEvent['kind'], string>> = {
   'certificates-renewed': 'provider certificates renewed',
   'secret-renewed': 'secret renewed',
   'client-key-renewed': 'key of a client renewed',
+  'listener-renewed': 'certificate of the listener renewed',
   'last-good-used': 'serving the last good config',
   warning: 'config warning',
 };

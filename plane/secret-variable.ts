@@ -3,7 +3,13 @@ import { type KeyReading, readKeyFileSync } from '../gitops/read/key-file.ts';
 
 /** What lets in to Redis. The last three are in files alone. */
 export type RedisSecretName = 'REDIS_URL' | 'REDIS_SENTINEL_PASSWORD' | 'REDIS_CA' | 'REDIS_CERT' | 'REDIS_KEY';
-export type SecretName = 'GATEWAY_MASTER_KEY' | 'GATEWAY_PREVIOUS_MASTER_KEY' | RedisSecretName | 'DATABASE_URL';
+export type SecretName =
+  | 'GATEWAY_MASTER_KEY'
+  | 'GATEWAY_PREVIOUS_MASTER_KEY'
+  | RedisSecretName
+  | 'DATABASE_URL'
+  /** In a file alone; no secret, but followed as one. */
+  | 'GATEWAY_CONTROL_PLANE_CA';
 
 /** A file that holds a secret of the gateway. */
 export interface SecretFile {

@@ -8,6 +8,8 @@ import type { Vaults } from '../gitops/follow/fetched-secret.ts';
 import { type Follower, followConfig } from '../gitops/follow/follow.ts';
 import { followClientKeys } from '../gitops/follow/follow-client-keys.ts';
 import { followConfigAndKeys } from '../gitops/follow/follow-keys.ts';
+import { followListener } from '../gitops/follow/follow-listener.ts';
+import type { FollowOptions } from '../gitops/follow/follow-options.ts';
 import { recallLastGood } from '../gitops/follow/last-good.ts';
 import { formatProblem, type Problem, problemFields } from '../gitops/read/problem.ts';
 import { revisionOf } from '../gitops/read/read.ts';
@@ -77,7 +79,9 @@ export async function lastRevision({
 export async function followConfigOrExit(identity: Identity, config: PlaneConfig): Promise<Follower> {
   const { settings, variables, ownFolder, vaults, nowMs, log, apply, hear } = config;
   try {
-    return await followClientKeys(variables === 'expand' ? followConfigAndKeys : followConfig, {
+    const followKeys = (options: FollowOptions): Promise<Follower> =>
+      followClientKeys(variables === 'expand' ? followConfigAndKeys : followConfig, options);
+    const options = {
       directory: settings.configDirectory,
       environment: settings.variables,
       variables,
@@ -90,7 +94,8 @@ export async function followConfigOrExit(identity: Identity, config: PlaneConfig
         logConfigEvent(log, event);
         hear?.(event);
       },
-    });
+    } satisfies FollowOptions;
+    return await followListener(followKeys, options, identity.plane === 'proxy' ? 'server' : 'admin');
   } catch (error) {
     if (!(error instanceof ConfigRejected)) throw error;
     return exitAtStart(identity, error.problems);

@@ -1,5 +1,6 @@
 // The static settings of the proxy: environment variables, read once, checked all together.
 import { availableParallelism, hostname } from 'node:os';
+import { certificates } from '../gitops/read/certificate-file.ts';
 import {
   adminAddress,
   databaseUrl,
@@ -10,6 +11,7 @@ import {
   type VariableReader,
 } from '../plane/environment.ts';
 import { controlPlaneFolder } from '../plane/identity.ts';
+import type { SecretFile } from '../plane/secret-variable.ts';
 import { readVaultSettings, type VaultSettings } from '../plane/vaults/settings.ts';
 import type { Variables } from '../schemas/variables.ts';
 import { readTelemetry, type TelemetrySettings } from './records/spans/settings.ts';
@@ -39,6 +41,8 @@ export interface Environment extends PlaneSettings {
   readonly expectedReplicas: number;
   /** Where `/admin` is served: an origin, http or https. */
   readonly controlPlaneUrl: string;
+  /** The authorities that its certificate may come from, besides those of the system: PEM; undefined: none. */
+  readonly controlPlaneAuthorities: string | undefined;
   /** How long an admin request may take there. Milliseconds. */
   readonly controlPlaneTimeoutMs: number;
   /** PostgreSQL for the semantic cache; undefined: there is none. */
@@ -78,8 +82,11 @@ export function readEnvironment(
     );
   }
   const workers = workersIn(reader);
+  const settings = reader.planeSettings(host);
+  const authorities = controlPlaneAuthorities(reader);
   const environment = {
-    ...reader.planeSettings(host),
+    ...settings,
+    secretFiles: [...settings.secretFiles, ...authorities],
     host,
     port,
     servesAdmin: reader.flag('GATEWAY_ADMIN_ON_PROXY', true),
@@ -91,6 +98,7 @@ export function readEnvironment(
     flushIntervalSeconds: reader.wholeNumber('RATE_LIMITS_FLUSH_INTERVAL', 1, 3_600),
     expectedReplicas: reader.wholeNumber('GATEWAY_EXPECTED_REPLICAS', 1, 10_000) * workers,
     controlPlaneUrl: controlPlaneUrl(reader),
+    controlPlaneAuthorities: authorities[0]?.value,
     controlPlaneTimeoutMs: reader.wholeNumber('GATEWAY_CONTROL_PLANE_TIMEOUT_MS', 10_000, 600_000),
     databaseUrl: databaseUrl(reader),
     telemetry: readTelemetry(reader),
@@ -109,6 +117,18 @@ function workersIn(reader: VariableReader): number {
     reader.problems.push(`GATEWAY_WORKERS must be auto or a whole number from 1 to ${mostWorkers}`);
   }
   return workers;
+}
+
+/** The file with the authorities of the control plane, if one is named and can be read. */
+function controlPlaneAuthorities(reader: VariableReader): readonly SecretFile[] {
+  const name = 'GATEWAY_CONTROL_PLANE_CA';
+  const path = reader.text(`${name}_FILE`, '');
+  if (path === '') return [];
+  const reading = certificates.now(path);
+  if ('key' in reading)
+    return [{ name, path, value: reading.key, problemOf: () => undefined, read: certificates.later }];
+  reader.problems.push(`${name}_FILE names a file that ${reading.trouble}`);
+  return [];
 }
 
 /** The address the control plane listens on by default, unless another one is named. */

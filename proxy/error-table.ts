@@ -61,6 +61,11 @@ export const errors = {
   ),
   // The reason names a check of the token and, where it is the configuration's doing, its place: never the token or the value of a claim.
   invalid_token: entryOf(401, 'authentication_error', 'The token is not valid: {reason}.'),
+  client_certificate_refused: entryOf(
+    401,
+    'authentication_error',
+    'The client certificate of this connection cannot be verified: {reason}. Connect with another one, or without one.',
+  ),
   // Only browsers get these: sessions, and pages of other origins.
   session_ended: { status: 401, type: 'authentication_error', message: 'The session is over. Log in again.' },
   csrf_refused: denied(

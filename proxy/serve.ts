@@ -18,6 +18,7 @@ import { putInForce } from '../plane/put-in-force.ts';
 import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
+import { SecureListener } from '../plane/tls/secure-listener.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
 import { openVaults } from '../plane/vaults/vaults.ts';
 import { diskRoom } from '../store/disk-room.ts';
@@ -166,6 +167,7 @@ const publisher = createPublisher({
   tellExpired: createExpiryLines(log),
   nowMs: () => Math.floor(authorityMs()),
 });
+const secure = new SecureListener({ log, nowMs });
 const connections = (): ConnectionCounts => server.connections();
 const sessions = (): SessionCounts => server.sessions();
 const unusable = (): readonly string[] => (lifecycle.phase === 'starting' ? [] : unusableGuardrails(current.get()));
@@ -201,6 +203,7 @@ const observed = createMetrics({
   cache: answers.cache,
   connections,
   sessions,
+  handshakes: () => secure.counts(),
   output,
   accessLog,
   retries,
@@ -213,6 +216,7 @@ const observed = createMetrics({
 const metrics = keepText(metricsOfAll(observed, siblings), environment.metricsMaxAgeMs, nowMs);
 const gateway: ServerParts = {
   tokenKeys,
+  secure,
   budgets,
   cache: answers.cache,
   accessLog,
@@ -290,6 +294,10 @@ lifecycle.secrets = followSecrets({
     store.renewKeys(keys);
     publisher.renewMasterKey(keys.masterKey);
     void stateFollower.recheckSeals();
+  },
+  renewAuthorities(pem) {
+    controlPlane.renewAuthorities(pem);
+    pools.renewed(controlPlane);
   },
 });
 lifecycle.configFollower = await followConfigOrExit(identity, {

@@ -1,7 +1,11 @@
 // The proxy's HTTP server: a table says which trip takes a request line.
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { boundAddress } from '../plane/bound-address.ts';
 import { createServer } from '../plane/http.ts';
+import type { Commit } from '../plane/put-in-force.ts';
+import { troubleOfCertificate } from '../plane/tls/client-certificate.ts';
+import type { SecureListener } from '../plane/tls/secure-listener.ts';
 import { forwardAdmin } from './admin/forward.ts';
 import { checkPath, maxHeaderBytes, maxHeaders, originForm, pathOf } from './call/head.ts';
 import { namingEndpoints } from './endpoints/naming-endpoints.ts';
@@ -31,8 +35,11 @@ import { createUpgrades, isUpgrade, type UpgradeParts } from './trips/upgrades.t
 export interface ProxyServer extends Draining {
   /** Starts listening; resolves with the address it is bound to, such as http://0.0.0.0:8080. Rejects when the port is taken. */
   listen(host: string, port: number): Promise<string>;
-  /** Puts the client-side timeouts and the limits of connections of a snapshot in force. */
-  apply(snapshot: Pick<Snapshot, 'timeouts' | 'connections'>): void;
+  /**
+   * Changes nothing; throws for a certificate that cannot be used. The function that it gives puts the client-side timeouts, the limits of
+   * connections and TLS of a snapshot in force.
+   */
+  prepare(snapshot: Pick<Snapshot, 'timeouts' | 'connections' | 'secure'>): Commit;
   /** Requests being served at this moment. */
   openRequests(): number;
   /** Counts of connections. */
@@ -50,6 +57,7 @@ export type ServerParts = TripParts &
   Parameters<typeof forwardAdmin>[1] & {
     readonly accessLog: AccessLog;
     readonly metrics: Metrics;
+    readonly secure: Pick<SecureListener, 'attach' | 'prepare' | 'begin' | 'drain'>;
     /** How many processes share the port. */
     readonly workers: number;
   };
@@ -126,6 +134,15 @@ export async function createProxyServer(gateway: ServerParts): Promise<ProxyServ
     return isSession;
   };
   const server = createServer({ ...options, shouldUpgradeCallback }, pipelining.take);
+  const sessions = new WeakSet<Socket>();
+  server.on('upgrade', (_request, socket: Socket) => void sessions.add(socket));
+  // What a session may do was decided at its beginning, as with keys.
+  gateway.secure.attach(server, {
+    begun: (socket) => connections.countCut(socket),
+    letGo(socket) {
+      if (!sessions.has(socket)) pipelining.letGo(socket);
+    },
+  });
   upgrades.attach(server);
   // One more than are accepted, so that it shows when there are too many, and no more of them are kept.
   server.maxHeadersCount = maxHeaders + 1;
@@ -145,20 +162,31 @@ export async function createProxyServer(gateway: ServerParts): Promise<ProxyServ
   return {
     async listen(host, port) {
       // Fastify returns an address for dialling, which differs from the bound one for a wildcard.
+      const scheme = gateway.secure.begin();
       await app.listen({ host, port, backlog });
-      return boundAddress(server.address());
+      return boundAddress(server.address(), scheme);
     },
-    apply({ timeouts, connections: settings }) {
-      server.headersTimeout = timeouts.headersMs;
-      server.requestTimeout = timeouts.headersMs + timeouts.bodyMs;
-      server.keepAliveTimeout = timeouts.keepAliveMs;
-      writeIdleMs = timeouts.writeIdleMs;
-      connections.limit(settings);
+    prepare({ timeouts, connections: settings, secure }) {
+      const putSecure = gateway.secure.prepare(secure);
+      return () => {
+        server.headersTimeout = timeouts.headersMs;
+        server.requestTimeout = timeouts.headersMs + timeouts.bodyMs;
+        server.keepAliveTimeout = timeouts.keepAliveMs;
+        writeIdleMs = timeouts.writeIdleMs;
+        connections.limit(settings);
+        putSecure();
+      };
     },
     openRequests: () => pipelining.open() + upgrades.size(),
     connections: () => connections.counts(),
     sessions: () => upgrades.counts(),
-    ...createDraining({ server, pipelining, upgrades, unsettled: () => gateway.metrics.requests.inFlight }),
+    ...createDraining({
+      server,
+      secure: gateway.secure,
+      pipelining,
+      upgrades,
+      unsettled: () => gateway.metrics.requests.inFlight,
+    }),
   };
 }
 
@@ -178,6 +206,8 @@ function begin(exchange: Exchange, { trips, beginTrip }: Trips, gateway: ServerP
       end(exchange, 'other', gateway);
       return;
     }
+    const reason = troubleOfCertificate(request.socket);
+    if (reason !== undefined) throw refusal('client_certificate_refused', { fill: { reason } });
     if (head.fault) throw head.fault;
     refusePreflight(exchange, crossOrigin);
     if (gateway.ownNames !== undefined) refuseForeign(exchange, gateway.ownNames, crossOrigin?.origins);

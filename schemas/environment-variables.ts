@@ -83,6 +83,11 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     says: 'The `http` or `https` address at which a proxy calls the control plane. The default is made of `GATEWAY_ADMIN_HOST` and `GATEWAY_ADMIN_PORT`.',
   },
   {
+    name: 'GATEWAY_CONTROL_PLANE_CA_FILE',
+    readBy: proxy,
+    says: 'A file with the certificates (PEM) of authorities that may have issued that of the control plane, besides those of the system, when its address begins with `https`. It is read again when it changes.',
+  },
+  {
     name: 'GATEWAY_CONTROL_PLANE_TIMEOUT_MS',
     readBy: proxy,
     default: '10000',

@@ -152,6 +152,7 @@ export interface Server {
    * The most connections at a time from one address; further ones are closed at once. Without it there is no limit, because all clients behind one load balancer have its address.
    */
   max_connections_per_address?: number;
+  tls?: ServerTLS;
   /**
    * How long a connection of a client may be idle between two requests. A proxy in front of the gateway should let go of idle connections sooner.
    */
@@ -172,6 +173,45 @@ export interface Server {
   stored_responses: StoredResponses;
   realtime: RealtimeSessions;
   timeouts: ServerTimeouts;
+}
+/**
+ * HTTPS on the port of the proxy, and nothing else there. Whether it is there is fixed at a start; files, version and client certificates are in force a moment after they change, without an end of connections.
+ */
+export interface ServerTLS {
+  /**
+   * A file with the certificate of the listener and, behind it, those of the authorities between it and a root (PEM). Relative to the working directory. It is read again when it changes; a pair that does not fit or has expired changes nothing.
+   */
+  certificate_file: string;
+  /**
+   * A file with the private key of the certificate (PEM, without a password). Relative to the working directory. It is read again when it changes.
+   */
+  key_file: string;
+  /**
+   * Clients that speak only older versions are refused. TLS 1.3 is always spoken.
+   */
+  min_version: '1.2' | '1.3';
+  /**
+   * How long before the end of the certificate a line of the log says once a day that it ends.
+   */
+  warn_before: string;
+  client_certificates?: ClientCertificates;
+}
+/**
+ * Certificates by which clients identify themselves (mTLS).
+ */
+export interface ClientCertificates {
+  /**
+   * A file with the certificates of the authorities that issue certificates for clients (PEM). The authorities of the system are not trusted. It is read again when it changes; connections that the former ones let in end with their request.
+   */
+  ca_file: string;
+  /**
+   * A file with lists of revoked certificates (CRL, PEM), one of each authority in ca_file. It is read again when it changes. With a list whose time is over no certificate is accepted.
+   */
+  crl_file?: string;
+  /**
+   * request: a client may show a certificate, and one that cannot be verified is answered 401. require: a connection without a certificate that can be verified is closed before any request of it is read, those of health checks and Prometheus too.
+   */
+  mode: 'request' | 'require';
 }
 /**
  * Lets web pages of other origins call the gateway from a browser (CORS), with a key. /admin and /metrics are never opened.
@@ -707,9 +747,10 @@ export interface Mirror {
   share: number;
 }
 /**
- * Limits on what operators may store through the admin API.
+ * Limits on what operators may store through the admin API, and the listener of the control plane.
  */
 export interface Admin {
+  tls?: ControlPlaneTLS;
   /**
    * The most managed keys; issuing another one is answered 409. Deactivated and expired keys count until they are deleted.
    */
@@ -722,6 +763,27 @@ export interface Admin {
    * The most manual rate limits at and below the user path of a dashboard key; when there are this many, neither this key nor one for a path below can set another one. The same holds once ten times as many were deleted in the last days, because their counters are not forgotten yet.
    */
   max_rules_per_scope: number;
+}
+/**
+ * HTTPS on the port of the control plane, and nothing else there. Whether it is there is fixed at a start; the files are in force a moment after they change. Proxies need an https address in GATEWAY_CONTROL_PLANE_URL, and the authority in GATEWAY_CONTROL_PLANE_CA_FILE when the system does not trust it.
+ */
+export interface ControlPlaneTLS {
+  /**
+   * A file with the certificate of the listener and, behind it, those of the authorities between it and a root (PEM). Relative to the working directory. It is read again when it changes; a pair that does not fit or has expired changes nothing.
+   */
+  certificate_file: string;
+  /**
+   * A file with the private key of the certificate (PEM, without a password). Relative to the working directory. It is read again when it changes.
+   */
+  key_file: string;
+  /**
+   * Clients that speak only older versions are refused. TLS 1.3 is always spoken.
+   */
+  min_version: '1.2' | '1.3';
+  /**
+   * How long before the end of the certificate a line of the log says once a day that it ends.
+   */
+  warn_before: string;
 }
 /**
  * Caps on requests, tokens and requests in flight, for consumers (user_paths), upstreams (providers) and models.

@@ -22,6 +22,7 @@ import { assembleAliases } from './assemble-aliases.ts';
 import type { AssembledConfig, ClientKeyFile } from './assembled.ts';
 import { readEnvironmentBudgets } from './environment-budgets.ts';
 import { readEnvironmentRules } from './environment-rules.ts';
+import { listenersOf } from './listeners.ts';
 import type { LoadContext } from './load-context.ts';
 import { mergeParts } from './merge-parts.ts';
 import { checkGivenProviders, checkTokenCaps, overrule } from './overrule.ts';
@@ -106,11 +107,13 @@ export function assemble(parts: readonly Part[], complete: boolean, context: Loa
   const isPlain = providerNames.join() === Object.keys(config.providers).join();
   const inForce = secretTexts.filter(({ section, name }) => section !== 'providers' || !providers.keyless.has(name));
   const clientKeyFiles = clientKeyFilesOf(config.keys, sources);
+  const listeners = listenersOf(config, sources);
   const assembled = {
     ...config,
     ...(isPlain ? {} : { providerNames }),
     ...(inForce.length === 0 ? {} : { secretTexts: inForce }),
     ...(clientKeyFiles.length === 0 ? {} : { clientKeyFiles }),
+    ...(listeners.length === 0 ? {} : { listeners }),
     ...(assembledAliases.dropped.length === 0 ? {} : { droppedTargets: assembledAliases.dropped }),
     places,
   };

@@ -2,6 +2,7 @@
 // declared.
 import type { Config } from '../../schemas/types.ts';
 import type { Path } from '../../schemas/validation/path.ts';
+import type { ListenerFiles, ListenerMaterial } from '../read/listener-files.ts';
 import type { Problem } from '../read/problem.ts';
 import type { SecretPart } from '../read/secret-reference.ts';
 import type { DeclaredPlaces } from './places.ts';
@@ -26,6 +27,17 @@ export interface ClientKeyFile extends Pick<SecretText, 'name' | 'place'> {
   readonly path: string;
 }
 
+/** A listener with TLS: of the proxy (`server`) or of the control plane (`admin`). */
+export interface Listener {
+  readonly section: 'server' | 'admin';
+  /** As they are written: relative to the working directory. */
+  readonly files: ListenerFiles;
+  /** Where each file is written, by its member: `client_certificates.ca_file`. */
+  readonly places: Readonly<Record<string, SecretText['place']>>;
+  /** How long before the end of its certificate that is told. */
+  readonly warnBeforeMs: number;
+}
+
 /** The source of an alias, and a target of it that is left out. */
 export type DroppedTarget = readonly [source: string, target: string];
 
@@ -43,6 +55,10 @@ export interface AssembledConfig extends Config {
   readonly secretTexts?: readonly SecretText[];
   /** The files with secrets of clients; absent when there are none. */
   readonly clientKeyFiles?: readonly ClientKeyFile[];
+  /** The listeners that speak TLS; absent when there are none. */
+  readonly listeners?: readonly Listener[];
+  /** What the files of the listener of this process hold: with the private key. */
+  readonly material?: ListenerMaterial;
   /** Mistakes in keys and variables of providers that are left out because of them; absent when there are none. */
   readonly keyProblems?: readonly Problem[];
   /** By provider, the certificates that its file holds: PEM. */

@@ -8,6 +8,7 @@ import type { SecretAge } from './secret-texts.ts';
  * `client-key-renewed`: a file of a client's key has another secret, which is in force now.
  * `key-renewed`, `certificates-renewed`, `secret-renewed`: a file of a provider, or a secret that a text refers to, has another content, which is
  * in force now; the problems say where it is named.
+ * `listener-renewed`: the files of the listener have another certificate, or other authorities, which are in force now.
  * `last-good-used`: the process started with the copy; the problems say why. `warning`: changes nothing.
  */
 export interface ConfigEvent {
@@ -19,6 +20,7 @@ export interface ConfigEvent {
     | 'certificates-renewed'
     | 'secret-renewed'
     | 'client-key-renewed'
+    | 'listener-renewed'
     | 'last-good-used'
     | 'warning';
   /** The revision of the content that the event is about. */
@@ -47,6 +49,8 @@ export interface FollowStatus {
   problems: readonly Problem[];
   /** The content that was rejected last; absent while the directory holds what is in force. */
   rejected?: RejectedContent | undefined;
+  /** The certificate of the listener in force; absent without TLS. `problem`: why what its files hold now is not. */
+  certificate?: { readonly notAfterMs: number; readonly problem: Problem | undefined };
   /** The files of providers' keys that cannot be read now; absent where keys are not read. */
   keyFileProblems?: readonly Problem[];
   /** References to secrets that cannot be read now; absent where secrets are not read. */

@@ -5,6 +5,7 @@ import { type KeyReading, readBytes, readBytesSync } from './key-file.ts';
 /** Longest file: that of a whole system has 250 KiB. Bytes. */
 const mostBytes = 1024 * 1024;
 const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+const listBlock = /-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----/g;
 const privateBlock = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----[^-]*-----END (?:[A-Z]+ )?PRIVATE KEY-----/;
 
 /** A reader that looks at the certificates only when the content has changed. It never rejects. */
@@ -30,6 +31,8 @@ export interface PemReader {
 export const certificates: PemReader = pemReader(certificatesIn);
 /** One private key without a password. */
 export const privateKey: PemReader = pemReader(privateKeyIn);
+/** Lists of revoked certificates; whether they are sound is not looked at. */
+export const revocationLists: PemReader = pemReader(listsIn);
 
 function pemReader(parse: (bytes: Buffer) => KeyReading): PemReader {
   const parsed = (reading: ReturnType<typeof readBytesSync>): KeyReading =>
@@ -38,6 +41,12 @@ function pemReader(parse: (bytes: Buffer) => KeyReading): PemReader {
     now: (path) => parsed(readBytesSync(path, mostBytes)),
     later: async (path) => parsed(await readBytes(path, mostBytes)),
   };
+}
+
+function listsIn(bytes: Buffer): KeyReading {
+  if (bytes.length > mostBytes) return { trouble: 'is larger than 1 MiB' };
+  const found = bytes.toString('latin1').match(listBlock) ?? [];
+  return found.length === 0 ? { trouble: 'holds no revocation list (PEM)' } : { key: found.join('\n') };
 }
 
 function privateKeyIn(bytes: Buffer): KeyReading {

@@ -1,11 +1,16 @@
 // How this proxy reaches the control plane, by its settings.
 import { clientAddressHeader, signClientAddress } from '../../domain/keys/client-address.ts';
 import type { Environment } from '../environment.ts';
+import { type Authorities, authoritiesOf } from '../upstream/dial/trust.ts';
 import type { Origin } from '../upstream/pools.ts';
 import { controlPlaneConnectMs } from './control-plane-watch.ts';
 
 /** How this proxy reaches the control plane. */
 export interface ControlPlaneLink extends Origin {
+  /** Besides those of the system; undefined: none. */
+  readonly authorities: Authorities | undefined;
+  /** Trusts other authorities from now on: PEM. */
+  renewAuthorities(pem: string): void;
   /** How long an admin request may take. Milliseconds. */
   readonly timeoutMs: number;
   /** Opens sessions of browsers; undefined: there are none. */
@@ -18,10 +23,21 @@ export interface ControlPlaneLink extends Origin {
 
 /** `masterKey` gives the key in force. */
 export function controlPlaneLink(
-  { controlPlaneUrl, controlPlaneTimeoutMs }: Pick<Environment, 'controlPlaneUrl' | 'controlPlaneTimeoutMs'>,
+  {
+    controlPlaneUrl,
+    controlPlaneTimeoutMs,
+    controlPlaneAuthorities: pem,
+  }: Pick<Environment, 'controlPlaneUrl' | 'controlPlaneTimeoutMs' | 'controlPlaneAuthorities'>,
   masterKey: () => string | undefined,
 ): ControlPlaneLink {
+  let authorities = pem === undefined ? undefined : authoritiesOf(pem);
   return {
+    get authorities() {
+      return authorities;
+    },
+    renewAuthorities(renewed) {
+      authorities = authoritiesOf(renewed);
+    },
     origin: controlPlaneUrl,
     connectTimeoutMs: controlPlaneConnectMs,
     // Its address is the operator's own setting, and a private one as a rule.

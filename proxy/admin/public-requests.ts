@@ -4,6 +4,7 @@ import { plainAddress } from '../../domain/keys/client-address.ts';
 import { isOwnPage } from '../../plane/access/browser-session.ts';
 import type { TrustedProxies } from '../../plane/access/client-address.ts';
 import { addressBlock } from '../../plane/access/failed-logins.ts';
+import { isEncrypted } from '../../plane/tls/encrypted.ts';
 import { refusal } from '../errors.ts';
 import type { Exchange } from '../http/exchange.ts';
 
@@ -72,7 +73,7 @@ export class PublicTurns {
 
 /**
  * Headers for the control plane, which sees another Host and no Origin: whether a page of this very address asks, and whether it came by
- * HTTPS, as its origin or a trusted proxy in front says.
+ * HTTPS: over this connection, or as its origin or a trusted proxy in front says.
  */
 export function headersOfBrowser(
   { headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>,
@@ -81,7 +82,9 @@ export function headersOfBrowser(
   const own = isOwnPage(headers);
   const isBehindTrusted = isTrusted?.(plainAddress(socket.remoteAddress ?? '')) === true;
   const isHttps =
-    headers.origin?.startsWith('https:') === true || (isBehindTrusted && headers['x-forwarded-proto'] === 'https');
+    isEncrypted(socket) ||
+    headers.origin?.startsWith('https:') === true ||
+    (isBehindTrusted && headers['x-forwarded-proto'] === 'https');
   return {
     'x-forwarded-proto': isHttps ? 'https' : 'http',
     ...(own === undefined ? {} : { 'sec-fetch-site': own ? 'same-origin' : 'cross-site' }),

@@ -79,7 +79,9 @@ export class Lifecycle {
 
   /** Why files of secrets do not hold what is in force, a sentence each. */
   secretProblems(): readonly string[] {
-    return this.secrets?.problems() ?? [];
+    const { problem } = this.config()?.certificate ?? {};
+    const secrets = this.secrets?.problems() ?? [];
+    return problem === undefined ? secrets : [...secrets, formatProblem(problem)];
   }
 
   /** Also before it was asked for the first time. */

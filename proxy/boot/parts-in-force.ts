@@ -21,7 +21,7 @@ export interface PublishedParts {
   readonly controlPlane: Origin;
   readonly providerKeys: Pick<ProviderKeys, 'keep'>;
   readonly discovery: Pick<Discovery, 'keep'>;
-  readonly server: Pick<ProxyServer, 'apply'>;
+  readonly server: Pick<ProxyServer, 'prepare'>;
   readonly observed: Pick<Metrics, 'keep'>;
   readonly targets: Pick<TargetStates, 'keep'>;
   readonly probes: Pick<Prober, 'keep'>;
@@ -47,6 +47,7 @@ export function partsInForce(parts: PublishedParts): PartInForce<Publication>[] 
         return pools.prepare([...upstreams, ...guardrails.flatMap(({ hook = [] }) => hook), controlPlane]);
       },
     },
+    { name: 'listener', prepare: ({ snapshot }) => server.prepare(snapshot) },
     { name: 'rate limits', prepare: ({ rules, enforcement }) => limiter.prepare(rules, enforcement) },
     {
       name: 'budgets',
@@ -59,7 +60,6 @@ export function partsInForce(parts: PublishedParts): PartInForce<Publication>[] 
       name: 'discovery of models',
       prepare: (next) => () => discovery.keep(next.snapshot.upstreams, next.snapshot.revision),
     },
-    { name: 'listener', prepare: (next) => () => server.apply(next.snapshot) },
     { name: 'metrics', prepare: (next) => () => observed.keep(next.snapshot) },
     { name: 'targets', prepare: (next) => () => targets.keep(next.snapshot.routes.targets, next.drains) },
     { name: 'probes', prepare: (next) => () => parts.probes.keep(next.snapshot.upstreams) },

@@ -20,6 +20,8 @@ export interface ConnectionSettings {
 
 export interface Connections {
   counts(): ConnectionCounts;
+  /** Counts it when this one is cut: one with TLS, which is not the connection that was accepted. */
+  countCut(socket: Socket): void;
   /** Puts the settings in force, for connections that come from now on. */
   limit(settings: ConnectionSettings): void;
 }
@@ -39,6 +41,11 @@ export function watchConnections(server: Server, workers: number = 1, room = roo
   let open = 0;
   let mostPerAddress = Number.POSITIVE_INFINITY;
 
+  const countCut = (socket: Socket): void => {
+    socket.once('close', () => {
+      if (socket.errored instanceof Cut) ended[socket.errored.reason] += 1;
+    });
+  };
   // Otherwise a worker that is full would hand a connection back to its parent, which would offer it to the full ones again and again.
   Object.assign(server, { dropMaxConnection: true });
   server.on('drop', () => {
@@ -54,13 +61,14 @@ export function watchConnections(server: Server, workers: number = 1, room = roo
       const left = (perAddress.get(address) ?? 0) - 1;
       if (left > 0) perAddress.set(address, left);
       else perAddress.delete(address);
-      if (socket.errored instanceof Cut) ended[socket.errored.reason] += 1;
     });
+    countCut(socket);
     if (fromThere <= mostPerAddress) return;
     refused.max_connections_per_address += 1;
     socket.destroy();
   });
   return {
+    countCut,
     counts: () => ({ open, refused, cut: ended }),
     limit(settings) {
       server.maxConnections = Math.min(

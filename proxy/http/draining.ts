@@ -6,6 +6,8 @@ import type { Pipelining } from './pipelining.ts';
 /** The open parts of the server. */
 export interface OpenParts {
   readonly server: Server & { closeIdleConnections(): void; closeAllConnections(): void };
+  /** Handshakes. */
+  readonly secure: { drain(): void };
   readonly pipelining: Pick<Pipelining, 'drain' | 'flushing'>;
   /** Sessions over WebSocket. */
   readonly upgrades: { drain(): void; end(): void };
@@ -26,7 +28,7 @@ const sweepMs = 100;
 const lookMs = 5;
 const mostLooks = 200;
 
-export function createDraining({ server, pipelining, upgrades, unsettled }: OpenParts): Draining {
+export function createDraining({ server, secure, pipelining, upgrades, unsettled }: OpenParts): Draining {
   function end(): void {
     server.closeAllConnections();
     upgrades.end();
@@ -39,6 +41,7 @@ export function createDraining({ server, pipelining, upgrades, unsettled }: Open
       // http's own close would stop the timeout checks, and count answers that are not read yet as idle.
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
       const sweepIdle = (): void => {
+        secure.drain();
         if (!pipelining.flushing()) server.closeIdleConnections();
       };
       sweepIdle();

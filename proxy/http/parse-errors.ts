@@ -27,7 +27,7 @@ const lingerErrors = 256;
 export function answerParseErrors(
   pipelining: Pipelining,
   answered: (unread: AnsweredUnread) => void,
-): (error: Error & { code?: string }, socket: Socket) => void {
+): (error: ParseError, socket: Socket) => void {
   const seen = new WeakMap<Socket, number>();
   return (error, socket) => {
     if (socket.destroyed) return;
@@ -71,7 +71,15 @@ function isExcused(pipelining: Pipelining, socket: Socket): boolean {
   return pipelining.excuse(socket) || pipelining.current(socket)?.waiting?.excuses?.() === true;
 }
 
-function parseRefusal({ code = '' }: { code?: string }): Refusal {
+/** As node makes it. */
+type ParseError = Error & { readonly code?: string; readonly rawPacket?: unknown };
+
+/** The first byte of a handshake of TLS. */
+const handshakeRecord = 22;
+
+function parseRefusal({ code = '', rawPacket }: ParseError): Refusal {
+  if (code === 'HPE_INVALID_METHOD' && rawPacket instanceof Uint8Array && rawPacket[0] === handshakeRecord)
+    return refusal('malformed_request', { fill: { reason: 'it is TLS, and this port speaks HTTP without it' } });
   if (code === 'HPE_HEADER_OVERFLOW') return refusal('headers_too_large', { fill: { reason: 'at most 16 KiB' } });
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refusal('request_timeout');
   return refusal('malformed_request', { fill: { reason: reasons[code] ?? 'it breaks the HTTP/1.1 grammar' } });

@@ -27,6 +27,8 @@ export interface Pipelining {
   drain: () => void;
   /** Reads no more from a connection, and calls `then` once all requests that came over it whole are answered. */
   endWith: (socket: Socket, then: () => void) => void;
+  /** Ends the connection once all requests that came over it whole are answered. */
+  letGo: (socket: Socket) => void;
   /** Whether a request that is late is so because its connection was not read. It gets `lateMs` more once that is read again. */
   excuse: (socket: Socket) => boolean;
 }
@@ -89,15 +91,18 @@ export function createPipelining(open: Open, serve: (exchange: Exchange) => void
         waiting?.draining?.();
       }
     },
+    letGo(socket) {
+      const turn = turns.get(socket);
+      if (turn?.exchange === undefined) {
+        socket.destroySoon();
+        return;
+      }
+      if (!turn.exchange.response.headersSent) turn.exchange.response.shouldKeepAlive = false;
+      line.endWith(socket, turn, () => socket.destroySoon());
+    },
     endWith(socket, then) {
       const turn = turns.get(socket);
-      if (turn?.exchange === undefined) return;
-      turn.ending ??= then;
-      hold(socket, turn);
-      const last = turn.waiting.at(-1)?.[0];
-      if (last === undefined || last.complete) return;
-      turn.waiting.pop();
-      line.weighIn(turn, -weigh(last));
+      if (turn?.exchange !== undefined) line.endWith(socket, turn, then);
     },
     excuse(socket) {
       const turn = turns.get(socket);
@@ -157,6 +162,15 @@ class Line {
     });
     if (this.isDraining) response.shouldKeepAlive = false;
     this.#serve(exchange);
+  }
+
+  endWith(socket: Socket, turn: Turn, then: () => void): void {
+    turn.ending ??= then;
+    hold(socket, turn);
+    const last = turn.waiting.at(-1)?.[0];
+    if (last === undefined || last.complete) return;
+    turn.waiting.pop();
+    this.weighIn(turn, -weigh(last));
   }
 
   /** Puts a request behind those that its connection has already sent, as far as there is room for it. */

@@ -10,6 +10,8 @@ const pollMs = 100;
 interface WriteCounters {
   readonly bytesWritten: number;
   readonly writeQueueSize: number;
+  /** Of a connection with TLS, those of the connection under it. */
+  readonly _parent?: WriteCounters;
 }
 
 interface Standstill {
@@ -49,6 +51,7 @@ export function watchWriteProgress({ sockets, idleMs, nowMs }: WriteProgress): (
 
 /** Bytes the kernel has taken: those handed to libuv, without those that wait there. */
 function takenOf(socket: Socket): number {
-  const { _handle: counters } = socket as Socket & { readonly _handle?: WriteCounters | null };
+  const { _handle: handle } = socket as Socket & { readonly _handle?: WriteCounters | null };
+  const { _parent: counters = handle } = handle ?? {};
   return counters ? counters.bytesWritten - counters.writeQueueSize : 0;
 }

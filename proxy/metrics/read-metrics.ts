@@ -5,6 +5,7 @@ import type { FollowStatus } from '../../gitops/follow/config-status.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import type { LineWriter } from '../../plane/line-writer.ts';
 import { byLabel, rejectedSince, type Shown } from '../../plane/prometheus.ts';
+import { type TlsFacts, tlsReaders } from '../../plane/tls/tls-metrics.ts';
 import type { proxyMetrics } from '../../schemas/metrics/proxy-metrics.ts';
 import { isEmptied } from '../../store/state/custody.ts';
 import type { StateStatus } from '../../store/state/state-status.ts';
@@ -58,6 +59,7 @@ export interface ReadFacts {
   cache: Pick<ResponseCache, 'counts' | 'flights' | 'isShared' | 'saved' | 'semantic' | 'status'>;
   connections: () => ConnectionCounts;
   sessions: () => SessionCounts;
+  handshakes: TlsFacts['handshakes'];
   output: Pick<LineWriter, 'droppedRequests' | 'droppedEvents'>;
   accessLog: Pick<AccessLog, 'omitted'>;
   retries: Pick<RetryBudgets, 'counts' | 'refused'>;
@@ -106,6 +108,7 @@ export function proxyReaders(facts: ReadFacts, counted: CountedFacts): Readers<R
     ...processReaders(facts),
     ...requestReaders(facts, counted),
     ...stateReaders(facts),
+    ...tlsReaders(facts),
     ...cacheReaders(facts),
     ...identityReaders(facts),
   } satisfies Readers<ReadMetric>;

@@ -9,6 +9,7 @@ import { foldCase } from '../../domain/selector.ts';
 import { normaliseUserPath } from '../../domain/user-path.ts';
 import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
 import { trustedProxies } from '../../plane/access/client-address.ts';
+import { secureSettings } from '../../plane/tls/secure-settings.ts';
 import { durationMs, retentionMs, sizeBytes } from '../../schemas/formats/units.ts';
 import type { Config } from '../../schemas/types.ts';
 import { compileGuardrails } from '../guardrails/compile-guardrails.ts';
@@ -60,6 +61,7 @@ export function compile(
     }),
     cutsRevokedStreams: server.cut_revoked_streams,
     connections: Object.freeze({ most: server.max_connections, mostPerAddress: server.max_connections_per_address }),
+    secure: secureSettings(server.tls, config.material),
     accessLog: server.access_log,
     storedResponses: Object.freeze({
       isEnabled: server.stored_responses.enabled,

@@ -8,6 +8,7 @@ import type { PeopleInForce } from '../../domain/keys/identify-session.ts';
 import type { ModelFacts } from '../../domain/models/model-facts.ts';
 import type { Price } from '../../domain/prices/price.ts';
 import type { TrustedProxies } from '../../plane/access/client-address.ts';
+import type { SecureSettings } from '../../plane/tls/secure-settings.ts';
 import type { Config } from '../../schemas/types.ts';
 import type { BudgetCover } from '../budgets/budget-cover.ts';
 import type { Rescued } from '../dialects/conversation/conversation.ts';
@@ -297,6 +298,8 @@ export interface Snapshot {
   /** Streams end when the key that opened them no longer lets in. */
   readonly cutsRevokedStreams: boolean;
   readonly connections: ConnectionSettings;
+  /** Undefined: the listener speaks plain HTTP. */
+  readonly secure: SecureSettings | undefined;
   readonly accessLog: AccessLogScope;
   readonly storedResponses: KeepingOfResponses;
   readonly audit: AuditSettings;

@@ -143,6 +143,7 @@ export function heartbeatBody(facts: OwnFacts): HeartbeatBody {
     limiter: isEnforcing ? 'enforcing' : 'off',
     environment,
     ...(keyMark === undefined ? {} : { master_key_mark: keyMark }),
+    ...(config?.certificate === undefined ? {} : { certificate_not_after_ms: config.certificate.notAfterMs }),
     ...(secretProblems.length === 0 ? {} : { secret_problems: secretProblems.slice(0, mostProblems) }),
     ...(leftOut.length === 0 ? {} : { left_out_providers: leftOut.slice(0, mostLeftOut) }),
     ...(unusable.length === 0 ? {} : { unusable_guardrails: unusable.slice(0, mostLeftOut) }),

@@ -20,6 +20,8 @@ export interface Pools {
    * them finish, idle sockets close by their keep-alive timeout.
    */
   prepare(targets: readonly Origin[]): () => void;
+  /** An origin is reached in another way now: its next calls use another pool. */
+  renewed(target: Origin): void;
   /** Closes the sockets without a call. */
   closeFree(): void;
 }
@@ -66,6 +68,7 @@ export function createPools(mostSockets: number, given: Partial<Network> = {}): 
         names.keep(keptNames);
       };
     },
+    renewed: (target) => void known.delete(target),
     closeFree,
   };
 }

@@ -9,9 +9,11 @@ import {
   secretFilesMetric,
   skippedMetric,
 } from './limit-metrics.ts';
+import { tlsMetrics } from './tls-metrics.ts';
 
 export const controlPlaneMetrics = {
   build: buildMetric,
+  ...tlsMetrics,
   authFailures: authFailuresMetric,
   logEventsDropped: logEventsDroppedMetric,
   configIsGood: {

@@ -13,6 +13,7 @@ import {
 } from './limit-metrics.ts';
 import { secretMetrics } from './secret-metrics.ts';
 import { targetMetrics } from './target-metrics.ts';
+import { tlsMetrics } from './tls-metrics.ts';
 import { workerMetrics } from './worker-metrics.ts';
 
 /** Upper bounds of durations, in seconds: an answer in half a second and one in ten minutes are both told from their neighbours. */
@@ -22,6 +23,7 @@ const durationBuckets = [
 
 export const proxyMetrics = {
   build: buildMetric,
+  ...tlsMetrics,
   ready: {
     name: 'gateway_ready',
     type: 'gauge',

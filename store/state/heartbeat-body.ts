@@ -35,6 +35,8 @@ export interface HeartbeatBody {
   readonly master_key_mark?: string;
   /** Files of secrets that it cannot use now, one line each; absent when there are none. */
   readonly secret_problems?: readonly string[];
+  /** When the certificate of its listener ends, in Unix milliseconds; absent without TLS. */
+  readonly certificate_not_after_ms?: number;
   /** Providers that it has left out, because they have no key; absent when there are none. */
   readonly left_out_providers?: readonly string[];
   /** Guardrails that cannot work, by name; absent when there are none. */
@@ -219,6 +221,7 @@ function parse(body: object): HeartbeatBody | undefined {
     (said.refused_keys === undefined || (Array.isArray(said.refused_keys) && said.refused_keys.every(isRefusedKey))) &&
     (said.master_key_mark === undefined || isText(said.master_key_mark)) &&
     (said.secret_problems === undefined || isTexts(said.secret_problems)) &&
+    (said.certificate_not_after_ms === undefined || isMoment(said.certificate_not_after_ms)) &&
     (said.left_out_providers === undefined || isTexts(said.left_out_providers)) &&
     (said.unusable_guardrails === undefined || isTexts(said.unusable_guardrails)) &&
     (said.instance_shared === undefined || typeof said.instance_shared === 'boolean') &&

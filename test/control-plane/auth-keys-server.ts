@@ -100,6 +100,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
       budgets: { standings: () => [] },
       ...facts,
       secretProblems: () => [],
+      handshakes: () => undefined,
       failedLogins,
       output: { droppedEvents: 0 },
       fleet: { proxies: () => [], lagSeconds: () => 0 },

@@ -32,6 +32,7 @@ async function startServer(t: Test, masterKey?: string) {
       config: () => undefined,
       state: () => undefined,
       secretProblems: () => [],
+      handshakes: () => undefined,
       fleet: { proxies: () => [], lagSeconds: () => 0 },
       records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
       room: () => undefined,

@@ -88,6 +88,7 @@ export async function startStatus(t: Test) {
       config: () => undefined,
       state: () => facts.state,
       secretProblems: () => [],
+      handshakes: () => undefined,
       fleet,
       failedLogins,
       output: { droppedEvents: 0 },

@@ -106,6 +106,7 @@ export function metricsOf(
     spans: () => ({ exported: 0, dropped: 0, failed: 0, waiting: 0 }),
     hasControlPlane: () => true,
     secretProblems: () => [],
+    handshakes: () => undefined,
     config,
     state: () => undefined,
     limiter,

@@ -25,7 +25,11 @@ async function startTelling(t: Test, status: () => number) {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const settings = { controlPlaneUrl: `http://127.0.0.1:${port}`, controlPlaneTimeoutMs: 1_000 };
+  const settings = {
+    controlPlaneUrl: `http://127.0.0.1:${port}`,
+    controlPlaneTimeoutMs: 1_000,
+    controlPlaneAuthorities: undefined,
+  };
   const pools = createPools(8);
   const at = { nowMs: 1_000_000 };
   const controlPlane = controlPlaneLink(settings, () => 'sk-master');

@@ -32,6 +32,8 @@ export interface GatewayOptions {
   execArgv?: string[];
   /** Runs the source in any case: for tests that put something into one of its files. */
   fromSource?: boolean;
+  /** The authority (PEM) of its certificate, when its configuration has TLS. */
+  authority?: string;
   /** How many files it may have open. */
   descriptors?: number;
   /** Default: it listens and `/health/ready` answers 200. `spawned`: for starts that are meant to fail. */
@@ -77,7 +79,10 @@ export async function startGateway(t: Teardown, options: GatewayOptions = {}): P
   mkdirSync(dataDir, { recursive: true });
   writeStartConfig(configDir, options);
 
-  const agent = new Agent({ pipelining: 1 });
+  const agent = new Agent({
+    pipelining: 1,
+    ...(options.authority === undefined ? {} : { connect: { ca: options.authority } }),
+  });
   t.teardown(() => agent.destroy());
   const child = await startProcess({
     t,

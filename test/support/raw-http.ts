@@ -1,5 +1,6 @@
 // A client on a raw socket: sends any bytes at any pace, ends as the test says, and reads any answer.
 import { connect, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectSecure } from 'node:tls';
 import { type Field, findField } from './fake-upstream/entry.ts';
 import { playSteps, type Step } from './steps.ts';
 import type { Teardown } from './teardown.ts';
@@ -42,6 +43,8 @@ export interface RawOptions {
   /** The requests are HEAD: responses have no body whatever they announce. */
   head?: boolean;
   host?: string;
+  /** Speaks TLS, with these options. */
+  tls?: ConnectionOptions;
 }
 
 /** A raw connection that stays in the test's hands. */
@@ -91,9 +94,10 @@ export async function rawRequest(
 /** Opens a connection to 127.0.0.1 that sends only what it is told; with `t` it is gone when that test ends. */
 export async function openRaw(
   port: number,
-  options: Pick<RawOptions, 'head' | 'host'> & { t?: Teardown } = {},
+  options: Pick<RawOptions, 'head' | 'host' | 'tls'> & { t?: Teardown } = {},
 ): Promise<RawConnection> {
-  const socket = connect({ port, host: options.host ?? '127.0.0.1', allowHalfOpen: true, noDelay: true });
+  const place = { port, host: options.host ?? '127.0.0.1', allowHalfOpen: true, noDelay: true };
+  const socket = options.tls === undefined ? connect(place) : connectSecure({ ...place, ...options.tls });
   const pieces: Buffer[] = [];
   const gone = new AbortController();
   let closedHow: 'fin' | 'rst' | undefined;
@@ -113,7 +117,7 @@ export async function openRaw(
   socket.on('error', () => ended('rst'));
   socket.on('close', () => gone.abort());
   await new Promise<void>((done, fail) => {
-    socket.once('connect', done);
+    socket.once(options.tls === undefined ? 'connect' : 'secureConnect', done);
     socket.once('error', fail);
   });
 

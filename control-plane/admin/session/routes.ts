@@ -8,6 +8,7 @@ import { digestOf } from '../../../domain/keys/secret.ts';
 import { csrfTokenOf, sealSession, sessionMs, writeSessionCookie } from '../../../domain/keys/session.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
 import { isOwnPage } from '../../../plane/access/browser-session.ts';
+import { isEncrypted } from '../../../plane/tls/encrypted.ts';
 import { stateRevision } from '../../../schemas/state-revision.ts';
 import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { type AccessParts, addressOf, isScoped, logIn, type Operator, who } from '../../authenticate.ts';
@@ -99,11 +100,11 @@ function personOf({ session }: Operator): object | null {
   return { identity, subject, name };
 }
 
-function setCookie({ headers }: FastifyRequest, reply: FastifyReply, value: string | undefined): void {
+function setCookie({ headers, raw }: FastifyRequest, reply: FastifyReply, value: string | undefined): void {
   // A proxy says which protocol the browser used. A client that sends a false header changes only its own cookie.
   const isForwarded = headers[clientAddressHeader] !== undefined && headers['x-forwarded-proto'] === 'https';
   void reply.header(
     'set-cookie',
-    writeSessionCookie(value, isForwarded || headers.origin?.startsWith('https:') === true),
+    writeSessionCookie(value, isForwarded || isEncrypted(raw.socket) || headers.origin?.startsWith('https:') === true),
   );
 }

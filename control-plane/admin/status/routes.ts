@@ -72,6 +72,7 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
       drained_targets: drainRows(parts.documents(), nowMs()),
       last_rejected_config: rejectedConfig(config),
       secret_problems: parts.secretProblems(),
+      ...certificateOf(config?.certificate?.notAfterMs),
       store: {
         engine,
         status: isEmptied(standing) ? 'emptied' : standing === 'behind' ? 'behind' : isUp ? 'up' : 'down',
@@ -158,6 +159,7 @@ function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | und
       ? {}
       : { master_key_matches: body.master_key_mark === keyMark }),
     secret_problems: body.secret_problems ?? [],
+    ...certificateOf(body.certificate_not_after_ms),
     left_out_providers: body.left_out_providers ?? [],
     unusable_targets: (body.unusable_targets ?? [])
       .slice(0, mostUnusableTargets)
@@ -192,6 +194,11 @@ function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | und
       return { provider, count, discovered_at: atMs === null ? null : timestamp(atMs) };
     }),
   };
+}
+
+/** The certificate of a listener with TLS. */
+function certificateOf(notAfterMs: number | undefined): { readonly certificate?: object } {
+  return notAfterMs === undefined ? {} : { certificate: { not_after: timestamp(notAfterMs) } };
 }
 
 function describeRoom(room: RoomStatus | undefined): object | null {

@@ -244,7 +244,7 @@ export const roomRules: readonly Rule[] = [
   },
   {
     claim: 'metrics are made in files named metrics',
-    check: livesIn(/^plane\/prometheus\.ts$/, /^(proxy\/metrics\/|control-plane\/)([a-z]+-)?metrics\.ts$/),
+    check: livesIn(/^plane\/prometheus\.ts$/, /^(proxy\/metrics\/|control-plane\/|plane\/tls\/)([a-z]+-)?metrics\.ts$/),
     bad: [['proxy/stages/settle.ts', "import { Counter } from '../../plane/prometheus.ts';"]],
   },
   {
