@@ -26,6 +26,7 @@ import { openPlaneStore } from '../store/state/open.ts';
 import { controlPlaneLink } from './admin/control-plane-link.ts';
 import { watchControlPlane } from './admin/control-plane-watch.ts';
 import { createHeartbeatTeller } from './admin/tell-heartbeat.ts';
+import { openCloudAccess } from './boot/cloud-access.ts';
 import { endOnSignals } from './boot/end-on-signals.ts';
 import { Lifecycle } from './boot/lifecycle.ts';
 import { linkLimits } from './boot/limit-link.ts';
@@ -112,7 +113,8 @@ endOnUncaught(
 );
 const current = createCurrent();
 const pools = createPools(roomOfProcess().most, { refused: createRefusedAddressLog(log, nowMs) });
-const identities = openIdentities({ variables, wallMs: Date.now }, nowMs, log);
+const clouds = { variables, wallMs: Date.now };
+const identities = openIdentities(clouds, nowMs, log);
 lifecycle.identities = identities;
 const providerKeys = new ProviderKeys(logRefusedKeys(log), identities);
 const limiter = createLimiter(limiterSettings(usageEnabled, flushIntervalMs > 0));
@@ -303,7 +305,10 @@ lifecycle.secrets = followSecrets({
 lifecycle.configFollower = await followConfigOrExit(identity, {
   settings: environment,
   variables: 'expand',
-  vaults: openVaults(environment.vaults, nowMs),
+  vaults: openVaults(environment.vaults, {
+    access: openCloudAccess(clouds, nowMs, environment.vaults.azure.address),
+    nowMs,
+  }),
   ownFolder,
   nowMs,
   log,

@@ -1,4 +1,5 @@
-// The variables that say where the proxy reads secrets of vaults, and as whom. All but the first are the standard ones of HashiCorp Vault.
+// The variables that say where the proxy reads secrets of vaults, and as whom. Most are the
+// standard ones of HashiCorp Vault, AWS and Google.
 
 export const vaultVariables = [
   {
@@ -44,5 +45,27 @@ export const vaultVariables = [
     name: 'VAULT_CACERT',
     readBy: 'proxy',
     says: 'A file with the certificates (PEM) of the authorities that may have issued that of Vault, in place of the authorities of the system. It is read again before each use.',
+  },
+  {
+    name: 'AWS_REGION',
+    readBy: 'proxy',
+    says: 'The region of AWS Secrets Manager for secrets that are not named by an ARN.',
+  },
+  { name: 'AWS_DEFAULT_REGION', readBy: 'proxy', says: 'The same, where `AWS_REGION` is not set.' },
+  {
+    name: 'AWS_ENDPOINT_URL_SECRETS_MANAGER',
+    readBy: 'proxy',
+    says: 'Another address of AWS Secrets Manager, such as that of a VPC endpoint.',
+  },
+  {
+    name: 'CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER',
+    readBy: 'proxy',
+    says: 'Another address of Google Secret Manager, such as that of Private Service Connect.',
+  },
+  {
+    name: 'GATEWAY_AZURE_KEY_VAULT_URL',
+    readBy: 'proxy',
+    default: 'https://{vault}.vault.azure.net',
+    says: 'The address of a vault of Azure; `{vault}` stands for its name. Other clouds have others: `https://{vault}.vault.azure.cn`.',
   },
 ] as const;

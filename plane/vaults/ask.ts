@@ -7,8 +7,8 @@ export interface Question {
   readonly url: string;
   /** Default: GET, and POST with a body. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
-  readonly body?: object;
+  /** JSON. */
+  readonly body?: string;
   /** Certificates (PEM) that are trusted in place of those of the system. */
   readonly authorities?: string | undefined;
   readonly signal: AbortSignal;
@@ -28,12 +28,11 @@ export function ask(vault: string, { url, headers = {}, body, authorities, signa
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const fail = (error: unknown): void => reject(new VaultTrouble(`cannot be read: ${vault} ${whyOf(error, signal)}`));
   const send = url.startsWith('https:') ? requestSecure : requestPlain;
-  const sent = body === undefined ? undefined : JSON.stringify(body);
   const options = {
-    method: sent === undefined ? 'GET' : 'POST',
+    method: body === undefined ? 'GET' : 'POST',
     headers: {
       accept: 'application/json',
-      ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     },
     agent: false,
@@ -52,7 +51,7 @@ export function ask(vault: string, { url, headers = {}, body, authorities, signa
     answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body: objectIn(Buffer.concat(pieces)) }));
   });
   asked.on('error', fail);
-  asked.end(sent);
+  asked.end(body);
   return promise;
 }
 

@@ -99,7 +99,10 @@ class Login {
   async #logIn(signal: AbortSignal): Promise<string> {
     const { role, jwtFile, authMount } = this.#settings;
     const jwt = await readOr(jwtFile, 'VAULT_JWT_FILE');
-    const { status, body } = await askVault(this.#settings, `auth/${authMount}/login`, { body: { role, jwt }, signal });
+    const { status, body } = await askVault(this.#settings, `auth/${authMount}/login`, {
+      body: JSON.stringify({ role, jwt }),
+      signal,
+    });
     const auth = isObject(body['auth']) ? body['auth'] : {};
     const { client_token: token } = auth;
     if (status !== 200 || typeof token !== 'string')
@@ -109,7 +112,7 @@ class Login {
 
   /** A token that cannot be renewed, such as the first one of a Vault, is used as it is. */
   async #renew(token: string, signal: AbortSignal): Promise<string> {
-    const { status, body } = await askVault(this.#settings, 'auth/token/renew-self', { body: {}, signal, token });
+    const { status, body } = await askVault(this.#settings, 'auth/token/renew-self', { body: '{}', signal, token });
     return this.#keep(token, status === 200 && isObject(body['auth']) ? body['auth'] : {});
   }
 

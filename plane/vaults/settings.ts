@@ -5,6 +5,26 @@ export interface VaultSettings {
   /** Between two reads of a secret. Milliseconds. */
   readonly refreshMs: number;
   readonly hashicorp: HashicorpSettings;
+  readonly aws: AwsSettings;
+  readonly google: GoogleSettings;
+  readonly azure: AzureSettings;
+}
+
+/** Empty texts: not set. */
+export interface AwsSettings {
+  /** Of secrets that are named without one. */
+  readonly region: string;
+  readonly endpoint: string;
+}
+
+/** An empty text: the usual one. */
+export interface GoogleSettings {
+  readonly endpoint: string;
+}
+
+export interface AzureSettings {
+  /** Of a vault; `{vault}` stands for its name. */
+  readonly address: string;
 }
 
 /** Empty texts: not set. */
@@ -26,13 +46,8 @@ export function readVaultSettings(reader: VariableReader): VaultSettings {
   const refreshMs = reader.wholeNumber('GATEWAY_SECRET_REFRESH_MS', 60_000, 86_400_000);
   if (refreshMs < shortestRefreshMs)
     reader.problems.push(`GATEWAY_SECRET_REFRESH_MS must be at least ${shortestRefreshMs}`);
-  const address = reader.text('VAULT_ADDR', '');
-  const url = URL.parse(address);
-  const isAddress = url !== null && /^https?:$/.test(url.protocol) && `${url.username}${url.password}` === '';
-  if (address !== '' && !isAddress)
-    reader.problems.push('VAULT_ADDR must be an address such as https://vault.internal:8200, without credentials');
   const hashicorp = {
-    address: address.replace(/\/+$/, ''),
+    address: addressIn(reader, 'VAULT_ADDR'),
     token: reader.text('VAULT_TOKEN', ''),
     tokenFile: reader.text('VAULT_TOKEN_FILE', ''),
     role: reader.text('VAULT_ROLE', ''),
@@ -46,5 +61,24 @@ export function readVaultSettings(reader: VariableReader): VaultSettings {
     reader.problems.push(
       'only one of VAULT_TOKEN, VAULT_TOKEN_FILE and VAULT_ROLE can be set: each is a way to log in',
     );
-  return { refreshMs, hashicorp };
+  const azure = addressIn(reader, 'GATEWAY_AZURE_KEY_VAULT_URL', 'https://{vault}.vault.azure.net');
+  if (!azure.includes('{vault}')) reader.problems.push('GATEWAY_AZURE_KEY_VAULT_URL must have {vault} for the name');
+  const region = reader.text('AWS_DEFAULT_REGION', '');
+  return {
+    refreshMs,
+    hashicorp,
+    aws: { region: reader.text('AWS_REGION', region), endpoint: addressIn(reader, 'AWS_ENDPOINT_URL_SECRETS_MANAGER') },
+    google: { endpoint: addressIn(reader, 'CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER') },
+    azure: { address: azure },
+  };
+}
+
+/** Without a slash at the end. */
+function addressIn(reader: VariableReader, name: string, usual: string = ''): string {
+  const address = reader.text(name, usual).replace(/\/+$/, '');
+  const url = URL.parse(address.replace('{vault}', 'vault'));
+  const isAddress = url !== null && /^https?:$/.test(url.protocol) && `${url.username}${url.password}` === '';
+  if (address !== '' && !isAddress)
+    reader.problems.push(`${name} must be an address such as https://vault.internal:8200, without credentials`);
+  return address;
 }

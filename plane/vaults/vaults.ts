@@ -1,24 +1,37 @@
 // The vaults that references of the configuration lead to. Each client is loaded when the first reference asks for it.
 import type { Vaults } from '../../gitops/follow/fetched-secret.ts';
 import type { SecretReference, SecretScheme } from '../../gitops/read/secret-reference.ts';
+import type { CloudAccess } from './cloud-access.ts';
 import { member } from './member.ts';
 import { type ReadSecret, VaultTrouble } from './read-secret.ts';
 import type { VaultSettings } from './settings.ts';
 
-/** For one read, with the login before it. Milliseconds. */
-const patienceMs = 5_000;
+const usualPatienceMs = 5_000;
 
 type VaultScheme = Exclude<SecretScheme, 'file'>;
 
-/** `nowMs`: any clock. */
-export function openVaults({ refreshMs, hashicorp }: VaultSettings, nowMs: () => number): Vaults {
-  const loaders: Partial<Record<VaultScheme, () => Promise<ReadSecret>>> = {
+export interface VaultParts {
+  readonly access: CloudAccess;
+  /** Any clock. */
+  readonly nowMs: () => number;
+  /** For one read, with the login before it. Milliseconds; default: 5,000. */
+  readonly patienceMs?: number;
+}
+
+export function openVaults(
+  settings: VaultSettings,
+  { access, nowMs, patienceMs = usualPatienceMs }: VaultParts,
+): Vaults {
+  const { refreshMs, hashicorp, aws, google, azure } = settings;
+  const loaders: Record<VaultScheme, () => Promise<ReadSecret>> = {
     vault: async () => (await import('./hashicorp.ts')).hashicorpVault(hashicorp, nowMs),
+    'aws-sm': async () => (await import('./aws.ts')).awsVault(aws, access),
+    'gcp-sm': async () => (await import('./google.ts')).googleVault(google, access),
+    'azure-kv': async () => (await import('./azure.ts')).azureVault(azure, access),
   };
   const readers = new Map<VaultScheme, Promise<ReadSecret>>();
   const readerOf = (scheme: VaultScheme): Promise<ReadSecret> => {
-    const reader = readers.get(scheme) ?? loaders[scheme]?.();
-    if (reader === undefined) throw new VaultTrouble('cannot be read by this version');
+    const reader = readers.get(scheme) ?? loaders[scheme]();
     readers.set(scheme, reader);
     return reader;
   };

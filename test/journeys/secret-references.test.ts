@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFil
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
 import { checkConfig } from '../../gitops/cli/check.ts';
+import { startFakeClouds } from '../support/fake-clouds.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFakeVault } from '../support/fake-vault.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -12,6 +13,15 @@ import { waitFor } from '../support/wait-for.ts';
 const upstream = await startFakeUpstream({ t: suite });
 const vault = await startFakeVault(suite);
 vault.values.set('secret/data/openai', { api_key: 'canary-vault-one-0123', header: 'canary-header-0123' });
+const clouds = await startFakeClouds(suite);
+const inClouds = {
+  'of-aws': 'aws-sm:prod/openai#api_key',
+  'of-google': 'gcp-sm:projects/acme/secrets/openai',
+  'of-azure': 'azure-kv:acme-vault/openai',
+} as const;
+clouds.secrets.set('prod/openai', '{"api_key":"canary-aws-0123"}');
+clouds.secrets.set('/v1/projects/acme/secrets/openai/versions/latest:access', 'canary-google-0123');
+clouds.secrets.set('/acme-vault/secrets/openai', 'canary-azure-0123');
 const folder = temporaryDirectory(suite, 'secret-references');
 
 /** A file of a secret as Kubernetes mounts it: a link into a directory that is itself a link, which is replaced. */
@@ -33,7 +43,10 @@ const inVault = {
   headers: { 'x-team': `\${TEAM} \${vault:secret/data/openai#header}` },
 };
 const inFile = { ...served, api_key: `\${file:${join(folder, 'key')}}` };
-const providers = { 'of-vault': inVault, 'of-file': inFile };
+const ofClouds = Object.fromEntries(
+  Object.entries(inClouds).map(([name, reference]) => [name, { ...served, api_key: `\${${reference}}` }]),
+);
+const providers = { 'of-vault': inVault, 'of-file': inFile, ...ofClouds };
 const guard = {
   name: 'guard',
   user_paths: ['/guarded'],
@@ -48,6 +61,7 @@ const gateway = await startGateway(suite, {
     VAULT_TOKEN: 'canary-root-token',
     GATEWAY_SECRET_REFRESH_MS: '200',
     TEAM: 'red',
+    ...clouds.env,
   },
 });
 
@@ -83,6 +97,13 @@ await test('a start while the vault is down leaves out only what needs it, which
   vault.values.set('secret/data/guard', { url: 'http://127.0.0.1:1/check', secret: 'canary-guard-secret' });
   await waitFor('the guardrail', async () => (await unreadable()) === 0, 5_000);
   t.match(await readiness(), { status: 'ready' });
+});
+
+await test('the vaults of clouds are read as the identity of this machine', async (t) => {
+  for (const name of ['aws', 'google', 'azure'])
+    t.match(await ask(`of-${name}`), { status: 200, bearer: `Bearer canary-${name}-0123` });
+  clouds.secrets.set('/acme-vault/secrets/openai', 'canary-azure-4567');
+  await untilSent('canary-azure-4567', 'of-azure');
 });
 
 await test('another value is in force within a second of its being fetched, and the ones before it are taken out of answers', async (t) => {

@@ -10,6 +10,11 @@ import { certificate } from '../../support/certificate.ts';
 import { account, startFakeVault } from '../../support/fake-vault.ts';
 import { temporaryDirectory } from '../../support/teardown.ts';
 
+/** No cloud is asked here. */
+const never = (): never => {
+  throw new Error('a cloud was asked');
+};
+const noClouds = { token: never, signAws: never, refused: never };
 const openai = { scheme: 'vault', name: 'secret/data/openai', field: 'api_key' } as const;
 
 /** A Vault with one secret, and what reads it. The time passes by hand. */
@@ -18,7 +23,7 @@ async function startWorld(t: Test, variables: Variables = { VAULT_TOKEN: 'canary
   vault.values.set(openai.name, { api_key: 'canary-key-1', number: 5 });
   const now = { ms: 0 };
   const settings = readVaultSettings(readVariables({ VAULT_ADDR: `${vault.url}/`, ...variables }));
-  const vaults = openVaults(settings, () => now.ms);
+  const vaults = openVaults(settings, { access: noClouds, nowMs: () => now.ms, patienceMs: 2_000 });
   const read = async (reference: Parameters<typeof vaults.fetch>[0] = openai) => {
     const answer = await vaults.fetch(reference);
     return 'bytes' in answer ? answer.bytes.toString() : answer.trouble;
@@ -51,6 +56,8 @@ await test('a value of either KV engine is read, and every other answer says why
     vault.mood = mood;
     t.equal(await read(), moods[mood]);
   }
+  vault.mood = 'silent';
+  t.equal(await read(), 'cannot be read: Vault does not answer in time');
   vault.mood = 'fine';
   const before = vault.asked.length;
   await Promise.all([read(), read({ ...openai, field: 'number' }), read()]);
