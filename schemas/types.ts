@@ -3229,6 +3229,7 @@ export interface ExplanationAnswer {
       | 'attempts_used_up'
       | 'breaker_half_open'
       | 'breaker_open'
+      | 'client_credential_missing'
       | 'condition_false'
       | 'context_window_too_small'
       | 'drained'

@@ -127,6 +127,7 @@ export class ExplainedRequest {
         localTime: snapshot.localTime,
         startedAtMs: exchange.startedAtMs,
       }),
+      asking: { exchange, snapshot },
       userPath: principal.userPath,
       model: call?.model ?? '',
       stream,

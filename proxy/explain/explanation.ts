@@ -148,6 +148,7 @@ export type TargetReason =
   | 'saturated'
   | 'store_lost'
   | 'attempts_used_up'
+  | 'client_credential_missing'
   | 'condition_false'
   | 'not_granted'
   | 'provider_left_out'

@@ -13,6 +13,7 @@ import type { Matches } from '../limits/match.ts';
 import { explain, waitOf } from '../limits/rejection.ts';
 import { drainedRefusal } from '../providers/drained-refusal.ts';
 import { closedToGuarded } from '../realtime/closed-to-guarded.ts';
+import { credentialMissing } from '../snapshot/client-credential.ts';
 import type { Route } from '../snapshot/snapshot.ts';
 import { budgetRefusal, budgetWaitSeconds } from '../stages/budget.ts';
 import type { ForeseenRefusal } from './explanation.ts';
@@ -75,14 +76,16 @@ function isClosed(
 
 /** The refusal of a name that leads to no target that can be asked. */
 function astray(
-  { route, suitable, granted, able }: Resolved,
-  { model, endpoint }: Question,
+  { route, suitable, granted, brought, able }: Resolved,
+  { asking, model, endpoint }: Question,
   isShut: (named: Route) => boolean,
 ): Refusal | undefined {
   if (route === undefined) return refusal('model_not_found', { fill: { model } });
   if (suitable === undefined) return refusal('no_target_matches', { fill: { model } });
   if (granted === undefined) return refusal('model_access_denied', { fill: { model } });
   if (isShut(granted)) return closedToGuarded();
+  const [lacking] = granted.targets;
+  if (brought === undefined && asking && lacking) return credentialMissing(lacking.upstream, asking);
   if (able !== undefined || endpoint === undefined || endpoint.answersAlone) return undefined;
   return refusal(endpoint.refusedAs, { fill: { what: 'model', name: model, path: endpoint.path } });
 }

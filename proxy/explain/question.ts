@@ -7,6 +7,7 @@ import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
 import type { Counting } from '../limits/counted-rules.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Balance } from '../routing/balance/balance.ts';
+import type { ClientRequest } from '../snapshot/client-credential.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { NeededRoom } from '../stages/fitting.ts';
@@ -47,6 +48,8 @@ export interface Question {
   readonly said?: SaidFacts;
   /** Of a request on its way: what conditions ask of it. */
   readonly facts?: Facts;
+  /** Of a request on its way: what its client may have for providers that are asked with its credential. Absent: that is not known. */
+  readonly asking?: ClientRequest;
   /** Of a request on its way: the rules of its consumer before it was counted. They have admitted it. */
   readonly before?: readonly MatchingRule[];
 }

@@ -8,6 +8,7 @@ import { isWithin } from '../../domain/user-path.ts';
 import type { InForce } from '../snapshot/in-force.ts';
 import { mostCalls } from '../snapshot/retry-policy.ts';
 import type { Route, Target } from '../snapshot/snapshot.ts';
+import { partWithLogin } from '../stages/client-part.ts';
 import { roomyPart } from '../stages/fitting.ts';
 import { grantedPart, partWhere, visibleRoute } from '../stages/resolve.ts';
 import { partOf } from '../stages/route-part.ts';
@@ -24,6 +25,8 @@ export interface Resolved {
   readonly suitable: Route | undefined;
   /** The part of that which the key may use; undefined: nothing. */
   readonly granted: Route | undefined;
+  /** The part of that for which the request has a credential of its client, where one is needed; undefined: nothing. */
+  readonly brought: Route | undefined;
   /** The part of that which can be asked at the endpoint and has room for the prompt; undefined: nothing. */
   readonly able: Route | undefined;
   /** Those that can be asked there and have no room, while others have. */
@@ -42,7 +45,7 @@ export interface HiddenAlias {
 
 /** `userPath`: the consumer's. */
 export function resolveName(question: Question, userPath: string, { snapshot, inForce }: ExplainSources): Resolved {
-  const { model, key, endpoint, needed } = question;
+  const { model, key, endpoint, needed, asking } = question;
   const facts = factsOf(question, userPath, snapshot);
   const route = visibleRoute(snapshot, model, facts);
   const suitable = route?.conditional === undefined ? route : partWhere(route, route.conditional, facts);
@@ -51,7 +54,8 @@ export function resolveName(question: Question, userPath: string, { snapshot, in
     suitable === undefined || access === undefined
       ? suitable
       : grantedPart(suitable, model, access, snapshot.providers);
-  const served = granted && endpoint ? partOf(granted, (target) => endpoint.mannerOf(target) !== undefined) : granted;
+  const brought = granted && asking ? partWithLogin(granted, asking).part : granted;
+  const served = brought && endpoint ? partOf(brought, (target) => endpoint.mannerOf(target) !== undefined) : brought;
   const able = served && needed ? roomyPart(served, needed) : served;
   const kept = new Set(able?.targets);
   const tooSmall = (served?.targets ?? []).filter((target) => !kept.has(target));
@@ -63,7 +67,7 @@ export function resolveName(question: Question, userPath: string, { snapshot, in
     aliases: steps.map((step) => describe(step, question, inForce)),
     ...(route === undefined ? {} : courseOf(route, able ?? route, question)),
   };
-  return { resolution, route, suitable, granted, able, tooSmall, hidden, facts };
+  return { resolution, route, suitable, granted, brought, able, tooSmall, hidden, facts };
 }
 
 /** How its targets are asked; `able`: those that can be. */

@@ -21,6 +21,7 @@ import { type Resolved, tableOf } from './resolution.ts';
 
 const words: Readonly<Record<TargetReason, string>> = {
   attempts_used_up: 'the calls that one request may make are used up before it',
+  client_credential_missing: 'it is asked with a login of the client, and the request has none for it',
   condition_false: 'its condition is false for this request',
   breaker_half_open: 'its circuit breaker is half-open: one request finds out whether it works again',
   breaker_open: 'its circuit breaker is open, because it failed',
@@ -42,10 +43,12 @@ const words: Readonly<Record<TargetReason, string>> = {
 
 /** Those that can be asked first, behind them those that the endpoint has not or the key may not use, and those that lead nowhere. */
 export function targetSteps(resolved: Resolved, question: Question, parts: ExplainSources): TargetStep[] {
-  const { route, suitable, granted, able, tooSmall, resolution } = resolved;
+  const { route, suitable, granted, brought, able, tooSmall, resolution } = resolved;
   const steps = able === undefined ? [] : askable(able, resolved, question, parts);
   const known = new Set([...(able?.targets ?? []), ...tooSmall]);
-  const unable = (granted?.targets ?? []).filter((target) => !known.has(target));
+  const unable = (brought?.targets ?? []).filter((target) => !known.has(target));
+  const withLogin = new Set(brought?.targets);
+  const lacking = (granted?.targets ?? []).filter((target) => !withLogin.has(target));
   const kept = new Set(granted?.targets);
   const denied = (suitable?.targets ?? []).filter((target) => !kept.has(target));
   const fitting = new Set(suitable?.targets);
@@ -63,6 +66,7 @@ export function targetSteps(resolved: Resolved, question: Question, parts: Expla
     ...steps,
     ...tooSmall.map((target) => ({ ...barred(target, 'context_window_too_small'), says: sayWindow(target, question) })),
     ...unable.map((target) => barred(target, 'unsupported_operation')),
+    ...lacking.map((target) => barred(target, 'client_credential_missing')),
     ...denied.map((target) => barred(target, 'not_granted')),
     ...unfit.map((target) => barred(target, 'condition_false')),
     ...away.map(([target, reason]) => skipped(target, reason)),
@@ -152,7 +156,12 @@ function judge(target: Target, state: TargetState, question: Question, parts: Ex
   if (endpoint?.line === 'opaque' && endpoint.choice !== 'strategy')
     return { would: 'ask', reason: undefined, until: undefined };
   const { reason, sinceMs: since } = state.obstacle(nowMs) ?? {};
-  if (state.isUsable(nowMs)) return { would: 'ask', reason, until: undefined, since };
+  const isOfClients = target.upstream.clientAuth !== 'none' && question.asking === undefined;
+  const said =
+    isOfClients && reason === undefined
+      ? 'it is asked with the login of the client, if the request has one'
+      : undefined;
+  if (state.isUsable(nowMs)) return { would: 'ask', reason, until: undefined, since, said };
   return { would: 'last_resort', reason, until: Math.ceil(state.usableAtMs(nowMs)), since };
 }
 

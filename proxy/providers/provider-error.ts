@@ -1,6 +1,7 @@
 // Maps a provider's error answer for the client: status and type by one table, the provider's words without its secrets.
 import type { Diagnosis } from '../../domain/targets/failure-kind.ts';
 import { errorTypeOf, errorTypes } from '../../schemas/error-type.ts';
+import { withoutKeys } from '../../schemas/formats/key-shapes.ts';
 import { dataOf, hasEvent, hasFrame } from '../bytes/events.ts';
 import { skipSpace } from '../bytes/json-tokens.ts';
 import { scanObject } from '../bytes/scan.ts';
@@ -184,7 +185,8 @@ function spokenWords(
     type,
     {
       message: clean(readable(said.message, status, answer)) || `The provider answered with status ${status}.`,
-      code: said.code === null ? null : clean(said.code),
+      // It stands in logs and records.
+      code: said.code === null ? null : withoutKeys(clean(said.code)),
       param: said.param === null ? null : clean(said.param),
     },
     {

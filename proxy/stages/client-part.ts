@@ -6,7 +6,7 @@ import {
   targetWith,
   upstreamWith,
 } from '../snapshot/client-credential.ts';
-import type { Route, Target } from '../snapshot/snapshot.ts';
+import type { Route, Target, Upstream } from '../snapshot/snapshot.ts';
 import { partOf } from './route-part.ts';
 
 const noClient: ClientRequest['exchange'] = { head: { gatewayKey: undefined }, request: { rawHeaders: [] } };
@@ -20,16 +20,24 @@ const noClient: ClientRequest['exchange'] = { head: { gatewayKey: undefined }, r
 export function clientPart(route: Route, asking: ClientRequest): Route {
   const first = route.targets.find(isOfClients);
   if (first === undefined) return route;
-  const provider = route.targets.find(
-    (target) => isOfClients(target) && credentialFor(target.upstream, asking),
-  )?.upstream;
-  const part = partOf(route, (target) => !isOfClients(target) || target.upstream === provider);
+  const { part, provider } = partWithLogin(route, asking);
   if (part === undefined) throw credentialMissing(first.upstream, asking);
   const credential = provider && credentialFor(provider, asking);
   if (provider === undefined || credential === undefined) return part;
   const upstream = upstreamWith(provider, credential);
   const targets = part.targets.map((target) => (target.upstream === provider ? targetWith(target, upstream) : target));
   return { ...part, targets, hedge: undefined };
+}
+
+/** The part of a route whose targets a request may ask (undefined: none), and the provider that gets the credential of its client, if one does. */
+export function partWithLogin(
+  route: Route,
+  asking: ClientRequest,
+): { readonly part: Route | undefined; readonly provider: Upstream | undefined } {
+  const provider = route.targets.find(
+    (target) => isOfClients(target) && credentialFor(target.upstream, asking),
+  )?.upstream;
+  return { provider, part: partOf(route, (target) => !isOfClients(target) || target.upstream === provider) };
 }
 
 /** The part of a route for a question of the gateway itself, which has no client. Throws as `clientPart` does. */

@@ -31,6 +31,8 @@ export interface Agent {
   readonly models: readonly string[];
   /** The provider API that it speaks. */
   readonly speaks: 'Chat completions' | 'Responses' | 'Anthropic Messages';
+  /** The login to its vendor that it sends itself: it is tried with a provider of that format alone. Absent: it has the key of the gateway. */
+  readonly login?: string;
   /** It can use MCP servers. */
   readonly hasLedger: boolean;
   /** Its settings: files by path, and variables. */

@@ -169,12 +169,68 @@ const opencode: Agent = {
   model: (files) => modelFor(shellHands('bash', 'command'), files),
 };
 
+/** A token as vendors issue them, which no one checks the signature of. */
+const tokenOf = (claims: object): string =>
+  `${[{ alg: 'none' }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.c2ln`;
+const codexLogin = tokenOf({ exp: 4_102_444_800, sub: 'ann' });
+const account = { chatgpt_account_id: 'account-of-ann', chatgpt_plan_type: 'pro', chatgpt_user_id: 'user-ann' };
+
+/** As it is when its user has logged in with ChatGPT. */
+const loggedInCodex: Agent = {
+  ...codex('gpt-5', 'functions and namespaces', shellHands('exec_command', 'cmd')),
+  name: 'Codex, logged in with ChatGPT',
+  login: codexLogin,
+  files: ({ url, ledger: [command, ...args] }) => ({
+    '.codex/auth.json': JSON.stringify({
+      OPENAI_API_KEY: null,
+      auth_mode: 'chatgpt',
+      last_refresh: new Date().toISOString(),
+      tokens: {
+        id_token: tokenOf({ email: 'ann@example.com', 'https://api.openai.com/auth': account }),
+        access_token: codexLogin,
+        refresh_token: 'refresh-of-ann',
+        account_id: account.chatgpt_account_id,
+      },
+    }),
+    '.codex/config.toml': `model = "gpt-5"
+model_provider = "gateway"
+
+[model_providers.gateway]
+name = "Model gateway"
+base_url = "${url}/v1"
+wire_api = "responses"
+requires_openai_auth = true
+env_http_headers = { "X-Gateway-Key" = "GATEWAY_KEY" }
+
+[mcp_servers.ledger]
+command = ${JSON.stringify(command)}
+args = ${JSON.stringify(args)}
+`,
+  }),
+};
+
+const claudeLogin = 'sk-ant-oat01-login-of-ann-0123456789';
+const plainClaude = claudeCode('claude-sonnet-4-5');
+
+/** As it is when its user has logged in with a subscription. */
+const loggedInClaude: Agent = {
+  ...plainClaude,
+  name: 'Claude Code, logged in with a subscription',
+  login: claudeLogin,
+  env(place) {
+    const { ANTHROPIC_AUTH_TOKEN: key, ...others } = plainClaude.env(place);
+    return { ...others, CLAUDE_CODE_OAUTH_TOKEN: claudeLogin, ANTHROPIC_CUSTOM_HEADERS: `X-Gateway-Key: ${key}` };
+  },
+};
+
 export const agents: readonly Agent[] = [
   codex('gpt-5', 'functions and namespaces', shellHands('exec_command', 'cmd')),
   codex('gpt-5.5', 'patches and a search of tools', patchHands),
   codex('gpt-6.2-sol', 'scripts', scriptHands),
   claudeCode('claude-sonnet-4-5'),
   claudeCode('claude-opus-5-5'),
+  loggedInCodex,
+  loggedInClaude,
   opencode,
   aider,
   aiSdk,

@@ -99,7 +99,7 @@ export async function outcomeOf(row: Row, { fleet, t, keepAt }: World): Promise<
   const asked = models.flatMap(({ requests }) => requests);
   if (keepAt !== undefined) writeFileSync(join(keepAt, `${nameOf(row)}.json`), JSON.stringify(asked, null, 2));
   const lines = proxy.process.requests().filter((line) => line['key_id'] === keyId);
-  faults.push(...new Set([...refusalsIn(asked), ...failuresIn(lines)]));
+  faults.push(...new Set([...refusalsIn(asked), ...failuresIn(lines), ...loginFaults(agent, asked)]));
   if (faults.length === 0)
     faults.push(...faultsOf({ folder, log: agent.hasLedger ? log : undefined, printed }, secrets));
   return { ...row, faults, dropped: droppedIn(lines), seconds: (performance.now() - startedMs) / 1000 };
@@ -138,11 +138,27 @@ function configOf(agent: Agent, provider: TriedProvider, { url, wire }: Scripted
   const models = [wire.model, ...agent.models.filter(isOwn)];
   return {
     server: { access_log: 'all' },
-    providers: { [wire.name]: { ...provider.settings(url), api_key: 'sk-of-the-provider', models } },
+    providers: { [wire.name]: { ...provider.settings(url), ...authOf(agent), models } },
     aliases: agent.models.map((source) => {
       return { source, target: `${wire.name}/${isOwn(source) ? source : wire.model}` };
     }),
   };
+}
+
+function authOf({ login }: Agent): object {
+  return login === undefined ? { api_key: 'sk-of-the-provider' } : { auth: 'client' };
+}
+
+/** What became of the login of an agent that has one: each request must have come with it. */
+function loginFaults({ login }: Agent, asked: readonly Taken[]): readonly string[] {
+  if (login === undefined) return [];
+  const came = new Set(asked.map(({ received: { headers } }) => headers.authorization));
+  const isAll = came.size === 1 && came.has(`Bearer ${login}`);
+  const hasKey = asked.some(({ received: { headers } }) => headers['x-gateway-key'] !== undefined);
+  return [
+    ...(isAll ? [] : ['the login did not come with each request']),
+    ...(hasKey ? ['the key of the gateway came'] : []),
+  ];
 }
 
 /** A key as an operator gives it to a person; the proxy knows it. */

@@ -23,7 +23,11 @@ const insideFlag = 'AGENTS_INSIDE_NAMESPACE';
 function rowsOf(chosen: readonly string[], without: readonly string[], columns: number): readonly Row[] {
   const all = providers.flatMap((provider, index) => {
     const second = providers[(index + columns) % providers.length] ?? provider;
-    return agents.map((agent): Row => ({ agent, provider, second }));
+    // A login is for its vendor.
+    const able = agents.filter(
+      ({ login, speaks }) => login === undefined || (speaks === provider.title && second === provider),
+    );
+    return able.map((agent): Row => ({ agent, provider, second }));
   });
   return all.filter(({ agent, provider }) => {
     const name = `${agent.name}, ${provider.title} ${provider.wire.name}`.toLowerCase();

@@ -29,7 +29,8 @@ export function clientsPage(): string {
     'Base URLs: clients of OpenAI, LangChain’s included, and both providers of the AI SDK get `http://gateway:8080/v1`; `@anthropic-ai/sdk` and `@langchain/anthropic` get `http://gateway:8080`.',
     '## Coding agents',
     'These agents, as they are published, do a task with providers of each of these kinds: in the first turn they write a file and call an MCP server, in the second one they read it again, ask the server, and write what only the first turn told. ' +
-      'They run with a fresh home, without credentials, in a network namespace that has only loopback, and set up as [examples/ide-client](../examples/ide-client) says. ' +
+      'They run with a fresh home, with made-up keys and logins, in a network namespace that has only loopback, and set up as [examples/ide-client](../examples/ide-client) says. ' +
+      'One that is [logged in to its vendor](../docs/client-subscriptions.md) is tried with that vendor alone, which must get the login and not the key of the gateway. ' +
       'What is checked: the files, the calls of the MCP server, the last words, and that no provider refused a request.',
     tableOf(['Agent', 'Versions', 'Speaks', 'MCP'], agents.map(agentRowOf)),
     'On Linux, `npm run agents` installs them into the cache of the user, runs every agent with every provider, and prints the result of each; `npm run agents -- codex gemini` runs some, `--without aider` leaves some out, and with `--switch 1` the second turn goes to another kind of provider than the first one. It is no part of `npm test`.',

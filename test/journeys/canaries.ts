@@ -27,6 +27,12 @@ export const own = {
   TEST_PROVIDER_KEY: `q7w8e9r0${word}t1y2u3i4`,
   TEST_PROVIDER_HEADER: `h7w8e9r0${word}t1y2u3i4`,
 } as const;
+/** The login of a client to the provider, where it brings that itself. */
+const login = `l7w8e9r0${word}t1y2u3i4`;
+/** Whose credentials providers are asked with. */
+export type Asker = 'gateway' | 'client';
+/** The secret with which a provider is asked. */
+const secretOf = (asker: Asker): string => (asker === 'client' ? login : own.TEST_PROVIDER_KEY);
 /** What is no secret, and stands in the body of each request. */
 export const marker = (door: string): string => `nothing secret at ${door}`;
 
@@ -79,7 +85,7 @@ const asForm = { 'content-type': 'multipart/form-data; boundary=B' };
 const line = (secret: string) => ({ custom_id: 'one', params: { model: 'claude', messages: [], note: secret } });
 
 /** One request for each door, the form of its endpoint with a secret in its words. */
-function doors(): Request[] {
+function doors(asker: Asker): Request[] {
   const says = (door: string) => `${marker(door)}:\n${canary()}\nBearer ${jwt}`;
   const messages = (door: string) => [{ role: 'user', content: says(door) }];
   const simple = (path: string, more: object): Request => ({
@@ -106,7 +112,7 @@ function doors(): Request[] {
     simple('batches', { input_file_id: canary(), endpoint: '/v1/chat/completions', completion_window: '24h' }),
     { ...simple('messages/batches', {}), body: { requests: [line(`${marker('messages/batches')} ${canary()}`)] } },
     { ...simple('passed', { model: canary() }), path: '/p/fake/v1/chat/completions' },
-    { ...simple('anything', {}), path: `/p/fake/keys/${canary()}/${own.TEST_PROVIDER_KEY}` },
+    { ...simple('anything', {}), path: `/p/fake/keys/${canary()}/${secretOf(asker)}` },
   ];
 }
 
@@ -115,8 +121,9 @@ const jwt = [{ alg: 'HS256' }, { [word]: '10' }, 'signature']
   .join('.');
 
 /** What a provider says that quotes all it was asked, its own keys, and one of them in base64. */
-function echo(status: number, request: Request): Behaviour {
-  const keys = [`Bearer ${own.TEST_PROVIDER_KEY}`, own.TEST_PROVIDER_HEADER, canary()];
+function echo(status: number, request: Request, asker: Asker): Behaviour {
+  const secret = secretOf(asker);
+  const keys = [`Bearer ${secret}`, own.TEST_PROVIDER_HEADER, canary()];
   const asked = JSON.stringify(request.body);
   const message = `${keys.join(' ')} ${asked}`;
   if (status === 200) {
@@ -124,10 +131,11 @@ function echo(status: number, request: Request): Behaviour {
     const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
     return { kind: 'json', body: { id: 'a-1', model: 'small', choices, usage, echo: request.body, keys } };
   }
-  const base64 = Buffer.from(own.TEST_PROVIDER_KEY).toString('base64');
+  const base64 = Buffer.from(secret).toString('base64');
   const headers: [string, string][] = [
     ['x-debug', keys.join(' ')],
-    ['www-authenticate', own.TEST_PROVIDER_KEY],
+    ['anthropic-ratelimit-unified-status', `rejected ${secret}`],
+    ['www-authenticate', secret],
   ];
   return { kind: 'json', status, body: { error: { message: `${message} ${base64}`, code: canary() } }, headers };
 }
@@ -148,12 +156,12 @@ function secretHeaders(): Record<string, string> {
 }
 
 /** The configuration of a gateway for these requests, and its providers. */
-export async function startCanaries(t: Teardown) {
+export async function startCanaries(t: Teardown, asker: Asker = 'gateway') {
   const upstream = await startFakeUpstream({ t });
   const voice = await startFakeRealtime(t);
   const provider = {
     base_url: `${upstream.url}?version=\${TEST_PROVIDER_HEADER}`,
-    api_key: `\${TEST_PROVIDER_KEY}`,
+    ...(asker === 'client' ? { auth: 'client' } : { api_key: `\${TEST_PROVIDER_KEY}` }),
     headers: { 'x-team': `\${TEST_PROVIDER_HEADER}` },
     circuit_breaker: false,
     learn_limits: false,
@@ -172,22 +180,26 @@ export async function startCanaries(t: Teardown) {
 }
 
 /** Sends all of them. Gives how many of them are recorded at least: of several strangers in a second one is. */
-export async function sendAll(gateway: Gateway, upstream: FakeUpstream): Promise<number> {
+export async function sendAll(gateway: Gateway, upstream: FakeUpstream, asker: Asker = 'gateway'): Promise<number> {
   let sent = 1;
-  const authorization = `Bearer ${own.GATEWAY_MASTER_KEY}`;
+  const masterKey = `Bearer ${own.GATEWAY_MASTER_KEY}`;
+  const credentials: Record<string, string> =
+    asker === 'client'
+      ? { authorization: `Bearer ${login}`, 'x-gateway-key': masterKey }
+      : { authorization: masterKey };
   const ask = async (path: string, init: GatewayRequest): Promise<void> => {
     sent += 1;
-    const answer = await gateway.fetch(path, { method: 'POST', ...init, headers: { authorization, ...init.headers } });
+    const answer = await gateway.fetch(path, { method: 'POST', ...init, headers: { ...credentials, ...init.headers } });
     await answer.text();
   };
   /** What is no request of a model has no record. */
   const other = async (path: string): Promise<void> => {
-    const answer = await gateway.fetch(path, { headers: { authorization } });
+    const answer = await gateway.fetch(path, { headers: credentials });
     await answer.text();
   };
   for (const status of [200, 401]) {
-    for (const request of doors()) {
-      await upstream.behave(echo(status, request));
+    for (const request of doors(asker)) {
+      await upstream.behave(echo(status, request, asker));
       const query = `?api_key=${formless()}&provider=fake&note=${canary()}`;
       await ask(request.path + query, { body: request.body, headers: { ...secretHeaders(), ...request.headers } });
     }
@@ -196,7 +208,7 @@ export async function sendAll(gateway: Gateway, upstream: FakeUpstream): Promise
   await upstream.behave({ kind: 'json', body: { id: 'm-1', model: 'claude', ...said } });
   await ask('/v1/chat/completions', { body: { ...chat, model: 'claude', [canary()]: 1, user: canary() } });
   await upstream.behave({ kind: 'openai' });
-  for (const init of [...strangers(), ...oddRequests()]) await ask('/v1/chat/completions', init);
+  for (const init of [...strangers(), ...oddRequests(asker)]) await ask('/v1/chat/completions', init);
   sent -= strangers().length;
   const whole = canary();
   const chunk = (content: string) =>
@@ -206,8 +218,9 @@ export async function sendAll(gateway: Gateway, upstream: FakeUpstream): Promise
   await ask('/v1/chat/completions', { body: { ...chat, stream: true } });
   for (const path of ['files', 'batches']) await ask(`/v1/${path}/${canary()}`, { method: 'GET' });
   for (const path of ['responses', 'models', canary()]) await other(`/v1/${path}/${canary()}?api_key=${formless()}`);
+  const inProtocol = { authorization: undefined };
   const session = await openSession(gateway, {
-    headers: { ...secretHeaders(), authorization: undefined },
+    headers: { ...secretHeaders(), ...(asker === 'client' ? credentials : inProtocol) },
     protocols: ['realtime', `openai-insecure-api-key.${own.GATEWAY_MASTER_KEY}`, `other-api-key.${formless()}`],
     query: `?model=gpt-realtime&api_key=${formless()}&note=${canary()}`,
   });
@@ -229,12 +242,12 @@ function strangers(): GatewayRequest[] {
 }
 
 /** Those in which a secret stands where none is expected. */
-function oddRequests(): GatewayRequest[] {
+function oddRequests(asker: Asker): GatewayRequest[] {
   const [unicode] = canary().split(word) as [string];
   const escaped = `${unicode}\\u0043${word.slice(1)}0000000000000000`;
   return [
     { body: { ...chat, model: canary() } },
-    { body: { ...chat, note: `I am ${own.GATEWAY_MASTER_KEY}, asking with ${own.TEST_PROVIDER_KEY}` } },
+    { body: { ...chat, note: `I am ${own.GATEWAY_MASTER_KEY}, asking with ${secretOf(asker)}` } },
     { body: JSON.stringify({ ...chat, note: 'ESCAPED' }).replace('ESCAPED', escaped) },
     { body: `{"model": "small", ${canary()}` },
     { body: `api_key=${canary()}`, headers: { 'content-type': 'application/x-www-form-urlencoded' } },

@@ -157,6 +157,15 @@ await test('a request without a login is told what to send, and no key of the ga
   t.equal(last(company).header('authorization'), 'Bearer sk-test-provider-key-canary');
 });
 
+await test('an explanation says which target needs a login', async (t) => {
+  const foretold = await (await gateway.fetch('/admin/explain?model=best')).json();
+  t.match(foretold, { targets: [{ target: 'claude/opus', would: 'ask', says: /login of the client, if/ }, {}] });
+  const { headers } = await ask('best', { 'x-gateway-explain': '1' });
+  const explained = await (await gateway.fetch(`/admin/explain/${headers.get('x-gateway-explain-id')}`)).json();
+  const lacking = { target: 'claude/opus', would: 'skip', reason: 'client_credential_missing' };
+  t.match(explained, { explanation: { targets: [{ target: 'company/small', would: 'ask' }, lacking] } });
+});
+
 await test('the key of the gateway is judged by its own header alone', async (t) => {
   const both = { authorization: `Bearer ${masterKey}`, 'x-gateway-key': 'sk-gw-wrong' };
   t.equal((await ask('company/small', both)).status, 401);

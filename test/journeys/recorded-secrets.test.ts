@@ -152,6 +152,21 @@ await test('with files', async (t) => {
   search(t, 'what is printed', await printed(stand), issued);
 });
 
+await test('with logins of clients to the provider', async (t) => {
+  const brought = await startCanaries(t, 'client');
+  const stand = standOf(await startFleet(t, { store: 'sqlite', proxies: 1, config: brought.config, env: own }));
+  const { fleet, gateway } = stand;
+  const sent = await sendAll(gateway, brought.upstream, 'client');
+  const came = brought.upstream.ledger.filter((entry) => found(entry.header('authorization') ?? '').length > 0);
+  t.ok(came.length > 20, 'the provider got it');
+  await waitFor('all entries', async () => (await countOf(stand)) >= sent);
+  const files = filesBelow(join(fleet.home, 'data'));
+  holdsMarkers(t, files, 'the file');
+  search(t, 'the files', files);
+  search(t, 'what is said', await said(stand));
+  search(t, 'what is printed', await printed(stand));
+});
+
 await test('with Redis and PostgreSQL', async (t) => {
   const redisPassword = canary();
   const [redis, postgres] = await Promise.all([
