@@ -47,6 +47,7 @@ const longestText = 2048;
 export function recordOfWrite(write: AdminWrite, { instance, configRevision }: WriteContext): RequestRecord {
   const { operator, startedMs, endedMs, change, refused, userAgent, secrets } = write;
   const method = authMethodOf(operator.kind);
+  const { person } = operator.session ?? {};
   return {
     id: recordId(startedMs),
     request_id: write.requestId,
@@ -73,6 +74,7 @@ export function recordOfWrite(write: AdminWrite, { instance, configRevision }: W
         ? undefined
         : { user_agent: withoutKeysOfQuery(userAgent.slice(0, longestText), secrets) }),
       ...(change === undefined ? undefined : { about: change.about, request_body: bodyOf(change) }),
+      ...(person === undefined ? undefined : { operator_name: person.name }),
       config_revision: configRevision,
       instance,
     },

@@ -101,6 +101,8 @@ export interface AuditData {
   readonly event_type?: string;
   /** Of a change: what was changed, such as `rule user_path /team-a minute`. */
   readonly about?: string;
+  /** Of a change by a person who signed in: its e-mail or name. */
+  readonly operator_name?: string;
   readonly user_agent?: string;
   readonly max_tokens?: number;
   readonly temperature?: number;

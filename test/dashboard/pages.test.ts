@@ -161,9 +161,8 @@ await test('the login keeps the rules, says what is wrong with a key, and leads 
     key: null,
     expected,
   });
-  const { page, complaints, barriers, picture } = opened;
+  const { page, complaints, barriers } = opened;
   t.same(await barriers(), []);
-  await picture('login');
   await page.getByLabel('Key').fill('wrong');
   await page.keyboard.press('Enter');
   await page.getByText('This key is not valid').waitFor();

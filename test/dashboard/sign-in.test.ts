@@ -1,64 +1,15 @@
 // Signing in at an identity provider, without a browser: the whole way at both planes, and what attackers, broken providers and changed rights
 // make of it.
 import { t as suite, type Test, test } from 'tap';
-import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { startFleet } from '../support/fleet.ts';
 import { masterKey } from '../support/gateway.ts';
 import { ask, atProvider, begin, comeBack, problemOf, signIn } from '../support/sign-in.ts';
-import { type SignInProvider, startSignInProvider } from '../support/sign-in-provider.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { secret, startSignInStand } from './sign-in-stand.ts';
 
 suite.setTimeout(120_000);
 
-const secret = 'the-client-CANARY-secret-0123456789';
-const fleet = await startFleet(suite, {
-  store: 'sqlite',
-  proxies: 1,
-  upstream: await startFakeUpstream({ t: suite }),
-  config: { server: { trusted_proxies: ['127.0.0.1'] }, audit: { enabled: true } },
-  env: { OIDC_SECRET: secret },
-});
-const [gateway] = fleet.proxies;
-if (gateway === undefined) throw new Error('no proxy');
-const proxy = gateway.url;
-const doors = [
-  ['the control plane', fleet.controlPlane.address],
-  ['a proxy', proxy],
-] as const;
-const callbackOf = (identity: string) => `${proxy}/admin/sign-in/${identity}/callback`;
-const client = { client_id: 'gateway', client_secret: secret, post_logout_redirect_uris: [`${proxy}/admin/dashboard`] };
-const company = await startSignInProvider(suite, [{ ...client, redirect_uris: [callbackOf('company')] }]);
-const other = await startSignInProvider(suite, [{ ...client, redirect_uris: [callbackOf('other')] }]);
-for (const { people } of [company, other])
-  people
-    .set('ann', { email: 'ann@example.com', groups: ['admins'] })
-    .set('vic', { email: 'vic@example.com', groups: ['viewers'] })
-    .set('nora', { email: 'nora@example.com', groups: [] });
-
-const scopes = ['openid', 'email', 'groups'];
-const identityOf = ({ issuer }: SignInProvider, more: object = {}) => ({
-  issuer,
-  audience: 'api',
-  user_path: '/{email}',
-  rights: [
-    { when: "'admins' in claims.groups", dashboard: { role: 'admin', user_path: '/' } },
-    { when: "'viewers' in claims.groups", dashboard: { role: 'viewer', user_path: '/team' } },
-  ],
-  sign_in: { client_id: 'gateway', client_secret: `\${OIDC_SECRET}`, public_url: proxy, scopes, title: 'Example Inc.' },
-  ...more,
-});
-
-/** Puts the identities in force at both planes. */
-async function configure(identities: object): Promise<void> {
-  await gateway?.applyConfig({ 'identities.yaml': { identities } });
-  const revision = /^gateway_config_info\{[^}]*revision="([^"]*)"/m.exec((await gateway?.metrics()) ?? '')?.[1];
-  await waitFor('the control plane to follow', async () => {
-    const status = (await (await fleet.admin('/admin/status')).json()) as { desired: { config_revision: string } };
-    return status.desired.config_revision === revision;
-  });
-}
-const both = { company: identityOf(company), other: identityOf(other) };
-await configure(both);
+const stand = await startSignInStand(suite);
+const { fleet, gateway, proxy, doors, callbackOf, company, other, identityOf, both, configure } = stand;
 company.next = { subject: 'ann' };
 other.next = { subject: 'ann' };
 
@@ -78,7 +29,7 @@ for (const [name, door] of doors) {
     t.equal((await ask(url, { method: 'PUT', headers: write, body })).status, 200);
     await waitFor('the audit entry', async () => {
       const entries = await (await fleet.admin('/admin/audit/log?method=PUT')).text();
-      return entries.includes('"auth_key_id":"company:ann"') && entries.includes('"auth_method":"sign_in"');
+      return entries.includes('"auth_key_id":"company:ann"') && entries.includes('"operator_name":"ann@example.com"');
     });
     const left = await ask(`${door}/admin/session`, { method: 'DELETE', headers: write });
     t.equal(left.status, 204);

@@ -79,7 +79,7 @@ function settings(clients: readonly ClientOptions[], people: SignInProvider['peo
     scopes: ['openid', 'email', 'profile', 'groups'],
     conformIdTokenClaims: false,
     pkce: { required: () => true },
-    features: { devInteractions: { enabled: false }, rpInitiatedLogout: { enabled: true } },
+    features: { devInteractions: { enabled: false }, rpInitiatedLogout: { enabled: true, logoutSource } },
     interactions: { url: (_: unknown, { uid }: { readonly uid: string }) => `/interaction/${uid}` },
     cookies: { keys: ['of-the-tests'] },
     ttl: { Session: 3600, Interaction: 3600, Grant: 3600, IdToken: 3600, AccessToken: 3600, AuthorizationCode: 60 },
@@ -117,8 +117,16 @@ async function interact(
   if (subject !== undefined) return provider.interactionFinished(request, response, { login: { accountId: subject } });
   response.setHeader('content-type', 'text/html');
   response.end(
-    '<!doctype html><title>Company login</title><h1>Company login</h1><form method="post"><label>Name <input name="subject"></label><button>Continue</button></form>',
+    `${top}<title>Company login</title><h1>Company login</h1><form method="post"><label>Name <input name="subject"></label><button>Continue</button></form>`,
   );
+}
+
+/** Browsers ask for no icon. */
+const top = '<!doctype html><link rel="icon" href="data:,">';
+
+/** The page where a person signs out; it loads nothing from elsewhere. */
+function logoutSource(ctx: { body: string }, form: string): void {
+  ctx.body = `${top}<title>Sign out</title>${form}<button form="op.logoutForm" name="logout" value="yes">Yes, sign me out</button>`;
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

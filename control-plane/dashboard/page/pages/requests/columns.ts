@@ -98,7 +98,7 @@ function Changed({ entry }: OfEntry): View {
 
 function operatorOf({ auth_key_id, auth_method, data }: Entry): string {
   if (data.event_type === 'config_reload') return 'the directory';
-  return auth_key_id ?? (auth_method === 'master_key' ? 'master key' : 'without a key');
+  return data.operator_name ?? auth_key_id ?? (auth_method === 'master_key' ? 'master key' : 'without a key');
 }
 
 function What({ entry, count }: OfEntry & { readonly count?: number | undefined }): View {

@@ -81,6 +81,7 @@ function Facts({ entry }: OfEntry): View {
           <${StopButton} userPath=${user_path} isSmall />
         </div>`
         }</${Fact}>
+      ${data.operator_name !== undefined && html`<${Fact} name="Person"><span class="foreign">${data.operator_name}</span></${Fact}>`}
       <${Fact} name="Key">${auth_key_id === undefined ? unnamed : html`<${KeyName} id=${auth_key_id} />`}${labels.map((label) => html` <${Badge} key=${label}><span class="foreign">${label}</span></${Badge}>`)}</${Fact}>
       ${entry.asked_by === 'gateway' && html`<${Fact} name="Asked by"><${Badge} tone="info">gateway</${Badge}> for a request of this consumer</${Fact}>`}
       <${Fact} name="Client"><span class="foreign">${data.user_agent ?? 'unnamed'}</span> at ${client_ip}</${Fact}>
