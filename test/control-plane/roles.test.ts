@@ -27,7 +27,15 @@ const told = new Map(
 );
 
 /** Routes that ask nobody who they are. */
-const open = ['GET /health', 'GET /health/ready', 'GET /metrics', 'POST /admin/session'];
+const open = [
+  'GET /health',
+  'GET /health/ready',
+  'GET /metrics',
+  'POST /admin/session',
+  'GET /admin/sign-in',
+  'POST /admin/sign-in',
+  'GET /admin/sign-in/:identity/callback',
+];
 
 const things: readonly Thing[] = places.map((place, index) => ({
   place,

@@ -143,6 +143,29 @@ async function issue(t: Test, more: object): Promise<{ id: string; value: string
   return (await response.json()) as { id: string; value: string };
 }
 
+await test('a session goes by the role that its key has now', async (t) => {
+  const key = await issue(t, { role: 'admin' });
+  const { answer, read, write } = await logIn(proxy, key.value);
+  t.match(answer.body, { role: 'admin' });
+  const trial = async (door: string) => {
+    const init = { method: 'POST', headers: write, body: '{"text":"a"}' };
+    return (await ask(`${door}/admin/guardrails/test`, init)).status;
+  };
+  const limit = async (door: string) => {
+    const init = { method: 'PUT', headers: write, body: rule(7) };
+    return (await ask(`${door}/admin/rate-limits`, init)).status;
+  };
+  t.same([await trial(proxy), await limit(proxy)], [200, 200]);
+  const body = { dashboard_access: true, role: 'viewer' };
+  await fleet.admin(`/admin/auth-keys/${key.id}/dashboard-access`, { method: 'PUT', body });
+  await waitFor('the proxy to refuse a trial', async () => (await trial(proxy)) === 403, 1_500);
+  for (const [name, door] of doors) {
+    await waitFor(`a write to be refused at ${name}`, async () => (await limit(door)) === 403, 1_500);
+    t.match(await ask(`${door}/admin/session`, { headers: read }), { status: 200, body: { role: 'viewer' } });
+    t.match(await ask(`${door}/admin/rate-limits`, { headers: read }), { status: 200 });
+  }
+});
+
 await test('the session of a key ends when the key is revoked', async (t) => {
   const key = await issue(t, { user_path: '/team' });
   const { answer, read } = await logIn(proxy, key.value);
