@@ -5,6 +5,7 @@ import { join, relative } from 'node:path';
 const proxyPorts: Readonly<Record<string, number>> = {
   cache: 8100,
   chargeback: 8110,
+  'cloud-identity': 8240,
   'coding-agents': 8220,
   'gitops-repo': 8120,
   guardrails: 8130,

@@ -121,11 +121,14 @@ class IssuerClock {
 function sayAws(error: unknown): string {
   if (!(error instanceof Error)) return 'AWS gave no credential';
   const { name, message } = error;
-  const isOfAws = '$metadata' in error || name === 'CredentialsProviderError';
+  const isOfAws = !(error instanceof SyntaxError) && ('$metadata' in error || name === 'CredentialsProviderError');
   const { code } = error as { code?: unknown };
   if (!isOfAws)
     return typeof code === 'string' ? `AWS gave no credential (${code})` : `AWS gave no credential (${name})`;
   const kind = name === 'Error' ? '' : `${name}: `;
+  // Where the answer has no error that the package knows.
+  const { $metadata: said } = error as { $metadata?: { httpStatusCode?: number } };
+  if (name === 'Unknown') return `AWS gave no credential: HTTP ${said?.httpStatusCode}`;
   return `AWS gave no credential: ${kind}${message.replaceAll(/\s+/g, ' ').slice(0, mostWords)}`;
 }
 

@@ -19,14 +19,14 @@ export interface HeldCredential {
 export interface Pace {
   /** The longest question to a source. */
   readonly attempt: number;
-  /** Before the first repeated question; doubled with each failure. */
+  /** Between two questions, at the least while they fail; half of the time for which they have failed, if that is longer. */
   readonly firstPause: number;
   readonly longestPause: number;
   /** How often a credential without an end is asked for again: its file may have changed. */
   readonly endless: number;
 }
 
-export const usualPace: Pace = { attempt: 10_000, firstPause: 1_000, longestPause: 30_000, endless: 900_000 };
+export const usualPace: Pace = { attempt: 10_000, firstPause: 1_000, longestPause: 10_000, endless: 900_000 };
 
 export interface RenewalParts {
   /** Milliseconds of the gateway's clock: wall time at start, then monotonic. */
@@ -65,6 +65,7 @@ export class Renewal {
   #running: AbortController | undefined;
   #isStopped = false;
   #failures = 0;
+  #failingSinceMs = 0;
   #problem: string | undefined;
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #nextAtMs = 0;
@@ -135,6 +136,7 @@ export class Renewal {
       this.#ended(undefined);
       this.#failures = 0;
     } catch (error) {
+      if (this.#failures === 0) this.#failingSinceMs = askedAtMs;
       this.#failures += 1;
       pauseMs = this.#backoff();
       if (!this.#isStopped) this.#ended(error instanceof Error ? error.message : String(error));
@@ -187,7 +189,8 @@ export class Renewal {
 
   #backoff(): number {
     const { random, pace } = this.#parts;
-    const pauseMs = Math.min(pace.firstPause * 2 ** (this.#failures - 1), pace.longestPause);
+    const failingMs = this.#parts.nowMs() - this.#failingSinceMs;
+    const pauseMs = Math.min(Math.max(failingMs / 2, pace.firstPause), pace.longestPause);
     return Math.min(pauseMs, Math.max(this.#leftMs() / 4, shortestPauseMs)) * (1 - random() / 2);
   }
 
