@@ -16,12 +16,16 @@ import { isEnded, noEndedSessions } from '../domain/keys/ended-sessions.ts';
 import { identifySession, nobody, type PeopleInForce } from '../domain/keys/identify-session.ts';
 import { type Person, personId } from '../domain/keys/person.ts';
 import { lackOf, mayDo, type Role } from '../domain/keys/role.ts';
+import { digestOf } from '../domain/keys/secret.ts';
+import { dashboardKey } from '../domain/keys/token-key.ts';
 import { isWithin } from '../domain/user-path.ts';
 import { type BrowserSession, browserSession } from '../plane/access/browser-session.ts';
 import { clientAddressOf, type TrustedProxies } from '../plane/access/client-address.ts';
 import type { FailedLogins } from '../plane/access/failed-logins.ts';
 import type { KeyUses } from '../plane/access/key-uses.ts';
 import { foreignPart } from '../plane/access/own-names.ts';
+import { failedToken, isUndecided } from '../plane/access/refused-token.ts';
+import type { TokenKeys } from '../plane/identities/token-keys.ts';
 import { type Right, rightOf } from '../schemas/admin-rights.ts';
 import { StoreUnavailable } from '../store/state/store-unavailable.ts';
 import { type Refusal, refusal } from './errors.ts';
@@ -72,6 +76,8 @@ export interface AccessParts {
   nowMs(): number;
   /** Hears of each request that a managed key was let in with. */
   readonly keyUses?: Pick<KeyUses, 'note'>;
+  /** The tokens of identities. Absent: there are none. */
+  readonly tokenKeys?: Pick<TokenKeys, 'known' | 'judge' | 'now'>;
 }
 
 /** See `AccessParts`. */
@@ -108,9 +114,10 @@ export function refuseForeign(request: IncomingMessage, { ownNames }: AccessPart
 /**
  * The operator of a request (spec: Authentication 2 and 4), by its key or by the session of its browser. Throws 401 `invalid_api_key`
  * for every failure, in the pause of an address with too many of them 429 `too_many_failed_logins` for every key; 400 `ambiguous_credentials`; 403 `dashboard_access_denied`; 401
- * `session_ended`; 403 `csrf_refused`; `StoreUnavailable` for an unknown key while the keys could not be read.
+ * `session_ended`; 403 `csrf_refused`; `StoreUnavailable` for an unknown key while the keys could not be read. Of a token 401 `invalid_token`,
+ * 503 `identity_unavailable`; one that is not known yet gives a promise.
  */
-export function authenticate(request: IncomingMessage, parts: AccessParts): Operator {
+export function authenticate(request: IncomingMessage, parts: AccessParts): Operator | Promise<Operator> {
   const [authorization, another] = valuesOf(request, 'authorization');
   if (another !== undefined) {
     note({ reason: 'ambiguous' }, request, parts);
@@ -119,7 +126,31 @@ export function authenticate(request: IncomingMessage, parts: AccessParts): Oper
   const session = browserSession(request, { ...parts.credentials(), masterKey: parts.masterKey }, parts.nowMs());
   if (session !== undefined) return operatorOfSession(session, request, parts);
   const shown = bearerToken(authorization);
-  return logIn(shown, authorization !== undefined, request, parts);
+  return operatorOfToken(shown, request, parts) ?? logIn(shown, authorization !== undefined, request, parts);
+}
+
+/** The operator of a token of an identity. Undefined: it is none; a managed key comes first, whatever its form. */
+function operatorOfToken(
+  shown: string | undefined,
+  request: IncomingMessage,
+  parts: AccessParts,
+): Operator | Promise<Operator> | undefined {
+  const { tokenKeys, failedLogins } = parts;
+  if (shown === undefined || tokenKeys === undefined) return undefined;
+  const digest = digestOf(shown);
+  const { keys, masterKeyDigest } = parts.credentials();
+  if (digest === masterKeyDigest || keys.get(digest) !== undefined) return undefined;
+  refusePaused(request, parts);
+  const known = tokenKeys.known(digest);
+  if (known !== undefined) return admitted({ kind: 'identity', key: known }, request, parts);
+  return tokenKeys.judge(shown, digest)?.then(({ key, refused }) => {
+    if (key !== undefined) return admitted({ kind: 'identity', key }, request, parts);
+    note(failedToken(refused), request, parts);
+    const fill = { reason: refused.message };
+    if (isUndecided(refused)) throw refusal('identity_unavailable', { fill, headers: { 'retry-after': '1' } });
+    failedLogins.fail(addressOf(request, parts), parts.nowMs());
+    throw refusal('invalid_token', { fill, headers: { 'www-authenticate': 'Bearer' } });
+  });
 }
 
 /** The operator with this key; throws as `authenticate` does. `wasSent`: the request has a key, maybe not in a form that can be read. */
@@ -216,8 +247,8 @@ export function who({ operator }: { readonly operator: Operator }): string {
 }
 
 /**
- * The operator with the rights of its key as `stored` gives it, because the copy in this process may be older. A key of the configuration is
- * nowhere newer than in this process. Throws 401 when the key is deleted or not active, 403 `dashboard_access_denied`.
+ * The operator with the rights of its key as `stored` gives it, because the copy in this process may be older. A key of the configuration and a
+ * token are nowhere newer than in this process. Throws 401 when the key is deleted or not active, 403 `dashboard_access_denied`.
  */
 export function refreshOperator(
   operator: Operator,
@@ -230,7 +261,7 @@ export function refreshOperator(
 
 function operatorWith(key: AuthKey | undefined, nowMs: number): Operator {
   if (key === undefined || !isActive(key, nowMs)) throw unknownKey();
-  return operatorOf(key, 'managed_key');
+  return operatorOf(key, key.token === undefined ? 'managed_key' : 'identity');
 }
 
 /**
@@ -239,7 +270,7 @@ function operatorWith(key: AuthKey | undefined, nowMs: number): Operator {
  */
 export function operatorNow(
   operator: Operator,
-  access: Pick<AccessParts, 'credentials' | 'people' | 'nowMs'>,
+  access: Pick<AccessParts, 'credentials' | 'people' | 'nowMs' | 'tokenKeys'>,
   needed: Right,
 ): Operator | undefined {
   const now = inForceNow(operator, access);
@@ -248,14 +279,14 @@ export function operatorNow(
 
 function inForceNow(
   operator: Operator,
-  { credentials, people, nowMs }: Pick<AccessParts, 'credentials' | 'people' | 'nowMs'>,
+  { credentials, people, nowMs, tokenKeys }: Pick<AccessParts, 'credentials' | 'people' | 'nowMs' | 'tokenKeys'>,
 ): Operator | undefined {
   const { keys, masterKeyDigest, endedSessions = noEndedSessions } = credentials();
   const { key, session } = operator;
   if (session !== undefined && (session.endsAtMs <= nowMs() || isEnded(session, endedSessions))) return undefined;
   if (key === undefined) return operator.masterKeyDigest === masterKeyDigest ? operator : undefined;
   if (session?.person !== undefined) return (people?.() ?? nobody)(session.person) ? operator : undefined;
-  const now = keys.get(key.digest);
+  const now = key.token === undefined ? keys.get(key.digest) : tokenKeys?.now(key);
   try {
     return operatorWith(now?.id === key.id ? now : undefined, nowMs());
   } catch {
@@ -263,7 +294,8 @@ function inForceNow(
   }
 }
 
-function operatorOf(key: AuthKey, kind: Operator['kind']): Operator {
+function operatorOf(given: AuthKey, kind: Operator['kind']): Operator {
+  const key = dashboardKey(given);
   const { id, role, userPath = '/' } = key;
   if (role === undefined) throw refusal('dashboard_access_denied');
   return { kind, keyId: id, role, userPath, key };

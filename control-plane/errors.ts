@@ -86,6 +86,9 @@ export const errors = {
     'authentication_error',
     'The API key is missing or not valid. Send "Authorization: Bearer <key>".',
   ),
+  // The reason names a check of the token and, where it is the configuration's doing, its place: never the token or the value of a claim.
+  invalid_token: entryOf(401, 'authentication_error', 'The token is not valid: {reason}.'),
+  identity_unavailable: unstored('The token cannot be checked now: {reason}. Try again.'),
   session_ended: entryOf(401, 'authentication_error', 'The session is over. Log in again.'),
   session_not_needed: bad('This gateway runs without a master key, so there are no sessions. Ask without one.', 409),
   sign_in_not_found: missing('The configuration has no identity "{name}" to sign in with.'),

@@ -13,6 +13,7 @@ import { boundAddress } from '../plane/bound-address.ts';
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createExpiryLines } from '../plane/expired-rules.ts';
 import { followSecrets } from '../plane/follow-secrets.ts';
+import { TokenKeys } from '../plane/identities/token-keys.ts';
 import { asInstance, controlPlaneFolder, identityOf } from '../plane/identity.ts';
 import { keepTickShape } from '../plane/keep-tick-shape.ts';
 import { keepText } from '../plane/kept-text.ts';
@@ -128,9 +129,10 @@ const desired = (): Desired => ({
   environment: fingerprint,
 });
 const keyUses = new KeyUses();
+const tokenKeys = await TokenKeys.open({ folder: ownFolder, nowMs: authorityMs, log });
 const fleet = createFleet(store, desired, nowMs);
 const secure = new SecureListener({ log, nowMs });
-const parts = { config, managed, budgets, secure, warnUnenforced, nowMs };
+const parts = { config, managed, tokenKeys, budgets, secure, warnUnenforced, nowMs };
 const warnOfTwinKeys = createTwinWarnings(log);
 const keptToDocuments = documentParts(parts, (documents) => {
   warnOfKeyPaths(documents);
@@ -208,6 +210,7 @@ const access = accessInForce({
   ownNames,
   nowMs: authorityMs,
   keyUses,
+  tokenKeys,
   secrets: () => knownSecrets({ environment, managed, config: config.declared }),
   people: () => config.people,
   trustedProxies: () => config.trustedProxies,
@@ -292,7 +295,15 @@ await app.register(nameRoutes, {
 const statusSources = { fleet, degradation, desired, config: configStatus, state, keyMark: () => store.keyMark() };
 const documentsInForce = (): readonly Document[] => managed.documents;
 await app.register(status, {
-  parts: { ...statusSources, documents: documentsInForce, engine, room: records.room, secretProblems, nowMs },
+  parts: {
+    ...statusSources,
+    documents: documentsInForce,
+    engine,
+    room: records.room,
+    secretProblems,
+    tokenKeys,
+    nowMs,
+  },
 });
 await app.register(managedRoutes(targetResource), { parts: { ...admin, config, fleet } });
 await app.register(recordRoutes, { parts: { store: records.store, access, nowMs, log } });

@@ -9,6 +9,7 @@ import {
 } from '../domain/documents/kinds.ts';
 import type { ManagedKind, StoredDocument } from '../domain/documents/managed-kind.ts';
 import type { AssembledConfig } from '../gitops/assemble/assembled.ts';
+import type { TokenKeys } from '../plane/identities/token-keys.ts';
 import type { PartInForce } from '../plane/put-in-force.ts';
 import type { SecureListener } from '../plane/tls/secure-listener.ts';
 import { secureSettings } from '../plane/tls/secure-settings.ts';
@@ -22,6 +23,7 @@ import type { OpenBudgets } from './open-budgets.ts';
 export interface ControlPlaneParts {
   readonly config: Pick<ConfigInForce, 'prepare' | 'prepareAliases' | 'rules'>;
   readonly managed: Pick<DocumentsInForce, 'prepare' | 'prepareConfigKeys'>;
+  readonly tokenKeys: Pick<TokenKeys, 'prepare'>;
   readonly budgets: Pick<OpenBudgets, 'changed'>;
   readonly secure: Pick<SecureListener, 'prepare'>;
   /** Logs the rules in force that no proxy enforces. */
@@ -30,7 +32,7 @@ export interface ControlPlaneParts {
 }
 
 export function configParts(
-  { config, managed, budgets, secure, warnUnenforced, nowMs }: ControlPlaneParts,
+  { config, managed, tokenKeys, budgets, secure, warnUnenforced, nowMs }: ControlPlaneParts,
   declaredDates: Pick<KeptDates, 'update'>,
 ): PartInForce<AssembledConfig>[] {
   return [
@@ -38,6 +40,7 @@ export function configParts(
     { name: 'configuration', prepare: (declared) => config.prepare(withoutMaterial(declared)) },
     { name: 'listener', prepare: ({ admin, material }) => secure.prepare(secureSettings(admin.tls, material)) },
     { name: 'keys', prepare: ({ keys }) => managed.prepareConfigKeys(keys) },
+    { name: 'identities', prepare: ({ identities }) => tokenKeys.prepare(identities) },
     {
       name: 'dates of rules',
       prepare: () => () => declaredDates.update(config.rules.map(datedRule), nowMs()),

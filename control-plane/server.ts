@@ -96,7 +96,9 @@ export function createServer({ logger, metrics, access, readiness, writes }: Ser
     schemaController: schemalessRoutes,
     clientErrorHandler: refuseUnparsed,
     frameworkErrors: (error, request, reply) =>
-      render(refusalOfStranger(request, access) ?? asRefusal(error, request), request, reply),
+      void refusalOfStranger(request, access).then((refused) =>
+        render(refused ?? asRefusal(error, request), request, reply),
+      ),
   });
   app.removeAllContentTypeParsers();
   // The parser of the framework also refuses members that would change a prototype.
@@ -126,11 +128,13 @@ export function createServer({ logger, metrics, access, readiness, writes }: Ser
     if (!hasOneHost(request.raw)) throw refusal('malformed_request');
     refuseForeign(request.raw, access);
     if (request.is404)
-      throw refusalOfStranger(request, access) ?? refusalOfSecret(request, access) ?? refuseRoute(request, routes);
+      throw (
+        (await refusalOfStranger(request, access)) ?? refusalOfSecret(request, access) ?? refuseRoute(request, routes)
+      );
     const needed = accessOf(request.method, request.routeOptions.url ?? '', request.routeOptions.config.access);
     // While the socket is open: a client that leaves at once has an address, too.
     request.begun = { startedMs: access.nowMs(), clientAddress: addressOf(request.raw, access) ?? '' };
-    request.operator = needed === 'public' ? anonymous : authenticate(request.raw, access);
+    request.operator = needed === 'public' ? anonymous : await authenticate(request.raw, access);
     if (needed !== 'public') refuseUnlessMay(request, needed, access);
     if (isEncoded(request.raw)) throw refusal('unsupported_encoding');
     // Many clients send a content type without a body. A route that needs a body checks for it.
@@ -208,10 +212,10 @@ function asRefusal(
 }
 
 /** The refusal for a caller that must not learn which paths the admin API has; undefined for operators and for other paths. */
-function refusalOfStranger(request: FastifyRequest, access: AccessParts): Refusal | undefined {
+async function refusalOfStranger(request: FastifyRequest, access: AccessParts): Promise<Refusal | undefined> {
   if (!/^\/admin(?:[/?]|$)/.test(request.url)) return undefined;
   try {
-    authenticate(request.raw, access);
+    await authenticate(request.raw, access);
     return undefined;
   } catch (error) {
     return asRefusal(error as Error, request);

@@ -180,14 +180,15 @@ const readiness = (): Readiness =>
     isDiskFull: diskRoomBytes() === 0,
     unusableGuardrails: unusable(),
   });
-const tokenKeys = await TokenKeys.open({ folder: ownFolder, nowMs: authorityMs, log });
 const keptExplanations = new KeptExplanations();
 const ownFailedLogins = createFailedLogins();
 const failedLogins = shareFailedLogins(ownFailedLogins, siblings);
 const retries = new RetryBudgets();
 const mirrors = new Mirrors(captures);
 const accessLog = createAccessLog(identity, output, Date.now);
+const tokenKeys = await TokenKeys.open({ folder: ownFolder, nowMs: authorityMs, log });
 const observed = createMetrics({
+  tokenKeys,
   ...lifecycle.sources,
   version: manifest.version,
   worker: environment.worker,

@@ -2811,6 +2811,29 @@ export interface ExplanationAnswer {
      */
     key?: {
       /**
+       * Of a token: the identity that it is of.
+       */
+      identity?: string;
+      /**
+       * Of a token: where each of its rights comes from.
+       *
+       * Items: A right, its place in the configuration, and the claims that it is made of or depends on.
+       */
+      rights?: {
+        /**
+         * The right.
+         */
+        right: 'user_path' | 'labels' | 'allowed_models' | 'dashboard';
+        /**
+         * What gives it.
+         */
+        from: string;
+        /**
+         * The claims behind it. Empty: it is the same for every token.
+         */
+        claims: string[];
+      }[];
+      /**
        * Its id.
        */
       id: string;

@@ -135,6 +135,12 @@ export class TokenKeys {
     return rights && tokenKey({ ...token, identity, digest: key.digest, expiresAtMs: key.expiresAtMs }, rights);
   }
 
+  /** The key of a remembered token of this caller; undefined: there is none. */
+  withId(id: string): AuthKey | undefined {
+    const key = this.#memory.find((each) => each.id === id);
+    return key && this.now(key);
+  }
+
   /** Judges a token that is not known. Undefined: it is none of an identity, so it may be any other key. Never rejects. */
   judge(token: string, digest: string = digestOf(token)): Promise<JudgedToken> | undefined {
     if (this.#byName.size === 0) return undefined;

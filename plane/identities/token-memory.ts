@@ -38,6 +38,12 @@ export class TokenMemory {
     this.#bytes += bytes;
   }
 
+  find(isWanted: (key: AuthKey) => boolean): AuthKey | undefined {
+    for (const generation of [this.#young, this.#old])
+      for (const key of generation.values()) if (isWanted(key)) return key;
+    return undefined;
+  }
+
   drop(digest: string): void {
     this.#young.delete(digest);
     this.#old.delete(digest);

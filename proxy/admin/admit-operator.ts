@@ -19,12 +19,12 @@ interface Admitted {
  * The operator, when it has the right of this route, such as `GET /admin/explain`. Throws what `authenticateAdmin` throws, 403
  * `dashboard_access_denied`, `role_denied` and `admin_scope_denied`.
  */
-export function admitOperator(
+export async function admitOperator(
   exchange: Exchange,
   gateway: AdmitParts,
   [method, url]: readonly [string, string],
-): Admitted {
-  const { kind, key } = authenticateAdmin(exchange, adminAccess(gateway));
+): Promise<Admitted> {
+  const { kind, key } = await authenticateAdmin(exchange, adminAccess(gateway));
   gateway.keyUses.note(key?.id, exchange.startedAtMs);
   if (key !== undefined && key.role === undefined) {
     gateway.failedLogins.note('denied');

@@ -8,6 +8,7 @@ import { clientAddressHeader } from '../../domain/keys/client-address.ts';
 import { liveHeartbeatMs, livePath } from '../../domain/records/live-stream.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import type { KeyUses } from '../../plane/access/key-uses.ts';
+import type { TokenKeys } from '../../plane/identities/token-keys.ts';
 import { readStateRevision, stateRevisionHeader } from '../../schemas/state-revision.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
 import { pathOf } from '../call/head.ts';
@@ -44,6 +45,7 @@ interface AdminForwardParts {
   /** The snapshot in force; a request asks once. */
   readonly current: () => Snapshot;
   readonly failedLogins: FailedLogins;
+  readonly tokenKeys: TokenKeys;
   readonly keyUses: KeyUses;
   /** The managed state that this proxy follows; requests are served only while there is one. */
   readonly managedState: () => Pick<StateFollower, 'status' | 'refresh'>;
@@ -67,7 +69,7 @@ export async function forwardAdmin(exchange: Exchange, gateway: AdminForwardPart
     );
     return;
   }
-  const { kind, key } = authenticateAdmin(exchange, adminAccess(gateway));
+  const { kind, key } = await authenticateAdmin(exchange, adminAccess(gateway));
   gateway.keyUses.note(key?.id, exchange.startedAtMs);
   await carry(exchange, gateway, { consumer: key?.id ?? kind, limit: bodyLimit }, (body) =>
     handOn(exchange, body, gateway),

@@ -2,6 +2,7 @@
 
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import type { KeyUses } from '../../plane/access/key-uses.ts';
+import type { TokenKeys } from '../../plane/identities/token-keys.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
 import { admitOperator } from '../admin/admit-operator.ts';
 import type { ControlPlaneLink } from '../admin/control-plane-link.ts';
@@ -35,6 +36,7 @@ export interface ExplainParts {
   /** The snapshot in force; a request asks once. */
   readonly current: () => Snapshot;
   readonly failedLogins: FailedLogins;
+  readonly tokenKeys: TokenKeys;
   /** Gives the order that `balance` would give, and takes no turn. */
   readonly foretell: Balance;
   /** The configuration in force as it is written. */
@@ -68,7 +70,7 @@ export async function answerExplain(
   const snapshot = gateway.current();
   const url = request.url ?? '';
   const isKept = pathOf(url) !== path;
-  const { userPath: scope } = admitOperator(exchange, gateway, ['GET', isKept ? `${path}/:id` : path]);
+  const { userPath: scope } = await admitOperator(exchange, gateway, ['GET', isKept ? `${path}/:id` : path]);
   const refused = noRoute(request.method ?? '', pathOf(url), routes);
   if (refused !== undefined) throw refused;
   await expectNoBody(exchange);
@@ -82,6 +84,7 @@ export async function answerExplain(
     nowMs,
     authorityMs: gateway.authorityMs(),
     credentials: snapshot.credentials,
+    tokenKeyOf: (id) => gateway.tokenKeys.withId(id),
     endpoints,
   });
   const { limiter, budgets, targets, foretell, instance } = gateway;

@@ -90,7 +90,14 @@ function describeKey({ authorityMs }: Question, key: NonNullable<Question['key']
     any_user_path: key.anyUserPath,
     allowed_models: key.allowedModels,
     state: isActive(key, authorityMs) ? 'active' : ended,
+    ...describeToken(key),
   };
+}
+
+function describeToken({ token }: NonNullable<Question['key']>): Pick<AskedKey, 'identity' | 'rights'> {
+  if (token === undefined) return {};
+  const rights = Object.entries(token.because).map(([right, { from, claims }]) => ({ right, from, claims }));
+  return { identity: token.identity.name, rights };
 }
 
 function outcomeOf(

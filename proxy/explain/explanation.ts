@@ -35,6 +35,9 @@ export interface AskedKey {
   /** Empty: every model. */
   readonly allowed_models: readonly string[];
   readonly state: 'active' | 'expired' | 'revoked';
+  /** Of a token: the identity, and where each right comes from. */
+  readonly identity?: string;
+  readonly rights?: readonly { readonly right: string; readonly from: string; readonly claims: readonly string[] }[];
 }
 
 /** Where something is declared, or who wrote it; absent for an operator whose user path it is not in. */

@@ -26,6 +26,8 @@ const longest = 1024;
 export interface Asker extends Pick<Question, 'scope' | 'nowMs' | 'authorityMs'> {
   /** The keys in force. */
   readonly credentials: Pick<Credentials, 'keys'>;
+  /** The key of a token that is remembered, by its id; absent: none is. */
+  readonly tokenKeyOf?: (id: string) => AuthKey | undefined;
   /** By their paths. */
   readonly endpoints: ReadonlyMap<string, NamingEndpoint>;
 }
@@ -34,7 +36,7 @@ export interface Asker extends Pick<Question, 'scope' | 'nowMs' | 'authorityMs'>
  * The question of a query (without its `?`). Throws 400 `invalid_query` naming the parameter, 404 `auth_key_not_found`, and 403
  * `admin_scope_denied` for a user path that the operator may not see.
  */
-export function readQuestion(query: string, { credentials, endpoints, ...asker }: Asker): Question {
+export function readQuestion(query: string, { credentials, endpoints, tokenKeyOf, ...asker }: Asker): Question {
   const { scope } = asker;
   const { given, headers } = parametersOf(query);
   const { model, key_id: keyId, stream = 'false', thread, tools } = given;
@@ -51,7 +53,7 @@ export function readQuestion(query: string, { credentials, endpoints, ...asker }
   if (userPath === undefined) throw invalid('user_path', problem);
   if (!sees({ scope }, userPath))
     throw refusal('admin_scope_denied', { fill: { what: `see the user path ${userPath}` } });
-  const key = keyId === undefined ? undefined : keyOf(keyId, credentials);
+  const key = keyId === undefined ? undefined : (keyOf(keyId, credentials) ?? tokenKeyOf?.(keyId));
   if (keyId !== undefined && (key === undefined || !sees({ scope }, key.userPath ?? '/'))) {
     throw refusal('auth_key_not_found', { fill: { id: keyId } });
   }

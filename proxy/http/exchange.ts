@@ -1,6 +1,7 @@
 // One request of a client and its answer, from socket to settle.
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import { plainAddress } from '../../domain/keys/client-address.ts';
 import type { FailedLogin } from '../../domain/keys/credentials.ts';
 import { isRequestId } from '../../domain/request-id.ts';
@@ -29,6 +30,8 @@ export type LoggedCaller =
       readonly userPath: string | undefined;
       /** `userPath` in the letter case in which it was sent; absent: equal to it. */
       readonly shownPath?: string | undefined;
+      /** The key that a token stands for. */
+      readonly tokenKey?: AuthKey | undefined;
       readonly reason?: never;
     }
   | (FailedLogin & { readonly kind?: never; readonly shownPath?: never });

@@ -3,6 +3,7 @@
 
 import type { FollowStatus } from '../../gitops/follow/config-status.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
+import type { TokenKeys } from '../../plane/identities/token-keys.ts';
 import type { LineWriter } from '../../plane/line-writer.ts';
 import { byLabel, rejectedSince, type Shown } from '../../plane/prometheus.ts';
 import { type TlsFacts, tlsReaders } from '../../plane/tls/tls-metrics.ts';
@@ -54,6 +55,7 @@ export interface ReadFacts {
   discovery: Pick<Discovery, 'known'>;
   probes: { readonly known: () => readonly KnownProbe[] };
   identities: Pick<CloudIdentities, 'status' | 'counts'>;
+  tokenKeys: Pick<TokenKeys, 'outcomes' | 'remembered' | 'states'>;
   bodies: Pick<BodyBudget, 'held' | 'refused'>;
   budgets: { verdicts: Pick<BudgetsInForce, 'decisions' | 'size'>; ledgers: Pick<Ledgers, 'overflowed'> };
   cache: Pick<ResponseCache, 'counts' | 'flights' | 'isShared' | 'saved' | 'semantic' | 'status'>;
@@ -111,6 +113,7 @@ export function proxyReaders(facts: ReadFacts, counted: CountedFacts): Readers<R
     ...tlsReaders(facts),
     ...cacheReaders(facts),
     ...identityReaders(facts),
+    ...tokenReaders(facts),
   } satisfies Readers<ReadMetric>;
 }
 
@@ -208,6 +211,22 @@ function identityReaders({ identities }: ReadFacts) {
         return Number.isFinite(endsAtMs) ? [[{ provider }, endsAtMs / 1000] as const] : [];
       }),
     identityValid: () => identities.status().map(({ provider, isValid }) => [{ provider }, flag(isValid)] as const),
+  } satisfies Partial<Readers<ReadMetric>>;
+}
+
+/** Identities are those of the configuration, so their names are bounded. */
+function tokenReaders({ tokenKeys, nowMs }: ReadFacts) {
+  return {
+    tokensJudged: () =>
+      tokenKeys.outcomes().map(({ identity, outcome, count }) => [{ identity, outcome }, count] as const),
+    tokensRemembered: () => tokenKeys.remembered,
+    issuerKeys: () =>
+      tokenKeys.states().map(({ name: identity, areUsable, keys }) => [{ identity }, areUsable ? keys : 0] as const),
+    issuerKeysAge: () =>
+      tokenKeys.states().flatMap(({ name: identity, fetchedAtMs }) => {
+        if (fetchedAtMs === undefined) return [];
+        return [[{ identity }, Math.max(0, Math.round((nowMs() - fetchedAtMs) / 1000))] as const];
+      }),
   } satisfies Partial<Readers<ReadMetric>>;
 }
 

@@ -4,6 +4,7 @@ import { onlyPath } from '../../domain/conditions/facts.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import type { KeyUses } from '../../plane/access/key-uses.ts';
+import type { TokenKeys } from '../../plane/identities/token-keys.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
 import { admitOperator } from '../admin/admit-operator.ts';
 import type { ControlPlaneLink } from '../admin/control-plane-link.ts';
@@ -36,6 +37,7 @@ export interface TrialParts {
   /** The snapshot in force; a request asks once. */
   readonly current: () => Snapshot;
   readonly failedLogins: FailedLogins;
+  readonly tokenKeys: TokenKeys;
   /** The name of this proxy. */
   readonly instance: string;
   readonly keyUses: KeyUses;
@@ -53,7 +55,7 @@ export interface TrialParts {
 export async function answerTrial(exchange: Exchange, gateway: TrialParts): Promise<void> {
   const { request, response, id, head } = exchange;
   const snapshot = gateway.current();
-  const { consumer } = admitOperator(exchange, gateway, ['POST', trialPath]);
+  const { consumer } = await admitOperator(exchange, gateway, ['POST', trialPath]);
   const refused = noRoute(request.method ?? '', pathOf(request.url ?? ''), [{ path: trialPath, method: 'POST' }]);
   if (refused !== undefined) throw refused;
   const held = gateway.bodies.open(consumer, snapshot);

@@ -14,6 +14,7 @@ import {
 import { secretMetrics } from './secret-metrics.ts';
 import { targetMetrics } from './target-metrics.ts';
 import { tlsMetrics } from './tls-metrics.ts';
+import { tokenMetrics } from './token-metrics.ts';
 import { workerMetrics } from './worker-metrics.ts';
 
 /** Upper bounds of durations, in seconds: an answer in half a second and one in ten minutes are both told from their neighbours. */
@@ -372,5 +373,6 @@ export const proxyMetrics = {
     acrossWorkers: 'sum',
   },
   ...targetMetrics,
+  ...tokenMetrics,
   ...workerMetrics,
 } as const satisfies Record<string, MetricDefinition>;

@@ -108,6 +108,7 @@ export async function startStatus(t: Test) {
       room: () => undefined,
       keyMark: () => facts.keyMark,
       secretProblems: () => facts.secretProblems,
+      tokenKeys: { states: () => [] },
       nowMs,
     },
   });

@@ -224,6 +224,7 @@ await test('a control plane: each part in turn cannot keep to a configuration', 
   const parts = {
     config,
     managed: new DocumentsInForce(undefined),
+    tokenKeys: { prepare: () => () => undefined },
     budgets: { changed: () => void changes.push('budgets') },
     secure: { prepare: () => () => undefined },
     warnUnenforced: () => undefined,
@@ -269,6 +270,7 @@ await test('a control plane: documents that one part cannot keep to are in force
   const parts = {
     config,
     managed,
+    tokenKeys: { prepare: () => () => undefined },
     budgets: { changed: () => void changes.push('budgets') },
     secure: { prepare: () => () => undefined },
     warnUnenforced: () => undefined,

@@ -49,7 +49,14 @@ export function exchangeOf(headers: Record<string, string>, socket = new Socket(
 }
 
 /** A gateway without identities. */
-export const noTokens = { known: () => undefined, now: () => undefined, judge: () => undefined };
+export const noTokens = {
+  known: () => undefined,
+  now: () => undefined,
+  judge: () => undefined,
+  outcomes: () => [],
+  states: () => [],
+  remembered: 0,
+};
 
 /** Unexpected failures. */
 export const reported: unknown[] = [];
@@ -89,6 +96,7 @@ export function metricsOf(
     worker: 1,
     workers: 1,
     failedLogins: createFailedLogins(),
+    tokenKeys: noTokens,
     readiness: () => ({ status: 'ready' }),
     unusableGuardrails: () => [],
     recording: {

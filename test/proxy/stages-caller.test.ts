@@ -215,6 +215,7 @@ await test('no session is let in while it is not known which ones were ended', a
     authenticateAdmin(exchange, {
       credentials: credentialsOf(digestOf('sk-master'), [], isComplete),
       failedLogins,
+      tokenKeys: noTokens,
       masterKey: 'sk-master',
       nowMs: 0,
     });
@@ -229,6 +230,7 @@ await test('under /admin only a bearer key counts, and after twenty failures no 
     authenticateAdmin(exchangeOf(headers, new Socket(), atMs), {
       credentials: among,
       failedLogins: logins,
+      tokenKeys: noTokens,
       masterKey: undefined,
       nowMs: atMs,
     });

@@ -12,7 +12,7 @@ import { TargetStates } from '../../proxy/targets/target-states.ts';
 import { controlPlaneMetrics } from '../../schemas/metrics/control-plane-metrics.ts';
 import { type MetricDefinition, rateLimitMetrics } from '../../schemas/metrics/limit-metrics.ts';
 import { proxyMetrics } from '../../schemas/metrics/proxy-metrics.ts';
-import { cacheOf } from '../proxy/stage-parts.ts';
+import { cacheOf, noTokens } from '../proxy/stage-parts.ts';
 import { promtoolComplaints } from '../support/promtool.ts';
 
 /** The heads of the gateway's own metrics in an exposition, sorted; process metrics are left out. */
@@ -30,6 +30,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
     version: '1.2.3',
     worker: 1,
     workers: 1,
+    tokenKeys: noTokens,
     failedLogins: createFailedLogins(),
     readiness: () => ({ status: 'ready' }),
     unusableGuardrails: () => [],

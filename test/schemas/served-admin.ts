@@ -127,7 +127,8 @@ export async function startAdmin(t: Test, { keys = [], records }: AdminOptions =
   const [engine, config, keyMark, secretProblems] = ['sqlite' as const, () => undefined, () => 'mark', () => []];
   const room = () => undefined;
   const sources = { fleet, degradation, desired, config, state: () => state, documents: () => [] };
-  await app.register(statusRoute, { parts: { ...sources, engine, room, keyMark, secretProblems, nowMs } });
+  const tokenKeys = { states: () => [] };
+  await app.register(statusRoute, { parts: { ...sources, engine, room, keyMark, secretProblems, tokenKeys, nowMs } });
   await app.register(managedRoutes(targetResource), { parts: { store, config: empty, fleet, nowMs } });
   const recorded = { records: () => records, report: () => undefined, access, nowMs };
   await app.register(auditRoutes, { parts: recorded });

@@ -4,6 +4,7 @@ import type { FastifyPluginAsync } from 'fastify';
 import { timestamp } from '../../../domain/timestamp.ts';
 import type { FollowStatus } from '../../../gitops/follow/config-status.ts';
 import { formatProblem } from '../../../gitops/read/problem.ts';
+import type { TokenKeys } from '../../../plane/identities/token-keys.ts';
 import { heartbeatPath } from '../../../schemas/heartbeat-path.ts';
 import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { isEmptied } from '../../../store/state/custody.ts';
@@ -40,6 +41,7 @@ export interface StatusParts {
   keyMark(): string | undefined;
   /** Why files of secrets do not hold what is in force here, a sentence each. */
   secretProblems(): readonly string[];
+  readonly tokenKeys: Pick<TokenKeys, 'states'>;
   readonly nowMs: () => number;
 }
 
@@ -73,6 +75,14 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
       last_rejected_config: rejectedConfig(config),
       secret_problems: parts.secretProblems(),
       ...certificateOf(config?.certificate?.notAfterMs),
+      identities: parts.tokenKeys.states().map((each) => ({
+        name: each.name,
+        issuer: each.issuer,
+        keys: each.keys,
+        usable: each.areUsable,
+        fetched_at: each.fetchedAtMs === undefined ? null : timestamp(each.fetchedAtMs),
+        last_error: each.lastError ?? null,
+      })),
       store: {
         engine,
         status: isEmptied(standing) ? 'emptied' : standing === 'behind' ? 'behind' : isUp ? 'up' : 'down',

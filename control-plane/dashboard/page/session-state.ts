@@ -4,7 +4,7 @@ import { Cell } from './cell.ts';
 
 /** The answer of /admin/session. */
 export interface Who {
-  readonly kind: 'master_key' | 'managed_key' | 'person' | 'anonymous';
+  readonly kind: 'master_key' | 'managed_key' | 'identity' | 'person' | 'anonymous';
   readonly key_id: string | null;
   readonly key_name: string | null;
   readonly role: Role;
