@@ -95,10 +95,7 @@ export function createServer({ logger, metrics, access, readiness, writes }: Ser
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000, requireHostHeader: false },
     schemaController: schemalessRoutes,
     clientErrorHandler: refuseUnparsed,
-    frameworkErrors: (error, request, reply) =>
-      void refusalOfStranger(request, access).then((refused) =>
-        render(refused ?? asRefusal(error, request), request, reply),
-      ),
+    frameworkErrors: (error, request, reply) => void renderUnread(error, request, reply, access),
   });
   app.removeAllContentTypeParsers();
   // The parser of the framework also refuses members that would change a prototype.
@@ -161,6 +158,16 @@ export function createServer({ logger, metrics, access, readiness, writes }: Ser
   app.get('/health/ready', { config }, () => withoutCauses(readiness()));
   app.get('/metrics', { config }, async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   return app;
+}
+
+/** For what the framework could not route; never rejects. A stranger learns nothing of it. */
+async function renderUnread(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  access: AccessParts,
+): Promise<void> {
+  render((await refusalOfStranger(request, access)) ?? asRefusal(error, request), request, reply);
 }
 
 /** What anybody may know. */

@@ -6,7 +6,7 @@ import { refusal } from '../errors.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { adminAccess, authenticateAdmin } from './authenticate-admin.ts';
 
-type AdmitParts = Parameters<typeof adminAccess>[0] & { readonly keyUses: KeyUses };
+export type AdmitParts = Parameters<typeof adminAccess>[0] & { readonly keyUses: KeyUses };
 
 interface Admitted {
   /** Whom the memory of its body is charged to. */

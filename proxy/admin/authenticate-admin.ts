@@ -19,8 +19,8 @@ import { isUndecided } from '../../plane/access/refused-token.ts';
 import type { TokenKeys } from '../../plane/identities/token-keys.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { refusalOfToken } from '../http/refusal-of-token.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
-import { refusalOfToken } from '../stages/authenticate.ts';
 import type { ControlPlaneLink } from './control-plane-link.ts';
 
 /** The sources that identify a caller. */

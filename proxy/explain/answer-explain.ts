@@ -1,11 +1,7 @@
 // GET /admin/explain and what was explained before, by id: the proxy answers it itself, because it alone has the live counters, breakers and turns.
 
-import type { FailedLogins } from '../../plane/access/failed-logins.ts';
-import type { KeyUses } from '../../plane/access/key-uses.ts';
-import type { TokenKeys } from '../../plane/identities/token-keys.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
-import { admitOperator } from '../admin/admit-operator.ts';
-import type { ControlPlaneLink } from '../admin/control-plane-link.ts';
+import { type AdmitParts, admitOperator } from '../admin/admit-operator.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import { pathOf } from '../call/head.ts';
 import type { NamingEndpoint } from '../endpoints/naming-endpoint.ts';
@@ -18,7 +14,6 @@ import type { KeptExplanations } from '../kept/kept-explanations.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Balance } from '../routing/balance/balance.ts';
 import type { InForce } from '../snapshot/in-force.ts';
-import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import type { Siblings } from '../workers/siblings.ts';
 import { explainRequest, rulesOf, spenderOf } from './explain.ts';
@@ -27,16 +22,9 @@ import { readQuestion } from './read-question.ts';
 const path = '/admin/explain';
 const routes = ['GET', 'HEAD'].flatMap((method) => [path, `${path}/*`].map((each) => ({ path: each, method })));
 
-export interface ExplainParts {
-  /** The time by which keys and sessions end: see `authorityClock`. Unix milliseconds. */
-  readonly authorityMs: () => number;
+export interface ExplainParts extends AdmitParts {
   /** Those that are used up. */
   readonly budgets: Budgets;
-  readonly controlPlane: ControlPlaneLink;
-  /** The snapshot in force; a request asks once. */
-  readonly current: () => Snapshot;
-  readonly failedLogins: FailedLogins;
-  readonly tokenKeys: TokenKeys;
   /** Gives the order that `balance` would give, and takes no turn. */
   readonly foretell: Balance;
   /** The configuration in force as it is written. */
@@ -45,7 +33,6 @@ export interface ExplainParts {
   readonly instance: string;
   /** Of requests that asked for an explanation. */
   readonly keptExplanations: KeptExplanations;
-  readonly keyUses: KeyUses;
   readonly limiter: Limiter;
   /** The managed state that this proxy follows; requests are served only while there is one. */
   readonly managedState: () => Pick<StateFollower, 'status' | 'refresh'>;

@@ -15,12 +15,12 @@ import { digestOf } from '../../domain/keys/secret.ts';
 import { dashboardKey } from '../../domain/keys/token-key.ts';
 import { foldUserPath } from '../../domain/user-path.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
-import { failedToken, isUndecided } from '../../plane/access/refused-token.ts';
-import type { RefusedToken, TokenKeys } from '../../plane/identities/token-keys.ts';
+import type { TokenKeys } from '../../plane/identities/token-keys.ts';
 import { rightOf } from '../../schemas/admin-rights.ts';
 import { readUserPath } from '../call/user-path.ts';
-import { type Refusal, refusal } from '../errors.ts';
+import { refusal } from '../errors.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { refusalOfToken } from '../http/refusal-of-token.ts';
 
 /** Who calls. */
 export interface Principal {
@@ -136,21 +136,6 @@ export function authenticate(
 /** A token has the rights of the configuration in force. */
 function isCurrent({ tokenKey }: Principal, tokenKeys: Pick<TokenKeys, 'now'>): boolean {
   return tokenKey === undefined || tokenKeys.now(tokenKey) === tokenKey;
-}
-
-/** Counts the refused token. 401 `invalid_token`, or 503 `identity_unavailable` when nothing is known about it. */
-export function refusalOfToken(
-  refused: RefusedToken,
-  exchange: Exchange,
-  failedLogins: Pick<FailedLogins, 'note'>,
-): Refusal {
-  const failed = failedToken(refused);
-  failedLogins.note(failed.reason);
-  exchange.caller = failed;
-  const fill = { reason: refused.message };
-  return isUndecided(refused)
-    ? refusal('identity_unavailable', { fill, headers: { 'retry-after': '1' } })
-    : refusal('invalid_token', { fill });
 }
 
 /** The path a request names for itself. Throws 403 `user_path_denied` when its key may not: unseen, it would evade the caps of that path. */
