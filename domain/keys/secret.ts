@@ -16,6 +16,11 @@ export function digestOf(secret: string): string {
   return hash('sha256', secret);
 }
 
+/** Whether a text has the form of a secret that was issued, in force or not. */
+export function isIssued(text: string): boolean {
+  return text.startsWith(prefix);
+}
+
 /** The part of a secret that may be shown: its prefix and its last four characters. */
 export function redacted(secret: string): string {
   return `${prefix}...${secret.slice(-4)}`;

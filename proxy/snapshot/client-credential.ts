@@ -1,7 +1,7 @@
 // Providers that are asked with the credential of each client (`auth: client`): what a request brings for them, and its own copies of the
 // upstream and targets, which end with it. Nothing else of a snapshot ever holds such a credential.
-import { bearerToken, type Credentials } from '../../domain/keys/credentials.ts';
-import { digestOf } from '../../domain/keys/secret.ts';
+import { bearerToken } from '../../domain/keys/credentials.ts';
+import { digestOf, isIssued } from '../../domain/keys/secret.ts';
 import type { Head } from '../call/head.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import { requestHeaders } from '../providers/key-headers.ts';
@@ -16,7 +16,7 @@ export interface ClientRequest {
     readonly head: Pick<Head, 'gatewayKey'>;
     readonly request: { readonly rawHeaders: readonly string[] };
   };
-  readonly snapshot: Pick<Snapshot, 'credentials' | 'gatewayKeyHeader'>;
+  readonly snapshot: Pick<Snapshot, 'credentials' | 'gatewayKeyHeader' | 'ownIssuers'>;
 }
 
 /** What a client sends to its vendor, names in lower case and values in turn. */
@@ -130,7 +130,7 @@ function credentialIn({ exchange, snapshot }: ClientRequest): ClientCredential |
     if (isCompanion(name)) companions.push(name, value);
     if (!credentialNames.has(name)) continue;
     const secret = bearerToken(value) ?? value;
-    if (secret === '' || isOfGateway(secret, gatewayKey, snapshot.credentials)) continue;
+    if (secret === '' || isOfGateway(secret, gatewayKey, snapshot)) continue;
     headers.push(name, value);
     for (const word of [value, ...value.split(/[\s,;=:]+/)]) if (word.length >= shortestSecret) secrets.add(word);
   }
@@ -141,9 +141,26 @@ function isCompanion(name: string): boolean {
   return companionNames.has(name) || companionBeginnings.some((beginning) => name.startsWith(beginning));
 }
 
-/** A key of the gateway never goes to a provider, whatever header a client puts it in. */
-function isOfGateway(secret: string, gatewayKey: string, { masterKeyDigest, keys }: Credentials): boolean {
-  if (secret === gatewayKey) return true;
+/** A key of the gateway, one that was revoked, or a token of its identity providers never goes to a provider, whatever header it is in. */
+function isOfGateway(
+  secret: string,
+  gatewayKey: string,
+  { credentials: { masterKeyDigest, keys }, ownIssuers }: ClientRequest['snapshot'],
+): boolean {
+  if (secret === gatewayKey || isIssued(secret)) return true;
   const digest = digestOf(secret);
-  return digest === masterKeyDigest || keys.get(digest) !== undefined;
+  if (digest === masterKeyDigest || keys.get(digest) !== undefined) return true;
+  const issuer = ownIssuers.size === 0 ? undefined : issuerOf(secret);
+  return issuer !== undefined && ownIssuers.has(issuer);
+}
+
+/** The claim `iss` of a JWT, whoever has signed it; undefined: it is none. */
+function issuerOf(secret: string): string | undefined {
+  const [, payload = ''] = secret.split('.');
+  try {
+    const { iss } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { readonly iss?: unknown };
+    return typeof iss === 'string' ? iss : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -323,6 +323,8 @@ export interface Snapshot {
   readonly userPathHeader: string;
   /** Name of the header that may hold the key of the gateway, in lower case. */
   readonly gatewayKeyHeader: string;
+  /** Whose tokens are keys of the gateway: their `iss`. */
+  readonly ownIssuers: ReadonlySet<string>;
   /** Every name a request may use: qualified, bare, alias. */
   readonly routes: Routes;
   /** Where a moderation leads that names no model, if nothing has the name of the usual one; undefined: no provider of OpenAI's format does them. */

@@ -3,7 +3,7 @@
 import { randomId } from '../../domain/random-id.ts';
 import type { Answer, Tap } from '../answer.ts';
 import { type Call, memberOf } from '../call/call.ts';
-import { type JsonObject, textOf } from '../dialects/json/json.ts';
+import { type JsonObject, textOf, writeJson } from '../dialects/json/json.ts';
 import { storedResponse } from '../dialects/responses/stored-response.ts';
 import { parsedObject } from '../http/parsed-body.ts';
 import { isResponseId, isUnderWay, type ResponseHome } from '../kept/kept-responses.ts';
@@ -17,7 +17,7 @@ import type { StoredResponses } from '../kept/responses/stored-responses.ts';
 import { type Keepable, mostFurther, mostKeptBytes } from '../kept/responses/stored-responses.ts';
 import { atOnce, inSlices, type Slices, shortBytes } from '../pacing/slices.ts';
 import type { TargetSpeech } from '../providers/target-speeches.ts';
-import type { Snapshot } from '../snapshot/snapshot.ts';
+import type { Snapshot, Upstream } from '../snapshot/snapshot.ts';
 import type { Accepted } from './attempts.ts';
 import type { Delivery } from './relay.ts';
 
@@ -153,6 +153,7 @@ function tapOf(answer: Answer, { home: keeper, reading, routed, target }: Accept
       storedResponses.remember(id, owner, begun, target.model);
       return;
     }
+    if (holdsLogin(target.upstream, body, response)) return;
     const { status = 'completed' } = response;
     if (status !== 'completed' && status !== 'incomplete') return;
     const spoken = routed.call === call ? reading?.translated.spoken.body : undefined;
@@ -177,6 +178,13 @@ function tapOf(answer: Answer, { home: keeper, reading, routed, target }: Accept
     readLong: (bytes, read) => void storedResponses.reading(owner, bytes, read),
     lost: () => storedResponses.lost(),
   });
+}
+
+/** Whether what would be kept repeats the credential of the client, with which its provider was asked. */
+function holdsLogin({ clientAuth, secrets }: Upstream, body: Buffer, response: JsonObject): boolean {
+  if (clientAuth !== 'given') return false;
+  const text = writeJson(response);
+  return secrets.some((secret) => body.includes(secret) || text.includes(secret));
 }
 
 /** `spoken`: what a translated call was read as. */

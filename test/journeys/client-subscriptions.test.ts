@@ -6,6 +6,7 @@ import { type GatewayRequest, masterKey, startGateway } from '../support/gateway
 import { keepThings } from '../support/keeping-provider.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
 import { trySession } from '../support/realtime-client.ts';
+import { ann, asking, login, refused, said } from './client-logins.ts';
 
 const [vendor, company, rival, voice] = await Promise.all([
   startFakeUpstream({ t: suite }),
@@ -44,27 +45,6 @@ const gateway = await startGateway(suite, {
     ],
   },
 });
-
-const ann = 'sk-ant-oat01-of-ann-0123456789';
-const login = (token: string): Record<string, string> => ({
-  authorization: `Bearer ${token}`,
-  'x-gateway-key': masterKey,
-  'anthropic-beta': 'oauth-2025-04-20',
-});
-const message = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'opus',
-  content: [{ type: 'text', text: 'Hello.' }],
-  stop_reason: 'end_turn',
-  usage: { input_tokens: 3, output_tokens: 5 },
-};
-const said = (headers: [string, string][] = []): Behaviour => ({ kind: 'json', body: message, headers });
-const refused = (status: number, type: string, text: string, headers: [string, string][] = []): Behaviour => {
-  return { kind: 'json', status, headers, body: { type: 'error', error: { type, message: text } } };
-};
-const asking = (model: string) => ({ model, max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] });
 
 async function ask(model: string, headers: Record<string, string>, more: GatewayRequest = {}) {
   const answer = await gateway.fetch('/v1/messages', { method: 'POST', body: asking(model), ...more, headers });
@@ -382,6 +362,20 @@ await test('files and batches belong to the user, and are asked for with the log
   const less = await send('/v1/files', { headers: {} });
   t.match(JSON.parse(less.text), { data: [] });
   t.match(less.headers.get('x-gateway-incomplete'), /storing/);
+});
+
+await test('a response that repeats the login is given to its client, and not kept', async (t) => {
+  const output = (text: string) => [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }];
+  const made = { id: 'resp_1', object: 'response', status: 'completed', model: 'gpt' };
+  const body = { model: 'codex/gpt', input: 'Hello' };
+  for (const [text, status] of [
+    [`You are ${token}.`, 404],
+    ['Hello.', 200],
+  ] as const) {
+    await rival.behave({ kind: 'json', body: { ...made, output: output(text) } });
+    const { id } = JSON.parse((await send('/v1/responses', { body })).text) as { id: string };
+    t.equal((await send(`/v1/responses/${id}`)).status, status, text);
+  }
 });
 
 await test('sessions are opened with the login', async (t) => {

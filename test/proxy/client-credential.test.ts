@@ -9,7 +9,11 @@ import { sampleConfig } from './sample-config.ts';
 
 const gatewayKey = 'sk-gw-of-the-gateway-0123456789';
 const masterKey = 'the-master-key-0123456789';
-const snapshot = { credentials: credentialsOf(digestOf(masterKey), []), gatewayKeyHeader: 'x-gateway-key' };
+const ownIssuers = new Set(['https://login.example.com']);
+const credentials = credentialsOf(digestOf(masterKey), []);
+const snapshot = { credentials, gatewayKeyHeader: 'x-gateway-key', ownIssuers };
+const tokenOf = (iss: string): string =>
+  `eyJhbGciOiJub25lIn0.${Buffer.from(JSON.stringify({ iss })).toString('base64url')}.c2ln`;
 
 function upstreamOf(type: 'anthropic' | 'openai', headers: Record<string, string> = {}) {
   const { own } = sampleConfig({ providers: { own: { type, auth: 'client', headers } } }).providers;
@@ -30,10 +34,12 @@ await test('without a key of the gateway in its own header nothing is the own cr
 });
 
 await test('a key of the gateway, an empty header and one of the connection are none', async (t) => {
-  for (const secret of [gatewayKey, masterKey]) {
+  for (const secret of [gatewayKey, masterKey, 'sk-gw-revoked', tokenOf('https://login.example.com')]) {
     t.equal(sent(['Authorization', `Bearer ${secret}`]), undefined);
     t.equal(sent(['x-api-key', secret]), undefined);
   }
+  const token = tokenOf('https://vendor.example');
+  t.same(sent(['Authorization', `Bearer ${token}`]), ['authorization', `Bearer ${token}`]);
   t.equal(sent(['Authorization', '', 'Cookie', 'a=b', 'Proxy-Authorization', 'Basic abc']), undefined);
   t.equal(sent(['Connection', 'keep-alive, Authorization', 'Authorization', 'Bearer abc']), undefined);
   t.same(sent(['Authorization', `Bearer ${masterKey}`, 'X-Api-Key', 'k']), ['x-api-key', 'k']);
