@@ -121,6 +121,7 @@ export const errors = {
   admin_scope_denied: denied('This key may not {what}.'),
   audit_entry_not_found: missing('There is no audit entry with the id "{id}".'),
   too_many_listeners: unstored('{count} streams of entries are open {where} already. Close some, or try again later.'),
+  too_many_exports: unstored('{count} exports are under way already. Try again when one of them has ended.'),
   auth_key_not_found: missing('There is no key with the id "{id}".'),
   answered_by_proxies: missing(
     'Ask a proxy for GET {path}: it answers by its own counters, which the control plane does not have.',

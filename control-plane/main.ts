@@ -306,7 +306,9 @@ await app.register(status, {
   },
 });
 await app.register(managedRoutes(targetResource), { parts: { ...admin, config, fleet } });
-await app.register(recordRoutes, { parts: { store: records.store, access, nowMs, log } });
+await app.register(recordRoutes, {
+  parts: { store: records.store, access, nowMs, log, sample: () => config.declared.audit.sample },
+});
 const signIns = (): SignIns => signInsOf(config.declared.identities, environment.variables);
 await app.register(dashboard, { parts: { access, store: documents, signIns, version: manifest.version, log } });
 for (const routes of [explainRoutes, openapi]) await app.register(routes);

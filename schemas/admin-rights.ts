@@ -92,6 +92,8 @@ const rows: readonly (readonly [Role, Reach, readonly string[]])[] = [
     'admin',
     'subtree',
     [
+      // Who asks for what, for replays.
+      'GET /admin/traffic',
       'POST /admin/auth-keys',
       'POST /admin/auth-keys/batch',
       'PATCH /admin/auth-keys/:id',

@@ -31,6 +31,12 @@ const logTable = [
   '',
 ].join('\r\n');
 
+const traffic = [
+  '{"traffic":1,"from":"2026-03-01T00:00:00.000Z","to":"2026-03-02T00:00:00.000Z","share":1,"hashed":false}',
+  '{"id":"req_5f0c2b9e1a7d000012","at":1772399060498,"ms":2861,"path":"/v1/chat/completions","user_path":"/team-a/ann","model":"chat","status":200,"tokens":{"input":1210,"output":300},"cost":0.00382,"calls":[{"provider":"openai","model":"gpt-4o-mini","ms":2860.4,"ok":true}]}',
+  '',
+].join('\n');
+
 export const auditOperations: readonly Operation[] = [
   {
     ...audit,
@@ -88,6 +94,17 @@ export const auditOperations: readonly Operation[] = [
     parameters: [...days, 'RecordUserPath'],
     success: { status: 200, says: 'The statistics.', schema: 'audit-stats' },
     refusals,
+  },
+  {
+    ...audit,
+    id: 'exportTraffic',
+    path: '/admin/traffic',
+    summary: 'The requests of a time, a line each, as `model-gateway plan` replays them.',
+    description:
+      'A head, then a line for each request of a client, in the order in which they began: who asked for what, what it took and what became of it; no bodies, no addresses. What the audit log leaves out is not in it. At most 8 exports are under way at once.',
+    parameters: ['TrafficFrom', 'TrafficTo', 'TrafficShare'],
+    success: { status: 200, says: 'The lines.', texts: { 'application/x-ndjson': traffic } },
+    refusals: { 400: ['invalid_query'], 503: ['store_unavailable', 'too_many_exports'] },
   },
   {
     ...audit,

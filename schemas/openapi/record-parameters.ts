@@ -31,6 +31,27 @@ export const recordParameters = {
     schema: { type: 'string', format: 'date' },
     example: '2026-03-31',
   },
+  TrafficFrom: {
+    name: 'from',
+    in: 'query',
+    description: 'The first moment. Without it: 24 hours before the end.',
+    schema: { type: 'string', format: 'date-time' },
+    example: '2026-03-01T00:00:00Z',
+  },
+  TrafficTo: {
+    name: 'to',
+    in: 'query',
+    description: 'The end, which is not in it. Without it: now.',
+    schema: { type: 'string', format: 'date-time' },
+    example: '2026-03-02T00:00:00Z',
+  },
+  TrafficShare: {
+    name: 'share',
+    in: 'query',
+    description: 'Which share of the requests is in it, above 0 and at most 1; the same requests at every export.',
+    schema: { type: 'number', exclusiveMinimum: 0, maximum: 1, default: 1 },
+    example: 0.1,
+  },
   TimeZone: {
     name: 'X-Gateway-Timezone',
     in: 'header',

@@ -1,6 +1,7 @@
 // The record store as the control plane sees it: audit entries and usage records, appended and searched. Two engines keep this contract.
 import type { AuditEntry } from '../../domain/records/audit-entry.ts';
 import type { AskedBy } from '../../domain/records/request-record.ts';
+import type { TrafficLine } from '../../domain/records/traffic.ts';
 import type { NanoDollars, UsageCounts, UsageOrigin } from '../../domain/records/usage.ts';
 import type { WrittenEntry } from './written-entries.ts';
 
@@ -235,6 +236,33 @@ export interface MirrorReport {
   readonly isTruncated: boolean;
 }
 
+/** A place in the order of requests: by their start, then by their number. */
+export interface TrafficCursor {
+  /** Unix milliseconds. */
+  readonly atMs: number;
+  readonly entry: number;
+}
+
+/** Selects the requests of clients that began in a span. */
+export interface TrafficQuestion {
+  readonly span: Span;
+  /** Those behind it; absent: from the beginning. */
+  readonly after?: TrafficCursor | undefined;
+  /** The most entries that are read for one page. */
+  readonly most: number;
+  /** This path and all below it; absent: all. */
+  readonly userPath?: string | undefined;
+  /** The share of the requests that went well which is recorded, 0 to 1. */
+  readonly succeeded: number;
+}
+
+export interface TrafficPage {
+  /** There may be none, although more follow. */
+  readonly lines: readonly TrafficLine[];
+  /** Absent: nothing follows. */
+  readonly next?: TrafficCursor;
+}
+
 /** Records before these moments may be removed. Unix milliseconds; undefined: kept for ever. */
 export interface Retention {
   readonly auditBeforeMs: number | undefined;
@@ -303,6 +331,8 @@ export interface RecordStore {
     cursor: number | undefined,
     most: number,
   ): Promise<{ readonly entries: readonly AuditEntry[]; readonly cursor: number }>;
+  /** A page of the requests of a span, in the order in which they began. */
+  traffic(question: TrafficQuestion): Promise<TrafficPage>;
   usageTotals(filter: UsageFilter): Promise<UsageTotals>;
   /** `edges` as for `stats`: a row for each bucket that has records, with its index. */
   usageBuckets(

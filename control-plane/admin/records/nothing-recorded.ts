@@ -28,6 +28,7 @@ export const nothingRecorded: ReadableRecords = {
   conversation: async () => undefined,
   stats: async () => ({ buckets: [], providers: [], failing: [] }),
   arrived: async (cursor) => ({ entries: [], cursor: cursor ?? 0 }),
+  traffic: async () => ({ lines: [] }),
   usageTotals: async () => noTotals,
   usageBuckets: async () => [],
   usageBy: async () => ({ total: 0, rows: [] }),

@@ -6,11 +6,14 @@ import type { AccessParts } from '../../authenticate.ts';
 import { auditRoutes } from '../audit/routes.ts';
 import { liveRoutes } from '../live/routes.ts';
 import { mirrorRoutes } from '../mirrors/routes.ts';
+import { trafficRoutes } from '../traffic/routes.ts';
 import { usageRoutes } from '../usage/routes.ts';
 
 export interface RecordRouteParts {
   readonly store: RecordStore;
   readonly access: Pick<AccessParts, 'credentials' | 'nowMs'>;
+  /** See `TrafficRouteParts`. */
+  readonly sample: () => number;
   /** Unix milliseconds. */
   readonly nowMs: () => number;
   readonly log: Log;
@@ -18,7 +21,7 @@ export interface RecordRouteParts {
 
 /** Shows the records, also while nothing more is recorded. */
 export const recordRoutes: FastifyPluginAsync<{ readonly parts: RecordRouteParts }> = async (app, { parts }) => {
-  const { store, access, nowMs, log } = parts;
+  const { store, access, nowMs, log, sample } = parts;
   const readable = {
     records: () => store,
     nowMs,
@@ -28,5 +31,6 @@ export const recordRoutes: FastifyPluginAsync<{ readonly parts: RecordRouteParts
   await app.register(auditRoutes, { parts: readable });
   await app.register(usageRoutes, { parts: readable });
   await app.register(mirrorRoutes, { parts: readable });
+  await app.register(trafficRoutes, { parts: { ...readable, sample } });
   await app.register(liveRoutes, { parts: readable });
 };

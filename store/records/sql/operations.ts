@@ -7,6 +7,7 @@ import { arrivedEntries } from './read/listed-entries.ts';
 import { listEntries } from './read/log-page.ts';
 import { findConversation, findEntry } from './read/one-entry.ts';
 import { listSessions } from './read/session-page.ts';
+import { readTraffic } from './read/traffic.ts';
 import { mirrorReport } from './report/mirrors.ts';
 import { auditStats } from './report/stats.ts';
 import { listUsage } from './report/usage-log.ts';
@@ -24,6 +25,7 @@ export const reads = {
   conversation: findConversation,
   stats: auditStats,
   arrived: arrivedEntries,
+  traffic: readTraffic,
   usageTotals,
   usageBuckets,
   usageBy,
