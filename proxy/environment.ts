@@ -55,6 +55,11 @@ export interface Environment extends PlaneSettings {
   readonly variables: Variables;
 }
 
+/** The variables of this process, for commands that are no proxy. */
+export function ownVariables(): Variables {
+  return process.env;
+}
+
 /** The most processes behind one port. */
 const mostWorkers = 128;
 
