@@ -1,6 +1,8 @@
 // Asks the admin API of a gateway that runs.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { ReadableStream as WebStream } from 'node:stream/web';
 
 export const connectionHelp = `  --url URL   the gateway; default http://GATEWAY_HOST:GATEWAY_PORT, without these http://127.0.0.1:8080
 The key is GATEWAY_MASTER_KEY, or lies in the file GATEWAY_MASTER_KEY_FILE, or in master-key in GATEWAY_DATA (default ./data).`;
@@ -17,25 +19,48 @@ interface Question {
   readonly body?: object;
 }
 
+/** The body of an answer of any length, as it comes. Rejects as `askAdmin` does. */
+export async function readAdmin(url: string | undefined, path: string): Promise<Readable> {
+  const { origin, answer } = await ask(url, { path }, undefined);
+  if (answer.ok && answer.body !== null) return Readable.fromWeb(answer.body as WebStream);
+  throw refusalOf(origin, answer.status, await answer.text());
+}
+
 /** Gives the body of the answer. Throws with the message of the gateway when it refuses, and with the address when it does not answer. */
-export async function askAdmin(url: string | undefined, { method = 'GET', path, body }: Question): Promise<unknown> {
+export async function askAdmin(url: string | undefined, question: Question): Promise<unknown> {
+  const { origin, answer } = await ask(url, question, AbortSignal.timeout(timeoutMs));
+  const text = await answer.text();
+  const read = parse(text);
+  if (answer.status === 204 || (answer.ok && read !== undefined)) return read;
+  throw refusalOf(origin, answer.status, text);
+}
+
+async function ask(
+  url: string | undefined,
+  { method = 'GET', path, body }: Question,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly origin: string; readonly answer: Response }> {
   const { GATEWAY_HOST: host, GATEWAY_PORT: port } = process.env;
   const origin = (url ?? `http://${host || '127.0.0.1'}:${port || '8080'}`).replace(/\/+$/, '');
   const headers = { authorization: `Bearer ${masterKey()}`, 'content-type': 'application/json' };
-  const signal = AbortSignal.timeout(timeoutMs);
-  const sent =
-    body === undefined ? { method, headers, signal } : { method, headers, signal, body: JSON.stringify(body) };
+  const sent = {
+    method,
+    headers,
+    ...(signal === undefined ? {} : { signal }),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
   const answer = await fetch(`${origin}/admin/${path}`, sent).catch((error: Error) => {
     const why = error.cause instanceof Error ? error.cause.message : error.message;
     throw new Error(`${origin} does not answer: ${why}; start the gateway, or name another with --url`);
   });
-  const text = await answer.text();
-  const read = parse(text);
-  if (answer.status === 204 || (answer.ok && read !== undefined)) return read;
-  const { message = `an answer that is not of a gateway: ${text.slice(0, 200)}` } = (read ?? {}) as {
+  return { origin, answer };
+}
+
+function refusalOf(origin: string, status: number, text: string): Error {
+  const { message = `an answer that is not of a gateway: ${text.slice(0, 200)}` } = (parse(text) ?? {}) as {
     message?: string;
   };
-  throw new Error(`${origin} answered ${answer.status}: ${message}`);
+  return new Error(`${origin} answered ${status}: ${message}`);
 }
 
 function parse(text: string): unknown {

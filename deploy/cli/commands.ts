@@ -6,6 +6,8 @@ export interface Outcome {
   readonly output: string;
   /** 0 done, 1 not done, 2 the command itself is wrong. */
   readonly code: 0 | 1 | 2;
+  /** It is what was asked for, whatever the code says, so it goes to standard output. */
+  readonly isReport?: boolean;
 }
 
 interface Described {

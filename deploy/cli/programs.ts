@@ -11,6 +11,7 @@ export const programs = {
   start: 'deploy/local.ts',
   check: 'gitops/cli/check.ts',
   import: 'gitops/cli/import.ts',
+  plan: 'proxy/plan.ts',
   'restore-state': 'control-plane/restore-state.ts',
   backup: 'control-plane/backup.ts',
   restore: 'control-plane/restore.ts',

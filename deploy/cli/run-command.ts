@@ -19,8 +19,8 @@ export async function runCommand([name, ...args]: readonly string[]): Promise<vo
   if (asksHelp && command.help !== undefined) return say(command.help, 0);
   if ('program' in command) return startProgram(command, asksHelp ? ['--help'] : args);
   try {
-    const { output, code } = await command.run(args);
-    say(output, code);
+    const { output, code, isReport = code === 0 } = await command.run(args);
+    say(output, code, isReport);
   } catch (error) {
     const isWrong = (error as { code?: unknown }).code?.toString().startsWith('ERR_PARSE_ARGS') === true;
     const { message } = error as Error;
@@ -28,8 +28,8 @@ export async function runCommand([name, ...args]: readonly string[]): Promise<vo
   }
 }
 
-function say(text: string, code: number): void {
-  (code === 0 ? process.stdout : process.stderr).write(`${text}\n`);
+function say(text: string, code: number, isReport: boolean = code === 0): void {
+  (isReport ? process.stdout : process.stderr).write(`${text}\n`);
   process.exitCode = code;
 }
 

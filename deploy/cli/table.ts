@@ -8,6 +8,7 @@ import { completion, completionHelp, completionUsage } from './completion.ts';
 import { explain, explainHelp, explainUsage } from './explain.ts';
 import { exportHelp, exportManaged, exportUsage } from './export.ts';
 import { keys, keysHelp, keysUsage } from './keys.ts';
+import { plan, planHelp, planUsage } from './plan.ts';
 import { top } from './programs.ts';
 
 export const commands: readonly Command[] = [
@@ -66,6 +67,14 @@ DIR. It is model-gateway check with --diff, and has its options and exit codes; 
       directory === undefined || other === undefined ? undefined : [directory, '--diff', other, ...rest],
   },
   {
+    name: 'plan',
+    usage: planUsage,
+    summary: 'what a change would have done to recorded traffic: refusals, moves, cost',
+    words: ['--against', '--traffic', '--live', '--salt-file', '--since', '--until', '--format', '--fail-on'],
+    help: planHelp,
+    run: plan,
+  },
+  {
     name: 'import',
     usage: 'litellm|portkey|env [FILE] [--out DIR] [--force] [--keys FILE] [--name NAME]',
     summary: 'makes a configuration of that of LiteLLM or Portkey, or of keys in the environment',
@@ -99,8 +108,8 @@ DIR. It is model-gateway check with --diff, and has its options and exit codes; 
   {
     name: 'export',
     usage: exportUsage,
-    summary: 'what operators have set outside git, as YAML for git',
-    words: ['keys', '--force', '--url'],
+    summary: 'what operators have set outside git, as YAML for git; keys; recorded traffic',
+    words: ['keys', 'traffic', '--force', '--since', '--until', '--share', '--salt-file', '--url'],
     help: exportHelp,
     run: exportManaged,
   },

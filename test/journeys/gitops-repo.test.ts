@@ -9,9 +9,12 @@ import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 const top = join(import.meta.dirname, '../..');
 const example = join(top, 'examples/gitops-repo');
 const workflow = parse(readFileSync(join(example, '.github/workflows/check.yml'), 'utf8')) as {
-  jobs: { config: { steps: { run?: string }[] } };
+  jobs: { config: { steps: { name?: string; run?: string }[] } };
 };
-const command = workflow.jobs.config.steps.at(-1)?.run ?? '';
+const stepOf = (wanted: string): string =>
+  workflow.jobs.config.steps.find(({ name }) => name === wanted)?.run?.trim() ?? '';
+const command = stepOf('check the configuration');
+const planned = stepOf('plan the change');
 const env = {
   PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
   GIT_CONFIG_GLOBAL: '/dev/null',
@@ -71,6 +74,21 @@ await test('a loosened limit is named, and a phantom rule fails the gate', async
   const phantom = run(command);
   matches(t, phantom, 1, /^::error file=config\/platform\/limits\.yaml,line=33,col=14::.*no provider lists the model/m);
   t.match(phantom.stdout, 'Loosened since origin/main', 'the change is named all the same');
+});
+
+await test('the plan names whom a tightened limit hits, and fails above one request in a hundred', async (t) => {
+  const { edit, run } = clone(t);
+  const plan = () => run(`${planned}; code=$?; cat plan.md; exit $code`);
+  edit('teams/a/limits.yaml', 'max_requests: 40', 'max_requests: 50');
+  matches(t, plan(), 0, /no request would be refused that is not refused now/);
+  edit('teams/a/limits.yaml', 'max_requests: 50', 'max_requests: 12');
+  matches(t, plan(), 1, /^> \*\*failed: refusals .*\n[\s\S]*all in \/squad-a\/app \| 2026-11-02 09:03:00 UTC/);
+  const gitlab = parse(readFileSync(join(example, '.gitlab-ci.yml'), 'utf8')) as { check: { script: string[] } };
+  for (const [theirs, ours] of [
+    [gitlab.check.script[0], command.replace(' --format github', '')],
+    [gitlab.check.script[1]?.replace(' | tee', ' >'), planned],
+  ])
+    t.equal(theirs?.replace('"origin/$CI_MERGE_REQUEST_TARGET_BRANCH_NAME"', 'origin/main').trim(), ours?.trim());
 });
 
 await test('one team cannot take the limit of another, or more than its own', async (t) => {
