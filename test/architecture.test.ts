@@ -47,7 +47,7 @@ const loadedByTests = new Set(
 /** What is wrong with an example: a name, and its files' paths from its own folder. */
 function exampleProblems(name: string, files: readonly string[]): string[] {
   // Workflows are no configuration.
-  const yaml = files.filter((file) => /\.ya?ml$/.test(file) && !file.startsWith('.github/'));
+  const yaml = files.filter((file) => /\.ya?ml$/.test(file) && !/^\.git(hub\/|lab-ci\.yml$)/.test(file));
   const isLoaded = (file: string): boolean => /^config\/(?!\.)/.test(file) && !file.includes('/.');
   return [
     ...(files.includes('README.md') ? [] : [`${name} has no README.md`]),

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { ReadableStream as WebStream } from 'node:stream/web';
 
 export const connectionHelp = `  --url URL   the gateway; default http://GATEWAY_HOST:GATEWAY_PORT, without these http://127.0.0.1:8080
 The key is GATEWAY_MASTER_KEY, or lies in the file GATEWAY_MASTER_KEY_FILE, or in master-key in GATEWAY_DATA (default ./data).`;
@@ -22,7 +21,7 @@ interface Question {
 /** The body of an answer of any length, as it comes. Rejects as `askAdmin` does. */
 export async function readAdmin(url: string | undefined, path: string): Promise<Readable> {
   const { origin, answer } = await ask(url, { path }, undefined);
-  if (answer.ok && answer.body !== null) return Readable.fromWeb(answer.body as WebStream);
+  if (answer.ok && answer.body !== null) return Readable.fromWeb(answer.body);
   throw refusalOf(origin, answer.status, await answer.text());
 }
 

@@ -38,7 +38,7 @@ export async function exportTraffic(args: readonly string[]): Promise<Outcome> {
   if (values.since !== undefined) query.set('from', momentOf(values.since));
   if (values.until !== undefined) query.set('to', momentOf(values.until));
   if (values.share !== undefined) query.set('share', values.share);
-  const stream = await readAdmin(values.url, `traffic?${query}`);
+  const stream = await readAdmin(values.url, `traffic?${query.toString()}`);
   const written = createWriteStream(file, { mode: 0o600 });
   const counted = { lines: 0 };
   const lines = countedLines(stream, salt, counted);

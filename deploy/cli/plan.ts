@@ -63,7 +63,7 @@ function runProgram(args: readonly string[]): Promise<Outcome> {
     execFile(process.execPath, words, { maxBuffer: mostOutput }, (error, output, said) => {
       const code = error === null ? 0 : error.code;
       if (code === 0 || code === 1 || code === 2) resolve({ output: output.trimEnd(), code, isReport: code !== 2 });
-      else reject(new Error(said.trimEnd() || String(error)));
+      else reject(new Error(said.trimEnd() || (error?.message ?? '')));
     });
   });
 }

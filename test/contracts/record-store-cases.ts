@@ -2,13 +2,11 @@
 import { type Test, test } from 'tap';
 import type { AuditEntry } from '../../domain/records/audit-entry.ts';
 import type { AttemptRecord } from '../../domain/records/request-record.ts';
-import type { TrafficCursor } from '../../store/records/record-store.ts';
 import { recordsVersion } from '../../store/records/sql/migrations.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
 import { reliefCases } from './record-relief-cases.ts';
 import type { RecordEngine } from './record-store-engines.ts';
 import {
-  type AuditedRecord,
   beginMs,
   expectedEntries,
   expectedSessions,
@@ -18,6 +16,7 @@ import {
   record,
   scattered,
 } from './record-store-model.ts';
+import { trafficCases } from './record-traffic-cases.ts';
 
 type Case = (t: Test, engine: RecordEngine) => Promise<void>;
 
@@ -262,27 +261,6 @@ const cases: Readonly<Record<string, Case>> = {
     t.same(await store.arrived(second.cursor, 2), { entries: [], cursor: second.cursor });
   },
 
-  async 'traffic comes in the order in which requests began, page by page, each once, within a user path'(t, engine) {
-    const { store } = await engine.start(t);
-    const at = (seed: number, afterMs: number, more: Partial<AuditedRecord> = {}): AuditedRecord =>
-      record(seed, { started_ms: beginMs + afterMs, user_path: '/team', ...more });
-    const ours = [at(9, 0), at(3, 0), at(5, 7)];
-    const [one, two, three] = ours as [AuditedRecord, AuditedRecord, AuditedRecord];
-    const others = [at(6, 8, { user_path: '/teams' }), at(7, 10), at(8, 5, { asked_by: 'gateway' })];
-    await store.add([three, ...others, one, two]);
-    const question = { span: { fromMs: beginMs, toMs: beginMs + 10 }, most: 2, userPath: '/Team', succeeded: 1 };
-    const seen: string[] = [];
-    for (let after: TrafficCursor | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
-      const page = await store.traffic({ ...question, after });
-      seen.push(...page.lines.map(({ id }) => id));
-      after = page.next;
-    }
-    t.same(
-      seen,
-      ours.map(({ request_id: id }) => id),
-    );
-  },
-
   async 'what was kept for its time is removed bit by bit, and nothing counts it any more'(t, engine) {
     const { store, query } = await engine.start(t);
     const all = scattered(300).map((each) => ({
@@ -417,6 +395,6 @@ const cases: Readonly<Record<string, Case>> = {
 };
 
 export async function testRecordContract(engine: RecordEngine): Promise<void> {
-  for (const [claim, run] of Object.entries({ ...cases, ...reliefCases }))
+  for (const [claim, run] of Object.entries({ ...cases, ...reliefCases, ...trafficCases }))
     await test(`${engine.name}: ${claim}`, (t) => run(t, engine));
 }

@@ -27,7 +27,7 @@ async function linesOf(query: string, headers?: Record<string, string>): Promise
     .map((line): unknown => JSON.parse(line));
   const read = [readTrafficHead(head), ...lines.map(readTrafficLine)];
   const wrong = read.find((each) => typeof each === 'string');
-  if (wrong !== undefined) throw new Error(wrong as string);
+  if (wrong !== undefined) throw new Error(wrong);
   return lines as TrafficLine[];
 }
 

@@ -28,6 +28,7 @@ const here = [
   'docs/operating.md',
   'docs/passthrough.md',
   'docs/performance.md',
+  'docs/plan.md',
   'docs/quick-start.md',
   'docs/records-and-audit.md',
   'docs/roles.md',

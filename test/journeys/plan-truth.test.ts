@@ -158,7 +158,7 @@ async function drained(t: Test, home: string): Promise<string> {
   await waitFor(
     'all requests in the record store',
     async () => {
-      const answer = await fetch(`${controlPlane.address}/admin/traffic?${query}`, {
+      const answer = await fetch(`${controlPlane.address}/admin/traffic?${query.toString()}`, {
         headers: { authorization: `Bearer ${masterKey}` },
       });
       const text = await answer.text();
@@ -205,18 +205,18 @@ function written(t: Test, config: object): string {
 
 const perMinute = (path: string, caps: object): object => ({ path, limits: [{ period: 'minute', ...caps }] });
 
-await test('what another configuration refuses is predicted', async (t) => {
-  const url = await startProvider(t);
+await test('what another configuration refuses is predicted', async (whole) => {
+  const url = await startProvider(whole);
   const asks = trafficOf(1);
   // Some requests are refused when it is recorded: nothing is known of their answers.
   const loose = configOf(url, { user_paths: [perMinute('/batch', { max_tokens: 60_000 })] });
-  const home = temporaryDirectory(t, 'gateway-truth');
-  const recorded = await serve(t, home, loose, asks);
-  const data = await drained(t, home);
-  const before = written(t, loose);
-  const served = (config: object) => serve(t, temporaryDirectory(t, 'gateway-truth'), config, asks);
+  const home = temporaryDirectory(whole, 'gateway-truth');
+  const recorded = await serve(whole, home, loose, asks);
+  const data = await drained(whole, home);
+  const before = written(whole, loose);
+  const served = (config: object) => serve(whole, temporaryDirectory(whole, 'gateway-truth'), config, asks);
 
-  await t.test('exactly, of rules that count what was recorded', async (t) => {
+  await whole.test('exactly, of rules that count what was recorded', async (t) => {
     const tight = configOf(url, {
       user_paths: [
         perMinute('/batch', { max_tokens: 60_000 }),
@@ -234,7 +234,7 @@ await test('what another configuration refuses is predicted', async (t) => {
     t.same(byTeam(refusals.user_paths), without(refused, '/batch'));
   });
 
-  await t.test('within the range, of answers that were not recorded', async (t) => {
+  await whole.test('within the range, of answers that were not recorded', async (t) => {
     const looser = configOf(url, { user_paths: [perMinute('/batch', { max_tokens: 90_000 })] });
     const [{ refusals }, refused] = [plan(written(t, looser), before, data), await served(looser)];
     const [least = 0, most = 0] = refusals.range ?? [];

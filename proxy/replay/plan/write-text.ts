@@ -15,7 +15,7 @@ export function planText({ against, changes, impact, not_known: notKnown, failed
 function impactLines(impact: ImpactReport): string[] {
   const { traffic, refusals, moved, cost, uncached } = impact;
   return [
-    `${count(traffic.requests, 'request')} from ${moment(traffic.from)} to ${moment(traffic.to)} (${traffic.source}${traffic.share === 1 ? '' : `, a sample of ${percent(traffic.share)}`}); ${against(traffic.agreement)}`,
+    `${count(traffic.requests, 'request')} from ${moment(traffic.from)} to ${moment(traffic.to)} (${traffic.source}${traffic.share === 1 ? '' : `, a sample of ${percent(traffic.share)}`}); ${agreed(traffic.agreement)}`,
     sayRefusals(impact),
     ...refusals.added.map((cause) => `  +${number(cause.requests)} by ${cause.by}, ${details(cause)}`),
     ...refusals.removed.map((cause) => `  -${number(cause.requests)} by ${cause.by}, ${details(cause)}`),
@@ -27,7 +27,7 @@ function impactLines(impact: ImpactReport): string[] {
   ];
 }
 
-function against(agreement: number): string {
+function agreed(agreement: number): string {
   return `the configuration before decides ${percent(agreement)} of them as recorded`;
 }
 
