@@ -199,3 +199,56 @@ await test('what was said is not for viewers, and hashes are for admins of the w
   );
   t.strictSame(hashes, [false, false, false, false, true, false]);
 });
+
+await test('nothing outside of a subtree is changed by another name for it', async (t) => {
+  const world = await startWorld(t);
+  const before = await world.store.read();
+  const [inside] = things;
+  if (inside === undefined) throw new Error('there is no thing');
+  const minute = { limit_key: { period: 'minute' }, max_requests: 1 };
+  const daily = { budget_key: { period: 'daily' }, amount: 1 };
+  const attacks: readonly (readonly [method: string, url: string, body: object | undefined, wanted: Outcome])[] = [
+    ['PUT', '/rate-limits', { scope: 'provider', subject: 'openai', ...minute }, 'scope'],
+    ['PUT', '/rate-limits', { scope: 'model', subject: 'gpt-4o', ...minute }, 'scope'],
+    ['PUT', '/rate-limits', { user_path: '/Teamwork', ...minute }, 'scope'],
+    ['PUT', '/rate-limits', { user_path: '/team/../teamwork', ...minute }, 'refused'],
+    ['PUT', '/rate-limits', { user_path: '//teamwork//', ...minute }, 'scope'],
+    ['POST', '/rate-limits/reset-one', { scope: 'provider', subject: 'openai', period: 'minute' }, 'hidden'],
+    ['PUT', '/budgets', { scope: 'label', subject: 'mark-inside', ...daily }, 'scope'],
+    ['POST', '/budgets/reset-one', { scope: 'label', subject: 'mark-inside', period: 'daily' }, 'hidden'],
+    ['DELETE', '/budgets', { scope: 'label', subject: 'mark-inside', budget_key: { period: 'daily' } }, 'hidden'],
+    ['DELETE', '/cache?scope=gateway', undefined, 'scope'],
+    ['DELETE', '/cache?model=gpt-4o', undefined, 'scope'],
+    ['POST', '/auth-keys', { name: 'x' }, 'scope'],
+    ['POST', '/auth-keys', { name: 'x', any_user_path: true }, 'scope'],
+    ['POST', '/auth-keys', { name: 'x', user_path: '/Teamwork', dashboard_access: true, role: 'viewer' }, 'scope'],
+    [
+      'POST',
+      '/auth-keys/batch',
+      {
+        keys: [
+          { name: 'x', user_path: '/team/x' },
+          { name: 'y', user_path: '/' },
+        ],
+      },
+      'scope',
+    ],
+    ['PATCH', `/auth-keys/${inside.keyId}`, { user_path: null }, 'scope'],
+    ['PATCH', `/auth-keys/${inside.keyId}`, { user_path: '/teamwork' }, 'scope'],
+    ['GET', '/auth-keys?hashes=true', undefined, 'scope'],
+  ];
+  for (const [method, url, body, wanted] of attacks) {
+    const made: Case = {
+      url: () => url,
+      ...(body && { body: () => body }),
+      whole: 'done',
+      scoped: ['done', 'done', 'done', 'done'],
+    };
+    t.equal(
+      await outcome(world, [method, made], inside, 'admin-team'),
+      wanted,
+      `${method} ${url} ${JSON.stringify(body)}`,
+    );
+  }
+  t.strictSame((await world.store.read()).documents, before.documents);
+});
