@@ -18,6 +18,7 @@ import { putInForce } from '../plane/put-in-force.ts';
 import { reconnectInTurn } from '../plane/reconnect-in-turn.ts';
 import { reloadOnHangUp } from '../plane/signals.ts';
 import { followConfigOrExit, listenOrExit, settingsOrExit } from '../plane/start.ts';
+import { CertificateKeys } from '../plane/tls/certificate-keys.ts';
 import { SecureListener } from '../plane/tls/secure-listener.ts';
 import { endOnUncaught } from '../plane/uncaught.ts';
 import { openVaults } from '../plane/vaults/vaults.ts';
@@ -180,6 +181,7 @@ const readiness = (): Readiness =>
     isDiskFull: diskRoomBytes() === 0,
     unusableGuardrails: unusable(),
   });
+const certificates = new CertificateKeys(authorityMs);
 const keptExplanations = new KeptExplanations();
 const ownFailedLogins = createFailedLogins();
 const failedLogins = shareFailedLogins(ownFailedLogins, siblings);
@@ -219,6 +221,7 @@ const observed = createMetrics({
 const metrics = keepText(metricsOfAll(observed, siblings), environment.metricsMaxAgeMs, nowMs);
 const gateway: ServerParts = {
   tokenKeys,
+  certificates,
   secure,
   budgets,
   cache: answers.cache,
@@ -252,7 +255,9 @@ const gateway: ServerParts = {
   isMetricsApart: metricsPort !== undefined,
   failedLogins,
   ownNames,
-  keyStreams: createKeyStreams(() => current.get(), authorityMs, tokenKeys),
+  keyStreams: createKeyStreams(() => current.get(), authorityMs, {
+    now: (key) => (certificates.owns(key) ? certificates : tokenKeys).now(key),
+  }),
   keyUses,
   storedResponses: kept.storedResponses,
   homes: kept.homes,
@@ -314,9 +319,9 @@ lifecycle.configFollower = await followConfigOrExit(identity, {
   nowMs,
   log,
   apply(config, revision) {
-    const commit = tokenKeys.prepare(config.identities);
+    const commits = [tokenKeys.prepare(config.identities), certificates.prepare(config.server.tls)];
     publisher.config(config, revision);
-    commit();
+    for (const commit of commits) commit();
   },
 });
 lifecycle.counters = await keepCounters({

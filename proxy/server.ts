@@ -4,7 +4,6 @@ import type { Socket } from 'node:net';
 import { boundAddress } from '../plane/bound-address.ts';
 import { createServer } from '../plane/http.ts';
 import type { Commit } from '../plane/put-in-force.ts';
-import { troubleOfCertificate } from '../plane/tls/client-certificate.ts';
 import type { SecureListener } from '../plane/tls/secure-listener.ts';
 import { forwardAdmin } from './admin/forward.ts';
 import { checkPath, maxHeaderBytes, maxHeaders, originForm, pathOf } from './call/head.ts';
@@ -20,6 +19,7 @@ import { type Exchange, openExchange } from './http/exchange.ts';
 import { isUnder } from './http/known-routes.ts';
 import { answerParseErrors } from './http/parse-errors.ts';
 import { createPipelining } from './http/pipelining.ts';
+import { refuseCertificate } from './http/refuse-certificate.ts';
 import { refuseForeign } from './http/refuse-foreign.ts';
 import { watchWriteProgress } from './http/write-progress.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -206,8 +206,7 @@ function begin(exchange: Exchange, { trips, beginTrip }: Trips, gateway: ServerP
       end(exchange, 'other', gateway);
       return;
     }
-    const reason = troubleOfCertificate(request.socket);
-    if (reason !== undefined) throw refusal('client_certificate_refused', { fill: { reason } });
+    refuseCertificate(exchange, gateway.certificates);
     if (head.fault) throw head.fault;
     refusePreflight(exchange, crossOrigin);
     if (gateway.ownNames !== undefined) refuseForeign(exchange, gateway.ownNames, crossOrigin?.origins);

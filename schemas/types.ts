@@ -212,6 +212,83 @@ export interface ClientCertificates {
    * request: a client may show a certificate, and one that cannot be verified is answered 401. require: a connection without a certificate that can be verified is closed before any request of it is read, those of health checks and Prometheus too.
    */
   mode: 'request' | 'require';
+  /**
+   * Lets requests in that show a verified certificate and no key, under this user path, made of the claims of the certificate: sub (its SPIFFE ID, else cn), cn, o, ou, dns, uri, email (lists), serial, fingerprint, issuer. Absent: a certificate only lets a client connect, and a key is needed. A request with a key is the key's.
+   */
+  user_path?: string;
+  /**
+   * Labels, as a key has them; each may hold claims. A label that is one claim only, such as `{teams}`, gives a label for each entry of a claim that is a list. With a question mark, `{department?}`, the label is left out for a token without the claim.
+   *
+   * Items: A text with claims in braces: `{email}`, `{groups[0]}`, `{realm_access.roles[0]}`, `{["https://example.com/team"]}`. A claim must be a text or a whole number that is not empty; a token without it is refused.
+   */
+  labels?: string[];
+  /**
+   * The models that the token may use, as `allowed_models` of a key. An entry may hold claims; one that is one claim only gives a model for each entry of a claim that is a list. Absent: every model. A token for which nothing remains is refused.
+   *
+   * Items: A text with claims in braces: `{email}`, `{groups[0]}`, `{realm_access.roles[0]}`, `{["https://example.com/team"]}`. A claim must be a text or a whole number that is not empty; a token without it is refused.
+   */
+  allowed_models?: string[];
+  /**
+   * Other rights for some certificates, as in identities; none of them gives access to the dashboard. A certificate for which nothing gives a user path is refused, unless a key comes with it.
+   */
+  rights: IdentityRight[];
+  deny: DeniedCertificates;
+}
+/**
+ * Rights for the tokens that the condition holds for.
+ */
+export interface IdentityRight {
+  /**
+   * A condition in CEL about the claims: `claims.NAME`, with ==, !=, <, <=, >, >=, in, &&, ||, !, size(), startsWith(), endsWith() and contains(). It does not hold where it depends on a claim that the token lacks, or that has another type. Absent: it holds for every token.
+   */
+  when?: string;
+  /**
+   * A user path with claims in braces. The value of a claim is one segment: `%`, `/` and `:` in it become %25, %2F and %3A. `{+groups[0]}` takes a value that is itself a path. What is then no valid path is refused, never repaired.
+   */
+  user_path?: string;
+  /**
+   * Labels, as a key has them; each may hold claims. A label that is one claim only, such as `{teams}`, gives a label for each entry of a claim that is a list. With a question mark, `{department?}`, the label is left out for a token without the claim.
+   *
+   * Items: A text with claims in braces: `{email}`, `{groups[0]}`, `{realm_access.roles[0]}`, `{["https://example.com/team"]}`. A claim must be a text or a whole number that is not empty; a token without it is refused.
+   */
+  labels?: string[];
+  /**
+   * The models that the token may use, as `allowed_models` of a key. An entry may hold claims; one that is one claim only gives a model for each entry of a claim that is a list. Absent: every model. A token for which nothing remains is refused.
+   *
+   * Items: A text with claims in braces: `{email}`, `{groups[0]}`, `{realm_access.roles[0]}`, `{["https://example.com/team"]}`. A claim must be a text or a whole number that is not empty; a token without it is refused.
+   */
+  allowed_models?: string[];
+  dashboard?: DashboardRight;
+}
+/**
+ * Access to the admin API and the dashboard.
+ */
+export interface DashboardRight {
+  /**
+   * What the operator may do.
+   */
+  role: 'viewer' | 'operator' | 'admin';
+  /**
+   * The operator sees and changes this user path and the paths below it; `/` is the whole gateway. Absent: the user path of the token.
+   */
+  user_path?: string;
+}
+/**
+ * Certificates that are refused before their end, within a second, with a key or without, and on connections that are open.
+ */
+export interface DeniedCertificates {
+  /**
+   * SHA-256 of certificates, in hex, with or without colons.
+   *
+   * Items: 32 bytes in hex.
+   */
+  fingerprints: string[];
+  /**
+   * Serial numbers of certificates, in hex, with or without colons. Those of all authorities in ca_file count.
+   *
+   * Items: A serial number in hex.
+   */
+  serials: string[];
 }
 /**
  * Lets web pages of other origins call the gateway from a browser (CORS), with a key. /admin and /metrics are never opened.
@@ -1443,45 +1520,6 @@ export interface Identity {
    */
   keys_kept_for: string;
   sign_in?: SignInSettings;
-}
-/**
- * Rights for the tokens that the condition holds for.
- */
-export interface IdentityRight {
-  /**
-   * A condition in CEL about the claims: `claims.NAME`, with ==, !=, <, <=, >, >=, in, &&, ||, !, size(), startsWith(), endsWith() and contains(). It does not hold where it depends on a claim that the token lacks, or that has another type. Absent: it holds for every token.
-   */
-  when?: string;
-  /**
-   * A user path with claims in braces. The value of a claim is one segment: `%`, `/` and `:` in it become %25, %2F and %3A. `{+groups[0]}` takes a value that is itself a path. What is then no valid path is refused, never repaired.
-   */
-  user_path?: string;
-  /**
-   * Labels, as a key has them; each may hold claims. A label that is one claim only, such as `{teams}`, gives a label for each entry of a claim that is a list. With a question mark, `{department?}`, the label is left out for a token without the claim.
-   *
-   * Items: A text with claims in braces: `{email}`, `{groups[0]}`, `{realm_access.roles[0]}`, `{["https://example.com/team"]}`. A claim must be a text or a whole number that is not empty; a token without it is refused.
-   */
-  labels?: string[];
-  /**
-   * The models that the token may use, as `allowed_models` of a key. An entry may hold claims; one that is one claim only gives a model for each entry of a claim that is a list. Absent: every model. A token for which nothing remains is refused.
-   *
-   * Items: A text with claims in braces: `{email}`, `{groups[0]}`, `{realm_access.roles[0]}`, `{["https://example.com/team"]}`. A claim must be a text or a whole number that is not empty; a token without it is refused.
-   */
-  allowed_models?: string[];
-  dashboard?: DashboardRight;
-}
-/**
- * Access to the admin API and the dashboard.
- */
-export interface DashboardRight {
-  /**
-   * What the operator may do.
-   */
-  role: 'viewer' | 'operator' | 'admin';
-  /**
-   * The operator sees and changes this user path and the paths below it; `/` is the whole gateway. Absent: the user path of the token.
-   */
-  user_path?: string;
 }
 /**
  * Tokens that are refused before their end, within a second, with their open sessions.

@@ -32,6 +32,8 @@ export interface DashboardTemplate {
 /** For each right, who gives it: the first one whose condition holds. */
 export interface Identity {
   readonly name: string;
+  /** Where it is written: `identities.company`. */
+  readonly place: string;
   readonly issuer: string;
   /** Undefined: the metadata of the issuer name it. */
   readonly jwksUri: string | undefined;
@@ -55,9 +57,11 @@ type Giving = Partial<Pick<WrittenIdentity, 'user_path' | 'labels' | 'allowed_mo
   readonly dashboard?: DashboardRight;
 };
 
-/** The identity of a checked entry. Throws for one with a mistake in a template. `loadExpressionParser` must have ended before. */
-export function identityOf(name: string, written: WrittenIdentity): Identity {
-  const place = `identities.${name}`;
+/** The name of the identity of client certificates: no entry of the configuration has it. */
+export const certificateIdentity = 'certificate';
+
+/** The identity of a checked entry. `place`: where it is written. Throws for one with a mistake in a template. `loadExpressionParser` must have ended before. */
+export function identityOf(name: string, written: WrittenIdentity, place: string = `identities.${name}`): Identity {
   const entries: { readonly at: string; readonly giving: Giving; readonly when: Condition | undefined }[] = [
     ...written.rights.map((giving, index) => ({
       at: `${place}.rights[${index}]`,
@@ -80,6 +84,7 @@ export function identityOf(name: string, written: WrittenIdentity): Identity {
   const { audience, deny } = written;
   return Object.freeze({
     name,
+    place,
     issuer: written.issuer,
     jwksUri: written.jwks_uri,
     allowPrivate: written.allow_private,

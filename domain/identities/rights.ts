@@ -98,22 +98,22 @@ export function rightsOf(identity: Identity, claims: Claims): Verdict {
 }
 
 /** Throws for a token without a subject that can be shown, and for one that is denied. */
-function subjectOf({ name, deniedSubjects, deniedTokens }: Identity, { sub, jti }: Claims): string {
+function subjectOf({ place, deniedSubjects, deniedTokens }: Identity, { sub, jti }: Claims): string {
   if (typeof sub !== 'string' || sub.length > longestSubject || !shown.test(sub))
     throw new Refused('sub', `the claim sub is not a text of 1 to ${longestSubject} visible characters`);
-  if (deniedSubjects.has(sub)) throw new Refused('deny', `its subject is denied (identities.${name}.deny.subjects)`);
+  if (deniedSubjects.has(sub)) throw new Refused('deny', `its subject is denied (${place}.deny.subjects)`);
   if (typeof jti === 'string' && deniedTokens.has(jti))
-    throw new Refused('deny', `this token is denied (identities.${name}.deny.jti)`);
+    throw new Refused('deny', `this token is denied (${place}.deny.jti)`);
   return sub;
 }
 
-function checkRequired({ name, requiredClaims }: Identity, claims: Claims): void {
+function checkRequired({ place, requiredClaims }: Identity, claims: Claims): void {
   for (const [claim, wanted] of requiredClaims) {
     const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
     if (values.some((each) => wanted.some((one) => one === each))) continue;
     const found = value === undefined ? 'missing' : 'not the one that is required';
-    throw new Refused('required_claims', `the claim ${claim} is ${found} (identities.${name}.required_claims)`);
+    throw new Refused('required_claims', `the claim ${claim} is ${found} (${place}.required_claims)`);
   }
 }
 

@@ -7,7 +7,7 @@ import { checkCache } from '../check/check-cache.ts';
 import { checkClientKeys, checkEndsOfKeys } from '../check/check-client-keys.ts';
 import { checkDeprecations } from '../check/check-deprecations.ts';
 import { checkGuardrails } from '../check/check-guardrails.ts';
-import { checkIdentities } from '../check/check-identities.ts';
+import { checkCertificates, checkIdentities } from '../check/check-identities.ts';
 import { checkModelNames } from '../check/check-model-names.ts';
 import { checkPathSpelling } from '../check/check-path-spelling.ts';
 import { checkPlainPrices } from '../check/check-plain-prices.ts';
@@ -71,8 +71,9 @@ export function assemble(parts: readonly Part[], complete: boolean, context: Loa
   const variables = readEnvironmentRules(environment, entitlements);
   const givenBudgets = readEnvironmentBudgets(environment, entitlements);
   const identities = checkIdentities(config.identities, sources);
+  const certificates = checkCertificates(config.server, sources);
   problems.push(...checkSignIns(config.identities, sources));
-  for (const found of [providers, aliases, limits, identities, variables, givenBudgets]) {
+  for (const found of [providers, aliases, limits, identities, certificates, variables, givenBudgets]) {
     problems.push(...found.problems);
     warnings.push(...found.warnings);
   }

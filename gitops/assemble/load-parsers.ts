@@ -6,7 +6,8 @@ import type { SourceFile } from '../read/read.ts';
 /** Resolves when these files can be read, and the configuration that they make can be compiled. */
 export async function loadParsers(files: readonly SourceFile[]): Promise<void> {
   if (someHave(files, 'guardrails', 'schema')) await loadFormCompiler();
-  if (someHave(files, 'aliases', 'when') || someHave(files, 'identities', 'when')) await loadExpressionParser();
+  const conditional = ['aliases', 'identities', 'client_certificates'];
+  if (conditional.some((section) => someHave(files, section, 'when'))) await loadExpressionParser();
 }
 
 /** Whether one of them may have such a section with such a key. */

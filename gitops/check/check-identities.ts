@@ -1,5 +1,6 @@
 // Checks of identities that the schema cannot express: addresses, templates, conditions, and identities that claim the same tokens.
 import { readClaimCondition } from '../../domain/conditions/condition.ts';
+import { certificateIdentity } from '../../domain/identities/identity.ts';
 import { type Filled, readPathTemplate, readTextTemplate } from '../../domain/identities/template.ts';
 import { durationMs } from '../../schemas/formats/units.ts';
 import type { Config, Identity } from '../../schemas/types.ts';
@@ -8,14 +9,20 @@ import type { Sources } from '../assemble/sources.ts';
 import type { Problem } from '../read/problem.ts';
 import { hostKind } from './address-kind.ts';
 
+type Giving = Partial<Pick<Identity, 'user_path' | 'labels' | 'allowed_models'>> &
+  Partial<Pick<Identity['rights'][number], 'dashboard'>>;
+
 interface Found {
   readonly problems: Problem[];
   readonly warnings: Problem[];
 }
 
 const longestSkewMs = 300_000;
-/** The ids of other callers begin with them: keys of the configuration are `config:NAME`. */
-const takenNames: ReadonlySet<string> = new Set(['config']);
+/** The ids of other callers begin with them: those of keys of the configuration are `config:NAME`. */
+const takenNames: ReadonlyMap<string, string> = new Map([
+  ['config', 'keys of the configuration'],
+  [certificateIdentity, 'client certificates'],
+]);
 /** Hosts of this machine, as `new URL` writes them. */
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
@@ -27,8 +34,9 @@ export function checkIdentities(identities: Config['identities'], sources: Sourc
     const say = (path: Path, message: string): void => {
       if (!sources.isUnknown([...at, ...path])) found.problems.push(sources.problem([...at, ...path], message));
     };
-    if (takenNames.has(name))
-      found.problems.push(sources.problem(at, 'is taken: the ids of keys of the configuration begin with it', 'key'));
+    const taken = takenNames.get(name);
+    if (taken !== undefined)
+      found.problems.push(sources.problem(at, `is taken: the ids of ${taken} begin with it`, 'key'));
     for (const member of ['issuer', 'jwks_uri'] as const) {
       const problem = identity[member] === undefined ? undefined : problemOfUrl(identity[member], member, identity);
       if (problem !== undefined) say([member], problem);
@@ -54,8 +62,34 @@ export function checkIdentities(identities: Config['identities'], sources: Sourc
   return found;
 }
 
+/** Templates and conditions of `server.tls.client_certificates`, and rights that certificates cannot have. */
+export function checkCertificates({ tls }: Config['server'], sources: Sources): Found {
+  const found: Found = { problems: [], warnings: [] };
+  const clients = tls?.client_certificates;
+  if (clients === undefined) return found;
+  const at = ['server', 'tls', 'client_certificates'];
+  const say = (path: Path, message: string): void => {
+    if (!sources.isUnknown([...at, ...path])) found.problems.push(sources.problem([...at, ...path], message));
+  };
+  checkGiving(clients, [], say);
+  clients.rights.forEach((right, index) => {
+    checkGiving(right, ['rights', index], say);
+    checkCondition(right.when, [...at, 'rights', index, 'when'], sources, found);
+    if (right.dashboard !== undefined)
+      say(
+        ['rights', index, 'dashboard'],
+        'is not for certificates: operators log in with a key, a token or by identities.<name>.sign_in',
+      );
+  });
+  if (clients.user_path !== undefined || clients.rights.some((right) => right.user_path !== undefined)) return found;
+  const useless = (['labels', 'allowed_models'] as const).find((member) => clients[member] !== undefined);
+  if (useless !== undefined) say([useless], 'has no effect without user_path: a certificate alone lets nobody in then');
+  return found;
+}
+
+/** What is wrong with templates. `at`: the place of the entry, told to `say`. */
 function checkGiving(
-  { user_path: path, labels = [], allowed_models: models = [], ...others }: Identity | Identity['rights'][number],
+  { user_path: path, labels = [], allowed_models: models = [], ...others }: Giving,
   at: Path,
   say: (path: Path, message: string) => void,
 ): void {
@@ -65,7 +99,7 @@ function checkGiving(
   if (path !== undefined) check(readPathTemplate(path), 'user_path');
   for (const [index, label] of labels.entries()) check(readTextTemplate(label), 'labels', index);
   for (const [index, model] of models.entries()) check(readTextTemplate(model), 'allowed_models', index);
-  const scope = 'dashboard' in others ? others.dashboard?.user_path : undefined;
+  const scope = others.dashboard?.user_path;
   if (scope !== undefined) check(readPathTemplate(scope), 'dashboard', 'user_path');
 }
 

@@ -15,6 +15,7 @@ import { textOf } from '../read/secret-reference.ts';
 import { calledFrom, isInside, showPath } from './called-from.ts';
 import { readCommand } from './check-command.ts';
 import { type CheckResult, countedWarnings, formats } from './check-formats.ts';
+import { checkListeners } from './check-listeners.ts';
 import { compare, readAgainst } from './compare.ts';
 
 const usage =
@@ -67,7 +68,7 @@ export async function checkConfig(
   };
   const { config, warnings: said, problems: found } = await load(files, context, firstLoadBytes);
   const problems = sortProblems([...unreadable, ...found]);
-  const warnings = sortProblems([...said, ...unreadSecrets(config)]);
+  const warnings = sortProblems([...said, ...unreadSecrets(config), ...(await checkListeners(config, today))]);
   const listed = command.rules ? config : undefined;
   const usable = problems.length === 0 ? config : undefined;
   const ok = usable !== undefined && !(strict && countedWarnings(warnings).length > 0);

@@ -125,7 +125,7 @@ export class SecureListener {
       if (raw !== undefined) this.#handshakes.end(raw, 'completed');
       this.#open.add(socket);
       socket.once('close', () => this.#open.delete(socket));
-      if (mode === 'request') noteClientCertificate(socket);
+      if (mode !== undefined) noteClientCertificate(socket);
       this.#host.begun(socket);
       this.#serve(socket);
     });

@@ -16,9 +16,10 @@ import { dashboardKey } from '../../domain/keys/token-key.ts';
 import { foldUserPath } from '../../domain/user-path.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import type { TokenKeys } from '../../plane/identities/token-keys.ts';
+import type { CertificateKeys } from '../../plane/tls/certificate-keys.ts';
 import { rightOf } from '../../schemas/admin-rights.ts';
 import { readUserPath } from '../call/user-path.ts';
-import { refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../errors.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { refusalOfToken } from '../http/refusal-of-token.ts';
 
@@ -47,6 +48,7 @@ const ofExplanations = rightOf('GET', '/admin/explain/:id');
 export interface AuthenticateParts {
   readonly failedLogins: Pick<FailedLogins, 'note'>;
   readonly tokenKeys: Pick<TokenKeys, 'known' | 'now' | 'judge'>;
+  readonly certificates: Pick<CertificateKeys, 'judge' | 'trouble'>;
   /** The time by which keys end. Unix milliseconds. */
   readonly authorityMs: () => number;
 }
@@ -71,12 +73,12 @@ const accepted = new WeakMap<Socket, Accepted>();
  * a 429, and all clients behind one load balancer share an address), 400 `ambiguous_credentials` when two different keys are sent,
  * 403 `user_path_denied` when the request names a path and its key may not, and 400 `invalid_user_path` when that path counts and is
  * none. While the keys could not be read yet, an unknown one gets 503 `store_unavailable`. A token of an identity is a key, too: 401
- * `invalid_token` says which check failed. Only a token that is not known yet gives a promise: its signature is verified on another thread.
+ * `invalid_token` says which check failed. Without any key the certificate of the client counts, if it gives rights. Only a token that is not known yet gives a promise: its signature is verified on another thread.
  */
 export function authenticate(
   exchange: Exchange,
   credentials: Credentials,
-  { failedLogins, authorityMs, tokenKeys }: AuthenticateParts,
+  { failedLogins, authorityMs, tokenKeys, certificates }: AuthenticateParts,
 ): Principal | Promise<Principal> {
   const { head, request } = exchange;
   const nowMs = authorityMs();
@@ -88,6 +90,12 @@ export function authenticate(
     failedLogins.note('ambiguous');
     exchange.caller = { reason: 'ambiguous' };
     throw refusal('ambiguous_credentials');
+  }
+  // A key that is sent with a request is about this request; the certificate is about all that come over the connection.
+  if (authorization === undefined && apiKey === undefined) {
+    const judged = certificates.judge(request.socket);
+    if (judged?.key !== undefined) return principalOf({ kind: 'identity', key: judged.key }, exchange);
+    if (judged !== undefined) throw refusalOfCertificate(judged.refused, exchange, failedLogins);
   }
   // A connection is only compared with what it has sent itself, so the time this takes reveals nothing about other keys.
   const before = accepted.get(request.socket);
@@ -136,6 +144,12 @@ export function authenticate(
 /** A token has the rights of the configuration in force. */
 function isCurrent({ tokenKey }: Principal, tokenKeys: Pick<TokenKeys, 'now'>): boolean {
   return tokenKey === undefined || tokenKeys.now(tokenKey) === tokenKey;
+}
+
+function refusalOfCertificate(reason: string, exchange: Exchange, failedLogins: Pick<FailedLogins, 'note'>): Refusal {
+  failedLogins.note('unknown');
+  exchange.caller = { reason: 'unknown' };
+  return refusal('client_certificate_refused', { fill: { reason } });
 }
 
 /** The path a request names for itself. Throws 403 `user_path_denied` when its key may not: unseen, it would evade the caps of that path. */

@@ -5,6 +5,7 @@ import { originForm, pathOf } from '../call/head.ts';
 import { refusal } from '../errors.ts';
 import { asksForWebSocket } from '../http/accept-web-socket.ts';
 import { type Exchange, openExchange } from '../http/exchange.ts';
+import { refuseCertificate } from '../http/refuse-certificate.ts';
 import { refuseForeign } from '../http/refuse-foreign.ts';
 import type { Closing } from '../realtime/closing.ts';
 import { sessionPath } from '../realtime/doors.ts';
@@ -49,6 +50,7 @@ export function createUpgrades(gateway: UpgradeParts): Upgrades {
   let isDraining = false;
   const check = (exchange: Exchange): void => {
     const { head, request } = exchange;
+    refuseCertificate(exchange, gateway.certificates);
     if (head.fault) throw head.fault;
     const { ownNames } = gateway;
     if (ownNames !== undefined) refuseForeign(exchange, ownNames, gateway.current().crossOrigin?.origins);

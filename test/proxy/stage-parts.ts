@@ -57,6 +57,7 @@ export const noTokens = {
   states: () => [],
   remembered: 0,
 };
+export const noCertificates = { judge: () => undefined, trouble: () => undefined };
 
 /** Unexpected failures. */
 export const reported: unknown[] = [];

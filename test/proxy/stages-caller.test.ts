@@ -8,7 +8,7 @@ import { sealSession } from '../../domain/keys/session.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import { authenticateAdmin } from '../../proxy/admin/authenticate-admin.ts';
 import { authenticate, type Principal } from '../../proxy/stages/authenticate.ts';
-import { exchangeOf, noTokens, open, refusedBy } from './stage-parts.ts';
+import { exchangeOf, noCertificates, noTokens, open, refusedBy } from './stage-parts.ts';
 
 // --- authenticate
 
@@ -22,7 +22,7 @@ const failedLogins = createFailedLogins();
 /** Authenticates a request with these headers at this moment, as the first one of a connection unless given one. */
 function showing(headers: Record<string, string>, known: Credentials, atMs = 0, socket = new Socket()) {
   const exchange = exchangeOf(headers, socket, atMs);
-  const parts = { failedLogins, authorityMs: () => atMs, tokenKeys: noTokens };
+  const parts = { failedLogins, authorityMs: () => atMs, tokenKeys: noTokens, certificates: noCertificates };
   return authenticate(exchange, known, parts) as Principal;
 }
 
