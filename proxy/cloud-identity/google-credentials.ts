@@ -1,9 +1,11 @@
 // A file of Google's credentials, and the client of the package for it. The package itself guesses what it should be, runs `gcloud` to find
 // a project, and prints warnings; here each kind of file has its own client.
-import type { AuthClient, IdentityPoolClientOptions } from 'google-auth-library';
+import type { AuthClient, gaxios, IdentityPoolClientOptions } from 'google-auth-library';
 import { IdentityProblem } from './vendor-error.ts';
 
 export type Google = typeof import('google-auth-library');
+type Gaxios = gaxios.Gaxios;
+type GaxiosOptionsPrepared = gaxios.GaxiosOptionsPrepared;
 type Json = Readonly<Record<string, unknown>>;
 
 export const scopes = ['https://www.googleapis.com/auth/cloud-platform'];
@@ -65,14 +67,28 @@ function principalOf(kind: Kind, json: Json): string {
   return account ?? `a workload of ${textOf(json, 'audience')}`;
 }
 
+/** A failed question is repeated by what renews tokens, which also says why it failed; so the package does not repeat its requests. */
+const unrepeated = {
+  resolved: (config: GaxiosOptionsPrepared): Promise<GaxiosOptionsPrepared> =>
+    Promise.resolve({ ...config, retryConfig: { retry: 0 } }),
+};
+
+/** Lets the package send with `fetch`: the part of it that asks the metadata server, and its clients with this transporter. */
+export function googleTransporter({ gaxios }: Google, fetch: typeof globalThis.fetch): Gaxios {
+  gaxios.instance.defaults.fetchImplementation = fetch;
+  gaxios.instance.interceptors.request.add(unrepeated);
+  const transporter = new gaxios.Gaxios({ fetchImplementation: fetch });
+  transporter.interceptors.request.add(unrepeated);
+  return transporter;
+}
+
 /** A client that has asked for nothing yet. `credentials`: absent for the metadata server. */
 export function googleClient(
   google: Google,
   credentials: GoogleCredentials | undefined,
-  fetch: typeof globalThis.fetch,
+  transporter: Gaxios,
 ): AuthClient {
-  // A failed question is repeated later by what renews tokens, so the package does not repeat it.
-  const options = { transporterOptions: { fetchImplementation: fetch } };
+  const options = { transporter };
   if (credentials === undefined) return new google.Compute({ ...options, scopes });
   const { json } = credentials;
   if (json['type'] === 'service_account')

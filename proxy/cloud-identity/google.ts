@@ -5,7 +5,14 @@ import type { AuthClient } from 'google-auth-library';
 import { unixTime } from '../../domain/timestamp.ts';
 import type { GoogleIdentity } from '../../schemas/types.ts';
 import { bearerToken } from './bearer-token.ts';
-import { type Google, type GoogleCredentials, googleClient, readCredentials, scopes } from './google-credentials.ts';
+import {
+  type Google,
+  type GoogleCredentials,
+  googleClient,
+  googleTransporter,
+  readCredentials,
+  scopes,
+} from './google-credentials.ts';
 import { loadPackage } from './load-package.ts';
 import type { SourceParts, TokenSource } from './token-source.ts';
 import { IdentityProblem, shownWords } from './vendor-error.ts';
@@ -25,12 +32,11 @@ export function googleSource(
     async fetch(signal) {
       // Its default: a build gives a package in CommonJS no other name.
       const { default: google } = await loadPackage('google-auth-library', () => import('google-auth-library'));
-      // The part of it that asks the metadata server sends with this one.
-      google.gaxios.instance.defaults.fetchImplementation = fetch;
+      const transporter = googleTransporter(google, fetch);
       const credentials = file === undefined ? undefined : await readFileOf(file);
       try {
         // A new client each time, which has kept no token.
-        const client = googleClient(google, credentials, fetch);
+        const client = googleClient(google, credentials, transporter);
         const ask = (): Promise<Given> => (account === undefined ? ownToken(google, client) : tokenOf(account, client));
         const { value, issuerNowMs } = await asking(signal, ask);
         const { token, expiresAtMs, isLife } = value;
@@ -39,7 +45,7 @@ export function googleSource(
         return bearerToken('Google', given, issuerNowMs);
       } catch (error) {
         if (error instanceof IdentityProblem) throw error;
-        const words = shownWords(error, credentials?.secrets);
+        const words = wordsOf(error, credentials?.secrets);
         throw new IdentityProblem(`Google gave no token for ${own}: ${words}${hintOf(words, credentials)}`);
       }
     },
@@ -75,6 +81,14 @@ async function readFileOf(path: string): Promise<GoogleCredentials> {
     throw new IdentityProblem(`GOOGLE_APPLICATION_CREDENTIALS names ${path}, which cannot be read (${code})`);
   });
   return readCredentials(text, path);
+}
+
+/** The package puts the status of an answer beside its words, which say nothing where the answer was not Google's. */
+function wordsOf(error: unknown, secrets: readonly string[] = []): string {
+  const words = shownWords(error, secrets);
+  const { status } = error as { readonly status?: unknown };
+  if (typeof status !== 'number') return words;
+  return words === 'Error code undefined' ? `HTTP ${status}` : `HTTP ${status}, ${words}`;
 }
 
 /** Where a person is to look, by what Google said. */

@@ -174,6 +174,7 @@ await test('what goes wrong at Google is told without secrets', async (t) => {
   t.match(await told({ status: 200, body: '{"access_token":"abc"}' }), 'Google did not say when its token ends');
   t.match(await told({ status: 200, body: 'x'.repeat(2 << 20) }), 'is longer than 1048576 bytes');
   t.match(await told({ status: 302, body: '' }), /^Google gave no token/);
+  t.match(await told({ status: 503, body: '' }), /: HTTP 503$/);
   t.match(await told('cut'), /Google gave no token .*fetch failed/);
 });
 

@@ -1,9 +1,12 @@
-// Plays AWS on loopback: an STS that issues credentials which end soon, a Bedrock that takes no others, and what each team has cost.
+// Plays AWS and Google on loopback: what gives credentials that end soon, a Bedrock and a Vertex that take no others, and what each team has cost.
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
-const port = Number(process.env['AWS_EXAMPLE_PORT'] ?? 8243);
-/** A real STS gives at least 15 minutes. */
-const lifeMs = Number(process.env['AWS_EXAMPLE_LIFE_SECONDS'] ?? 20) * 1000;
+/** What a cluster would write into the file of a pod. */
+const subjectToken = readFileSync(new URL('subject-token', import.meta.url), 'utf8');
+const port = Number(process.env['CLOUDS_EXAMPLE_PORT'] ?? 8243);
+/** Real ones give at least 15 minutes. */
+const lifeMs = Number(process.env['CLOUDS_EXAMPLE_LIFE_SECONDS'] ?? 20) * 1000;
 
 interface Session {
   readonly team: string;
@@ -12,6 +15,8 @@ interface Session {
 
 /** The sessions of the role, by their tokens. */
 const sessions = new Map<string, Session>();
+/** When the tokens of Google end. */
+const tokens = new Map<string, number>();
 /** Calls by team. */
 const bill: Record<string, number> = {};
 let isDown = false;
@@ -50,21 +55,55 @@ function converse({ headers }: IncomingMessage, response: ServerResponse): void 
   );
 }
 
+/** The exchange of a token of this machine for one of Google. */
+function exchangeToken(form: URLSearchParams, response: ServerResponse): void {
+  if (isDown) {
+    response.writeHead(503).end();
+    return;
+  }
+  if (form.get('subject_token') !== subjectToken) {
+    response
+      .writeHead(400)
+      .end(JSON.stringify({ error: 'invalid_grant', error_description: 'Nobody knows this token.' }));
+    return;
+  }
+  const token = `example-access-token-${tokens.size + 1}`;
+  tokens.set(token, Date.now() + lifeMs);
+  process.stdout.write(`Google: ${form.get('audience')}\n`);
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: lifeMs / 1000 }));
+}
+
+function generateContent({ headers }: IncomingMessage, response: ServerResponse): void {
+  const endsAtMs = tokens.get((headers.authorization ?? '').replace('Bearer ', '')) ?? 0;
+  response.setHeader('content-type', 'application/json');
+  if (endsAtMs < Date.now()) {
+    const message = 'Request had invalid authentication credentials.';
+    response.writeHead(401).end(JSON.stringify({ error: { code: 401, message, status: 'UNAUTHENTICATED' } }));
+    return;
+  }
+  const content = { role: 'model', parts: [{ text: 'Hello from Vertex.' }] };
+  response.end(JSON.stringify({ candidates: [{ content, finishReason: 'STOP' }] }));
+}
+
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
+  const form = new URLSearchParams(Buffer.concat(parts).toString());
   const path = request.url ?? '';
   if (path === '/bill') response.end(`${JSON.stringify(bill)}\n`);
   else if (path === '/sts/down' || path === '/sts/up') {
     isDown = path === '/sts/down';
     response.end(`STS is ${isDown ? 'down' : 'up'}\n`);
   } else if (path.startsWith('/model/')) converse(request, response);
-  else assumeRole(new URLSearchParams(Buffer.concat(parts).toString()), response);
+  else if (path === '/google/token') exchangeToken(form, response);
+  else if (path.startsWith('/google/')) generateContent(request, response);
+  else assumeRole(form, response);
 }
 
 const server = createServer((request, response) => void serve(request, response));
 server.listen(port, '127.0.0.1', () => {
   const address = server.address();
   const used = typeof address === 'object' && address !== null ? address.port : port;
-  process.stdout.write(`AWS is played at http://127.0.0.1:${used}\n`);
+  process.stdout.write(`AWS and Google are played at http://127.0.0.1:${used}\n`);
 });
