@@ -15,6 +15,7 @@ const proxyPorts: Readonly<Record<string, number>> = {
   'per-child': 8170,
   'provider-failover': 8180,
   realtime: 8190,
+  secrets: 8250,
   'semantic-cache': 8200,
   'team-limits': 8210,
 };

@@ -67,7 +67,7 @@ export function assemble(parts: readonly Part[], complete: boolean, context: Loa
     sources,
     parts.some(({ secrets }) => secrets.size > 0),
   );
-  problems.push(...checkSecretTexts(secretTexts));
+  problems.push(...checkSecretTexts(secretTexts, environment));
   const variables = readEnvironmentRules(environment, entitlements);
   const givenBudgets = readEnvironmentBudgets(environment, entitlements);
   const identities = checkIdentities(config.identities, sources);

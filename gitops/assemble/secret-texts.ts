@@ -1,11 +1,13 @@
 // Lists the texts of a configuration that are made of secrets which are read elsewhere: the files of providers, and references.
+import { resolve } from 'node:path';
 import type { Config, Provider } from '../../schemas/types.ts';
 import type { Path } from '../../schemas/validation/path.ts';
 import { isTree } from '../../schemas/validation/value-at.ts';
-import { isOpen } from '../read/expand.ts';
+import { isOpen, isOwnVariable } from '../read/expand.ts';
 import { type Problem, problemOfFile } from '../read/problem.ts';
 import { type SecretPart, textOf } from '../read/secret-reference.ts';
 import type { SecretText } from './assembled.ts';
+import type { LoadContext } from './load-context.ts';
 import type { Sources } from './sources.ts';
 
 /** All references of a configuration: each is read again and again. */
@@ -29,14 +31,28 @@ export function secretTextsOf(
   return [...ofProviders, ...ofGuardrails];
 }
 
-/** What the texts beside the secrets make impossible, and whether there are too many references. */
-export function checkSecretTexts(texts: readonly SecretText[]): Problem[] {
+/** What the texts beside the secrets make impossible, files of the gateway's own secrets, and whether there are too many references. */
+export function checkSecretTexts(texts: readonly SecretText[], environment: LoadContext['environment']): Problem[] {
+  const ownFiles = new Map(
+    Object.entries(environment).flatMap(([name, path = '']) =>
+      name.endsWith('_FILE') && isOwnVariable(name.slice(0, -'_FILE'.length)) && path !== ''
+        ? [[resolve(path), name]]
+        : [],
+    ),
+  );
   const written = texts.filter(({ holds }) => holds === 'text');
   const names = new Set(
     written.flatMap(({ parts }) => parts.flatMap((part) => (typeof part === 'string' ? [] : textOf(part)))),
   );
   const tooMany = `holds ${names.size} references to secrets in all, expected at most ${mostReferences}`;
   return [
+    ...texts.flatMap(({ parts, place }) => {
+      const own = parts.flatMap((part) =>
+        typeof part === 'string' || part.scheme !== 'file' ? [] : (ownFiles.get(resolve(part.name)) ?? []),
+      );
+      const says = `names the file of ${own[0]}, which belongs to the gateway itself; the configuration cannot read it`;
+      return own.length === 0 ? [] : [{ ...place, message: says }];
+    }),
     ...(names.size > mostReferences ? [problemOfFile(written[0]?.place.file ?? '', tooMany)] : []),
     ...written
       .filter(({ parts }) => parts.some((part) => typeof part === 'string' && !/^[\t\u0020-\u007e]*$/.test(part)))
