@@ -1,7 +1,7 @@
 // Warnings about names of models in guardrails, in the cache and in keys that lead nowhere. They are not problems: an operator may add an alias of the name.
 import { type KnownModels, knownModels, mayBeDiscovered, type Offer } from '../../domain/rules/known-models.ts';
-import { foldCase } from '../../domain/selector.ts';
-import type { Config } from '../../schemas/types.ts';
+import { foldCase, parseSelector } from '../../domain/selector.ts';
+import type { Config, Provider } from '../../schemas/types.ts';
 import type { Path } from '../../schemas/validation/path.ts';
 import { didYouMean } from '../../schemas/validation/suggest.ts';
 import type { Sources } from '../assemble/sources.ts';
@@ -21,6 +21,7 @@ const enough = 100;
 
 /** What else the files declare. */
 interface NamedOffer extends Offer {
+  readonly providers: Readonly<Record<string, Pick<Provider, 'models' | 'auth'>>>;
   readonly aliases: readonly (Offer['aliases'][number] & { readonly enabled: boolean })[];
 }
 
@@ -38,12 +39,24 @@ export function checkModelNames(
   const unknown = named.filter(
     ({ model, path, isAsked }) => !(isAsked ? leads : isKnown)(foldCase(model)) && !sources.isUnknown(path),
   );
-  return unknown.slice(0, enough).map(({ model, path, consequence }) => {
+  const ofClients = named.filter(({ model, isAsked }) => isAsked && isAskedForClients(model, offer));
+  const unasked = ofClients.slice(0, enough).map(({ path, consequence }) => {
+    const message = `${sources.quoted(path)} is asked with credentials of clients (auth: client), which the gateway itself has not`;
+    return sources.problem(path, `${message}${consequence}`);
+  });
+  const lost = unknown.slice(0, enough).map(({ model, path, consequence }) => {
     const quoted = sources.quoted(path);
     if (isKnown(foldCase(model))) return sources.problem(path, `the alias ${quoted} is not enabled${consequence}`);
     const guess = didYouMean(model, [...leading.aliases, ...leading.models]);
     return sources.problem(path, `no alias and no provider's model is called ${quoted}${consequence}${guess}`);
   });
+  return [...lost, ...unasked];
+}
+
+/** Whether a name is one of a provider with `auth: client`. */
+function isAskedForClients(name: string, { providers }: NamedOffer): boolean {
+  const provider = foldCase(parseSelector(name)?.provider ?? '');
+  return Object.entries(providers).some(([known, { auth }]) => auth === 'client' && foldCase(known) === provider);
 }
 
 /** Whether a model or an alias may have a name, in lower case. */

@@ -101,7 +101,10 @@ const settings: Readonly<Record<string, string>> = {
   enable_jwt_auth: `${noCounterpart}: callers have keys of the gateway`,
   litellm_jwtauth: `${noCounterpart}: callers have keys of the gateway`,
   allowed_ips: `${noCounterpart}: a load balancer or a NetworkPolicy does it`,
-  forward_client_headers_to_llm_api: 'is a list here: name the headers in forward_headers of a provider',
+  forward_client_headers_to_llm_api:
+    'is a list here: name the headers in forward_headers of a provider; logins of clients go to a provider with auth: client',
+  forward_llm_provider_auth_headers: 'is auth: client of a provider here',
+  litellm_key_header_name: 'is server.gateway_key_header here',
   forward_openai_org_id: 'is a list here: name OpenAI-Organization in forward_headers of a provider',
   background_health_checks: 'is not needed: targets are judged by their answers',
   health_check_interval: 'is not needed: targets are judged by their answers',

@@ -35,6 +35,14 @@ await test('the nearest price wins: of the model, of the configuration, of the l
   t.end();
 });
 
+await test('what clients pay by their own subscription costs nothing, unless the model says a price', (t) => {
+  const own = { ...at('anthropic'), auth: 'client' as const };
+  const prices = { anthropic: { 'claude-sonnet-4-5': { input_per_mtok: 7, output_per_mtok: 8 } } };
+  t.same(pricingIn(own, 'claude-sonnet-4-5', { prices, list_prices: true }), { input_per_mtok: 0, output_per_mtok: 0 });
+  t.equal(input(own, { id: 'claude-sonnet-4-5', pricing: { input_per_mtok: 1, output_per_mtok: 2 } }), 1);
+  t.end();
+});
+
 await test('a dated snapshot has its own price, else that of its model; nothing else is guessed', (t) => {
   t.equal(listPricing('openai', 'gpt-4o')?.input_per_mtok, 2.5);
   t.equal(listPricing('openai', 'gpt-4o-2024-05-13')?.input_per_mtok, 5, 'dearer than the model is now');
