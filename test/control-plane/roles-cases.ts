@@ -178,6 +178,7 @@ export const cases: Readonly<Record<string, Case>> = {
   'GET /admin/audit/conversation': one('/audit/conversation?log_id=ENTRY'),
   'GET /admin/audit/stats': sums('/audit/stats', 'requests'),
   'GET /admin/mirrors': plain('/mirrors'),
+  'GET /admin/traffic': list('/traffic'),
   'GET /admin/live': list('/live?cursor=0'),
   'GET /admin/status': plain('/status'),
   'POST /admin/heartbeats': plain('/heartbeats', 'scope', {}),

@@ -18,6 +18,7 @@ import { createProviders } from '../../control-plane/admin/sign-in/providers.ts'
 import { signInRoutes } from '../../control-plane/admin/sign-in/routes.ts';
 import { status as statusRoute } from '../../control-plane/admin/status/routes.ts';
 import { targetResource } from '../../control-plane/admin/targets/resource.ts';
+import { trafficRoutes } from '../../control-plane/admin/traffic/routes.ts';
 import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
 import { virtualModelResource } from '../../control-plane/admin/virtual-models/resource.ts';
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
@@ -134,6 +135,7 @@ export async function startAdmin(t: Test, { keys = [], records }: AdminOptions =
   await app.register(auditRoutes, { parts: recorded });
   await app.register(usageRoutes, { parts: recorded });
   await app.register(mirrorRoutes, { parts: recorded });
+  await app.register(trafficRoutes, { parts: { ...recorded, sample: () => 1 } });
   await app.register(liveRoutes, { parts: recorded });
   const log = { info: () => undefined, warn: () => undefined };
   const signOutUrl = async () => undefined;
