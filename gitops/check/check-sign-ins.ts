@@ -17,7 +17,10 @@ export function checkSignIns(identities: Config['identities'], sources: Sources)
       const path = ['identities', name, 'sign_in', member];
       if (problem !== undefined && !sources.isUnknown(path)) found.push(sources.problem(path, problem));
     };
-    const { public_url: url, client_secret: secret, client_secret_file: file, lasts } = signIn;
+    const { public_url: url, client_secret: secret, client_secret_file: file, scopes, lasts } = signIn;
+    const areKnown = !scopes.some((_, index) => sources.isUnknown(['identities', name, 'sign_in', 'scopes', index]));
+    if (areKnown && !scopes.includes('openid'))
+      check('scopes', 'misses openid, without which the provider says nothing of who it is');
     check('public_url', problemOfOrigin(url));
     if (secret !== undefined && isOwnVariable(secret.slice(2, -1)))
       check('client_secret', 'refers to a variable of the gateway itself, which no provider may learn');

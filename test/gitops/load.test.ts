@@ -76,7 +76,8 @@ await test('a variable is filled in where it is sent upstream and nowhere else',
   const hidden = 'canary-value';
   const { expected } = await readCase('good', 'every-key');
   const config = JSON.parse(expected('config.json'));
-  const texts = placesOf(config).filter((path) => typeof valueAt(config, path) === 'string');
+  const all = placesOf(config).filter((path) => typeof valueAt(config, path) === 'string');
+  const texts = all.filter((path) => path.at(-1) !== 'client_secret');
   const misjudged: string[] = [];
   const filled = texts.filter((path) => {
     const yaml = stringify(withValue(around(config, path), path, `https://a/\${S}`));

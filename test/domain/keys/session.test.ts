@@ -1,5 +1,7 @@
 // Sessions of browsers: what opens one, what does not, and what the cookie says to the browser.
 import { test } from 'tap';
+import { keyOfPerson, personDigest } from '../../../domain/keys/person.ts';
+import { sealText } from '../../../domain/keys/sealed-text.ts';
 import {
   csrfTokenOf,
   isCsrfToken,
@@ -27,8 +29,30 @@ await test('a sealed session opens with its master key until it ends, and with n
     if (Buffer.from(changed, 'base64url').equals(Buffer.from(sealed, 'base64url'))) continue;
     if (openSession(changed, masterKey, 0) !== undefined) t.fail(`letter ${index} is not sealed`);
   }
-  for (const bad of ['', 'x', 'ä', sealed.slice(0, 20), `${sealed}${'A'.repeat(2_000)}`])
+  for (const bad of ['', 'x', 'ä', sealed.slice(0, 20), `${sealed}${'A'.repeat(4_000)}`])
     t.equal(openSession(bad, masterKey, 0), undefined);
+});
+
+const person = {
+  identity: 'company',
+  subject: 'a b|c:d',
+  name: 'Ann "Ä" O’Hara',
+  role: 'operator',
+  userPath: '/team a/b',
+  rightsRevision: '0123456789abcdef',
+  allowedModels: ['chat', 'openai/*'],
+} as const;
+
+await test('a session of a person opens with all that it holds, and gives a key with these rights and no secret', async (t) => {
+  const digest = personDigest(person);
+  const sealed = sealSession({ digest, endsAtMs: 2_000, person }, masterKey);
+  t.strictSame(openSession(sealed, masterKey, 0)?.person, person);
+  t.equal(openSession(sealText(`${digest} 2000`, 'sign-in', masterKey), masterKey, 0), undefined, 'another purpose');
+  for (const said of ['{}', '[1]', '["a","b","c","root","/","r"]', '["a"]'])
+    t.equal(openSession(sealText(`${digest} 2000 ${said}`, 'session', masterKey), masterKey, 0), undefined, said);
+  const key = keyOfPerson(person);
+  t.match(key, { id: 'company:a b|c:d', role: 'operator', userPath: '/team a/b', allowedModels: person.allowedModels });
+  t.equal(keyOfPerson({ ...person, userPath: '/' }).userPath, undefined, 'the whole gateway');
 });
 
 await test('a token of one session is none of another', async (t) => {
