@@ -17,6 +17,14 @@ const key = privateKey.export({ type: 'pkcs8', format: 'pem' });
 const subject = 'subject-token-of-this-workload';
 const never = new AbortController().signal;
 
+const workload =
+  'a workload of //iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/pool/providers/cluster';
+const machineOfAws = {
+  AWS_REGION: 'eu-central-1',
+  AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE000000000',
+  AWS_SECRET_ACCESS_KEY: 'example',
+};
+
 interface Stand {
   readonly server: TokenServer;
   /** A source whose credentials stand in a file; `undefined`: there is no file. */
@@ -63,14 +71,14 @@ await test('each kind of identity gives a new token each time, with its end', as
   process.env['GCE_METADATA_HOST'] = new URL(server.url).host;
   t.teardown(() => delete process.env['GCE_METADATA_HOST']);
   const url = `${server.url}/v1/projects/-/serviceAccounts/${account}:generateAccessToken`;
+  Object.assign(process.env, machineOfAws);
+  t.teardown(() => {
+    for (const name of Object.keys(machineOfAws)) delete process.env[name];
+  });
   const kinds: readonly (readonly [string, TokenSource, string])[] = [
     ['service account', source(serviceAccount), account],
     ['user', source(user), 'a user, by a file that gcloud wrote'],
-    [
-      'workload by file',
-      source(pool()),
-      'a workload of //iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/pool/providers/cluster',
-    ],
+    ['workload by file', source(pool()), workload],
     [
       'workload by address',
       source(
@@ -81,7 +89,21 @@ await test('each kind of identity gives a new token each time, with its end', as
           },
         }),
       ),
-      'a workload of //iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/pool/providers/cluster',
+      workload,
+    ],
+    [
+      'workload of AWS',
+      source(
+        pool({
+          subject_token_type: 'urn:ietf:params:aws:token-type:aws4_request',
+          credential_source: {
+            environment_id: 'aws1',
+            regional_cred_verification_url:
+              'https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15',
+          },
+        }),
+      ),
+      workload,
     ],
     ['workload that impersonates', source(pool({ service_account_impersonation_url: url })), account],
     ['machine', source(undefined), 'the service account of this machine'],
