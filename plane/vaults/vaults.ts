@@ -7,6 +7,8 @@ import { type ReadSecret, VaultTrouble } from './read-secret.ts';
 import type { VaultSettings } from './settings.ts';
 
 const usualPatienceMs = 5_000;
+/** A start with many references shall not open as many connections. */
+const mostAtOnce = 16;
 
 type VaultScheme = Exclude<SecretScheme, 'file'>;
 
@@ -38,12 +40,28 @@ export function openVaults(
   /** References to members of one secret share a read that is under way. */
   const underWay = new Map<string, Promise<string>>();
 
+  let open = 0;
+  const waiting: (() => void)[] = [];
+
+  async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (open < mostAtOnce) open += 1;
+    else await new Promise<void>((next) => waiting.push(next));
+    try {
+      return await work();
+    } finally {
+      // Who waits longest takes the place.
+      const next = waiting.shift();
+      if (next === undefined) open -= 1;
+      else next();
+    }
+  }
+
   function read(scheme: VaultScheme, name: string): Promise<string> {
     const id = `${scheme}:${name}`;
     const reading =
       underWay.get(id) ??
       readerOf(scheme)
-        .then((reader) => reader(name, AbortSignal.timeout(patienceMs)))
+        .then((reader) => inTurn(() => reader(name, AbortSignal.timeout(patienceMs))))
         .finally(() => underWay.delete(id));
     underWay.set(id, reading);
     return reading;

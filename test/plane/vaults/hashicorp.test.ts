@@ -9,6 +9,7 @@ import type { Variables } from '../../../schemas/variables.ts';
 import { certificate } from '../../support/certificate.ts';
 import { account, startFakeVault } from '../../support/fake-vault.ts';
 import { temporaryDirectory } from '../../support/teardown.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 /** No cloud is asked here. */
 const never = (): never => {
@@ -62,6 +63,13 @@ await test('a value of either KV engine is read, and every other answer says why
   const before = vault.asked.length;
   await Promise.all([read(), read({ ...openai, field: 'number' }), read()]);
   t.equal(vault.asked.length - before, 1, 'members of one secret share a read');
+  vault.mood = 'silent';
+  const many = Array.from({ length: 40 }, (_, index) => read({ scheme: 'vault', name: `kv/${index}`, field: 'a' }));
+  await waitFor('those that may ask', () => vault.asked.length - before >= 17);
+  t.equal(vault.asked.length - before, 17, 'the others wait');
+  vault.mood = 'fine';
+  await Promise.all(many);
+  t.equal(vault.asked.length - before, 41);
 });
 
 await test('a token of the environment is renewed while it can be, and used as it is where it cannot', async (t) => {
