@@ -47,7 +47,7 @@ const openEndpoints = [
 /** Errors that any request may get, before or after its operation is known. */
 const generalRefusals: Refusals = {
   400: ['invalid_path', 'unexpected_body'],
-  401: ['key_revoked'],
+  401: ['key_revoked', 'client_certificate_refused'],
   403: ['foreign_host', 'foreign_origin', 'origin_not_allowed'],
   404: ['route_not_found'],
   405: ['method_not_allowed'],

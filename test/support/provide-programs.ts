@@ -13,7 +13,7 @@ interface Package {
 
 const packages: readonly Package[] = [
   { name: 'redis-server', programs: ['redis-server'], mark: /redis/i },
-  { name: 'openssl', programs: ['openssl'], mark: /\btls: true/ },
+  { name: 'openssl', programs: ['openssl'], mark: /\btls: true|docs\/tls\.md/ },
   { name: 'postgresql', programs: ['postgres', 'initdb'], mark: /postgres/i },
   { name: 'chromium', programs: ['chromium'], mark: /shareBrowser/ },
   { name: 'prometheus', programs: ['promtool'], mark: /promtool/i },
