@@ -1482,7 +1482,7 @@ export interface Identity {
     'RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512' | 'ES256' | 'ES384' | 'ES512' | 'EdDSA' | 'Ed25519'
   )[];
   /**
-   * How far the clocks of the issuer and of the gateway may differ, for exp, nbf and iat; at most 5m.
+   * How far the clocks of the issuer and of the gateway may differ, for exp and nbf; at most 5m.
    */
   clock_skew: string;
   /**

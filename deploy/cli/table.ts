@@ -48,9 +48,9 @@ Runs the control plane of a fleet with the configuration in GATEWAY_CONFIG (defa
   },
   {
     name: 'check',
-    usage: 'DIR [--strict] [--rules] [--format text|json|github]',
+    usage: 'DIR [--strict] [--rules] [--token FILE] [--format text|json|github]',
     summary: 'what is wrong in a configuration, with file, line and column',
-    words: ['--strict', '--diff', '--rules', '--format'],
+    words: ['--strict', '--diff', '--rules', '--token', '--format'],
     program: 'check',
   },
   {

@@ -10,6 +10,7 @@ const proxyPorts: Readonly<Record<string, number>> = {
   'gitops-repo': 8120,
   guardrails: 8130,
   'ide-client': 8140,
+  identity: 8260,
   observability: 8150,
   passthrough: 8160,
   'per-child': 8170,

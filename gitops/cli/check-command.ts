@@ -10,6 +10,8 @@ export interface Command<Format extends string> {
   readonly help: boolean;
   /** As given; absent without `--diff`. */
   readonly diff?: string;
+  /** As given; absent without `--token`. */
+  readonly token?: string;
 }
 
 const options = {
@@ -17,11 +19,16 @@ const options = {
   strict: { type: 'boolean' },
   diff: { type: 'string' },
   rules: { type: 'boolean' },
+  token: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
 /** Which value an option needs, for the sentence about one without. */
-const needs = { format: 'text, json or github', diff: 'a directory, or a branch, tag or commit of git' } as const;
+const needs = {
+  format: 'text, json or github',
+  diff: 'a directory, or a branch, tag or commit of git',
+  token: 'a file with a token of an identity provider',
+} as const;
 
 /** The command; or a sentence without a full stop that says what is wrong with it. `formats`: the first one is the default. */
 export function readCommand<Format extends string>(
@@ -38,7 +45,15 @@ export function readCommand<Format extends string>(
   const [directory, another] = positionals;
   if (directory === undefined && !help) return 'no directory is named';
   if (another !== undefined) return `only one directory is checked at a time; ${JSON.stringify(another)} is too many`;
-  const diff = given.get('diff');
+  const [diff, token] = [given.get('diff'), given.get('token')];
   const [strict, rules] = [given.has('strict'), given.has('rules')];
-  return { directory: directory ?? '', format: known, strict, rules, help, ...(diff === undefined ? {} : { diff }) };
+  return {
+    directory: directory ?? '',
+    format: known,
+    strict,
+    rules,
+    help,
+    ...(diff === undefined ? {} : { diff }),
+    ...(token === undefined ? {} : { token }),
+  };
 }

@@ -4,6 +4,7 @@ import type { ListedBudget } from '../assemble/list-budgets.ts';
 import type { ListedRule } from '../assemble/list-rules.ts';
 import type { ConfigChange } from '../diff/config-change.ts';
 import { formatProblem, type Problem } from '../read/problem.ts';
+import { type ForeseenToken, sayToken } from './check-token.ts';
 import type { Comparison } from './compare.ts';
 
 export interface CheckResult {
@@ -21,6 +22,8 @@ export interface CheckResult {
   budgets: ListedBudget[];
   /** Present with `--diff`. */
   diff?: Comparison;
+  /** Present with `--token`, for a configuration that can be used. */
+  token?: ForeseenToken;
 }
 
 export const formats: Readonly<Record<'text' | 'json' | 'github', (result: CheckResult) => string>> = {
@@ -38,7 +41,7 @@ export function countedWarnings(warnings: readonly Problem[]): Problem[] {
 }
 
 function text(result: CheckResult): string {
-  const { problems, warnings, strict, rules, budgets, diff } = result;
+  const { problems, warnings, strict, rules, budgets, diff, token } = result;
   return [
     ...problems.map((problem) => formatProblem(problem)),
     ...countedWarnings(warnings).map((problem) => `warning: ${formatProblem(problem)}`),
@@ -46,6 +49,7 @@ function text(result: CheckResult): string {
     ...tabulate(rules),
     ...tabulate(budgets),
     ...(diff === undefined ? [] : sayComparison(diff)),
+    ...(token === undefined ? [] : sayToken(token)),
     sayResult(result),
   ].join('\n');
 }

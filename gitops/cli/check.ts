@@ -16,10 +16,11 @@ import { calledFrom, isInside, showPath } from './called-from.ts';
 import { readCommand } from './check-command.ts';
 import { type CheckResult, countedWarnings, formats } from './check-formats.ts';
 import { checkListeners } from './check-listeners.ts';
+import { foreseeToken, readTokenFile } from './check-token.ts';
 import { compare, readAgainst } from './compare.ts';
 
 const usage =
-  'usage: model-gateway check DIR [--strict] [--diff DIR|REF] [--rules] [--format text|json|github] [--help]';
+  'usage: model-gateway check DIR [--strict] [--diff DIR|REF] [--rules] [--token FILE] [--format text|json|github] [--help]';
 const help = `${usage}
 
 Says what the gateway would say about the configuration in DIR and in the directories in it. Paths are relative to where it was called.
@@ -28,13 +29,14 @@ Says what the gateway would say about the configuration in DIR and in the direct
   --diff DIR|REF   what was added, removed, loosened, tightened or changed since another directory, or since a branch, tag or commit of
                    the git repository of DIR; it never fetches and never fails because of a change
   --rules          list the rate-limit rules and the budgets by the ids that metrics use
+  --token FILE     what the token of an identity provider in FILE would get, and by which claims; its signature is not checked
   --format text    one line for each problem: file:line:column, the place in the document, a sentence (the default)
-  --format json    one object: ok, files, revision, problems[], warnings[], rules[], budgets[] and diff.changes[] with kind, name,
-                   change, effect, before, after and words
+  --format json    one object: ok, files, revision, problems[], warnings[], rules[], budgets[], token, and diff.changes[] with
+                   kind, name, change, effect, before, after and words
   --format github  annotations for a pull request; paths are relative to GITHUB_WORKSPACE, else to the git repository of DIR
   --help           this text
 
-exit code: 0 the gateway can use it, 1 it cannot, or there are warnings with --strict, 2 the command itself is wrong`;
+exit code: 0 the gateway can use it, 1 it cannot, or would refuse the token, or there are warnings with --strict, 2 the command itself is wrong`;
 
 /**
  * Checks one directory and gives the text to print and the exit code: 0 usable, 1 not, 2 the command itself is wrong. Variables that
@@ -59,6 +61,9 @@ export async function checkConfig(
   const against = diff === undefined ? undefined : await readAgainst(diff, { from, directory }, environment);
   if (against?.problem !== undefined)
     return { output: `--diff: ${JSON.stringify(diff)} ${against.problem}\n${usage}`, code: 2 };
+  const given = command.token === undefined ? undefined : readTokenFile(resolve(from, command.token));
+  if (given !== undefined && 'problem' in given)
+    return { output: `--token: the file ${JSON.stringify(command.token)} ${given.problem}\n${usage}`, code: 2 };
   const entitlements = new Set(parseList(environment['GATEWAY_ENTITLEMENTS'] ?? ''));
   const context: LoadContext = {
     environment,
@@ -71,6 +76,7 @@ export async function checkConfig(
   const warnings = sortProblems([...said, ...unreadSecrets(config), ...(await checkListeners(config, today))]);
   const listed = command.rules ? config : undefined;
   const usable = problems.length === 0 ? config : undefined;
+  const token = given && usable && foreseeToken(given.token, usable.identities);
   const ok = usable !== undefined && !(strict && countedWarnings(warnings).length > 0);
   const result: CheckResult = {
     directory: shown,
@@ -85,7 +91,8 @@ export async function checkConfig(
   };
   if (diff !== undefined && against !== undefined)
     result.diff = await compare(diff, against.reading, { config: usable, context });
-  return { output: formats[format](result), code: ok ? 0 : 1 };
+  if (token !== undefined) result.token = token;
+  return { output: formats[format](result), code: ok && token?.refused === undefined ? 0 : 1 };
 }
 
 /** A machine that checks a directory does not need the secrets: files are not read, and vaults not asked. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Identity, identityOf } from '../../domain/identities/identity.ts';
 import { type ClaimCheck, rightsOf } from '../../domain/identities/rights.ts';
+import { claimedIdentity, readUnverified } from '../../domain/identities/token-form.ts';
 import { type AuthKey, isActive } from '../../domain/keys/auth-key.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { tokenKey } from '../../domain/keys/token-key.ts';
@@ -12,7 +13,6 @@ import type { Commit } from '../put-in-force.ts';
 import type { Resolve } from './fetch-json.ts';
 import { type FetchedKeys, Issuer, type IssuerTimes, issuerTimes, sourceOf } from './issuer.ts';
 import { type KeptKeys, keepKeys, recallKeys } from './kept-keys.ts';
-import { readUnverified } from './token-form.ts';
 import { TokenMemory } from './token-memory.ts';
 import { type JosePackage, loadJose, type TokenCheck, verifyToken } from './verify-token.ts';
 
@@ -148,9 +148,7 @@ export class TokenKeys {
     if (running !== undefined) return running;
     const unverified = readUnverified(token);
     if (unverified === undefined) return undefined;
-    const ofIssuer = [...this.#byName.values()].filter(({ issuer }) => issuer === unverified.issuer);
-    const isFor = ({ audiences }: Identity): boolean => audiences.some((each) => unverified.audiences.includes(each));
-    const identity = ofIssuer.find(isFor) ?? ofIssuer[0];
+    const identity = claimedIdentity(unverified, [...this.#byName.values()]);
     if (identity === undefined) return undefined;
     const { problem } = unverified;
     const judging =

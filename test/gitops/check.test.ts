@@ -282,3 +282,38 @@ await test('the command itself exits as it says', async (t) => {
   t.match(run(fixture('bad/document-list')), { status: 1, stdout: /must be a mapping/ });
   t.match(run(), { status: 2, stdout: /usage/ });
 });
+
+await test('--token says what a token would get and by which claims, without its signature', async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'gateway-token-'));
+  t.teardown(() => rmSync(home, { recursive: true }));
+  const file = join(home, 'sample.jwt');
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const claims = {
+    iss: 'http://127.0.0.1:8263',
+    aud: 'model-gateway',
+    sub: 'ann',
+    email: 'ann@x.org',
+    groups: ['llm-admins'],
+  };
+  const checkToken = async (more: object, ...args: string[]) => {
+    const token = `${part({ alg: 'ES256' })}.${part({ ...claims, exp: 1_900_000_000, ...more })}.x`;
+    writeFileSync(file, `Bearer ${token}\n`);
+    const checked = await checkConfig(['examples/identity/config', '--token', file, ...args], {});
+    t.notOk(checked.output.includes(token.slice(30)));
+    return checked;
+  };
+  const { output, code } = await checkToken({});
+  t.equal(code, 0);
+  t.match(output, /^token: company:ann would get, if its signature is right .* until 2030-03-17T17:46:40\.000Z:$/m);
+  t.match(output, /^ {2}user_path +\/llm-admins\/ann@x\.org +identities\.company\.user_path, by groups\[0\], email$/m);
+  t.match(output, /^ {2}dashboard +admin at \/ +identities\.company\.rights\[0\]\.dashboard, by groups$/m);
+  t.match(JSON.parse((await checkToken({}, '--format', 'json')).output), { token: { caller: 'company:ann' } });
+  for (const [more, why] of [
+    [{ email: '' }, /refused: the claim email is empty/],
+    [{ aud: 'x' }, /refused: it was issued for somebody else/],
+    [{ iss: 'x' }, /refused: no identity of the configuration has its issuer/],
+    [{ exp: undefined }, /refused: it has no end/],
+  ] as const)
+    t.match(await checkToken(more), { code: 1, output: why });
+  t.match(await checkConfig(['examples/identity/config', '--token', join(home, 'none')], {}), { code: 2 });
+});

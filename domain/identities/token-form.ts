@@ -1,5 +1,8 @@
 // What a token says of itself before its signature is verified: whether it is one at all, who issued it, and whether its form is sound.
 
+import type { Claims } from '../conditions/claim-path.ts';
+import type { Identity } from './identity.ts';
+
 /** A longer token is not looked at. Characters. */
 const longestToken = 16_384;
 const form = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
@@ -10,6 +13,8 @@ const texts = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
 export interface Unverified {
   readonly issuer: string;
   readonly audiences: readonly unknown[];
+  readonly algorithm: unknown;
+  readonly claims: Claims;
   /** What is wrong with its form: a sentence without its end. */
   readonly problem: string | undefined;
 }
@@ -24,7 +29,27 @@ export function readUnverified(token: string): Unverified | undefined {
   if (head === undefined || typeof claims?.['iss'] !== 'string') return undefined;
   const audience: unknown = claims['aud'];
   const audiences: readonly unknown[] = Array.isArray(audience) ? audience : [audience];
-  return { issuer: claims['iss'], audiences, problem: problemOf(token, { head, header, claims, payload }) };
+  return {
+    issuer: claims['iss'],
+    audiences,
+    algorithm: head['alg'],
+    claims,
+    problem: problemOf(token, { head, header, claims, payload }),
+  };
+}
+
+/** The identity that a token says it is of: of several with its issuer, the one whose audience it names. Undefined: none has its issuer. */
+export function claimedIdentity(
+  { issuer, audiences }: Unverified,
+  identities: readonly Identity[],
+): Identity | undefined {
+  const ofIssuer = identities.filter((each) => each.issuer === issuer);
+  return ofIssuer.find((each) => isFor(audiences, each)) ?? ofIssuer[0];
+}
+
+/** Whether a token with these audiences is for the gateway. */
+export function isFor(audiences: readonly unknown[], identity: Pick<Identity, 'audiences'>): boolean {
+  return identity.audiences.some((each) => audiences.includes(each));
 }
 
 interface Parts {
