@@ -1,15 +1,8 @@
 // Reads a JSON document of an issuer: bounded in size and time, and never from an address that is not allowed. The address that is checked is
 // the one that is dialled, as for providers.
-import { ADDRCONFIG, type LookupAddress, lookup as lookUp } from 'node:dns';
 import { request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
-import { addressKind, hostKind } from '../../gitops/check/address-kind.ts';
-
-/** Asks for all addresses of a name; tests replace it. */
-export type Resolve = (
-  name: string,
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
+import { AddressRefused, allowedLookup, isSafeUrl, type Resolve, refuseHost } from './allowed-address.ts';
 
 export interface FetchOptions {
   readonly allowPrivate: boolean;
@@ -23,31 +16,17 @@ export interface FetchOptions {
 /** Why there is no document: a sentence without its end, for operators. */
 export class FetchTrouble extends Error {}
 
-const byTheSystem: Resolve = (name, done) => lookUp(name, { all: true, hints: ADDRCONFIG }, done);
-/** Hosts of this machine, as `new URL` writes them. */
-const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-
 /** The document at an address. Rejects with a FetchTrouble. Redirects are not followed. */
 export function fetchJson(address: string, options: FetchOptions): Promise<unknown> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const url = URL.parse(address);
-  const isLocal = url !== null && loopback.test(url.hostname);
-  if (url === null || !(url.protocol === 'https:' || (url.protocol === 'http:' && isLocal)))
-    return Promise.reject(new FetchTrouble('the address is not https'));
-  const isRefused = (kind: ReturnType<typeof addressKind>): boolean =>
-    kind === 'forbidden' || (kind === 'private' && !options.allowPrivate);
-  if (isRefused(hostKind(url.hostname))) return Promise.reject(new FetchTrouble('the address is not allowed'));
-  const lookup = (
-    name: string,
-    _: object,
-    done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-  ): void => {
-    (options.resolve ?? byTheSystem)(name, (error, addresses) => {
-      if (error !== null) return done(error, []);
-      const allowed = addresses.filter((each) => !isRefused(addressKind(each.address)));
-      return allowed.length === 0 ? done(new FetchTrouble('the address is not allowed'), []) : done(null, allowed);
-    });
-  };
+  if (url === null || !isSafeUrl(url)) return Promise.reject(new FetchTrouble('the address is not https'));
+  try {
+    refuseHost(url, options.allowPrivate);
+  } catch (error) {
+    return Promise.reject(new FetchTrouble((error as Error).message));
+  }
+  const lookup = allowedLookup(options.allowPrivate, options.resolve);
   const headers = { accept: 'application/json', 'accept-encoding': 'identity' };
   const signal = AbortSignal.any([options.closed, AbortSignal.timeout(options.timeoutMs)]);
   const begin = url.protocol === 'https:' ? secureRequest : plainRequest;
@@ -77,6 +56,7 @@ export function fetchJson(address: string, options: FetchOptions): Promise<unkno
 
   function fail(error: NodeJS.ErrnoException): void {
     if (error instanceof FetchTrouble) reject(error);
+    else if (error instanceof AddressRefused) reject(new FetchTrouble(error.message));
     else if (signal.aborted) reject(new FetchTrouble(`there is no whole answer within ${options.timeoutMs} ms`));
     else reject(new FetchTrouble(`it cannot be reached (${error.code ?? 'the connection broke'})`));
   }

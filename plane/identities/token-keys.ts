@@ -10,7 +10,7 @@ import { tokenKey } from '../../domain/keys/token-key.ts';
 import type { TokenOfKey } from '../../domain/keys/token-of-key.ts';
 import type { Identity as WrittenIdentity } from '../../schemas/types.ts';
 import type { Commit } from '../put-in-force.ts';
-import type { Resolve } from './fetch-json.ts';
+import type { Resolve } from './allowed-address.ts';
 import { type FetchedKeys, Issuer, type IssuerTimes, issuerTimes, sourceOf } from './issuer.ts';
 import { type KeptKeys, keepKeys, recallKeys } from './kept-keys.ts';
 import { TokenMemory } from './token-memory.ts';

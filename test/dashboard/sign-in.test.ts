@@ -187,6 +187,17 @@ await test('an ID token that the provider has not signed is refused', async (t) 
   company.bend.clear();
 });
 
+await test('addresses that a provider names are dialled by the rules for those of the configuration', async (t) => {
+  const metadata = '/.well-known/openid-configuration';
+  company.bend.set(metadata, (body) => ({ ...body, token_endpoint: 'https://169.254.169.254/token' }));
+  await configure({ ...both, company: identityOf(company, { clock_skew: '29s' }) });
+  const { url, cookie } = await begin(proxy, 'company');
+  const message = await refused(t, 'metadata of a cloud', [await atProvider(url), cookie], 'sign_in_unavailable');
+  t.match(message, /the address is not allowed/);
+  company.bend.clear();
+  await configure(both);
+});
+
 await test('claims of the userinfo endpoint count where they are asked for, for the same subject alone', async (t) => {
   const settings = { ...both.company.sign_in, user_info: true };
   await configure({ ...both, company: identityOf(company, { sign_in: settings }) });

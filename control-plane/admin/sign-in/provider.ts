@@ -24,7 +24,7 @@ export async function connectProvider(settings: ProviderSettings): Promise<Provi
   const isInsecure = issuer.startsWith('http:');
   const extensions = [oidc.enableNonRepudiationChecks, ...(isInsecure ? [oidc.allowInsecureRequests] : [])];
   const config = await oidc.discovery(new URL(issuer), clientId, metadata, clientAuth(clientSecret), {
-    [oidc.customFetch]: boundedFetch,
+    [oidc.customFetch]: boundedFetch(settings.allowPrivate),
     execute: extensions,
   });
   return {
@@ -97,7 +97,7 @@ export function providerFailure(error: unknown): ProviderFailure {
   }
   const chain = causes(error);
   const code = chain.map((each) => each.code).find((each) => each !== undefined) ?? '';
-  const long = chain.find(({ name }) => name === 'AnswerTooLong');
+  const long = chain.find(({ name }) => name === 'AnswerTooLong' || name === 'AddressRefused');
   if (long?.message !== undefined) return { kind: 'unreachable', reason: long.message };
   const late = chain.some(({ name }) => name === 'TimeoutError' || name === 'AbortError');
   if (late || code === 'OAUTH_TIMEOUT') return { kind: 'unreachable', reason: 'it did not answer in time' };

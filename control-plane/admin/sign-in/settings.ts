@@ -6,6 +6,8 @@ import type { Person } from '../../../domain/keys/person.ts';
 /** How the gateway is known to an identity provider. */
 export interface ProviderSettings {
   readonly issuer: string;
+  /** Whether its addresses may be in a private network. */
+  readonly allowPrivate: boolean;
   readonly clientId: string;
   /** Undefined: a public client. */
   readonly clientSecret: string | undefined;

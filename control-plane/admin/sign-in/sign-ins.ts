@@ -10,8 +10,19 @@ import type { SignInSettings, Identity as WrittenIdentity } from '../../../schem
 import type { Variables } from '../../../schemas/variables.ts';
 import type { Granted, SignIn, SignIns } from './settings.ts';
 
-/** `variables`: of the environment, for secrets. Throws as `identityOf` does. */
-export function signInsOf(identities: Readonly<Record<string, WrittenIdentity>>, variables: Variables): SignIns {
+type Written = Readonly<Record<string, WrittenIdentity>>;
+
+/** By the configuration they are made of: anybody may ask for the login page. */
+const known = new WeakMap<Written, SignIns>();
+
+/** `variables`: of the environment of this process, for secrets. Throws as `identityOf` does. */
+export function signInsOf(identities: Written, variables: Variables): SignIns {
+  const made = known.get(identities) ?? makeAll(identities, variables);
+  known.set(identities, made);
+  return made;
+}
+
+function makeAll(identities: Written, variables: Variables): SignIns {
   return new Map(
     Object.entries(identities).flatMap(([name, written]) => {
       const { sign_in: settings } = written;
@@ -37,6 +48,7 @@ function signInOf(name: string, { written, settings, variables }: Sources): Sign
     async provider() {
       return {
         issuer: identity.issuer,
+        allowPrivate: identity.allowPrivate,
         clientId: settings.client_id,
         clientSecret: await secretOf(settings, variables),
         scopes: settings.scopes,
