@@ -30,7 +30,7 @@ const refusalsOfPublic: Refusals = {
 const refusalsOfSessions: Refusals = { 403: ['csrf_refused'] };
 const refusalsOfAdmin: Refusals = {
   400: ['malformed_request', 'ambiguous_credentials', 'secret_in_request'],
-  401: ['invalid_api_key', 'session_ended'],
+  401: ['invalid_api_key', 'invalid_token', 'session_ended'],
   403: ['dashboard_access_denied', 'role_denied'],
   429: ['too_many_failed_logins'],
   500: ['internal_error'],
@@ -43,9 +43,10 @@ const refusalsOfAdminBody: Refusals = {
 };
 const refusalsOfClients: Refusals = {
   400: ['malformed_request', 'invalid_header', 'ambiguous_credentials', 'invalid_user_path'],
-  401: ['invalid_api_key', 'client_credential_missing'],
+  401: ['invalid_api_key', 'invalid_token', 'client_credential_missing'],
   403: ['user_path_denied'],
   500: ['internal_error'],
+  503: ['identity_unavailable'],
 };
 
 /** JSON, an event stream, or bytes of any kind. */
