@@ -28,12 +28,16 @@ export function diffConfigs(
   ];
 }
 
+/** A secret may stand in the place of its file by mistake. */
+const secretPlace = /^identities\..*\.sign_in\.client_secret(_file)?$/;
+
 /** Every value that is not an entry of a list or a provider. */
 function diffSettings(before: AssembledConfig, after: AssembledConfig): ConfigChange[] {
   const [old, present] = [settingsOf(before), settingsOf(after)];
   return [...new Set([...old.keys(), ...present.keys()])].sort().flatMap((name): ConfigChange[] => {
     const [from, to] = [old.get(name), present.get(name)];
     if (isDeepStrictEqual(from, to)) return [];
+    if (secretPlace.test(name)) return [describeChange({ kind: 'setting', name, change: 'changed' }, '')];
     const sides = { ...(from === undefined ? {} : { before: from }), ...(to === undefined ? {} : { after: to }) };
     const scale = scales[name];
     const effect = scale === undefined ? undefined : effectOf({ [name]: scale }, old, present);

@@ -173,3 +173,14 @@ await test('no value that may be a secret is in a change', async (t) => {
   t.equal(changes.length, 3);
   t.notMatch(JSON.stringify(changes), /canary/);
 });
+
+await test('a secret in the place of its file is in no difference', (t) => {
+  const signIn = (file: string): AssembledConfig =>
+    config(
+      `identities: { a.b: { issuer: "https://login.example.com", audience: a, user_path: "/{sub}", sign_in: { client_id: g, public_url: "https://g.example.com", client_secret_file: ${file} } } }\n`,
+    );
+  const changes = diffConfigs(signIn('canary-one'), signIn('canary-two'));
+  t.match(changes, [{ words: 'changed: setting identities.a.b.sign_in.client_secret_file' }]);
+  t.notMatch(JSON.stringify(changes), /canary/);
+  t.end();
+});
