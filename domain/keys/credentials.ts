@@ -18,8 +18,8 @@ export interface Credentials {
 /** The caller of a token. */
 export type Caller =
   | { readonly kind: 'master_key' | 'anonymous'; readonly key?: never }
-  /** `identity`: a token of an identity provider, which stands for a key. `person`: who has signed in there (`keyOfPerson`). */
-  | { readonly kind: 'managed_key' | 'identity' | 'person'; readonly key: AuthKey };
+  /** `identity`: a token of an identity provider, which stands for a key; `certificate`: that of a client, likewise. `person`: who has signed in there (`keyOfPerson`). */
+  | { readonly kind: 'managed_key' | 'identity' | 'certificate' | 'person'; readonly key: AuthKey };
 
 const master: Caller = Object.freeze({ kind: 'master_key' });
 const anonymous: Caller = Object.freeze({ kind: 'anonymous' });

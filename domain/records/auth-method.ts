@@ -6,6 +6,7 @@ const methods: Readonly<Record<Caller['kind'], AuthMethod>> = {
   master_key: 'master_key',
   managed_key: 'api_key',
   identity: 'jwt',
+  certificate: 'certificate',
   person: 'sign_in',
   anonymous: 'no_key',
 };

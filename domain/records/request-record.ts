@@ -10,8 +10,8 @@ import type { AttemptUsage } from './usage.ts';
 export const attemptKinds = ['primary', 'failover', 'retry', 'hedge', 'cache'] as const;
 export type AttemptKind = (typeof attemptKinds)[number];
 
-/** `jwt`: a token of an identity provider. `sign_in`: a person who signed in there. `no_key`: the gateway runs without a master key. */
-export const authMethods = ['api_key', 'jwt', 'master_key', 'no_key', 'sign_in'] as const;
+/** `certificate`: that of the client, at the listener. `jwt`: a token of an identity provider. `sign_in`: a person who signed in there. `no_key`: the gateway runs without a master key. */
+export const authMethods = ['api_key', 'certificate', 'jwt', 'master_key', 'no_key', 'sign_in'] as const;
 export type AuthMethod = (typeof authMethods)[number];
 
 /**

@@ -92,10 +92,15 @@ export function authenticate(
     throw refusal('ambiguous_credentials');
   }
   // A key that is sent with a request is about this request; the certificate is about all that come over the connection.
-  if (authorization === undefined && apiKey === undefined) {
+  const ofCertificate = (): Principal | undefined => {
     const judged = certificates.judge(request.socket);
-    if (judged?.key !== undefined) return principalOf({ kind: 'identity', key: judged.key }, exchange);
-    if (judged !== undefined) throw refusalOfCertificate(judged.refused, exchange, failedLogins);
+    if (judged?.refused !== undefined) throw refusalOfCertificate(judged.refused, exchange, failedLogins);
+    return judged && principalOf({ kind: 'certificate', key: judged.key }, exchange);
+  };
+  const showsNothing = authorization === undefined && apiKey === undefined;
+  if (showsNothing) {
+    const principal = ofCertificate();
+    if (principal !== undefined) return principal;
   }
   // A connection is only compared with what it has sent itself, so the time this takes reveals nothing about other keys.
   const before = accepted.get(request.socket);
@@ -138,7 +143,9 @@ export function authenticate(
     if (shown === undefined || credentials.isComplete) throw refusal('invalid_api_key');
     throw refusal('store_unavailable', { headers: { 'retry-after': '1' } });
   }
-  return letIn(caller);
+  // A gateway without a master key. What is no key does not free a client of its certificate. It is not remembered, because with another
+  // configuration it may be a token.
+  return showsNothing ? letIn(caller) : (ofCertificate() ?? principalOf(caller, exchange));
 }
 
 /** A token has the rights of the configuration in force. */

@@ -195,6 +195,22 @@ await test('a key that expires or is revoked is refused on a connection that kno
   t.match(failedLogins.counts(), { expired: expired + 1, revoked: revokedBefore + 1 });
 });
 
+await test('without a master key, what is no key hides neither a certificate nor a later token', (t) => {
+  const socket = new Socket();
+  const parts = { failedLogins, authorityMs: () => 0, tokenKeys: noTokens, certificates: noCertificates };
+  const certificates = { ...noCertificates, judge: () => ({ key: keyOf('certificate:ann', { user_path: '/ann' }) }) };
+  for (const way of [{}, { 'x-api-key': 'x' }, { Authorization: 'Basic x' }, {}] as Record<string, string>[]) {
+    const caller = authenticate(exchangeOf(way, socket), open, { ...parts, certificates });
+    t.match(caller, { kind: 'certificate', keyId: 'certificate:ann', userPath: '/ann' }, JSON.stringify(way));
+  }
+  const key = { 'x-api-key': 'sk-gw-a' };
+  t.match(showing(key, open, 0, socket), { kind: 'anonymous' });
+  const tokenKeys = { ...noTokens, known: () => keyOf('company:bob', { user_path: '/bob' }) };
+  const caller = authenticate(exchangeOf(key, socket), open, { ...parts, tokenKeys });
+  t.match(caller, { keyId: 'company:bob', userPath: '/bob' }, 'an identity that came later');
+  t.end();
+});
+
 await test('a wrong key is always 401, however many were tried', async (t) => {
   const statuses = new Set<number>();
   for (let count = 0; count < 50; count += 1) {

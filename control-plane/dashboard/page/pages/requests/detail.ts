@@ -63,6 +63,7 @@ function Facts({ entry }: OfEntry): View {
     master_key: 'the master key',
     no_key: 'none',
     api_key: 'a key',
+    certificate: 'a certificate',
     jwt: 'a token',
     sign_in: 'a sign-in',
   }[auth_method ?? 'no_key'];
