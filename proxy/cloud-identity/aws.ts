@@ -28,7 +28,8 @@ export function awsSource(settings: AwsSettings, tags: SessionTags = {}): TokenS
   return {
     describe: () => (role === undefined ? `AWS ${chainName(settings)}` : `AWS role ${role}${tagNames(tags)}`),
     async fetch() {
-      const aws = await loadPackage(packageName, () => import('@aws-sdk/credential-providers'));
+      // Its default: a build gives a package in CommonJS no other name.
+      const { default: aws } = await loadPackage(packageName, () => import('@aws-sdk/credential-providers'));
       const clock = new IssuerClock();
       const init = { clientPlugins: [clock.plugin], clientConfig: clientOf(settings) };
       const newChain = (): Chain => aws.fromNodeProviderChain({ ...init, ...profileOf(settings) });
