@@ -20,7 +20,11 @@ const company = {
   allowed_models: ['fake/fake-small'],
   rights: [{ when: "'admins' in claims.groups", allowed_models: ['*'], dashboard: { role: 'admin', user_path: '/' } }],
 };
-const identities = (more: object = {}) => ({ 'identities.yaml': { identities: { company: { ...company, ...more } } } });
+/** Nobody answers there. */
+const gone = { ...company, issuer: 'http://127.0.0.1:1' };
+const identities = (more: object = {}) => ({
+  'identities.yaml': { identities: { company: { ...company, ...more }, gone } },
+});
 const fleet = await shareFleet({
   store: 'sqlite',
   upstream,
@@ -65,6 +69,9 @@ await test('each door refuses in its own envelope, and says which check failed',
   for (const path of ['/v1/models', '/v1/usage', '/p/fake/models', '/admin/usage/summary', '/admin/explain?model=x'])
     t.equal((await first.fetch(path, as(expired))).status, 401, path);
   t.match(await (await first.fetch('/admin/usage/summary', as(expired))).json(), { code: 'invalid_token', message });
+  const unreached = await ask(first, '/', {}, as(await idp.sign({ iss: gone.issuer })));
+  t.match([unreached.status, unreached.headers.get('retry-after')], [503, '1']);
+  t.match(unreached.text, /"identity_unavailable"/);
   const stranger = await idp.sign({ iss: 'https://elsewhere.example.com' });
   t.match((await ask(first, '/', {}, as(stranger))).text, /"invalid_api_key"/);
   const line = /"reason":"expired","identity":"company","check":"exp"/;

@@ -7,6 +7,27 @@ import { sampleKey } from '../support/managed-state.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { sampleConfig } from './sample-config.ts';
 
+await test('what a token opened ends with the token', async (t) => {
+  const snapshot = compile(sampleConfig({}), '', credentialsOf('first', []));
+  const token = sampleKey('token', { id: 'company:ann' });
+  let holds = true;
+  const tokenKeys = { now: () => (holds ? token : undefined) };
+  const streams = createKeyStreams(
+    () => snapshot,
+    () => 0,
+    tokenKeys,
+  );
+  const cut = new Set<string>();
+  const unwatch = [
+    streams.watch({ keyId: token.id, tokenKey: token }, () => void cut.add('session'), true),
+    streams.watch({ keyId: token.id, tokenKey: token }, () => void cut.add('stream')),
+  ];
+  t.teardown(() => unwatch.map((end) => end()));
+  holds = false;
+  await waitFor('the session', () => cut.has('session'));
+  t.same([...cut], ['session'], 'streams of models go on, as with keys');
+});
+
 await test('a session ends when its key has expired by the clock as it is then, or another master key is in force', async (t) => {
   const expiresAtMs = 1_000_000;
   const keys = [sampleKey('a', { id: 'a', expiresAtMs }), sampleKey('b', { id: 'b' })];
