@@ -18,6 +18,7 @@ await test('without a proxy nothing is converged, and nothing is behind', async 
     drained_targets: [],
     last_rejected_config: null,
     secret_problems: [],
+    identities: [],
     store: {
       engine: 'sqlite',
       status: 'up',

@@ -21,9 +21,9 @@ const company = {
   rights: [{ when: "'admins' in claims.groups", allowed_models: ['*'], dashboard: { role: 'admin', user_path: '/' } }],
 };
 /** Nobody answers there. */
-const gone = { ...company, issuer: 'http://127.0.0.1:1' };
+const unreachable = { ...company, issuer: 'http://127.0.0.1:1' };
 const identities = (more: object = {}) => ({
-  'identities.yaml': { identities: { company: { ...company, ...more }, gone } },
+  'identities.yaml': { identities: { company: { ...company, ...more }, unreachable } },
 });
 const fleet = await shareFleet({
   store: 'sqlite',
@@ -69,7 +69,7 @@ await test('each door refuses in its own envelope, and says which check failed',
   for (const path of ['/v1/models', '/v1/usage', '/p/fake/models', '/admin/usage/summary', '/admin/explain?model=x'])
     t.equal((await first.fetch(path, as(expired))).status, 401, path);
   t.match(await (await first.fetch('/admin/usage/summary', as(expired))).json(), { code: 'invalid_token', message });
-  const unreached = await ask(first, '/', {}, as(await idp.sign({ iss: gone.issuer })));
+  const unreached = await ask(first, '/', {}, as(await idp.sign({ iss: unreachable.issuer })));
   t.match([unreached.status, unreached.headers.get('retry-after')], [503, '1']);
   t.match(unreached.text, /"identity_unavailable"/);
   const stranger = await idp.sign({ iss: 'https://elsewhere.example.com' });
