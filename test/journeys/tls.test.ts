@@ -1,4 +1,5 @@
 // HTTPS at both planes, with certificates of a private authority: official clients, streams and sessions, and a renewal that no client notices.
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, getCACertificates, type PeerCertificate, setDefaultCACertificates } from 'node:tls';
 import Anthropic from '@anthropic-ai/sdk';
@@ -6,7 +7,7 @@ import { OpenAI } from 'openai';
 import { t as suite, test } from 'tap';
 import { startFakeRealtime } from '../support/fake-realtime.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { masterKey, startGateway } from '../support/gateway.ts';
+import { masterKey, startGateway, writeStartConfig } from '../support/gateway.ts';
 import { mountListener } from '../support/listener-files.ts';
 import { startProcess } from '../support/process.ts';
 import { openSession } from '../support/realtime-client.ts';
@@ -31,24 +32,25 @@ const speaking = {
 };
 const fake = { type: 'openai', base_url: upstream.url, api_key: 'sk-none', models: upstream.models };
 const config = { server: { tls: files }, admin: { tls: files }, providers: { fake, speaking } };
+mkdirSync(env.GATEWAY_CONFIG);
+writeStartConfig(env.GATEWAY_CONFIG, { config });
+const controlPlane = await startProcess({
+  t: suite,
+  entry: 'control-plane/main.ts',
+  env: { ...env, GATEWAY_ADMIN_PORT: '0' },
+});
 const gateway = await startGateway(suite, {
   home,
   config,
   authority: authority.cert,
   env: {
     GATEWAY_WORKERS: '2',
-    GATEWAY_CONTROL_PLANE_URL: 'https://127.0.0.1:1',
+    GATEWAY_CONTROL_PLANE_URL: controlPlane.address,
     GATEWAY_CONTROL_PLANE_CA_FILE: mount.path('ca.crt'),
   },
 });
 const dispatcher = new Agent({ connect: { ca: authority.cert } });
 suite.teardown(() => dispatcher.destroy());
-const controlPlane = await startProcess({
-  t: suite,
-  entry: 'control-plane/main.ts',
-  env: { ...env, GATEWAY_ADMIN_PORT: '0' },
-});
-await gateway.restart({ GATEWAY_CONTROL_PLANE_URL: controlPlane.address });
 await gateway.process.waitForLine('all workers serve');
 const messages = [{ role: 'user' as const, content: 'hello' }];
 
