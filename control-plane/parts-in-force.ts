@@ -8,6 +8,7 @@ import {
   manualRules,
 } from '../domain/documents/kinds.ts';
 import type { ManagedKind, StoredDocument } from '../domain/documents/managed-kind.ts';
+import { dashboardPaths } from '../domain/identities/dashboard-paths.ts';
 import type { AssembledConfig } from '../gitops/assemble/assembled.ts';
 import type { TokenKeys } from '../plane/identities/token-keys.ts';
 import type { PartInForce } from '../plane/put-in-force.ts';
@@ -17,6 +18,7 @@ import type { Document } from '../store/state/state-store.ts';
 import type { ConfigInForce } from './config-in-force.ts';
 import type { DocumentsInForce } from './documents-in-force.ts';
 import { datedRule, type KeptDates } from './managed/declared-dates.ts';
+import { notePathsOfPeople } from './managed/key-index.ts';
 import { storedKind } from './managed/stored-kind.ts';
 import type { OpenBudgets } from './open-budgets.ts';
 
@@ -41,6 +43,13 @@ export function configParts(
     { name: 'listener', prepare: ({ admin, material }) => secure.prepare(secureSettings(admin.tls, material)) },
     { name: 'keys', prepare: ({ keys }) => managed.prepareConfigKeys(keys) },
     { name: 'identities', prepare: ({ identities }) => tokenKeys.prepare(identities) },
+    {
+      name: 'paths of people',
+      prepare: ({ identities }) => {
+        const paths = dashboardPaths(identities);
+        return () => notePathsOfPeople(paths);
+      },
+    },
     {
       name: 'dates of rules',
       prepare: () => () => declaredDates.update(config.rules.map(datedRule), nowMs()),

@@ -22,6 +22,14 @@ export function noteDeclaredKeys(keys: readonly Pick<AuthKey, 'userPath' | 'role
   declaredDashboards = new Set(dashboards.map(({ userPath = '/' }) => foldUserPath(userPath)));
 }
 
+/** Whether people and tokens can have dashboard access for a folded path (`dashboardPaths`). */
+let areOfPeople: (folded: string) => boolean = () => false;
+
+/** From now on these paths count as those of keys with dashboard access. */
+export function notePathsOfPeople(paths: (folded: string) => boolean): void {
+  areOfPeople = paths;
+}
+
 export class KeyIndex {
   #documents: readonly Document[] = [];
   /** What the order, and what the counts are of: each goes over to another state when it is asked for. */
@@ -53,11 +61,11 @@ export class KeyIndex {
     return this.#within.get(foldUserPath(path)) ?? 0;
   }
 
-  /** Whether a key with dashboard access has this path. */
+  /** Whether a key with dashboard access has this path, or a person or a token can have it. */
   hasDashboard(path: string): boolean {
     this.#count();
     const folded = foldUserPath(path);
-    return this.#dashboards.has(folded) || declaredDashboards.has(folded);
+    return this.#dashboards.has(folded) || declaredDashboards.has(folded) || areOfPeople(folded);
   }
 
   #count(): void {

@@ -3,7 +3,7 @@ import { foldUserPath, spelledAs } from '../../domain/user-path.ts';
 import { isScoped, type Operator } from '../authenticate.ts';
 import { type KeyIndex, pathsAbove } from './key-index.ts';
 
-/** The path of a scoped operator, and those above it that dashboard keys administer; none for an operator of the whole gateway. */
+/** The path of a scoped operator, and those above it that dashboard keys, people or tokens administer; none for an operator of the whole gateway. */
 export function scopesOf(operator: Operator, keys: Pick<KeyIndex, 'hasDashboard'>): readonly string[] {
   if (!isScoped(operator)) return [];
   const [own, ...above] = pathsAbove(foldUserPath(operator.userPath));

@@ -1,8 +1,10 @@
 // Keys that the configuration declares, at the admin API: listed, never changed, and beside stored keys with the same secret.
 import { test } from 'tap';
 import { DocumentsInForce } from '../../control-plane/documents-in-force.ts';
+import { notePathsOfPeople } from '../../control-plane/managed/key-index.ts';
 import { createTwinWarnings } from '../../control-plane/twin-keys.ts';
 import { managedKeys } from '../../domain/documents/kinds.ts';
+import { dashboardPaths } from '../../domain/identities/dashboard-paths.ts';
 import { authKey, authKeyBody } from '../../domain/keys/auth-key.ts';
 import { configKeys } from '../../domain/keys/config-key.ts';
 import { credentialsOf, identify } from '../../domain/keys/credentials.ts';
@@ -141,6 +143,29 @@ await test('dashboard keys below the path of a declared one give it no further r
   await stand.settled();
   const refused = await issue({ user_path: '/team-a/sub/bob' }, String(body['value']));
   t.match(refused, { status: 409, body: { code: 'too_many_auth_keys' } });
+});
+
+await test('dashboard keys below the path of a person give it no further room', async (t) => {
+  const stand = await startKeyServer(t, { quotas: { max_keys_per_scope: 2 } });
+  await stand.issue({ user_path: '/team/ann/other' });
+  const { value } = await stand.issue({ user_path: '/Team/ann/sub', dashboard_access: true });
+  const issue = () => stand.ask('POST', '/admin/auth-keys', { name: 'one', user_path: '/team/ann/sub/x' }, value);
+  t.teardown(() => notePathsOfPeople(() => false));
+  for (const [user_path, where] of [
+    [undefined, '/Team/ann'],
+    ['/{groups[0]}', '/Team'],
+    ['/team', '/Team'],
+    ['{+unit}', '/Team/ann'],
+  ] as const) {
+    const dashboard = { role: 'admin' as const, ...(user_path && { user_path }) };
+    notePathsOfPeople(
+      dashboardPaths({ company: { user_path: '/{groups[0]}/{sub}', rights: [{ when: 'true', dashboard }] } }),
+    );
+    const message = new RegExp(`2 keys at and below ${where} `);
+    t.match((await issue()).body, { code: 'too_many_auth_keys', message }, String(user_path));
+  }
+  notePathsOfPeople(dashboardPaths({ company: { user_path: '/{sub}', rights: [{ when: 'true', labels: ['a'] }] } }));
+  t.match(await issue(), { status: 201 }, 'nobody administers the paths above');
 });
 
 await test('a stored key with the same secret', (t) => {
