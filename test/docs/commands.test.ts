@@ -81,7 +81,8 @@ for (const page of here) {
 }
 
 await test('commands that are not run here are known', (t) => {
-  const texts = [...here, ...Object.keys(elsewhere)].flatMap(commandsOf).map(({ text }) => text);
+  const examples = globSync('examples/*/README.md', { cwd: top });
+  const texts = [...here, ...Object.keys(elsewhere), ...examples].flatMap(commandsOf).map(({ text }) => text);
   t.same(
     notRun.filter(([command]) => !texts.some((text) => command.test(text))),
     [],

@@ -211,6 +211,47 @@ await test('without a master key, what is no key hides neither a certificate nor
   t.end();
 });
 
+await test('on one connection every credential stands for its own caller, whatever came before it', async (t) => {
+  const socket = new Socket();
+  const known = credentialsOf(digestOf('sk-master'), [keyOf('a', { user_path: '/a' })]);
+  const token = (id: string): AuthKey => ({ ...keyOf(id, { user_path: `/${id}` }), token: {} as never });
+  const tokens = new Map(['ann', 'bob'].map((id) => [digestOf(id), token(id)]));
+  const parts = {
+    failedLogins,
+    authorityMs: () => 0,
+    tokenKeys: {
+      ...noTokens,
+      known: (digest: string) => tokens.get(digest),
+      now: (key: AuthKey) => tokens.get(digestOf(key.id)),
+    },
+    certificates: { ...noCertificates, judge: () => ({ key: token('certificate') }) },
+  };
+  const login = { Authorization: 'Bearer of-a-provider' };
+  const callers: [Record<string, string>, caller: string | undefined][] = [
+    [{ Authorization: 'Bearer sk-gw-a' }, 'a'],
+    [{}, 'certificate'],
+    [{ Authorization: 'Bearer ann' }, 'ann'],
+    [{ Authorization: 'Bearer sk-master' }, undefined],
+    [{ ...login, 'x-gateway-key': 'bob' }, 'bob'],
+    [{ ...login, 'x-gateway-key': 'ann' }, 'ann'],
+    [{ 'x-api-key': 'bob' }, 'bob'],
+    [{ ...login, 'x-gateway-key': 'sk-gw-a' }, 'a'],
+  ];
+  for (const [first, own] of callers)
+    for (const [second, other] of callers)
+      for (const [headers, keyId] of [[first, own] as const, [second, other] as const]) {
+        const principal = await authenticate(exchangeOf(headers, socket), known, parts);
+        if (principal.keyId !== keyId) t.equal(principal.keyId, keyId, JSON.stringify({ first, second, headers }));
+      }
+  const ask = (headers: Record<string, string>) => authenticate(exchangeOf(headers, socket), known, parts) as Principal;
+  t.match(ask({ 'x-api-key': 'ann' }), { userPath: '/ann' });
+  tokens.set(digestOf('ann'), { ...token('ann'), userPath: '/moved' });
+  t.match(ask({ 'x-api-key': 'ann' }), { userPath: '/moved' }, 'another mapping');
+  tokens.delete(digestOf('ann'));
+  t.match(await refusedBy(() => ask({ 'x-api-key': 'ann' })), { code: 'invalid_api_key' }, 'denied');
+  t.match(await refusedBy(() => ask(login)), { code: 'invalid_api_key' }, 'a certificate vouches for no wrong key');
+});
+
 await test('a wrong key is always 401, however many were tried', async (t) => {
   const statuses = new Set<number>();
   for (let count = 0; count < 50; count += 1) {

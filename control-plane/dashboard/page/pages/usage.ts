@@ -15,6 +15,7 @@ import { rangeOf, ZoneNote } from '../parts/time-range.ts';
 import { linkTo, place } from '../router.ts';
 import { session } from '../session-state.ts';
 import { localTime, parseTime } from '../time.ts';
+import { noteOfUnlisted } from './keys/key.ts';
 import { StopButton } from './rate-limits/stop.ts';
 import { columnsFor } from './usage/columns.ts';
 import { CsvButton } from './usage/csv-button.ts';
@@ -172,7 +173,7 @@ function namedRows(rows: readonly UsageRow[], { by }: Way, { above, keys }: Name
       return {
         ...row,
         name: names.get(auth_key_id) ?? auth_key_id,
-        note: names.has(auth_key_id) ? auth_key_id : 'deleted, or not yours to see',
+        note: names.has(auth_key_id) ? auth_key_id : noteOfUnlisted(auth_key_id),
       };
     return { ...row, name: user_path, query: { user_path, by: 'model' } };
   });

@@ -67,3 +67,9 @@ export function filterOf(query: URLSearchParams, nowMs: number): (key: Key) => b
     return sought === '' || texts.some((text) => text?.toLowerCase().includes(sought) === true);
   };
 }
+
+/** What is said beside an id that is not in the list of keys. Those of tokens, certificates and people are `NAME:SUBJECT`. */
+export function noteOfUnlisted(id: string): string {
+  const isOfIdentity = id.includes(':') && !id.startsWith('config:');
+  return isOfIdentity ? 'by an identity, not by a key' : 'deleted, or not yours to see';
+}

@@ -10,7 +10,7 @@ import { Loaded } from '../../parts/states.ts';
 import { TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
 import { session } from '../../session-state.ts';
-import { type Key, keysPath } from '../keys/key.ts';
+import { type Key, keysPath, noteOfUnlisted } from '../keys/key.ts';
 import { StopButton } from '../rate-limits/stop.ts';
 import { type Entry, isChange, sessionName, statusWords, titleOf, toneOf } from './entry.ts';
 import { Bodies, Revisions, usageWords, useCost } from './records.ts';
@@ -111,7 +111,7 @@ function KeyName({ id }: { readonly id: string }): View {
   const keys = useLoad<readonly Pick<Key, 'id' | 'name'>[]>(keysPath);
   const name = keys.body?.find((key) => key.id === id)?.name;
   if (name === undefined)
-    return html`<code class="foreign">${id}</code>${keys.body !== undefined && html` <span class="quiet small">deleted, or not yours to see</span>`}`;
+    return html`<code class="foreign">${id}</code>${keys.body !== undefined && html` <span class="quiet small">${noteOfUnlisted(id)}</span>`}`;
   return html`<a class="foreign" href=${linkTo('/keys', { key: id })}>${name}</a> <code class="quiet small foreign">${id}</code>`;
 }
 
