@@ -31,7 +31,11 @@ export function programFile(name: ProgramName): string {
   return existsSync(source) ? source : join(top, `${name}.js`);
 }
 
+/** Half of the memory of a plan is what its readers have just read. */
+const planFlags: readonly string[] = ['--max-semi-space-size=4'];
+
 /** What Node is called with to run a program: its flags, then the file. */
 export function programCommand(name: ProgramName): readonly string[] {
-  return [...(name === 'proxy' ? proxyFlags : []), programFile(name)];
+  const flags = name === 'proxy' ? proxyFlags : name === 'plan' ? planFlags : [];
+  return [...flags, programFile(name)];
 }

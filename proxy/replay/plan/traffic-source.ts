@@ -12,7 +12,7 @@ import {
 } from '../../../domain/records/traffic.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
 import { openRecordStore } from '../../../store/records/open-records.ts';
-import type { Span } from '../../../store/records/record-store.ts';
+import type { Span, TrafficCursor, TrafficPage } from '../../../store/records/record-store.ts';
 
 export interface Traffic {
   /** As messages name it. */
@@ -25,7 +25,7 @@ export interface Traffic {
 export class TrafficMistake extends Error {}
 
 /** Entries of a database that are read at once. */
-const pageLength = 2_000;
+const pageLength = 500;
 /** Lines of a file that are handed on at once. */
 const batchLength = 500;
 const databaseUrl = /^postgres(ql)?:\/\//;
@@ -90,12 +90,13 @@ function ofDatabase(options: Parameters<typeof openRecordStore>[0], name: string
   async function* lines(): AsyncGenerator<readonly TrafficLine[]> {
     const store = openRecordStore({ ...options, timeoutMs: 60_000 });
     try {
-      let after: Awaited<ReturnType<typeof store.traffic>>['next'];
-      do {
-        const page = await store.traffic({ span, after, most: pageLength, succeeded: 1 });
-        yield page.lines;
-        after = page.next;
-      } while (after !== undefined);
+      const read = (after?: TrafficCursor) => store.traffic({ span, after, most: pageLength, succeeded: 1 });
+      // The thread of the store reads the next page while this one is replayed.
+      for (let coming: ReturnType<typeof read> | undefined = read(); coming !== undefined; ) {
+        const { lines, next }: TrafficPage = await coming;
+        coming = next && read(next);
+        yield lines;
+      }
     } finally {
       await store.close();
     }
