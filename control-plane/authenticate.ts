@@ -13,7 +13,7 @@ import {
   identify,
 } from '../domain/keys/credentials.ts';
 import { isEnded, noEndedSessions } from '../domain/keys/ended-sessions.ts';
-import { identifySession, nobody, type PeopleInForce } from '../domain/keys/identify-session.ts';
+import { identifySession, noPeople, type PeopleInForce } from '../domain/keys/identify-session.ts';
 import { type Person, personId } from '../domain/keys/person.ts';
 import { lackOf, mayDo, type Role } from '../domain/keys/role.ts';
 import { digestOf } from '../domain/keys/secret.ts';
@@ -59,7 +59,7 @@ type OpenSession = Extract<BrowserSession, { readonly kind: 'open' }>;
 export interface AccessParts {
   /** The keys in force. */
   credentials(): Credentials;
-  /** The people who may be signed in; absent: nobody. */
+  /** The people who may be signed in; absent: none. */
   people?(): PeopleInForce;
   readonly failedLogins: FailedLogins;
   /** Hears of each of them, too. */
@@ -285,7 +285,7 @@ function inForceNow(
   const { key, session } = operator;
   if (session !== undefined && (session.endsAtMs <= nowMs() || isEnded(session, endedSessions))) return undefined;
   if (key === undefined) return operator.masterKeyDigest === masterKeyDigest ? operator : undefined;
-  if (session?.person !== undefined) return (people?.() ?? nobody)(session.person) ? operator : undefined;
+  if (session?.person !== undefined) return (people?.() ?? noPeople)(session.person) ? operator : undefined;
   const now = key.token === undefined ? keys.get(key.digest) : tokenKeys?.now(key);
   try {
     return operatorWith(now?.id === key.id ? now : undefined, nowMs());

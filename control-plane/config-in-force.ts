@@ -8,7 +8,7 @@ import type { BudgetPrerequisites } from '../domain/budgets/merge-budgets.ts';
 import { sayUnpriced } from '../domain/budgets/unpriced.ts';
 import { type Anchors, defaultAnchors } from '../domain/budgets/window.ts';
 import { peopleInForce } from '../domain/identities/people.ts';
-import { nobody, type PeopleInForce } from '../domain/keys/identify-session.ts';
+import { noPeople, type PeopleInForce } from '../domain/keys/identify-session.ts';
 import { type KnownModels, knownModels, nothingKnown } from '../domain/rules/known-models.ts';
 import type { RulePrerequisites } from '../domain/rules/obstacle.ts';
 import { compileRules, type Rule } from '../domain/rules/rule.ts';
@@ -42,7 +42,7 @@ export class ConfigInForce {
   /** The defaults at first. References to variables are unexpanded; it may hold secrets. Without what operators have set. */
   declared: AssembledConfig = defaultConfig();
   /** Who may be signed in to the dashboard. */
-  people: PeopleInForce = nobody;
+  people: PeopleInForce = noPeople;
   /** Of `server.trusted_proxies`; undefined: none. */
   trustedProxies: TrustedProxies | undefined;
   models: ModelNames = modelNames({ providers: {} });

@@ -6,14 +6,14 @@ import type { Session } from './session.ts';
 /** Whether the configuration in force still gives a person what its session says. */
 export type PeopleInForce = (person: Person) => boolean;
 
-/** Nobody can sign in. */
-export const nobody: PeopleInForce = () => false;
+/** There are none. */
+export const noPeople: PeopleInForce = () => false;
 
 /** Undefined: the key is not valid any more, or the person has these rights no longer. `nowMs`: Unix milliseconds. */
 export function identifySession(
   { digest, person }: Pick<Session, 'digest' | 'person'>,
   credentials: Credentials,
-  { people = nobody, nowMs }: { readonly people?: PeopleInForce | undefined; readonly nowMs: number },
+  { people = noPeople, nowMs }: { readonly people?: PeopleInForce | undefined; readonly nowMs: number },
 ): Caller | undefined {
   if (person === undefined) return identifyDigest(digest, credentials, nowMs);
   return people(person) ? { kind: 'person', key: keyOfPerson(person) } : undefined;

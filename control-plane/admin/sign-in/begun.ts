@@ -16,7 +16,7 @@ export interface BegunSignIn {
   readonly state: string;
   /** In the ID token. */
   readonly nonce: string;
-  /** Of PKCE: whoever has stolen the code cannot exchange it without this. */
+  /** Of PKCE: a stolen code cannot be exchanged without this. */
   readonly verifier: string;
   /** The page of the dashboard that is shown afterwards. */
   readonly page: string;

@@ -1,4 +1,4 @@
-// Asks an identity provider: its answer is bounded in time and size, so that one that hangs or sends without end holds nobody up. Addresses that its
+// Asks an identity provider: its answer is bounded in time and size, so that one that hangs or sends without end holds up no request. Addresses that its
 // documents name are dialled by the same rules as those of the configuration.
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
