@@ -93,9 +93,9 @@ function ofDatabase(options: Parameters<typeof openRecordStore>[0], name: string
       const read = (after?: TrafficCursor) => store.traffic({ span, after, most: pageLength, succeeded: 1 });
       // The thread of the store reads the next page while this one is replayed.
       for (let coming: ReturnType<typeof read> | undefined = read(); coming !== undefined; ) {
-        const { lines, next }: TrafficPage = await coming;
-        coming = next && read(next);
-        yield lines;
+        const page: TrafficPage = await coming;
+        coming = page.next && read(page.next);
+        yield page.lines;
       }
     } finally {
       await store.close();
