@@ -277,6 +277,18 @@ export function operatorNow(
   return now !== undefined && lackOf(now, needed) === undefined ? now : undefined;
 }
 
+/**
+ * The operator of a request whose body has come, which may take a minute, with the rights that it has by then. Throws 401 `invalid_api_key`, of a
+ * session `session_ended`, and what `refuseLesser` throws.
+ */
+export function operatorAfterBody(operator: Operator, access: AccessParts, needed: Right): Operator {
+  const now = inForceNow(operator, access);
+  const { session } = operator;
+  if (now === undefined) throw session === undefined ? unknownKey() : refusal('session_ended');
+  refuseLesser(now, needed);
+  return session === undefined ? now : { ...now, session };
+}
+
 function inForceNow(
   operator: Operator,
   { credentials, people, nowMs, tokenKeys }: Pick<AccessParts, 'credentials' | 'people' | 'nowMs' | 'tokenKeys'>,

@@ -18,6 +18,7 @@ import {
   anonymous,
   authenticate,
   type Operator,
+  operatorAfterBody,
   refuseForeign,
   refuseLesser,
   secretsOf,
@@ -137,10 +138,7 @@ export function createServer({ logger, metrics, access, readiness, writes }: Ser
     // Many clients send a content type without a body. A route that needs a body checks for it.
     if (hasNoBody(request.raw)) delete request.raw.headers['content-type'];
   });
-  app.addHook('preHandler', async ({ body, routeOptions }) => {
-    const leaked = routeOptions.config.access === 'public' ? undefined : secretInBody(body, secretsOf(access));
-    if (leaked !== undefined) throw leaked;
-  });
+  app.addHook('preHandler', async (request) => lookAgain(request, access));
   // Before the answer is sent: a client that does not wait for it has written all the same.
   app.addHook('onSend', async (request, { statusCode }) => {
     if (writes !== undefined && isWrite(request)) writes(writeOf(request, statusCode, access));
@@ -227,6 +225,16 @@ async function refusalOfStranger(request: FastifyRequest, access: AccessParts): 
   } catch (error) {
     return asRefusal(error as Error, request);
   }
+}
+
+/** Once the body has come: throws when the operator has lost its right meanwhile, and when a secret stands in the body. */
+function lookAgain(request: FastifyRequest, access: AccessParts): void {
+  const { body, method, operator, routeOptions } = request;
+  const needed = accessOf(method, routeOptions.url ?? '', routeOptions.config.access);
+  if (needed === 'public' || body === undefined) return;
+  request.operator = operatorAfterBody(operator, access, needed);
+  const leaked = secretInBody(body, secretsOf(access));
+  if (leaked !== undefined) throw leaked;
 }
 
 /** Throws the refusal of a request whose operator has not the right that it needs, or whose address holds a secret. */

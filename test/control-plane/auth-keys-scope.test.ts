@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Test, test } from 'tap';
 import { authKeyKind } from '../../domain/keys/auth-key.ts';
 import { stateFilePath } from '../../store/state/sqlite/file.ts';
+import { openRaw } from '../support/raw-http.ts';
 import { type Stand, startKeyServer } from './auth-keys-server.ts';
 
 const path = '/admin/auth-keys';
@@ -194,6 +195,44 @@ await test('an operator whose key has just lost its rights changes nothing, even
       t.ok(verdicts.has(`${answer.status} ${String(answer.body['code'])}`), `${method} ${below}: ${answer.text}`);
     t.equal(await revision(stand), before);
   }
+});
+
+await test('a key that is revoked, or has a lesser role, while its body comes writes nothing', async (t) => {
+  let admitted = Promise.withResolvers<void>();
+  const stand = await startKeyServer(t, {
+    register(app) {
+      app.addHook('onRequest', async () => admitted.resolve());
+      app.post('/admin/things', { config: { access: { role: 'admin', reach: 'subtree' } } }, () => ({ done: true }));
+    },
+  });
+  const body = '{"a": "thing"}';
+  const change: [method: string, below: string, body: object | undefined][] = [
+    ['POST', '/deactivate', undefined],
+    ['PUT', '/dashboard-access', { dashboard_access: true, role: 'viewer' }],
+    ['PATCH', '', { name: 'the same rights' }],
+  ];
+  const answers: (number | undefined)[] = [];
+  for (const [method, below, changed] of change) {
+    const { id, value } = await stand.issue({ user_path: '/team', dashboard_access: true });
+    const connection = await openRaw(stand.port, { t });
+    const lines = [
+      'POST /admin/things HTTP/1.1',
+      'host: a',
+      `authorization: Bearer ${value}`,
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+    ];
+    admitted = Promise.withResolvers();
+    await connection.send(`${lines.join('\r\n')}\r\n\r\n${body.slice(0, 5)}`);
+    await admitted.promise;
+    const { status, text } = await stand.ask(method, `${path}/${id}${below}`, changed);
+    t.ok(status < 300, text);
+    await stand.settled();
+    await connection.send(body.slice(5));
+    await connection.waitFor(({ responses }) => responses[0]?.complete === true);
+    answers.push(connection.exchange().responses[0]?.status);
+  }
+  t.same(answers, [401, 403, 200]);
 });
 
 await test('a scope and the gateway hold so many keys', async (t) => {
