@@ -94,7 +94,7 @@ export function compile(
     upstreams: Object.freeze(upstreams),
     providers: Object.freeze(new Set(providerNames.map(foldCase))),
     people: peopleInForce(config.identities),
-    ownIssuers: new Set(Object.values(config.identities).map(({ issuer }) => issuer)),
+    ownIssuers: Object.freeze(new Set(Object.values(config.identities).map(({ issuer }) => issuer))),
     credentials,
   });
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import tap, { type Test, test } from 'tap';
+import { t as suite, type Test, test } from 'tap';
 import { azureSource } from '../../../proxy/cloud-identity/azure.ts';
 import type { TokenSource } from '../../../proxy/cloud-identity/token-source.ts';
 import type { AzureIdentity } from '../../../schemas/types.ts';
@@ -26,7 +26,7 @@ interface Stand {
 }
 
 /** One for all tests: the package keeps where it found the identity of the machine. */
-const server = await startTokenServer(tap);
+const server = await startTokenServer(suite);
 setDefaultCACertificates([...getCACertificates('default'), server.authority]);
 process.env['AZURE_POD_IDENTITY_AUTHORITY_HOST'] = server.url;
 
