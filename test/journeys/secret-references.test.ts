@@ -1,5 +1,5 @@
 // Secrets by reference: read from files and from a vault, renewed while the gateway runs, kept while the vault is down, and shown nowhere.
-import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
 import { checkConfig } from '../../gitops/cli/check.ts';
@@ -7,6 +7,7 @@ import { startFakeClouds } from '../support/fake-clouds.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFakeVault } from '../support/fake-vault.ts';
 import { startGateway } from '../support/gateway.ts';
+import { filesBelow } from '../support/stored-bytes.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -154,10 +155,7 @@ await test('an edit waits for a secret that is not there, and ends nothing', asy
 });
 
 await test('no secret stands in a log, a metric, a file or an answer; the copy of the configuration has the references', async (t) => {
-  const onDisk = () =>
-    readdirSync(gateway.dataDir, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'));
+  const onDisk = () => [...filesBelow(gateway.dataDir).values()];
   // The copy of the last good config is base64.
   const decoded = () => onDisk().flatMap((content) => (content.match(/[A-Za-z0-9+/=]{40,}/g) ?? []).map(atob));
   await waitFor('the copy', () => decoded().some((copy) => copy.includes('vault:secret/data/new#api_key')));

@@ -9,7 +9,9 @@ import { entryIn } from './listed-entries.ts';
 export async function readTraffic(statements: Statements, question: TrafficQuestion): Promise<TrafficPage> {
   const { span, after, most, userPath = '/', succeeded } = question;
   const isBehind = after && condition('(entry.started_ms, entry.id) > (?, ?)', after.atMs, after.entry);
-  const where = allOf(between('entry.started_ms', span), isBehind);
+  // The index is entered where the page before has ended.
+  const within = { fromMs: after?.atMs ?? span.fromMs, toMs: span.toMs };
+  const where = allOf(between('entry.started_ms', within), isBehind);
   const rows = await statements.all(
     `SELECT entry.id, entry.started_ms, listed FROM entry JOIN entry_data ON entry_data.id = entry.id
      WHERE ${where.sql} ORDER BY entry.started_ms, entry.id LIMIT ?`,
