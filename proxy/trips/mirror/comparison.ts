@@ -11,13 +11,15 @@ export function comparedAnswer(trip: RecordedTrip, end: RecordedEnd): ComparedAn
   const last = attemptRecords(attemptsOf(trip, end), settings).at(-1);
   if (last === undefined) return undefined;
   const { provider_name, model, success, duration_ns, status_code, usage } = last;
-  const { accepted } = trip;
+  const { accepted, exchange } = trip;
+  // As attempts count it: a clock that is read twice may say that a call began before its request.
+  const startedAtMs = Math.max(accepted?.startedAtMs ?? 0, exchange.startedAtMs);
   return {
     model: `${provider_name}/${model}`,
     ...(status_code === undefined ? {} : { status_code }),
     success: success && (status_code ?? 0) < 400,
     duration_ns,
-    ...(accepted === undefined ? {} : { first_byte_ns: durationNs(accepted.startedAtMs, accepted.endedAtMs) }),
+    ...(accepted === undefined ? {} : { first_byte_ns: durationNs(startedAtMs, accepted.endedAtMs) }),
     input_tokens: usage?.input_tokens ?? 0,
     output_tokens: usage?.output_tokens ?? 0,
     cost: usage?.cost?.total ?? null,
