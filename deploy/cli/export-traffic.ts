@@ -7,6 +7,8 @@ import { parseArgs } from 'node:util';
 import { createGzip } from 'node:zlib';
 import { hashedLine, hasherOf } from '../../domain/records/hash-names.ts';
 import type { TrafficHead, TrafficLine } from '../../domain/records/traffic.ts';
+import { timestamp } from '../../domain/timestamp.ts';
+import { parseMomentOrLength } from '../../schemas/formats/moment-or-length.ts';
 import { connectionOptions, readAdmin } from './admin-api.ts';
 import type { Outcome } from './commands.ts';
 
@@ -21,7 +23,6 @@ const options = {
 
 /** Shorter ones can be guessed. Characters. */
 const leastSalt = 16;
-const lengths: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `args`: behind `export traffic`. */
 export async function exportTraffic(args: readonly string[]): Promise<Outcome> {
@@ -55,10 +56,11 @@ function saltIn(file: string | undefined): string | undefined {
   return salt;
 }
 
-/** RFC 3339, or a length back from now. */
 function momentOf(text: string): string {
-  const [, amount, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  return amount === undefined ? text : new Date(Date.now() - Number(amount) * (lengths[unit] ?? 0)).toISOString();
+  const moment = parseMomentOrLength(text, Date.now());
+  if (moment === undefined)
+    throw new Error(`${text} is neither a moment (2026-03-31T00:00:00Z) nor a length (24h, 7d)`);
+  return timestamp(moment);
 }
 
 async function* countedLines(

@@ -109,7 +109,7 @@ function annotateComparison(diff: Comparison): string[] {
   const said = (title: string, changes: readonly ConfigChange[]): string[] => {
     if (changes.length === 0) return [];
     const lines = changes.map(({ words }) => words).join('\n');
-    return [`::notice title=${property(`${title} since ${diff.against}`)}::${data(lines)}`];
+    return [titled('notice', `${title} since ${diff.against}`, lines)];
   };
   return [
     ...said('Loosened', diff.changes.filter(isLooser)),
@@ -119,6 +119,11 @@ function annotateComparison(diff: Comparison): string[] {
     ),
     ...sayComparison(diff).map((line) => data(line).replace(/^::/, ' ::')),
   ];
+}
+
+/** An annotation of a whole change. */
+export function titled(level: 'error' | 'warning' | 'notice', title: string, lines: string): string {
+  return `::${level} title=${property(title)}::${data(lines)}`;
 }
 
 function annotation(level: string, { file, line, column, path, message }: Problem): string {

@@ -1,13 +1,14 @@
 // What a change of configuration would have done to recorded traffic: counts by cause and by user path, with the first time and some requests. Bounded.
 import type { TrafficLine } from '../../domain/records/traffic.ts';
 import { foldUserPath } from '../../domain/user-path.ts';
+import { isRefusedByConfig } from './recorded.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Request ids of one group. */
 const mostSamples = 3;
 /** Groups of one kind, and user paths of one group; what is beyond is counted under one name. */
 const mostNames = 2_000;
-export const others = '(others)';
+const others = '(others)';
 
 /** Requests that met the same change. */
 export interface Group {
@@ -59,7 +60,7 @@ export class Impact {
     this.requests += 1;
     this.firstMs = Math.min(this.firstMs, line.at);
     this.lastMs = Math.max(this.lastMs, line.at);
-    const wasRefused = isRefusal(line);
+    const wasRefused = isRefusedByConfig(line);
     if (wasRefused) this.refusals.recorded += 1;
     if (wasRefused === (before.outcome === 'refused')) this.agreed += 1;
     this.#noteRefusals(line, before.outcome === 'refused', after.outcome === 'refused');
@@ -101,19 +102,6 @@ export class Impact {
     sums.after += is;
   }
 }
-
-/** A rule, a budget, a key or a model of the configuration refused it. */
-function isRefusal({ error, calls }: TrafficLine): boolean {
-  return calls === undefined && refusals.has(error);
-}
-
-export const refusals: ReadonlySet<string | undefined> = new Set([
-  'rate_limit_exceeded',
-  'budget_exceeded',
-  'model_not_found',
-  'no_target_matches',
-  'model_access_denied',
-]);
 
 /** The sums of the user path of a request. */
 function sumsOf(all: Map<string, { before: number; after: number }>, { user_path: userPath }: TrafficLine): Spent {

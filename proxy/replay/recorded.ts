@@ -20,19 +20,22 @@ export interface KnownAnswer {
 const ofConfig: ReadonlySet<string | undefined> = new Set([
   'rate_limit_exceeded',
   'budget_exceeded',
-  'invalid_api_key',
   'model_not_found',
   'no_target_matches',
   'model_access_denied',
 ]);
 
+/** A rule, a budget, a key or a model of the configuration has refused it. */
+export function isRefusedByConfig({ error, calls }: TrafficLine): boolean {
+  return calls === undefined && ofConfig.has(error);
+}
+
 const nothing: TrafficTokens = { input: 0, output: 0 };
 
 /** `scale`: what is not known is so many times what is typical. */
 export function knownAnswer(line: TrafficLine, { typical, scale }: { typical: Typical; scale: number }): KnownAnswer {
-  const { tokens, cached, calls, error, ms } = line;
-  const isOfConfig = ofConfig.has(error) && calls === undefined;
-  if (cached === undefined && !isOfConfig)
+  const { tokens, cached, calls, ms } = line;
+  if (cached === undefined && !isRefusedByConfig(line))
     return {
       tokens: tokens ?? nothing,
       lastsMs: ms,

@@ -1,7 +1,7 @@
 // Reads the arguments of `model-gateway plan`, and says what is wrong with them.
 
 import { readOptions } from '../../../gitops/cli/read-options.ts';
-import { parseMoment } from '../../../schemas/formats/moment.ts';
+import { parseMomentOrLength } from '../../../schemas/formats/moment-or-length.ts';
 import { didYouMean } from '../../../schemas/validation/suggest.ts';
 import { type FailCondition, readFailCondition } from './fail-on.ts';
 
@@ -38,12 +38,10 @@ const needs = {
   traffic: 'a file, a data directory or postgresql://…',
   'salt-file': 'a file',
   since: 'a moment (2026-03-31T00:00:00Z) or a length (24h, 7d)',
-  until: 'a moment (2026-03-31T00:00:00Z)',
+  until: 'a moment (2026-03-31T00:00:00Z) or a length (24h, 7d)',
   format: 'text, json, markdown or github',
   'fail-on': 'conditions, such as "refusals > 0, cost > 5%"',
 } as const;
-
-const lengths: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** The command; or a sentence without a full stop that says what is wrong with it. `nowMs`: Unix milliseconds. */
 export function readPlanCommand(args: readonly string[], nowMs: number): PlanCommand | string {
@@ -59,7 +57,7 @@ export function readPlanCommand(args: readonly string[], nowMs: number): PlanCom
     return `the format ${JSON.stringify(format)} is unknown${didYouMean(format, planFormats)}; known are ${planFormats.join(', ')}`;
   const traffic = given.get('traffic');
   const fromMs = momentOf(given.get('since'), nowMs);
-  const toMs = momentOf(given.get('until'), undefined);
+  const toMs = momentOf(given.get('until'), nowMs);
   if (typeof fromMs === 'string') return `--since ${fromMs}: it needs ${needs.since}`;
   if (typeof toMs === 'string') return `--until ${toMs}: it needs ${needs.until}`;
   const conditions = (given.get('fail-on') ?? '').split(',').filter((text) => text.trim() !== '');
@@ -79,10 +77,7 @@ export function readPlanCommand(args: readonly string[], nowMs: number): PlanCom
   };
 }
 
-/** `nowMs`: lengths are counted back from it; undefined: there are none. A text: what was given is no moment. */
-function momentOf(text: string | undefined, nowMs: number | undefined): number | undefined | string {
-  if (text === undefined) return undefined;
-  const [, amount, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  if (amount !== undefined && nowMs !== undefined) return nowMs - Number(amount) * (lengths[unit] ?? 0);
-  return parseMoment(text) ?? `${JSON.stringify(text)} is no moment`;
+/** A text: what was given is no moment. */
+function momentOf(text: string | undefined, nowMs: number): number | undefined | string {
+  return text === undefined ? undefined : (parseMomentOrLength(text, nowMs) ?? `${JSON.stringify(text)} is no moment`);
 }

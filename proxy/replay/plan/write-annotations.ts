@@ -1,4 +1,5 @@
 // A plan as annotations of a GitHub runner, which shows ten of a step: one for the change, one for refusals, one for the rest.
+import { titled } from '../../../gitops/cli/check-formats.ts';
 import type { PlanReport } from './report.ts';
 import { sayCost, sayMove, sayRefusals } from './say.ts';
 import { planText } from './write-text.ts';
@@ -9,23 +10,15 @@ export function planAnnotations(report: PlanReport): string {
     impact === undefined
       ? []
       : [
-          annotation(impact.refusals.added.length > 0 ? 'warning' : 'notice', 'Refusals', sayRefusals(impact)),
-          annotation('notice', 'Cost and targets', [sayCost(impact), ...impact.moved.map(sayMove)].join('\n')),
+          titled(impact.refusals.added.length > 0 ? 'warning' : 'notice', 'Refusals', sayRefusals(impact)),
+          titled('notice', 'Cost and targets', [sayCost(impact), ...impact.moved.map(sayMove)].join('\n')),
         ];
   return [
-    ...failed.map((sentence) => annotation('error', `Plan since ${against}`, sentence)),
+    ...failed.map((sentence) => titled('error', `Plan since ${against}`, sentence)),
     ...notes,
     // A line of the log that begins with two colons would be a command.
     ...planText(report)
       .split('\n')
       .map((line) => line.replace(/^::/, ' ::')),
   ].join('\n');
-}
-
-function annotation(level: 'error' | 'warning' | 'notice', title: string, text: string): string {
-  return `::${level} title=${data(title).replaceAll(':', '%3A').replaceAll(',', '%2C')}::${data(text)}`;
-}
-
-function data(text: string): string {
-  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }

@@ -208,6 +208,20 @@ await test('what failed when it was recorded fails again, and answers of the cac
   t.match(await impactOf({}, cached, { before: on }), { uncached: 3, cost: { before: 0, after: 0.003 } });
 });
 
+await test('a request with a key that is none stays refused, and is no refusal of a change', async (t) => {
+  const strangers = traffic(3, () => ({
+    status: 401,
+    error: 'invalid_api_key',
+    calls: undefined as never,
+    tokens: undefined as never,
+  }));
+  t.match(await impactOf({}, strangers), {
+    refusals: { before: 0, after: 0 },
+    cost: { after: 0 },
+    traffic: { agreement: 1 },
+  });
+});
+
 await test('a sample counts as all that it stands for', async (t) => {
   const { traffic: all, refusals } = await impactOf(
     perMinute({ max_requests: 20 }),
