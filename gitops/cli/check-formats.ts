@@ -13,6 +13,9 @@ export interface CheckResult {
   ok: boolean;
   strict: boolean;
   files: number;
+  /** Beside the configuration: tests of it, and policies about it. */
+  test_files: number;
+  policy_files: number;
   revision: string;
   problems: Problem[];
   warnings: Problem[];
@@ -66,11 +69,21 @@ function sayNotes(warnings: readonly Problem[], title: string): string[] {
   ];
 }
 
-function sayResult({ directory, ok, files, revision, problems, warnings }: CheckResult): string {
-  const counted = `${files} ${files === 1 ? 'file' : 'files'}`;
-  if (ok) return `${directory}: ok, ${counted}, revision ${revision}`;
+function sayResult({ directory, ok, revision, problems, warnings, ...counts }: CheckResult): string {
+  const counted = filesOf(counts.files, 'file', 'files');
+  if (ok) {
+    const beside = [
+      filesOf(counts.test_files, 'file of tests', 'files of tests'),
+      filesOf(counts.policy_files, 'file of policies', 'files of policies'),
+    ].filter((each) => !each.startsWith('0 '));
+    return `${directory}: ok, ${[counted, ...beside].join(', ')}, revision ${revision}`;
+  }
   if (problems.length > 0) return `${directory}: ${problems.length} to correct in ${counted}`;
   return `${directory}: ${countedWarnings(warnings).length} to correct in ${counted}: --strict counts warnings`;
+}
+
+function filesOf(count: number, one: string, several: string): string {
+  return `${count} ${count === 1 ? one : several}`;
 }
 
 /** One line each, with columns of equal width. */

@@ -9,6 +9,7 @@ import { listBudgets } from '../assemble/list-budgets.ts';
 import { listRules } from '../assemble/list-rules.ts';
 import type { LoadContext } from '../assemble/load-context.ts';
 import { firstLoadBytes, load } from '../assemble/load-off-thread.ts';
+import { namesBeside, warnOfMisnamed } from '../read/beside.ts';
 import { type Problem, sortProblems } from '../read/problem.ts';
 import { readDirectory, revisionOf } from '../read/read.ts';
 import { textOf } from '../read/secret-reference.ts';
@@ -73,7 +74,12 @@ export async function checkConfig(
   };
   const { config, warnings: said, problems: found } = await load(files, context, firstLoadBytes);
   const problems = sortProblems([...unreadable, ...found]);
-  const warnings = sortProblems([...said, ...unreadSecrets(config), ...(await checkListeners(config, today))]);
+  const warnings = sortProblems([
+    ...said,
+    ...unreadSecrets(config),
+    ...(await checkListeners(config, today)),
+    ...(await warnOfMisnamed(directory, shown)),
+  ]);
   const listed = command.rules ? config : undefined;
   const usable = problems.length === 0 ? config : undefined;
   const token = given && usable && foreseeToken(given.token, usable.identities);
@@ -83,6 +89,8 @@ export async function checkConfig(
     ok,
     strict,
     files: files.length,
+    test_files: (await namesBeside(directory, 'test')).length,
+    policy_files: (await namesBeside(directory, 'policy')).length,
     revision: revisionOf(hash),
     problems,
     warnings,

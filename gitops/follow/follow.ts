@@ -7,6 +7,7 @@ import type { LoadContext } from '../assemble/load-context.ts';
 import { firstLoadBytes, load, reloadBytes } from '../assemble/load-off-thread.ts';
 import type { ConfigChange } from '../diff/config-change.ts';
 import { diffConfigs } from '../diff/diff.ts';
+import { warnOfMisnamed } from '../read/beside.ts';
 import { type Problem, problemOfFile, sortProblems } from '../read/problem.ts';
 import { type Reading, readDirectory, revisionOf } from '../read/read.ts';
 import { ConfigRejected } from './config-rejected.ts';
@@ -33,6 +34,8 @@ const mostCompared = 1_000;
  */
 export async function followConfig(options: FollowOptions): Promise<Follower> {
   const follower = new ConfigFollower(options);
+  const misnamed = await warnOfMisnamed(options.directory);
+  if (misnamed.length > 0) options.report({ kind: 'warning', revision: '', problems: misnamed });
   await follower.start();
   const watch = watchDirectory(options.directory, follower.settings, () => void follower.refresh(false));
   return {

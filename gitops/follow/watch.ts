@@ -2,7 +2,7 @@
 import type { Stats } from 'node:fs';
 import { basename } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
-import { isYamlName } from '../read/directory-tree.ts';
+import { isYamlName } from '../read/file-names.ts';
 import { type DirectoryFingerprint, fingerprintDirectory } from './fingerprint.ts';
 
 export interface WatchSettings {

@@ -1,10 +1,13 @@
 // Finds the YAML files of a configuration directory and of the directories in it, within bounds.
 import { opendir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isYamlName, kindBeside } from './file-names.ts';
 
 export interface DirectoryTree {
-  /** The YAML files, sorted: paths relative to the directory, with slashes. */
+  /** The YAML files of the configuration, sorted: paths relative to the directory, with slashes. */
   files: string[];
+  /** Files of tests and policies, which are no part of the configuration; as `files`. */
+  beside: string[];
   /** Every directory that was searched, the first one included. */
   directories: { real: string; identity: string }[];
   /** Directories that cannot be searched: path relative to the directory, empty for the directory itself. */
@@ -20,6 +23,7 @@ export interface Listing {
   /** The number of searches in a row with that state. */
   unchanged: number;
   files: string[];
+  beside: string[];
   directories: string[];
   /** Symbolic links to directories. */
   links: string[];
@@ -40,11 +44,6 @@ const entriesAtOnce = 256;
 const unchangedUntilReuse = 6;
 
 const useSeparateDirectory = 'keep the configuration in a separate directory';
-
-/** Whether a file of this name is part of a configuration. */
-export function isYamlName(name: string): boolean {
-  return /\.ya?ml$/.test(name) && !name.startsWith('.');
-}
 
 /** Whether a directory of this name is searched. File systems keep a "lost+found" that only root may read. */
 function isSearched(name: string): boolean {
@@ -70,7 +69,7 @@ export async function searchDirectory(
   before: ReadonlyMap<string, Listing> = new Map(),
 ): Promise<DirectoryTree> {
   const listings = new Map<string, Listing>();
-  const tree: DirectoryTree = { files: [], directories: [], problems: [], listings };
+  const tree: DirectoryTree = { files: [], beside: [], directories: [], problems: [], listings };
   const seen = new Set<string>();
   let entries = 0;
   const first: Next = { name: '', level: 0, parent: '', isLink: true };
@@ -86,12 +85,12 @@ export async function searchDirectory(
     }
     const excess = excessOf();
     if (excess !== undefined) {
-      tree.problems = [{ name: '', message: `holds more than ${excess}; ${useSeparateDirectory}` }];
-      tree.files = [];
-      return tree;
+      const problem = { name: '', message: `holds more than ${excess}; ${useSeparateDirectory}` };
+      return { ...tree, files: [], beside: [], problems: [problem] };
     }
   }
   tree.files.sort();
+  tree.beside.sort();
   return tree;
 
   async function search({ name, level, parent, isLink }: Next): Promise<void> {
@@ -105,6 +104,7 @@ export async function searchDirectory(
     tree.directories.push({ real: path, identity });
     const below = (entry: string): string => (name === '' ? entry : `${name}/${entry}`);
     for (const file of listing.files) tree.files.push(below(file));
+    for (const file of listing.beside) tree.beside.push(below(file));
     if (level === mostLevels && listing.directories.length + listing.links.length > 0) {
       tree.problems.push({
         name,
@@ -121,11 +121,12 @@ export async function searchDirectory(
     const known = before.get(path);
     const unchanged = known?.state === state ? known.unchanged + 1 : 1;
     if (known !== undefined && unchanged > unchangedUntilReuse) return { ...known, unchanged };
-    const listing: Listing = { state, unchanged, files: [], directories: [], links: [] };
+    const listing: Listing = { state, unchanged, files: [], beside: [], directories: [], links: [] };
     for await (const entry of await opendir(path, { bufferSize: entriesAtOnce })) {
       entries += 1;
       if (entries > mostEntries) break;
       if (isYamlName(entry.name)) listing.files.push(entry.name);
+      else if (kindBeside(entry.name) !== undefined) listing.beside.push(entry.name);
       else if (!isSearched(entry.name)) continue;
       else if (entry.isDirectory()) listing.directories.push(entry.name);
       else if (entry.isSymbolicLink() && (await leadsToDirectory(join(path, entry.name))))
