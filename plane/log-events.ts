@@ -19,12 +19,24 @@ const configTexts: Readonly<Record<ConfigEvent['kind'], string>> = {
   'client-key-renewed': 'key of a client renewed',
   'listener-renewed': 'certificate of the listener renewed',
   'last-good-used': 'serving the last good config',
+  given: 'config applied in place of the directory',
+  'given-unusable': 'config given in place of the directory cannot be used: nothing changed',
+  waiting: 'config of the directory waits: another one is given in its place',
   warning: 'config warning',
 };
 
+/** Of the others: `info`. */
+const levels: ReadonlyMap<ConfigEvent['kind'], Level> = new Map([
+  ['rejected', 'error'],
+  ['given-unusable', 'error'],
+  ['given', 'warn'],
+  ['last-good-used', 'warn'],
+  ['warning', 'warn'],
+]);
+
 /** One line for each problem, then one for the event itself. */
 export function logConfigEvent(log: Log, { kind, revision, problems, changes }: ConfigEvent): void {
-  const level = kind === 'rejected' ? 'error' : kind === 'warning' || kind === 'last-good-used' ? 'warn' : 'info';
+  const level = levels.get(kind) ?? 'info';
   if (kind !== 'last-good-used') {
     for (const problem of problems) log[level](problemFields(problem), formatProblem(problem));
   }

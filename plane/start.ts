@@ -53,6 +53,8 @@ export interface PlaneConfig {
   readonly ownFolder: string;
   /** Where secrets of references are fetched; absent: none is. */
   readonly vaults?: Vaults;
+  /** What stands in place of the directory; absent: nothing ever does. */
+  readonly given?: FollowOptions['given'];
   readonly nowMs: () => number;
   readonly log: Log;
   /** Puts a configuration in force; when it throws, the configuration counts as rejected. */
@@ -77,7 +79,7 @@ export async function lastRevision({
 
 /** Follows the configuration directory; resolves when a configuration is in force, or ends the process when there is none. */
 export async function followConfigOrExit(identity: Identity, config: PlaneConfig): Promise<Follower> {
-  const { settings, variables, ownFolder, vaults, nowMs, log, apply, hear } = config;
+  const { settings, variables, ownFolder, vaults, given, nowMs, log, apply, hear } = config;
   try {
     const followKeys = (options: FollowOptions): Promise<Follower> =>
       followClientKeys(variables === 'expand' ? followConfigAndKeys : followConfig, options);
@@ -89,6 +91,7 @@ export async function followConfigOrExit(identity: Identity, config: PlaneConfig
       lastGoodFolder: lastGoodFolder(ownFolder),
       nowMs,
       ...(vaults === undefined ? {} : { vaults }),
+      ...(given === undefined ? {} : { given }),
       apply,
       report(event) {
         logConfigEvent(log, event);

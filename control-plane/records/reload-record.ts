@@ -56,7 +56,7 @@ function firstOf(sentences: readonly string[]): readonly string[] {
 }
 
 /** The verdicts that are recorded: the others change nothing, or are about keys and certificates. */
-const recorded: ReadonlySet<ConfigEvent['kind']> = new Set(['applied', 'recovered', 'rejected']);
+const recorded: ReadonlySet<ConfigEvent['kind']> = new Set(['applied', 'given', 'recovered', 'rejected']);
 
 export interface ReloadRecords {
   /** Takes each event of the directory in turn. */
@@ -86,10 +86,10 @@ export function createReloadRecords(
   return {
     note(event) {
       const { kind, revision } = event;
-      const isSame = kind === 'applied' && revision === inForce;
+      const isSame = (kind === 'applied' || kind === 'given') && revision === inForce;
       if (recorded.has(kind) && !isSame && (isAudited() || wasAudited))
         append(recordOfReload(event, { before: inForce, instance, nowMs: nowMs() }));
-      if (kind === 'applied' || kind === 'last-good-used') inForce = revision;
+      if (kind === 'applied' || kind === 'given' || kind === 'last-good-used') inForce = revision;
       wasAudited = isAudited();
     },
   };

@@ -10,6 +10,7 @@ import {
 import { budgetSettingsKind, type ManualAnchors, readManualAnchors } from '../budgets/budget-settings.ts';
 import { type ManualBudget, manualBudgetBody, manualBudgetKind, readManualBudget } from '../budgets/manual-budget.ts';
 import { type CacheReset, cacheResetBody, cacheResetKind, everyAnswer, readCacheReset } from '../cache/cache-reset.ts';
+import { type ConfigPin, configPinBody, configPinKind, readConfigPin } from '../config-pins/config-pin.ts';
 import {
   type ManualGuardrail,
   manualGuardrailBody,
@@ -119,6 +120,14 @@ export const targetDrains: ManagedKind<TargetDrain> = {
   write: targetDrainBody,
 };
 
+export const configPins: ManagedKind<ConfigPin> = {
+  kind: configPinKind,
+  noun: () => 'pin of the configuration',
+  consequence: ' and is not in force',
+  read: readOnce(readConfigPin),
+  write: configPinBody,
+};
+
 /** The kinds whose documents are entries of a list of the configuration: as codes of errors name one, and as sentences do. */
 export const entryNouns = { virtual_model: 'virtual model', guardrail: 'guardrail' } as const;
 export type EntryKindName = keyof typeof entryNouns;
@@ -136,6 +145,7 @@ export const managedKinds: readonly ManagedKind<unknown>[] = [
   manualGuardrails,
   endedSessions,
   targetDrains,
+  configPins,
 ];
 
 const kindsByName = new Map(managedKinds.map((managed) => [managed.kind, managed]));

@@ -1,6 +1,7 @@
 // The events and the status of the configuration that a process follows.
 import type { ConfigChange } from '../diff/config-change.ts';
 import type { Problem } from '../read/problem.ts';
+import type { GivenSource, GivenStatus } from './given-config.ts';
 import type { SecretAge } from './secret-texts.ts';
 
 /**
@@ -10,6 +11,8 @@ import type { SecretAge } from './secret-texts.ts';
  * in force now; the problems say where it is named.
  * `listener-renewed`: the files of the listener have another certificate, or other authorities, which are in force now.
  * `last-good-used`: the process started with the copy; the problems say why. `warning`: changes nothing.
+ * `given`: what is given in place of the directory is in force now. `given-unusable`: it cannot be, and nothing changed. `waiting`: the
+ * directory holds another configuration, which is good and not put in force because of the given one.
  */
 export interface ConfigEvent {
   kind:
@@ -22,11 +25,14 @@ export interface ConfigEvent {
     | 'client-key-renewed'
     | 'listener-renewed'
     | 'last-good-used'
+    | 'given'
+    | 'given-unusable'
+    | 'waiting'
     | 'warning';
   /** The revision of the content that the event is about. */
   revision: string;
   problems: readonly Problem[];
-  /** With `applied`: the differences from the configuration that was in force before; absent when there are none. */
+  /** With `applied` and `given`: the differences from the configuration that was in force before; absent when there are none. */
   changes?: readonly ConfigChange[];
 }
 
@@ -39,7 +45,7 @@ export interface RejectedContent {
 export interface FollowStatus {
   /** The revision of the configuration in force. */
   revision: string;
-  source: 'directory' | 'last-good';
+  source: 'directory' | 'last-good' | GivenSource;
   lastReloadSuccessful: boolean;
   /** When the directory last held the configuration in force, in Unix milliseconds; 0 when never since the start. */
   lastSuccessMs: number;
@@ -47,6 +53,10 @@ export interface FollowStatus {
   reloads: { success: number; failure: number };
   /** The problems of the directory now. */
   problems: readonly Problem[];
+  /** What is given in place of the directory, also where it cannot be used; absent: nothing is. */
+  given?: GivenStatus | undefined;
+  /** The revision of the directory while something is given; absent when it holds what is in force, or was not read yet. */
+  waiting?: string | undefined;
   /** The content that was rejected last; absent while the directory holds what is in force. */
   rejected?: RejectedContent | undefined;
   /** The certificate of the listener in force; absent without TLS. `problem`: why what its files hold now is not. */

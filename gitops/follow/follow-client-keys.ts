@@ -72,6 +72,7 @@ export async function followClientKeys(
   return {
     status: () => follower.status(),
     reload: () => follower.reload(),
+    given: () => follower.given(),
     async close() {
       await looking.close();
       await follower.close();

@@ -65,6 +65,7 @@ export async function followConfigAndKeys(options: FollowOptions): Promise<Follo
       leftOut,
     }),
     reload: () => follower.reload(),
+    given: () => follower.given(),
     async close() {
       await looking.close();
       await follower.close();

@@ -45,6 +45,7 @@ export async function followListener(
       return { ...follower.status(), ...(certificate === undefined ? {} : { certificate }) };
     },
     reload: () => follower.reload(),
+    given: () => follower.given(),
     async close() {
       await looking.close();
       await follower.close();

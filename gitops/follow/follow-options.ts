@@ -3,6 +3,7 @@ import type { AssembledConfig } from '../assemble/assembled.ts';
 import type { load } from '../assemble/load-off-thread.ts';
 import type { ConfigEvent } from './config-status.ts';
 import type { Vaults } from './fetched-secret.ts';
+import type { GivenConfig } from './given-config.ts';
 import type { SteadinessSettings } from './steadiness.ts';
 import type { WatchSettings } from './watch.ts';
 
@@ -21,6 +22,8 @@ export interface FollowOptions {
   settings?: Partial<FollowSettings>;
   /** Where the secrets of references are fetched; absent: none is. */
   vaults?: Vaults;
+  /** What stands in place of the directory now; asked at the start, at each refresh, and when the follower is told by `given`. */
+  given?: () => GivenConfig | undefined | Promise<GivenConfig | undefined>;
   /** In place of `load`. */
   load?: typeof load;
 }

@@ -1,4 +1,6 @@
-// Keeps the configuration in force equal to the directory. After a mistake the last good configuration stays in force.
+// Keeps the configuration in force equal to the directory, or to what is given in its place. After a mistake the last good configuration
+// stays in force.
+import { isDeepStrictEqual } from 'node:util';
 import { singleFlight } from '../../store/single-flight.ts';
 import type { AssembledConfig } from '../assemble/assembled.ts';
 import { namesLeftOut } from '../assemble/leave-out.ts';
@@ -13,6 +15,7 @@ import { type Reading, readDirectory, revisionOf } from '../read/read.ts';
 import { ConfigRejected } from './config-rejected.ts';
 import type { ConfigEvent, FollowStatus } from './config-status.ts';
 import { defaultSettings, type FollowOptions, type FollowSettings } from './follow-options.ts';
+import { type GivenConfig, type GivenStatus, givenStatus } from './given-config.ts';
 import { keepLastGood, type LastGood, recallLastGood } from './last-good.ts';
 import { createSteadiness, type Steadiness } from './steadiness.ts';
 import { watchDirectory } from './watch.ts';
@@ -21,6 +24,8 @@ export interface Follower {
   status: () => FollowStatus;
   /** Refreshes without waiting for steady content; resolves when the content is applied or rejected. */
   reload: () => Promise<FollowStatus>;
+  /** What is given in place of the directory may be another one now: takes it. Resolves when it is in force, or cannot be; never rejects. */
+  given: () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -38,12 +43,15 @@ export async function followConfig(options: FollowOptions): Promise<Follower> {
   if (misnamed.length > 0) options.report({ kind: 'warning', revision: '', problems: misnamed });
   await follower.start();
   const watch = watchDirectory(options.directory, follower.settings, () => void follower.refresh(false));
+  // It may have been given while the process started; and the directory was not loaded when something was given before.
+  if (options.given !== undefined) void follower.refresh(false);
   return {
     status: () => follower.status(),
     async reload() {
       await follower.refresh(true);
       return follower.status();
     },
+    given: () => follower.given(),
     async close() {
       const ended = follower.close();
       await watch.close();
@@ -75,6 +83,10 @@ class ConfigFollower {
   #config: AssembledConfig | undefined;
   #changes: readonly ConfigChange[] = [];
   #pending: { hash: string; loaded: Loaded } | undefined;
+  /** What stands in place of the directory, as of the last refresh. */
+  #given: GivenConfig | undefined;
+  /** Another one may be given by now: nothing else is decided before it is asked for. */
+  #hasNews = false;
   readonly #refreshing = singleFlight(() => this.#refreshOnce());
   /** The next refresh does not wait for steady content. */
   #isUrgent = false;
@@ -93,6 +105,8 @@ class ConfigFollower {
 
   async start(): Promise<void> {
     const reading = await readDirectory(this.#options.directory);
+    // What is given goes first. The directory is then looked at by the first refresh.
+    if (await this.#startFromGiven()) return;
     this.#decided = reading.hash;
     const problems = await this.#startFromDirectory(reading, none);
     if (problems.length === 0) return;
@@ -108,11 +122,26 @@ class ConfigFollower {
     throw new ConfigRejected([...problems, ...about]);
   }
 
+  /** Whether it is in force. As with the directory, a provider whose key cannot be used must not stop it. */
+  async #startFromGiven(): Promise<boolean> {
+    const given = await this.#options.given?.();
+    if (given === undefined) return false;
+    this.#given = given;
+    let problems: readonly Problem[] = [];
+    for (const leavesOut of [none, 'all'] as const) {
+      problems = await this.#applyGiven(given, firstLoadBytes, leavesOut);
+      if (problems.length === 0) break;
+    }
+    await this.#noteGiven(given, problems);
+    return problems.length === 0;
+  }
+
   /** The problems; none when its configuration is in force. */
   async #startFromDirectory(reading: Reading, leavesOut: LeavesOut): Promise<readonly Problem[]> {
     const loaded = await this.#load(reading, firstLoadBytes, leavesOut);
     const problems = loaded.problems.length > 0 ? loaded.problems : this.#tryApply(loaded, reading.hash);
     if (problems.length > 0) return problems;
+    this.#note(reading.hash, []);
     this.#status.lastSuccessMs = this.#options.nowMs();
     this.#report('applied');
     await this.#keep(reading);
@@ -142,7 +171,7 @@ class ConfigFollower {
     return lastGood;
   }
 
-  async #keep({ files }: Reading): Promise<void> {
+  async #keep({ files }: Pick<GivenConfig, 'files'>): Promise<void> {
     const warning =
       this.#options.lastGoodFolder === undefined
         ? undefined
@@ -166,7 +195,7 @@ class ConfigFollower {
   }
 
   /** Puts a loaded configuration in force; an error thrown by `apply` is a problem of the whole directory. */
-  #tryApply({ config, warnings }: Loaded, hash: string): Problem[] {
+  #tryApply({ config, warnings }: Loaded, hash: string, source: FollowStatus['source'] = 'directory'): Problem[] {
     const revision = revisionOf(hash);
     const former = this.#config;
     try {
@@ -179,8 +208,7 @@ class ConfigFollower {
     this.#active = hash;
     this.#config = config;
     this.#changes = former === undefined ? [] : diffConfigs(former, config, mostCompared);
-    Object.assign(this.#status, { revision, source: 'directory' });
-    this.#note(hash, []);
+    Object.assign(this.#status, { revision, source });
     this.#warn(warnings, revision);
     return [];
   }
@@ -191,6 +219,11 @@ class ConfigFollower {
     if (warnings.length > 0 && text !== this.#lastWarnings)
       this.#options.report({ kind: 'warning', revision, problems: warnings });
     this.#lastWarnings = text;
+  }
+
+  given(): Promise<void> {
+    this.#hasNews = true;
+    return this.refresh(false);
   }
 
   /** One refresh runs at a time; calls before the next one begins share it. Never rejects. */
@@ -211,14 +244,21 @@ class ConfigFollower {
     }
   }
 
-  async #refreshNow(atOnce: boolean): Promise<void> {
+  async #refreshNow(asked: boolean): Promise<void> {
+    const waited = await this.#takeGiven();
     const steady = this.#steadiness.steady();
     const reading = await readDirectory(this.#options.directory);
+    // What has waited long enough need not wait until it is steady.
+    const atOnce = asked || reading.hash === waited;
     // An explicit reload of rejected content reports the problems again.
     if (reading.hash === this.#decided && (this.#status.lastReloadSuccessful || !atOnce)) return this.#endWait();
     // Before loading, because the time of the load counts as time in which the content is steady.
     this.#steadiness.found(reading.hash);
     const loaded = await this.#load(reading, reloadBytes);
+    if (this.#hasNews) {
+      this.#isUrgent ||= asked;
+      return;
+    }
     if (loaded.problems.length === 0 && reading.hash === this.#active) return this.#recover(reading.hash);
     const isFine = loaded.problems.length === 0;
     const isDue = atOnce || (isFine && reading.hash === steady);
@@ -226,12 +266,73 @@ class ConfigFollower {
     if (!isDue) return this.#steadiness.wait();
     this.#endWait();
     this.#decided = reading.hash;
+    if (isFine && this.#given !== undefined) return this.#hold(reading.hash);
     const problems = isFine ? this.#tryApply(loaded, reading.hash) : loaded.problems;
     if (problems.length > 0) return this.#reject(reading.hash, problems);
+    this.#note(reading.hash, []);
     this.#reloads.success += 1;
     this.#status.lastSuccessMs = this.#options.nowMs();
     this.#report('applied');
     await this.#keep(reading);
+  }
+
+  /** Takes what is given now. When that was taken back: the content hash of the directory that was looked at before. */
+  async #takeGiven(): Promise<string | undefined> {
+    this.#hasNews = false;
+    const given = await this.#options.given?.();
+    const before = this.#given;
+    this.#given = given;
+    if (given === undefined) return before === undefined ? undefined : this.#endGiven();
+    const isNew = given.hash !== before?.hash || given.source !== before.source;
+    if (!isNew && this.#active === given.hash) return undefined;
+    const isInForce = this.#active === given.hash;
+    const problems = isInForce ? [] : await this.#applyGiven(given, reloadBytes);
+    if (isInForce) this.#status.source = given.source;
+    await this.#noteGiven(given, problems);
+    return undefined;
+  }
+
+  /** The problems; none when it is in force. */
+  async #applyGiven(given: GivenConfig, inlineBytes: number, leavesOut?: LeavesOut): Promise<readonly Problem[]> {
+    const reading = { files: [...given.files], problems: [], hash: given.hash };
+    const loaded = await this.#load(reading, inlineBytes, leavesOut);
+    return loaded.problems.length > 0 ? loaded.problems : this.#tryApply(loaded, given.hash, given.source);
+  }
+
+  /** The same problems are told once. */
+  async #noteGiven(given: GivenConfig, problems: readonly Problem[]): Promise<void> {
+    const before = this.#status.given;
+    const status = givenStatus(given, problems);
+    this.#status.given = status;
+    this.#status.waiting = this.#waitingOf(this.#decided);
+    if (problems.length === 0) {
+      this.#report('given');
+      await this.#keep(given);
+    } else if (!isSame(before, status)) {
+      this.#options.report({ kind: 'given-unusable', revision: status.revision, problems });
+    }
+  }
+
+  #endGiven(): string {
+    const looked = this.#decided;
+    const { given, source } = this.#status;
+    // Until the directory is decided on; for as long as it is not usable.
+    if (source === given?.source) this.#status.source = 'last-good';
+    Object.assign(this.#status, { given: undefined, waiting: undefined });
+    this.#decided = '';
+    this.#endWait();
+    return looked;
+  }
+
+  /** `hash`: what the directory holds; empty when it was not looked at yet. */
+  #waitingOf(hash: string): string | undefined {
+    return this.#given === undefined || hash === '' || hash === this.#active ? undefined : revisionOf(hash);
+  }
+
+  /** The directory holds a good configuration that is not put in force. */
+  #hold(hash: string): void {
+    this.#note(hash, []);
+    this.#options.report({ kind: 'waiting', revision: revisionOf(hash), problems: [] });
   }
 
   #reject(hash: string, problems: readonly Problem[]): void {
@@ -243,9 +344,12 @@ class ConfigFollower {
   #recover(hash: string): void {
     this.#endWait();
     this.#decided = hash;
-    this.#reloads.success += 1;
-    Object.assign(this.#status, { source: 'directory', lastSuccessMs: this.#options.nowMs() });
     this.#note(hash, []);
+    this.#status.lastSuccessMs = this.#options.nowMs();
+    // What is given stays the source of the same configuration.
+    if (this.#given !== undefined) return;
+    this.#reloads.success += 1;
+    this.#status.source = 'directory';
     this.#report('recovered');
   }
 
@@ -254,12 +358,13 @@ class ConfigFollower {
     const isGood = problems.length === 0;
     const sinceMs = this.#status.rejected?.sinceMs ?? Math.floor(this.#options.nowMs());
     const rejected = isGood ? undefined : { revision: revisionOf(hash), sinceMs };
-    Object.assign(this.#status, { lastReloadSuccessful: isGood, problems, rejected });
+    const waiting = this.#waitingOf(hash);
+    Object.assign(this.#status, { lastReloadSuccessful: isGood, problems, rejected, waiting });
   }
 
   /** Reports an event about the configuration in force. */
   #report(kind: ConfigEvent['kind'], problems: readonly Problem[] = []): void {
-    const changes = kind === 'applied' ? this.#changes : [];
+    const changes = kind === 'applied' || kind === 'given' ? this.#changes : [];
     this.#options.report({ kind, revision: this.#status.revision, problems, ...(changes.length > 0 && { changes }) });
   }
 
@@ -274,4 +379,8 @@ class ConfigFollower {
     await this.#refreshing.finished();
     this.#steadiness.end();
   }
+}
+
+function isSame(one: GivenStatus | undefined, other: GivenStatus): boolean {
+  return one?.revision === other.revision && isDeepStrictEqual(one.problems, other.problems);
 }

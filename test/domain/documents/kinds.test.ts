@@ -2,6 +2,7 @@
 import { test } from 'tap';
 import { modelResetId, pathResetId } from '../../../domain/cache/cache-reset.ts';
 import {
+  configPins,
   endedSessions,
   managedCacheResets,
   managedKeys,
@@ -58,6 +59,16 @@ const drain = {
   updatedAt: moment,
   updatedBy: 'master_key',
 };
+const pin = {
+  key: 'config' as const,
+  revision: '0123456789ab',
+  files: 'H4sI',
+  reason: 'the new limits refuse everybody',
+  expiresAt: moment,
+  createdAt: moment,
+  updatedAt: moment,
+  updatedBy: 'master_key',
+};
 const samples = [
   written(manualRules, id, rule),
   written(resets, id, { id, epoch: 2, raisedAtMs: Date.parse(moment) }),
@@ -66,6 +77,7 @@ const samples = [
   written(manualAliases, alias.key, alias),
   written(endedSessions, 'a', { id: 'a', sessions: new Map([['s', Date.parse(moment)]]), untilMs: Date.parse(moment) }),
   written(targetDrains, drain.key, drain),
+  written(configPins, pin.key, pin),
   ...['', pathResetId('/a/b'), modelResetId('p/M')].map((reset) =>
     written(managedCacheResets, reset, { id: reset, epoch: 1 }),
   ),
@@ -106,6 +118,7 @@ await test('documents are read by kind; those that cannot be are named in the or
     'the stored guardrail "b" cannot be read and is not enforced',
     'the stored end of sessions of the key with the digest b… cannot be read and is not in force',
     'the stored drain of "b" cannot be read and is not in force',
+    'the stored pin of the configuration cannot be read and is not in force',
   ]);
 });
 
