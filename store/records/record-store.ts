@@ -3,6 +3,7 @@ import type { AuditEntry } from '../../domain/records/audit-entry.ts';
 import type { AskedBy } from '../../domain/records/request-record.ts';
 import type { TrafficLine } from '../../domain/records/traffic.ts';
 import type { NanoDollars, UsageCounts, UsageOrigin } from '../../domain/records/usage.ts';
+import type { RevisionStore } from './kept-revisions.ts';
 import type { WrittenEntry } from './written-entries.ts';
 
 /** From the first moment to just before the second. Unix milliseconds. */
@@ -295,7 +296,7 @@ export interface RecordRoom {
 }
 
 /** Every operation has a deadline and rejects with `StoreUnavailable`; after an outage the next one may succeed. */
-export interface RecordStore {
+export interface RecordStore extends RevisionStore {
   /**
    * Keeps the records of lines of the journal, all of them or none, each id once: a record that is there already is passed over. The caller
    * bounds a batch; 500 records of 64 KiB are well within what the thread of a store may hold.

@@ -26,8 +26,11 @@ export function withoutCounts(tables: readonly string[] = sumTables): readonly s
   ];
 }
 
-/** Before there were sums of minutes, and comparisons with mirrors. SQL statements, which leave the version as it is. */
+const revisionTables = ['content', 'content_file', 'file', 'revision', 'verdict'].map((name) => `config_${name}`);
+
+/** Before there were sums of minutes, revisions of the configuration, and comparisons with mirrors. SQL statements, which leave the version as it is. */
 export const withoutMinutes: readonly string[] = [
+  ...revisionTables,
   'mirror',
   'pace',
   'usage_by_model_minute',

@@ -8,6 +8,7 @@ import { testRecordSearch } from './record-search-cases.ts';
 import { testRecordContract } from './record-store-cases.ts';
 import { postgresRecords } from './record-store-engines.ts';
 import { record } from './record-store-model.ts';
+import { testRevisionContract } from './revision-cases.ts';
 import { testUsageContract } from './usage-cases.ts';
 
 const server = await startPostgres(all);
@@ -19,6 +20,7 @@ await testRecordSearch(engine);
 await testPaceContract(engine);
 await testUsageContract(engine);
 await testMirrorContract(engine);
+await testRevisionContract(engine);
 
 const page = { limit: 1, offset: 0 };
 

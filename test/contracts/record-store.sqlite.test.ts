@@ -8,6 +8,7 @@ import { testRecordPages } from './record-page-cases.ts';
 import { testRecordSearch } from './record-search-cases.ts';
 import { testRecordContract } from './record-store-cases.ts';
 import { sqliteRecords } from './record-store-engines.ts';
+import { testRevisionContract } from './revision-cases.ts';
 import { testUsageContract } from './usage-cases.ts';
 
 await testRecordContract(sqliteRecords);
@@ -16,6 +17,7 @@ await testRecordSearch(sqliteRecords);
 await testPaceContract(sqliteRecords);
 await testUsageContract(sqliteRecords);
 await testMirrorContract(sqliteRecords);
+await testRevisionContract(sqliteRecords);
 
 await test('SQLite: a process that is killed as it writes leaves all that it acknowledged, and nothing half', async (t) => {
   const { options, store, query } = await sqliteRecords.start(t);

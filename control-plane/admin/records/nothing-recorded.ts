@@ -1,8 +1,12 @@
 // The record store of a gateway without recording: lists are empty, sums are zero.
+import type { RevisionStore } from '../../../store/records/kept-revisions.ts';
 import type { RecordStore, UsageTotals } from '../../../store/records/record-store.ts';
 
-/** The operations of the record store that the admin API uses. */
-export type ReadableRecords = Omit<RecordStore, 'add' | 'spend' | 'prune' | 'relieve' | 'room' | 'close'>;
+/** The operations of the record store that pages of records use. */
+export type ReadableRecords = Omit<
+  RecordStore,
+  'add' | 'spend' | 'prune' | 'relieve' | 'room' | 'close' | keyof RevisionStore
+>;
 
 const noTotals: UsageTotals = {
   entries: 0,

@@ -4,6 +4,7 @@ import type { Statements } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { mirrorTables } from './mirror-tables.ts';
 import { paceTables, recordTables, searchTables } from './record-tables.ts';
+import { revisionTables } from './revision-tables.ts';
 import { countedRequests, foldPaths, keyTables, minuteTables, usageTables } from './usage-tables.ts';
 
 /** Step 1 stands first. A step that was released is never changed: what changes is a step more. */
@@ -16,6 +17,7 @@ const steps: readonly ((dialect: Dialect) => readonly string[])[] = [
   askedByColumns,
   (dialect) => [...paceTables(dialect), ...minuteTables(dialect)],
   mirrorTables,
+  revisionTables,
 ];
 
 export const recordsVersion = steps.length;

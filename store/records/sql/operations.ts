@@ -6,6 +6,7 @@ import type { Database, Statements } from './database.ts';
 import { arrivedEntries } from './read/listed-entries.ts';
 import { listEntries } from './read/log-page.ts';
 import { findConversation, findEntry } from './read/one-entry.ts';
+import { filesOfRevision, listRevisions, packedFiles } from './read/revisions.ts';
 import { listSessions } from './read/session-page.ts';
 import { readTraffic } from './read/traffic.ts';
 import { mirrorReport } from './report/mirrors.ts';
@@ -16,6 +17,8 @@ import { spendSince } from './report/usage-spend.ts';
 import { usageBuckets, usageTotals } from './report/usage-sums.ts';
 import { addLines } from './write/add.ts';
 import { pruneRecords, relieveRecords } from './write/prune.ts';
+import { keepFiles, keepRevision } from './write/revisions.ts';
+import { noteVerdicts } from './write/verdicts.ts';
 
 /** Operations that only read: a page never waits for a write. */
 export const reads = {
@@ -32,6 +35,9 @@ export const reads = {
   usageLog: listUsage,
   spend: spendSince,
   mirrors: mirrorReport,
+  revisions: listRevisions,
+  revisionFiles: filesOfRevision,
+  packedFiles,
 };
 
 /** Operations that write, one at a time. */
@@ -39,6 +45,9 @@ export const writes = {
   add: addLines,
   prune: pruneRecords,
   relieve: relieveRecords,
+  keepFiles,
+  keepRevision,
+  noteVerdicts,
 };
 
 /** An operation as callers see it. */
