@@ -47,14 +47,15 @@ export function highestSpend(spend: Spend): NanoDollars {
 /** A verdict on every subject that has spent its budget, for budgets that are enforced; at most `mostVerdicts`, those that refuse first. */
 export function verdictsOf(standings: readonly BudgetStanding[], computedAtMs: number): BudgetVerdicts {
   const found: BudgetVerdict[] = [];
-  for (const { budget, window, spend } of standings) {
+  for (const { budget, window, question, spend } of standings) {
     if (!budget.enforced) continue;
     const { id, scope, subject, perChild, periodSeconds, amount, mode } = budget;
     for (const [effectiveSubject, spent] of spend) {
       if (spent < amount) continue;
       const named = { id, scope, subject, effectiveSubject, perChild, periodSeconds };
       const toldMode = mode === 'hard' ? 'enforce' : mode;
-      found.push({ ...named, amount, spent: tellable(spent), ...window, mode: toldMode });
+      const { fromMs } = question;
+      found.push({ ...named, amount, spent: tellable(spent), ...window, mode: toldMode, fromMs });
     }
   }
   const verdicts =

@@ -21,6 +21,8 @@ export interface BudgetVerdict {
   readonly endMs: number;
   /** A hard budget is `enforce` here: proxies of older versions take a verdict with another mode, and all others beside it, for garbage. */
   readonly mode: 'enforce' | 'shadow';
+  /** Since when spend was counted: the beginning of the window, or the last reset. Unix milliseconds; absent: told by an older version. */
+  readonly fromMs?: number;
 }
 
 /** All verdicts of one moment. */
@@ -55,6 +57,7 @@ export function verdictsBody({ computedAtMs, verdicts, unlisted }: BudgetVerdict
       each.startMs,
       each.endMs,
       each.mode,
+      ...(each.fromMs === undefined ? [] : [each.fromMs]),
     ]),
   };
 }
@@ -73,13 +76,28 @@ export function readVerdicts(body: unknown): BudgetVerdicts | undefined {
 
 function readVerdict(row: unknown): BudgetVerdict | undefined {
   if (!Array.isArray(row) || row.length < 11) return undefined;
-  const [id, scope, subject, effectiveSubject, perChild, periodSeconds, amount, spent, startMs, endMs, mode] =
+  const [id, scope, subject, effectiveSubject, perChild, periodSeconds, amount, spent, startMs, endMs, mode, fromMs] =
     row as unknown[];
   if (typeof id !== 'string' || typeof subject !== 'string' || typeof effectiveSubject !== 'string') return undefined;
   if ((scope !== 'user_path' && scope !== 'label') || typeof perChild !== 'boolean') return undefined;
   if (!isCount(periodSeconds) || !isCount(amount) || !isCount(spent)) return undefined;
   if (!isMoment(startMs) || !isMoment(endMs) || (mode !== 'enforce' && mode !== 'shadow')) return undefined;
-  return { id, scope, subject, effectiveSubject, perChild, periodSeconds, amount, spent, startMs, endMs, mode };
+  if (fromMs !== undefined && !isMoment(fromMs)) return undefined;
+  const since = fromMs === undefined ? {} : { fromMs };
+  return {
+    id,
+    scope,
+    subject,
+    effectiveSubject,
+    perChild,
+    periodSeconds,
+    amount,
+    spent,
+    startMs,
+    endMs,
+    mode,
+    ...since,
+  };
 }
 
 /** A whole number from 0 on. */

@@ -1,5 +1,6 @@
 // The budgets of a proxy: whether a caller may spend, what requests set aside and cost. What this proxy and its fleet know at once (ledgers)
 // stands beside what records say (verdicts of the control plane); a budget that is used up by either refuses.
+import type { BudgetVerdict } from '../../domain/budgets/verdicts.ts';
 import type { NanoDollars } from '../../domain/records/usage.ts';
 import type { SetAside } from '../limits/set-aside.ts';
 import { followed } from '../pacing/slices.ts';
@@ -42,7 +43,7 @@ export class Budgets {
    */
   refusing(spender: Spender, nowMs: number): SpentBudget | undefined | Promise<SpentBudget | undefined> {
     if (this.isEmpty) return undefined;
-    const told = this.verdicts.covering(spender.userPath, spender.labels, nowMs);
+    const told = this.#told(spender, nowMs);
     const ledgers = foremost(told) === undefined ? this.ledgers.of(spender, nowMs) : [];
     if (ledgers.length === 0) return this.verdicts.note(told);
     return followed(takeMoney(ledgers, nothingWanted, this.ledgers.records, nowMs), (room) =>
@@ -77,12 +78,18 @@ export class Budgets {
 
   /** The budgets of a caller as they stand, and those that the control plane says are used up. Counts nothing. */
   known(spender: Spender, nowMs: number): readonly KnownBudget[] {
-    const told = this.verdicts.covering(spender.userPath, spender.labels, nowMs);
+    const told = this.#told(spender, nowMs);
     const own = this.ledgers.of(spender, nowMs).map((ledger) => {
       ledger.correct(this.ledgers.records, nowMs);
       return ledger.known(nowMs);
     });
     return merged(told, own);
+  }
+
+  /** What the control plane says of a caller, as far as it is about the budgets in force. */
+  #told({ userPath, labels }: Spender, nowMs: number): readonly BudgetVerdict[] {
+    const told = this.verdicts.covering(userPath, labels, nowMs);
+    return told.length === 0 ? told : told.filter((each) => !this.ledgers.isOutdated(each));
   }
 
   /** Asks the state store how the budgets of a caller stand that the fleet shares. Resolves within the time that requests may wait for it. */

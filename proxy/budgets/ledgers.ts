@@ -1,6 +1,7 @@
 // The ledgers of all budgets in force: found by user path and label, opened when a request needs one, and begun anew with each window.
 import type { MergedBudget } from '../../domain/budgets/merge-budgets.ts';
 import { budgetPeriods } from '../../domain/budgets/period.ts';
+import type { BudgetVerdict } from '../../domain/budgets/verdicts.ts';
 import { type Anchors, budgetWindow } from '../../domain/budgets/window.ts';
 import type { Rule } from '../../domain/rules/rule.ts';
 import type { Enforcement } from '../limits/enforcement.ts';
@@ -40,6 +41,7 @@ export class Ledgers {
   #kept: ReadonlyMap<string, KeptBudget> = new Map();
   #byTally: ReadonlyMap<Tally, KeptBudget> = new Map();
   #labels: ReadonlyMap<string, readonly Tally[]> = new Map();
+  #byId: ReadonlyMap<string, KeptBudget> = new Map();
   readonly #ledgers = new WeakMap<Counter, Ledger>();
   /** When the first window ends. Unix milliseconds. */
   #endMs = Number.POSITIVE_INFINITY;
@@ -74,6 +76,14 @@ export class Ledgers {
     this.#unsaved.maxChildren = maxChildren ?? Number.POSITIVE_INFINITY;
     this.#toKeep = toKeep;
     this.#begin(toKeep, nowMs);
+  }
+
+  /**
+   * Whether a verdict was computed before a reset or another amount of its budget that this proxy knows of. It may have been under way then.
+   */
+  isOutdated({ id, fromMs = Number.POSITIVE_INFINITY, spent }: BudgetVerdict): boolean {
+    const kept = this.#byId.get(id);
+    return kept !== undefined && (fromMs < kept.fromMs || spent < kept.budget.amount);
   }
 
   /** The ledgers that count a caller. */
@@ -147,6 +157,7 @@ export class Ledgers {
     const ofScope = (scope: MergedBudget['scope']): KeptBudget[] => kept.filter(({ budget }) => budget.scope === scope);
     this.#lookup.index = new RuleIndex(ofScope('user_path').map(({ tally }) => tally));
     this.#byTally = new Map(kept.map((each) => [each.tally, each]));
+    this.#byId = new Map(kept.map((each) => [each.budget.id, each]));
     const byLabel = Map.groupBy(ofScope('label'), ({ budget }) => budget.matchSubject);
     this.#labels = new Map([...byLabel].map(([label, found]) => [label, found.map(({ tally }) => tally)]));
     this.#endMs = kept.reduce((first, { window }) => Math.min(first, window.endMs), Number.POSITIVE_INFINITY);

@@ -204,7 +204,13 @@ await test('more verdicts than can be told leave out those in shadow first, and 
   t.ok(JSON.stringify(verdictsBody(whole)).length < 2_000_000);
   const [one] = whole.verdicts;
   if (one === undefined) throw new Error('there is none');
-  for (const damage of [{ amount: -1 }, { scope: 'model' as never }, { endMs: Number.NaN }, { mode: 'off' as never }]) {
+  for (const damage of [
+    { fromMs: 0.5 },
+    { amount: -1 },
+    { scope: 'model' as never },
+    { endMs: Number.NaN },
+    { mode: 'off' as never },
+  ]) {
     const damaged = verdictsBody({ ...whole, verdicts: [{ ...one, ...damage }] });
     t.equal(readVerdicts(JSON.parse(JSON.stringify(damaged))), undefined, JSON.stringify(damage));
   }

@@ -70,6 +70,19 @@ export class LedgerStand {
     return this.budgets.setAside(this.budgets.ledgers.of({ userPath }, this.nowMs), wanted, this.nowMs);
   }
 
+  /** The control plane tells that this path has spent so many dollars of its budget since a moment (absent: by an older version). */
+  tell(effectiveSubject: string, dollars: number, fromMs?: number): void {
+    const budget = this.#kept.find(({ subject }) => subject === effectiveSubject);
+    if (budget === undefined) throw new Error(`${effectiveSubject} has no budget`);
+    const { id, subject, scope, perChild, periodSeconds } = budget;
+    const named = { id, subject, scope, perChild, periodSeconds, effectiveSubject, mode: 'enforce' as const };
+    const spent = nanoDollarsOf(dollars);
+    const window = { startMs: fromMs ?? 0, endMs: Number.MAX_SAFE_INTEGER };
+    this.budgets.verdicts.put([
+      { ...named, amount: spent, spent, ...window, ...(fromMs === undefined ? {} : { fromMs }) },
+    ]);
+  }
+
   /** Dollars spent of each budget that counts the caller. */
   spent(userPath: string, labels?: readonly string[]): number[] {
     return this.budgets.known({ userPath, labels }, this.nowMs).map(({ spent }) => spent / 1e9);

@@ -68,6 +68,25 @@ await test('another amount or mode keeps what is spent; a reset forgets it, and 
   t.end();
 });
 
+await test('a verdict of before a reset, or before a higher amount, is none', (t) => {
+  const lists = { user_paths: [pathBudget('/team', 1)] };
+  const stand = new LedgerStand(lists, startMs + dayMs);
+  stand.tell('/team', 1, startMs);
+  t.equal(stand.refusal('/team/app'), '/team 1');
+  stand.keep(lists, { resetAtMs: stand.nowMs });
+  t.equal(stand.refusal('/team/app'), undefined, 'the reset came before the next verdict');
+  t.same(stand.budgets.covering('/team', undefined, stand.nowMs), [], 'nor is it shown');
+  stand.tell('/team', 1, startMs);
+  t.equal(stand.refusal('/team/app'), undefined, 'a verdict was under way');
+  stand.tell('/team', 2, stand.nowMs);
+  t.equal(stand.refusal('/team/app'), '/team 2', 'spent since');
+  stand.tell('/team', 2);
+  t.equal(stand.refusal('/team/app'), '/team 2', 'of a control plane that does not say since when');
+  stand.keep({ user_paths: [pathBudget('/team', 3)] });
+  t.equal(stand.refusal('/team/app'), undefined, 'a raise');
+  t.end();
+});
+
 await test('an enforced budget sets aside what is known of a call, a hard one all that it may cost', async (t) => {
   for (const mode of ['enforce', 'hard'] as const) {
     const stand = new LedgerStand({ user_paths: [pathBudget('/team', 1, { mode })] }, startMs);
