@@ -28,6 +28,8 @@ export interface ProxyView {
   readonly body: HeartbeatBody;
   /** It enforces the desired config and state. */
   readonly isConverged: boolean;
+  /** When this plane first saw it with another config revision than the desired one. Unix milliseconds; undefined: it has that one. */
+  readonly otherConfigSinceMs?: number | undefined;
   /** Two processes have recently sent heartbeats under its name: their counters overwrite each other. */
   readonly isShared: boolean;
 }
@@ -65,6 +67,7 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
   const heard = new Map<string, Heard>();
   let stored: Heartbeat[] = [];
   const told = new ToldHeartbeats(nowMs);
+  let otherConfigSince: ReadonlyMap<string, number> = new Map();
   let behindSinceMs: number | undefined;
   let refreshedAtMs: number | undefined;
 
@@ -103,7 +106,8 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
       const isSeen = sharedAtMs !== undefined && nowMs() - sharedAtMs < sharedMemoryMs;
       const isShared = isSeen || (isLive && body.instance_shared === true);
       const heardFrom = told.has(beat) ? 'proxy' : 'store';
-      return [{ instance, isLive, heardAtMs, heardFrom, body, isConverged: isConverged(body, desired()), isShared }];
+      const since = otherConfigSince.get(instance);
+      return [{ ...standing(body, desired(), since), instance, isLive, heardAtMs, heardFrom, body, isShared }];
     });
   }
 
@@ -120,6 +124,7 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
       for (const instance of heard.keys()) if (!instances.has(instance)) heard.delete(instance);
       told.forgetSilent();
     } finally {
+      otherConfigSince = sinceWhen(otherConfigSince, proxies(), desired(), nowMs());
       const isBehind = proxies().some((proxy) => proxy.isLive && !proxy.isConverged);
       behindSinceMs = isBehind ? (behindSinceMs ?? nowMs()) : undefined;
     }
@@ -139,6 +144,17 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
   };
 }
 
+/** Since when each has another config revision than the desired one; `before`: as of the last time. Unix milliseconds. */
+function sinceWhen(
+  before: ReadonlyMap<string, number>,
+  proxies: readonly ProxyView[],
+  { configRevision }: Desired,
+  nowMs: number,
+): Map<string, number> {
+  const others = proxies.filter(({ body }) => body.config_revision !== configRevision);
+  return new Map(others.map(({ instance }) => [instance, before.get(instance) ?? nowMs]));
+}
+
 function witnessesIn(proxies: readonly ProxyView[], atMs: number): Witnesses {
   const live = proxies.filter(({ isLive, heardFrom }) => isLive && heardFrom === 'store');
   const seen = live.flatMap(({ body }) => {
@@ -146,6 +162,15 @@ function witnessesIn(proxies: readonly ProxyView[], atMs: number): Witnesses {
     return storeId === null ? [] : [{ storeId, revision, mark }];
   });
   return { atMs, live: live.length, remembering: seen.length, seen };
+}
+
+/** `since`: see `ProxyView`. */
+function standing(
+  body: HeartbeatBody,
+  desired: Desired,
+  since: number | undefined,
+): Pick<ProxyView, 'isConverged' | 'otherConfigSinceMs'> {
+  return { isConverged: isConverged(body, desired), otherConfigSinceMs: since };
 }
 
 function isConverged(body: HeartbeatBody, { configRevision, stateRevision, environment }: Desired): boolean {

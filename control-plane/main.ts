@@ -37,6 +37,7 @@ import { authKeys } from './admin/auth-keys/routes.ts';
 import { budgetResource, budgetSettingsResource } from './admin/budgets/resource.ts';
 import { cache as cacheRoutes } from './admin/cache/routes.ts';
 import { configRoutes } from './admin/config/routes.ts';
+import { driftRoutes } from './admin/drift/routes.ts';
 import { entryRoutes } from './admin/entry-kinds.ts';
 import { explainRoutes } from './admin/explain/routes.ts';
 import { nameRoutes } from './admin/names/routes.ts';
@@ -263,13 +264,14 @@ await app.register(cacheRoutes, {
     fleet,
   },
 });
+const declaredKeys = () => ({ keys: managed.configKeys, places: config.places.keys });
 await app.register(authKeys, {
   parts: {
     ...admin,
     uses: store.uses,
     known: () => config.known,
     budgets: () => config.budgets,
-    declared: () => ({ keys: managed.configKeys, places: config.places.keys }),
+    declared: declaredKeys,
   },
 });
 const virtualModelParts = {
@@ -287,6 +289,19 @@ await app.register(configRoutes, {
     fleet,
     differences: { settings: environment, ownFolder, status: configStatus, nowMs },
     secrets: () => secretsOf(access),
+  },
+});
+await app.register(driftRoutes, {
+  parts: {
+    rules: rateLimitParts,
+    budgets: budgetParts,
+    aliases: virtualModelParts,
+    config,
+    keys: declaredKeys,
+    fleet,
+    desired,
+    status: configStatus,
+    nowMs,
   },
 });
 await app.register(nameRoutes, {

@@ -52,6 +52,7 @@ const rows: readonly (readonly [Role, Reach, readonly string[]])[] = [
       'GET /admin/status',
       'GET /admin/config',
       'GET /admin/config/differences',
+      'GET /admin/config/drift',
       'GET /admin/targets',
       'GET /admin/virtual-models',
       'GET /admin/guardrails',
@@ -109,6 +110,8 @@ const rows: readonly (readonly [Role, Reach, readonly string[]])[] = [
     'admin',
     'gateway',
     [
+      // With the hashes of issued keys.
+      'GET /admin/config/overrides',
       'PUT /admin/budgets/settings',
       'PUT /admin/virtual-models',
       'DELETE /admin/virtual-models',

@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { issuedKeysYaml, type ListedKey } from '../../gitops/cli/keys-yaml.ts';
-import { type Managed, managedYaml } from '../../gitops/cli/managed-yaml.ts';
+import { managedYaml } from '../../gitops/cli/managed-yaml.ts';
+import type { Override } from '../../gitops/drift/override.ts';
 import { askAdmin, connectionHelp, connectionOptions } from './admin-api.ts';
 import type { Outcome } from './commands.ts';
 import { exportTraffic } from './export-traffic.ts';
@@ -13,9 +13,10 @@ export const exportHelp = `usage: model-gateway export [DIR] [--force] [--url UR
        model-gateway export keys [DIR] [--force] [--url URL]
        model-gateway export traffic FILE [--since WHEN] [--until WHEN] [--share 0.1] [--salt-file FILE] [--force] [--url URL]
 
-Prints the rules, budgets, aliases and guardrails that operators have set with the admin API, as YAML for the configuration, each with its
-author, reason and end in a comment. With DIR it writes them to DIR/manual.yaml. Once they are in git and live, delete them
-at the admin API: until then they go on winning over the configuration.
+Prints the rules, budgets, budget windows, aliases and guardrails that operators have set with the admin API and that hold now, as YAML for the
+configuration, each with its author, reason and end in a comment; what the configuration cannot say, such as a block or a drained target, is a
+comment. With DIR it writes them to DIR/manual.yaml, and the issued keys to DIR/issued-keys.yaml. Once they are in git and live, delete them at
+the admin API: until then they go on winning over the configuration.
 
 With keys it prints the issued keys that are let in, with the hash of each secret and never a secret, or writes them to DIR/issued-keys.yaml. The
 same secrets are let in then, under the ids of the configuration (config:NAME); delete the issued keys once the entries are live.
@@ -33,30 +34,39 @@ exit code: 0 done, 1 not done, 2 the command itself is wrong`;
 
 const options = { ...connectionOptions, force: { type: 'boolean', default: false } } as const;
 
+const nothing = {
+  set: '# Operators have set nothing outside git.\n{}\n',
+  keys: '# Operators have issued no key that is not declared yet.\n{}\n',
+};
+
 export async function exportManaged(args: readonly string[]): Promise<Outcome> {
   if (args[0] === 'traffic') return exportTraffic(args.slice(1));
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
   const isOfKeys = positionals[0] === 'keys';
   const [folder, ...others] = isOfKeys ? positionals.slice(1) : positionals;
   if (others.length > 0) return { output: `usage: model-gateway export ${exportUsage}`, code: 2 };
-  const text = isOfKeys ? issuedKeysYaml(await readKeys(values.url)) : managedYaml(await readManaged(values.url));
-  if (folder === undefined) return { output: text.trimEnd(), code: 0 };
-  const file = join(folder, isOfKeys ? 'issued-keys.yaml' : 'manual.yaml');
-  if (existsSync(file) && !values.force) return { output: `${file} exists; --force replaces it`, code: 1 };
+  const overrides = await readOverrides(values.url);
+  const [set, keys] = [false, true].map((isKey) => overrides.filter(({ kind }) => (kind === 'key') === isKey));
+  const texts = { set: yamlOf(set ?? [], nothing.set), keys: yamlOf(keys ?? [], nothing.keys) };
+  if (folder === undefined) return { output: (isOfKeys ? texts.keys : texts.set).trimEnd(), code: 0 };
+  const files = [
+    ...(isOfKeys ? [] : [[join(folder, 'manual.yaml'), texts.set] as const]),
+    ...(isOfKeys || keys?.length !== 0 ? [[join(folder, 'issued-keys.yaml'), texts.keys] as const] : []),
+  ];
+  const taken = files.filter(([file]) => existsSync(file)).map(([file]) => file);
+  if (taken.length > 0 && !values.force)
+    return { output: taken.map((file) => `${file} exists; --force replaces it`).join('\n'), code: 1 };
   mkdirSync(folder, { recursive: true });
-  writeFileSync(file, text);
-  return { output: `written: ${file}`, code: 0 };
+  for (const [file, text] of files) writeFileSync(file, text);
+  return { output: files.map(([file]) => `written: ${file}`).join('\n'), code: 0 };
 }
 
-async function readKeys(url: string | undefined): Promise<readonly ListedKey[]> {
-  return (await askAdmin(url, { path: 'auth-keys?hashes=true' })) as readonly ListedKey[];
+function yamlOf(overrides: readonly Override[], empty: string): string {
+  return overrides.length === 0 ? empty : managedYaml(overrides);
 }
 
-async function readManaged(url: string | undefined): Promise<Managed> {
-  const lists = (await askAdmin(url, { path: 'config?lists=rate_limits,budgets,aliases' })) as Omit<
-    Managed,
-    'guardrails'
-  >;
-  const { guardrails } = (await askAdmin(url, { path: 'guardrails' })) as Pick<Managed, 'guardrails'>;
-  return { ...lists, guardrails };
+/** What operators have set and holds now. */
+export async function readOverrides(url: string | undefined): Promise<readonly Override[]> {
+  const { overrides } = (await askAdmin(url, { path: 'config/overrides' })) as { readonly overrides: Override[] };
+  return overrides;
 }

@@ -6,7 +6,7 @@ import { readReference, type SecretPart } from './secret-reference.ts';
 
 /**
  * The treatment of variables. `error` and `warning` expand them; the text of an unset variable stays as written, and it is an error or a
- * warning. `keep` expands nothing.
+ * warning. `keep` expands nothing where a variable may stand.
  */
 export type VariableMode = 'error' | 'warning' | 'keep';
 
@@ -119,7 +119,8 @@ export function expand(root: Tree, environment: Environment, variables: Variable
       result.unknown.add(pathKey(path));
       return text;
     }
-    if (variables === 'keep' && refersToVariable(text)) {
+    const isKept = variables === 'keep' && isOpen(path);
+    if (isKept && refersToVariable(text)) {
       result.unknown.add(pathKey(path));
       return text;
     }
@@ -129,7 +130,7 @@ export function expand(root: Tree, environment: Environment, variables: Variable
       result.unset.push({ path, message: says });
     }
     const isWhole = parts.every((part) => typeof part === 'string');
-    if (unset.size === 0 && isWhole) return variables === 'keep' ? text : parts.map(String).join('');
+    if (unset.size === 0 && isWhole) return isKept ? text : parts.map(String).join('');
     result.unknown.add(pathKey(path));
     if (unset.size === 0) result.secrets.set(pathKey(path), parts);
     return text;

@@ -114,6 +114,13 @@ export const parameters = {
     schema: { type: 'string', pattern: '^[a-z_, ]+$' },
     example: 'providers,aliases',
   },
+  OverrideKinds: {
+    name: 'kinds',
+    in: 'query',
+    description: 'Only these kinds, with commas between; absent: all.',
+    schema: { type: 'string', pattern: '^[a-z_, ]+$' },
+    example: 'rule,budget',
+  },
   ConfigFile: {
     name: 'file',
     in: 'query',

@@ -1,5 +1,6 @@
 // Keys that the configuration declares, at the admin API: listed, never changed, and beside stored keys with the same secret.
 import { test } from 'tap';
+import { keyOverrides } from '../../control-plane/admin/drift/overrides.ts';
 import { DocumentsInForce } from '../../control-plane/documents-in-force.ts';
 import { notePathsOfPeople } from '../../control-plane/managed/key-index.ts';
 import { createTwinWarnings } from '../../control-plane/twin-keys.ts';
@@ -10,7 +11,7 @@ import { configKeys } from '../../domain/keys/config-key.ts';
 import { credentialsOf, identify } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { loadFiles } from '../../gitops/assemble/load.ts';
-import { issuedKeysYaml, type ListedKey } from '../../gitops/cli/keys-yaml.ts';
+import { managedYaml } from '../../gitops/cli/managed-yaml.ts';
 import type { ConfigKey } from '../../schemas/types.ts';
 import { componentProblems } from '../support/api-description.ts';
 import { startKeyServer } from './auth-keys-server.ts';
@@ -72,7 +73,8 @@ await test('issued keys become entries with the same secrets and rights', async 
   await stand.ask('POST', `/admin/auth-keys/${gone.id}/deactivate`);
   const { body } = await stand.ask('GET', '/admin/auth-keys?hashes=true');
   t.same(componentProblems('AuthKeyList', body), []);
-  const text = issuedKeysYaml(body as unknown as ListedKey[]);
+  const keys = () => ({ keys: configKeys(declared), places: new Map<string, string>() });
+  const text = managedYaml(keyOverrides({ keys, nowMs: () => Date.UTC(2026, 5, 1, 12) }, await stand.store.read()));
   t.notMatch(text, /sk-gw-/);
   const { config, problems } = loadFiles([{ name: 'a.yaml', path: 'a.yaml', bytes: Buffer.from(text) }], {
     environment: {},

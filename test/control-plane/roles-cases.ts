@@ -185,6 +185,8 @@ export const cases: Readonly<Record<string, Case>> = {
   'GET /admin/config': plain('/config'),
   'GET /admin/config/files': plain('/config/files'),
   'GET /admin/config/differences': plain('/config/differences'),
+  'GET /admin/config/drift': plain('/config/drift'),
+  'GET /admin/config/overrides': plain('/config/overrides'),
   'GET /admin/targets': plain('/targets'),
   'POST /admin/targets/*': plain('/targets/openai/drain', 'hidden', { reason: 'x', expires_in: '2h' }),
   'DELETE /admin/targets/*': plain('/targets/openai/drain', 'hidden'),

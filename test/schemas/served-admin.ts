@@ -5,6 +5,7 @@ import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { budgetResource, budgetSettingsResource } from '../../control-plane/admin/budgets/resource.ts';
 import { cache } from '../../control-plane/admin/cache/routes.ts';
 import { configRoutes } from '../../control-plane/admin/config/routes.ts';
+import { driftRoutes } from '../../control-plane/admin/drift/routes.ts';
 import { entryRoutes } from '../../control-plane/admin/entry-kinds.ts';
 import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
 import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
@@ -96,6 +97,20 @@ export async function startAdmin(t: Test, { keys = [], records }: AdminOptions =
       secrets: () => [],
     },
   });
+  const keysOfConfig = () => ({ keys: [], places: new Map<string, string>() });
+  await app.register(driftRoutes, {
+    parts: {
+      rules,
+      budgets: ofBudgets,
+      aliases,
+      config: empty,
+      keys: keysOfConfig,
+      fleet,
+      desired,
+      status: () => undefined,
+      nowMs,
+    },
+  });
   await app.register(nameRoutes, { parts: { rules, aliases, budgets: ofBudgets, records: () => records } });
   for (const each of [managedRoutes(budgetResource), managedRoutes(budgetSettingsResource)])
     await app.register(each, { parts: ofBudgets });
@@ -117,7 +132,7 @@ export async function startAdmin(t: Test, { keys = [], records }: AdminOptions =
       quotas,
       known: () => nothingKnown,
       budgets: () => [],
-      declared: () => ({ keys: [], places: new Map<string, string>() }),
+      declared: keysOfConfig,
       nowMs,
     },
   });

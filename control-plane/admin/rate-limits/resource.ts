@@ -168,7 +168,10 @@ function factsOf({ config, manual, prerequisites }: RulesNow, key: string): obje
 }
 
 /** All rules of a state, and what their rows need besides usage. */
-function shownRules(parts: RateLimitParts, { documents }: Pick<StoredState, 'documents'>): Omit<ListingParts, 'live'> {
+export function shownRules(
+  parts: RateLimitParts,
+  { documents }: Pick<StoredState, 'documents'>,
+): Omit<ListingParts, 'live'> {
   const { rules: config, ...declared } = parts.configRules();
   const nowMs = Math.floor(parts.nowMs());
   const prerequisites = parts.prerequisites();
