@@ -95,7 +95,6 @@ export interface Config {
     [k: string]: Identity;
   };
   cache: Cache;
-  rollout?: Rollout;
 }
 /**
  * Settings of the proxy for its clients.
@@ -1677,39 +1676,63 @@ export interface SemanticLayer {
   max_entries: number;
 }
 /**
- * How the next revision of the configuration gets in force: on some proxies first, on all others when it has done well there for a while. The rollout of the revision in force decides. Absent: a revision is in force everywhere at once. It needs the control plane, and several proxies. See docs/rollout.md.
+ * A *.cel.yaml file in the configuration directory: rules about the configuration itself, which `model-gateway check` asks. Gateways do not read it.
  */
-export interface Rollout {
+export interface PolicyFile {
   /**
-   * How many live proxies take a revision first: a number, or a share from 1% to 99%, rounded down, at least one. At least one proxy stays with the revision before.
+   * The rules, each asked of every entry of its kind.
    */
-  proxies: number | string;
-  /**
-   * After this time without an abort, all proxies take the revision, also when there was hardly any traffic.
-   */
-  for: string;
-  abort_if: AbortConditions;
+  policies: Policy[];
 }
 /**
- * Limits for the proxies that go first, all their model requests since they have the revision taken together. Beyond one of them they go back to the revision before. So they do when one of them rejects the revision, falls silent, or restarts twice.
+ * One rule about the configuration.
  */
-export interface AbortConditions {
+export interface Policy {
   /**
-   * The share of requests that end with a status of 500 and more. 100%: it never aborts.
+   * How messages call it: 1 to 64 letters, digits, dots, underscores or hyphens. No two policies of a directory have the same.
    */
-  error_share: string;
+  name: string;
   /**
-   * The share of requests that the gateway itself refuses with 429 or 403: rate limits, budgets, models that a key may not use. Absent: it never aborts.
+   * Of which entries it is asked: each provider, model of a provider, alias, rate-limit rule, budget, guardrail, key or identity provider; each user path that has rules, budgets or keys; config: once, of the settings of the whole gateway. In expressions the entry has this name.
    */
-  refusals?: string;
+  for: 'provider' | 'model' | 'alias' | 'rule' | 'budget' | 'guardrail' | 'key' | 'identity' | 'user_path' | 'config';
   /**
-   * The time that 95 of 100 answers need to their first byte, from the first byte of the request; estimated from a histogram. Absent: it never aborts.
+   * Only entries for which this is true are asked. Absent: all of them.
    */
-  p95?: string;
+  where?: string;
   /**
-   * With fewer requests the three limits say nothing.
+   * What must be true of the entry.
    */
-  min_requests: number;
+  expect: string;
+  /**
+   * What to tell the person whose change breaks it, and what to do. An expression in two braces is filled in.
+   */
+  message: string;
+  /**
+   * error: `check` ends with 1. warning: only with --strict.
+   */
+  severity: 'error' | 'warning';
+  /**
+   * Entries that may break it, each with a reason.
+   */
+  except: Exception[];
+}
+/**
+ * An entry that may break a policy.
+ */
+export interface Exception {
+  /**
+   * Its title: the name of a provider, key, guardrail or identity provider, the source of an alias, provider/model, a user path, or for rules and budgets scope, subject and period.
+   */
+  entry: string;
+  /**
+   * Why it may.
+   */
+  reason: string;
+  /**
+   * The last day on which it may, YYYY-MM-DD. Absent: it may for ever.
+   */
+  until?: string;
 }
 /**
  * The body of PUT /admin/rate-limits: the complete rule. It replaces another manual rule, with its caps. When the configuration declares the same rule, absent caps and an absent per_child are taken from there.

@@ -1,7 +1,11 @@
 // A condition of an alias or of a target, compiled.
 
-import { ExpressionMistake, parseExpression, type Vocabulary } from '../../schemas/validation/parse-expression.ts';
-import { quote } from '../../schemas/validation/path.ts';
+import {
+  ExpressionMistake,
+  parseExpression,
+  sayMistake,
+  type Vocabulary,
+} from '../../schemas/validation/parse-expression.ts';
 import { compileNode, type Used } from './compile-node.ts';
 import { type Facts, factTypes } from './facts.ts';
 import { type Foreseen, foresee } from './foresee.ts';
@@ -60,12 +64,6 @@ function compile(text: string, about: Used['about']): ReadCondition {
     return { condition: { text, holds, claims: [...used.claims] }, foreseen: foresee(holds, used) };
   } catch (error) {
     if (!(error instanceof ExpressionMistake)) throw error;
-    return { problem: `has a mistake at ${placeOf(text, error.at)}: ${error.message}` };
+    return { problem: sayMistake(text, error) };
   }
-}
-
-/** Where it is, and what stands there: characters are counted from 1. */
-function placeOf(text: string, at: number): string {
-  const rest = text.slice(at, at + 20).split('\n')[0] ?? '';
-  return rest === '' ? 'its end' : `character ${at + 1} (${quote(rest)})`;
 }

@@ -83,6 +83,7 @@ export function assemble(parts: readonly Part[], complete: boolean, context: Loa
   }
   if (problems.length > 0) return { problems, warnings };
 
+  context.examine?.({ config, sources, providerNames });
   warnings.push(...checkUserPaths(config, variables.given, sources), ...checkPathSpelling(config, sources));
   warnings.push(...checkPlainPrices(config, sources), ...checkWrittenSecrets(config, sources));
   if (context.today !== undefined) {

@@ -1,5 +1,6 @@
 // What the files are loaded with: the variables, the entitlements, and what may be left out.
 import type { VariableMode } from '../read/expand.ts';
+import type { Examined } from './examined.ts';
 
 export interface LoadContext {
   /** The variables: values for `${VAR}`, rules and switches. */
@@ -15,6 +16,8 @@ export interface LoadContext {
    * edit must not end a provider that works.
    */
   leavesOut?: 'all' | ReadonlySet<string>;
+  /** Is given the entries of the files before variables replace or leave out any, when they have no problems. Only where files are loaded in this thread. */
+  examine?: (examined: Examined) => void;
 }
 
 /** Whether a mistake in the keys or variables of this provider leaves it out. */

@@ -22,9 +22,6 @@ export interface Merged {
 /** The lists of a section whose entries may be in several files. */
 const spreadLists = { rate_limits: ['user_paths', 'providers', 'models'], budgets: ['user_paths', 'labels'] } as const;
 
-/** Sections that are absent unless a file has them. */
-const optionalSections = ['rollout'] as const satisfies (keyof Config)[];
-
 function isListed(section: unknown): section is keyof typeof spreadLists {
   return section === 'rate_limits' || section === 'budgets';
 }
@@ -35,7 +32,10 @@ export function mergeParts(parts: readonly Part[]): Merged {
   for (const part of parts) merging.add(part);
   return {
     config: merging.config,
-    sources: locateIn((path) => merging.originOf(path)),
+    sources: locateIn(
+      (path) => merging.originOf(path),
+      ([section]) => merging.isDeclared(String(section)),
+    ),
     problems: merging.problems,
     providerNames: merging.providerNames,
     isDeclared: (section) => merging.isDeclared(section),
@@ -54,7 +54,7 @@ class Merging {
   readonly #entries: Record<string, { part: Part; index: number }[]> = {};
 
   add(part: Part): void {
-    for (const section of [...(Object.keys(this.config) as (keyof Config)[]), ...optionalSections]) {
+    for (const section of Object.keys(this.config) as (keyof Config)[]) {
       if (Object.hasOwn(part.parsed.value, section)) this.#addSection(part, section);
     }
   }

@@ -28,6 +28,10 @@ export interface Sources {
   place: (path: Path, part?: 'key' | 'value') => string;
   /** The file that a path is in. */
   file: (path: Path) => string;
+  /** The same, relative to the directory. */
+  fileName: (path: Path) => string;
+  /** Whether a file has the section that a path is in. */
+  isDeclared: (path: Path) => boolean;
   /** `a.yaml:3`, relative to the directory, to show where an entry is declared. */
   declaredAt: (path: Path, part?: 'key' | 'value') => string;
   /** What the text at a path is made of, when it refers to secrets that are kept elsewhere. */
@@ -46,8 +50,8 @@ export interface Origin {
   path: Path;
 }
 
-/** `originOf` may throw for a path that no file has. */
-export function locateIn(originOf: (path: Path) => Origin): Sources {
+/** `originOf` may throw for a path that no file has, of which `isDeclared` is false. */
+export function locateIn(originOf: (path: Path) => Origin, isDeclared: Sources['isDeclared']): Sources {
   function written(merged: Path): unknown {
     const { part, path } = originOf(merged);
     return valueAt(part.parsed.value, path);
@@ -60,6 +64,8 @@ export function locateIn(originOf: (path: Path) => Origin): Sources {
       return placeIn(originOf(merged), part);
     },
     file: (merged) => originOf(merged).part.parsed.file,
+    fileName: (merged) => originOf(merged).part.parsed.name,
+    isDeclared,
     secretParts(merged) {
       const { part, path } = originOf(merged);
       return part.secrets.get(pathKey(path));

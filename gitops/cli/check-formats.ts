@@ -13,9 +13,10 @@ export interface CheckResult {
   ok: boolean;
   strict: boolean;
   files: number;
-  /** Beside the configuration: tests of it, and policies about it. */
+  /** Beside the configuration: tests of it. */
   test_files: number;
-  policy_files: number;
+  /** How many policies there are. */
+  policies: number;
   revision: string;
   problems: Problem[];
   warnings: Problem[];
@@ -38,9 +39,9 @@ export const formats: Readonly<Record<'text' | 'json' | 'github', (result: Check
 /** The most lines about variables and keys of the machine that checks. */
 const mostNotes = 5;
 
-/** The warnings that `--strict` counts: what depends on the machine that checks is not among them. */
+/** The warnings that `--strict` counts: notes, and what depends on the machine that checks, are not among them. */
 export function countedWarnings(warnings: readonly Problem[]): Problem[] {
-  return warnings.filter(({ environmental }) => environmental !== true);
+  return warnings.filter(({ environmental, isNote }) => environmental !== true && isNote !== true);
 }
 
 function text(result: CheckResult): string {
@@ -48,6 +49,7 @@ function text(result: CheckResult): string {
   return [
     ...problems.map((problem) => formatProblem(problem)),
     ...countedWarnings(warnings).map((problem) => `warning: ${formatProblem(problem)}`),
+    ...warnings.filter(({ isNote }) => isNote === true).map((problem) => `note: ${formatProblem(problem)}`),
     ...sayNotes(warnings, strict ? 'note' : 'warning'),
     ...tabulate(rules),
     ...tabulate(budgets),
@@ -74,7 +76,7 @@ function sayResult({ directory, ok, revision, problems, warnings, ...counts }: C
   if (ok) {
     const beside = [
       filesOf(counts.test_files, 'file of tests', 'files of tests'),
-      filesOf(counts.policy_files, 'file of policies', 'files of policies'),
+      filesOf(counts.policies, 'policy', 'policies'),
     ].filter((each) => !each.startsWith('0 '));
     return `${directory}: ok, ${[counted, ...beside].join(', ')}, revision ${revision}`;
   }
@@ -106,6 +108,7 @@ function json(result: CheckResult): string {
 /** Workflow commands that a GitHub runner shows beside the lines of a pull request; then the changes, also in the log. */
 function github({ problems, warnings, strict, diff }: CheckResult): string {
   const level = (problem: Problem): string => {
+    if (problem.isNote === true) return 'notice';
     if (!strict) return 'warning';
     return problem.environmental === true ? 'notice' : 'error';
   };

@@ -9,6 +9,7 @@ import { listBudgets } from '../assemble/list-budgets.ts';
 import { listRules } from '../assemble/list-rules.ts';
 import type { LoadContext } from '../assemble/load-context.ts';
 import { firstLoadBytes, load } from '../assemble/load-off-thread.ts';
+import { preparePolicies } from '../policies/prepare-policies.ts';
 import { namesBeside, warnOfMisnamed } from '../read/beside.ts';
 import { type Problem, sortProblems } from '../read/problem.ts';
 import { readDirectory, revisionOf } from '../read/read.ts';
@@ -24,7 +25,8 @@ const usage =
   'usage: model-gateway check DIR [--strict] [--diff DIR|REF] [--rules] [--token FILE] [--format text|json|github] [--help]';
 const help = `${usage}
 
-Says what the gateway would say about the configuration in DIR and in the directories in it. Paths are relative to where it was called.
+Says what the gateway would say about the configuration in DIR and in the directories in it, and which policies (*.cel.yaml) it breaks. Paths are
+relative to where it was called.
 
   --strict         warnings fail too, except those about variables of this machine: one that is not set, a provider without its key
   --diff DIR|REF   what was added, removed, loosened, tightened or changed since another directory, or since a branch, tag or commit of
@@ -37,7 +39,8 @@ Says what the gateway would say about the configuration in DIR and in the direct
   --format github  annotations for a pull request; paths are relative to GITHUB_WORKSPACE, else to the git repository of DIR
   --help           this text
 
-exit code: 0 the gateway can use it, 1 it cannot, or would refuse the token, or there are warnings with --strict, 2 the command itself is wrong`;
+exit code: 0 the gateway can use it, 1 it cannot, or would refuse the token, or a policy is broken, or there are warnings with --strict,
+2 the command itself is wrong`;
 
 /**
  * Checks one directory and gives the text to print and the exit code: 0 usable, 1 not, 2 the command itself is wrong. Variables that
@@ -72,25 +75,43 @@ export async function checkConfig(
     entitlements,
     ...(today === undefined ? {} : { today }),
   };
-  const { config, warnings: said, problems: found } = await load(files, context, firstLoadBytes);
-  const problems = sortProblems([...unreadable, ...found]);
+  const policies = await preparePolicies(directory, shown, today);
+  const { examine, findings } = policies;
+  const {
+    config,
+    warnings: said,
+    problems: found,
+  } = await load(
+    files,
+    examine === undefined ? context : { ...context, examine },
+    // A thread cannot give the places of entries back; this process serves no requests.
+    examine === undefined ? firstLoadBytes : Number.POSITIVE_INFINITY,
+  );
+  const mistakes = [...unreadable, ...found];
+  const usable = mistakes.length === 0 ? config : undefined;
+  const judged = usable === undefined ? [] : findings.warnings;
+  const problems = sortProblems([
+    ...mistakes,
+    ...policies.problems,
+    ...(usable === undefined ? [] : findings.problems),
+  ]);
   const warnings = sortProblems([
     ...said,
     ...unreadSecrets(config),
     ...(await checkListeners(config, today)),
     ...(await warnOfMisnamed(directory, shown)),
+    ...judged,
   ]);
   const listed = command.rules ? config : undefined;
-  const usable = problems.length === 0 ? config : undefined;
   const token = given && usable && foreseeToken(given.token, usable.identities);
-  const ok = usable !== undefined && !(strict && countedWarnings(warnings).length > 0);
+  const ok = problems.length === 0 && usable !== undefined && !(strict && countedWarnings(warnings).length > 0);
   const result: CheckResult = {
     directory: shown,
     ok,
     strict,
     files: files.length,
     test_files: (await namesBeside(directory, 'test')).length,
-    policy_files: (await namesBeside(directory, 'policy')).length,
+    policies: policies.count,
     revision: revisionOf(hash),
     problems,
     warnings,

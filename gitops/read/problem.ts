@@ -16,6 +16,10 @@ export interface Problem {
   first?: boolean;
   /** A warning that depends on the variables of this machine: `check-config --strict` does not count it. */
   environmental?: boolean;
+  /** Nothing has to be corrected: `--strict` does not count it. */
+  isNote?: boolean;
+  /** The policy that the entry breaks. */
+  policy?: string;
   /** A mistake in the key or the variables of a provider, which is left out because of it. */
   leavesOut?: boolean;
 }

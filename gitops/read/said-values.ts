@@ -10,7 +10,6 @@ const openSections: ReadonlySet<unknown> = new Set([
   'cache',
   'prices',
   'rate_limits',
-  'rollout',
   'server',
   'usage',
 ]);

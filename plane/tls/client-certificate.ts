@@ -64,7 +64,7 @@ function claimsOf(
     ...named('cn', firstOf(subject.CN)),
     ...named('o', firstOf(subject.O)),
     ...named('ou', firstOf(subject.OU)),
-    issuer: firstOf(issuer.CN) ?? Object.entries(issuer).flat().join(' '),
+    ...named('issuer', firstOf(issuer.CN)),
     dns: of('DNS'),
     uri,
     email,

@@ -31,6 +31,7 @@ const answersOfPages = ['rate-limits', 'budgets', 'explanation'];
 export async function generateTypes(): Promise<string> {
   const config = await shapeOf('config', 'config.schema.json');
   const parts = [await typesOf(config, 'Config', banner)];
+  parts.push(await typesOf(await shapeOf('policies', 'policies.schema.json'), 'PolicyFile', ''));
   for (const name of bodyNames()) {
     const type = typeName(name);
     const body = await shapeOf('admin', `${name}.schema.json`);

@@ -1,5 +1,6 @@
 // Expressions in CEL, parsed and checked for their types. The package takes some 30 ms to load, so it is loaded only for a configuration that has one.
 import type { ASTNode, Environment } from '@marcbachmann/cel-js';
+import { quote } from './path.ts';
 
 /** A part of an expression, as the package gives it: `op`, `args`, and `start` as an offset in the text. */
 export type ExpressionNode = ASTNode;
@@ -47,16 +48,34 @@ export function parseExpression(
   vocabulary: Vocabulary,
   inspect: (root: ExpressionNode) => void,
 ): ExpressionNode {
-  if (loaded === undefined) throw new ExpressionMistake('cannot be read; write its key plainly, as in when: …', 0);
-  if (text.length > longestExpression)
-    throw new ExpressionMistake(`an expression may have ${longestExpression} characters`, longestExpression);
-  const environment = environmentOf(vocabulary, loaded);
-  const parsed = inPackage(() => environment.parse(text));
+  const parsed = parse(text, vocabulary);
   inspect(parsed.ast);
   const { valid, type, error } = parsed.check();
   if (!valid) throw mistakeOf(error);
   if (type !== 'bool') throw new ExpressionMistake(`it gives ${type ?? 'something else'}, not true or false`, 0);
   return parsed.ast;
+}
+
+/** The tree of an expression whose types the caller checks. Throws as `parseExpression` does. */
+export function parseTree(text: string): ExpressionNode {
+  return parse(text, noWords).ast;
+}
+
+const noWords: Vocabulary = { names: {}, methods: [] };
+
+function parse(text: string, vocabulary: Vocabulary): ReturnType<Environment['parse']> {
+  if (loaded === undefined) throw new ExpressionMistake('cannot be read; write its key plainly, as in when: …', 0);
+  if (text.length > longestExpression)
+    throw new ExpressionMistake(`an expression may have ${longestExpression} characters`, longestExpression);
+  const environment = environmentOf(vocabulary, loaded);
+  return inPackage(() => environment.parse(text));
+}
+
+/** The end of a sentence about an expression: where the mistake is, what stands there, and what is wrong. Characters are counted from 1. */
+export function sayMistake(text: string, { at, message }: ExpressionMistake): string {
+  const rest = text.slice(at, at + 20).split('\n')[0] ?? '';
+  const place = rest === '' ? 'its end' : `character ${at + 1} (${quote(rest)})`;
+  return `has a mistake at ${place}: ${message}`;
 }
 
 function environmentOf(vocabulary: Vocabulary, Kind: NonNullable<typeof loaded>): Environment {

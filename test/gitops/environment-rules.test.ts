@@ -207,8 +207,9 @@ await test('a hundred thousand limits are the most a directory may hold', async 
     limits: limits(100),
   }));
   const problem = (_path: unknown, message: string): Problem => problemOfFile('a.yaml', message);
-  const none = { place: () => '', declaredAt: () => '', file: () => '', written: () => undefined, quoted: () => '""' };
-  const sources = { ...none, problem, secretParts: () => undefined, isUnknown: () => false };
+  const none = { place: () => '', declaredAt: () => '', written: () => undefined, quoted: () => '""' };
+  const nowhere = { file: () => '', fileName: () => '', isDeclared: () => false };
+  const sources = { ...none, ...nowhere, problem, secretParts: () => undefined, isUnknown: () => false };
   const check = (count: number): string[] =>
     lines(
       checkRateLimits(

@@ -101,7 +101,12 @@ await test('one team cannot take the limit of another, or more than its own', as
     /^::error file=config\/teams\/b\/limits\.yaml,line=5,col=13::.*"\/squad-a" has limits in config\/platform\/limits\.yaml:11:13 already/m,
   );
   edit('teams/b/limits.yaml', 'path: /squad-a', 'path: /squad-a/other');
-  matches(t, run(command), 0, /added.*: rule user_path \/squad-a\/other concurrent/);
+  matches(
+    t,
+    run(command),
+    1,
+    /^::error file=config\/teams\/b\/limits\.yaml,.*"?\/squad-a\/other belongs to another team .*policy teams-keep-to-their-paths/m,
+  );
   edit('teams/b/limits.yaml', 'path: /squad-a/other', 'path: /squad-b/nightly');
   edit('teams/a/limits.yaml', 'max_requests: 40', 'max_requests: 80');
   matches(t, run(command), 1, /^::error file=config\/teams\/a\/limits\.yaml,.*above the 60 of "\/squad-a"/m);
