@@ -240,7 +240,12 @@ await test('every metric and label of an alert is in a scrape', (t) => {
   t.equal(complaints, '');
   t.same(
     [...new Set(quiet)].sort(),
-    ['gateway_cloud_identity_renewals_total', 'gateway_cloud_identity_valid', 'gateway_guardrails_unusable'],
+    [
+      'gateway_cloud_identity_renewals_total',
+      'gateway_cloud_identity_valid',
+      'gateway_guardrails_unusable',
+      'gateway_identity_keys',
+    ],
     'no provider of the example has an identity',
   );
   t.match(unknownIn(['sum by (provder) (gateway_ready)']).complaints, /provder/);
