@@ -1,7 +1,10 @@
 // Clients that identify themselves by certificates (mTLS): who is let in, as whom, and how soon a certificate no longer counts.
+import { spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:tls';
 import { t as suite, type Test, test } from 'tap';
+import { settingsOf, stagesOf } from '../../deploy/image/dockerfile.ts';
 import { createAuthority, type Pair } from '../support/certificate.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { masterKey, startGateway } from '../support/gateway.ts';
@@ -131,6 +134,10 @@ await test('where a certificate is required, no other connection is served', asy
   t.match(await outcome(undefined), /CERTIFICATE_REQUIRED|closed|ECONNRESET/);
   t.match(await outcome(unknown), /closed|ECONNRESET/);
   t.equal(await outcome(ann), 'served');
+  const { healthCheck } = settingsOf(stagesOf(readFileSync('deploy/Dockerfile', 'utf8')).at(-1) ?? []);
+  const [, ...args] = healthCheck;
+  const env = { ...process.env, GATEWAY_PORT: String(gateway.port), GATEWAY_ADMIN_PORT: '1' };
+  t.equal(spawnSync(process.execPath, args, { env }).status, 0, 'the health check of the image');
   const seen = await rawRequest(
     gateway.port,
     `GET /metrics HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${masterKey}\r\n\r\n`,
