@@ -5,6 +5,7 @@ import { startedExamples } from '../local/examples.ts';
 import { catalogue, catalogueHelp, catalogueUsage } from './catalogue.ts';
 import type { Command, Outcome } from './commands.ts';
 import { completion, completionHelp, completionUsage } from './completion.ts';
+import { drift, driftHelp, driftUsage } from './drift.ts';
 import { explain, explainHelp, explainUsage } from './explain.ts';
 import { exportHelp, exportManaged, exportUsage } from './export.ts';
 import { keys, keysHelp, keysUsage } from './keys.ts';
@@ -112,6 +113,14 @@ DIR. It is model-gateway check with --diff, and has its options and exit codes; 
     words: ['keys', 'traffic', '--force', '--since', '--until', '--share', '--salt-file', '--url'],
     help: exportHelp,
     run: exportManaged,
+  },
+  {
+    name: 'drift',
+    usage: driftUsage,
+    summary: 'what runs and is not what git says: revisions, rejected ones, what operators have set',
+    words: ['--ref', '--format', '--fail-on', '--url'],
+    help: driftHelp,
+    run: drift,
   },
   {
     name: 'backup',

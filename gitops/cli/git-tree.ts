@@ -20,14 +20,14 @@ const settings = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'
 
 export type CommitReading = { reading: Reading; problem?: undefined } | { reading?: undefined; problem: string };
 
-/**
- * The files of `directory` at `ref`: a branch, a tag or a commit. A directory that the commit does not have gives no files and no
- * problems. Paths for messages begin with `ref:`. `problem` ends a sentence about `ref`; never rejects.
- */
-export async function readAtCommit(directory: string, ref: string, environment: Variables): Promise<CommitReading> {
+/** What a command of git prints; rejects when it fails. `index`: a file in place of the index of the repository. */
+export type Git = (cwd: string, args: readonly string[], index?: string) => Promise<string>;
+
+/** Git without network, hooks and what a calling hook may have set. */
+export function gitOf(environment: Variables): Git {
   const env: Record<string, string | undefined> = { ...environment, ...offline };
   for (const name of ofCaller) env[name] = undefined;
-  const git = async (cwd: string, args: readonly string[], index?: string): Promise<string> => {
+  return async (cwd, args, index) => {
     const given = index === undefined ? env : { ...env, GIT_INDEX_FILE: index };
     const { stdout } = await run('git', [...settings, ...args], {
       cwd,
@@ -37,6 +37,14 @@ export async function readAtCommit(directory: string, ref: string, environment: 
     });
     return stdout;
   };
+}
+
+/**
+ * The files of `directory` at `ref`: a branch, a tag or a commit. A directory that the commit does not have gives no files and no
+ * problems. Paths for messages begin with `ref:`. `problem` ends a sentence about `ref`; never rejects.
+ */
+export async function readAtCommit(directory: string, ref: string, environment: Variables): Promise<CommitReading> {
+  const git = gitOf(environment);
   // A ref cannot begin with a hyphen; git would read it as an option.
   if (ref.startsWith('-') || ref.includes('\0')) return { problem: notACommit };
   let folder: string | undefined;

@@ -1,12 +1,9 @@
 // The conditions under which a plan fails a pipeline: a few names, each compared with a number.
-import { didYouMean } from '../../../schemas/validation/suggest.ts';
+import { type FailCondition, type Measure, readCondition } from '../../../gitops/gate/conditions.ts';
 import type { ImpactReport } from './report.ts';
 
-/** `share`: of all requests, or of what is spent. */
-interface Measured {
-  readonly amount: (impact: ImpactReport) => number;
-  readonly share: (impact: ImpactReport) => number;
-}
+/** Each has a share: of all requests, or of what is spent. */
+type Measured = Required<Pick<Measure<ImpactReport>, 'amount' | 'share'>>;
 
 const sum = (rows: readonly { readonly requests: number }[]): number =>
   rows.reduce((total, { requests }) => total + requests, 0);
@@ -31,30 +28,9 @@ const measures: Readonly<Record<string, Measured>> = {
   },
 };
 
-export interface FailCondition {
-  readonly text: string;
-  /** Whether it holds, and what was found. */
-  readonly check: (impact: ImpactReport) => { readonly holds: boolean; readonly found: string };
-}
-
-const form = /^\s*([a-z]+)\s*(>=|>)\s*(\d+(?:\.\d+)?)\s*(%?)\s*$/;
+export type PlanCondition = FailCondition<ImpactReport>;
 
 /** Such as `refusals > 0` and `cost > 5%`; or what is wrong with it, as a sentence without a full stop. */
-export function readFailCondition(text: string): FailCondition | string {
-  const [, name = '', operator, number, percent] = form.exec(text) ?? [];
-  const names = Object.keys(measures);
-  if (name === '')
-    return `${JSON.stringify(text)} is no condition: write a name, > or >=, and a number, such as "refusals > 0" or "cost > 5%"`;
-  const measure = Object.hasOwn(measures, name) ? measures[name] : undefined;
-  if (measure === undefined)
-    return `${JSON.stringify(name)} is unknown${didYouMean(name, names)}; known are ${names.join(', ')}`;
-  const limit = Number(number);
-  return {
-    text: text.trim(),
-    check(impact) {
-      const found = percent === '%' ? 100 * measure.share(impact) : measure.amount(impact);
-      const holds = operator === '>' ? found > limit : found >= limit;
-      return { holds, found: `${Number(found.toFixed(2))}${percent ?? ''}` };
-    },
-  };
+export function readFailCondition(text: string): PlanCondition | string {
+  return readCondition(text, measures);
 }

@@ -3,7 +3,7 @@
 import { readOptions } from '../../../gitops/cli/read-options.ts';
 import { parseMomentOrLength } from '../../../schemas/formats/moment-or-length.ts';
 import { didYouMean } from '../../../schemas/validation/suggest.ts';
-import { type FailCondition, readFailCondition } from './fail-on.ts';
+import { type PlanCondition, readFailCondition } from './fail-on.ts';
 
 export const planFormats = ['text', 'json', 'markdown', 'github'] as const;
 export type PlanFormat = (typeof planFormats)[number];
@@ -20,7 +20,7 @@ export interface PlanCommand {
   /** Unix milliseconds; undefined: as far as the traffic goes. */
   readonly fromMs: number | undefined;
   readonly toMs: number | undefined;
-  readonly failOn: readonly FailCondition[];
+  readonly failOn: readonly PlanCondition[];
 }
 
 const options = {

@@ -1,4 +1,5 @@
 // A plan as a comment on a pull request.
+import { safe, table } from '../../../gitops/gate/markdown.ts';
 import type { Cause, ImpactReport, PlanReport } from './report.ts';
 import { count, dollars, moment, number, percent, sayCost, sayMove, sayRefusals, where } from './say.ts';
 
@@ -50,18 +51,4 @@ function impactLines(impact: ImpactReport): string[] {
 
 function causeRow(sign: '+' | '-', cause: Cause): string[] {
   return [cause.by, `${sign}${number(cause.requests)}`, where(cause), moment(cause.first_at), cause.samples.join(' ')];
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  if (rows.length === 0) return [];
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return ['', line(head), line(head.map(() => '---')), ...rows.map((cells) => line(cells.map(safe)))];
-}
-
-/** Names come from clients: none of them may become a link, an image, a mention or HTML. */
-function safe(text: string): string {
-  return text
-    .replaceAll(/[\\`*_{}[\]<>()#+!|~]/g, '\\$&')
-    .replaceAll('@', '@\u200B')
-    .replaceAll(/\s+/g, ' ');
 }
