@@ -95,6 +95,7 @@ export interface Config {
     [k: string]: Identity;
   };
   cache: Cache;
+  rollout?: Rollout;
 }
 /**
  * Settings of the proxy for its clients.
@@ -1674,6 +1675,41 @@ export interface SemanticLayer {
    * How many embeddings are kept; those that end first go. One of 1536 numbers takes 6 KiB.
    */
   max_entries: number;
+}
+/**
+ * How the next revision of the configuration gets in force: on some proxies first, on all others when it has done well there for a while. The rollout of the revision in force decides. Absent: a revision is in force everywhere at once. It needs the control plane, and several proxies. See docs/rollout.md.
+ */
+export interface Rollout {
+  /**
+   * How many live proxies take a revision first: a number, or a share from 1% to 99%, rounded down, at least one. At least one proxy stays with the revision before.
+   */
+  proxies: number | string;
+  /**
+   * After this time without an abort, all proxies take the revision, also when there was hardly any traffic.
+   */
+  for: string;
+  abort_if: AbortConditions;
+}
+/**
+ * Limits for the proxies that go first, all their model requests since they have the revision taken together. Beyond one of them they go back to the revision before. So they do when one of them rejects the revision, falls silent, or restarts twice.
+ */
+export interface AbortConditions {
+  /**
+   * The share of requests that end with a status of 500 and more. 100%: it never aborts.
+   */
+  error_share: string;
+  /**
+   * The share of requests that the gateway itself refuses with 429 or 403: rate limits, budgets, models that a key may not use. Absent: it never aborts.
+   */
+  refusals?: string;
+  /**
+   * The time that 95 of 100 answers need to their first byte, from the first byte of the request; estimated from a histogram. Absent: it never aborts.
+   */
+  p95?: string;
+  /**
+   * With fewer requests the three limits say nothing.
+   */
+  min_requests: number;
 }
 /**
  * A *.cel.yaml file in the configuration directory: rules about the configuration itself, which `model-gateway check` asks. Gateways do not read it.

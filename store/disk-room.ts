@@ -23,6 +23,15 @@ export function diskRoom(directory: string): DiskRoom {
   }
 }
 
+/** Whether anything can be written there, the reserve included. */
+export function hasRoom(directory: string): boolean {
+  try {
+    return statfsSync(directory).bavail > 0;
+  } catch {
+    return false;
+  }
+}
+
 /** Why nothing more is written there; undefined: it has room. */
 export function noRoom(directory: string): string | undefined {
   const { freeBytes, reserveBytes: kept } = diskRoom(directory);

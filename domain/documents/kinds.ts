@@ -12,6 +12,12 @@ import { type ManualBudget, manualBudgetBody, manualBudgetKind, readManualBudget
 import { type CacheReset, cacheResetBody, cacheResetKind, everyAnswer, readCacheReset } from '../cache/cache-reset.ts';
 import { type ConfigPin, configPinBody, configPinKind, readConfigPin } from '../config-pins/config-pin.ts';
 import {
+  type ConfigRollout,
+  configRolloutBody,
+  configRolloutKind,
+  readConfigRollout,
+} from '../config-rollouts/config-rollout.ts';
+import {
   type ManualGuardrail,
   manualGuardrailBody,
   manualGuardrailKind,
@@ -128,6 +134,14 @@ export const configPins: ManagedKind<ConfigPin> = {
   write: configPinBody,
 };
 
+export const configRollouts: ManagedKind<ConfigRollout> = {
+  kind: configRolloutKind,
+  noun: () => 'rollout of the configuration',
+  consequence: ' and new revisions wait',
+  read: readOnce(readConfigRollout),
+  write: configRolloutBody,
+};
+
 /** The kinds whose documents are entries of a list of the configuration: as codes of errors name one, and as sentences do. */
 export const entryNouns = { virtual_model: 'virtual model', guardrail: 'guardrail' } as const;
 export type EntryKindName = keyof typeof entryNouns;
@@ -146,6 +160,7 @@ export const managedKinds: readonly ManagedKind<unknown>[] = [
   endedSessions,
   targetDrains,
   configPins,
+  configRollouts,
 ];
 
 const kindsByName = new Map(managedKinds.map((managed) => [managed.kind, managed]));

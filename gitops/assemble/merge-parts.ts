@@ -22,6 +22,9 @@ export interface Merged {
 /** The lists of a section whose entries may be in several files. */
 const spreadLists = { rate_limits: ['user_paths', 'providers', 'models'], budgets: ['user_paths', 'labels'] } as const;
 
+/** Sections that are absent unless a file has them. */
+const optionalSections = ['rollout'] as const satisfies (keyof Config)[];
+
 function isListed(section: unknown): section is keyof typeof spreadLists {
   return section === 'rate_limits' || section === 'budgets';
 }
@@ -54,7 +57,7 @@ class Merging {
   readonly #entries: Record<string, { part: Part; index: number }[]> = {};
 
   add(part: Part): void {
-    for (const section of Object.keys(this.config) as (keyof Config)[]) {
+    for (const section of [...(Object.keys(this.config) as (keyof Config)[]), ...optionalSections]) {
       if (Object.hasOwn(part.parsed.value, section)) this.#addSection(part, section);
     }
   }

@@ -15,7 +15,7 @@ export type NamedPlace = readonly [name: string, place: string];
 
 /** The sections that are lists of entries, each with a name or a source. */
 export type ListSection = {
-  [Section in keyof Config]: Config[Section] extends readonly unknown[] ? Section : never;
+  [Section in keyof Config]-?: Config[Section] extends readonly unknown[] ? Section : never;
 }[keyof Config];
 
 /** Lists, because they pass between threads as JSON. Those of list sections are by name or source. */

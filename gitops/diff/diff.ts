@@ -49,11 +49,12 @@ function diffSettings(before: AssembledConfig, after: AssembledConfig): ConfigCh
 }
 
 /** Without the entries, and without what an assembled config has beside the document. */
-function settingsOf({ rate_limits, budgets, server, admin, usage, audit, cache, identities }: AssembledConfig) {
+function settingsOf({ rate_limits, budgets, ...declared }: AssembledConfig) {
+  const { server, admin, usage, audit, cache, identities, rollout } = declared;
   const { user_paths: _paths, providers: _limits, models: _models, ...limits } = rate_limits;
   const { user_paths: _budgets, labels: _labels, ...windows } = budgets;
   const settings = { server, admin, usage, audit, cache, identities, rate_limits: limits, budgets: windows };
-  return flatten(settings);
+  return flatten({ ...settings, ...(rollout === undefined ? {} : { rollout }) });
 }
 
 const [moreRequests, moreBytes] = [

@@ -10,6 +10,7 @@ const openSections: ReadonlySet<unknown> = new Set([
   'cache',
   'prices',
   'rate_limits',
+  'rollout',
   'server',
   'usage',
 ]);

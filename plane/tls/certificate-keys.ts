@@ -1,8 +1,9 @@
 // The rights of client certificates by the configuration in force. A certificate stands for a key, as a token does.
 import type { Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
+import type { Claims } from '../../domain/conditions/claim-path.ts';
 import { certificateIdentity, type Identity, identityOf } from '../../domain/identities/identity.ts';
-import { rightsOf } from '../../domain/identities/rights.ts';
+import { rightsOf, type Verdict } from '../../domain/identities/rights.ts';
 import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import { tokenKey } from '../../domain/keys/token-key.ts';
@@ -66,7 +67,7 @@ export class CertificateKeys {
     const before = this.#known.get(socket);
     if (before?.rules === this.#rules) return before.judged;
     const { claims, fingerprint, notAfterMs: expiresAtMs } = certificate;
-    const { rights, refused } = rightsOf(identity, claims);
+    const { rights, refused } = certificateRights(identity, claims);
     const digest = digestOf(`certificate ${fingerprint}`);
     const judged: JudgedCertificate =
       rights === undefined
@@ -89,7 +90,7 @@ export class CertificateKeys {
     const { fingerprint, serial } = token.claims;
     if (this.#isDenied({ fingerprint: String(fingerprint), serial: String(serial) })) return undefined;
     if (identity === token.identity) return key;
-    const { rights } = rightsOf(identity, token.claims);
+    const { rights } = certificateRights(identity, token.claims);
     return rights && tokenKey({ ...token, identity, digest, expiresAtMs }, rights);
   }
 
@@ -102,6 +103,15 @@ export class CertificateKeys {
   #isDenied({ fingerprint, serial }: Pick<ClientCertificate, 'fingerprint' | 'serial'>): boolean {
     return this.#rules.fingerprints.has(fingerprint) || this.#rules.serials.has(serial);
   }
+}
+
+/** The id names the issuer, too: two authorities may give different clients the same name. */
+function certificateRights(identity: Identity, claims: Claims): Verdict {
+  const verdict = rightsOf(identity, claims);
+  if (verdict.rights === undefined) return verdict;
+  return {
+    rights: { ...verdict.rights, id: `${identity.name}:${String(claims['issuer'])}:${verdict.rights.subject}` },
+  };
 }
 
 function rulesOf(written: ClientCertificates): Rules {

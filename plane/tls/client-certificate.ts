@@ -64,7 +64,7 @@ function claimsOf(
     ...named('cn', firstOf(subject.CN)),
     ...named('o', firstOf(subject.O)),
     ...named('ou', firstOf(subject.OU)),
-    ...named('issuer', firstOf(issuer.CN)),
+    issuer: firstOf(issuer.CN) ?? Object.entries(issuer).flat().join(' '),
     dns: of('DNS'),
     uri,
     email,

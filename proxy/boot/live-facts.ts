@@ -15,6 +15,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import { inSlices } from '../pacing/slices.ts';
 import type { Prober } from '../probes/prober.ts';
 import type { OwnFacts } from '../store/heartbeat.ts';
+import type { RevisionTally } from '../tallies/revision-tally.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import type { ProviderKeys } from '../upstream/api-keys.ts';
 import { reportTargets } from './target-report.ts';
@@ -43,6 +44,7 @@ export async function liveFacts(
     ...reportRefused(providerKeys),
     ...reportIdentities(identities),
     ...reportCounts(counted),
+    ...reportRevision(counted.observed),
   };
 }
 
@@ -54,7 +56,10 @@ function reportFleet(fleet: Limiter['fleet']): Pick<HeartbeatBody, 'limit_scope'
 
 interface CountedParts {
   readonly cache: Pick<ResponseCache, 'counts' | 'saved' | 'status'>;
-  readonly observed: { readonly guardrails: Pick<GuardrailTally, 'counts'> };
+  readonly observed: {
+    readonly guardrails: Pick<GuardrailTally, 'counts'>;
+    readonly revision: Pick<RevisionTally, 'counts'>;
+  };
 }
 
 function reportCounts({ cache, observed: { guardrails } }: CountedParts): Pick<HeartbeatBody, 'cache' | 'verdicts'> {
@@ -75,6 +80,13 @@ function reportCounts({ cache, observed: { guardrails } }: CountedParts): Pick<H
       .slice(0, mostVerdictCounts)
       .map(({ guardrail, phase, outcome, count }) => [guardrail, phase, outcome, count] as const),
   };
+}
+
+function reportRevision({ revision }: CountedParts['observed']): Pick<HeartbeatBody, 'revision_counts'> {
+  const counts = revision.counts();
+  if (counts === undefined) return {};
+  const { sinceMs, requests, errors, refusals, firstBytes } = counts;
+  return { revision_counts: [Math.floor(sinceMs), requests, errors, refusals, firstBytes] };
 }
 
 /** The first hundred; nothing when there are none. */

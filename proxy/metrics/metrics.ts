@@ -9,6 +9,7 @@ import { Exposition } from '../tallies/exposition.ts';
 import { MirrorTally } from '../tallies/mirror-tally.ts';
 import { RequestTally } from '../tallies/request-tally.ts';
 import { RescueTally } from '../tallies/rescue-tally.ts';
+import { RevisionTally } from '../tallies/revision-tally.ts';
 import { UpstreamTally } from '../tallies/upstream-tally.ts';
 import type { TargetStates } from '../targets/target-states.ts';
 import { type LimitMetrics, observeLimits } from './limit-metrics.ts';
@@ -20,13 +21,14 @@ export interface Metrics extends LimitMetrics {
   /** The exposition text of all metrics; one call at a time. */
   text(): Promise<string>;
   readonly requests: RequestTally;
+  readonly revision: RevisionTally;
   readonly upstream: UpstreamTally;
   readonly auxiliary: AuxiliaryTally;
   readonly guardrails: GuardrailTally;
   readonly rescues: RescueTally;
   readonly mirrors: MirrorTally;
   /** Only what this snapshot has keeps series of its own: providers, their models, guardrails. */
-  keep(snapshot: Pick<Snapshot, 'guardrails' | 'routes' | 'upstreams'>): void;
+  keep(snapshot: Pick<Snapshot, 'guardrails' | 'revision' | 'routes' | 'upstreams'>): void;
 }
 
 /** The facts that are read at every scrape instead of being counted. */
@@ -42,6 +44,7 @@ export function createMetrics(facts: ObservedFacts): Metrics {
   collectProcessMetrics(registry);
   const limits = observeLimits(registry, facts.limiter, facts.nowMs);
   const requests = new RequestTally();
+  const revision = new RevisionTally();
   const upstream = new UpstreamTally();
   const auxiliary = new AuxiliaryTally();
   const guardrails = new GuardrailTally();
@@ -55,12 +58,14 @@ export function createMetrics(facts: ObservedFacts): Metrics {
     ...limits,
     contentType: registry.contentType,
     requests,
+    revision,
     upstream,
     auxiliary,
     guardrails,
     rescues,
     mirrors,
-    keep({ guardrails: known, routes, upstreams }) {
+    keep({ guardrails: known, revision: present, routes, upstreams }) {
+      revision.keep(present, facts.nowMs());
       // The object is unchanged when only keys have changed.
       if (routes === kept) return;
       kept = routes;

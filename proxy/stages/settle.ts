@@ -12,6 +12,7 @@ import type { Allowance } from '../routing/limit-refusal.ts';
 import { noteBreak } from '../routing/retry/learn.ts';
 import type { Snapshot, Target } from '../snapshot/snapshot.ts';
 import { relayedOutcome } from '../tallies/attempt-outcome.ts';
+import type { RevisionTally } from '../tallies/revision-tally.ts';
 import { usualCall } from '../targets/breaker.ts';
 import type { TargetState } from '../targets/target-state.ts';
 import type { TargetStates } from '../targets/target-states.ts';
@@ -66,6 +67,7 @@ export interface SettleParts extends TripEndParts {
   readonly limiter: Pick<Limiter, 'charge' | 'countsTokens'>;
   readonly metrics: TripEndParts['metrics'] & {
     readonly requests: RequestCounts;
+    readonly revision: Pick<RevisionTally, 'end'>;
     /** An answer has used this share of what was set aside for it; `basis`: how its length was known before. */
     usedOfReserved(basis: Basis, share: number): void;
     readonly guardrails: { note(findings: NonNullable<RecordedTrip['guarding']>['findings']): void };
@@ -123,13 +125,19 @@ export function settle(trip: SettledTrip, kind: Settling, parts: SettleParts): R
 }
 
 function countRequest(
-  { path, exchange, accepted, ending, call }: SettledTrip,
+  { path, exchange, accepted, ending, call, snapshot }: SettledTrip,
   { status, nowMs }: TripEnd,
   { metrics }: SettleParts,
 ): void {
   const provider = accepted?.target.upstream.name ?? ending.refused?.provider ?? '';
   const seconds = (nowMs - exchange.startedAtMs) / 1000;
   metrics.requests.end({ endpoint: path, provider, stream: call?.stream ?? false, status, seconds });
+  metrics.revision.end({
+    revision: snapshot.revision,
+    status,
+    isOwnRefusal: ending.refused !== undefined && ending.refused.provider === undefined,
+    firstByteMs: accepted?.answer?.status ? accepted.endedAtMs - exchange.startedAtMs : undefined,
+  });
 }
 
 /** How the target whose answer was relayed has done its work. */

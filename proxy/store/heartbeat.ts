@@ -110,6 +110,7 @@ export interface OwnFacts {
     | 'counters'
     | 'windows'
     | 'refused'
+    | 'revision_counts'
     | 'unusable_targets'
     | 'unusable_target_count'
     | 'asked_targets'
@@ -135,6 +136,7 @@ export function heartbeatBody(facts: OwnFacts): HeartbeatBody {
     config_source: config?.source ?? '',
     config_problems: (config?.problems ?? []).slice(0, mostProblems).map(formatProblem),
     ...(rejected === undefined ? {} : { config_rejected: [rejected.revision, Math.floor(rejected.sinceMs)] as const }),
+    ...(config?.waiting === undefined ? {} : { waiting_revision: config.waiting }),
     ready: [ready.status, ready.reasons],
     store_id: state.storeId ?? null,
     state_revision: state.revision,

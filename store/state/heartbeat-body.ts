@@ -1,6 +1,13 @@
 // The body of a proxy's heartbeat, twice a second: what it enforces, what it rejected, and its live counters.
 
-import { areVerdictCounts, type CacheFacts, isCacheFacts, type VerdictCount } from './heartbeat-counts.ts';
+import {
+  areVerdictCounts,
+  type CacheFacts,
+  isCacheFacts,
+  isCountsOfRevision,
+  type RevisionCountsRow,
+  type VerdictCount,
+} from './heartbeat-counts.ts';
 
 /** The JSON of a heartbeat; written by the proxy it is about, read by the control plane. */
 export interface HeartbeatBody {
@@ -14,6 +21,10 @@ export interface HeartbeatBody {
   readonly config_problems: readonly string[];
   /** What the directory holds instead of the configuration in force; absent when it was not rejected. */
   readonly config_rejected?: RejectedConfig;
+  /** What the directory holds and what waits until it may be put in force; absent when there is nothing. */
+  readonly waiting_revision?: string;
+  /** How its requests have ended since it has `config_revision` in force; absent in the heartbeat of an older proxy. */
+  readonly revision_counts?: RevisionCountsRow;
   /** What its /health/ready says; absent in the heartbeat of an older proxy. */
   readonly ready?: readonly [status: string, reasons: readonly string[]];
   /** Why the state store does not take its heartbeats; absent while it does. */
@@ -216,6 +227,8 @@ function parse(body: object): HeartbeatBody | undefined {
     (said.limit_store === undefined || limitStoreStates.has(said.limit_store)) &&
     isText(said.environment) &&
     (said.config_rejected === undefined || isRejected(said.config_rejected)) &&
+    (said.waiting_revision === undefined || isText(said.waiting_revision)) &&
+    (said.revision_counts === undefined || isCountsOfRevision(said.revision_counts)) &&
     (said.ready === undefined || isReadiness(said.ready)) &&
     (said.store_trouble === undefined || isText(said.store_trouble)) &&
     (said.refused_keys === undefined || (Array.isArray(said.refused_keys) && said.refused_keys.every(isRefusedKey))) &&

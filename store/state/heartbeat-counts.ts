@@ -1,4 +1,4 @@
-// The counts of the response cache and of guardrails since the start of a proxy; parts of a heartbeat.
+// Counts in a heartbeat: of the response cache and of guardrails since the start of the proxy, of requests since its revision is in force.
 
 /** Where answers lie in Redis, all proxies say the same of what it holds. */
 export interface CacheFacts {
@@ -18,6 +18,15 @@ export type CacheCount = readonly [endpoint: string, hits: number, misses: numbe
 /** How often a guardrail has said something; see the metric of guardrails. */
 export type VerdictCount = readonly [guardrail: string, phase: string, outcome: string, count: number];
 
+/** See `RevisionCounts`. `sinceMs`: when the revision came in force, in Unix milliseconds. */
+export type RevisionCountsRow = readonly [
+  sinceMs: number,
+  requests: number,
+  errors: number,
+  refusals: number,
+  firstBytes: readonly number[],
+];
+
 /** Counts beyond these are left out of a heartbeat. */
 export const mostVerdictCounts = 1_000;
 
@@ -36,6 +45,13 @@ export function isCacheFacts(value: unknown): value is CacheFacts {
 /** False for what are no `VerdictCount`s. */
 export function areVerdictCounts(value: unknown): value is readonly VerdictCount[] {
   return Array.isArray(value) && value.every((each) => isRow(each, 3, 1));
+}
+
+/** False for what is no `RevisionCountsRow`. */
+export function isCountsOfRevision(value: unknown): value is RevisionCountsRow {
+  if (!Array.isArray(value)) return false;
+  const [sinceMs, requests, errors, refusals, firstBytes] = value as unknown[];
+  return [sinceMs, requests, errors, refusals].every(isCount) && Array.isArray(firstBytes) && firstBytes.every(isCount);
 }
 
 /** Whether a value is a list of `texts` texts, then `counts` counts. */

@@ -3,6 +3,7 @@ import { readdirSync, statfsSync } from 'node:fs';
 import { t as suite, test } from 'tap';
 import { diskRoom } from '../../store/disk-room.ts';
 import { releaseBallast, takeBallast } from '../../store/state/sqlite/ballast.ts';
+import { StateFile } from '../../store/state/sqlite/file.ts';
 import { ask, statusesOf } from '../support/consumer.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
@@ -94,6 +95,31 @@ await test('records leave room to the state store, and the state store has taken
     fillUp(data);
     return (await fullOf(fleet)) === 'control-plane, proxy-1';
   });
+});
+
+await test('a process whose write fails while another one gives the room back writes it after all', { skip }, (t) => {
+  const data = String(smallDisk(t, 48));
+  const file = new StateFile(data, 1_000, false);
+  t.teardown(() => file.close());
+  file.use((tables) => tables.initialise(), true);
+  fillUp(data);
+  const body = 'x'.repeat(1024 * 1024);
+  const beat = { instance: 'proxy-1', atMs: 1 };
+  let failures = 0;
+  file.use((tables) => {
+    try {
+      tables.writeHeartbeat(beat, body);
+    } catch (error) {
+      failures += 1;
+      releaseBallast(data);
+      throw error;
+    }
+  });
+  t.equal(failures, 1);
+  fillUp(data);
+  const write = (): void => file.use((tables) => tables.writeHeartbeat(beat, body.repeat(8)));
+  t.throws(write, /cannot grow/, 'nobody has more to give back');
+  t.end();
 });
 
 await test('what the state store has taken on a small disk, and gives back, is no room for records', { skip }, (t) => {

@@ -12,11 +12,13 @@ import { mountListener } from '../support/listener-files.ts';
 import { openRaw, rawRequest } from '../support/raw-http.ts';
 import { waitFor } from '../support/wait-for.ts';
 
+const partner = createAuthority('Partner CA');
 const mount = mountListener(suite, (issuer) => ({
-  'clients.crt': issuer.cert,
-  'clients.crl': issuer.revoke([77]),
+  'clients.crt': issuer.cert + partner.cert,
+  'clients.crl': issuer.revoke([77]) + partner.revoke([]),
 }));
 const { authority } = mount;
+const issuer = new X509Certificate(authority.cert).subject.replace('CN=', '');
 const spiffe = 'spiffe://acme.test/search';
 const ann = authority.issue({
   subject: { CN: 'ann', O: 'Acme', OU: 'search' },
@@ -60,9 +62,11 @@ const untilSaid = (text: string) => gateway.process.waitForLine(text);
 
 await test('a verified certificate lets in, with the path, labels and models that its claims give', async (t) => {
   t.match(await ask(ann), { status: 200 });
-  t.match(await untilSaid('"certificate:ann"'), /"user_path":"\/Acme\/ann"/i);
+  t.match(await untilSaid(`"certificate:${issuer}:ann"`), /"user_path":"\/Acme\/ann"/i);
+  t.match(await ask(partner.issue({ subject: { CN: 'ann', O: 'Acme' } })), { status: 200 });
+  t.match(await untilSaid('"certificate:Partner CA:ann"'), /"user_path":"\/Acme\/ann"/i, 'of another authority');
   t.match(await ask(service, chat('fake-large')), { status: 200 });
-  t.match(await untilSaid(`"certificate:${spiffe}"`), /"user_path":"\/services\/search"/);
+  t.match(await untilSaid(`"certificate:${issuer}:${spiffe}"`), /"user_path":"\/services\/search"/);
   t.match(await ask(service, chat('fake-small')), { status: 403, code: 'model_access_denied' });
 });
 
@@ -113,7 +117,7 @@ await test('a denied certificate is refused within a second, also on a connectio
 await test('another list of revoked certificates ends connections that the former one let in', async (t) => {
   const request = await stay(t, service);
   t.equal(await request(), 200);
-  mount.swap({ 'clients.crl': authority.revoke([77, 1234]) });
+  mount.swap({ 'clients.crl': authority.revoke([77, 1234]) + partner.revoke([]) });
   await gateway.process.waitForLine('certificate of the listener renewed');
   t.equal(await request(), 0, 'the connection is closed');
   t.match(await ask(service, chat('fake-large')), { status: 401, message: /it was revoked/ });

@@ -1,7 +1,7 @@
 // Room that the state store has taken in advance: when its disk is full, this file goes, and a revocation can still be written.
 import { closeSync, fstatSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { diskRoom } from '../../disk-room.ts';
+import { diskRoom, hasRoom } from '../../disk-room.ts';
 import { ownFileMode } from '../../own-files.ts';
 
 /** A few thousand changes. */
@@ -29,6 +29,11 @@ export function takeBallast(directory: string): void {
   } catch {
     releaseBallast(directory);
   }
+}
+
+/** Gives the room back. Whether the full disk has room now, no matter which process has given it back. */
+export function hasRoomAgain(directory: string): boolean {
+  return releaseBallast(directory) || hasRoom(directory);
 }
 
 /** Gives the room back. Whether there was any. */

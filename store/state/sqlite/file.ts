@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { StoreUnavailable } from '../store-unavailable.ts';
-import { releaseBallast, takeBallast } from './ballast.ts';
+import { hasRoomAgain, takeBallast } from './ballast.ts';
 import { createFile, identityOf, pause, switchToWal, versionOf } from './database-file.ts';
 import { createTables, tablesVersion } from './ddl.ts';
 import { explainFailure, failure } from './failure.ts';
@@ -46,13 +46,17 @@ export class StateFile {
    * the file closes it, so that the next access starts afresh; throws `StoreUnavailable`.
    */
   use<Result>(work: (tables: StateTables) => Result, mayCreate = false): Result {
+    return this.#use(work, mayCreate, true);
+  }
+
+  #use<Result>(work: (tables: StateTables) => Result, mayCreate: boolean, isFirst: boolean): Result {
     try {
       return work(this.#tables(mayCreate));
     } catch (error) {
       const explained = explainFailure(this.path, error);
       const isFull = explained instanceof StoreUnavailable && explained.reason === 'full';
-      // The ballast is for this case. There is none the next time.
-      if (isFull && releaseBallast(dirname(this.path))) return this.use(work, mayCreate);
+      // The ballast is for this case. Another process may have given it back since the disk was full.
+      if (isFull && isFirst && hasRoomAgain(dirname(this.path))) return this.#use(work, mayCreate, false);
       const isLasting = explained instanceof StoreUnavailable && !['timeout', 'full'].includes(explained.reason);
       if (isLasting) this.close();
       throw explained;

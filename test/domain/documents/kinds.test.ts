@@ -3,6 +3,7 @@ import { test } from 'tap';
 import { modelResetId, pathResetId } from '../../../domain/cache/cache-reset.ts';
 import {
   configPins,
+  configRollouts,
   endedSessions,
   managedCacheResets,
   managedKeys,
@@ -78,6 +79,7 @@ const samples = [
   written(endedSessions, 'a', { id: 'a', sessions: new Map([['s', Date.parse(moment)]]), untilMs: Date.parse(moment) }),
   written(targetDrains, drain.key, drain),
   written(configPins, pin.key, pin),
+  written(configRollouts, 'fleet', { key: 'fleet', stable: 'a', gates: true, files: '' }),
   ...['', pathResetId('/a/b'), modelResetId('p/M')].map((reset) =>
     written(managedCacheResets, reset, { id: reset, epoch: 1 }),
   ),
@@ -119,6 +121,7 @@ await test('documents are read by kind; those that cannot be are named in the or
     'the stored end of sessions of the key with the digest b… cannot be read and is not in force',
     'the stored drain of "b" cannot be read and is not in force',
     'the stored pin of the configuration cannot be read and is not in force',
+    'the stored rollout of the configuration cannot be read and new revisions wait',
   ]);
 });
 
